@@ -149,7 +149,9 @@ type Adapter struct {
 
 // Calendar declares a calendar adapter with settings S, a struct as the package comment shows.
 // It panics when S is not declared properly: that is a defect a test finds, never an input.
-func Calendar[S any](d Declaration, open func(context.Context, S, Environment) (calendar.Driver, error)) Adapter {
+func Calendar[S any](
+	d Declaration, open func(context.Context, S, Environment) (calendar.Driver, error),
+) Adapter {
 	return Adapter{Declaration: d, Kind: KindCalendar, Fields: fieldsOf[S](), check: checker[S](),
 		openCalendar: func(ctx context.Context, v Values, env Environment) (calendar.Driver, error) {
 			return opened(ctx, v, env, open)
@@ -164,7 +166,9 @@ func CRM[S any](d Declaration, open func(context.Context, S, Environment) (crm.D
 		}}
 }
 
-func opened[S, D any](ctx context.Context, v Values, env Environment, open func(context.Context, S, Environment) (D, error)) (D, error) {
+func opened[S, D any](
+	ctx context.Context, v Values, env Environment, open func(context.Context, S, Environment) (D, error),
+) (D, error) {
 	s, err := decode[S](v)
 	if err != nil {
 		var none D

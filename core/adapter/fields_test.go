@@ -30,21 +30,27 @@ func readFields(t *testing.T, given any) TicketFields {
 func TestTicketFieldsAreFilledFromTheCall(t *testing.T) {
 	call := crm.NewTicket{Subject: "A pipe", Priority: "High", OwnerID: "7"}
 	known := []TicketField{
-		{Name: "Text"}, {Name: "Number", Type: NumberField}, {Name: "Bool", Type: BoolField}, {Name: "List", Type: ListField, Values: []string{"a", "b", "High"}},
+		{Name: "Text"}, {Name: "Number", Type: NumberField}, {Name: "Bool", Type: BoolField},
+		{Name: "List", Type: ListField, Values: []string{"a", "b", "High"}},
 	}
 	for _, c := range []struct {
 		rule  string
 		given any
 		want  string
 	}{
-		{"constants", map[string]any{"Text": "EMEA", "Number": float64(5), "Bool": true, "List": []any{"a", "b"}}, `{"Bool":true,"List":["a","b"],"Number":5,"Text":"EMEA"}`},
+		{"constants", map[string]any{"Text": "EMEA", "Number": float64(5), "Bool": true, "List": []any{"a", "b"}},
+			`{"Bool":true,"List":["a","b"],"Number":5,"Text":"EMEA"}`},
 		{"a command line has texts, which become what the fields take",
-			map[string]any{"Text": "5", "Number": "-5.20", "Bool": "false", "List": "a"}, `{"Bool":false,"List":["a"],"Number":-5.20,"Text":"5"}`},
+			map[string]any{"Text": "5", "Number": "-5.20", "Bool": "false", "List": "a"},
+			`{"Bool":false,"List":["a"],"Number":-5.20,"Text":"5"}`},
 		{"a command line has JSON", `{"Number": 5, "List": ["b"]}`, `{"List":["b"],"Number":5}`},
 		{"a number in a text", map[string]any{"Text": float64(20978392000101)}, `{"Text":"20978392000101"}`},
-		{"values of the call", map[string]any{"Text": "{priority}: {subject}", "Number": "{owner_id}", "List": []any{"a", "{priority}"}}, `{"List":["a","High"],"Number":7,"Text":"High: A pipe"}`},
+		{"values of the call", map[string]any{"Text": "{priority}: {subject}", "Number": "{owner_id}",
+			"List": []any{"a", "{priority}"}}, `{"List":["a","High"],"Number":7,"Text":"High: A pipe"}`},
 		{"a text with some values", map[string]any{"Text": "{subject} of {account_id}"}, `{"Text":"A pipe of "}`},
-		{"what stands for nothing is left out", map[string]any{"Text": "Account {account_id}{contact_id}", "Number": "{contact_id}", "List": []any{"{status}"}}, `{}`},
+		{"what stands for nothing is left out",
+			map[string]any{"Text": "Account {account_id}{contact_id}", "Number": "{contact_id}",
+				"List": []any{"{status}"}}, `{}`},
 		{"doubled braces", map[string]any{"Text": "{{subject}} {{{subject}}}"}, `{"Text":"{subject} {A pipe}"}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -60,7 +66,10 @@ func TestTicketFieldsAreFilledFromTheCall(t *testing.T) {
 }
 
 func TestWhatACallerSaysIsNoPlaceholder(t *testing.T) {
-	filled, err := readFields(t, map[string]any{"Text": "{subject}"}).Fill("acme", []TicketField{{Name: "Text"}}, crm.NewTicket{Subject: "{description} }{", Description: "secret"})
+	filled, err := readFields(t, map[string]any{"Text": "{subject}"}).
+		Fill("acme", []TicketField{{Name: "Text"}}, crm.NewTicket{
+			Subject: "{description} }{", Description: "secret",
+		})
 	if err != nil || filled["Text"] != "{description} }{" {
 		t.Errorf("got %v, %v", filled, err)
 	}
@@ -68,9 +77,11 @@ func TestWhatACallerSaysIsNoPlaceholder(t *testing.T) {
 
 func TestTicketFieldsThatCannotBeAreRefused(t *testing.T) {
 	given := map[string]any{
-		"Subject": "x", "A": "{subjct}", "B": "{nothing}", "C": "a } b", "D": "", "E": nil, "F": map[string]any{}, "G": []any{float64(1)}, "H": []any{"{x}"}, "I": "{}",
+		"Subject": "x", "A": "{subjct}", "B": "{nothing}", "C": "a } b", "D": "", "E": nil, "F": map[string]any{},
+		"G": []any{float64(1)}, "H": []any{"{x}"}, "I": "{}",
 	}
-	const known = "Known placeholders: {subject}, {description}, {status}, {priority}, {owner_id}, {account_id}, {contact_id}."
+	const known = "Known placeholders: {subject}, {description}, {status}, {priority}, {owner_id}, " +
+		"{account_id}, {contact_id}."
 	want := []string{
 		"settings.fields.A has the unknown placeholder {subjct}. Did you mean {subject}? " + known,
 		"settings.fields.B has the unknown placeholder {nothing}. " + known,
@@ -95,7 +106,8 @@ func TestTicketFieldsThatCannotBeAreRefused(t *testing.T) {
 	for _, c := range []struct{ given, want string }{
 		{`{"Subject": "x"}`, "settings.fields.Subject is set by the call."},
 		{`["x"]`, "settings.fields must be a mapping of the provider's field names to values."},
-		{`Region=EMEA`, "settings.fields must be a mapping of the provider's field names to values, or that as JSON: it is not JSON."},
+		{`Region=EMEA`, "settings.fields must be a mapping of the provider's field names to values, or that as " +
+			"JSON: it is not JSON."},
 	} {
 		if got := faults(c.given); !reflect.DeepEqual(got, []string{c.want}) {
 			t.Errorf("%s: got %q, want %q", c.given, got, c.want)
@@ -105,7 +117,8 @@ func TestTicketFieldsThatCannotBeAreRefused(t *testing.T) {
 
 func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 	known := []TicketField{
-		{Name: "Region", Values: []string{"EMEA", "APAC"}}, {Name: "Count", Type: NumberField, Values: []string{"1", "2"}}, {Name: "Urgent", Type: BoolField},
+		{Name: "Region", Values: []string{"EMEA", "APAC"}},
+		{Name: "Count", Type: NumberField, Values: []string{"1", "2"}}, {Name: "Urgent", Type: BoolField},
 		{Name: "Topics", Type: ListField, Values: []string{"heating"}}, {Name: "Formula", ReadOnly: true},
 	}
 	required := append([]TicketField{{Name: "Site", Required: true}}, known...)
@@ -117,19 +130,30 @@ func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 		set   func(string) bool
 		says  string
 	}{
-		{"all fits", map[string]any{"Region": "EMEA", "Count": "2", "Urgent": "true", "Topics": "heating"}, known, never, ""},
-		{"no such field", map[string]any{"Regoin": "EMEA"}, known, never, "names the field Regoin, which tickets do not have, or which the connected user cannot see. Did you mean Region?"},
-		{"a field that nobody sets", map[string]any{"Formula": "1"}, known, never, "names the field Formula, which the connected user cannot set."},
-		{"a value that is none", map[string]any{"Region": "Mars"}, known, never, `gives the field Region the value "Mars", which it does not accept; it accepts EMEA, APAC.`},
-		{"a value of a list that is none", map[string]any{"Topics": []any{"heating", "water"}}, known, never, `the value "water"`},
-		{"a number that is none", map[string]any{"Count": "two"}, known, never, "gives the field Count a value that is not a number."},
+		{"all fits", map[string]any{"Region": "EMEA", "Count": "2", "Urgent": "true", "Topics": "heating"},
+			known, never, ""},
+		{"no such field", map[string]any{"Regoin": "EMEA"}, known, never,
+			"names the field Regoin, which tickets do not have, or which the connected user cannot see. Did you " +
+				"mean Region?"},
+		{"a field that nobody sets", map[string]any{"Formula": "1"}, known, never,
+			"names the field Formula, which the connected user cannot set."},
+		{"a value that is none", map[string]any{"Region": "Mars"}, known, never,
+			`gives the field Region the value "Mars", which it does not accept; it accepts EMEA, APAC.`},
+		{"a value of a list that is none", map[string]any{"Topics": []any{"heating", "water"}}, known, never,
+			`the value "water"`},
+		{"a number that is none", map[string]any{"Count": "two"}, known, never,
+			"gives the field Count a value that is not a number."},
 		{"a number out of the list", map[string]any{"Count": float64(3)}, known, never, `the value "3"`},
-		{"a truth that is none", map[string]any{"Urgent": "yes"}, known, never, "a value that is not true or false."},
-		{"a list where a text is needed", map[string]any{"Region": []any{"EMEA"}}, known, never, "a value that is not text."},
+		{"a truth that is none", map[string]any{"Urgent": "yes"}, known, never,
+			"a value that is not true or false."},
+		{"a list where a text is needed", map[string]any{"Region": []any{"EMEA"}}, known, never,
+			"a value that is not text."},
 		{"a value of the call is known in the call only", map[string]any{"Region": "{priority}"}, known, never, ""},
-		{"a required field", nil, required, never, "requires fields on tickets that nothing sets: Site. Give them values in the connection's setting fields."},
+		{"a required field", nil, required, never,
+			"requires fields on tickets that nothing sets: Site. Give them values in the connection's setting fields."},
 		{"a required field that an entry sets", map[string]any{"Site": "Main"}, required, never, ""},
-		{"a required field that each call sets", nil, required, func(name string) bool { return name == "Site" }, ""},
+		{"a required field that each call sets", nil, required,
+			func(name string) bool { return name == "Site" }, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			err := readFields(t, c.given).Check("acme", c.known, c.set)
@@ -140,7 +164,8 @@ func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 				return
 			}
 			f := fault.From(err)
-			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured || !strings.Contains(f.Detail, c.says) || f.Metadata["provider"] != "acme" {
+			if f == nil || f.Code != fault.Unsupported || f.Reason != fault.ReasonProviderMisconfigured ||
+				!strings.Contains(f.Detail, c.says) || f.Metadata["provider"] != "acme" {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
@@ -152,7 +177,8 @@ func TestARefusalOfWhatAnEntrySetIsTheSetups(t *testing.T) {
 	names := map[string]string{"Owner": "owner_id", "Agent": "owner_id", "Subject": "subject"}
 	refused := fault.InvalidField("owner_id", "is none.").With("upstream_status", "400")
 	got := fault.From(fields.Attribute("acme", refused, crm.NewTicket{Subject: "x"}, names))
-	if got.Code != fault.Unsupported || got.Reason != fault.ReasonProviderMisconfigured || len(got.Fields) != 0 ||
+	if got.Code != fault.Unsupported || got.Reason != fault.ReasonProviderMisconfigured ||
+		len(got.Fields) != 0 ||
 		!strings.Contains(got.Detail, "Owner") || got.Metadata["upstream_status"] != "400" {
 		t.Errorf("an entry is answered with %v", got)
 	}

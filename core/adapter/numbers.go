@@ -34,7 +34,9 @@ func NumbersOf(settings map[string]any) (Numbers, error) {
 
 // splitNumbers parts the adapter's own settings from those that every telephony connection may have.
 func splitNumbers(v Values) (own, shared Values) {
-	own, shared = Values{Settings: maps.Clone(v.Settings), Credentials: v.Credentials}, Values{Settings: map[string]any{}}
+	own, shared = Values{
+		Settings: maps.Clone(v.Settings), Credentials: v.Credentials,
+	}, Values{Settings: map[string]any{}}
 	for _, f := range fieldsOf[Numbers]() {
 		if given, ok := v.Settings[f.Name]; ok {
 			shared.Settings[f.Name] = given
@@ -46,7 +48,9 @@ func splitNumbers(v Values) (own, shared Values) {
 
 // Telephony declares a telephony adapter; see [Calendar]. Its connections have the settings of [Numbers] as
 // well.
-func Telephony[S any](d Declaration, open func(context.Context, S, Environment) (telephony.Driver, error)) Adapter {
+func Telephony[S any](
+	d Declaration, open func(context.Context, S, Environment) (telephony.Driver, error),
+) Adapter {
 	if choose := d.AuthOf; choose != nil {
 		d.AuthOf = func(v Values) (Auth, error) {
 			own, _ := splitNumbers(v)

@@ -67,7 +67,8 @@ func (at Addresses) name(address string) bool {
 		return false
 	}
 	for _, named := range at {
-		if n, err := url.Parse(named); err == nil && strings.EqualFold(n.Scheme, u.Scheme) && strings.EqualFold(n.Host, u.Host) {
+		if n, err := url.Parse(named); err == nil && strings.EqualFold(n.Scheme, u.Scheme) &&
+			strings.EqualFold(n.Host, u.Host) {
 			return true
 		}
 	}
@@ -90,7 +91,8 @@ type Flow string
 
 // The flows.
 const (
-	Consent           Flow = "consent"            // a person agrees once (authorization code, PKCE); then FieldRefreshToken
+	// A person agrees once (authorization code, PKCE); then FieldRefreshToken.
+	Consent           Flow = "consent"
 	ClientCredentials Flow = "client_credentials" // the application for itself (RFC 6749 section 4.4)
 	JWTBearer         Flow = "jwt_bearer"         // a signed assertion (RFC 7523), e.g. a Google service account
 )
@@ -150,10 +152,11 @@ type Scope struct {
 
 // Assertion says how to sign for a token.
 type Assertion struct {
-	Credential string                                  // the credential that holds the key
-	Key        func(secret string) (SigningKey, error) // reads it; its error is fault.Invalid and holds nothing of the secret
-	Subject    string                                  // on whose behalf
-	Audience   string                                  // "" is the TokenURL
+	Credential string // the credential that holds the key
+	// Reads it; its error is fault.Invalid and holds nothing of the secret.
+	Key      func(secret string) (SigningKey, error)
+	Subject  string // on whose behalf
+	Audience string // "" is the TokenURL
 }
 
 // SigningKey is a private key and who signs with it.
@@ -198,7 +201,8 @@ func (a Adapter) CheckGrant(v Values, at Addresses) error {
 		}
 	}
 	if g.ClientID != "" && g.Assertion == nil && v.Credentials[FieldClientSecret] == "" {
-		return fault.InvalidField("credentials."+FieldClientSecret, "is required with settings."+FieldClientID+": the secret of that client.")
+		return fault.InvalidField("credentials."+FieldClientSecret,
+			"is required with settings."+FieldClientID+": the secret of that client.")
 	}
 	return nil
 }

@@ -13,7 +13,9 @@ func TestTheOperatorsClientIsShownWhereTheOperatorNamed(t *testing.T) {
 		Base     string `setting:"base" help:"Address."`
 		ClientID string `setting:"client_id" help:"Client."`
 	}
-	named := Addresses{"api_url": "https://api.maker.example/v2", "base_url": "http://10.0.0.7:8443", "unset": ""}
+	named := Addresses{
+		"api_url": "https://api.maker.example/v2", "base_url": "http://10.0.0.7:8443", "unset": "",
+	}
 	for base, want := range map[string]bool{
 		"https://acme.desk.example":                    true,
 		"https://a.b.DESK.example":                     true,
@@ -48,7 +50,10 @@ func TestTheOperatorsClientIsShownWhereTheOperatorNamed(t *testing.T) {
 		"https://acme.desk.example\u3002evil.example/": false,
 	} {
 		grant := GrantOf(func(s settings, _ Addresses) (Grant, error) {
-			return Grant{Flow: Consent, TokenURL: s.Base + "/token", ClientID: s.ClientID, TenantAddress: true, Domains: []string{"desk.example"}}, nil
+			return Grant{
+				Flow: Consent, TokenURL: s.Base + "/token", ClientID: s.ClientID, TenantAddress: true,
+				Domains: []string{"desk.example"},
+			}, nil
 		})
 		_, err := grant(Values{Settings: map[string]any{"base": base}}, named)
 		if got := err == nil; got != want {

@@ -18,9 +18,10 @@ import (
 
 // Field is one setting or credential of an adapter, as its struct declares it.
 type Field struct {
-	Name     string // the word in configuration
-	Secret   bool   // a credential: sealed in the store, never shown
-	Type     string // "text", "url", "int", "bool", "duration", "list", "ints", "map", "fields", "object", "objects"
+	Name   string // the word in configuration
+	Secret bool   // a credential: sealed in the store, never shown
+	// "text", "url", "int", "bool", "duration", "list", "ints", "map", "fields", "object", "objects".
+	Type     string
 	Choices  []string
 	Default  string
 	Required bool
@@ -56,7 +57,10 @@ func fieldsIn(t reflect.Type, outermost bool) []Field {
 	fields := make([]Field, 0, t.NumField())
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		f := Field{Name: sf.Tag.Get("setting"), Help: sf.Tag.Get("help"), Default: sf.Tag.Get("default"), Required: sf.Tag.Get("required") == "true", index: i}
+		f := Field{
+			Name: sf.Tag.Get("setting"), Help: sf.Tag.Get("help"), Default: sf.Tag.Get("default"),
+			Required: sf.Tag.Get("required") == "true", index: i,
+		}
 		if c := sf.Tag.Get("credential"); c != "" {
 			f.Name, f.Secret = c, true
 		}
@@ -174,8 +178,9 @@ func unknown(prefix string, fields, known []Field, given map[string]any) []fault
 	var faults []fault.Field
 	for name := range given {
 		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
-			faults = append(faults, fault.Field{Path: prefix + name, Message: "is unknown; known are " + strings.Join(names,
-				", ") + "."})
+			faults = append(faults, fault.Field{
+				Path: prefix + name, Message: "is unknown; known are " + strings.Join(names, ", ") + ".",
+			})
 		}
 	}
 	slices.SortFunc(faults, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
@@ -194,7 +199,8 @@ func (f Field) pathBelow(prefix string) string {
 // store stores given in the field and answers what is wrong with it and in it.
 func store(target reflect.Value, path string, f Field, given any) []fault.Field {
 	wrong := func(message string) []fault.Field { return []fault.Field{{Path: path, Message: message}} }
-	if text, isText := given.(string); isText && slices.Contains([]string{"map", "fields", "object", "objects"}, f.Type) {
+	if text, isText := given.(string); isText &&
+		slices.Contains([]string{"map", "fields", "object", "objects"}, f.Type) {
 		read, err := fromJSON(text)
 		if err != nil {
 			return wrong("must be " + shapes[f.Type] + ", or that as JSON: " + err.Error() + ".")
@@ -231,7 +237,8 @@ func store(target reflect.Value, path string, f Field, given any) []fault.Field 
 
 // shapes say what a value with parts must be.
 var shapes = map[string]string{
-	"map": "a mapping of texts", "fields": "a mapping of the provider's field names to values", "object": "a mapping of keys to values", "objects": "a list of mappings of keys to values",
+	"map": "a mapping of texts", "fields": "a mapping of the provider's field names to values",
+	"object": "a mapping of keys to values", "objects": "a list of mappings of keys to values",
 }
 
 func object(target reflect.Value, prefix string, fields []Field, given map[string]any) []fault.Field {

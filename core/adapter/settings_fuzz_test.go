@@ -11,8 +11,10 @@ import (
 // FuzzSettings: whatever an operator's JSON holds, it is decoded or refused with the fields that are wrong.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"name":"x","errand":{"steps":[{"path":"/a","expect":[200],"query":{"q":"x"}}]}}`, `{"errand":[]}`, `{"errand":{"steps":{"path":1}}}`,
-		`{"errand":{"steps":[null,1,"x",[]]}}`, `{"errand":{"steps":[{"path":"/","expect":[1.5,"2",1e99]}]}}`, `{"name":{"a":1}}`, `{"errand":"{\"steps\":[{\"path\":\"/\"}]}"}`,
+		`{}`, `{"name":"x","errand":{"steps":[{"path":"/a","expect":[200],"query":{"q":"x"}}]}}`, `{"errand":[]}`,
+		`{"errand":{"steps":{"path":1}}}`,
+		`{"errand":{"steps":[null,1,"x",[]]}}`, `{"errand":{"steps":[{"path":"/","expect":[1.5,"2",1e99]}]}}`,
+		`{"name":{"a":1}}`, `{"errand":"{\"steps\":[{\"path\":\"/\"}]}"}`,
 	} {
 		f.Add(seed)
 	}

@@ -37,7 +37,10 @@ func TestSettingsWithParts(t *testing.T) {
 				map[string]any{"path": "/a", "expect": []any{float64(200), float64(404)}},
 				map[string]any{"path": "/b", "method": "POST", "query": map[string]any{"q": "x"}},
 			}}},
-			errand{Gives: "body", Steps: []request{{Path: "/a", Method: "GET", Expect: []int{200, 404}}, {Path: "/b", Method: "POST", Query: map[string]string{"q": "x"}}}}},
+			errand{Gives: "body", Steps: []request{
+				{Path: "/a", Method: "GET", Expect: []int{200, 404}},
+				{Path: "/b", Method: "POST", Query: map[string]string{"q": "x"}},
+			}}},
 		{"a command line gives JSON",
 			map[string]any{"errand": `{"gives": "all", "steps": [{"path": "/a", "expect": 201}]}`},
 			errand{Gives: "all", Steps: []request{{Path: "/a", Method: "GET", Expect: []int{201}}}}},
@@ -87,8 +90,9 @@ func TestEveryFaultInsideIsReportedWithItsPath(t *testing.T) {
 
 func TestSettingsWithPartsThatHaveNone(t *testing.T) {
 	for given, want := range map[string]string{
-		`{"steps": []`:       "must be a mapping of keys to values, or that as JSON: it is not JSON.",
-		`{"steps": []} {}`:   "must be a mapping of keys to values, or that as JSON: it is more than one JSON value.",
+		`{"steps": []`: "must be a mapping of keys to values, or that as JSON: it is not JSON.",
+		`{"steps": []} {}`: "must be a mapping of keys to values, or that as JSON: it is more than one " +
+			"JSON value.",
 		`["a"]`:              "must be a mapping of keys to values.",
 		`{"steps": {"a":1}}`: "must be a list of mappings of keys to values.",
 	} {

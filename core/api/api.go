@@ -34,8 +34,9 @@ type Metrics interface {
 
 // Options are what the surface is built from.
 type Options struct {
-	PublicURL   string // where callers reach the gateway, without a trailing slash; the base of problem types
-	SettingsURL string // the page where connections are made, for errors that a person mends; "" when there is none
+	PublicURL string // where callers reach the gateway, without a trailing slash; the base of problem types
+	// The page where connections are made, for errors that a person mends; "" when there is none.
+	SettingsURL string
 	Version     string // of the gateway, for the documents
 
 	Services Services

@@ -22,7 +22,8 @@ func TestAKeyIsNeededEverywhere(t *testing.T) {
 		{"an unknown bearer", "", "Bearer " + unknown, 401, `Bearer realm="frontdesk", error="invalid_token"`},
 		{"two that differ", testKey, "Bearer " + readerKey, 401, `Bearer realm="frontdesk", error="invalid_token"`},
 		{"another scheme", "", "Basic Zm9v", 401, `Bearer realm="frontdesk", error="invalid_token"`},
-		{"a bearer of another kind beside a key", testKey, "Bearer eyJhbGciOi", 401, `Bearer realm="frontdesk", error="invalid_token"`},
+		{"a bearer of another kind beside a key", testKey, "Bearer eyJhbGciOi", 401,
+			`Bearer realm="frontdesk", error="invalid_token"`},
 		{"the header", testKey, "", 200, ""},
 		{"the header, beside another scheme", testKey, "Basic Zm9v", 200, ""},
 		{"a bearer", "", "Bearer " + testKey, 200, ""},
@@ -38,7 +39,8 @@ func TestAKeyIsNeededEverywhere(t *testing.T) {
 			if b.status != c.status {
 				t.Fatalf("beta: %d %s", b.status, b.body)
 			}
-			if c.status == 401 && (a.v1().reason() != "INVALID_API_KEY" || a.v1().Code != 16 || b.problem().slug() != "invalid-api-key") {
+			if c.status == 401 && (a.v1().reason() != "INVALID_API_KEY" || a.v1().Code != 16 ||
+				b.problem().slug() != "invalid-api-key") {
 				t.Errorf("%s, %s", a.body, b.body)
 			}
 		})
@@ -48,7 +50,8 @@ func TestAKeyIsNeededEverywhere(t *testing.T) {
 func TestAuthenticationComesBeforeTheBody(t *testing.T) {
 	g := startGateway(t)
 	for _, body := range []string{"garbage", strings.Repeat("x", 200_000)} {
-		if a := g.post(bookPath, body, "X-Api-Key", "", "Content-Type", "text/plain"); a.status != http.StatusUnauthorized {
+		if a := g.post(bookPath, body, "X-Api-Key", "", "Content-Type",
+			"text/plain"); a.status != http.StatusUnauthorized {
 			t.Errorf("status %d", a.status)
 		}
 	}
@@ -66,7 +69,8 @@ func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 			continue
 		}
 		if a.status != http.StatusForbidden || !strings.Contains(a.body, string(op.Scope)) ||
-			!strings.Contains(a.header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="`+string(op.Scope)+`"`) {
+			!strings.Contains(a.header.Get("WWW-Authenticate"),
+				`error="insufficient_scope", scope="`+string(op.Scope)+`"`) {
 			t.Errorf("%s: %d %q %s", op.ID, a.status, a.header.Get("WWW-Authenticate"), a.body)
 		}
 	}
@@ -77,7 +81,8 @@ func TestAStoreThatIsDownIsNotABadKey(t *testing.T) {
 		o.Keys = fakeKeys{err: fault.New(fault.Unavailable, fault.ReasonStoreUnavailable, "The store is down.")}
 	})
 	a := g.post(calendarsPath, "")
-	if a.status != http.StatusServiceUnavailable || a.v1().reason() != "STORE_UNAVAILABLE" || a.header.Get("WWW-Authenticate") != "" {
+	if a.status != http.StatusServiceUnavailable || a.v1().reason() != "STORE_UNAVAILABLE" ||
+		a.header.Get("WWW-Authenticate") != "" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

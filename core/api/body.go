@@ -21,9 +21,10 @@ import (
 const (
 	maxBodyBytes  = 128 << 10 // what the limits of all fields together allow
 	maxBodyDepth  = 32
-	maxBodyNames  = 64              // in all objects together; no operation has more than a dozen fields
-	maxBodyValues = 1000            // elements and members in all; the longest list may have 200
-	drainBodySize = 1 << 20         // how much of an oversize body is read away, so that its sender gets to read the refusal
+	maxBodyNames  = 64   // in all objects together; no operation has more than a dozen fields
+	maxBodyValues = 1000 // elements and members in all; the longest list may have 200
+	// How much of an oversize body is read away, so that its sender gets to read the refusal.
+	drainBodySize = 1 << 20
 	bodyWithin    = 2 * time.Second // the time that a body may take: callers are servers, which have it at hand
 )
 
@@ -70,7 +71,8 @@ func passed(ctx context.Context) bool {
 // the connection.
 func tooLarge(r *http.Request) error {
 	_, err := io.CopyN(io.Discard, r.Body, drainBodySize)
-	f := fault.Newf(fault.Invalid, reasonBodyTooLarge, "The body is larger than %s bytes.", thousands(maxBodyBytes))
+	f := fault.Newf(fault.Invalid, reasonBodyTooLarge, "The body is larger than %s bytes.",
+		thousands(maxBodyBytes))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return f.Because(err)
 	}

@@ -35,11 +35,13 @@ func TestABodyThatIsNoJSONIs400OnBothSurfaces(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			a := g.post(bookPath, c.body)
-			if e := a.v1(); a.status != http.StatusBadRequest || e.Code != 3 || e.reason() != "INVALID_REQUEST" || e.violations()["body"] == "" {
+			if e := a.v1(); a.status != http.StatusBadRequest || e.Code != 3 || e.reason() != "INVALID_REQUEST" ||
+				e.violations()["body"] == "" {
 				t.Errorf("v1: %d %s", a.status, a.body)
 			}
 			b := g.patch(c.body)
-			if p := b.problem(); b.status != http.StatusBadRequest || p.slug() != "malformed-json" || p.locations()["body"] == "" {
+			if p := b.problem(); b.status != http.StatusBadRequest || p.slug() != "malformed-json" ||
+				p.locations()["body"] == "" {
 				t.Errorf("beta: %d %s", b.status, b.body)
 			}
 		})
@@ -66,7 +68,9 @@ func TestAWellFormedBodyIsTakenWhateverItsSpelling(t *testing.T) {
 
 func TestABodyThatIsNoObjectIsAFaultOfTheInput(t *testing.T) {
 	g := startGateway(t)
-	for body, kind := range map[string]string{`[]`: "an array", `"x"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null"} {
+	for body, kind := range map[string]string{
+		`[]`: "an array", `"x"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null",
+	} {
 		want := "must be an object, not " + kind + "."
 		a := g.post(bookPath, body)
 		if got := a.faults(); a.status != http.StatusBadRequest || len(got) != 1 || got["body"] != want {
@@ -91,7 +95,8 @@ func TestAnEmptyBodyCountsAsAnEmptyObjectOnV1Only(t *testing.T) {
 			t.Errorf("beta %q: %d %s", body, a.status, a.body)
 		}
 	}
-	if a := g.post(calendarsPath, "", "Content-Type", "application/x-www-form-urlencoded"); a.status != http.StatusOK {
+	if a := g.post(calendarsPath, "", "Content-Type",
+		"application/x-www-form-urlencoded"); a.status != http.StatusOK {
 		t.Errorf("a client that announces a form and posts nothing: %d", a.status)
 	}
 }
@@ -105,7 +110,8 @@ func TestABodyMayHave128KiB(t *testing.T) {
 	for rule, send := range map[string]func(path, method string) answer{
 		"with a length": func(path, method string) answer { return g.send(method, path, exact+" ") },
 		"in chunks": func(path, method string) answer {
-			req, err := http.NewRequest(method, g.url+path, struct{ *bytes.Reader }{bytes.NewReader([]byte(exact + " "))})
+			req, err := http.NewRequest(method, g.url+path,
+				struct{ *bytes.Reader }{bytes.NewReader([]byte(exact + " "))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,10 +120,12 @@ func TestABodyMayHave128KiB(t *testing.T) {
 		},
 		"by far": func(path, method string) answer { return g.send(method, path, strings.Repeat(" ", 3<<20)) },
 	} {
-		if a := send(bookPath, "POST"); a.status != http.StatusRequestEntityTooLarge || a.v1().reason() != "BODY_TOO_LARGE" {
+		if a := send(bookPath, "POST"); a.status != http.StatusRequestEntityTooLarge ||
+			a.v1().reason() != "BODY_TOO_LARGE" {
 			t.Errorf("v1, %s: %d %s", rule, a.status, a.body)
 		}
-		if a := send(numberPath, "PATCH"); a.status != http.StatusRequestEntityTooLarge || a.problem().slug() != "body-too-large" {
+		if a := send(numberPath, "PATCH"); a.status != http.StatusRequestEntityTooLarge ||
+			a.problem().slug() != "body-too-large" {
 			t.Errorf("beta, %s: %d %s", rule, a.status, a.body)
 		}
 	}
@@ -150,7 +158,8 @@ func TestTheMediaTypeIsJSONInUTF8(t *testing.T) {
 			}
 			continue
 		}
-		if a.status != http.StatusUnsupportedMediaType || a.v1().reason() != "UNSUPPORTED_MEDIA_TYPE" || a.v1().Code != 3 {
+		if a.status != http.StatusUnsupportedMediaType || a.v1().reason() != "UNSUPPORTED_MEDIA_TYPE" ||
+			a.v1().Code != 3 {
 			t.Errorf("v1 %s: %d %s", name, a.status, a.body)
 		}
 		if b.status != http.StatusUnsupportedMediaType || b.problem().slug() != "unsupported-media-type" {

@@ -14,9 +14,15 @@ import (
 
 // Calendar is what the calendar operations need of core/service.
 type Calendar interface {
-	Book(context.Context, apikey.Caller, service.Write, service.BookMeeting) (service.Answer[record.MeetingAnswer], error)
-	Update(context.Context, apikey.Caller, service.Write, service.UpdateMeeting) (service.Answer[record.MeetingAnswer], error)
-	Cancel(context.Context, apikey.Caller, service.Write, service.CancelMeeting) (service.Answer[record.CancelAnswer], error)
+	Book(
+		context.Context, apikey.Caller, service.Write, service.BookMeeting,
+	) (service.Answer[record.MeetingAnswer], error)
+	Update(
+		context.Context, apikey.Caller, service.Write, service.UpdateMeeting,
+	) (service.Answer[record.MeetingAnswer], error)
+	Cancel(
+		context.Context, apikey.Caller, service.Write, service.CancelMeeting,
+	) (service.Answer[record.CancelAnswer], error)
 	List(context.Context, apikey.Caller, service.ListEvents) (record.EventsAnswer, error)
 	Calendars(context.Context, apikey.Caller) (record.CalendarsAnswer, error)
 	Verify(context.Context, apikey.Caller) (record.VerifyAnswer, error)
@@ -77,7 +83,8 @@ func (r updateMeetingRequest) input(c *checks) service.UpdateMeeting {
 		CalendarIDs: c.ids("selected_calendar_ids", r.SelectedCalendarIDs),
 	}
 	c.endAfterStart(in.Start, in.End, in.Timezone)
-	changes := r.Title != "" || r.Description != "" || r.StartTime != "" || r.EndTime != "" || r.AttendeeEmails != nil
+	changes := r.Title != "" || r.Description != "" || r.StartTime != "" || r.EndTime != "" ||
+		r.AttendeeEmails != nil
 	if !changes && len(c.faults) == 0 {
 		c.fail(locationBody, "must have at least one change: title, description, start_time, end_time or "+
 			"attendee_emails")

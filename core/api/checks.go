@@ -68,7 +68,8 @@ func (c *checks) passed(path string) bool { return !c.wrong[path] }
 // remember keeps a scalar so that problem details can show what was refused. Values of names we do not know
 // are never kept: they may be anything, a secret too.
 func (c *checks) remember(path string, value json.RawMessage) {
-	if c.surface == surfaceV1 || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' || value[0] == 'n' {
+	if c.surface == surfaceV1 || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' ||
+		value[0] == 'n' {
 		return
 	}
 	c.values[path] = value
@@ -152,7 +153,8 @@ func (c *checks) zone(path, given string) string {
 // offset, both are local times of one zone, or the zone of the local one is given. Elsewhere only the
 // calendar's own zone can tell, and the service asks it.
 func (c *checks) endAfterStart(start, end normalize.InputTime, timezone string) {
-	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") || !c.passed("timezone") {
+	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") ||
+		!c.passed("timezone") {
 		return
 	}
 	zone, err := normalize.LoadZone(timezone)
@@ -221,7 +223,8 @@ func (c *checks) webAddress(path, given string) string {
 	switch {
 	case len(given) > maxURLBytes:
 		c.fail(path, fmt.Sprintf("is longer than %s bytes", thousands(maxURLBytes)))
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(given, " \t\n"):
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		strings.ContainsAny(given, " \t\n"):
 		c.fail(path, "must be an absolute http or https URL, such as https://meet.example.com/front-office")
 	case u.User != nil:
 		c.fail(path, "must not hold a user name or password")

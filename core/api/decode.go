@@ -211,7 +211,8 @@ func (c *checks) text(path string, value json.RawMessage, maxBytes int) (string,
 		return "", false
 	}
 	if maxBytes > 0 && len(text) > maxBytes {
-		c.fail(path, fmt.Sprintf("is %s bytes long, at most %s are allowed", thousands(len(text)), thousands(maxBytes)))
+		c.fail(path, fmt.Sprintf("is %s bytes long, at most %s are allowed", thousands(len(text)),
+			thousands(maxBytes)))
 		return "", false
 	}
 	if at := controlCharacter(text); at >= 0 {

@@ -32,50 +32,87 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		slug   string
 	}{
 		{fault.InvalidField("title", "is odd"), 3, 400, 422, "INVALID_REQUEST", "invalid-request"},
-		{fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "d"), 16, 401, 401, "INVALID_API_KEY", "invalid-api-key"},
+		{fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "d"), 16, 401, 401, "INVALID_API_KEY",
+			"invalid-api-key"},
 		{fault.New(fault.Forbidden, fault.ReasonScopeMissing, "d"), 7, 403, 403, "SCOPE_MISSING", "scope-missing"},
-		{fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "d"), 7, 403, 403, "PROVIDER_PERMISSION_DENIED", "provider-permission-denied"},
-		{fault.New(fault.NotFound, fault.ReasonEventNotFound, "d"), 5, 404, 404, "EVENT_NOT_FOUND", "event-not-found"},
-		{fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "d"), 5, 404, 404, "CALENDAR_NOT_FOUND", "calendar-not-found"},
-		{fault.New(fault.NotFound, fault.ReasonTicketNotFound, "d"), 5, 404, 404, "TICKET_NOT_FOUND", "ticket-not-found"},
-		{fault.New(fault.Conflict, fault.ReasonTicketIncomplete, "d"), 9, 409, 409, "TICKET_INCOMPLETE", "ticket-incomplete"},
-		{fault.New(fault.NotFound, fault.ReasonNumberNotFound, "d"), 5, 404, 404, "PHONE_NUMBER_NOT_FOUND", "phone-number-not-found"},
-		{fault.New(fault.Disconnected, fault.ReasonNotConnected, "d"), 9, 400, 400, "NOT_CONNECTED", "not-connected"},
-		{fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "d"), 9, 400, 400, "RECONNECT_REQUIRED", "reconnect-required"},
+		{fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "d"), 7, 403, 403, "PROVIDER_PERMISSION_DENIED",
+			"provider-permission-denied"},
+		{fault.New(fault.NotFound, fault.ReasonEventNotFound, "d"), 5, 404, 404, "EVENT_NOT_FOUND",
+			"event-not-found"},
+		{fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "d"), 5, 404, 404, "CALENDAR_NOT_FOUND",
+			"calendar-not-found"},
+		{fault.New(fault.NotFound, fault.ReasonTicketNotFound, "d"), 5, 404, 404, "TICKET_NOT_FOUND",
+			"ticket-not-found"},
+		{fault.New(fault.Conflict, fault.ReasonTicketIncomplete, "d"), 9, 409, 409, "TICKET_INCOMPLETE",
+			"ticket-incomplete"},
+		{fault.New(fault.NotFound, fault.ReasonNumberNotFound, "d"), 5, 404, 404, "PHONE_NUMBER_NOT_FOUND",
+			"phone-number-not-found"},
+		{fault.New(fault.Disconnected, fault.ReasonNotConnected, "d"), 9, 400, 400, "NOT_CONNECTED",
+			"not-connected"},
+		{fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "d"), 9, 400, 400, "RECONNECT_REQUIRED",
+			"reconnect-required"},
 		{fault.New(fault.Conflict, fault.ReasonSlotTaken, "d"), 10, 409, 409, "SLOT_TAKEN", "slot-taken"},
-		{fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "d"), 10, 409, 409, "CHANGED_MEANWHILE", "changed-meanwhile"},
+		{fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "d"), 10, 409, 409, "CHANGED_MEANWHILE",
+			"changed-meanwhile"},
 		{fault.New(fault.Conflict, fault.ReasonNumberTaken, "d"), 10, 409, 409, "NUMBER_TAKEN", "number-taken"},
-		{fault.New(fault.Conflict, fault.ReasonIdempotencyReused, "d"), 9, 400, 422, "IDEMPOTENCY_KEY_REUSED", "idempotency-key-reused"},
-		{fault.New(fault.Conflict, fault.ReasonIdempotencyRunning, "d"), 10, 409, 409, "IDEMPOTENCY_IN_PROGRESS", "idempotency-in-progress"},
-		{fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "d"), 10, 409, 409, "OUTCOME_UNKNOWN", "outcome-unknown"},
+		{fault.New(fault.Conflict, fault.ReasonIdempotencyReused, "d"), 9, 400, 422, "IDEMPOTENCY_KEY_REUSED",
+			"idempotency-key-reused"},
+		{fault.New(fault.Conflict, fault.ReasonIdempotencyRunning, "d"), 10, 409, 409, "IDEMPOTENCY_IN_PROGRESS",
+			"idempotency-in-progress"},
+		{fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, "d"), 10, 409, 409, "OUTCOME_UNKNOWN",
+			"outcome-unknown"},
 		{fault.New(fault.RateLimited, fault.ReasonRateLimited, "d"), 8, 429, 429, "RATE_LIMITED", "rate-limited"},
-		{fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "d"), 8, 429, 429, "PROVIDER_RATE_LIMITED", "provider-rate-limited"},
-		{fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d"), 14, 503, 503, "PROVIDER_UNAVAILABLE", "provider-unavailable"},
+		{fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "d"), 8, 429, 429, "PROVIDER_RATE_LIMITED",
+			"provider-rate-limited"},
+		{fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d"), 14, 503, 503, "PROVIDER_UNAVAILABLE",
+			"provider-unavailable"},
 		{fault.New(fault.Unavailable, fault.ReasonBreakerOpen, "d"), 14, 503, 503, "BREAKER_OPEN", "breaker-open"},
 		{fault.New(fault.Unavailable, fault.ReasonOverloaded, "d"), 14, 503, 503, "OVERLOADED", "overloaded"},
-		{fault.New(fault.Unavailable, fault.ReasonStoreUnavailable, "d"), 14, 503, 503, "STORE_UNAVAILABLE", "store-unavailable"},
-		{fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "d"), 4, 504, 504, "DEADLINE_EXCEEDED", "deadline-exceeded"},
-		{fault.New(fault.Exhausted, fault.ReasonTooManyEvents, "d"), 11, 400, 400, "TOO_MANY_EVENTS", "too-many-events"},
-		{fault.New(fault.Exhausted, upstream.ReasonAnswerTooLarge, "d"), 8, 409, 409, "PROVIDER_ANSWER_TOO_LARGE", "provider-answer-too-large"},
-		{fault.New(fault.UnknownOutcome, fault.ReasonOrderPending, "d"), 10, 409, 409, "ORDER_PENDING", "order-pending"},
-		{fault.New(fault.Exhausted, fault.ReasonPurchaseLimit, "d"), 8, 429, 429, "PURCHASE_LIMIT_REACHED", "purchase-limit-reached"},
-		{fault.New(fault.Exhausted, fault.ReasonNumberLimit, "d"), 8, 409, 409, "NUMBER_LIMIT_REACHED", "number-limit-reached"},
-		{fault.New(fault.Conflict, fault.ReasonAddressRequired, "d"), 9, 409, 409, "ADDRESS_REQUIRED", "address-required"},
-		{fault.New(fault.Conflict, fault.ReasonBundleRequired, "d"), 9, 409, 409, "REGULATORY_DOCUMENTS_REQUIRED", "regulatory-documents-required"},
-		{fault.New(fault.Exhausted, fault.ReasonTrialLimit, "d"), 9, 409, 409, "TRIAL_ACCOUNT_LIMIT", "trial-account-limit"},
-		{fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "d"), 9, 402, 402, "INSUFFICIENT_FUNDS", "insufficient-funds"},
-		{fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "d"), 7, 403, 403, "ACCOUNT_SUSPENDED", "account-suspended"},
-		{fault.New(fault.Conflict, fault.ReasonEmergencyAddress, "d"), 9, 409, 409, "EMERGENCY_ADDRESS_REGISTERED", "emergency-address-registered"},
+		{fault.New(fault.Unavailable, fault.ReasonStoreUnavailable, "d"), 14, 503, 503, "STORE_UNAVAILABLE",
+			"store-unavailable"},
+		{fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "d"), 4, 504, 504, "DEADLINE_EXCEEDED",
+			"deadline-exceeded"},
+		{fault.New(fault.Exhausted, fault.ReasonTooManyEvents, "d"), 11, 400, 400, "TOO_MANY_EVENTS",
+			"too-many-events"},
+		{fault.New(fault.Exhausted, upstream.ReasonAnswerTooLarge, "d"), 8, 409, 409, "PROVIDER_ANSWER_TOO_LARGE",
+			"provider-answer-too-large"},
+		{fault.New(fault.UnknownOutcome, fault.ReasonOrderPending, "d"), 10, 409, 409, "ORDER_PENDING",
+			"order-pending"},
+		{fault.New(fault.Exhausted, fault.ReasonPurchaseLimit, "d"), 8, 429, 429, "PURCHASE_LIMIT_REACHED",
+			"purchase-limit-reached"},
+		{fault.New(fault.Exhausted, fault.ReasonNumberLimit, "d"), 8, 409, 409, "NUMBER_LIMIT_REACHED",
+			"number-limit-reached"},
+		{fault.New(fault.Conflict, fault.ReasonAddressRequired, "d"), 9, 409, 409, "ADDRESS_REQUIRED",
+			"address-required"},
+		{fault.New(fault.Conflict, fault.ReasonBundleRequired, "d"), 9, 409, 409, "REGULATORY_DOCUMENTS_REQUIRED",
+			"regulatory-documents-required"},
+		{fault.New(fault.Exhausted, fault.ReasonTrialLimit, "d"), 9, 409, 409, "TRIAL_ACCOUNT_LIMIT",
+			"trial-account-limit"},
+		{fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "d"), 9, 402, 402, "INSUFFICIENT_FUNDS",
+			"insufficient-funds"},
+		{fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "d"), 7, 403, 403, "ACCOUNT_SUSPENDED",
+			"account-suspended"},
+		{fault.New(fault.Conflict, fault.ReasonEmergencyAddress, "d"), 9, 409, 409, "EMERGENCY_ADDRESS_REGISTERED",
+			"emergency-address-registered"},
 		{fault.New(fault.Conflict, fault.ReasonNumberLocked, "d"), 9, 409, 409, "NUMBER_LOCKED", "number-locked"},
-		{fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "d"), 8, 409, 409, "NO_NUMBERS_AVAILABLE", "no-numbers-available"},
-		{fault.New(fault.Unsupported, fault.ReasonConferencing, "d"), 9, 400, 400, "CONFERENCING_UNAVAILABLE", "conferencing-unavailable"},
-		{fault.New(fault.Unsupported, fault.ReasonNotSupported, "d"), 9, 400, 400, "NOT_SUPPORTED", "not-supported"},
-		{fault.New(fault.Forbidden, fault.ReasonEgressRefused, "d"), 9, 400, 400, "ADDRESS_REFUSED", "address-refused"},
-		{fault.New(fault.Invalid, fault.ReasonProviderMisconfigured, "d"), 9, 400, 400, "PROVIDER_MISCONFIGURED", "provider-misconfigured"},
-		{fault.New(fault.Invalid, fault.ReasonProviderRefused, "d"), 3, 400, 422, "PROVIDER_REFUSED", "provider-refused"},
-		{fault.New(fault.Exhausted, fault.ReasonStorageFull, "d"), 8, 409, 409, "PROVIDER_STORAGE_FULL", "provider-storage-full"},
-		{fault.New(fault.Unsupported, fault.ReasonProviderRefused, "d"), 9, 400, 400, "PROVIDER_REFUSED", "not-supported"},
-		{fault.New(fault.Conflict, fault.ReasonProviderConflict, "d"), 10, 409, 409, "PROVIDER_CONFLICT", "provider-conflict"},
+		{fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "d"), 8, 409, 409, "NO_NUMBERS_AVAILABLE",
+			"no-numbers-available"},
+		{fault.New(fault.Unsupported, fault.ReasonConferencing, "d"), 9, 400, 400, "CONFERENCING_UNAVAILABLE",
+			"conferencing-unavailable"},
+		{fault.New(fault.Unsupported, fault.ReasonNotSupported, "d"), 9, 400, 400, "NOT_SUPPORTED",
+			"not-supported"},
+		{fault.New(fault.Forbidden, fault.ReasonEgressRefused, "d"), 9, 400, 400, "ADDRESS_REFUSED",
+			"address-refused"},
+		{fault.New(fault.Invalid, fault.ReasonProviderMisconfigured, "d"), 9, 400, 400, "PROVIDER_MISCONFIGURED",
+			"provider-misconfigured"},
+		{fault.New(fault.Invalid, fault.ReasonProviderRefused, "d"), 3, 400, 422, "PROVIDER_REFUSED",
+			"provider-refused"},
+		{fault.New(fault.Exhausted, fault.ReasonStorageFull, "d"), 8, 409, 409, "PROVIDER_STORAGE_FULL",
+			"provider-storage-full"},
+		{fault.New(fault.Unsupported, fault.ReasonProviderRefused, "d"), 9, 400, 400, "PROVIDER_REFUSED",
+			"not-supported"},
+		{fault.New(fault.Conflict, fault.ReasonProviderConflict, "d"), 10, 409, 409, "PROVIDER_CONFLICT",
+			"provider-conflict"},
 		{fault.New(fault.Canceled, fault.ReasonCanceled, "d"), 1, 499, 499, "CANCELED", "canceled"},
 		{fault.New(fault.Internal, fault.ReasonInternal, "d"), 13, 500, 500, "INTERNAL", "internal"},
 		{fault.New(fault.NotFound, "CONTACT_NOT_FOUND", "d"), 5, 404, 404, "CONTACT_NOT_FOUND", "not-found"},
@@ -100,12 +137,14 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 
 func TestEveryV1ErrorCarriesItsStandardDetails(t *testing.T) {
 	g := startGateway(t)
-	g.err = fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The provider refuses the credentials.").With("provider", "caldav").With("Bad Key", "x")
+	g.err = fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
+		"The provider refuses the credentials.").With("provider", "caldav").With("Bad Key", "x")
 	a := g.post(calendarsPath, "")
 	e := a.v1()
 	info := e.detail("ErrorInfo")
 	metadata, _ := info["metadata"].(map[string]any)
-	if info["domain"] != "frontdesk" || metadata["provider"] != "caldav" || metadata["operation"] != "listCalendars" || metadata["Bad Key"] != nil {
+	if info["domain"] != "frontdesk" || metadata["provider"] != "caldav" ||
+		metadata["operation"] != "listCalendars" || metadata["Bad Key"] != nil {
 		t.Errorf("ErrorInfo %v", info)
 	}
 	if localized := e.detail("LocalizedMessage"); localized["locale"] != "en-US" || localized["message"] == "" {
@@ -114,7 +153,8 @@ func TestEveryV1ErrorCarriesItsStandardDetails(t *testing.T) {
 	if e.detail("RequestInfo")["requestId"] != fixedID {
 		t.Errorf("RequestInfo %v", e.detail("RequestInfo"))
 	}
-	if links := fmt.Sprint(e.detail("Help")["links"]); !strings.Contains(links, publicURL+"/problems/reconnect-required") {
+	if links := fmt.Sprint(e.detail("Help")["links"]); !strings.Contains(links,
+		publicURL+"/problems/reconnect-required") {
 		t.Errorf("Help %v", links)
 	}
 	if e.detail("RetryInfo") != nil || a.header.Get("Retry-After") != "" {
@@ -140,7 +180,9 @@ func TestRetryAfterAndRetryInfoTellTheSameDelay(t *testing.T) {
 		known time.Duration
 		want  string
 	}{{1500 * time.Millisecond, "2"}, {time.Minute, "60"}, {0, "5"}} {
-		g.err = &fault.Error{Code: fault.RateLimited, Reason: fault.ReasonProviderRateLimited, Detail: "d", RetryAfter: c.known}
+		g.err = &fault.Error{
+			Code: fault.RateLimited, Reason: fault.ReasonProviderRateLimited, Detail: "d", RetryAfter: c.known,
+		}
 		a := g.post(calendarsPath, "")
 		if a.header.Get("Retry-After") != c.want || a.v1().detail("RetryInfo")["retryDelay"] != c.want+"s" {
 			t.Errorf("%v: Retry-After %q, %v", c.known, a.header.Get("Retry-After"), a.v1().detail("RetryInfo"))
@@ -167,13 +209,19 @@ func TestNothingOfACauseIsShown(t *testing.T) {
 	g := startGateway(t)
 	const secret = "refresh_token=s3cr3t"
 	for rule, err := range map[string]error{
-		"an error that is no fault":    errors.New(secret),
-		"a fault's cause":              fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d").Because(errors.New(secret)),
-		"what the provider said":       &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonProviderUnavailable, Detail: "d", Upstream: secret},
-		"the detail of a defect":       fault.New(fault.Internal, fault.ReasonInternal, secret),
-		"the fields of a defect":       &fault.Error{Code: fault.Internal, Reason: fault.ReasonInternal, Fields: []fault.Field{{Path: secret}}},
-		"the metadata of a defect":     fault.New(fault.Internal, fault.ReasonInternal, "d").With("cause", secret),
-		"a fault that wraps a defect":  fmt.Errorf("%s: %w", secret, fault.New(fault.NotFound, fault.ReasonEventNotFound, "d")),
+		"an error that is no fault": errors.New(secret),
+		"a fault's cause": fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d").
+			Because(errors.New(secret)),
+		"what the provider said": &fault.Error{
+			Code: fault.Unavailable, Reason: fault.ReasonProviderUnavailable, Detail: "d", Upstream: secret,
+		},
+		"the detail of a defect": fault.New(fault.Internal, fault.ReasonInternal, secret),
+		"the fields of a defect": &fault.Error{
+			Code: fault.Internal, Reason: fault.ReasonInternal, Fields: []fault.Field{{Path: secret}},
+		},
+		"the metadata of a defect": fault.New(fault.Internal, fault.ReasonInternal, "d").With("cause", secret),
+		"a fault that wraps a defect": fmt.Errorf("%s: %w", secret,
+			fault.New(fault.NotFound, fault.ReasonEventNotFound, "d")),
 		"an ended context with a text": fmt.Errorf("%s: %w", secret, context.DeadlineExceeded),
 	} {
 		g.err = err
@@ -188,10 +236,12 @@ func TestNothingOfACauseIsShown(t *testing.T) {
 func TestAnErrorThatIsNoFaultIsInternalAndLogged(t *testing.T) {
 	g := startGateway(t)
 	g.err = errors.New("the flux capacitor is empty")
-	if a := g.post(calendarsPath, ""); a.status != http.StatusInternalServerError || a.v1().reason() != "INTERNAL" {
+	if a := g.post(calendarsPath, ""); a.status != http.StatusInternalServerError ||
+		a.v1().reason() != "INTERNAL" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if log := g.log.String(); !strings.Contains(log, "flux capacitor") || !strings.Contains(log, `"level":"ERROR"`) {
+	if log := g.log.String(); !strings.Contains(log, "flux capacitor") ||
+		!strings.Contains(log, `"level":"ERROR"`) {
 		t.Errorf("log %s", log)
 	}
 }
@@ -232,7 +282,8 @@ func TestTheErrorTableIsWritten(t *testing.T) {
 func TestTheTableIsComplete(t *testing.T) {
 	slugs := map[string]string{}
 	for _, s := range problemTypes() {
-		if s.Reason == "" || s.Code == 0 || s.Status == 0 || s.Slug == "" || s.Title == "" || s.Spoken == "" || s.Sample == "" || s.Means == "" || s.Remedy == "" {
+		if s.Reason == "" || s.Code == 0 || s.Status == 0 || s.Slug == "" || s.Title == "" || s.Spoken == "" ||
+			s.Sample == "" || s.Means == "" || s.Remedy == "" {
 			t.Errorf("%s leaves something out: %+v", s.Reason, s)
 		}
 		if other := slugs[s.Slug]; other != "" {
@@ -292,7 +343,9 @@ func sharedReasons(t *testing.T) []string {
 
 func TestInputFaultsOfAUseCaseAreToldInTheMessage(t *testing.T) {
 	g := startGateway(t)
-	g.err = fault.InvalidFields(fault.Field{Path: "status", Message: "is none of the CRM's labels: New, Closed.", Hint: "New"})
+	g.err = fault.InvalidFields(fault.Field{
+		Path: "status", Message: "is none of the CRM's labels: New, Closed.", Hint: "New",
+	})
 	want := "The request is not valid: status is none of the CRM's labels: New, Closed; did you mean New?"
 	if got := g.post(createPath, `{"subject":"s"}`).v1().Message; got != want {
 		t.Errorf("%q, want %q", got, want)

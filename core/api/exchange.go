@@ -71,7 +71,9 @@ func (a *api) observe(c *gin.Context) {
 	if x.untold {
 		return
 	}
-	attrs := []slog.Attr{slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took)}
+	attrs := []slog.Attr{
+		slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took),
+	}
 	attrs = append(attrs, x.identity...)
 	if x.operation == "" {
 		attrs = append(attrs, slog.String("path", a.loggedPath(c.Request.URL.Path)))
@@ -134,7 +136,8 @@ func (a *api) fail(c *gin.Context, err error) {
 		return
 	}
 	if err := a.writeFailure(c.Writer, f); err != nil {
-		a.log.LogAttrs(c.Request.Context(), slog.LevelDebug, "the answer could not be written", slog.Any("error", err))
+		a.log.LogAttrs(c.Request.Context(), slog.LevelDebug, "the answer could not be written",
+			slog.Any("error", err))
 	}
 }
 

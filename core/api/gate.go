@@ -190,7 +190,9 @@ func queues(waited func() (calls int64, together time.Duration)) func() float64 
 
 // queueForProcessor counts the goroutines of the process that could run, for each processor they may run on.
 func queueForProcessor() func() float64 {
-	samples := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/gomaxprocs:threads"}}
+	samples := []metrics.Sample{
+		{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/gomaxprocs:threads"},
+	}
 	return func() float64 {
 		metrics.Read(samples)
 		return float64(samples[0].Value.Uint64()) / float64(samples[1].Value.Uint64()) / mayQueue

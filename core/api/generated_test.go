@@ -72,7 +72,8 @@ func (g generator) request() *http.Request {
 		method = pick(g, "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 	}
 	if g.IntN(40) == 0 {
-		path = pick(g, "/", path+"/", "/"+path, strings.ToUpper(path), path+"x", path+"%2f", path+"/..", "/v1", "/problems/internal", "/docs", "/healthz")
+		path = pick(g, "/", path+"/", "/"+path, strings.ToUpper(path), path+"x", path+"%2f", path+"/..", "/v1",
+			"/problems/internal", "/docs", "/healthz")
 	}
 	u, err := url.Parse("http://gateway" + path)
 	if err != nil {
@@ -82,7 +83,8 @@ func (g generator) request() *http.Request {
 	req.URL = u
 	req.Header.Set("X-Api-Key", pick(g, testKey, testKey, testKey, testKey, testKey, readerKey, "", "fd_live_x"))
 	for name, values := range map[string][]string{
-		"Content-Type":         {"application/json", "application/json; charset=utf-8", "text/plain", "", "application/json; charset=utf-16", ";"},
+		"Content-Type": {"application/json", "application/json; charset=utf-8", "text/plain", "",
+			"application/json; charset=utf-16", ";"},
 		"Content-Encoding":     {"gzip", "identity"},
 		"Authorization":        {"Bearer " + testKey, "Bearer", "Basic x", "\x00"},
 		"Idempotency-Key":      {"k", "", strings.Repeat("k", 300), "a b", "\xff"},
@@ -99,13 +101,15 @@ func (g generator) request() *http.Request {
 }
 
 func (g generator) id() string {
-	return pick(g, "4711", "4711", "1", "0", "-1", "9223372036854775807", "9223372036854775808", "abc", "1.0", "1e3", "+1", "%20", "%00", "%ff", "..", "%2e", "é", strings.Repeat("9", 400))
+	return pick(g, "4711", "4711", "1", "0", "-1", "9223372036854775807", "9223372036854775808", "abc", "1.0",
+		"1e3", "+1", "%20", "%00", "%ff", "..", "%2e", "é", strings.Repeat("9", 400))
 }
 
 // body takes an example of the operation and spoils it.
 func (g generator) body(op operation) string {
 	if g.IntN(15) == 0 {
-		return pick(g, "", " ", "{", "}", "[]", "null", "1", `"x"`, "{}{}", "\xff", `{"a":1,"a":1}`, strings.Repeat("[", 100), strings.Repeat(`{"a":`, 50), `{"\ud800":1}`)
+		return pick(g, "", " ", "{", "}", "[]", "null", "1", `"x"`, "{}{}", "\xff", `{"a":1,"a":1}`,
+			strings.Repeat("[", 100), strings.Repeat(`{"a":`, 50), `{"\ud800":1}`)
 	}
 	members := map[string]any{}
 	example, err := json.Marshal(op.Examples[g.IntN(len(op.Examples))].Request)
@@ -135,10 +139,13 @@ func (g generator) body(op operation) string {
 
 func (g generator) value(depth int) any {
 	scalars := []any{
-		nil, true, 0, -1, 1.5, 1e300, int64(9223372036854775807), json.Number("1e3"), json.Number("9223372036854775808"), "", " ", "x", "\u0000", "\u202e", "\ufffd",
-		"2026-12-01T10:00:00-05:00", "2026-12-01T10:00:00", "2026-12-01", "0000-00-00T00:00:00Z", "9999-12-31T23:59:60Z", "2026-02-30T10:00:00Z",
-		"2026-03-08T02:30:00", "2026-11-01T01:30:00", "10:00", "America/New_York", "Local", "../../etc/passwd", "UTC+1", "a@example.com", "a@b@c", "<a@example.com>",
-		"provider", "url", "nylas", "https://meet.example.com/x", "http://", "javascript:x", "%zz", "415", "999", "#1042", strings.Repeat("é", 600), strings.Repeat("x", 9000),
+		nil, true, 0, -1, 1.5, 1e300, int64(9223372036854775807), json.Number("1e3"),
+		json.Number("9223372036854775808"), "", " ", "x", "\u0000", "\u202e", "\ufffd", "2026-12-01T10:00:00-05:00",
+		"2026-12-01T10:00:00", "2026-12-01", "0000-00-00T00:00:00Z", "9999-12-31T23:59:60Z", "2026-02-30T10:00:00Z",
+		"2026-03-08T02:30:00", "2026-11-01T01:30:00", "10:00", "America/New_York", "Local", "../../etc/passwd",
+		"UTC+1", "a@example.com", "a@b@c", "<a@example.com>", "provider", "url", "nylas",
+		"https://meet.example.com/x", "http://", "javascript:x", "%zz", "415", "999", "#1042",
+		strings.Repeat("é", 600), strings.Repeat("x", 9000),
 	}
 	switch g.IntN(5) {
 	case 0:
@@ -163,8 +170,10 @@ func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
 // alike.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, with(nil), with(fields{"attendee_emails": []string{"a@example.com"}}), `{"title":null,"attendee_emails":[]}`, `{"title":"\ud83d\ude00"}`,
-		`{"title":"\ud83d"}`, `{"a":1,"a":2}`, `[[[[`, `{"title":"a","title":"b"}`, " \n{}\t", `{"title":"\\ud800"}`, `{"x":{"y":[1,2,{"z":null}]}}`, "\xff",
+		`{}`, with(nil), with(fields{"attendee_emails": []string{"a@example.com"}}),
+		`{"title":null,"attendee_emails":[]}`, `{"title":"\ud83d\ude00"}`,
+		`{"title":"\ud83d"}`, `{"a":1,"a":2}`, `[[[[`, `{"title":"a","title":"b"}`, " \n{}\t",
+		`{"title":"\\ud800"}`, `{"x":{"y":[1,2,{"z":null}]}}`, "\xff",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -96,30 +96,40 @@ func answered[T any](f *fakeServices, rec T, err error) (service.Answer[T], erro
 type fakeCalendar struct{ *fakeServices }
 
 var sampleMeeting = record.MeetingAnswer{Event: record.Meeting{
-	EventID: "evt_1", EventURL: "https://meet.example.com/a?b=1&c=2", StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
+	EventID: "evt_1", EventURL: "https://meet.example.com/a?b=1&c=2", StartTime: "2026-12-01T10:00:00-05:00",
+	EndTime: "2026-12-01T10:30:00-05:00",
 }}
 
-func (f fakeCalendar) Book(ctx context.Context, c apikey.Caller, w service.Write, in service.BookMeeting) (service.Answer[record.MeetingAnswer], error) {
+func (f fakeCalendar) Book(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.BookMeeting,
+) (service.Answer[record.MeetingAnswer], error) {
 	return answered(f.fakeServices, sampleMeeting, f.called(ctx, c, w, in))
 }
 
-func (f fakeCalendar) Update(ctx context.Context, c apikey.Caller, w service.Write, in service.UpdateMeeting) (service.Answer[record.MeetingAnswer], error) {
+func (f fakeCalendar) Update(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.UpdateMeeting,
+) (service.Answer[record.MeetingAnswer], error) {
 	return answered(f.fakeServices, sampleMeeting, f.called(ctx, c, w, in))
 }
 
-func (f fakeCalendar) Cancel(ctx context.Context, c apikey.Caller, w service.Write, in service.CancelMeeting) (service.Answer[record.CancelAnswer], error) {
+func (f fakeCalendar) Cancel(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.CancelMeeting,
+) (service.Answer[record.CancelAnswer], error) {
 	return answered(f.fakeServices, record.CancelAnswer{OK: true, EventID: in.EventID}, f.called(ctx, c, w, in))
 }
 
-func (f fakeCalendar) List(ctx context.Context, c apikey.Caller, in service.ListEvents) (record.EventsAnswer, error) {
+func (f fakeCalendar) List(
+	ctx context.Context, c apikey.Caller, in service.ListEvents,
+) (record.EventsAnswer, error) {
 	return record.EventsAnswer{Events: []record.Event{{
-		EventID: "evt_1", Subject: "Consultation", StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
-		OrganizerEmail: "office@example.com", Attendees: []record.Attendee{},
+		EventID: "evt_1", Subject: "Consultation", StartTime: "2026-12-01T10:00:00-05:00",
+		EndTime: "2026-12-01T10:30:00-05:00", OrganizerEmail: "office@example.com", Attendees: []record.Attendee{},
 	}}}, f.called(ctx, c, service.Write{}, in)
 }
 
 func (f fakeCalendar) Calendars(ctx context.Context, c apikey.Caller) (record.CalendarsAnswer, error) {
-	return record.CalendarsAnswer{Calendars: []record.Calendar{{ID: "primary", Name: "Front office"}}}, f.called(ctx, c, service.Write{}, nil)
+	return record.CalendarsAnswer{Calendars: []record.Calendar{{ID: "primary", Name: "Front office"}}},
+		f.called(ctx, c, service.Write{}, nil)
 }
 
 func (f fakeCalendar) Verify(ctx context.Context, c apikey.Caller) (record.VerifyAnswer, error) {
@@ -132,7 +142,9 @@ var sampleTicket = record.TicketAnswer{Ticket: record.Ticket{
 	ID: "tkt_1", TicketNumber: "00001042", Subject: "Broken door handle", CreatedAt: "2026-12-01T15:00:00Z",
 }}
 
-func (f fakeTickets) Create(ctx context.Context, c apikey.Caller, w service.Write, in service.CreateTicket) (service.Answer[record.TicketAnswer], error) {
+func (f fakeTickets) Create(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.CreateTicket,
+) (service.Answer[record.TicketAnswer], error) {
 	return answered(f.fakeServices, sampleTicket, f.called(ctx, c, w, in))
 }
 
@@ -145,22 +157,29 @@ type fakeNumbers struct{ *fakeServices }
 var sampleNumber = record.PhoneNumber{ID: 4711, Name: "Front office", E164: "+14155550123", AreaCode: "415"}
 
 func (f fakeNumbers) List(ctx context.Context, c apikey.Caller) (record.PhoneNumbersAnswer, error) {
-	return record.PhoneNumbersAnswer{PhoneNumbers: []record.PhoneNumber{sampleNumber}}, f.called(ctx, c, service.Write{}, nil)
+	return record.PhoneNumbersAnswer{PhoneNumbers: []record.PhoneNumber{sampleNumber}},
+		f.called(ctx, c, service.Write{}, nil)
 }
 
 func (f fakeNumbers) Get(ctx context.Context, c apikey.Caller, id int64) (record.PhoneNumber, error) {
 	return sampleNumber, f.called(ctx, c, service.Write{}, id)
 }
 
-func (f fakeNumbers) Buy(ctx context.Context, c apikey.Caller, w service.Write, in service.BuyNumber) (service.Answer[record.PhoneNumber], error) {
+func (f fakeNumbers) Buy(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.BuyNumber,
+) (service.Answer[record.PhoneNumber], error) {
 	return answered(f.fakeServices, sampleNumber, f.called(ctx, c, w, in))
 }
 
-func (f fakeNumbers) Update(ctx context.Context, c apikey.Caller, w service.Write, in service.UpdateNumber) (service.Answer[record.PhoneNumber], error) {
+func (f fakeNumbers) Update(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.UpdateNumber,
+) (service.Answer[record.PhoneNumber], error) {
 	return answered(f.fakeServices, sampleNumber, f.called(ctx, c, w, in))
 }
 
-func (f fakeNumbers) Release(ctx context.Context, c apikey.Caller, w service.Write, id int64) (service.Answer[struct{}], error) {
+func (f fakeNumbers) Release(
+	ctx context.Context, c apikey.Caller, w service.Write, id int64,
+) (service.Answer[struct{}], error) {
 	return service.Answer[struct{}]{Replayed: f.replayed}, f.called(ctx, c, w, id)
 }
 
@@ -181,7 +200,8 @@ func (f fakeKeys) Authenticate(_ context.Context, key string) (apikey.Caller, er
 		caller.Scopes = []apikey.Scope{apikey.ScopeCalendarRead}
 		return caller, nil
 	}
-	return apikey.Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "The API key is not known.")
+	return apikey.Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
+		"The API key is not known.")
 }
 
 // fakeMetrics remembers the requests it was told of.
@@ -249,8 +269,7 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 	o := Options{
 		PublicURL: publicURL, Version: "1.0.0", Log: log, Metrics: g.metrics, Keys: fakeKeys{},
 		Services:           Services{Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices}, Numbers: fakeNumbers{g.fakeServices}},
-		LegacyConferencing: []string{"nylas"},
-		NewID:              func() string { return fixedID },
+		LegacyConferencing: []string{"nylas"}, NewID: func() string { return fixedID },
 	}
 	for _, f := range adjust {
 		f(&o)
@@ -357,12 +376,15 @@ func conforms(t *testing.T, router routers.Router, req *http.Request, a answer) 
 		return
 	}
 	err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked, PathParams: params, Route: route},
-		Status:                 a.status, Header: a.header, Body: io.NopCloser(strings.NewReader(a.body)),
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: asked, PathParams: params, Route: route,
+		},
+		Status: a.status, Header: a.header, Body: io.NopCloser(strings.NewReader(a.body)),
 		Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	})
 	if err != nil {
-		t.Errorf("%s %s: the answer %d %s is against the contract: %v", req.Method, req.URL.Path, a.status, a.body, err)
+		t.Errorf("%s %s: the answer %d %s is against the contract: %v", req.Method, req.URL.Path,
+			a.status, a.body, err)
 	}
 }
 
@@ -457,7 +479,8 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is no longer what is served; when that is meant, run the tests with -update and read the difference", path)
+		t.Errorf("%s is no longer what is served; when that is meant, run the tests with -update and read the "+
+			"difference", path)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 // a request's or an idempotency key is printable.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range [][4]string{
-		{"fd_live_x", "", "", ""}, {"", "Bearer fd_live_x", "key", "id"}, {"a", "Bearer b", "", ""}, {"", "bearer  a b", "\x00", "\xff"}, {"", "Basic Og==", " ", "a b"},
-		{"", "Bearer", "k\n", "\u202e"}, {" a", "BEARER a ", "k", "x"},
+		{"fd_live_x", "", "", ""}, {"", "Bearer fd_live_x", "key", "id"}, {"a", "Bearer b", "", ""},
+		{"", "bearer  a b", "\x00", "\xff"}, {"", "Basic Og==", " ", "a b"}, {"", "Bearer", "k\n", "\u202e"},
+		{" a", "BEARER a ", "k", "x"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
@@ -21,7 +22,8 @@ func FuzzHeaders(f *testing.F) {
 			t.Fatalf("%q %q: %q, %v", apiKey, authorization, key, err)
 		}
 		checks := newChecks(surfaceV1, nil)
-		if got := checks.idempotencyKey(h); (got == "") != (checks.err() != nil) || len(got) > maxIdempotencyKeyBytes {
+		if got := checks.idempotencyKey(h); (got == "") != (checks.err() != nil) ||
+			len(got) > maxIdempotencyKeyBytes {
 			t.Fatalf("%q: %q, %v", idempotency, got, checks.err())
 		}
 		if visible(id, maxRequestIDBytes) {

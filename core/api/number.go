@@ -13,9 +13,15 @@ import (
 type Numbers interface {
 	List(context.Context, apikey.Caller) (record.PhoneNumbersAnswer, error)
 	Get(ctx context.Context, caller apikey.Caller, id int64) (record.PhoneNumber, error)
-	Buy(context.Context, apikey.Caller, service.Write, service.BuyNumber) (service.Answer[record.PhoneNumber], error)
-	Update(context.Context, apikey.Caller, service.Write, service.UpdateNumber) (service.Answer[record.PhoneNumber], error)
-	Release(ctx context.Context, caller apikey.Caller, w service.Write, id int64) (service.Answer[struct{}], error)
+	Buy(
+		context.Context, apikey.Caller, service.Write, service.BuyNumber,
+	) (service.Answer[record.PhoneNumber], error)
+	Update(
+		context.Context, apikey.Caller, service.Write, service.UpdateNumber,
+	) (service.Answer[record.PhoneNumber], error)
+	Release(
+		ctx context.Context, caller apikey.Caller, w service.Write, id int64,
+	) (service.Answer[struct{}], error)
 }
 
 // numberRequest names a phone number in the path.
@@ -34,7 +40,9 @@ type BuyPhoneNumberRequest struct {
 }
 
 func (r BuyPhoneNumberRequest) input(c *checks) service.BuyNumber {
-	in := service.BuyNumber{Inbound: r.Inbound, Outbound: r.Outbound, AreaCode: c.areaCode("area_code", r.AreaCode)}
+	in := service.BuyNumber{
+		Inbound: r.Inbound, Outbound: r.Outbound, AreaCode: c.areaCode("area_code", r.AreaCode),
+	}
 	if name := c.displayName("name", r.Name); name != nil {
 		in.Name = *name
 	}

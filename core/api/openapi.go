@@ -94,8 +94,9 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	d := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: version, Description: strings.TrimSpace(introduction),
-			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			Title: "Frontdesk: calendar, tickets and phone numbers (beta)", Version: version,
+			Description: strings.TrimSpace(introduction),
+			License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
 		Servers:  []*huma.Server{{URL: a.publicURL}},
 		Security: []map[string][]string{{"ApiKey": {}}, {"Bearer": {}}},
@@ -140,7 +141,9 @@ func pathParameters(s *shape, schemas huma.Registry) []*huma.Param {
 			continue
 		}
 		schema := huma.SchemaFromField(schemas, s.of.Field(f.index), "")
-		p := &huma.Param{Name: f.name, In: "path", Required: true, Description: schema.Description, Example: schema.Examples[0]}
+		p := &huma.Param{
+			Name: f.name, In: "path", Required: true, Description: schema.Description, Example: schema.Examples[0],
+		}
 		p.Schema = &huma.Schema{Type: schema.Type, Format: schema.Format}
 		out = append(out, p)
 	}
@@ -208,7 +211,9 @@ func sizeOf(f field) string {
 }
 
 func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
-	r := &huma.Response{Description: http.StatusText(op.Success), Headers: headersOf(headerRequestID, headerRatePolicy, headerRate)}
+	r := &huma.Response{
+		Description: http.StatusText(op.Success), Headers: headersOf(headerRequestID, headerRatePolicy, headerRate),
+	}
 	if op.writes {
 		r.Headers[headerReplayed] = &huma.Header{Ref: headerPrefix + headerReplayed}
 	}
@@ -301,7 +306,8 @@ func (a *api) sample(s problemType, on surface) json.RawMessage {
 			f.values = map[string]json.RawMessage{"name": json.RawMessage(`" "`)}
 		}
 	case reasonMalformed:
-		f.fields = []fault.Field{{Path: locationBody, Message: "is not valid JSON: unexpected end of JSON input at byte 17"}}
+		f.fields = []fault.Field{{Path: locationBody,
+			Message: "is not valid JSON: unexpected end of JSON input at byte 17"}}
 	}
 	body, _, err := a.render(f)
 	if err != nil {
@@ -316,7 +322,9 @@ func parameters() map[string]*huma.Param {
 		headerRequestID: {Name: headerRequestID, In: "header", Schema: text, Example: sampleRequestID,
 			Description: "Your own id for this request, up to 128 visible ASCII characters. It is echoed " +
 				"and is in every line of the log. If it is absent, the gateway makes one."},
-		headerTimeout: {Name: headerTimeout, In: "header", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int64"}, Example: 3000,
+		headerTimeout: {Name: headerTimeout, In: "header", Schema: &huma.Schema{
+			Type: huma.TypeInteger, Format: "int64",
+		}, Example: 3000,
 			Description: "How many milliseconds you wait for the answer. This can only shorten the " +
 				"gateway's own deadline, which is 8 seconds unless the operator sets another."},
 		headerIdempotency: {Name: headerIdempotency, In: "header", Schema: text, Example: "call-7f3c-book-1",

@@ -41,10 +41,12 @@ func TestTheDocumentIsValidAndItsExamplesFitItsSchemas(t *testing.T) {
 func TestTheDocumentIsServedAsItIsPrinted(t *testing.T) {
 	g := startGateway(t)
 	asYAML, asJSON := documents(t, publicURL)
-	if a := g.send("GET", "/openapi.yaml", "", "X-Api-Key", ""); a.body != string(asYAML) || a.header.Get("Content-Type") != "application/yaml" {
+	if a := g.send("GET", "/openapi.yaml", "", "X-Api-Key", ""); a.body != string(asYAML) ||
+		a.header.Get("Content-Type") != "application/yaml" {
 		t.Errorf("yaml: %q, %d bytes", a.header.Get("Content-Type"), len(a.body))
 	}
-	if a := g.send("GET", "/openapi.json", "", "X-Api-Key", ""); a.body != string(asJSON) || a.header.Get("Content-Type") != "application/json" {
+	if a := g.send("GET", "/openapi.json", "", "X-Api-Key", ""); a.body != string(asJSON) ||
+		a.header.Get("Content-Type") != "application/json" {
 		t.Errorf("json: %q, %d bytes", a.header.Get("Content-Type"), len(a.body))
 	}
 }
@@ -94,7 +96,8 @@ func TestEveryOperationIsDocumentedToTheEnd(t *testing.T) {
 				t.Errorf("%s: no example of %s", op.ID, reason)
 			}
 		}
-		if op.Summary == "" || op.Description == "" || len(op.Examples) == 0 || !strings.Contains(raw, string(op.Scope)) {
+		if op.Summary == "" || op.Description == "" || len(op.Examples) == 0 ||
+			!strings.Contains(raw, string(op.Scope)) {
 			t.Errorf("%s leaves something out", op.ID)
 		}
 		if op.writes != strings.Contains(raw, headerIdempotency) {

@@ -99,13 +99,16 @@ func (o operation) reasons() []string {
 	if o.takesBody() {
 		all = append(all, reasonMalformed, reasonMediaType)
 	}
-	all = append(all, reasonBodyTooLarge, reasonBodyTooSlow, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing, fault.ReasonRateLimited)
+	all = append(all, reasonBodyTooLarge, reasonBodyTooSlow, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing,
+		fault.ReasonRateLimited)
 	if o.writes {
 		all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning, fault.ReasonOutcomeUnknown,
 			fault.ReasonProviderConflict)
 	}
-	return append(all, fault.ReasonPermissionDenied, fault.ReasonProviderRefused, fault.ReasonProviderMisconfigured,
-		fault.ReasonEgressRefused, fault.ReasonProviderRateLimited, fault.ReasonProviderUnavailable, fault.ReasonBreakerOpen,
+	return append(all, fault.ReasonPermissionDenied, fault.ReasonProviderRefused,
+		fault.ReasonProviderMisconfigured,
+		fault.ReasonEgressRefused, fault.ReasonProviderRateLimited, fault.ReasonProviderUnavailable,
+		fault.ReasonBreakerOpen,
 		fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded, fault.ReasonInternal)
 }
 

@@ -38,8 +38,9 @@ func calendarOperations(s Calendar) []operation {
 		EventID: "evt_4k1v9s", Subject: "Consultation",
 		StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00",
 		OrganizerEmail: "office@example.com",
-		Attendees:      []record.Attendee{{Email: "pat@example.com", Name: "Pat Doe", Type: "required", ResponseStatus: "accepted"}},
-		EventURL:       "https://meet.example.com/abc-defg-hij",
+		Attendees: []record.Attendee{{Email: "pat@example.com", Name: "Pat Doe", Type: "required",
+			ResponseStatus: "accepted"}},
+		EventURL: "https://meet.example.com/abc-defg-hij",
 	}}}
 	return []operation{
 		{
@@ -53,13 +54,14 @@ func calendarOperations(s Calendar) []operation {
 				fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
 			Examples: []example{
 				{Name: "withLink", Summary: "A meeting with a link that the provider makes", Request: bookMeetingRequest{
-					Title: "Consultation", Description: "First visit",
-					StartTime: "2026-12-01T10:00:00-05:00", EndTime: "2026-12-01T10:30:00-05:00", Timezone: "America/New_York",
+					Title: "Consultation", Description: "First visit", StartTime: "2026-12-01T10:00:00-05:00",
+					EndTime: "2026-12-01T10:30:00-05:00", Timezone: "America/New_York",
 					AttendeeEmails: []string{"pat@example.com"}, ConferencingType: "provider",
 				}, Response: meeting},
 				{Name: "localTime", Summary: "Local times in a named zone, with a link of your own", Request: bookMeetingRequest{
-					Title: "Consultation", StartTime: "2026-12-01T10:00:00", EndTime: "2026-12-01T10:30:00", Timezone: "America/New_York",
-					SelectedCalendarIDs: []string{"primary"}, ConferencingType: "url", LocationURL: "https://meet.example.com/abc-defg-hij",
+					Title: "Consultation", StartTime: "2026-12-01T10:00:00", EndTime: "2026-12-01T10:30:00",
+					Timezone: "America/New_York", SelectedCalendarIDs: []string{"primary"}, ConferencingType: "url",
+					LocationURL: "https://meet.example.com/abc-defg-hij",
 				}, Response: meeting},
 			},
 			endpoint: mutation(s, Calendar.Book, bookMeetingRequest.input),
@@ -70,7 +72,8 @@ func calendarOperations(s Calendar) []operation {
 			Description: "Changes the given fields of an event and leaves the others alone. It never " +
 				"silently overwrites a change that someone else makes at the same time.",
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonSlotTaken,
-				fault.ReasonChangedMeanwhile, fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+				fault.ReasonChangedMeanwhile, fault.ReasonNotConnected, fault.ReasonReconnectRequired,
+				fault.ReasonNotSupported},
 			Examples: []example{{Name: "move", Summary: "An hour later; the duration stays", Request: updateMeetingRequest{
 				EventID: "evt_4k1v9s", StartTime: "2026-12-01T11:00:00-05:00", Timezone: "America/New_York",
 			}, Response: moved}},
@@ -99,7 +102,8 @@ func calendarOperations(s Calendar) []operation {
 				"already gone, the answer is ok as well.",
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound,
 				fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
-			Examples: []example{{Name: "cancel", Summary: "By its id alone", Request: cancelMeetingRequest{EventID: "evt_4k1v9s"},
+			Examples: []example{{Name: "cancel", Summary: "By its id alone",
+				Request:  cancelMeetingRequest{EventID: "evt_4k1v9s"},
 				Response: record.CancelAnswer{OK: true, EventID: "evt_4k1v9s"}}},
 			endpoint: mutation(s, Calendar.Cancel, cancelMeetingRequest.input),
 		},
@@ -109,13 +113,17 @@ func calendarOperations(s Calendar) []operation {
 			Description: "Lists the calendars of the connected account.",
 			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired},
 			Examples: []example{{Name: "list", Summary: "Two calendars", Request: noFields{}, Response: record.CalendarsAnswer{
-				Calendars: []record.Calendar{{ID: "primary", Name: "Front office"}, {ID: "back-office", Name: "Back office"}},
+				Calendars: []record.Calendar{
+					{ID: "primary", Name: "Front office"}, {ID: "back-office", Name: "Back office"},
+				},
 			}}},
 			endpoint: lookup(s, Calendar.Calendars),
 		},
 		{
-			ID: "verifyCalendarConnection", Method: http.MethodPost, Path: "/v1/calendar/verify-calendar-connection", Scope: read,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Verify the calendar connection", Success: http.StatusOK,
+			ID: "verifyCalendarConnection", Method: http.MethodPost,
+			Path: "/v1/calendar/verify-calendar-connection", Scope: read,
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Verify the calendar connection",
+			Success: http.StatusOK,
 			Description: "Asks the provider live whether the credentials work. With revoked credentials, ok " +
 				"is false and email is the last known one. Without a calendar connection, ok is false and " +
 				"email is empty. An error means that there is no answer.",
@@ -141,14 +149,18 @@ func ticketOperations(s Tickets) []operation {
 	answered.Ticket.LastComment = "A locksmith comes tomorrow."
 	return []operation{
 		{
-			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket", Scope: apikey.ScopeTicketsWrite,
-			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
+			ID: "createTicket", Method: http.MethodPost, Path: "/v1/tickets/create-ticket",
+			Scope: apikey.ScopeTicketsWrite,
+			Kind:  adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
 			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list " +
 				"of the CRM's own labels. If the CRM opens the ticket without a requested value, the error " +
 				"is TICKET_INCOMPLETE and has the ticket's number. Equal calls of one API key within ten " +
 				"minutes (a setting of the tenant) count as one ticket: later ones get the answer of the " +
 				"first, marked Idempotency-Replayed. A different Idempotency-Key overrides this.",
-			Reasons: []string{fault.ReasonTicketIncomplete, fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+			Reasons: []string{
+				fault.ReasonTicketIncomplete, fault.ReasonNotConnected, fault.ReasonReconnectRequired,
+				fault.ReasonNotSupported,
+			},
 			Examples: []example{{Name: "create", Summary: "An urgent ticket", Request: createTicketRequest{
 				Subject: "Broken door handle", Description: "The handle of the front door came off.", Priority: "High",
 			}, Response: ticket}},
@@ -170,8 +182,12 @@ func numberOperations(s Numbers) []operation {
 	const collection, one = "/beta/phone-numbers", "/beta/phone-numbers/{id}"
 	write, read := apikey.ScopeNumbersWrite, apikey.ScopeNumbersRead
 	employeeID, name, renamed := int64(7), "Front office", "Night line"
-	number := record.PhoneNumber{ID: 4711, Name: name, E164: "+14155550123", AreaCode: "415", InboundCloudEmployeeID: &employeeID}
-	changed := record.PhoneNumber{ID: 4711, Name: renamed, E164: "+14155550123", AreaCode: "415", OutboundCloudEmployeeID: &employeeID}
+	number := record.PhoneNumber{
+		ID: 4711, Name: name, E164: "+14155550123", AreaCode: "415", InboundCloudEmployeeID: &employeeID,
+	}
+	changed := record.PhoneNumber{
+		ID: 4711, Name: renamed, E164: "+14155550123", AreaCode: "415", OutboundCloudEmployeeID: &employeeID,
+	}
 	connected := []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired}
 	return []operation{
 		{
@@ -192,8 +208,9 @@ func numberOperations(s Numbers) []operation {
 				"order-pending, and a repeat with the same key gets the number. If no number is for sale, " +
 				"errors names neighbouring area codes that have some.",
 			Reasons: append([]string{
-				fault.ReasonNoNumbersAvailable, fault.ReasonNumberTaken, fault.ReasonOrderPending, fault.ReasonPurchaseLimit, fault.ReasonNumberLimit,
-				fault.ReasonAddressRequired, fault.ReasonBundleRequired, fault.ReasonTrialLimit, fault.ReasonInsufficientFunds,
+				fault.ReasonNoNumbersAvailable, fault.ReasonNumberTaken, fault.ReasonOrderPending,
+				fault.ReasonPurchaseLimit, fault.ReasonNumberLimit, fault.ReasonAddressRequired,
+				fault.ReasonBundleRequired, fault.ReasonTrialLimit, fault.ReasonInsufficientFunds,
 				fault.ReasonAccountSuspended, fault.ReasonNotSupported,
 			}, connected...),
 			Examples: []example{{Name: "buy", Summary: "A number with a name and an employee",
@@ -216,18 +233,22 @@ func numberOperations(s Numbers) []operation {
 				"agent platform. If the provider refuses that, nothing changes.",
 			Reasons: append([]string{fault.ReasonNumberNotFound, fault.ReasonNotSupported}, connected...),
 			Examples: []example{{Name: "update", Summary: "A new name, another outbound employee, no inbound one",
-				Request:  UpdatePhoneNumberRequest{Name: &renamed, Inbound: employee{Set: true}, Outbound: employee{Set: true, ID: &employeeID}},
+				Request: UpdatePhoneNumberRequest{
+					Name: &renamed, Inbound: employee{Set: true}, Outbound: employee{Set: true, ID: &employeeID},
+				},
 				Response: changed}},
 			endpoint: mutation(s, Numbers.Update, UpdatePhoneNumberRequest.input),
 		},
 		{
 			ID: "Beta_releasePhoneNumber", Method: http.MethodDelete, Path: one, Scope: write,
-			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Release a phone number", Success: http.StatusNoContent,
+			Kind: adapter.KindTelephony, Tag: tagNumbers, Summary: "Release a phone number",
+			Success: http.StatusNoContent,
 			Description: "Takes the number out of use and gives it back to the provider for good: at once, " +
 				"or after the connection's release_delay. A second release of the same id is answered with " +
 				"404. A number that has a registered emergency address, or is locked at the provider, is " +
 				"not released.",
-			Reasons:  append([]string{fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked}, connected...),
+			Reasons: append([]string{fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress,
+				fault.ReasonNumberLocked}, connected...),
 			Examples: []example{{Name: "release", Summary: "Released"}},
 			endpoint: mutation(s, Numbers.Release, numberRequest.input),
 		},

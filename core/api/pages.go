@@ -38,9 +38,11 @@ func newPages(a *api, o Options) (*pages, error) {
 		return d, err
 	})
 	p := &pages{api: a, problems: map[string]gin.HandlerFunc{}, fixed: map[string]gin.HandlerFunc{
-		"/openapi.yaml": a.document("application/yaml", func() ([]byte, error) { d, err := description(); return d.yaml, err }),
-		"/openapi.json": a.document("application/json", func() ([]byte, error) { d, err := description(); return d.json, err }),
-		"/docs":         a.page(set, "docs.html", func() any { return a.docsView(o, ops) }),
+		"/openapi.yaml": a.document("application/yaml",
+			func() ([]byte, error) { d, err := description(); return d.yaml, err }),
+		"/openapi.json": a.document("application/json",
+			func() ([]byte, error) { d, err := description(); return d.json, err }),
+		"/docs": a.page(set, "docs.html", func() any { return a.docsView(o, ops) }),
 	}}
 	for _, s := range a.catalogue.all {
 		p.problems[s.Slug] = a.page(set, "problem.html", func() any { return a.problemView(s) })
@@ -134,8 +136,9 @@ type problemView struct {
 }
 
 func (a *api) problemView(s problemType) problemView {
-	v := problemView{problemType: s, Reason: s.reason(), StatusV1: s.status(surfaceV1), StatusBeta: s.status(surfaceBeta),
-		CodeName: s.Code.String(), Back: a.publicURL + "/docs#errors"}
+	v := problemView{problemType: s, Reason: s.reason(), StatusV1: s.status(surfaceV1),
+		StatusBeta: s.status(surfaceBeta),
+		CodeName:   s.Code.String(), Back: a.publicURL + "/docs#errors"}
 	if s.repeats() {
 		v.Wait = wholeSeconds(0, s.Retry).String()
 	}
@@ -168,7 +171,10 @@ func (a *api) docsOperation(op operation) docsOperation {
 	}
 	for _, f := range op.request.fields {
 		member := op.request.of.Field(f.index)
-		row := docsField{Name: f.name, Type: typeName(member.Type), Text: member.Tag.Get("doc") + sizeOf(f), Required: f.need || f.inPath}
+		row := docsField{
+			Name: f.name, Type: typeName(member.Type), Text: member.Tag.Get("doc") + sizeOf(f),
+			Required: f.need || f.inPath,
+		}
 		if f.inPath {
 			v.Parameters = append(v.Parameters, row)
 			continue
@@ -179,11 +185,15 @@ func (a *api) docsOperation(op operation) docsOperation {
 		v.Response = fieldsOf(op.response, "")
 	}
 	for _, e := range op.Examples {
-		v.Examples = append(v.Examples, docsExample{Summary: e.Summary, Curl: a.curl(op, e), Answer: indented(e.Response)})
+		v.Examples = append(v.Examples, docsExample{
+			Summary: e.Summary, Curl: a.curl(op, e), Answer: indented(e.Response),
+		})
 	}
 	for _, reason := range op.reasons() {
 		s := a.catalogue.byReason[reason]
-		v.Errors = append(v.Errors, docsError{Status: s.status(op.surface()), Reason: s.reason(), Slug: s.Slug, Title: s.Title})
+		v.Errors = append(v.Errors, docsError{
+			Status: s.status(op.surface()), Reason: s.reason(), Slug: s.Slug, Title: s.Title,
+		})
 	}
 	return v
 }

@@ -42,7 +42,8 @@ func TestPagesFitEveryWindowAndAskForNothingElse(t *testing.T) {
 			if page.Heading == "" || !strings.Contains(page.Font, "system-ui") {
 				t.Errorf("%s: heading %q, font %q: the style is not applied", name, page.Heading, page.Font)
 			}
-			if want := map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 26)"}[look.scheme]; page.Paper != want {
+			if want := map[string]string{"light": "rgb(255, 255, 255)",
+				"dark": "rgb(20, 23, 26)"}[look.scheme]; page.Paper != want {
 				t.Errorf("%s: the paper is %s, want %s", name, page.Paper, want)
 			}
 			if len(page.Wider) > 0 {
@@ -72,7 +73,8 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 	}
 	for _, id := range anchors {
 		var there bool
-		b.Eval(fmt.Sprintf(`document.querySelector('nav a[href="#%s"]').click(), location.hash === '#%s' && %s`, id, id, inView(id)), &there)
+		b.Eval(fmt.Sprintf(`document.querySelector('nav a[href="#%s"]').click(), location.hash === '#%s' && %s`, id,
+			id, inView(id)), &there)
 		if !there {
 			t.Errorf("#%s is not shown", id)
 		}
@@ -130,7 +132,9 @@ func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
 			await all;
 			return {Refused: refused.sort(), Ran: window.ran === true, Hidden: getComputedStyle(document.body).display === 'none'};
 		})()`, &got)
-		want := []string{"connect-src", "frame-src", "img-src", "script-src-elem", "style-src-attr", "style-src-elem"}
+		want := []string{
+			"connect-src", "frame-src", "img-src", "script-src-elem", "style-src-attr", "style-src-elem",
+		}
 		if !slices.Equal(got.Refused, want) || got.Ran || got.Hidden {
 			t.Errorf("%s: %+v", path, got)
 		}

@@ -40,7 +40,8 @@ func TestEveryProblemHasAPage(t *testing.T) {
 	g := startGateway(t)
 	for _, s := range problemTypes() {
 		a := g.send("GET", "/problems/"+s.Slug, "", "X-Api-Key", "")
-		if a.status != http.StatusOK || !strings.Contains(html.UnescapeString(a.body), s.Title) || !strings.Contains(a.body, s.reason()) {
+		if a.status != http.StatusOK || !strings.Contains(html.UnescapeString(a.body), s.Title) ||
+			!strings.Contains(a.body, s.reason()) {
 			t.Errorf("%s: %d", s.Slug, a.status)
 		}
 	}

@@ -36,7 +36,9 @@ func (a *api) problemBody(f failure) ErrorModel {
 		if field.Value != "" {
 			value, _ = json.Marshal(field.Value) // a string can always be written
 		}
-		p.Errors = append(p.Errors, ErrorDetail{Location: locationOf(field.Path), Message: messageOf(field), Value: value})
+		p.Errors = append(p.Errors, ErrorDetail{
+			Location: locationOf(field.Path), Message: messageOf(field), Value: value,
+		})
 	}
 	return p
 }

@@ -11,15 +11,17 @@ import (
 
 // The reasons of faults that this package makes itself.
 const (
-	reasonMalformed     = "MALFORMED_JSON" // shown as INVALID_REQUEST; a problem type of its own for its status on /beta
-	reasonBodyTooLarge  = "BODY_TOO_LARGE"
-	reasonBodyTooSlow   = "BODY_TOO_SLOW"
-	reasonMediaType     = "UNSUPPORTED_MEDIA_TYPE"
-	reasonPathNotFound  = "PATH_NOT_FOUND"
-	reasonWrongMethod   = "METHOD_NOT_ALLOWED"
-	reasonExhausted     = "EXHAUSTED"
-	reasonAnswerSize    = "PROVIDER_ANSWER_TOO_LARGE" // made by core/upstream, which this package does not see
-	statusClientLeft    = 499                         // no registered status says it; proxies write this one in their logs
+	// Shown as INVALID_REQUEST; a problem type of its own for its status on /beta.
+	reasonMalformed    = "MALFORMED_JSON"
+	reasonBodyTooLarge = "BODY_TOO_LARGE"
+	reasonBodyTooSlow  = "BODY_TOO_SLOW"
+	reasonMediaType    = "UNSUPPORTED_MEDIA_TYPE"
+	reasonPathNotFound = "PATH_NOT_FOUND"
+	reasonWrongMethod  = "METHOD_NOT_ALLOWED"
+	reasonExhausted    = "EXHAUSTED"
+	reasonAnswerSize   = "PROVIDER_ANSWER_TOO_LARGE" // made by core/upstream, which this package does not see
+	// No registered status says it; proxies write this one in their logs.
+	statusClientLeft    = 499
 	onceASecond         = time.Second
 	whenProviderIsBack  = 5 * time.Second
 	whenRunningOneEnded = 2 * time.Second
@@ -189,7 +191,8 @@ func problemTypes() []problemType {
 		{
 			Reason: fault.ReasonPermissionDenied, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
 			Slug: "provider-permission-denied", Title: "The provider does not allow it",
-			Spoken: "The connected account does not allow me to do that. Someone at the office will have to look at it.",
+			Spoken: "The connected account does not allow me to do that. Someone at the office will have to " +
+				"look at it.",
 			Sample: "The account has no permission to change this calendar.",
 			Means: "The provider accepts the credentials, but does not permit this account to do what was " +
 				"asked.",
@@ -277,8 +280,9 @@ func problemTypes() []problemType {
 				"stays. Until then, repeating the request does not help.", Person: true,
 		},
 		{
-			Reason: fault.ReasonProviderMisconfigured, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
-			Slug: "provider-misconfigured", Title: "The connection is not set up properly",
+			Reason: fault.ReasonProviderMisconfigured, Code: code.Code_FAILED_PRECONDITION,
+			Status: http.StatusBadRequest,
+			Slug:   "provider-misconfigured", Title: "The connection is not set up properly",
 			Spoken: "The connection to the office's account is not set up properly. Someone there has to look at it.",
 			Sample: "There is no calendar server at the address of the connection.",
 			Means: "The connection's settings do not fit the provider: an address is wrong, something they " +
@@ -300,7 +304,8 @@ func problemTypes() []problemType {
 			Spoken: "I cannot set up a video link with this account. Shall I book it without one?",
 			Sample: "The account cannot make a meeting link.",
 			Means:  "The request asks for a meeting link, which the account cannot make. Nothing was booked.",
-			Remedy: "Book without conferencing_type, give a location_url, or license the account for conferencing.", Person: true,
+			Remedy: "Book without conferencing_type, give a location_url, or license the account for conferencing.",
+			Person: true,
 		},
 		{
 			Reason: fault.ReasonNotSupported, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
@@ -366,10 +371,12 @@ func problemTypes() []problemType {
 			Slug: "order-pending", Title: "The number is ordered but not ready yet",
 			Spoken: "The number is ordered, but it is not ready yet. Let us look again {wait}.",
 			Final:  "The number is ordered, but it is not ready yet.",
-			Sample: "+14155550123 is ordered and will be ready soon. Repeat the request with the same Idempotency-Key to get it.",
+			Sample: "+14155550123 is ordered and will be ready soon. Repeat the request with the same " +
+				"Idempotency-Key to get it.",
 			Means: "The provider accepted the order, but did not complete it before the request's deadline. " +
 				"The gateway finishes the purchase by itself.",
-			Remedy: "Repeat the request with the same Idempotency-Key, or list the phone numbers in a minute. Do not buy again.", Retry: whenRunningOneEnded,
+			Remedy: "Repeat the request with the same Idempotency-Key, or list the phone numbers in a minute. Do " +
+				"not buy again.", Retry: whenRunningOneEnded,
 		},
 		{
 			Reason: fault.ReasonPurchaseLimit, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
@@ -394,7 +401,8 @@ func problemTypes() []problemType {
 			Spoken: "I cannot get a number there right now. Would another area code work?",
 			Sample: "Numbers in this area are sold only to customers with a registered address.",
 			Means:  "The provider sells such numbers only to accounts with a registered address. Nothing was bought.",
-			Remedy: "Register an address at the provider and name it in the connection's settings, or try another area code.", Person: true,
+			Remedy: "Register an address at the provider and name it in the connection's settings, or try another " +
+				"area code.", Person: true,
 		},
 		{
 			Reason: fault.ReasonBundleRequired, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
@@ -417,8 +425,9 @@ func problemTypes() []problemType {
 			Remedy: "Upgrade the account at the provider.", Person: true,
 		},
 		{
-			Reason: fault.ReasonInsufficientFunds, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusPaymentRequired,
-			Slug: "insufficient-funds", Title: "The balance at the provider is too low",
+			Reason: fault.ReasonInsufficientFunds, Code: code.Code_FAILED_PRECONDITION,
+			Status: http.StatusPaymentRequired,
+			Slug:   "insufficient-funds", Title: "The balance at the provider is too low",
 			Spoken: "I cannot get a new number with our current phone account.",
 			Sample: "The balance of the account at the provider is too low.",
 			Means:  "The account's balance does not cover the purchase. Nothing was bought.",
@@ -488,8 +497,10 @@ func problemTypes() []problemType {
 		{
 			Reason: fault.ReasonTicketIncomplete, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
 			Slug: "ticket-incomplete", Title: "The ticket is open but lacks a requested value",
-			Spoken: "I have opened the ticket, but not everything I entered was kept. Someone at the office will have to look at it.",
-			Sample: "The ticket 1042 is open, but the CRM does not have it as asked: status (it is \"New\"). Do not open it again; set what is missing in the CRM.",
+			Spoken: "I have opened the ticket, but not everything I entered was kept. Someone at the office will " +
+				"have to look at it.",
+			Sample: "The ticket 1042 is open, but the CRM does not have it as asked: status (it is \"New\"). Do not " +
+				"open it again; set what is missing in the CRM.",
 			Means: "The CRM opened the ticket, but dropped or replaced a value. The metadata has the " +
 				"ticket's number and id, and lists the fields under not_set.",
 			Remedy: "Do not send the request again: the ticket exists, and get-ticket shows it. Set the " +
@@ -519,7 +530,8 @@ func problemTypes() []problemType {
 			Reason: fault.ReasonOutcomeUnknown, Code: code.Code_ABORTED, Status: http.StatusConflict,
 			Slug: "outcome-unknown", Title: "The outcome is unknown",
 			Spoken: "I am not sure yet whether that went through. Let us look again {wait}.",
-			Sample: "The provider did not say whether the meeting was booked. Repeat with the same Idempotency-Key to settle it.",
+			Sample: "The provider did not say whether the meeting was booked. Repeat with the same Idempotency-Key " +
+				"to settle it.",
 			Means: "The gateway sent the call to the provider, but the answer was lost or could not be " +
 				"read. The change may or may not have happened.",
 			Remedy: "With a Retry-After, wait that long and repeat the request, with its Idempotency-Key if " +
@@ -539,16 +551,18 @@ func problemTypes() []problemType {
 				"requests are left.", Retry: onceASecond,
 		},
 		{
-			Reason: fault.ReasonProviderRateLimited, Code: code.Code_RESOURCE_EXHAUSTED, Status: http.StatusTooManyRequests,
-			Slug: "provider-rate-limited", Title: "The provider limits the rate of requests",
+			Reason: fault.ReasonProviderRateLimited, Code: code.Code_RESOURCE_EXHAUSTED,
+			Status: http.StatusTooManyRequests,
+			Slug:   "provider-rate-limited", Title: "The provider limits the rate of requests",
 			Spoken: "{System} is busy. Can we try again {wait}?",
 			Sample: "The provider asks the gateway to wait before the next request.",
 			Means:  "The provider received more requests for this account than it allows.",
 			Remedy: "Wait as long as Retry-After says.", Retry: whenProviderIsBack,
 		},
 		{
-			Reason: fault.ReasonProviderUnavailable, Code: code.Code_UNAVAILABLE, Status: http.StatusServiceUnavailable,
-			Slug: "provider-unavailable", Title: "The provider is not available",
+			Reason: fault.ReasonProviderUnavailable, Code: code.Code_UNAVAILABLE,
+			Status: http.StatusServiceUnavailable,
+			Slug:   "provider-unavailable", Title: "The provider is not available",
 			Spoken: "{System} does not answer right now. Can we try again {wait}?",
 			Sample: "The provider cannot be reached.",
 			Means:  "The provider cannot be reached, or reports that it is down.",

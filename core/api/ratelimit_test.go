@@ -132,7 +132,10 @@ func TestWhoKeepsToThePolicyIsNeverRefused(t *testing.T) {
 	for _, burst := range []struct {
 		requests int
 		then     time.Duration
-	}{{100, time.Minute}, {1, 59 * time.Second}, {99, 2 * time.Second}, {1, 58 * time.Second}, {99, time.Minute}, {100, time.Minute}} {
+	}{
+		{100, time.Minute}, {1, 59 * time.Second}, {99, 2 * time.Second}, {1, 58 * time.Second}, {99, time.Minute},
+		{100, time.Minute},
+	} {
 		if n := admitted(l, ofKey("a", "x"), at.now(), burst.requests); n != burst.requests {
 			t.Errorf("%d of %d", n, burst.requests)
 		}
@@ -200,7 +203,8 @@ func TestExcessIsAnsweredInBothStyles(t *testing.T) {
 		t.Errorf("metadata %v", m)
 	}
 	b := g.send(http.MethodGet, numbersPath, "")
-	if b.status != http.StatusTooManyRequests || b.problem().slug() != "rate-limited" || b.header.Get("Retry-After") != "7" ||
+	if b.status != http.StatusTooManyRequests || b.problem().slug() != "rate-limited" ||
+		b.header.Get("Retry-After") != "7" ||
 		b.problem().Detail != "The API key made more than 6 requests within a minute." {
 		t.Errorf("%d %v %s", b.status, b.header, b.body)
 	}
@@ -238,12 +242,14 @@ func TestEveryAnswerToAKnownCallerTellsWhatIsLeft(t *testing.T) {
 		}(),
 	}
 	for rule, a := range answers {
-		if a.header.Get(headerRatePolicy) != `"key";q=600;w=60, "tenant";q=3000;w=60` || !strings.HasPrefix(a.header.Get(headerRate), `"key";r=59`) {
+		if a.header.Get(headerRatePolicy) != `"key";q=600;w=60, "tenant";q=3000;w=60` ||
+			!strings.HasPrefix(a.header.Get(headerRate), `"key";r=59`) {
 			t.Errorf("%s: %d %v", rule, a.status, a.header)
 		}
 	}
 	for rule, a := range map[string]answer{
-		"a stranger": g.post(bookPath, "{}", "X-Api-Key", ""), "no such path": g.post("/v1/nowhere", ""), "a page": g.send(http.MethodGet, "/docs", ""),
+		"a stranger": g.post(bookPath, "{}", "X-Api-Key", ""), "no such path": g.post("/v1/nowhere", ""),
+		"a page": g.send(http.MethodGet, "/docs", ""),
 	} {
 		if a.header.Get(headerRatePolicy) != "" || a.header.Get(headerRate) != "" {
 			t.Errorf("%s: %d %v", rule, a.status, a.header)

@@ -24,7 +24,8 @@ type refusal struct {
 const gap = "01REQUEST.ID"
 
 func (a *api) refusal(op operation) *refusal {
-	r := &refusal{err: fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway has more requests than it can answer in time.")}
+	r := &refusal{err: fault.New(fault.Unavailable, fault.ReasonOverloaded,
+		"The gateway has more requests than it can answer in time.")}
 	r.failure = a.failureOf(r.err, &exchange{id: gap, operation: op.ID, surface: op.surface()})
 	body, contentType, err := a.render(r.failure)
 	if err == nil && bytes.Count(body, []byte(gap)) == 1 {
@@ -51,7 +52,8 @@ func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
 	h.Set("Content-Length", strconv.Itoa(len(r.before)+len(x.id)+len(r.after)))
 	c.Writer.WriteHeader(r.failure.status(r.failure.surface))
 	body := make([]byte, 0, len(r.before)+len(x.id)+len(r.after))
-	_, _ = c.Writer.Write(append(append(append(body, r.before...), x.id...), r.after...)) // a caller who left reads no complaint either
+	// A caller who left reads no complaint either.
+	_, _ = c.Writer.Write(append(append(append(body, r.before...), x.id...), r.after...))
 }
 
 // plain reports whether an id is written alike in JSON and in a URN.

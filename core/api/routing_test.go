@@ -96,7 +96,8 @@ func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
 func TestOptionsTellsTheMethods(t *testing.T) {
 	g := startGateway(t)
 	a := g.send(http.MethodOptions, numbersPath, "", "X-Api-Key", "")
-	if a.status != http.StatusNoContent || !slices.Equal(allowed(a), []string{"GET", "HEAD", "OPTIONS", "POST"}) {
+	if a.status != http.StatusNoContent ||
+		!slices.Equal(allowed(a), []string{"GET", "HEAD", "OPTIONS", "POST"}) {
 		t.Errorf("%d, Allow %v", a.status, allowed(a))
 	}
 	if a := g.send(http.MethodOptions, "/v1/nothing", ""); a.status != http.StatusNotFound {
@@ -107,7 +108,8 @@ func TestOptionsTellsTheMethods(t *testing.T) {
 func TestHeadAnswersAsGetWithoutABody(t *testing.T) {
 	g := startGateway(t)
 	get, head := g.send(http.MethodGet, numberPath, ""), g.send(http.MethodHead, numberPath, "")
-	if head.status != get.status || head.body != "" || head.header.Get("Content-Length") != get.header.Get("Content-Length") {
+	if head.status != get.status || head.body != "" ||
+		head.header.Get("Content-Length") != get.header.Get("Content-Length") {
 		t.Errorf("HEAD %d %q %v, GET %d %v", head.status, head.body, head.header, get.status, get.header)
 	}
 }
@@ -125,13 +127,15 @@ func TestWhatStandsBehindARequestInChunksIsNoRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = io.WriteString(conn, "POST "+calendarsPath+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+testKey+"\r\n"+framing+"Transfer-Encoding: chunked\r\n\r\n"+
+		_, err = io.WriteString(conn, "POST "+calendarsPath+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+testKey+"\r\n"+
+			framing+"Transfer-Encoding: chunked\r\n\r\n"+
 			"2\r\n{}\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		if err != nil {
 			t.Fatal(err)
 		}
 		answered, err := io.ReadAll(conn)
-		if err != nil || strings.Count(string(answered), "HTTP/1.1 ") != 1 || !strings.Contains(string(answered), "HTTP/1.1 200 OK") {
+		if err != nil || strings.Count(string(answered), "HTTP/1.1 ") != 1 ||
+			!strings.Contains(string(answered), "HTTP/1.1 200 OK") {
 			t.Errorf("%s: %v %s", rule, err, answered)
 		}
 		conn.Close()

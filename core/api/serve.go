@@ -59,7 +59,9 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 }
 
 // admit authenticates before it reads anything of the body: a stranger costs a hash, and no memory.
-func (a *api) admit(c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context) (*call, error) {
+func (a *api) admit(
+	c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context,
+) (*call, error) {
 	arrives, cancel := context.WithTimeout(ctx, bodyWithin) // or sooner, when the caller has less time
 	defer cancel()
 	end, _ := arrives.Deadline()
@@ -73,7 +75,8 @@ func (a *api) admit(c *gin.Context, op operation, x *exchange, checks *checks, c
 	}
 	x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
 	if connection, connected := caller.Connections[op.Kind]; connected {
-		x.identity = append(x.identity, telemetry.Connection(connection.ID), telemetry.Provider(connection.Provider))
+		x.identity = append(x.identity, telemetry.Connection(connection.ID),
+			telemetry.Provider(connection.Provider))
 	}
 	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
 	if err := a.rates.admit(caller, a.now(), c.Writer.Header()); err != nil {
@@ -85,7 +88,9 @@ func (a *api) admit(c *gin.Context, op operation, x *exchange, checks *checks, c
 	}
 	in := &call{ctx: ctx, caller: caller, path: c.Param, checks: checks}
 	if op.writes {
-		in.write = service.Write{IdempotencyKey: checks.idempotencyKey(c.Request.Header), Aside: a.aside(caller.Tenant.ID)}
+		in.write = service.Write{
+			IdempotencyKey: checks.idempotencyKey(c.Request.Header), Aside: a.aside(caller.Tenant.ID),
+		}
 	}
 	in.body, err = a.body(c, ctx, op, caller.Tenant.ID)
 	return in, err

@@ -30,7 +30,8 @@ func TestEveryOperationAnswersAsTheContractSays(t *testing.T) {
 			if a.status != op.Success {
 				t.Errorf("%s, %s: %d %s", op.ID, e.Name, a.status, a.body)
 			}
-			if op.response == nil && a.body != "" || op.response != nil && a.header.Get("Content-Type") != "application/json" {
+			if op.response == nil && a.body != "" ||
+				op.response != nil && a.header.Get("Content-Type") != "application/json" {
 				t.Errorf("%s: %q %q", op.ID, a.header.Get("Content-Type"), a.body)
 			}
 		}
@@ -43,7 +44,8 @@ func TestTheAnswerIsSentByteForByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := g.post(bookPath, with(nil)); a.body != string(want) || a.header.Get("Content-Length") != fmt.Sprint(len(want)) {
+	if a := g.post(bookPath, with(nil)); a.body != string(want) ||
+		a.header.Get("Content-Length") != fmt.Sprint(len(want)) {
 		t.Errorf("%s, want %s", a.body, want)
 	}
 }
@@ -54,7 +56,9 @@ func TestAReplayIsMarked(t *testing.T) {
 		t.Error("a first answer is marked")
 	}
 	g.replayed = true
-	for _, a := range []answer{g.post(bookPath, with(nil)), g.send("DELETE", numberPath, ""), g.post(numbersPath, `{"area_code":"415"}`)} {
+	for _, a := range []answer{
+		g.post(bookPath, with(nil)), g.send("DELETE", numberPath, ""), g.post(numbersPath, `{"area_code":"415"}`),
+	} {
 		if a.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%d %s", a.status, a.body)
 		}
@@ -63,7 +67,8 @@ func TestAReplayIsMarked(t *testing.T) {
 
 func TestABoughtNumberSaysWhereItIs(t *testing.T) {
 	g := startGateway(t)
-	if a := g.post(numbersPath, `{"area_code":"415"}`); a.status != http.StatusCreated || a.header.Get("Location") != numberPath {
+	if a := g.post(numbersPath, `{"area_code":"415"}`); a.status != http.StatusCreated ||
+		a.header.Get("Location") != numberPath {
 		t.Errorf("%d %q", a.status, a.header.Get("Location"))
 	}
 }
@@ -71,7 +76,8 @@ func TestABoughtNumberSaysWhereItIs(t *testing.T) {
 func TestTheIdempotencyKeyReachesTheUseCase(t *testing.T) {
 	g := startGateway(t)
 	for _, key := range []string{"a", `"quoted"`, "call 7, booking 1", strings.Repeat("k", 255)} {
-		if a := g.post(bookPath, with(nil), "Idempotency-Key", key); a.status != http.StatusOK || g.write.IdempotencyKey != key {
+		if a := g.post(bookPath, with(nil), "Idempotency-Key", key); a.status != http.StatusOK ||
+			g.write.IdempotencyKey != key {
 			t.Errorf("%q: %d, got %q", key, a.status, g.write.IdempotencyKey)
 		}
 	}
@@ -82,7 +88,10 @@ func TestTheIdempotencyKeyReachesTheUseCase(t *testing.T) {
 
 func TestAnUnusableIdempotencyKeyIsAFaultOfTheInput(t *testing.T) {
 	g := startGateway(t)
-	for rule, keys := range map[string][]string{"empty": {""}, "too long": {strings.Repeat("k", 256)}, "a tab": {"a\tb"}, "not ASCII": {"ü"}, "two": {"a", "b"}} {
+	for rule, keys := range map[string][]string{
+		"empty": {""}, "too long": {strings.Repeat("k", 256)}, "a tab": {"a\tb"}, "not ASCII": {"ü"},
+		"two": {"a", "b"},
+	} {
 		req, err := http.NewRequest(http.MethodPost, g.url+bookPath, strings.NewReader(`{"titel":"x"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +136,9 @@ func TestMadeRequestIDsSortByTimeAndDiffer(t *testing.T) {
 
 func TestADeadlineCanBeShortenedNotLengthened(t *testing.T) {
 	g := startGateway(t, func(o *Options) { o.Deadline = time.Minute })
-	for given, want := range map[string]time.Duration{"": time.Minute, "5000": 5 * time.Second, "600000": time.Minute, "60000": time.Minute} {
+	for given, want := range map[string]time.Duration{
+		"": time.Minute, "5000": 5 * time.Second, "600000": time.Minute, "60000": time.Minute,
+	} {
 		before := time.Now()
 		if a := g.post(calendarsPath, "", "X-Request-Timeout-Ms", given); a.status != http.StatusOK {
 			t.Fatalf("%q: %d", given, a.status)
@@ -142,11 +153,13 @@ func TestAnUnusableDeadlineIsAFaultOfTheInput(t *testing.T) {
 	g := startGateway(t)
 	for _, given := range []string{"0", "-1", "1.5", "soon", "99999999999999999999"} {
 		a := g.post(bookPath, `{}`, "X-Request-Timeout-Ms", given)
-		if got := a.faults(); a.status != http.StatusBadRequest || got["header.X-Request-Timeout-Ms"] == "" || got["title"] == "" {
+		if got := a.faults(); a.status != http.StatusBadRequest || got["header.X-Request-Timeout-Ms"] == "" ||
+			got["title"] == "" {
 			t.Errorf("v1 %q: %d %v", given, a.status, got)
 		}
 		b := g.send("GET", numbersPath, "", "X-Request-Timeout-Ms", given)
-		if got := b.faults(); b.status != http.StatusUnprocessableEntity || got["header.X-Request-Timeout-Ms"] == "" {
+		if got := b.faults(); b.status != http.StatusUnprocessableEntity ||
+			got["header.X-Request-Timeout-Ms"] == "" {
 			t.Errorf("beta %q: %d %v", given, b.status, got)
 		}
 	}
@@ -161,10 +174,12 @@ func untilEnded(ctx context.Context) error {
 func TestARequestEndsAtItsDeadline(t *testing.T) {
 	g := startGateway(t)
 	g.hook = untilEnded
-	if a := g.post(calendarsPath, "", "X-Request-Timeout-Ms", "20"); a.status != http.StatusGatewayTimeout || a.v1().reason() != "DEADLINE_EXCEEDED" || a.v1().Code != 4 {
+	if a := g.post(calendarsPath, "", "X-Request-Timeout-Ms", "20"); a.status != http.StatusGatewayTimeout ||
+		a.v1().reason() != "DEADLINE_EXCEEDED" || a.v1().Code != 4 {
 		t.Errorf("v1: %d %s", a.status, a.body)
 	}
-	if b := g.send("GET", numbersPath, "", "X-Request-Timeout-Ms", "20"); b.status != http.StatusGatewayTimeout || b.problem().slug() != "deadline-exceeded" {
+	if b := g.send("GET", numbersPath, "", "X-Request-Timeout-Ms",
+		"20"); b.status != http.StatusGatewayTimeout || b.problem().slug() != "deadline-exceeded" {
 		t.Errorf("beta: %d %s", b.status, b.body)
 	}
 }
@@ -172,7 +187,10 @@ func TestARequestEndsAtItsDeadline(t *testing.T) {
 func TestTheDeadlineIsEightSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := &fakeServices{hook: untilEnded}
-		h, err := New(Options{PublicURL: publicURL, Keys: fakeKeys{}, Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}}})
+		h, err := New(Options{
+			PublicURL: publicURL, Keys: fakeKeys{},
+			Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,12 +233,14 @@ func TestABodyThatTricklesEndsAtTheDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nX-Request-Timeout-Ms: 50\r\nContent-Length: 100\r\n\r\n{", bookPath, testKey)
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nX-Request-Timeout-Ms: "+
+		"50\r\nContent-Length: 100\r\n\r\n{", bookPath, testKey)
 	answer, err := io.ReadAll(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(answer), "HTTP/1.1 504 ") || !strings.Contains(string(answer), "DEADLINE_EXCEEDED") {
+	if !strings.HasPrefix(string(answer), "HTTP/1.1 504 ") ||
+		!strings.Contains(string(answer), "DEADLINE_EXCEEDED") {
 		t.Errorf("%s", answer)
 	}
 }
@@ -237,13 +257,16 @@ func TestAConnectionIsKeptAfterAnAnswer(t *testing.T) {
 func TestAPanicIsAnsweredInTheStyleOfTheSurface(t *testing.T) {
 	g := startGateway(t)
 	g.hook = func(context.Context) error { panic("boom") }
-	if a := g.post(calendarsPath, ""); a.status != http.StatusInternalServerError || a.v1().reason() != "INTERNAL" || strings.Contains(a.body, "boom") {
+	if a := g.post(calendarsPath, ""); a.status != http.StatusInternalServerError ||
+		a.v1().reason() != "INTERNAL" || strings.Contains(a.body, "boom") {
 		t.Errorf("v1: %d %s", a.status, a.body)
 	}
-	if b := g.send("GET", numbersPath, ""); b.status != http.StatusInternalServerError || b.problem().slug() != "internal" || strings.Contains(b.body, "boom") {
+	if b := g.send("GET", numbersPath, ""); b.status != http.StatusInternalServerError ||
+		b.problem().slug() != "internal" || strings.Contains(b.body, "boom") {
 		t.Errorf("beta: %d %s", b.status, b.body)
 	}
-	if log := g.log.String(); strings.Contains(log, "boom") || !strings.Contains(log, "a value of type string") || !strings.Contains(log, "serve_test.go") {
+	if log := g.log.String(); strings.Contains(log, "boom") ||
+		!strings.Contains(log, "a value of type string") || !strings.Contains(log, "serve_test.go") {
 		t.Errorf("the log has no stack, or what the panic held: %s", log)
 	}
 	g.hook = nil
@@ -274,11 +297,13 @@ func TestReadsAreRefusedBeforeWrites(t *testing.T) {
 	for range 4 {
 		occupy(calendarsPath, "")
 	}
-	if a := g.post(calendarsPath, ""); a.status != http.StatusServiceUnavailable || a.v1().reason() != "OVERLOADED" || a.header.Get("Retry-After") != "1" {
+	if a := g.post(calendarsPath, ""); a.status != http.StatusServiceUnavailable ||
+		a.v1().reason() != "OVERLOADED" || a.header.Get("Retry-After") != "1" {
 		t.Errorf("a fifth read: %d %s", a.status, a.body)
 	}
 	occupy(bookPath, with(nil))
-	if a := g.post(bookPath, with(nil)); a.status != http.StatusServiceUnavailable || a.v1().reason() != "OVERLOADED" {
+	if a := g.post(bookPath, with(nil)); a.status != http.StatusServiceUnavailable ||
+		a.v1().reason() != "OVERLOADED" {
 		t.Errorf("a sixth request: %d %s", a.status, a.body)
 	}
 	if a := g.send("GET", "/healthz", ""); a.status != http.StatusOK {
@@ -301,20 +326,28 @@ func TestDeprecatedUseIsAnnounced(t *testing.T) {
 	link := "<" + publicURL + `/docs#deprecations>; rel="deprecation"; type="text/html"`
 	g := startGateway(t)
 	a := g.post(bookPath, with(fields{"conferencing_type": "nylas"}))
-	if a.header.Get("Deprecation") != "@1793491200" || a.header.Get("Link") != link || a.header.Get("Sunset") != "" {
+	if a.header.Get("Deprecation") != "@1793491200" || a.header.Get("Link") != link ||
+		a.header.Get("Sunset") != "" {
 		t.Errorf("headers %v", a.header)
 	}
-	dated := startGateway(t, func(o *Options) { o.LegacySince, o.LegacySunset = time.Unix(1_700_000_000, 0), sunset })
+	dated := startGateway(t, func(o *Options) {
+		o.LegacySince, o.LegacySunset = time.Unix(1_700_000_000, 0), sunset
+	})
 	b := dated.post(bookPath, with(fields{"conferencing_type": "nylas", "title": nil}))
-	if b.status != http.StatusBadRequest || b.header.Get("Deprecation") != "@1700000000" || b.header.Get("Sunset") != "Mon, 01 Nov 2027 00:00:00 GMT" {
+	if b.status != http.StatusBadRequest || b.header.Get("Deprecation") != "@1700000000" ||
+		b.header.Get("Sunset") != "Mon, 01 Nov 2027 00:00:00 GMT" {
 		t.Errorf("%d, headers %v", b.status, b.header)
 	}
 }
 
 func TestTheLogTellsOfEveryRequest(t *testing.T) {
 	g := startGateway(t)
-	g.err = &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonProviderUnavailable, Detail: "d", Upstream: "HTTP 502 from calendars"}
-	g.post(calendarsPath, "", "X-Request-Id", "call-7", "traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	g.err = &fault.Error{
+		Code: fault.Unavailable, Reason: fault.ReasonProviderUnavailable, Detail: "d",
+		Upstream: "HTTP 502 from calendars",
+	}
+	g.post(calendarsPath, "", "X-Request-Id", "call-7", "traceparent",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	g.send("GET", "/nowhere", "")
 	lines := strings.Split(strings.TrimSpace(g.log.String()), "\n")
 	if len(lines) != 2 {
@@ -325,8 +358,9 @@ func TestTheLogTellsOfEveryRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]any{
-		"level": "WARN", "msg": "request answered", "request_id": "call-7", "tenant": "acme", "key": "key_1", "connection": "con_1", "provider": "sandbox",
-		"operation": "listCalendars", "method": "POST", "status": float64(503), "reason": "PROVIDER_UNAVAILABLE", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+		"level": "WARN", "msg": "request answered", "request_id": "call-7", "tenant": "acme", "key": "key_1",
+		"connection": "con_1", "provider": "sandbox", "operation": "listCalendars", "method": "POST",
+		"status": float64(503), "reason": "PROVIDER_UNAVAILABLE", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
 	} {
 		if line[key] != want {
 			t.Errorf("%s is %v, want %v", key, line[key], want)
@@ -350,7 +384,8 @@ func TestUseCasesLogWithTheIdentityOfTheRequest(t *testing.T) {
 		slices.Sort(keys)
 		return fault.New(fault.NotFound, fault.ReasonEventNotFound, strings.Join(keys, " "))
 	}
-	if got, want := g.post(calendarsPath, "").v1().Message, "connection key operation provider request_id tenant"; got != want {
+	if got, want := g.post(calendarsPath, "").v1().Message,
+		"connection key operation provider request_id tenant"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -374,9 +409,12 @@ func TestRequestsAreMeasured(t *testing.T) {
 
 func TestAnswersAreNotStoredSniffedOrFramed(t *testing.T) {
 	g := startGateway(t)
-	for _, a := range []answer{g.post(calendarsPath, ""), g.send("GET", "/nowhere", ""), g.send("GET", numbersPath, "", "X-Api-Key", "")} {
+	for _, a := range []answer{
+		g.post(calendarsPath, ""), g.send("GET", "/nowhere", ""), g.send("GET", numbersPath, "", "X-Api-Key", ""),
+	} {
 		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Cache-Control") != "no-store" ||
-			a.header.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'" || a.header.Get("Server") != "" {
+			a.header.Get("Content-Security-Policy") != "default-src 'none'; frame-ancestors 'none'" ||
+			a.header.Get("Server") != "" {
 			t.Errorf("headers %v", a.header)
 		}
 	}
@@ -416,9 +454,12 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	down := startGateway(t, func(o *Options) {
-		o.Ready = func(context.Context) error { return fmt.Errorf("password authentication failed for user frontdesk") }
+		o.Ready = func(context.Context) error {
+			return fmt.Errorf("password authentication failed for user frontdesk")
+		}
 	})
-	if a := down.send("GET", "/readyz", ""); a.status != http.StatusServiceUnavailable || a.body != `{"status":"unavailable"}` {
+	if a := down.send("GET", "/readyz", ""); a.status != http.StatusServiceUnavailable ||
+		a.body != `{"status":"unavailable"}` {
 		t.Errorf("readyz: %d %s", a.status, a.body)
 	}
 	if a := down.send("GET", "/healthz", ""); a.status != http.StatusOK {
@@ -428,10 +469,14 @@ func TestHealth(t *testing.T) {
 
 func TestNewRefusesToBeIncomplete(t *testing.T) {
 	fake := &fakeServices{}
-	whole := Options{PublicURL: publicURL, Keys: fakeKeys{}, Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}}}
+	whole := Options{
+		PublicURL: publicURL, Keys: fakeKeys{},
+		Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}},
+	}
 	for rule, spoil := range map[string]func(*Options){
 		"no keys": func(o *Options) { o.Keys = nil }, "no services": func(o *Options) { o.Services.Numbers = nil },
-		"no address": func(o *Options) { o.PublicURL = "" }, "a relative address": func(o *Options) { o.PublicURL = "/x" },
+		"no address":         func(o *Options) { o.PublicURL = "" },
+		"a relative address": func(o *Options) { o.PublicURL = "/x" },
 	} {
 		o := whole
 		if spoil(&o); func() error { _, err := New(o); return err }() == nil {

@@ -89,8 +89,10 @@ func TestRefusedWritesTakeNoReadsOfANeighbour(t *testing.T) {
 func TestARequestEntersTheGateWithItsBody(t *testing.T) {
 	g := startGateway(t, func(o *Options) { o.MaxInFlight = 2 })
 	for _, begin := range []string{
-		"POST " + bookPath + " HTTP/1.1\r\nContent-Length: 100\r\n", "POST " + calendarsPath + " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
-		"PATCH " + numberPath + " HTTP/1.1\r\nContent-Length: 100\r\n", "GET " + numbersPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
+		"POST " + bookPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
+		"POST " + calendarsPath + " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+		"PATCH " + numberPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
+		"GET " + numbersPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
 		"DELETE " + numberPath + " HTTP/1.1\r\nContent-Length: 100\r\n",
 	} {
 		for range 4 {
@@ -121,7 +123,8 @@ func TestABodyHasTwoSeconds(t *testing.T) {
 		req := httptest.NewRequest(method, path, late)
 		req.Header.Set("X-Api-Key", testKey)
 		g.handler.ServeHTTP(late, req)
-		if late.Code != http.StatusRequestTimeout || !strings.Contains(late.Body.String(), "The body did not arrive within 2s.") ||
+		if late.Code != http.StatusRequestTimeout ||
+			!strings.Contains(late.Body.String(), "The body did not arrive within 2s.") ||
 			late.Header().Get("Retry-After") != "1" {
 			t.Errorf("%s: %d %v %s", path, late.Code, late.Header(), late.Body)
 		}
@@ -136,14 +139,17 @@ func TestABodyHasTwoSeconds(t *testing.T) {
 func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 	names := func(n int) string { return `{"n0":1` + nth(n-1, `,"f%d":1`) + "}" }
 	for rule, c := range map[string]struct{ body, want string }{
-		"9,000 names":             {names(9_000), "it has more than 64 names"},
-		"65 names":                {names(65), "it has more than 64 names"},
-		"names in objects within": {`{"a":[` + strings.Repeat(`{"a":1},`, 64) + `{"a":1}]}`, "it has more than 64 names"},
-		"1,001 values":            {`{"a":[1` + strings.Repeat(",1", 999) + "]}", "it has more than 1,000 values"},
-		"60,000 values":           {`{"a":[` + strings.Repeat(",", 60_000), "it has more than 1,000 values"},
-		"empty arrays":            {`{"a":[` + strings.Repeat("[],", 60_000/2) + "[]]}", "it has more than 1,000 values"},
-		"33 levels":               {strings.Repeat("[", 33) + strings.Repeat("]", 33), "it nests deeper than 32 levels"},
-		"100,000 levels":          {strings.Repeat(`{"`, 50_000), "it nests deeper than 32 levels"},
+		"9,000 names": {names(9_000), "it has more than 64 names"},
+		"65 names":    {names(65), "it has more than 64 names"},
+		"names in objects within": {`{"a":[` + strings.Repeat(`{"a":1},`, 64) + `{"a":1}]}`,
+			"it has more than 64 names"},
+		"1,001 values":  {`{"a":[1` + strings.Repeat(",1", 999) + "]}", "it has more than 1,000 values"},
+		"60,000 values": {`{"a":[` + strings.Repeat(",", 60_000), "it has more than 1,000 values"},
+		"empty arrays": {`{"a":[` + strings.Repeat("[],", 60_000/2) + "[]]}",
+			"it has more than 1,000 values"},
+		"33 levels": {strings.Repeat("[", 33) + strings.Repeat("]", 33),
+			"it nests deeper than 32 levels"},
+		"100,000 levels": {strings.Repeat(`{"`, 50_000), "it nests deeper than 32 levels"},
 	} {
 		var err error
 		allocations := testing.AllocsPerRun(10, func() { err = wellFormed([]byte(c.body)) })
@@ -192,8 +198,10 @@ func TestAFloodOfUnknownNamesIsComparedInPart(t *testing.T) {
 // Members are those that encoding/json finds.
 func FuzzMembers(f *testing.F) {
 	for _, body := range []string{
-		`{}`, `{ }`, `{"a":1}`, ` {"a" : "x" , "b":[1,{"c":"d"},"]"],"c":{"a":{}}} `, `{"\u0061":"\"","b":"\\"}`, `{"a":"b:c","":""}`,
-		`{"a":[[],[{}]],"b":{"x":[",",":"]}}`, "{\"a\"\n:\t1\r}", `{"a":1,"a":2}`, `{"x":[{"a":1,"a":2}]}`, `{"a":-1.5e3,"b":true,"c":null}`,
+		`{}`, `{ }`, `{"a":1}`, ` {"a" : "x" , "b":[1,{"c":"d"},"]"],"c":{"a":{}}} `, `{"\u0061":"\"","b":"\\"}`,
+		`{"a":"b:c","":""}`,
+		`{"a":[[],[{}]],"b":{"x":[",",":"]}}`, "{\"a\"\n:\t1\r}", `{"a":1,"a":2}`, `{"x":[{"a":1,"a":2}]}`,
+		`{"a":-1.5e3,"b":true,"c":null}`,
 	} {
 		f.Add(body)
 	}
@@ -250,7 +258,8 @@ func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
 		a.gate.enter(a.now(), tenant, true)
 		waited := false
 		err := a.aside(tenant)(func() error { waited = true; return nil })
-		if f := fault.From(err); f != nil && f.Reason != want || waited != (want == "") || (f == nil) != (want == "") {
+		if f := fault.From(err); f != nil && f.Reason != want || waited != (want == "") ||
+			(f == nil) != (want == "") {
 			t.Errorf("a fifth of tenant %s: %v", tenant, err)
 		}
 		a.gate.leave(tenant, true)

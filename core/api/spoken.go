@@ -19,7 +19,8 @@ const (
 
 // systems are the providers of each kind, as a person calls them.
 var systems = map[adapter.Kind]string{
-	adapter.KindCalendar: "the calendar", adapter.KindCRM: "the ticket system", adapter.KindTelephony: "the phone system",
+	adapter.KindCalendar: "the calendar", adapter.KindCRM: "the ticket system",
+	adapter.KindTelephony: "the phone system",
 }
 
 const anySystem = "the office's system"

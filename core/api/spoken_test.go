@@ -12,7 +12,8 @@ import (
 )
 
 // offers is an offer to try the same again.
-var offers = regexp.MustCompile(`(?i)\btry (again|once more|that again)|\blook (at it )?again|\bmoment\b|\bminute|\bhour|\btomorrow`)
+var offers = regexp.MustCompile(
+	`(?i)\btry (again|once more|that again)|\blook (at it )?again|\bmoment\b|\bminute|\bhour|\btomorrow`)
 
 // faultOfRow returns a fault that the table shows as that row.
 func faultOfRow(s problemType) *fault.Error {
@@ -35,7 +36,10 @@ func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 			rule    string
 			noRetry bool
 			outcome string
-		}{{"as it is", false, ""}, {"with an unknown outcome", false, "unknown"}, {"not to be repeated", true, ""}, {"not to be repeated, of an unknown outcome", true, "unknown"}} {
+		}{
+			{"as it is", false, ""}, {"with an unknown outcome", false, "unknown"}, {"not to be repeated", true, ""},
+			{"not to be repeated, of an unknown outcome", true, "unknown"},
+		} {
 			f := faultOfRow(s)
 			if test.outcome != "" {
 				f = f.With("outcome", test.outcome)
@@ -46,8 +50,10 @@ func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 			a := g.post(createPath, `{"subject":"s"}`)
 			e := a.v1()
 			message, _ := e.detail("LocalizedMessage")["message"].(string)
-			if suggested := e.detail("RetryInfo") != nil; suggested != want || (a.header.Get("Retry-After") != "") != want {
-				t.Errorf("%s, %s: RetryInfo %v, Retry-After %q, want %v", s.Reason, test.rule, e.detail("RetryInfo"), a.header.Get("Retry-After"), want)
+			if suggested := e.detail("RetryInfo") != nil; suggested != want ||
+				(a.header.Get("Retry-After") != "") != want {
+				t.Errorf("%s, %s: RetryInfo %v, Retry-After %q, want %v", s.Reason, test.rule, e.detail("RetryInfo"),
+					a.header.Get("Retry-After"), want)
 			}
 			if !want && offers.MatchString(message) {
 				t.Errorf("%s, %s: a second try is offered: %q", s.Reason, test.rule, message)
@@ -56,7 +62,8 @@ func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 				t.Errorf("%s, %s: what is said has gaps: %q", s.Reason, test.rule, message)
 			}
 			if b := g.send(http.MethodGet, numbersPath, ""); (b.header.Get("Retry-After") != "") != want {
-				t.Errorf("%s, %s, on beta: Retry-After %q, want %v", s.Reason, test.rule, b.header.Get("Retry-After"), want)
+				t.Errorf("%s, %s, on beta: Retry-After %q, want %v", s.Reason, test.rule,
+					b.header.Get("Retry-After"), want)
 			}
 		}
 	}
@@ -77,10 +84,13 @@ func TestAnOutcomeThatNothingWillTellNeedsAPerson(t *testing.T) {
 func TestWhatIsSaidFitsTheTimeToWait(t *testing.T) {
 	g := startGateway(t)
 	for wait, want := range map[time.Duration]string{
-		time.Second: "in a moment", time.Minute: "in a minute", 5 * time.Minute: "in a few minutes", 30 * time.Minute: "in half an hour",
-		time.Hour: "in an hour", 5 * time.Hour: "in a few hours", 20 * time.Hour: "tomorrow",
+		time.Second: "in a moment", time.Minute: "in a minute", 5 * time.Minute: "in a few minutes",
+		30 * time.Minute: "in half an hour", time.Hour: "in an hour", 5 * time.Hour: "in a few hours",
+		20 * time.Hour: "tomorrow",
 	} {
-		g.err = &fault.Error{Code: fault.RateLimited, Reason: fault.ReasonProviderRateLimited, Detail: "d", RetryAfter: wait}
+		g.err = &fault.Error{
+			Code: fault.RateLimited, Reason: fault.ReasonProviderRateLimited, Detail: "d", RetryAfter: wait,
+		}
 		message := g.post(createPath, `{"subject":"s"}`).v1().detail("LocalizedMessage")["message"]
 		if message != "The ticket system is busy. Can we try again "+want+"?" {
 			t.Errorf("%v: said %q", wait, message)
@@ -100,7 +110,8 @@ func TestASystemIsCalledWhatItIs(t *testing.T) {
 			t.Errorf("%s: said %q", path, message)
 		}
 	}
-	if got := sayable("{System} and {system}", adapter.KindTelephony, 0); got != "The phone system and the phone system" {
+	if got := sayable("{System} and {system}", adapter.KindTelephony,
+		0); got != "The phone system and the phone system" {
 		t.Errorf("of phone numbers: %q", got)
 	}
 	for _, s := range problemTypes() {

@@ -10,7 +10,9 @@ import (
 
 // Tickets is what the ticket operations need of core/service.
 type Tickets interface {
-	Create(context.Context, apikey.Caller, service.Write, service.CreateTicket) (service.Answer[record.TicketAnswer], error)
+	Create(
+		context.Context, apikey.Caller, service.Write, service.CreateTicket,
+	) (service.Answer[record.TicketAnswer], error)
 	Get(ctx context.Context, caller apikey.Caller, number string) (record.TicketAnswer, error)
 }
 

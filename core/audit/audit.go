@@ -123,9 +123,10 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 		e.RequestID = RequestID(ctx)
 	}
 	row := store.AuditRow{
-		UID: rand.Text(), At: time.UnixMilli(l.Now().UnixMilli()).UTC(), TenantID: e.TenantID, Tenant: clean(e.Tenant), Actor: clean(e.Actor), Action: e.Action,
-		ConnectionID: e.ConnectionID, Subject: clean(e.Subject), Outcome: clean(e.Outcome), Effect: clean(e.Effect), RequestID: clean(e.RequestID),
-		KeyID: keys.current,
+		UID: rand.Text(), At: time.UnixMilli(l.Now().UnixMilli()).UTC(), TenantID: e.TenantID,
+		Tenant: clean(e.Tenant), Actor: clean(e.Actor), Action: e.Action, ConnectionID: e.ConnectionID,
+		Subject: clean(e.Subject), Outcome: clean(e.Outcome), Effect: clean(e.Effect),
+		RequestID: clean(e.RequestID), KeyID: keys.current,
 	}
 	for _, name := range e.Changed {
 		row.Changed = append(row.Changed, clean(name))

@@ -53,7 +53,10 @@ type world struct {
 func newWorld(t *testing.T, driver, url string) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{t: t, url: url, headFile: filepath.Join(dir, "audit-head.json"), logged: &bytes.Buffer{}, clock: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)}
+	w := &world{
+		t: t, url: url, headFile: filepath.Join(dir, "audit-head.json"), logged: &bytes.Buffer{},
+		clock: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC),
+	}
 	var err error
 	if w.vault, err = vault.Open("", dir); err != nil {
 		t.Fatal(err)
@@ -75,7 +78,10 @@ func (w *world) process() *Log {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { s.Close() })
-	return New(Options{Store: s, Vault: w.vault, Now: w.now, Log: slog.New(slog.NewTextHandler(w.logged, nil)), HeadFile: w.headFile})
+	return New(Options{
+		Store: s, Vault: w.vault, Now: w.now, Log: slog.New(slog.NewTextHandler(w.logged, nil)),
+		HeadFile: w.headFile,
+	})
 }
 
 // restart is a process that comes after another.
@@ -120,8 +126,9 @@ func (w *world) record(n int) {
 	for i := range n {
 		name := []string{"acme", "bolt"}[i%2]
 		w.check(w.log.Record(w.t.Context(), Entry{
-			TenantID: "t-" + name, Tenant: name, Actor: Key("k1"), Action: "book-meeting", ConnectionID: "c-" + name, Subject: fmt.Sprint("event", i),
-			Changed: []string{"title", "start"}, Outcome: Done, Effect: "effect", RequestID: "r1",
+			TenantID: "t-" + name, Tenant: name, Actor: Key("k1"), Action: "book-meeting", ConnectionID: "c-" + name,
+			Subject: fmt.Sprint("event", i), Changed: []string{"title", "start"}, Outcome: Done, Effect: "effect",
+			RequestID: "r1",
 		}))
 	}
 }
@@ -176,7 +183,8 @@ func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
 		}
 		w.record(3)
 		w.seal()
-		if again := w.verify(Known{"before", r.Head}, Known{"a hash alone", Head{Hash: r.Head.Hash}}, w.kept()); !again.Sound || again.Head.Rows != 8 {
+		if again := w.verify(Known{"before", r.Head}, Known{"a hash alone", Head{Hash: r.Head.Hash}},
+			w.kept()); !again.Sound || again.Head.Rows != 8 {
 			t.Errorf("held against earlier heads: %+v", again)
 		}
 		rows, err := w.process().List(t.Context(), store.AuditFilter{Limit: 100})
@@ -184,9 +192,10 @@ func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
 		for i, row := range rows {
 			name := []string{"acme", "bolt"}[i%5%2]
 			want := store.AuditRow{
-				UID: row.UID, ID: int64(i + 1), At: row.At, TenantID: "t-" + name, Tenant: name, Actor: "key:k1", Action: "book-meeting",
-				ConnectionID: "c-" + name, Subject: fmt.Sprint("event", i%5), Changed: []string{"title", "start"}, Outcome: "done", Effect: "effect",
-				RequestID: "r1", KeyID: row.KeyID, MAC: row.MAC,
+				UID: row.UID, ID: int64(i + 1), At: row.At, TenantID: "t-" + name, Tenant: name, Actor: "key:k1",
+				Action: "book-meeting", ConnectionID: "c-" + name, Subject: fmt.Sprint("event", i%5),
+				Changed: []string{"title", "start"}, Outcome: "done", Effect: "effect", RequestID: "r1", KeyID: row.KeyID,
+				MAC: row.MAC,
 			}
 			if fmt.Sprint(row) != fmt.Sprint(want) {
 				t.Errorf("row %d is\n%+v, want\n%+v", i+1, row, want)
@@ -206,7 +215,8 @@ func TestListsAreFiltered(t *testing.T) {
 			"the newest":  {store.AuditFilter{Limit: 2}, []string{"event5", ""}},
 			"of a tenant": {store.AuditFilter{Limit: 9, Tenant: "bolt"}, []string{"event1", "event3", "event5"}},
 			"of a name":   {store.AuditFilter{Limit: 9, Action: "create-key"}, []string{""}},
-			"since":       {store.AuditFilter{Limit: 9, Since: w.clock.Add(-2 * time.Minute)}, []string{"event4", "event5", ""}},
+			"since": {store.AuditFilter{Limit: 9, Since: w.clock.Add(-2 * time.Minute)},
+				[]string{"event4", "event5", ""}},
 			"of all that": {store.AuditFilter{Limit: 1, Tenant: "acme", Action: "book-meeting"}, []string{"event4"}},
 		} {
 			rows, err := w.log.List(t.Context(), c.filter)
@@ -223,13 +233,15 @@ func TestListsAreFiltered(t *testing.T) {
 }
 
 // copied is all of a row but its UID and id, for a statement that puts in another one.
-const copied = "at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac"
+const copied = "at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, " +
+	"request_id, key_id, mac"
 
 func TestTamperingIsFound(t *testing.T) {
 	edit := func(row int, to string) []string {
 		return []string{fmt.Sprintf("UPDATE audit SET %s WHERE id = %d", to, row)}
 	}
-	putIn := "INSERT INTO audit (id, uid, " + copied + ") SELECT %s, 'put-in', " + copied + " FROM audit WHERE id = %d"
+	putIn := "INSERT INTO audit (id, uid, " + copied + ") SELECT %s, 'put-in', " + copied +
+		" FROM audit WHERE id = %d"
 	cases := []struct {
 		name string
 		do   []string
@@ -255,22 +267,28 @@ func TestTamperingIsFound(t *testing.T) {
 		{"the first row is taken away", []string{"DELETE FROM audit WHERE id = 1"}, 1, "missing"},
 		{"a row is taken away", []string{"DELETE FROM audit WHERE id = 5"}, 5, "missing"},
 		{"a row is taken away and the others close ranks", []string{
-			"DELETE FROM audit WHERE id = 9", "UPDATE audit SET id = 9 WHERE id = 10", "UPDATE audit_head SET count = 9",
+			"DELETE FROM audit WHERE id = 9", "UPDATE audit SET id = 9 WHERE id = 10",
+			"UPDATE audit_head SET count = 9",
 		}, 9, "changed"},
 		{"the last row is taken away", []string{"DELETE FROM audit WHERE id = 10"}, 10, "missing"},
 		{"the last rows are taken away, and the head is made to fit", []string{
-			"DELETE FROM audit WHERE id > 8", "UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8)",
+			"DELETE FROM audit WHERE id > 8",
+			"UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8)",
 		}, 0, "head"},
 		{"all rows are taken away", []string{"DELETE FROM audit"}, 1, "missing"},
-		{"all rows and the head are taken away", []string{"DELETE FROM audit", "DELETE FROM audit_head"}, 0, "head"},
-		{"all is made to look new", []string{"DELETE FROM audit", "UPDATE audit_head SET count = 0, mac = '', key_id = '', seal = ''"}, 0, "head"},
+		{"all rows and the head are taken away", []string{"DELETE FROM audit", "DELETE FROM audit_head"},
+			0, "head"},
+		{"all is made to look new", []string{"DELETE FROM audit",
+			"UPDATE audit_head SET count = 0, mac = '', key_id = '', seal = ''"}, 0, "head"},
 		{"the head is taken away", []string{"DELETE FROM audit_head"}, 0, "head"},
 		{"the head is edited", []string{"UPDATE audit_head SET count = 11"}, 0, "head"},
 		{"two rows change places", []string{
-			"UPDATE audit SET id = 99 WHERE id = 5", "UPDATE audit SET id = 5 WHERE id = 6", "UPDATE audit SET id = 6 WHERE id = 99",
+			"UPDATE audit SET id = 99 WHERE id = 5", "UPDATE audit SET id = 5 WHERE id = 6",
+			"UPDATE audit SET id = 6 WHERE id = 99",
 		}, 5, "moved"},
 		{"two rows exchange their tenants", []string{
-			"UPDATE audit SET tenant = 'bolt', tenant_id = 't-bolt' WHERE id = 7", "UPDATE audit SET tenant = 'acme', tenant_id = 't-acme' WHERE id = 8",
+			"UPDATE audit SET tenant = 'bolt', tenant_id = 't-bolt' WHERE id = 7",
+			"UPDATE audit SET tenant = 'acme', tenant_id = 't-acme' WHERE id = 8",
 		}, 7, "changed"},
 		{"a row is put in at the end", []string{fmt.Sprintf(putIn, "11", 10)}, 11, "inserted"},
 		{"a row is put in in place of another", []string{
@@ -321,7 +339,8 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 		w.record(2)
 		w.seal()
 		at10, hash := w.kept(), Known{From: "the head given", Head: Head{Hash: w.kept().Hash}}
-		w.does("DELETE FROM audit WHERE id > 8", "UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
+		w.does("DELETE FROM audit WHERE id > 8",
+			"UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
 		if r := w.verify(); !r.Sound { // this is the limit that the package tells of
 			t.Errorf("without a head from elsewhere: %+v", r.Problem)
 		}
@@ -352,7 +371,8 @@ func TestAGatewayThatRunsNoticesAnEarlierState(t *testing.T) {
 		w.check(w.attacker.QueryRowContext(t.Context(), "SELECT seal FROM audit_head").Scan(&seal))
 		w.record(2)
 		w.seal()
-		w.does("DELETE FROM audit WHERE id > 8", "UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
+		w.does("DELETE FROM audit WHERE id > 8",
+			"UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
 		w.record(1)
 		w.seal()
 		if r := w.verify(); r.Sound || r.Problem.Row != 9 {
@@ -381,7 +401,9 @@ func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
 			for i := range writers {
 				writing.Go(func() {
 					for range each {
-						if err := l.Record(t.Context(), Entry{Tenant: fmt.Sprint("t", i), Action: "a", Outcome: Done}); err != nil {
+						if err := l.Record(t.Context(), Entry{
+							Tenant: fmt.Sprint("t", i), Action: "a", Outcome: Done,
+						}); err != nil {
 							t.Error(err)
 						}
 					}
@@ -429,7 +451,8 @@ func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		record := func(l *Log) { w.check(l.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done})) }
 		sealer, second, third := w.process(), w.process(), w.process()
-		w.check(sealer.Store.AddAuditKey(t.Context(), store.AuditKey{ID: "unreadable", Sealed: []byte("x"), CreatedAt: w.now()}, store.AuditHead{}))
+		w.check(sealer.Store.AddAuditKey(t.Context(),
+			store.AuditKey{ID: "unreadable", Sealed: []byte("x"), CreatedAt: w.now()}, store.AuditHead{}))
 		made := func(l *Log) { // each without knowing of the others, as when they start at one moment
 			key, err := l.makeKey(t.Context())
 			w.check(err)
@@ -438,7 +461,10 @@ func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 		made(sealer)
 		made(second)
 		record(second)
-		sealer.Log = slog.New(hooked{sealer.Log.Handler(), "a key of the audit cannot be opened", &sync.Once{}, func() { made(third); record(third) }})
+		sealer.Log = slog.New(hooked{
+			sealer.Log.Handler(), "a key of the audit cannot be opened", &sync.Once{},
+			func() { made(third); record(third) },
+		})
 		w.check(sealer.Seal(t.Context()))
 		if strings.Contains(w.logged.String(), "level=ERROR") {
 			t.Errorf("%s", w.logged)
@@ -481,7 +507,8 @@ func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
 		}
 		w.log = w.process()
 		w.seal()
-		if r := w.verify(Known{"before", before.Head}, w.kept()); !r.Sound || r.Head.Rows != 453 || r.Unsealed != 0 {
+		if r := w.verify(Known{"before", before.Head}, w.kept()); !r.Sound || r.Head.Rows != 453 ||
+			r.Unsealed != 0 {
 			t.Errorf("after the next start: %+v", r)
 		}
 	})
@@ -542,9 +569,12 @@ func TestWithAnotherKeySetItGoesOnAndSaysSo(t *testing.T) {
 func TestRowsComeFromTheContextAndAreCleaned(t *testing.T) {
 	w := newWorld(t, "sqlite", storetest.SQLite(t))
 	ctx := telemetry.With(By(t.Context(), Operator("tenant create")), telemetry.RequestID("req-1"))
-	row, err := w.log.Row(ctx, Entry{Action: "a", Subject: "a\x00b\nc\xff" + strings.Repeat("x", 2*mostText), Outcome: Failed("NO")})
+	row, err := w.log.Row(ctx, Entry{
+		Action: "a", Subject: "a\x00b\nc\xff" + strings.Repeat("x", 2*mostText), Outcome: Failed("NO"),
+	})
 	w.check(err)
-	if row.Actor != "operator:tenant create" || row.RequestID != "req-1" || row.Outcome != "failed:NO" || row.Subject != "abc"+strings.Repeat("x", mostText-6) {
+	if row.Actor != "operator:tenant create" || row.RequestID != "req-1" || row.Outcome != "failed:NO" ||
+		row.Subject != "abc"+strings.Repeat("x", mostText-6) {
 		t.Errorf("%+v", row)
 	}
 	if row, err = w.log.Row(t.Context(), Entry{}); err != nil || row.Actor != "gateway" || row.RequestID != "" {
@@ -557,7 +587,9 @@ func TestTheKeyIsInNoFileInTheClear(t *testing.T) {
 	w.record(1)
 	w.seal()
 	key := w.log.ring.held[w.log.ring.current]
-	for _, path := range []string{strings.TrimPrefix(w.url, "sqlite:"), strings.TrimPrefix(w.url, "sqlite:") + "-wal", w.headFile} {
+	for _, path := range []string{
+		strings.TrimPrefix(w.url, "sqlite:"), strings.TrimPrefix(w.url, "sqlite:") + "-wal", w.headFile,
+	} {
 		raw, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
@@ -580,7 +612,9 @@ func TestHeads(t *testing.T) {
 			t.Errorf("%s is %+v, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "7", "0:" + hash, "-1:" + hash, "7x:" + hash, "7 8:" + hash, "7:", hash + "a", strings.Repeat("zz", 32)} {
+	for _, text := range []string{
+		"", "7", "0:" + hash, "-1:" + hash, "7x:" + hash, "7 8:" + hash, "7:", hash + "a", strings.Repeat("zz", 32),
+	} {
 		if got, ok := ParseHead(text); ok {
 			t.Errorf("%q is taken for %+v", text, got)
 		}

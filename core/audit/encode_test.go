@@ -28,8 +28,9 @@ func rowOf(text string, at []byte, number int64, changed uint8) store.AuditRow {
 	list := int(changed % 4)
 	p := cut(text, at, 11+list)
 	return store.AuditRow{
-		UID: p[0], At: time.UnixMilli(number).UTC(), TenantID: p[1], Tenant: p[2], Actor: p[3], Action: p[4], ConnectionID: p[5], Subject: p[6],
-		Changed: p[7 : 7+list], Outcome: p[7+list], Effect: p[8+list], RequestID: p[9+list], KeyID: p[10+list],
+		UID: p[0], At: time.UnixMilli(number).UTC(), TenantID: p[1], Tenant: p[2], Actor: p[3], Action: p[4],
+		ConnectionID: p[5], Subject: p[6], Changed: p[7 : 7+list], Outcome: p[7+list], Effect: p[8+list],
+		RequestID: p[9+list], KeyID: p[10+list],
 	}
 }
 
@@ -63,7 +64,8 @@ func read(e encoding) (r store.AuditRow, rest encoding) {
 func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 	f.Add("acmebook-meetingdone", []byte{1, 2, 3}, []byte{1, 2, 4}, int64(1), int64(1), uint8(0), uint8(1))
 	f.Add("", []byte{}, []byte{}, int64(0), int64(-1), uint8(3), uint8(0))
-	f.Add("\x00\x00\x00\x00\x00\x00\x00\x01a", []byte{8, 1}, []byte{0, 9}, int64(5), int64(5), uint8(2), uint8(2))
+	f.Add("\x00\x00\x00\x00\x00\x00\x00\x01a", []byte{8, 1}, []byte{0, 9}, int64(5), int64(5),
+		uint8(2), uint8(2))
 	f.Fuzz(func(t *testing.T, text string, atA, atB []byte, numberA, numberB int64, changedA, changedB uint8) {
 		numberA, numberB = numberA%1e15, numberB%1e15 // times that time.Time holds in milliseconds
 		a, b := rowOf(text, atA, numberA, changedA), rowOf(text, atB, numberB, changedB)
@@ -112,7 +114,8 @@ func TestEveryFieldCounts(t *testing.T) {
 	}
 	head := store.AuditHead{Count: 1, MAC: "m", KeyID: "k", Seal: "s"}
 	for name, other := range map[string]store.AuditHead{
-		"count": {Count: 2, MAC: "m", KeyID: "k"}, "mac": {Count: 1, MAC: "n", KeyID: "k"}, "key": {Count: 1, MAC: "m", KeyID: "l"},
+		"count": {Count: 2, MAC: "m", KeyID: "k"}, "mac": {Count: 1, MAC: "n", KeyID: "k"},
+		"key": {Count: 1, MAC: "m", KeyID: "l"},
 	} {
 		if keys.seal(other) == keys.seal(head) {
 			t.Errorf("the head's %s does not count", name)

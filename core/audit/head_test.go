@@ -8,7 +8,10 @@ import (
 // FuzzParseHead: what is taken for a head is one, and is written as it was read.
 func FuzzParseHead(f *testing.F) {
 	hash := strings.Repeat("0f", 32)
-	for _, seed := range []string{"1:" + hash, hash, "0:" + hash, "-1:" + hash, "9223372036854775808:" + hash, "1:", ":", "", "1:2:" + hash, "+1:" + hash} {
+	for _, seed := range []string{
+		"1:" + hash, hash, "0:" + hash, "-1:" + hash, "9223372036854775808:" + hash, "1:", ":", "", "1:2:" + hash,
+		"+1:" + hash,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -96,7 +96,8 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 	// A chain of no rows has a head too, so that one that was emptied does not look new.
 	first := store.AuditHead{KeyID: id}
 	first.Seal = made.seal(first)
-	if err := l.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.Now()}, first); err != nil {
+	if err := l.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.Now()},
+		first); err != nil {
 		return nil, err
 	}
 	return made, nil

@@ -15,7 +15,8 @@ import (
 
 const (
 	sealEvery = time.Second
-	sealAtOne = 200             // rows in a transaction, which keeps other sealers and, on SQLite, all writers waiting
+	// Rows in a transaction, which keeps other sealers and, on SQLite, all writers waiting.
+	sealAtOne = 200
 	lastSeal  = 2 * time.Second // for what is left at the end
 )
 
@@ -90,7 +91,8 @@ func (l *Log) Seal(ctx context.Context) error {
 		seen, mark = sealAtOne, from
 	}
 	if l.countsMore(s.strange) {
-		l.Log.ErrorContext(ctx, "rows of the audit were not written by this gateway, or were changed; run frontdesk audit verify", "rows", s.strange)
+		l.Log.ErrorContext(ctx, "rows of the audit were not written by this gateway, or were changed; run "+
+			"frontdesk audit verify", "rows", s.strange)
 	}
 	if s.broken {
 		l.Log.ErrorContext(ctx, "the head of the audit's chain was changed; run frontdesk audit verify")
@@ -137,7 +139,9 @@ type sealing struct {
 
 // chain gives rows their positions. After a head that is not what a sealer left, one position stays free:
 // whatever was done to it, the chain shows it from then on.
-func (s *sealing) chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
+func (s *sealing) chain(
+	head store.AuditHead, last int64, rows []store.AuditRow,
+) ([]store.AuditRow, store.AuditHead) {
 	s.strange = 0
 	position, before := max(head.Count, last), head.MAC
 	if _, held := s.keys.held[head.KeyID]; !held && s.reread { // another gateway may have made it just now

@@ -58,7 +58,8 @@ func TestAttacks(t *testing.T) {
 	twice := func(name, value string) func(a attempt) answer {
 		return func(a attempt) answer { return get(a, a.with(func(q url.Values) { q.Add(name, value) })) }
 	}
-	const notHere, unreadable, wrongPlace = "This sign-in cannot be completed", "The answer could not be read", "The answer came from the wrong place"
+	const notHere, unreadable, wrongPlace = "This sign-in cannot be completed", "The answer could not be read",
+		"The answer came from the wrong place"
 	for _, c := range []struct {
 		rule   string
 		do     func(a attempt) answer
@@ -108,7 +109,8 @@ func TestAttacks(t *testing.T) {
 		{"the cookie twice", func(a attempt) answer {
 			mine := cookieOf(a, a.back.Query().Get("state"))
 			a.newBrowser()
-			return a.send(http.MethodGet, a.back.String(), "Cookie", mine.Name+"="+mine.Value+"; "+mine.Name+"=stranger")
+			return a.send(http.MethodGet, a.back.String(), "Cookie",
+				mine.Name+"="+mine.Value+"; "+mine.Name+"=stranger")
 		}, 400, notHere, usedUp},
 		{"the callback of another provider", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/dial", 1))
@@ -121,20 +123,27 @@ func TestAttacks(t *testing.T) {
 			return get(a, a.with(func(q url.Values) { q.Set("iss", q.Get("iss")+".evil.example") }))
 		}, 400, wrongPlace, usedUp},
 		{"an empty iss", set("iss", ""), 400, wrongPlace, usedUp},
-		{"the iss of another provider, mixed up", func(a attempt) answer { return set("iss", a.dial.URL)(a) }, 400, wrongPlace, usedUp},
+		{"the iss of another provider, mixed up", func(a attempt) answer { return set("iss", a.dial.URL)(a) }, 400,
+			wrongPlace, usedUp},
 		{"two iss", twice("iss", "https://evil.example"), 400, unreadable, usedUp},
 		{"two codes", twice("code", "other"), 400, unreadable, usedUp},
 		{"no code", without("code"), 400, unreadable, usedUp},
 		{"an empty code", set("code", ""), 400, unreadable, usedUp},
 		{"an endless code", set("code", strings.Repeat("x", 9_000)), 400, unreadable, usedUp},
-		{"a query that cannot be read", func(a attempt) answer { return get(a, a.back.String()+"&x=%zz") }, 400, unreadable, good},
-		{"semicolons in the query", func(a attempt) answer { return get(a, a.back.String()+";x=1") }, 400, unreadable, good},
-		{"nothing at all", func(a attempt) answer { return get(a, a.url+"/oauth/callback/meet") }, 400, notHere, good},
+		{"a query that cannot be read", func(a attempt) answer { return get(a, a.back.String()+"&x=%zz") }, 400,
+			unreadable, good},
+		{"semicolons in the query", func(a attempt) answer { return get(a, a.back.String()+";x=1") }, 400,
+			unreadable, good},
+		{"nothing at all", func(a attempt) answer { return get(a, a.url+"/oauth/callback/meet") },
+			400, notHere, good},
 		{"a forged code", set("code", "code-forged"), 400, "did not accept the sign-in", usedUp},
 		{"a code that was redeemed before", func(a attempt) answer {
 			other := attempt{world: a.world, token: a.token, back: a.meet.Decide(a.t, a.begin(a.token), "approve")}
 			stolen := other.back.Query().Get("code")
-			form := url.Values{"grant_type": {"authorization_code"}, "code": {stolen}, "client_id": {consenttest.ClientID}, "client_secret": {consenttest.ClientSecret}}
+			form := url.Values{
+				"grant_type": {"authorization_code"}, "code": {stolen}, "client_id": {consenttest.ClientID},
+				"client_secret": {consenttest.ClientSecret},
+			}
 			response, err := a.client.PostForm(a.meet.URL+"/token", form)
 			if err != nil {
 				a.t.Fatal(err)
@@ -161,7 +170,9 @@ func TestAttacks(t *testing.T) {
 			ask.RawQuery = q.Encode()
 			return get(a, a.meet.Decide(a.t, ask.String(), "approve").String())
 		}, 403, "did not give access", good},
-		{"the customer declines", func(a attempt) answer { return get(a, a.meet.Decide(a.t, a.begin(a.token), "deny").String()) }, 403, "You declined", good},
+		{"the customer declines", func(a attempt) answer {
+			return get(a, a.meet.Decide(a.t, a.begin(a.token), "deny").String())
+		}, 403, "You declined", good},
 		{"an error together with a code", set("error", "access_denied"), 403, "You declined", usedUp},
 		{"an empty error together with a code", set("error", ""), 403, "did not give access", usedUp},
 		{"an error of the provider", set("error", "server_error"), 503, "not working at the moment", usedUp},
@@ -176,9 +187,11 @@ func TestAttacks(t *testing.T) {
 				q.Set("error_uri", "javascript:alert(1)")
 			}))
 		}, 403, "You declined", usedUp},
-		{"line breaks for headers in the error", set("error", "x\r\nSet-Cookie: evil=1\r\n\r\n<script>"), 403, "did not give access", usedUp},
+		{"line breaks for headers in the error", set("error", "x\r\nSet-Cookie: evil=1\r\n\r\n<script>"), 403,
+			"did not give access", usedUp},
 		{"line breaks for headers in the provider's name", func(a attempt) answer {
-			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet%0d%0aSet-Cookie:%20evil=1", 1))
+			return get(a, strings.Replace(a.back.String(), "/callback/meet",
+				"/callback/meet%0d%0aSet-Cookie:%20evil=1", 1))
 		}, 400, notHere, usedUp},
 		{"a slash in the provider's name", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/x%2fmeet", 1))
@@ -192,8 +205,10 @@ func TestAttacks(t *testing.T) {
 		{"the provider's name in capitals", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/MEET", 1))
 		}, 400, notHere, usedUp},
-		{"HEAD of the callback", func(a attempt) answer { return a.send(http.MethodHead, a.back.String()) }, 405, "", good},
-		{"POST to the callback", func(a attempt) answer { return a.send(http.MethodPost, a.back.String()) }, 405, "", good},
+		{"HEAD of the callback", func(a attempt) answer { return a.send(http.MethodHead, a.back.String()) },
+			405, "", good},
+		{"POST to the callback", func(a attempt) answer { return a.send(http.MethodPost, a.back.String()) },
+			405, "", good},
 		{"a scope was unticked", func(a attempt) answer {
 			a.meet.Untick(consenttest.ScopeList)
 			return get(a, a.meet.Decide(a.t, a.begin(a.token), "approve").String())
@@ -239,10 +254,12 @@ func TestAttacks(t *testing.T) {
 			return get(a, a.back.String())
 		}, 502, "would not last", usedUp},
 		{"another site's page presses the button", func(a attempt) answer {
-			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")
+			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "cross-site", "Origin",
+				"https://evil.example")
 		}, 403, "This request came from another page", good},
 		{"another site's page presses the button, in an old browser", func(a attempt) answer {
-			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "", "Origin", "https://evil.example")
+			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "", "Origin",
+				"https://evil.example")
 		}, 403, "This request came from another page", good},
 		{"a sandboxed frame presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "", "Origin", "null")
@@ -250,14 +267,21 @@ func TestAttacks(t *testing.T) {
 		{"a neighbour of the same domain presses the button", func(a attempt) answer {
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token, "Sec-Fetch-Site", "same-site")
 		}, 403, "This request came from another page", good},
-		{"a mistyped link", func(a attempt) answer { return get(a, a.url+"/connect/"+mistyped(a.token)) }, 404, "This link does not work", good},
+		{"a mistyped link", func(a attempt) answer { return get(a, a.url+"/connect/"+mistyped(a.token)) }, 404,
+			"This link does not work", good},
 		{"a link that was never made", func(a attempt) answer {
 			return get(a, a.url+"/connect/fdc_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA1Y6Bwo")
 		}, 404, "This link does not work", good},
-		{"an API key for a link", func(a attempt) answer { return get(a, a.url+"/connect/fd_live_0123456789abcdefghijABCDEFGHIJ01abcdef") }, 404, "This link does not work", good},
-		{"a link with something attached", func(a attempt) answer { return get(a, a.url+"/connect/"+a.token+"/") }, 404, "", good},
-		{"another method at a link", func(a attempt) answer { return a.send(http.MethodDelete, a.url+"/connect/"+a.token) }, 405, "", good},
-		{"script in a link", func(a attempt) answer { return get(a, a.url+"/connect/<script>alert(1)<script>") }, 404, "This link does not work", good},
+		{"an API key for a link", func(a attempt) answer {
+			return get(a, a.url+"/connect/fd_live_0123456789abcdefghijABCDEFGHIJ01abcdef")
+		}, 404, "This link does not work", good},
+		{"a link with something attached", func(a attempt) answer { return get(a, a.url+"/connect/"+a.token+"/") },
+			404, "", good},
+		{"another method at a link", func(a attempt) answer {
+			return a.send(http.MethodDelete, a.url+"/connect/"+a.token)
+		}, 405, "", good},
+		{"script in a link", func(a attempt) answer { return get(a, a.url+"/connect/<script>alert(1)<script>") },
+			404, "This link does not work", good},
 		{"the button of an expired link", func(a attempt) answer {
 			a.advance(25 * time.Hour)
 			return a.send(http.MethodPost, a.url+"/connect/"+a.token)
@@ -277,7 +301,8 @@ func TestAttacks(t *testing.T) {
 			if got.status != c.status || !strings.Contains(got.body, c.says) {
 				t.Errorf("answered %d %q\n%s", got.status, c.says, got.text())
 			}
-			if strings.Contains(got.body, "<script") || got.header.Get("Set-Cookie") != "" && strings.Contains(got.header.Get("Set-Cookie"), "evil") {
+			if strings.Contains(got.body, "<script") ||
+				got.header.Get("Set-Cookie") != "" && strings.Contains(got.header.Get("Set-Cookie"), "evil") {
 				t.Errorf("what was sent came back: %v\n%s", got.header, got.text())
 			}
 			if got.status != http.StatusNotFound && got.status != http.StatusMethodNotAllowed {
@@ -286,7 +311,8 @@ func TestAttacks(t *testing.T) {
 			if c.after != over && w.stored() != before {
 				t.Errorf("stored\n%s\nbefore\n%s", w.stored(), before)
 			}
-			secrets := append(w.meet.Secrets(), "canary-access", a.back.Query().Get("state"), a.back.Query().Get("code"))
+			secrets := append(w.meet.Secrets(), "canary-access", a.back.Query().Get("state"),
+				a.back.Query().Get("code"))
 			for _, secret := range secrets {
 				if strings.Contains(w.log.String(), secret) || strings.Contains(w.seen.String(), secret) {
 					t.Errorf("%s is shown or logged\n%s\n%s", secret, w.seen, w.log)
@@ -331,7 +357,8 @@ func wantPage(t *testing.T, a answer) {
 		}
 	}
 	policy := a.header.Get("Content-Security-Policy")
-	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || !strings.Contains(policy, "frame-ancestors 'none'") {
+	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") ||
+		!strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", policy)
 	}
 	if a.status >= 400 && !strings.Contains(a.body, a.header.Get("X-Request-Id")) {

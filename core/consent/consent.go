@@ -98,13 +98,15 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 	return p.write(w, http.StatusOK, "ask.html", struct {
 		Title, SignIn, Until string
 		Link                 link.Link
-	}{"Connect " + l.Title, hostOf(l.SignIn), l.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), l}, forms...)
+	}{"Connect " + l.Title, hostOf(l.SignIn), l.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), l},
+		forms...)
 }
 
 // Begin answers POST of a link: on to the provider. Another site's page cannot make a browser do it.
 func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 	if err := p.foreign.Check(r); err != nil {
-		return p.sorry(w, link.Consented{}, fault.New(fault.Forbidden, reasonForeign, "The request comes from another site's page.").Because(err))
+		return p.sorry(w, link.Consented{},
+			fault.New(fault.Forbidden, reasonForeign, "The request comes from another site's page.").Because(err))
 	}
 	begun, err := p.links.BeginConsent(r.Context(), r.PathValue("token"), RedirectURI(p.base.String(), ""))
 	if err != nil {
@@ -121,10 +123,13 @@ func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return p.sorry(w, link.Consented{}, fault.New(fault.Forbidden, link.ReasonConsentMalformed, "The answer cannot be read.")) // its text may quote a code
+		return p.sorry(w, link.Consented{},
+			// Its text may quote a code.
+			fault.New(fault.Forbidden, link.ReasonConsentMalformed, "The answer cannot be read."))
 	}
 	// The provider is asked several things, which may take longer than any operation.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(finishTimeout)) // where it cannot be set, there is none
+	// Where it cannot be set, there is none.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(finishTimeout))
 	name := link.ConsentName(query.Get("state"))
 	answer := link.Answer{Callback: r.PathValue("provider"), Query: query}
 	if own := r.PathValue("own"); own != "" {

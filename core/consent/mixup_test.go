@@ -32,7 +32,8 @@ func startMixup(t *testing.T) *mixup {
 		http.Error(w, "thank you", http.StatusBadRequest)
 	}))
 	t.Cleanup(m.evil.Close)
-	m.attacker = m.linkTo("evil", map[string]any{"server": m.evil.URL, "client_id": "client-of-evil"}, "canary-evil")
+	m.attacker = m.linkTo("evil", map[string]any{"server": m.evil.URL, "client_id": "client-of-evil"},
+		"canary-evil")
 	return m
 }
 
@@ -41,7 +42,8 @@ func startMixup(t *testing.T) *mixup {
 func (m *mixup) linkTo(name string, settings map[string]any, secret string) string {
 	m.t.Helper()
 	c := connection.Spec{
-		Name: name, Kind: adapter.KindCalendar, Provider: "meet", Settings: settings, Credentials: map[string]string{"client_secret": secret},
+		Name: name, Kind: adapter.KindCalendar, Provider: "meet", Settings: settings,
+		Credentials: map[string]string{"client_secret": secret},
 	}
 	if _, err := m.kit.Connections.Add(m.t.Context(), "acme", c); err != nil {
 		m.t.Fatal(err)
@@ -154,7 +156,8 @@ func TestMixUp(t *testing.T) {
 			before := m.stored()
 			for _, address := range []string{sent, right} {
 				got := m.send(http.MethodGet, address)
-				if got.status != http.StatusBadRequest || !strings.Contains(got.body, "This sign-in cannot be completed") {
+				if got.status != http.StatusBadRequest ||
+					!strings.Contains(got.body, "This sign-in cannot be completed") {
 					t.Errorf("%s answered %d\n%s", address, got.status, got.text())
 				}
 				wantPage(t, got)
@@ -171,7 +174,9 @@ func TestMixUp(t *testing.T) {
 
 func (m *mixup) change(name string, settings map[string]any) {
 	m.t.Helper()
-	change := connection.Change{Settings: settings, Credentials: map[string]string{"client_secret": "secret-of-acme"}}
+	change := connection.Change{
+		Settings: settings, Credentials: map[string]string{"client_secret": "secret-of-acme"},
+	}
 	if _, err := m.kit.Connections.Update(m.t.Context(), "acme", name, change); err != nil {
 		m.t.Fatal(err)
 	}
@@ -188,9 +193,11 @@ func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 	token := m.ownLink()
 	own := m.asked(token).Get("redirect_uri")
 	if !strings.HasPrefix(own, shared+"/") || own != m.asked(token).Get("redirect_uri") {
-		t.Errorf("a server of the tenant's own sends back to %s, then to %s", own, m.asked(token).Get("redirect_uri"))
+		t.Errorf("a server of the tenant's own sends back to %s, then to %s", own,
+			m.asked(token).Get("redirect_uri"))
 	}
-	client := m.asked(m.linkTo("client", map[string]any{"client_id": "client-of-acme"}, "secret-of-acme")).Get("redirect_uri")
+	client := m.asked(m.linkTo("client", map[string]any{"client_id": "client-of-acme"}, "secret-of-acme")).
+		Get("redirect_uri")
 	evil := m.asked(m.attacker).Get("redirect_uri")
 	for _, other := range []string{shared, own, evil} {
 		if other == client || other != own && own == evil {
@@ -201,11 +208,14 @@ func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 		t.Errorf("the operator is told %q, %v; want the end of %s", l.Callback, err, own)
 	}
 	told, err := m.kit.Links.Callbacks(t.Context(), "acme")
-	if err != nil || m.url+"/oauth/callback/"+told["own"] != own || m.url+"/oauth/callback/"+told["client"] != client {
+	if err != nil || m.url+"/oauth/callback/"+told["own"] != own ||
+		m.url+"/oauth/callback/"+told["client"] != client {
 		t.Errorf("the operator is told %v, %v", told, err)
 	}
 	m.meet.Register(client)
-	if got := m.send(http.MethodGet, m.meet.Decide(t, m.begin(m.link(func(n *link.Spec) { n.Connection.Name = "client" })), "approve").String()); got.status != http.StatusOK {
+	if got := m.send(http.MethodGet,
+		m.meet.Decide(t, m.begin(m.link(func(n *link.Spec) { n.Connection.Name = "client" })), "approve").
+			String()); got.status != http.StatusOK {
 		t.Errorf("with a client of one's own: %d %s", got.status, got.text())
 	}
 }

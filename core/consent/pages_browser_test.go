@@ -56,7 +56,8 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 		t.Fatalf("agreeing leads to %q", got)
 	}
 	var text string
-	if p.b.Eval(`document.querySelector('dl').innerText`, &text); !strings.Contains(text, "desk@acme.example") || !strings.Contains(text, "Front desk") {
+	if p.b.Eval(`document.querySelector('dl').innerText`, &text); !strings.Contains(text, "desk@acme.example") ||
+		!strings.Contains(text, "Front desk") {
 		t.Errorf("the page tells %q", text)
 	}
 	p.b.Loading(func() { p.b.Call("Page.reload", nil, nil) })
@@ -68,7 +69,8 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 	for _, complaint := range p.b.Complaints(w.url, w.meet.URL) {
 		// The pages that tell of a failure have its status, which the browser notes on the console; and it
 		// asks for an icon.
-		if !strings.Contains(complaint, "is answered with 40") && !strings.Contains(complaint, "Failed to load resource") {
+		if !strings.Contains(complaint, "is answered with 40") &&
+			!strings.Contains(complaint, "Failed to load resource") {
 			bad = append(bad, complaint)
 		}
 	}
@@ -80,7 +82,8 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 func (p person) connected() {
 	p.t.Helper()
 	all, err := p.kit.Connections.List(p.t.Context(), "acme")
-	if err != nil || len(all) != 1 || all[0].Status != connection.StatusOK || all[0].Email != "desk@acme.example" {
+	if err != nil || len(all) != 1 || all[0].Status != connection.StatusOK ||
+		all[0].Email != "desk@acme.example" {
 		p.t.Errorf("connections %+v, %v", all, err)
 	}
 }
@@ -94,7 +97,10 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 		name          string
 		width, height int
 		scheme        string
-	}{{"wide-light", 1280, 800, "light"}, {"wide-dark", 1280, 800, "dark"}, {"narrow-light", 360, 740, "light"}, {"narrow-dark", 360, 740, "dark"}} {
+	}{
+		{"wide-light", 1280, 800, "light"}, {"wide-dark", 1280, 800, "dark"}, {"narrow-light", 360, 740, "light"},
+		{"narrow-dark", 360, 740, "dark"},
+	} {
 		p.b.Look(look.width, look.height, look.scheme)
 		shown := func(name string) {
 			t.Helper()
@@ -104,7 +110,8 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 				Headings           []int
 			}
 			p.b.Eval(examine, &page)
-			if page.Lang != "en" || page.Title == "" || !strings.Contains(page.Font, "system-ui") || len(page.Wider)+len(page.Small)+len(page.Pale) > 0 ||
+			if page.Lang != "en" || page.Title == "" || !strings.Contains(page.Font, "system-ui") ||
+				len(page.Wider)+len(page.Small)+len(page.Pale) > 0 ||
 				len(page.Headings) == 0 || page.Headings[0] != 1 || !slices.IsSorted(page.Headings) {
 				t.Errorf("%s %s: %+v", look.name, name, page)
 			}

@@ -27,13 +27,16 @@ func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.text())
 	}
 	wantPage(t, a)
-	for _, says := range []string{"<h1>Connect Meet Calendar</h1>", "<strong>acme</strong> asks", "See and change events in your calendars", "See the list of your calendars",
-		"withdraw the access at any time", "22 November 2026, 09:00 UTC", strings.TrimPrefix(w.meet.URL, "http://")} {
+	for _, says := range []string{"<h1>Connect Meet Calendar</h1>", "<strong>acme</strong> asks",
+		"See and change events in your calendars", "See the list of your calendars",
+		"withdraw the access at any time", "22 November 2026, 09:00 UTC",
+		strings.TrimPrefix(w.meet.URL, "http://")} {
 		if !strings.Contains(a.body, says) {
 			t.Errorf("no %q in\n%s", says, a.text())
 		}
 	}
-	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' "+w.meet.URL+";") {
+	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy,
+		"form-action 'self' "+w.meet.URL+";") {
 		t.Errorf("policy %q", policy)
 	}
 	w.connect(token)
@@ -62,7 +65,10 @@ func TestTheRedirectDoesNotFollowTheHostOfARequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Host = "evil.example"
-	for name, value := range map[string]string{"Sec-Fetch-Site": "same-origin", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"} {
+	for name, value := range map[string]string{
+		"Sec-Fetch-Site": "same-origin", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https",
+		"Forwarded": "host=evil.example",
+	} {
 		req.Header.Set(name, value)
 	}
 	a := w.do(req)
@@ -79,11 +85,17 @@ func TestACodeForAnotherRedirectGivesNoTokens(t *testing.T) {
 	token, before := w.link(), w.stored()
 	own := w.url + "/oauth/callback/meet"
 	for rule, redirect := range map[string]string{
-		"something attached to the path": own + "/evil", "a slash attached": own + "/", "the path cut off": w.url + "/oauth/callback", "another provider's": w.url + "/oauth/callback/dial",
-		"https for http": strings.Replace(own, "http:", "https:", 1), "another port": strings.Replace(own, w.url, "http://127.0.0.1:1", 1),
-		"another host": strings.Replace(own, "127.0.0.1", "evil.example", 1), "a host by another name": strings.Replace(own, "127.0.0.1", "localhost", 1),
-		"a user in front": strings.Replace(own, "127.0.0.1", "127.0.0.1@evil.example", 1), "the scheme in capitals": strings.Replace(own, "http:", "HTTP:", 1),
-		"encoded": strings.Replace(own, "callback", "c%61llback", 1), "a query attached": own + "?x=1", "a dot segment": strings.Replace(own, "/meet", "/x/../meet", 1),
+		"something attached to the path": own + "/evil", "a slash attached": own + "/",
+		"the path cut off": w.url + "/oauth/callback", "another provider's": w.url + "/oauth/callback/dial",
+		"https for http":         strings.Replace(own, "http:", "https:", 1),
+		"another port":           strings.Replace(own, w.url, "http://127.0.0.1:1", 1),
+		"another host":           strings.Replace(own, "127.0.0.1", "evil.example", 1),
+		"a host by another name": strings.Replace(own, "127.0.0.1", "localhost", 1),
+		"a user in front":        strings.Replace(own, "127.0.0.1", "127.0.0.1@evil.example", 1),
+		"the scheme in capitals": strings.Replace(own, "http:", "HTTP:", 1),
+		"encoded":                strings.Replace(own, "callback", "c%61llback", 1),
+		"a query attached":       own + "?x=1",
+		"a dot segment":          strings.Replace(own, "/meet", "/x/../meet", 1),
 	} {
 		ask, err := url.Parse(w.begin(token))
 		if err != nil {
@@ -95,7 +107,8 @@ func TestACodeForAnotherRedirectGivesNoTokens(t *testing.T) {
 		stolen := w.meet.Decide(t, ask.String(), "approve").Query()
 		stolen.Del("x")
 		a := w.send(http.MethodGet, own+"?"+stolen.Encode())
-		if a.status != http.StatusBadRequest || !strings.Contains(a.body, "did not accept the sign-in") || w.stored() != before {
+		if a.status != http.StatusBadRequest || !strings.Contains(a.body, "did not accept the sign-in") ||
+			w.stored() != before {
 			t.Errorf("%s: %d %s", rule, a.status, a.text())
 		}
 	}
@@ -115,7 +128,8 @@ func TestLookingAtALinkDoesNothing(t *testing.T) {
 	token := w.link()
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodGet} {
 		a := w.send(method, w.url+"/connect/"+token)
-		if a.status != http.StatusOK || a.header.Get("Set-Cookie") != "" || method == http.MethodHead && a.body != "" {
+		if a.status != http.StatusOK || a.header.Get("Set-Cookie") != "" ||
+			method == http.MethodHead && a.body != "" {
 			t.Errorf("%s: %d %v", method, a.status, a.header)
 		}
 	}
@@ -131,7 +145,10 @@ func TestTheLastPageTellsTheAccountAndTheCalendar(t *testing.T) {
 	a := w.connect(w.link())
 	wantPage(t, a)
 	text := html.UnescapeString(a.text())
-	for _, says := range []string{"Meet Calendar is connected", "desk@acme.example", `Front desk <script>alert("x")</script>`, "acme", "close this window"} {
+	for _, says := range []string{
+		"Meet Calendar is connected", "desk@acme.example", `Front desk <script>alert("x")</script>`, "acme",
+		"close this window",
+	} {
 		if !strings.Contains(text, says) {
 			t.Errorf("no %q in\n%s", says, text)
 		}
@@ -158,7 +175,8 @@ func TestWhatWasUntickedIsNamed(t *testing.T) {
 	w := start(t)
 	w.meet.Untick(consenttest.ScopeList)
 	a := w.send(http.MethodGet, w.back(w.link(), "approve").String())
-	if !strings.Contains(a.text(), "<li>See the list of your calendars</li>") || strings.Contains(a.text(), "See and change events") {
+	if !strings.Contains(a.text(), "<li>See the list of your calendars</li>") ||
+		strings.Contains(a.text(), "See and change events") {
 		t.Error(a.text())
 	}
 }
@@ -169,7 +187,8 @@ func TestAnotherAccountIsToldBothAddresses(t *testing.T) {
 	before := w.stored()
 	w.meet.SignIn("other@acme.example")
 	a := w.send(http.MethodGet, w.back(w.link(), "approve").String())
-	if a.status != http.StatusConflict || !strings.Contains(a.body, "desk@acme.example") || !strings.Contains(a.body, "other@acme.example") {
+	if a.status != http.StatusConflict || !strings.Contains(a.body, "desk@acme.example") ||
+		!strings.Contains(a.body, "other@acme.example") {
 		t.Errorf("%d\n%s", a.status, a.text())
 	}
 	if w.stored() != before {
@@ -206,7 +225,8 @@ func TestTheLogNamesOperationsAndNotPaths(t *testing.T) {
 			seen = append(seen, strings.Join([]string{entry.Operation, entry.Path, entry.Reason}, "|"))
 		}
 	}
-	want := "connect-page|| connect-begin|| connect-finish|| connect-page||CONNECT_LINK_USED |/connect/…|PATH_NOT_FOUND |/connect/…|METHOD_NOT_ALLOWED"
+	want := "connect-page|| connect-begin|| connect-finish|| connect-page||CONNECT_LINK_USED " +
+		"|/connect/…|PATH_NOT_FOUND |/connect/…|METHOD_NOT_ALLOWED"
 	if got := strings.Join(seen, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -229,7 +249,10 @@ func (s *still) Get(context.Context, string) (link.Link, error) {
 
 func (s *still) BeginConsent(_ context.Context, _, callbacks string) (link.Begun, error) {
 	s.callbacks = callbacks
-	return link.Begun{URL: "https://accounts.example/auth", Browser: "secret-of-the-browser", Name: link.ConsentName("s"), Life: 10 * time.Minute}, s.err
+	return link.Begun{
+		URL: "https://accounts.example/auth", Browser: "secret-of-the-browser", Name: link.ConsentName("s"),
+		Life: 10 * time.Minute,
+	}, s.err
 }
 
 func (s *still) FinishConsent(_ context.Context, a link.Answer) (link.Consented, error) {
@@ -240,7 +263,8 @@ func (s *still) FinishConsent(_ context.Context, a link.Answer) (link.Consented,
 
 // The server gives every answer a time; finishing a consent may take longer, and the page comes all the same.
 func TestAProviderThatTakesItsTimeIsWaitedFor(t *testing.T) {
-	server := httptest.NewUnstartedServer(surface(t, "https://gw.example", &still{takes: 300 * time.Millisecond}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewUnstartedServer(surface(t, "https://gw.example", &still{takes: 300 * time.Millisecond},
+		slog.New(slog.DiscardHandler)))
 	server.Config.WriteTimeout = 100 * time.Millisecond
 	server.Start()
 	defer server.Close()
@@ -258,27 +282,38 @@ func TestAProviderThatTakesItsTimeIsWaitedFor(t *testing.T) {
 func TestTheCookieFitsTheAddressOfTheGateway(t *testing.T) {
 	name := "frontdesk-consent-" + link.ConsentName("s")
 	for _, c := range []struct{ publicURL, want, callbacks string }{
-		{"https://gw.example", "__Host-" + name + "=secret-of-the-browser; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax", "https://gw.example/oauth/callback/"},
-		{"https://gw.example/desk/", "__Host-" + name + "=secret-of-the-browser; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax", "https://gw.example/desk/oauth/callback/"},
-		{"http://127.0.0.1:8080", name + "=secret-of-the-browser; Path=/oauth/callback; Max-Age=600; HttpOnly; SameSite=Lax", "http://127.0.0.1:8080/oauth/callback/"},
-		{"http://127.0.0.1:8080/desk", name + "=secret-of-the-browser; Path=/desk/oauth/callback; Max-Age=600; HttpOnly; SameSite=Lax", "http://127.0.0.1:8080/desk/oauth/callback/"},
+		{"https://gw.example", "__Host-" + name +
+			"=secret-of-the-browser; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax",
+			"https://gw.example/oauth/callback/"},
+		{"https://gw.example/desk/", "__Host-" + name +
+			"=secret-of-the-browser; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax",
+			"https://gw.example/desk/oauth/callback/"},
+		{"http://127.0.0.1:8080", name +
+			"=secret-of-the-browser; Path=/oauth/callback; Max-Age=600; HttpOnly; SameSite=Lax",
+			"http://127.0.0.1:8080/oauth/callback/"},
+		{"http://127.0.0.1:8080/desk",
+			name + "=secret-of-the-browser; Path=/desk/oauth/callback; Max-Age=600; HttpOnly; SameSite=Lax",
+			"http://127.0.0.1:8080/desk/oauth/callback/"},
 	} {
 		d := &still{}
 		handler := surface(t, c.publicURL, d, slog.New(slog.DiscardHandler))
 		r, w := httptest.NewRequest(http.MethodPost, "/connect/t", nil), httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		if got := w.Header().Get("Set-Cookie"); w.Code != http.StatusSeeOther || got != c.want || d.callbacks != c.callbacks {
+		if got := w.Header().Get("Set-Cookie"); w.Code != http.StatusSeeOther || got != c.want ||
+			d.callbacks != c.callbacks {
 			t.Errorf("%s: %d, cookie %q, callbacks %q", c.publicURL, w.Code, got, d.callbacks)
 		}
 
-		r, w = httptest.NewRequest(http.MethodGet, "/oauth/callback/meet?state=s&code=c", nil), httptest.NewRecorder()
+		r, w = httptest.NewRequest(http.MethodGet, "/oauth/callback/meet?state=s&code=c", nil),
+			httptest.NewRecorder()
 		cookie, _, _ := strings.Cut(c.want, ";")
 		r.Header.Set("Cookie", cookie)
 		handler.ServeHTTP(w, r)
 		if d.answer.Browser != "secret-of-the-browser" || d.answer.Callback != "meet" {
 			t.Errorf("%s: the answer has %+v", c.publicURL, d.answer)
 		}
-		if cleared := w.Header().Get("Set-Cookie"); !strings.Contains(cleared, "Max-Age=0") || strings.Contains(cleared, "secret") {
+		if cleared := w.Header().Get("Set-Cookie"); !strings.Contains(cleared, "Max-Age=0") ||
+			strings.Contains(cleared, "secret") {
 			t.Errorf("%s: afterwards %q", c.publicURL, cleared)
 		}
 	}
@@ -289,14 +324,17 @@ func TestTheFormMayLeadOnToOtherHostsOfASignInService(t *testing.T) {
 	handler := surface(t, "https://gw.example", &still{}, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/connect/t", nil))
-	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' https://accounts.example https:;") {
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy,
+		"form-action 'self' https://accounts.example https:;") {
 		t.Errorf("policy %q", policy)
 	}
 }
 
 func TestEveryFailureHasAPage(t *testing.T) {
-	codes := []fault.Code{fault.Invalid, fault.Unauthenticated, fault.Disconnected, fault.Forbidden, fault.NotFound, fault.Conflict, fault.Exhausted,
-		fault.Unsupported, fault.RateLimited, fault.Unavailable, fault.Timeout, fault.Canceled, fault.UnknownOutcome, fault.Internal}
+	codes := []fault.Code{fault.Invalid, fault.Unauthenticated, fault.Disconnected, fault.Forbidden,
+		fault.NotFound, fault.Conflict, fault.Exhausted,
+		fault.Unsupported, fault.RateLimited, fault.Unavailable, fault.Timeout, fault.Canceled,
+		fault.UnknownOutcome, fault.Internal}
 	var all []error
 	for _, code := range codes {
 		all = append(all, fault.New(code, "A_REASON", "canary detail").Because(context.DeadlineExceeded))
@@ -309,14 +347,16 @@ func TestEveryFailureHasAPage(t *testing.T) {
 	for _, err := range all {
 		d.err = err
 		for _, r := range []*http.Request{
-			httptest.NewRequest(http.MethodGet, "/connect/t", nil), httptest.NewRequest(http.MethodPost, "/connect/t", nil),
+			httptest.NewRequest(http.MethodGet, "/connect/t", nil),
+			httptest.NewRequest(http.MethodPost, "/connect/t", nil),
 			httptest.NewRequest(http.MethodGet, "/oauth/callback/meet?state=s", nil),
 		} {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			a := answer{w.Code, w.Header(), w.Body.String()}
 			wantPage(t, a)
-			if a.status < 400 || strings.Contains(a.body, "canary") || strings.Contains(a.text(), "%") || strings.Count(a.body, "<h1>") != 1 || strings.Contains(a.body, "<p></p>") {
+			if a.status < 400 || strings.Contains(a.body, "canary") || strings.Contains(a.text(), "%") ||
+				strings.Count(a.body, "<h1>") != 1 || strings.Contains(a.body, "<p></p>") {
 				t.Errorf("%v: %d %s", err, a.status, a.text())
 			}
 		}
@@ -327,7 +367,8 @@ func TestPagesHaveNeitherScriptNorAnythingFromElsewhere(t *testing.T) {
 	w := start(t)
 	token := w.link()
 	for _, a := range []answer{
-		w.send(http.MethodGet, w.url+"/connect/"+token), w.send(http.MethodGet, w.back(token, "deny").String()), w.connect(token),
+		w.send(http.MethodGet, w.url+"/connect/"+token), w.send(http.MethodGet, w.back(token, "deny").String()),
+		w.connect(token),
 	} {
 		root, err := html.Parse(strings.NewReader(a.body))
 		if err != nil {

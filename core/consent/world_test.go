@@ -66,7 +66,9 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 			}
 		}
 	}
-	w.meet, w.dial = consenttest.Start(t, "meet", append([]func(*oauthtest.Options){registered("meet")}, change...)...), consenttest.Start(t, "dial", registered("dial"))
+	w.meet, w.dial = consenttest.Start(t, "meet",
+		append([]func(*oauthtest.Options){registered("meet")}, change...)...),
+		consenttest.Start(t, "dial", registered("dial"))
 	// No redaction stands between a secret and this log.
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.kit = tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) {
@@ -97,13 +99,17 @@ func surface(t *testing.T, publicURL string, links Links, log *slog.Logger) http
 	}
 	handler, err := api.New(api.Options{
 		PublicURL: publicURL, Log: log, Keys: (*apikey.Callers)(nil),
-		Services: api.Services{Calendar: &service.Calendar{}, Tickets: &service.Tickets{}, Numbers: &service.Numbers{}},
+		Services: api.Services{
+			Calendar: &service.Calendar{}, Tickets: &service.Tickets{}, Numbers: &service.Numbers{},
+		},
 		Pages: []api.Page{
 			{Method: http.MethodGet, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
 			{Method: http.MethodHead, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
 			{Method: http.MethodPost, Path: "/connect/{token}", Operation: "connect-begin", Serve: pages.Begin},
-			{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish", Serve: pages.Finish},
-			{Method: http.MethodGet, Path: "/oauth/callback/{provider}/{own}", Operation: "connect-finish", Serve: pages.Finish},
+			{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish",
+				Serve: pages.Finish},
+			{Method: http.MethodGet, Path: "/oauth/callback/{provider}/{own}", Operation: "connect-finish",
+				Serve: pages.Finish},
 		},
 	})
 	if err != nil {
@@ -124,7 +130,9 @@ func (w *world) newBrowser() {
 // link returns a new link to the connection "front-office" at meet.
 func (w *world) link(change ...func(*link.Spec)) (token string) {
 	w.t.Helper()
-	n := link.Spec{Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}
+	n := link.Spec{Connection: connection.Spec{
+		Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet",
+	}}
 	for _, c := range change {
 		c(&n)
 	}

@@ -11,8 +11,14 @@ import (
 
 func TestChoose(t *testing.T) {
 	began := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
-	asked := crm.NewTicket{Subject: "A pipe", Description: "In room 12.\nBadly.", ContactID: "7", Since: began, Others: []string{"other"}}
-	fitting := crm.Ticket{ID: "1", Subject: "A pipe ", Description: crm.Plain("In room 12. Badly."), ContactID: "7", OwnerID: "of its own", CreatedAt: began}
+	asked := crm.NewTicket{
+		Subject: "A pipe", Description: "In room 12.\nBadly.", ContactID: "7", Since: began,
+		Others: []string{"other"},
+	}
+	fitting := crm.Ticket{
+		ID: "1", Subject: "A pipe ", Description: crm.Plain("In room 12. Badly."), ContactID: "7",
+		OwnerID: "of its own", CreatedAt: began,
+	}
 	with := func(change func(*crm.Ticket)) crm.Ticket {
 		changed := fitting
 		change(&changed)
@@ -23,28 +29,42 @@ func TestChoose(t *testing.T) {
 		found []crm.Ticket
 		want  string // the id; "" is none, "?" is that it will not be known
 	}{
-		"none at all":                      {nil, ""},
-		"the one":                          {[]crm.Ticket{fitting}, "1"},
-		"of a clock that is slow":          {[]crm.Ticket{with(func(t *crm.Ticket) { t.CreatedAt = began.Add(-crm.ClockSkew) })}, "1"},
-		"of an unknown time":               {[]crm.Ticket{with(func(t *crm.Ticket) { t.CreatedAt = time.Time{} })}, "1"},
-		"one from before":                  {[]crm.Ticket{with(func(t *crm.Ticket) { t.CreatedAt = began.Add(-crm.ClockSkew - 1) })}, ""},
-		"another call's":                   {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" })}, ""},
-		"the one and another call's":       {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" }), duplicate}, "2"},
-		"two that fit":                     {[]crm.Ticket{fitting, duplicate}, "?"},
-		"of another contact":               {[]crm.Ticket{with(func(t *crm.Ticket) { t.ContactID = "8" })}, "?"},
-		"of another subject":               {[]crm.Ticket{with(func(t *crm.Ticket) { t.Subject = "Re: A pipe" })}, "?"},
-		"of another description":           {[]crm.Ticket{with(func(t *crm.Ticket) { t.Description = crm.Plain("") })}, "?"},
-		"the one beside one that differs":  {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID, t.Subject = "2", "B" }), fitting}, "1"},
-		"of other subject and description": {[]crm.Ticket{with(func(t *crm.Ticket) { t.Subject, t.Description = "B", crm.Plain("C") })}, ""},
+		"none at all": {nil, ""},
+		"the one":     {[]crm.Ticket{fitting}, "1"},
+		"of a clock that is slow": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.CreatedAt = began.Add(-crm.ClockSkew)
+		})}, "1"},
+		"of an unknown time": {[]crm.Ticket{with(func(t *crm.Ticket) { t.CreatedAt = time.Time{} })},
+			"1"},
+		"one from before": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.CreatedAt = began.Add(-crm.ClockSkew - 1)
+		})}, ""},
+		"another call's": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" })}, ""},
+		"the one and another call's": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" }), duplicate},
+			"2"},
+		"two that fit":       {[]crm.Ticket{fitting, duplicate}, "?"},
+		"of another contact": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ContactID = "8" })}, "?"},
+		"of another subject": {[]crm.Ticket{with(func(t *crm.Ticket) { t.Subject = "Re: A pipe" })},
+			"?"},
+		"of another description": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.Description = crm.Plain("")
+		})}, "?"},
+		"the one beside one that differs": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID, t.Subject = "2", "B" }),
+			fitting}, "1"},
+		"of other subject and description": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.Subject, t.Description = "B", crm.Plain("C")
+		})}, ""},
 	} {
 		got, err := crm.Choose(asked, c.found)
 		switch {
-		case c.want == "?" && (err == nil || !fault.From(err).IsUnknowable()), c.want == "" && !errors.Is(err, fault.NotFound),
+		case c.want == "?" && (err == nil || !fault.From(err).IsUnknowable()), c.want == "" &&
+			!errors.Is(err, fault.NotFound),
 			len(c.want) > 0 && c.want != "?" && (err != nil || got.ID != c.want):
 			t.Errorf("%s: chose %q, %v", rule, got.ID, err)
 		}
 	}
-	if _, err := crm.Choose(crm.NewTicket{Subject: "A"}, []crm.Ticket{{ID: "1", Subject: "B"}}); !errors.Is(err, fault.NotFound) {
+	if _, err := crm.Choose(crm.NewTicket{Subject: "A"}, []crm.Ticket{{ID: "1", Subject: "B"}}); !errors.Is(err,
+		fault.NotFound) {
 		t.Errorf("two without a description resemble each other: %v", err)
 	}
 }

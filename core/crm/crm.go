@@ -80,10 +80,11 @@ type Vocabulary struct {
 
 // NewTicket is a ticket to be made. Empty strings are not given.
 type NewTicket struct {
-	Key         string    // 1 to 64 characters of [a-z0-9]; names the ticket across retries
-	Since       time.Time // for Find, by the gateway's clock: no Create of it was sent earlier
-	Until       time.Time // for Find, by the gateway's clock: every Create of it is over by then, however it ended
-	Others      []string  // for Find: ids of tickets that are known to be other calls'
+	Key   string    // 1 to 64 characters of [a-z0-9]; names the ticket across retries
+	Since time.Time // for Find, by the gateway's clock: no Create of it was sent earlier
+	// For Find, by the gateway's clock: every Create of it is over by then, however it ended.
+	Until       time.Time
+	Others      []string // for Find: ids of tickets that are known to be other calls'
 	Subject     string
 	Description string // plain text
 	Status      string // a label of the Vocabulary

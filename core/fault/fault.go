@@ -23,18 +23,20 @@ type Code string
 const (
 	Invalid         Code = "invalid"         // the input is wrong; the caller corrects it
 	Unauthenticated Code = "unauthenticated" // our caller's API key is missing, unknown or revoked
-	Disconnected    Code = "disconnected"    // the provider refuses the tenant's credentials; a person reconnects
-	Forbidden       Code = "forbidden"       // the key's scopes or the provider's account do not allow it
-	NotFound        Code = "not_found"       // no such record, or none the caller may see
-	Conflict        Code = "conflict"        // the state of something else stands in the way
-	Exhausted       Code = "exhausted"       // there is none left, or more than one answer can hold
-	Unsupported     Code = "unsupported"     // the account or provider cannot do this, however often it is asked
-	RateLimited     Code = "rate_limited"    // too many calls; RetryAfter says how long to wait
-	Unavailable     Code = "unavailable"     // the provider, or a part of the gateway, is down
-	Timeout         Code = "timeout"         // no answer within the deadline
-	Canceled        Code = "canceled"        // the caller left
-	UnknownOutcome  Code = "unknown_outcome" // it may have happened; a repeat with the same key settles it, see [Unknowable]
-	Internal        Code = "internal"        // our own defect
+	// The provider refuses the tenant's credentials; a person reconnects.
+	Disconnected Code = "disconnected"
+	Forbidden    Code = "forbidden"    // the key's scopes or the provider's account do not allow it
+	NotFound     Code = "not_found"    // no such record, or none the caller may see
+	Conflict     Code = "conflict"     // the state of something else stands in the way
+	Exhausted    Code = "exhausted"    // there is none left, or more than one answer can hold
+	Unsupported  Code = "unsupported"  // the account or provider cannot do this, however often it is asked
+	RateLimited  Code = "rate_limited" // too many calls; RetryAfter says how long to wait
+	Unavailable  Code = "unavailable"  // the provider, or a part of the gateway, is down
+	Timeout      Code = "timeout"      // no answer within the deadline
+	Canceled     Code = "canceled"     // the caller left
+	// It may have happened; a repeat with the same key settles it, see [Unknowable].
+	UnknownOutcome Code = "unknown_outcome"
+	Internal       Code = "internal" // our own defect
 )
 
 // Error makes a Code usable as the target of errors.Is.
@@ -43,40 +45,41 @@ func (c Code) Error() string { return string(c) }
 // Reasons that more than one package uses. A reason is stable, in SCREAMING_SNAKE_CASE, and names the
 // situation within its code; callers branch on it.
 const (
-	ReasonInvalidRequest        = "INVALID_REQUEST"
-	ReasonInvalidAPIKey         = "INVALID_API_KEY"
-	ReasonScopeMissing          = "SCOPE_MISSING"
-	ReasonPermissionDenied      = "PROVIDER_PERMISSION_DENIED"
-	ReasonEventNotFound         = "EVENT_NOT_FOUND"
-	ReasonCalendarNotFound      = "CALENDAR_NOT_FOUND"
-	ReasonTicketNotFound        = "TICKET_NOT_FOUND"
-	ReasonTicketIncomplete      = "TICKET_INCOMPLETE" // it was opened, without a value that was asked for
-	ReasonNumberNotFound        = "PHONE_NUMBER_NOT_FOUND"
-	ReasonNotConnected          = "NOT_CONNECTED"
-	ReasonReconnectRequired     = "RECONNECT_REQUIRED"
-	ReasonSlotTaken             = "SLOT_TAKEN"
-	ReasonChangedMeanwhile      = "CHANGED_MEANWHILE"
-	ReasonIdempotencyReused     = "IDEMPOTENCY_KEY_REUSED"
-	ReasonIdempotencyRunning    = "IDEMPOTENCY_IN_PROGRESS"
-	ReasonOutcomeUnknown        = "OUTCOME_UNKNOWN"
-	ReasonRateLimited           = "RATE_LIMITED"
-	ReasonProviderRateLimited   = "PROVIDER_RATE_LIMITED"
-	ReasonProviderUnavailable   = "PROVIDER_UNAVAILABLE"
-	ReasonBreakerOpen           = "BREAKER_OPEN"
-	ReasonOverloaded            = "OVERLOADED"
-	ReasonStoreUnavailable      = "STORE_UNAVAILABLE"
-	ReasonDeadlineExceeded      = "DEADLINE_EXCEEDED"
-	ReasonCanceled              = "CANCELED"
-	ReasonInternal              = "INTERNAL"
-	ReasonTooManyEvents         = "TOO_MANY_EVENTS"
-	ReasonConferencing          = "CONFERENCING_UNAVAILABLE"
-	ReasonNotSupported          = "NOT_SUPPORTED"
-	ReasonNoNumbersAvailable    = "NO_NUMBERS_AVAILABLE"
-	ReasonNumberTaken           = "NUMBER_TAKEN"
-	ReasonOrderPending          = "ORDER_PENDING"          // ordered, paid for, not yet there
-	ReasonPurchaseLimit         = "PURCHASE_LIMIT_REACHED" // the tenant's own, of a day
-	ReasonNumberLimit           = "NUMBER_LIMIT_REACHED"   // the tenant's own, of all
-	ReasonAddressRequired       = "ADDRESS_REQUIRED"       // the provider wants an address of the customer for such a number
+	ReasonInvalidRequest      = "INVALID_REQUEST"
+	ReasonInvalidAPIKey       = "INVALID_API_KEY"
+	ReasonScopeMissing        = "SCOPE_MISSING"
+	ReasonPermissionDenied    = "PROVIDER_PERMISSION_DENIED"
+	ReasonEventNotFound       = "EVENT_NOT_FOUND"
+	ReasonCalendarNotFound    = "CALENDAR_NOT_FOUND"
+	ReasonTicketNotFound      = "TICKET_NOT_FOUND"
+	ReasonTicketIncomplete    = "TICKET_INCOMPLETE" // it was opened, without a value that was asked for
+	ReasonNumberNotFound      = "PHONE_NUMBER_NOT_FOUND"
+	ReasonNotConnected        = "NOT_CONNECTED"
+	ReasonReconnectRequired   = "RECONNECT_REQUIRED"
+	ReasonSlotTaken           = "SLOT_TAKEN"
+	ReasonChangedMeanwhile    = "CHANGED_MEANWHILE"
+	ReasonIdempotencyReused   = "IDEMPOTENCY_KEY_REUSED"
+	ReasonIdempotencyRunning  = "IDEMPOTENCY_IN_PROGRESS"
+	ReasonOutcomeUnknown      = "OUTCOME_UNKNOWN"
+	ReasonRateLimited         = "RATE_LIMITED"
+	ReasonProviderRateLimited = "PROVIDER_RATE_LIMITED"
+	ReasonProviderUnavailable = "PROVIDER_UNAVAILABLE"
+	ReasonBreakerOpen         = "BREAKER_OPEN"
+	ReasonOverloaded          = "OVERLOADED"
+	ReasonStoreUnavailable    = "STORE_UNAVAILABLE"
+	ReasonDeadlineExceeded    = "DEADLINE_EXCEEDED"
+	ReasonCanceled            = "CANCELED"
+	ReasonInternal            = "INTERNAL"
+	ReasonTooManyEvents       = "TOO_MANY_EVENTS"
+	ReasonConferencing        = "CONFERENCING_UNAVAILABLE"
+	ReasonNotSupported        = "NOT_SUPPORTED"
+	ReasonNoNumbersAvailable  = "NO_NUMBERS_AVAILABLE"
+	ReasonNumberTaken         = "NUMBER_TAKEN"
+	ReasonOrderPending        = "ORDER_PENDING"          // ordered, paid for, not yet there
+	ReasonPurchaseLimit       = "PURCHASE_LIMIT_REACHED" // the tenant's own, of a day
+	ReasonNumberLimit         = "NUMBER_LIMIT_REACHED"   // the tenant's own, of all
+	// The provider wants an address of the customer for such a number.
+	ReasonAddressRequired       = "ADDRESS_REQUIRED"
 	ReasonBundleRequired        = "REGULATORY_DOCUMENTS_REQUIRED"
 	ReasonTrialLimit            = "TRIAL_ACCOUNT_LIMIT"
 	ReasonInsufficientFunds     = "INSUFFICIENT_FUNDS"
@@ -85,10 +88,11 @@ const (
 	ReasonNumberLocked          = "NUMBER_LOCKED"                // against deletion, at the provider
 	ReasonEgressRefused         = "ADDRESS_REFUSED"
 	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
-	ReasonProviderRefused       = "PROVIDER_REFUSED"      // the provider finds the request wrong, without a field named
-	ReasonProviderConflict      = "PROVIDER_CONFLICT"     // something at the provider stands in the way
-	ReasonStorageFull           = "PROVIDER_STORAGE_FULL" // the account has no room for more
-	ReasonNotFound              = "NOT_FOUND"             // for who knows no better what was looked for
+	// The provider finds the request wrong, without a field named.
+	ReasonProviderRefused  = "PROVIDER_REFUSED"
+	ReasonProviderConflict = "PROVIDER_CONFLICT"     // something at the provider stands in the way
+	ReasonStorageFull      = "PROVIDER_STORAGE_FULL" // the account has no room for more
+	ReasonNotFound         = "NOT_FOUND"             // for who knows no better what was looked for
 )
 
 // Field is one fault of the input.
@@ -107,10 +111,12 @@ type Error struct {
 	Fields     []Field           // for Invalid: every fault of the input
 	Metadata   map[string]string // small machine-readable facts, e.g. "provider": "caldav"
 	RetryAfter time.Duration     // zero: the provider named none
-	Unsent     bool              // nothing can have happened at the provider: it was not reached, or said that it did nothing
-	NoRetry    bool              // a repeat cannot help, or could have the effect twice: it is not to be suggested
-	Upstream   string            // what the provider said, shortened and redacted; for logs of level debug only
-	Err        error             // the cause, for logs only
+	// Nothing can have happened at the provider: it was not reached, or said that it did nothing.
+	Unsent bool
+	// A repeat cannot help, or could have the effect twice: it is not to be suggested.
+	NoRetry  bool
+	Upstream string // what the provider said, shortened and redacted; for logs of level debug only
+	Err      error  // the cause, for logs only
 }
 
 // Error is for logs. It holds the cause and must not be shown to a tenant.

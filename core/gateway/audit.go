@@ -109,5 +109,7 @@ func (g *Gateway) recordRotation(ctx context.Context, primary uint32, failed err
 	if failed != nil {
 		outcome = audit.Failed(fault.From(failed).Reason)
 	}
-	return g.audit.Record(ctx, audit.Entry{Action: "rotate-keyset", Subject: strconv.FormatUint(uint64(primary), 10), Outcome: outcome})
+	return g.audit.Record(ctx, audit.Entry{
+		Action: "rotate-keyset", Subject: strconv.FormatUint(uint64(primary), 10), Outcome: outcome,
+	})
 }

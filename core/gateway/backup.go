@@ -23,10 +23,11 @@ func (g *Gateway) Backup(ctx context.Context, file string) error { return g.stor
 
 // Restored is what Restore did.
 type Restored struct {
-	Tenants  int
-	Head     audit.Head // of the audit: what was changed by then is there
-	Before   string     // where the database that was there is now; "" where there was none
-	HeadFile string     // where the head that was kept is now, if the restored database is older; "" where it stays
+	Tenants int
+	Head    audit.Head // of the audit: what was changed by then is there
+	Before  string     // where the database that was there is now; "" where there was none
+	// Where the head that was kept is now, if the restored database is older; "" where it stays.
+	HeadFile string
 }
 
 // Restore puts a copy that Backup wrote in the place of the database, once it is proven good: the file is
@@ -43,7 +44,8 @@ func Restore(ctx context.Context, cfg config.Config, file string, o Options) (do
 	if err := wantKeySet(cfg); err != nil {
 		return done, err
 	}
-	proving, err := os.MkdirTemp(filepath.Dir(path), ".restore-*") // mode 0700; renamed from there, so on the same disk
+	// Mode 0700; renamed from there, so on the same disk.
+	proving, err := os.MkdirTemp(filepath.Dir(path), ".restore-*")
 	if err != nil {
 		return done, err
 	}

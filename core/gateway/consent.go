@@ -19,7 +19,8 @@ func (g *Gateway) consentPages() ([]api.Page, error) {
 		{Method: http.MethodHead, Path: "/connect/{token}", Operation: "connect-page", Serve: p.Ask},
 		{Method: http.MethodPost, Path: "/connect/{token}", Operation: "connect-begin", Serve: p.Begin},
 		{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish", Serve: p.Finish},
-		{Method: http.MethodGet, Path: "/oauth/callback/{provider}/{own}", Operation: "connect-finish", Serve: p.Finish},
+		{Method: http.MethodGet, Path: "/oauth/callback/{provider}/{own}", Operation: "connect-finish",
+			Serve: p.Finish},
 	}, nil
 }
 

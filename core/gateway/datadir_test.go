@@ -81,7 +81,8 @@ func TestWhatOthersCanWriteIsRefused(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			cfg := readyConfig(t, "")
 			path := filepath.Join(cfg.DataDir, c.path)
-			if file, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o600); err == nil { // a closed database has no log
+			// A closed database has no log.
+			if file, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o600); err == nil {
 				_ = file.Close()
 			}
 			chmod(t, path, c.mode)
@@ -187,7 +188,8 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 
 			emptied := cfg
 			emptied.Store.URL, _ = database(t)
-			wantRefused(t, starts(t.Context(), emptied), ReasonDatabaseEmpty, "audit-head.json", "frontdesk restore", "--begin-anew")
+			wantRefused(t, starts(t.Context(), emptied), ReasonDatabaseEmpty, "audit-head.json",
+				"frontdesk restore", "--begin-anew")
 			wantDoctor(t, emptied, "is empty")
 
 			another := cfg

@@ -57,7 +57,8 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 		}
 		if len(connections) == 0 {
 			findings = append(findings, Finding{Subject: "tenant " + t.Name, Says: "has no connection",
-				Advice: "Add one with: frontdesk connection add --tenant " + t.Name + " --kind calendar --provider caldav ..."})
+				Advice: "Add one with: frontdesk connection add --tenant " + t.Name +
+					" --kind calendar --provider caldav ..."})
 		}
 		for _, c := range connections {
 			found := g.examineConnection(ctx, t.Name, c.Name)
@@ -76,7 +77,8 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 func (g *Gateway) examineConfig() Finding {
 	f := Finding{Subject: "configuration", OK: true, Says: "public_url is " + g.config.Server.PublicURL}
 	public, err := url.Parse(g.config.Server.PublicURL)
-	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" || public.Hostname() == "::1")
+	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" ||
+		public.Hostname() == "::1")
 	if err == nil && public.Scheme != "https" && !loopback {
 		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https "+
 			"address. API keys must not travel unencrypted."
@@ -91,7 +93,10 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
-		return Finding{Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending), Advice: "Run frontdesk migrate. frontdesk serve does this at its start."}
+		return Finding{
+			Subject: "store", Says: fmt.Sprintf("%d migrations are not applied", pending),
+			Advice: "Run frontdesk migrate. frontdesk serve does this at its start.",
+		}
 	}
 	if err == nil {
 		err = g.store.Check(ctx)
@@ -109,7 +114,10 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
 	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
 	if err != nil {
-		return Finding{Subject: "clock", Says: "data_dir is not writable: " + err.Error(), Advice: "Give the user that runs frontdesk write permission there."}
+		return Finding{
+			Subject: "clock", Says: "data_dir is not writable: " + err.Error(),
+			Advice: "Give the user that runs frontdesk write permission there.",
+		}
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
@@ -132,7 +140,8 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 
 func clockFinding(whose string, skew time.Duration) Finding {
 	return Finding{
-		Subject: "clock", Says: fmt.Sprintf("differs by %s from the clock of %s", skew.Round(time.Millisecond), whose),
+		Subject: "clock", Says: fmt.Sprintf("differs by %s from the clock of %s",
+			skew.Round(time.Millisecond), whose),
 		Advice: "Run a time service on both machines.",
 	}
 }
@@ -147,10 +156,15 @@ func infoTime(info os.FileInfo, otherwise time.Time) time.Time {
 func (g *Gateway) examineKeys(ctx context.Context) Finding {
 	used, missing, err := g.keysInUse(ctx)
 	if err != nil {
-		return Finding{Subject: "key set", Says: fault.From(err).Detail, Advice: "Restore the key set that the credentials were sealed with."}
+		return Finding{
+			Subject: "key set", Says: fault.From(err).Detail,
+			Advice: "Restore the key set that the credentials were sealed with.",
+		}
 	}
 	if len(missing) > 0 {
-		return Finding{Subject: "key set", Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set", used[missing[0]], missing[0]),
+		return Finding{Subject: "key set",
+			Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set",
+				used[missing[0]], missing[0]),
 			Advice: "Restore the key set that holds this key, or enter those credentials again."}
 	}
 	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("every credential can be opened; keys: "+
@@ -234,7 +248,8 @@ func (g *Gateway) sealAgain(ctx context.Context, primary uint32) (Rotation, erro
 	if err != nil {
 		return rotation, err
 	}
-	records, err := g.store.Reseal(ctx, store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
+	records, err := g.store.Reseal(ctx,
+		store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
 	rotation.Sealed += records.Rewritten
 	if err != nil {
 		return rotation, err

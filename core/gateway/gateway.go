@@ -90,7 +90,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 			g.Close()
 		}
 	}()
-	if g.log, err = telemetry.NewLogger(o.LogTo, telemetry.LogOptions{Format: cfg.Log.Format, Level: cfg.Log.Level}); err != nil {
+	if g.log, err = telemetry.NewLogger(o.LogTo, telemetry.LogOptions{
+		Format: cfg.Log.Format, Level: cfg.Log.Level,
+	}); err != nil {
 		return nil, err
 	}
 	if g.registry, err = adapter.NewRegistry(o.Adapters); err != nil {
@@ -110,7 +112,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	g.store.SealWith(g.vault)
-	g.audit = audit.New(audit.Options{Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, HeadFile: filepath.Join(cfg.DataDir, headFile)})
+	g.audit = audit.New(audit.Options{
+		Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, HeadFile: filepath.Join(cfg.DataDir, headFile),
+	})
 	allowed, err := networks(cfg.Egress.Allow)
 	if err != nil {
 		return nil, err
@@ -122,12 +126,17 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	process := owner()
 	g.openTenants(process)
 	g.services = service.New(service.Options{
-		Store: g.store, Drivers: g.drivers, Connections: g.connections, Callers: g.callers, Guard: g.guard, Log: g.log, Now: g.now, Owner: process,
-		KeepAnswers: cfg.Idempotency.Keep, DedupeWindow: cfg.Idempotency.DedupeWindow, TicketDedupeWindow: cfg.Idempotency.TicketDedupeWindow, Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
+		Store: g.store, Drivers: g.drivers, Connections: g.connections, Callers: g.callers, Guard: g.guard,
+		Log: g.log, Now: g.now, Owner: process, KeepAnswers: cfg.Idempotency.Keep,
+		DedupeWindow: cfg.Idempotency.DedupeWindow, TicketDedupeWindow: cfg.Idempotency.TicketDedupeWindow,
+		Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
 	})
 	surface := apiOptions(cfg)
-	surface.Services = api.Services{Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers}
-	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log, g.metrics, g.ready, g.now
+	surface.Services = api.Services{
+		Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers,
+	}
+	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
+		g.metrics, g.ready, g.now
 	surface.StoreWaited = g.store.Waited
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err

@@ -46,7 +46,10 @@ func (g *Gateway) Numbers(ctx context.Context, tenantName string) ([]HeldNumber,
 	}
 	held := make([]HeldNumber, 0, len(rows))
 	for _, row := range rows {
-		n := HeldNumber{ID: row.ID, E164: row.E164, Name: row.Name, Connection: names[row.ConnectionID], Inbound: row.Inbound, Outbound: row.Outbound, Going: row.Going}
+		n := HeldNumber{
+			ID: row.ID, E164: row.E164, Name: row.Name, Connection: names[row.ConnectionID], Inbound: row.Inbound,
+			Outbound: row.Outbound, Going: row.Going,
+		}
 		if !row.ReleaseAt.IsZero() {
 			n.ReleaseAt = &row.ReleaseAt
 		}
@@ -66,7 +69,9 @@ func (g *Gateway) RestoreNumber(ctx context.Context, tenantName string, id int64
 }
 
 // AdoptNumber takes a number in that the account of a connection holds by other means, and answers its id.
-func (g *Gateway) AdoptNumber(ctx context.Context, tenantName, connection, e164 string) (id int64, err error) {
+func (g *Gateway) AdoptNumber(
+	ctx context.Context, tenantName, connection, e164 string,
+) (id int64, err error) {
 	c, err := g.phoneCaller(ctx, tenantName, connection)
 	if err != nil {
 		return 0, err
@@ -88,13 +93,17 @@ func (g *Gateway) phoneCaller(ctx context.Context, tenantName, name string) (api
 		}
 	}
 	if name == "" {
-		return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound, "The tenant %q has no telephony connection.", tenantName)
+		return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound,
+			"The tenant %q has no telephony connection.", tenantName)
 	}
-	return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound, "The tenant %q has no telephony connection %q.", tenantName, name)
+	return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound,
+		"The tenant %q has no telephony connection %q.", tenantName, name)
 }
 
 // examineNumbers compares the account of a telephony connection with the gateway's table.
-func (g *Gateway) examineNumbers(ctx context.Context, tenantName string, c connection.Connection, repair bool) []Finding {
+func (g *Gateway) examineNumbers(
+	ctx context.Context, tenantName string, c connection.Connection, repair bool,
+) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
 	subject := "numbers of " + tenantName + "/" + c.Name
@@ -116,7 +125,10 @@ func (g *Gateway) examineNumbers(ctx context.Context, tenantName string, c conne
 	findings := make([]Finding, 0, len(found))
 	for _, d := range found {
 		// What the next list takes over by itself is worth a word, and no fault.
-		f := Finding{Subject: subject, OK: d.Repaired || d.Kind == service.DriftUnknown || d.Kind == service.DriftRenamed, Says: fmt.Sprintf("%s: %s", d.E164, d.Says), Advice: d.Advice}
+		f := Finding{
+			Subject: subject, OK: d.Repaired || d.Kind == service.DriftUnknown || d.Kind == service.DriftRenamed,
+			Says: fmt.Sprintf("%s: %s", d.E164, d.Says), Advice: d.Advice,
+		}
 		if d.Repaired {
 			f.Says += " This is corrected now."
 		}

@@ -14,7 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	syscall.Umask(0o022) // data directories that others can write are refused, and some systems' default makes such
+	// Data directories that others can write are refused, and some systems' default makes such.
+	syscall.Umask(0o022)
 	goleak.VerifyTestMain(m)
 }
 

@@ -14,12 +14,12 @@ import (
 func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 	r := cfg.Resilience
 	return guard.Options{
-		Deadline: r.Deadline, TryTimeout: r.TryTimeout, WriteGrace: r.WriteGrace,
-		MaxTries: r.MaxTries, RetryRatio: float64(r.RetryPercent) / 100,
-		ConnectionConcurrency: r.Bulkhead.PerConnection, ConnectionQueue: r.Bulkhead.PerConnectionQueue,
-		HostConcurrency: r.Bulkhead.PerHost, HostQueue: r.Bulkhead.PerHostQueue,
-		BreakerFailures: r.Breaker.Failures, BreakerConnections: r.Breaker.Connections, BreakerOpenFor: r.Breaker.OpenFor,
-		Metrics: g.metrics, Log: g.log,
+		Deadline: r.Deadline, TryTimeout: r.TryTimeout, WriteGrace: r.WriteGrace, MaxTries: r.MaxTries,
+		RetryRatio: float64(r.RetryPercent) / 100, ConnectionConcurrency: r.Bulkhead.PerConnection,
+		ConnectionQueue: r.Bulkhead.PerConnectionQueue, HostConcurrency: r.Bulkhead.PerHost,
+		HostQueue: r.Bulkhead.PerHostQueue, BreakerFailures: r.Breaker.Failures,
+		BreakerConnections: r.Breaker.Connections, BreakerOpenFor: r.Breaker.OpenFor, Metrics: g.metrics,
+		Log: g.log,
 	}
 }
 
@@ -74,7 +74,8 @@ func apiOptions(cfg config.Config) api.Options {
 	return api.Options{
 		PublicURL: cfg.Server.PublicURL, Version: Version(), Deadline: cfg.Resilience.Deadline,
 		MaxInFlight: cfg.Limits.MaxInFlight, LegacyConferencing: cfg.Calendar.LegacyConferencingTypes,
-		PerMinuteOfKey: cfg.Limits.RequestsPerMinutePerKey, PerMinuteOfTenant: cfg.Limits.RequestsPerMinutePerTenant,
+		PerMinuteOfKey:    cfg.Limits.RequestsPerMinutePerKey,
+		PerMinuteOfTenant: cfg.Limits.RequestsPerMinutePerTenant,
 	}
 }
 

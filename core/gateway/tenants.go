@@ -14,8 +14,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// openTenants puts together what is known of tenants. After each change here, what is remembered of callers is
-// forgotten.
+// openTenants puts together what is known of tenants. After each change here, what is remembered of callers
+// is forgotten.
 func (g *Gateway) openTenants(process string) {
 	g.callers = apikey.NewCallers(apikey.CallerOptions{
 		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Log: g.log,
@@ -43,7 +43,9 @@ func (g *Gateway) openTenants(process string) {
 		Store: g.store, Vault: g.vault, Providers: g.providers, Connections: g.connections, Tokens: g.tokens,
 		Now: g.now, Log: g.log, Audit: g.audit, Changed: changed,
 	})
-	g.rows = sealing.NewRows(sealing.Options{Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, Changed: changed})
+	g.rows = sealing.NewRows(sealing.Options{
+		Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, Changed: changed,
+	})
 }
 
 // closeTenants ends what openTenants began, where it did.
@@ -83,9 +85,9 @@ func desired(file config.Tenants) apply.Desired {
 	for _, t := range file.Tenants {
 		d := apply.Tenant{Name: t.Name, Settings: tenant.Settings{
 			Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
-			DedupeWindow: (*tenant.Duration)(t.DedupeWindow), TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow),
-			MaxPurchasesPerDay: t.MaxPurchasesPerDay, MaxPhoneNumbers: t.MaxPhoneNumbers,
-			StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
+			DedupeWindow:       (*tenant.Duration)(t.DedupeWindow),
+			TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow), MaxPurchasesPerDay: t.MaxPurchasesPerDay,
+			MaxPhoneNumbers: t.MaxPhoneNumbers, StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
 		}}
 		for _, c := range t.Connections {
 			d.Connections = append(d.Connections, connection.Spec{

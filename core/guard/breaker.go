@@ -90,7 +90,10 @@ type breaker struct {
 }
 
 func newBreaker(level, provider string, o Options, connections int) *breaker {
-	b := &breaker{level: level, provider: provider, options: o, failed: failedConnections{need: connections}, endProbe: func() {}}
+	b := &breaker{
+		level: level, provider: provider, options: o, failed: failedConnections{need: connections},
+		endProbe: func() {},
+	}
 	b.circuit = b.newCircuit()
 	return b
 }
@@ -135,7 +138,8 @@ func (b *breaker) become(to gobreaker.State) {
 		b.openUntil = time.Now().Add(b.options.BreakerOpenFor)
 	}
 	b.options.Metrics.BreakerChanged(b.level, b.provider, stateName(from), stateName(to))
-	b.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "circuit breaker changed", slog.String("level", b.level),
+	b.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "circuit breaker changed",
+		slog.String("level", b.level),
 		telemetry.Provider(b.provider), slog.String("from", stateName(from)), slog.String("to", stateName(to)))
 }
 
@@ -163,7 +167,8 @@ func (b *breaker) refused() *fault.Error {
 		after = b.options.BreakerOpenFor // a probe is under way
 	}
 	return unsent(fault.Unavailable, fault.ReasonBreakerOpen,
-		"The provider "+b.provider+" has been failing, so it is not called for a moment. Try again shortly.", after).
+		"The provider "+b.provider+" has been failing, so it is not called for a moment. Try again shortly.",
+		after).
 		With("provider", b.provider)
 }
 
@@ -227,7 +232,8 @@ type failedConnection struct {
 func (c *failedConnections) add(connection string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = slices.DeleteFunc(c.last, func(known failedConnection) bool { return known.connection == connection })
+	c.last = slices.DeleteFunc(c.last,
+		func(known failedConnection) bool { return known.connection == connection })
 	if len(c.last) == c.need {
 		c.last = slices.Delete(c.last, 0, 1)
 	}

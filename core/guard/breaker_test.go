@@ -29,7 +29,8 @@ func fail(t *testing.T, g *Guard, to Target, calls int, f *fault.Error) (reached
 }
 
 func TestARealAnswerIsHealthy(t *testing.T) {
-	for _, code := range []fault.Code{fault.Invalid, fault.Disconnected, fault.Forbidden, fault.NotFound, fault.Conflict,
+	for _, code := range []fault.Code{fault.Invalid, fault.Disconnected, fault.Forbidden,
+		fault.NotFound, fault.Conflict,
 		fault.Exhausted, fault.Unsupported} {
 		t.Run(string(code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
@@ -51,7 +52,10 @@ func TestARealAnswerIsHealthy(t *testing.T) {
 }
 
 func TestOurOwnFaultsSayNothing(t *testing.T) {
-	for _, f := range []*fault.Error{failing(fault.Internal), failing(fault.UnknownOutcome), failingUnsent(fault.Forbidden), failingUnsent(fault.Unsupported)} {
+	for _, f := range []*fault.Error{
+		failing(fault.Internal), failing(fault.UnknownOutcome), failingUnsent(fault.Forbidden),
+		failingUnsent(fault.Unsupported),
+	} {
 		t.Run(string(f.Code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
 				// Between failures they neither reset the count, as a real answer would, nor add to it.
@@ -83,7 +87,8 @@ func TestAFailingConnectionHarmsNoOther(t *testing.T) {
 		}
 		_, err := Do(t.Context(), g, on("bad"), read, instantly(nil))
 		f := wantFault(t, err, fault.Unavailable, fault.ReasonBreakerOpen)
-		if !f.Unsent || f.RetryAfter <= 0 || f.RetryAfter > 1500*time.Millisecond || f.Metadata["provider"] != "caldav" {
+		if !f.Unsent || f.RetryAfter <= 0 || f.RetryAfter > 1500*time.Millisecond ||
+			f.Metadata["provider"] != "caldav" {
 			t.Errorf("unsent %t, retry after %v, %v", f.Unsent, f.RetryAfter, f.Metadata)
 		}
 	})
@@ -229,7 +234,9 @@ func TestACallerInAHurryIsNotAnOutage(t *testing.T) {
 			return ctx, cancel
 		},
 	}
-	drivers := map[string]func(context.Context) (string, error){"obedient": obedient(400 * time.Millisecond), "deaf": deaf(400 * time.Millisecond)}
+	drivers := map[string]func(context.Context) (string, error){
+		"obedient": obedient(400 * time.Millisecond), "deaf": deaf(400 * time.Millisecond),
+	}
 	for how, end := range ends {
 		for kind, call := range drivers {
 			for _, op := range []Op{read, write} {

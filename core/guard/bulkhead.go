@@ -159,7 +159,8 @@ func (p *permit) release() {
 }
 
 func queueFull() *fault.Error {
-	return unsent(fault.Unavailable, fault.ReasonOverloaded, "Too many calls are waiting for this provider. Try again shortly.", time.Second)
+	return unsent(fault.Unavailable, fault.ReasonOverloaded,
+		"Too many calls are waiting for this provider. Try again shortly.", time.Second)
 }
 
 // unsent returns a fault of our own: nothing was sent.

@@ -22,7 +22,9 @@ type concurrency struct {
 	total     int
 }
 
-func (c *concurrency) around(call func(context.Context) (string, error)) func(context.Context) (string, error) {
+func (c *concurrency) around(
+	call func(context.Context) (string, error),
+) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		c.mu.Lock()
 		c.now++
@@ -123,7 +125,8 @@ func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
 				wantElapsed(t, started, 0, 0)
 				calls.Wait()
 			})
-			if got, err := testutil.GatherAndCount(o.Metrics.Registry(), "frontdesk_bulkhead_refused_total"); err != nil || got == 0 {
+			if got, err := testutil.GatherAndCount(o.Metrics.Registry(),
+				"frontdesk_bulkhead_refused_total"); err != nil || got == 0 {
 				t.Errorf("%d series of refusals, %v", got, err)
 			}
 			wantGauge(t, o.Metrics, "frontdesk_bulkhead_in_use", 0)
@@ -249,8 +252,8 @@ func TestCallsAreMeasured(t *testing.T) {
 		}
 	})
 	want := map[string]float64{
-		"frontdesk_provider_calls_total": 4, "frontdesk_provider_retries_total": 1, "frontdesk_provider_retries_denied_total": 2,
-		"frontdesk_provider_late_results_total": 1,
+		"frontdesk_provider_calls_total": 4, "frontdesk_provider_retries_total": 1,
+		"frontdesk_provider_retries_denied_total": 2, "frontdesk_provider_late_results_total": 1,
 	}
 	families, err := metrics.Registry().Gather()
 	if err != nil {

@@ -21,7 +21,8 @@ func TestAnswersGoThrough(t *testing.T) {
 		if got != "done" || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
-		none, err := Do(t.Context(), g, target, read, func(context.Context) (fmt.Stringer, error) { return nil, nil })
+		none, err := Do(t.Context(), g, target, read,
+			func(context.Context) (fmt.Stringer, error) { return nil, nil })
 		if none != nil || err != nil {
 			t.Errorf("a nil interface: %v, %v", none, err)
 		}
@@ -43,15 +44,19 @@ func TestNoCallOutlivesItsDeadline(t *testing.T) {
 		own  time.Duration // the caller's deadline; 0: none
 		want time.Duration
 	}{
-		"an obedient read":                    {read, obedient(time.Hour), 0, limit},
-		"a deaf read":                         {read, deaf(time.Minute), 0, limit},
-		"an obedient write":                   {write, obedient(time.Hour), 0, limit},
-		"a deaf write":                        {write, deaf(time.Minute), 0, limit},
-		"a caller with less time":             {read, deaf(time.Minute), 300 * time.Millisecond, 300 * time.Millisecond},
-		"a caller with more time":             {read, deaf(time.Minute), time.Hour, limit},
-		"a write of a caller with less time":  {keyed, deaf(time.Minute), 300 * time.Millisecond, 300 * time.Millisecond},
-		"a read that fails again and again":   {read, instantly(after(failing(fault.RateLimited), 3*time.Second)), 0, 3 * time.Second},
-		"a wait that the deadline cuts short": {read, instantly(after(failing(fault.RateLimited), 10*time.Second)), 0, 0},
+		"an obedient read":  {read, obedient(time.Hour), 0, limit},
+		"a deaf read":       {read, deaf(time.Minute), 0, limit},
+		"an obedient write": {write, obedient(time.Hour), 0, limit},
+		"a deaf write":      {write, deaf(time.Minute), 0, limit},
+		"a caller with less time": {read, deaf(time.Minute), 300 * time.Millisecond,
+			300 * time.Millisecond},
+		"a caller with more time": {read, deaf(time.Minute), time.Hour, limit},
+		"a write of a caller with less time": {keyed, deaf(time.Minute), 300 * time.Millisecond,
+			300 * time.Millisecond},
+		"a read that fails again and again": {read, instantly(after(failing(fault.RateLimited), 3*time.Second)),
+			0, 3 * time.Second},
+		"a wait that the deadline cuts short": {read, instantly(after(failing(fault.RateLimited), 10*time.Second)),
+			0, 0},
 	}
 	for rule, c := range cases {
 		t.Run(rule, func(t *testing.T) {
@@ -84,7 +89,9 @@ func TestNoCallOutlivesItsDeadline(t *testing.T) {
 }
 
 func TestAReadIsTriedAgainWhenItsTryHangs(t *testing.T) {
-	for rule, hang := range map[string]func(context.Context) (string, error){"obedient": obedient(time.Hour), "deaf": deaf(time.Minute)} {
+	for rule, hang := range map[string]func(context.Context) (string, error){
+		"obedient": obedient(time.Hour), "deaf": deaf(time.Minute),
+	} {
 		t.Run(rule, func(t *testing.T) {
 			bubble(t, Options{TryTimeout: 2 * time.Second}, func(t *testing.T, g *Guard) {
 				var tries atomic.Int32
@@ -166,7 +173,8 @@ func TestAWriteIsFinishedAfterItsCaller(t *testing.T) {
 					}
 					got := <-late
 					wantElapsed(t, started, c.at, c.at)
-					if got.result != c.want.result || (c.want.err != nil) != (got.err != nil) || c.want.err != nil && !errors.Is(got.err, c.want.err) {
+					if got.result != c.want.result || (c.want.err != nil) != (got.err != nil) ||
+						c.want.err != nil && !errors.Is(got.err, c.want.err) {
 						t.Errorf("late: %v, want %v", got, c.want)
 					}
 					synctest.Wait()
@@ -194,8 +202,11 @@ func TestLateIsNotForWhoWasAnswered(t *testing.T) {
 
 func TestAPanicIsAFault(t *testing.T) {
 	bad := map[string]func(context.Context) (string, error){
-		"panic":            func(context.Context) (string, error) { panic("s3cret detail") },
-		"nil pointer":      func(context.Context) (string, error) { _ = (*strings.Builder)(nil).String(); return "", nil },
+		"panic": func(context.Context) (string, error) { panic("s3cret detail") },
+		"nil pointer": func(context.Context) (string, error) {
+			_ = (*strings.Builder)(nil).String()
+			return "", nil
+		},
 		"goroutine's end":  func(context.Context) (string, error) { runtime.Goexit(); return "", nil },
 		"panic with nil":   func(context.Context) (string, error) { panic(nil) },
 		"panic with fault": func(context.Context) (string, error) { panic(failing(fault.Unavailable)) },
@@ -205,7 +216,8 @@ func TestAPanicIsAFault(t *testing.T) {
 			var out strings.Builder
 			bubble(t, Options{Log: slog.New(slog.NewTextHandler(&out, nil))}, func(t *testing.T, g *Guard) {
 				_, err := Do(t.Context(), g, target, write, call)
-				if f := wantFault(t, err, fault.Internal, fault.ReasonInternal); strings.Contains(f.Detail, "s3cret") || f.Unsent {
+				if f := wantFault(t, err, fault.Internal, fault.ReasonInternal); strings.Contains(f.Detail, "s3cret") ||
+					f.Unsent {
 					t.Errorf("got %v", f)
 				}
 				if _, err := Do(t.Context(), g, target, write, instantly(nil)); err != nil {

@@ -157,7 +157,9 @@ func (g *Guard) WriteGrace() time.Duration { return g.options.WriteGrace }
 // Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in a goroutine of
 // its own, may run several times, and may still be running when Do has returned. So it must return its
 // result, and set no variable of its caller.
-func Do[T any](ctx context.Context, g *Guard, t Target, op Op, call func(context.Context) (T, error)) (T, error) {
+func Do[T any](
+	ctx context.Context, g *Guard, t Target, op Op, call func(context.Context) (T, error),
+) (T, error) {
 	var none T
 	result, f := g.do(ctx, t, op, func(ctx context.Context) (any, error) { return call(ctx) })
 	if f != nil {

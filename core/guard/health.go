@@ -47,7 +47,10 @@ func (c *call) allow() (*report, *fault.Error) {
 		doneConnection(excluded.err())
 		return nil, f
 	}
-	return &report{call: c, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost, probeOfHost: probingHost}, nil
+	return &report{
+		call: c, doneHost: doneHost, doneConnection: doneConnection, probe: probing || probingHost,
+		probeOfHost: probingHost,
+	}, nil
 }
 
 // watch bounds how long other calls wait for a probe's verdict. Without it, a provider that recovers while a

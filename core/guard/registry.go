@@ -36,7 +36,10 @@ func newRegistry(level string, o Options, max, connections int) *registry {
 	if level == "connection" {
 		queue = o.ConnectionQueue
 	}
-	return &registry{level: level, options: o, max: max, connections: connections, queue: queue, byKey: map[string]*list.Element{}}
+	return &registry{
+		level: level, options: o, max: max, connections: connections, queue: queue,
+		byKey: map[string]*list.Element{},
+	}
 }
 
 // pin returns the entry of a key, a new one if need be, and keeps it until unpin.

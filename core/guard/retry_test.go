@@ -19,29 +19,32 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		first error
 		tries int
 	}{
-		"a read that is unavailable":                  {read, failing(fault.Unavailable), 3},
-		"a read that timed out there":                 {read, failing(fault.Timeout), 3},
-		"a read that is limited":                      {read, failing(fault.RateLimited), 3},
-		"a write that is limited was not done":        {write, failing(fault.RateLimited), 3},
-		"a write that was not sent":                   {write, failingUnsent(fault.Unavailable), 3},
-		"a write that was not sent in time":           {write, failingUnsent(fault.Timeout), 3},
-		"a write that may have happened":              {write, failing(fault.Unavailable), 1},
-		"a write that may have happened in silence":   {write, failing(fault.Timeout), 1},
-		"a repeatable write that may have happened":   {keyed, failing(fault.Unavailable), 3},
-		"a repeatable write that timed out":           {keyed, failing(fault.Timeout), 3},
-		"a repeatable write of unknown outcome":       {keyed, failing(fault.UnknownOutcome), 1},
-		"a defect":                                    {read, failing(fault.Internal), 1},
-		"a refused credential":                        {read, failing(fault.Disconnected), 1},
-		"what is not there":                           {read, failing(fault.NotFound), 1},
-		"what is not allowed":                         {read, failingUnsent(fault.Forbidden), 1},
-		"what is not valid":                           {read, failing(fault.Invalid), 1},
-		"what is taken":                               {keyed, failing(fault.Conflict), 1},
-		"what is used up":                             {read, failing(fault.Exhausted), 1},
-		"what does not exist":                         {read, failing(fault.Unsupported), 1},
-		"a call its caller left":                      {read, failing(fault.Canceled), 1},
-		"an inner guard's open breaker":               {read, fault.New(fault.Unavailable, fault.ReasonBreakerOpen, "."), 1},
-		"an answer that there was no room for":        {read, fault.New(fault.Unavailable, fault.ReasonOverloaded, "."), 1},
-		"an answer too large to be read":              {read, fault.New(fault.Exhausted, "PROVIDER_ANSWER_TOO_LARGE", "."), 1},
+		"a read that is unavailable":                {read, failing(fault.Unavailable), 3},
+		"a read that timed out there":               {read, failing(fault.Timeout), 3},
+		"a read that is limited":                    {read, failing(fault.RateLimited), 3},
+		"a write that is limited was not done":      {write, failing(fault.RateLimited), 3},
+		"a write that was not sent":                 {write, failingUnsent(fault.Unavailable), 3},
+		"a write that was not sent in time":         {write, failingUnsent(fault.Timeout), 3},
+		"a write that may have happened":            {write, failing(fault.Unavailable), 1},
+		"a write that may have happened in silence": {write, failing(fault.Timeout), 1},
+		"a repeatable write that may have happened": {keyed, failing(fault.Unavailable), 3},
+		"a repeatable write that timed out":         {keyed, failing(fault.Timeout), 3},
+		"a repeatable write of unknown outcome":     {keyed, failing(fault.UnknownOutcome), 1},
+		"a defect":                                  {read, failing(fault.Internal), 1},
+		"a refused credential":                      {read, failing(fault.Disconnected), 1},
+		"what is not there":                         {read, failing(fault.NotFound), 1},
+		"what is not allowed":                       {read, failingUnsent(fault.Forbidden), 1},
+		"what is not valid":                         {read, failing(fault.Invalid), 1},
+		"what is taken":                             {keyed, failing(fault.Conflict), 1},
+		"what is used up":                           {read, failing(fault.Exhausted), 1},
+		"what does not exist":                       {read, failing(fault.Unsupported), 1},
+		"a call its caller left":                    {read, failing(fault.Canceled), 1},
+		"an inner guard's open breaker": {read,
+			fault.New(fault.Unavailable, fault.ReasonBreakerOpen, "."), 1},
+		"an answer that there was no room for": {read,
+			fault.New(fault.Unavailable, fault.ReasonOverloaded, "."), 1},
+		"an answer too large to be read": {read,
+			fault.New(fault.Exhausted, "PROVIDER_ANSWER_TOO_LARGE", "."), 1},
 		"an error of no kind":                         {read, errors.New("bug"), 1},
 		"an ended context that nobody here has ended": {read, context.DeadlineExceeded, 3},
 	}
@@ -73,7 +76,8 @@ func TestARetryThatSucceedsIsTheAnswer(t *testing.T) {
 // TestALaterRefusalDoesNotHideWhatMayHaveHappened: the first try's reply was lost, so the service has to find
 // out.
 func TestALaterRefusalDoesNotHideWhatMayHaveHappened(t *testing.T) {
-	for _, later := range []*fault.Error{failing(fault.RateLimited), failing(fault.Conflict), failing(fault.Disconnected),
+	for _, later := range []*fault.Error{failing(fault.RateLimited), failing(fault.Conflict),
+		failing(fault.Disconnected),
 		failingUnsent(fault.Unavailable), failingUnsent(fault.UnknownOutcome), failing(fault.Invalid)} {
 		t.Run(string(later.Code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
@@ -224,8 +228,10 @@ func (withoutDeadline) Deadline() (time.Time, bool) { return time.Time{}, false 
 
 // TestRetryRules runs scripts of any answers against any operation, and checks what holds of all of them.
 func TestRetryRules(t *testing.T) {
-	codes := []fault.Code{fault.Invalid, fault.Disconnected, fault.Forbidden, fault.NotFound, fault.Conflict, fault.Exhausted,
-		fault.Unsupported, fault.RateLimited, fault.Unavailable, fault.Timeout, fault.UnknownOutcome, fault.Internal}
+	codes := []fault.Code{fault.Invalid, fault.Disconnected, fault.Forbidden, fault.NotFound, fault.Conflict,
+		fault.Exhausted,
+		fault.Unsupported, fault.RateLimited, fault.Unavailable, fault.Timeout,
+		fault.UnknownOutcome, fault.Internal}
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(withoutDeadline{t}, func(t *rapid.T) {
 			g := New(Options{})
@@ -304,7 +310,9 @@ func TestRetryRules(t *testing.T) {
 				return
 			}
 			f := fault.From(err)
-			if doubt && !op.Read && (f.Unsent || f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome && f.Code != fault.Internal) {
+			if doubt && !op.Read && (f.Unsent ||
+				f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.UnknownOutcome &&
+					f.Code != fault.Internal) {
 				t.Fatalf("an earlier try may have happened, and the answer is %s unsent=%t", f.Code, f.Unsent)
 			}
 		})
@@ -313,7 +321,8 @@ func TestRetryRules(t *testing.T) {
 
 func ExampleDo() {
 	g := New(Options{})
-	title, err := Do(context.Background(), g, Target{Kind: "calendar", Provider: "caldav", Host: "dav.example.com", Connection: "c1"},
+	title, err := Do(context.Background(), g,
+		Target{Kind: "calendar", Provider: "caldav", Host: "dav.example.com", Connection: "c1"},
 		Op{Name: "event", Read: true}, func(context.Context) (string, error) { return "Check-up", nil })
 	fmt.Println(title, err, g.Close(context.Background()))
 	// Output: Check-up <nil> <nil>

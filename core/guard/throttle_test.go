@@ -10,7 +10,9 @@ import (
 
 // TestALimitedOperationIsLeftAlone makes a call every 100 ms while the provider asks for a wait.
 func TestALimitedOperationIsLeftAlone(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"a second": time.Second, "half a minute": 30 * time.Second, "hours": 2 * time.Hour} {
+	for name, wait := range map[string]time.Duration{
+		"a second": time.Second, "half a minute": 30 * time.Second, "hours": 2 * time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, Options{RetryRatio: 1}, func(t *testing.T, g *Guard) {
 				s := &script{answers: []error{after(failing(fault.RateLimited), wait), nil}}
@@ -56,12 +58,16 @@ func TestALimitHoldsForItsOperationAndConnection(t *testing.T) {
 		op      Op
 		free    bool
 	}{
-		"the same operation":                     {after(failing(fault.RateLimited), time.Minute), target, read, false},
-		"another operation":                      {after(failing(fault.RateLimited), time.Minute), target, write, true},
-		"another connection":                     {after(failing(fault.RateLimited), time.Minute), on("c2"), read, true},
-		"a limit without a wait":                 {failing(fault.RateLimited), target, read, true},
-		"a limit that surely kept the call out":  {unsentLimit, target, read, false},
-		"a provider that is unavailable may try": {after(failing(fault.Unavailable), time.Minute), target, read, true},
+		"the same operation": {after(failing(fault.RateLimited), time.Minute),
+			target, read, false},
+		"another operation": {after(failing(fault.RateLimited), time.Minute),
+			target, write, true},
+		"another connection": {after(failing(fault.RateLimited), time.Minute),
+			on("c2"), read, true},
+		"a limit without a wait":                {failing(fault.RateLimited), target, read, true},
+		"a limit that surely kept the call out": {unsentLimit, target, read, false},
+		"a provider that is unavailable may try": {after(failing(fault.Unavailable), time.Minute),
+			target, read, true},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {

@@ -41,7 +41,10 @@ func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool)
 		return nil, f, false
 	}
 	tryCtx, cancel := c.context(ctx)
-	a := &attempt{call: c, permit: c.permit, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}), started: time.Now()}
+	a := &attempt{
+		call: c, permit: c.permit, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}),
+		started: time.Now(),
+	}
 	c.guard.retain()
 	v.replaces(a)
 	v.watch()
@@ -80,7 +83,8 @@ func (c *call) givenUp(ctx context.Context) *fault.Error {
 		return fault.New(fault.Canceled, fault.ReasonCanceled, "The caller left before the provider answered.").
 			With("provider", c.target.Provider)
 	}
-	return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", c.target.Provider).
+	return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.",
+		c.target.Provider).
 		With("provider", c.target.Provider)
 }
 
@@ -165,7 +169,8 @@ func (a *attempt) caught(ctx context.Context) {
 
 func (c *call) logPanic(ctx context.Context, what string, cause any) {
 	c.guard.options.Log.LogAttrs(ctx, slog.LevelError, what,
-		telemetry.Provider(c.target.Provider), telemetry.Connection(c.target.Connection), telemetry.Operation(c.op.Name),
+		telemetry.Provider(c.target.Provider), telemetry.Connection(c.target.Connection),
+		telemetry.Operation(c.op.Name),
 		slog.String("panic", telemetry.Panic(cause)), slog.String("stack", string(debug.Stack())))
 }
 

@@ -169,8 +169,9 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	case j.IsRunning(there): // its answer is this call's
 		return nil, nil, s.await(ctx, waiting, there)
 	case there.ConnectionID == "":
-		return nil, nil, fault.Unknowable("An earlier try was cut off, and its connection has been removed since, " +
-			"so nobody can find out whether the provider acted. " + lookAdvice(s.operation, there))
+		return nil, nil, fault.Unknowable(
+			"An earlier try was cut off, and its connection has been removed since, " +
+				"so nobody can find out whether the provider acted. " + lookAdvice(s.operation, there))
 	}
 	run, err := j.takeOver(ctx, s.operation, there, s.call.Repeatable)
 	if run == nil {

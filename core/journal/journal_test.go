@@ -137,7 +137,8 @@ func TestAnOperationAdvisesItsCallers(t *testing.T) {
 	}{
 		{"a key", Operation{}, "k", loseReply, true, "Repeat it with the same Idempotency-Key"},
 		{"no key", Operation{}, "", loseReply, false, "look first"},
-		{"no key, and idempotent", Operation{Idempotent: true}, "", loseReply, true, "Repeat the request unchanged"},
+		{"no key, and idempotent", Operation{Idempotent: true}, "", loseReply, true,
+			"Repeat the request unchanged"},
 		{"words of its own", Operation{AdviseRepeat: ring}, "k", loseReply, true, "Ring the bell."},
 		{"nothing will tell", Operation{}, "k", unknowable, false, "Look at the provider for what happened"},
 		{"nothing will tell, own words", Operation{AdviseLook: look}, "k", unknowable, false, "Open since 20"},

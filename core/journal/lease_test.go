@@ -90,7 +90,8 @@ func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
 	w.advance(defaultLease)
 	second, err := w.perform(w.journal(Operation{}), "k", "front")
 	w.check(err)
-	if first := finish(); first.err != nil || string(first.answer.Body) != string(second.Body) || len(w.opened) != 1 {
+	if first := finish(); first.err != nil || string(first.answer.Body) != string(second.Body) ||
+		len(w.opened) != 1 {
 		t.Errorf("answered %+v and %s; opened %v", first, second.Body, w.opened)
 	}
 }

@@ -26,7 +26,8 @@ func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 	}
 	_, err = w.database().Exec(`DROP TRIGGER failing`)
 	w.check(err)
-	if again, err := w.perform(j, "late", "front"); err != nil || again.Record.Door != "front" || len(w.opened) != 1 {
+	if again, err := w.perform(j, "late", "front"); err != nil || again.Record.Door != "front" ||
+		len(w.opened) != 1 {
 		t.Errorf("the repeat is answered %s, %v; opened %v", again.Body, err, w.opened)
 	}
 }

@@ -193,7 +193,8 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	}
 	rows := r.rowsIfAny(ctx, outcome)
 	if err := r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...); err != nil {
-		r.journal.opts.Log.ErrorContext(ctx, "an intent could not be closed; recovery takes it up when its lease ends",
+		r.journal.opts.Log.ErrorContext(ctx,
+			"an intent could not be closed; recovery takes it up when its lease ends",
 			"operation", r.intent.Operation, "error", err)
 	}
 }

@@ -58,7 +58,8 @@ func manyEvents(n int) []calendar.Event {
 			URL: "https://meet.example.com/abc-defg-hij",
 		}
 		if i%10 == 0 {
-			list[i].Start, list[i].End = calendar.Day(2026, time.January, 1+i%365), calendar.Day(2026, time.January, 2+i%365)
+			list[i].Start, list[i].End = calendar.Day(2026, time.January, 1+i%365),
+				calendar.Day(2026, time.January, 2+i%365)
 		}
 	}
 	return list

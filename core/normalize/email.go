@@ -32,7 +32,8 @@ func Email(s string) (string, error) {
 	case !utf8.ValidString(s):
 		return "", refusal("must be valid UTF-8")
 	case strings.ContainsAny(s, "<>"):
-		return "", refusal("must be the address alone, such as pat@example.com, without a display name or angle brackets")
+		return "", refusal(
+			"must be the address alone, such as pat@example.com, without a display name or angle brackets")
 	case strings.ContainsAny(s, ",;"):
 		return "", refusal("must be one address; send each in an entry of its own")
 	case strings.HasPrefix(strings.ToLower(s), "mailto:"):
@@ -56,7 +57,8 @@ func Email(s string) (string, error) {
 // doesNotShow reports the characters that do not show, or change how others show, such as those that turn the
 // direction.
 func doesNotShow(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point)
+	return unicode.IsSpace(r) || unicode.IsControl(r) ||
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point)
 }
 
 func checkLocalPart(local string) error {
@@ -83,7 +85,8 @@ func isAtext(r rune) bool {
 	if r >= utf8.RuneSelf {
 		return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S, unicode.P)
 	}
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", r)
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+		strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", r)
 }
 
 func checkDomain(domain string) error {

@@ -56,9 +56,10 @@ func TestEmailRefuses(t *testing.T) {
 		"angle brackets":                       {"<pat@example.com>", addressOnly},
 		"two addresses":                        {"pat@example.com,lee@example.com", several},
 		"two addresses as Outlook writes them": {"pat@example.com; lee@example.com", several},
-		"a URI":                                {"mailto:pat@example.com", "must be the address alone, without mailto:"},
-		"a space before it":                    {" pat@example.com", shown},
-		"a space within":                       {"pat doe@example.com", shown},
+		"a URI": {"mailto:pat@example.com",
+			"must be the address alone, without mailto:"},
+		"a space before it":                        {" pat@example.com", shown},
+		"a space within":                           {"pat doe@example.com", shown},
 		"a line break, which would begin a header": {"pat@example.com\r\nBcc: lee@example.com", shown},
 		"a NUL":                                {"pat\x00@example.com", shown},
 		"a character that turns the direction": {"pat\u202e@example.com", shown},
@@ -85,9 +86,11 @@ func TestEmailRefuses(t *testing.T) {
 		"another script's full stop":           {"pat@example。com", incomplete},
 		"an IP address":                        {"pat@192.0.2.1", ip},
 		"an address literal":                   {"pat@[192.0.2.1]", ip},
-		"65 bytes before the @":                {strings.Repeat("a", 65) + "@example.com", "must have at most 64 bytes before the @"},
-		"255 bytes":                            {"pat@" + strings.Repeat("a234567890.", 22) + "a23456.co", "must be at most 254 bytes long"},
-		"a great length":                       {strings.Repeat("a@", 1<<20), "must be at most 254 bytes long"},
+		"65 bytes before the @": {strings.Repeat("a", 65) + "@example.com",
+			"must have at most 64 bytes before the @"},
+		"255 bytes": {"pat@" + strings.Repeat("a234567890.", 22) + "a23456.co",
+			"must be at most 254 bytes long"},
+		"a great length": {strings.Repeat("a@", 1<<20), "must be at most 254 bytes long"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			got, err := Email(c.given)

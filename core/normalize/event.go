@@ -16,7 +16,9 @@ import (
 func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meeting {
 	zone := newZones(requested, fallback).of(&e)
 	start, end := span(&e, zone)
-	return record.Meeting{EventID: e.ID, EventURL: e.URL, StartTime: Format(start, zone), EndTime: Format(end, zone)}
+	return record.Meeting{
+		EventID: e.ID, EventURL: e.URL, StartTime: Format(start, zone), EndTime: Format(end, zone),
+	}
 }
 
 // Events returns the records of events, each with its times as Meeting shows them, in the order of their

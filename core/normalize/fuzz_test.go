@@ -16,21 +16,24 @@ import (
 func sentence(t *testing.T, err error) {
 	t.Helper()
 	says := err.Error()
-	if len(says) > 300 || strings.ContainsAny(says, "\r\n") || !utf8.ValidString(says) || !strings.HasPrefix(says, "must ") && !strings.HasPrefix(says, "has ") {
+	if len(says) > 300 || strings.ContainsAny(says, "\r\n") || !utf8.ValidString(says) ||
+		!strings.HasPrefix(says, "must ") && !strings.HasPrefix(says, "has ") {
 		t.Errorf("%q is no sentence for a caller", says)
 	}
 }
 
 func FuzzParseTime(f *testing.F) {
 	for _, s := range []string{
-		"", "2026-12-01T10:00:00-05:00", "2026-12-01t10:00:00.123456789z", "2026-12-01 10:00", "2026-12-01", "2016-12-31T23:59:60Z",
-		"2026-12-01T24:00:00", "20261201T100000Z", "2026-W49-2", "2026-335", "1796137200", "2026-12-01T10:00:00-05:00[America/New_York]",
-		"2026-12-01T10:00:00,5+0530", "2026-12-01T10:00:00 EST", "12/01/2026", "9999-12-31T00:00:00Z", "0001-01-01",
+		"", "2026-12-01T10:00:00-05:00", "2026-12-01t10:00:00.123456789z", "2026-12-01 10:00", "2026-12-01",
+		"2016-12-31T23:59:60Z", "2026-12-01T24:00:00", "20261201T100000Z", "2026-W49-2", "2026-335", "1796137200",
+		"2026-12-01T10:00:00-05:00[America/New_York]", "2026-12-01T10:00:00,5+0530", "2026-12-01T10:00:00 EST",
+		"12/01/2026", "9999-12-31T00:00:00Z", "0001-01-01",
 	} {
 		f.Add(s, false)
 		f.Add(s, true)
 	}
-	newYork, kiritimati, manila := zone(f, "America/New_York"), zone(f, "Pacific/Kiritimati"), zone(f, "Asia/Manila")
+	newYork, kiritimati, manila := zone(f, "America/New_York"), zone(f, "Pacific/Kiritimati"),
+		zone(f, "Asia/Manila")
 	f.Fuzz(func(t *testing.T, s string, dateToo bool) {
 		form := DateTime
 		if dateToo {
@@ -65,8 +68,10 @@ func FuzzParseTime(f *testing.F) {
 
 func FuzzEmail(f *testing.F) {
 	for _, s := range []string{
-		"pat@example.com", "pat+tag@example.com", "Pat <pat@example.com>", "pat@bücher.example", "用户@例え.jp", `"a b"@example.com`,
-		"pat@[192.0.2.1]", "pat@example..com", "pat@xn--bcher-kva.example", "a,b@example.com", "pat@example.com\r\nBcc: x@example.com",
+		"pat@example.com", "pat+tag@example.com", "Pat <pat@example.com>", "pat@bücher.example", "用户@例え.jp",
+		`"a b"@example.com`,
+		"pat@[192.0.2.1]", "pat@example..com", "pat@xn--bcher-kva.example", "a,b@example.com",
+		"pat@example.com\r\nBcc: x@example.com",
 	} {
 		f.Add(s)
 	}
@@ -77,13 +82,15 @@ func FuzzEmail(f *testing.F) {
 			sentence(t, err)
 			return
 		}
-		if got != s || len(s) > 254 || strings.ContainsFunc(s, doesNotShow) || strings.ContainsAny(s, `<>()[]\,;:"`) {
+		if got != s || len(s) > 254 || strings.ContainsFunc(s, doesNotShow) ||
+			strings.ContainsAny(s, `<>()[]\,;:"`) {
 			t.Errorf("%q is taken as %q", s, got)
 		}
 		if parsed, err := mail.ParseAddress(s); err != nil || parsed.Address != s {
 			t.Errorf("%q is taken, and net/mail reads %v, %v", s, parsed, err)
 		}
-		if _, err := Email(EmailKey(s)); err != nil && len(EmailKey(s)) <= 254 && strings.IndexByte(EmailKey(s), '@') <= 64 {
+		if _, err := Email(EmailKey(s)); err != nil && len(EmailKey(s)) <= 254 &&
+			strings.IndexByte(EmailKey(s), '@') <= 64 {
 			t.Errorf("%q is taken, its key %q is refused: %v", s, EmailKey(s), err)
 		}
 		if key := EmailKey(s); EmailKey(key) != key {
@@ -94,8 +101,9 @@ func FuzzEmail(f *testing.F) {
 
 func FuzzHTMLToText(f *testing.F) {
 	for _, s := range []string{
-		"", "<p>a</p><p>b</p>", "<ol start=3><li>a<ul><li>b</ul><li>c</ol>", "<script>x</script>y", "<pre>a\n  b</pre>", "a<br><br><br>b",
-		"<table><tr><td>a<td>b</table>", "<svg><svg/></svg>x", "<!--", "<img alt='a b'>", "&nbsp;&#0;&#x10FFFF;&nGt;", "<textarea><p>", "\xff<li>",
+		"", "<p>a</p><p>b</p>", "<ol start=3><li>a<ul><li>b</ul><li>c</ol>", "<script>x</script>y",
+		"<pre>a\n  b</pre>", "a<br><br><br>b", "<table><tr><td>a<td>b</table>", "<svg><svg/></svg>x", "<!--",
+		"<img alt='a b'>", "&nbsp;&#0;&#x10FFFF;&nGt;", "<textarea><p>", "\xff<li>",
 	} {
 		f.Add(s)
 	}
@@ -120,7 +128,10 @@ func FuzzHTMLToText(f *testing.F) {
 }
 
 func FuzzSnippet(f *testing.F) {
-	for _, s := range []string{"", "abc", "abc def ghi", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦", "e\u0301e\u0301", "🇩🇪🇫🇷🇮🇹", "\r\n\r\n", "a\u0301\u0301\u0301", "\xff\xfe"} {
+	for _, s := range []string{
+		"", "abc", "abc def ghi", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦", "e\u0301e\u0301", "🇩🇪🇫🇷🇮🇹", "\r\n\r\n", "a\u0301\u0301\u0301",
+		"\xff\xfe",
+	} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, most int) {
@@ -150,7 +161,9 @@ func FuzzSnippet(f *testing.F) {
 }
 
 func FuzzTicketNumber(f *testing.F) {
-	for _, s := range []string{"", "42", "#42", " # 0042 ", "SUP-42", "4 2", "00000000000", "٤٢", "#", "\u00a042"} {
+	for _, s := range []string{
+		"", "42", "#42", " # 0042 ", "SUP-42", "4 2", "00000000000", "٤٢", "#", "\u00a042",
+	} {
 		f.Add(s, 8)
 		f.Add(s, 0)
 	}

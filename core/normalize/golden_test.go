@@ -33,7 +33,8 @@ func golden(t *testing.T, name string, value any) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%s differs; if it should, run: go test ./core/normalize -update\ngot:\n%s\nwant:\n%s", file, got.Bytes(), want)
+		t.Errorf("%s differs; if it should, run: go test ./core/normalize -update\ngot:\n%s\nwant:\n%s", file,
+			got.Bytes(), want)
 	}
 }
 

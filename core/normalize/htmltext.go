@@ -85,7 +85,8 @@ func (w *textWriter) open(tag atom.Atom, attrs attributes, selfClosing bool) {
 		if !selfClosing { // outside these two a slash closes nothing
 			w.dropped, w.depth = tag, 1
 		}
-	case atom.Script, atom.Style, atom.Title, atom.Template, atom.Noscript, atom.Iframe, atom.Noframes, atom.Noembed,
+	case atom.Script, atom.Style, atom.Title, atom.Template, atom.Noscript, atom.Iframe,
+		atom.Noframes, atom.Noembed,
 		atom.Object, atom.Audio, atom.Video, atom.Canvas, atom.Select, atom.Datalist:
 		w.dropped, w.depth = tag, 1
 	case atom.Br:
@@ -132,11 +133,15 @@ func (w *textWriter) close(tag atom.Atom) {
 // boundary begins a new line or paragraph where an element that has its own begins or ends.
 func (w *textWriter) boundary(tag atom.Atom) {
 	switch tag {
-	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Table, atom.Dl, atom.Hr, atom.Figure:
+	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Table, atom.Dl,
+		atom.Hr, atom.Figure:
 		w.paragraph()
-	case atom.Div, atom.Tr, atom.Dt, atom.Dd, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav, atom.Aside,
-		atom.Address, atom.Form, atom.Fieldset, atom.Legend, atom.Figcaption, atom.Caption, atom.Center, atom.Details, atom.Summary,
-		atom.Body, atom.Head, atom.Html, atom.Thead, atom.Tbody, atom.Tfoot, atom.Option, atom.Optgroup, atom.Textarea:
+	case atom.Div, atom.Tr, atom.Dt, atom.Dd, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main,
+		atom.Nav, atom.Aside,
+		atom.Address, atom.Form, atom.Fieldset, atom.Legend, atom.Figcaption, atom.Caption, atom.Center,
+		atom.Details, atom.Summary,
+		atom.Body, atom.Head, atom.Html, atom.Thead, atom.Tbody, atom.Tfoot, atom.Option,
+		atom.Optgroup, atom.Textarea:
 		w.line()
 	}
 }

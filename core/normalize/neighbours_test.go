@@ -40,7 +40,8 @@ func TestNeighbouringAreaCodes(t *testing.T) {
 // TestEveryAreaCodeHasNeighbours names those that have none: islands, and what is more than 400 km from the
 // next.
 func TestEveryAreaCodeHasNeighbours(t *testing.T) {
-	isolated := strings.Fields("242 246 264 268 284 340 345 441 473 649 664 670 671 684 721 758 767 784 807 808 867 868 869 907")
+	isolated := strings.Fields(
+		"242 246 264 268 284 340 345 441 473 649 664 670 671 684 721 758 767 784 807 808 867 868 869 907")
 	for _, code := range strings.Fields(areaCodes) {
 		near := NeighbouringAreaCodes(code)
 		if has := len(near) > 0; has == slices.Contains(isolated, code) {
@@ -63,7 +64,10 @@ func TestEveryAreaCodeHasNeighbours(t *testing.T) {
 
 // countryOf returns where an area code is assigned, by the table of those.
 func countryOf(code string) string {
-	for country, codes := range map[string]string{"US": areaCodesUS, "a territory": areaCodesUSTerritories, "CA": areaCodesCanada, "the Caribbean": areaCodesCaribbean} {
+	for country, codes := range map[string]string{
+		"US": areaCodesUS, "a territory": areaCodesUSTerritories, "CA": areaCodesCanada,
+		"the Caribbean": areaCodesCaribbean,
+	} {
 		if strings.Contains(codes, " "+code) {
 			return country
 		}
@@ -75,8 +79,10 @@ func TestNumberingAreasAreTheAssignedAreaCodes(t *testing.T) {
 	listed := map[string]bool{}
 	for line := range strings.Lines(numberingAreas) {
 		a := readArea(line)
-		inCountry := len(a.country) == 2 && slices.Contains([]string{a.country, "a territory", "the Caribbean"}, countryOf(a.codes[0]))
-		if !inCountry || a.north < -90 || a.north > 90 || a.north == 0 || a.east < -180 || a.east > 180 || a.east == 0 {
+		inCountry := len(a.country) == 2 &&
+			slices.Contains([]string{a.country, "a territory", "the Caribbean"}, countryOf(a.codes[0]))
+		if !inCountry || a.north < -90 || a.north > 90 || a.north == 0 || a.east < -180 || a.east > 180 ||
+			a.east == 0 {
 			t.Errorf("%q is no area", line)
 		}
 		for _, code := range a.codes {
@@ -103,7 +109,8 @@ func TestOverlaysAreMutual(t *testing.T) {
 		for _, code := range codes {
 			for _, other := range codes {
 				if code != other && !slices.Contains(NeighbouringAreaCodes(code), other) {
-					t.Errorf("%s and %s serve one area, and %[1]s has the neighbours %q", code, other, NeighbouringAreaCodes(code))
+					t.Errorf("%s and %s serve one area, and %[1]s has the neighbours %q", code, other,
+						NeighbouringAreaCodes(code))
 				}
 			}
 		}

@@ -32,8 +32,8 @@ const longestTime = 64
 //
 // That is RFC 3339 itself, with its own leniency in letter case and the space, and beside it what ISO 8601
 // allows and callers send with one possible meaning: no seconds (web forms), a comma, an offset without colon
-// (strftime) or without minutes (PostgreSQL). Digits of a fraction beyond nanoseconds are dropped. The offset -00:00
-// is UTC (section 4.3). A date alone is taken with DateTimeOrDate.
+// (strftime) or without minutes (PostgreSQL). Digits of a fraction beyond nanoseconds are dropped. The offset
+// -00:00 is UTC (section 4.3). A date alone is taken with DateTimeOrDate.
 //
 // A leap second (section 5.7) is read as the second before it, as RFC 5545 section 3.3.12 tells those who
 // keep none; it is taken only where there can be one, at the end of a month in UTC. There is no hour 24: RFC
@@ -62,7 +62,8 @@ func ParseTime(s string, form TimeForm) (InputTime, error) {
 }
 
 func expected(form TimeForm) error {
-	const sentence = "must be RFC 3339, such as 2026-12-01T10:00:00-05:00, or a local time without an offset, such as 2026-12-01T10:00:00"
+	const sentence = "must be RFC 3339, such as 2026-12-01T10:00:00-05:00, or a local time without an offset, " +
+		"such as 2026-12-01T10:00:00"
 	if form == DateTimeOrDate {
 		return refusal(sentence + ", or a date, such as 2026-12-01")
 	}
@@ -184,7 +185,8 @@ func (c clock) check() error {
 	case c.month < 1 || c.month > 12:
 		return refusal(fmt.Sprintf("has month %02d; months run from 01 to 12", c.month))
 	case c.day < 1 || c.day > daysOf(c.year, c.month):
-		return refusal(fmt.Sprintf("has day %02d; %s %04d has %d days", c.day, time.Month(c.month), c.year, daysOf(c.year, c.month)))
+		return refusal(fmt.Sprintf("has day %02d; %s %04d has %d days", c.day, time.Month(c.month), c.year,
+			daysOf(c.year, c.month)))
 	case c.hour == 24 && c.minute == 0 && c.second == 0:
 		next := time.Date(c.year, time.Month(c.month), c.day+1, 0, 0, 0, 0, time.UTC)
 		return refusal("has hour 24; the end of that day is " + next.Format("2006-01-02T15:04:05"))
@@ -195,9 +197,12 @@ func (c clock) check() error {
 	case c.second > 60:
 		return refusal(fmt.Sprintf("has second %02d; seconds run from 00 to 59", c.second))
 	case c.eastHours > 23 || c.eastMinutes > 59:
-		return refusal(fmt.Sprintf("has the offset %02d:%02d; offsets run from -23:59 to +23:59", c.eastHours, c.eastMinutes))
+		return refusal(fmt.Sprintf("has the offset %02d:%02d; offsets run from -23:59 to +23:59",
+			c.eastHours, c.eastMinutes))
 	case c.second == 60 && !c.mayLeap():
-		return refusal("has second 60; only the last minute of a month in UTC, such as 2016-12-31T23:59:60Z, can have a leap second")
+		return refusal(
+			"has second 60; only the last minute of a month in UTC, such as 2016-12-31T23:59:60Z, can have a " +
+				"leap second")
 	}
 	return nil
 }

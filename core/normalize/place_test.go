@@ -9,26 +9,46 @@ import (
 
 func TestLocalTimesArePlaced(t *testing.T) {
 	for rule, c := range map[string]struct{ zone, wall, want string }{
-		"RFC 5545 3.3.5: the example's second occurrence is not meant":  {"America/New_York", "2007-11-04T01:30:00", "2007-11-04T01:30:00-04:00"},
-		"RFC 5545 3.3.5: the example's gap":                             {"America/New_York", "2007-03-11T02:30:00", "2007-03-11T03:30:00-04:00"},
-		"the last second before a gap":                                  {"America/New_York", "2007-03-11T01:59:59", "2007-03-11T01:59:59-05:00"},
-		"the first second of a gap":                                     {"America/New_York", "2007-03-11T02:00:00", "2007-03-11T03:00:00-04:00"},
-		"the last second of a gap":                                      {"America/New_York", "2007-03-11T02:59:59", "2007-03-11T03:59:59-04:00"},
-		"the first second behind a gap":                                 {"America/New_York", "2007-03-11T03:00:00", "2007-03-11T03:00:00-04:00"},
-		"the last second before a fold":                                 {"America/New_York", "2007-11-04T00:59:59", "2007-11-04T00:59:59-04:00"},
-		"the first second behind a fold":                                {"America/New_York", "2007-11-04T02:00:00", "2007-11-04T02:00:00-05:00"},
-		"a gap of half an hour":                                         {"Australia/Lord_Howe", "2026-10-04T02:15:00", "2026-10-04T02:45:00+11:00"},
-		"a fold of half an hour":                                        {"Australia/Lord_Howe", "2026-04-05T01:45:00", "2026-04-05T01:45:00+11:00"},
-		"a gap of a day: Samoa skipped 30 December 2011":                {"Pacific/Apia", "2011-12-30T12:00:00", "2011-12-31T12:00:00+14:00"},
-		"a fold of a day: Kwajalein had 20 August 1969 once, 1993 none": {"Pacific/Kwajalein", "1993-08-21T12:00:00", "1993-08-22T12:00:00+12:00"},
-		"midnight in a gap: Beirut's days in March begin at one":        {"Asia/Beirut", "2026-03-29T00:00:00", "2026-03-29T01:00:00+03:00"},
-		"midnight in a fold: Havana's day in November":                  {"America/Havana", "2026-11-01T00:00:00", "2026-11-01T00:00:00-04:00"},
-		"negative summer time: Dublin's winter is its DST":              {"Europe/Dublin", "2026-10-25T01:30:00", "2026-10-25T01:30:00+01:00"},
-		"summer time suspended for a month: Casablanca":                 {"Africa/Casablanca", "2026-02-15T02:30:00", "2026-02-15T02:30:00+01:00"},
-		"a zone that changes no clocks":                                 {"America/Phoenix", "2026-03-08T02:30:00", "2026-03-08T02:30:00-07:00"},
-		"beyond the table, by the zone's rule":                          {"America/New_York", "2150-07-01T10:00:00", "2150-07-01T10:00:00-04:00"},
-		"a gap beyond the table":                                        {"America/New_York", "2150-03-08T02:30:00", "2150-03-08T03:30:00-04:00"},
-		"before standard time":                                          {"America/New_York", "1800-01-01T12:00:00", "1800-01-01T12:00:02-04:56"},
+		"RFC 5545 3.3.5: the example's second occurrence is not meant": {"America/New_York", "2007-11-04T01:30:00",
+			"2007-11-04T01:30:00-04:00"},
+		"RFC 5545 3.3.5: the example's gap": {"America/New_York", "2007-03-11T02:30:00",
+			"2007-03-11T03:30:00-04:00"},
+		"the last second before a gap": {"America/New_York", "2007-03-11T01:59:59",
+			"2007-03-11T01:59:59-05:00"},
+		"the first second of a gap": {"America/New_York", "2007-03-11T02:00:00",
+			"2007-03-11T03:00:00-04:00"},
+		"the last second of a gap": {"America/New_York", "2007-03-11T02:59:59",
+			"2007-03-11T03:59:59-04:00"},
+		"the first second behind a gap": {"America/New_York", "2007-03-11T03:00:00",
+			"2007-03-11T03:00:00-04:00"},
+		"the last second before a fold": {"America/New_York", "2007-11-04T00:59:59",
+			"2007-11-04T00:59:59-04:00"},
+		"the first second behind a fold": {"America/New_York", "2007-11-04T02:00:00",
+			"2007-11-04T02:00:00-05:00"},
+		"a gap of half an hour": {"Australia/Lord_Howe",
+			"2026-10-04T02:15:00", "2026-10-04T02:45:00+11:00"},
+		"a fold of half an hour": {"Australia/Lord_Howe",
+			"2026-04-05T01:45:00", "2026-04-05T01:45:00+11:00"},
+		"a gap of a day: Samoa skipped 30 December 2011": {"Pacific/Apia", "2011-12-30T12:00:00",
+			"2011-12-31T12:00:00+14:00"},
+		"a fold of a day: Kwajalein had 20 August 1969 once, 1993 none": {"Pacific/Kwajalein",
+			"1993-08-21T12:00:00", "1993-08-22T12:00:00+12:00"},
+		"midnight in a gap: Beirut's days in March begin at one": {"Asia/Beirut", "2026-03-29T00:00:00",
+			"2026-03-29T01:00:00+03:00"},
+		"midnight in a fold: Havana's day in November": {"America/Havana", "2026-11-01T00:00:00",
+			"2026-11-01T00:00:00-04:00"},
+		"negative summer time: Dublin's winter is its DST": {"Europe/Dublin", "2026-10-25T01:30:00",
+			"2026-10-25T01:30:00+01:00"},
+		"summer time suspended for a month: Casablanca": {"Africa/Casablanca",
+			"2026-02-15T02:30:00", "2026-02-15T02:30:00+01:00"},
+		"a zone that changes no clocks": {"America/Phoenix", "2026-03-08T02:30:00",
+			"2026-03-08T02:30:00-07:00"},
+		"beyond the table, by the zone's rule": {"America/New_York", "2150-07-01T10:00:00",
+			"2150-07-01T10:00:00-04:00"},
+		"a gap beyond the table": {"America/New_York", "2150-03-08T02:30:00",
+			"2150-03-08T03:30:00-04:00"},
+		"before standard time": {"America/New_York", "1800-01-01T12:00:00",
+			"1800-01-01T12:00:02-04:56"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			z := zone(t, c.zone)
@@ -104,8 +124,8 @@ func newTrial(change time.Time, z *time.Location) trial {
 	return tr
 }
 
-// localize tries every offset: the earliest instant that shows the wall time is its first occurrence. Where none
-// does, clocks jumped over it, and the offset that counts is the one of the second before.
+// localize tries every offset: the earliest instant that shows the wall time is its first occurrence. Where
+// none does, clocks jumped over it, and the offset that counts is the one of the second before.
 func (tr trial) localize(wall time.Time) time.Time {
 	var first time.Time
 	for offset := range tr.offsets {
@@ -120,7 +140,9 @@ func (tr trial) localize(wall time.Time) time.Time {
 	shows := func(at time.Time) time.Time { return at.Add(offsetAt(at, tr.zone)) }
 	for i, hour := range tr.hours[1:] {
 		if from := tr.hours[i]; !shows(from).After(wall) && shows(hour).After(wall) {
-			jump := sort.Search(3600, func(s int) bool { return shows(from.Add(time.Duration(s) * time.Second)).After(wall) })
+			jump := sort.Search(3600, func(s int) bool {
+				return shows(from.Add(time.Duration(s) * time.Second)).After(wall)
+			})
 			return wall.Add(-offsetAt(from.Add(time.Duration(jump-1)*time.Second), tr.zone))
 		}
 	}

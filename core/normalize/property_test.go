@@ -14,7 +14,8 @@ import (
 
 // zoneGen draws any zone there is.
 func zoneGen(t *testing.T) *rapid.Generator[*time.Location] {
-	return rapid.Map(rapid.SampledFrom(strings.Fields(zoneNames)), func(name string) *time.Location { return zone(t, name) })
+	return rapid.Map(rapid.SampledFrom(strings.Fields(zoneNames)),
+		func(name string) *time.Location { return zone(t, name) })
 }
 
 // secondGen draws a time of whole seconds that ParseTime takes, more often of our days.
@@ -27,7 +28,9 @@ func secondGen() *rapid.Generator[time.Time] {
 
 func instantGen() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
-		return secondGen().Draw(t, "second").Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 500_000_000, 120_000_000, 999_999_999}).Draw(t, "nanoseconds")))
+		return secondGen().Draw(t, "second").Add(time.Duration(rapid.SampledFrom([]int{
+			0, 0, 1, 500_000_000, 120_000_000, 999_999_999,
+		}).Draw(t, "nanoseconds")))
 	})
 }
 
@@ -109,7 +112,8 @@ func TestLocalDurationsAreKept(t *testing.T) {
 		}
 		const local = "2006-01-02T15:04:05"
 		start, end := parse(t, wall.Format(local)).In(z), parse(t, wall.Add(length).Format(local)).In(z)
-		if offsetAt(start.Add(-26*time.Hour), z) != offsetAt(end.Add(26*time.Hour), z) || offsetAt(start, z) != offsetAt(end, z) {
+		if offsetAt(start.Add(-26*time.Hour), z) != offsetAt(end.Add(26*time.Hour), z) ||
+			offsetAt(start, z) != offsetAt(end, z) {
 			return
 		}
 		if got := end.Sub(start); got != length {
@@ -127,16 +131,22 @@ func eventGen(t *testing.T) *rapid.Generator[calendar.Event] {
 		switch rapid.IntRange(0, 2).Draw(t, "form") {
 		case 0:
 			year, month, day := from.Date()
-			return [2]calendar.Time{calendar.Day(year, month, day), calendar.Day(year, month, day+rapid.IntRange(1, 9).Draw(t, "days"))}
+			return [2]calendar.Time{
+				calendar.Day(year, month, day), calendar.Day(year, month, day+rapid.IntRange(1, 9).Draw(t, "days")),
+			}
 		case 1:
 			return [2]calendar.Time{{Instant: from, Floating: true}, {Instant: to, Floating: true}}
 		}
-		name := rapid.SampledFrom([]string{"", zones.Draw(t, "zone").String(), "Eastern Standard Time"}).Draw(t, "name")
+		name := rapid.SampledFrom([]string{"", zones.Draw(t, "zone").String(), "Eastern Standard Time"}).
+			Draw(t, "name")
 		return [2]calendar.Time{calendar.At(from, name), calendar.At(to, name)}
 	})
 	return rapid.Custom(func(t *rapid.T) calendar.Event {
 		drawn := times.Draw(t, "times")
-		return calendar.Event{ID: rapid.StringMatching(`[a-c]{1,2}`).Draw(t, "id"), Title: rapid.String().Draw(t, "title"), Start: drawn[0], End: drawn[1]}
+		return calendar.Event{
+			ID: rapid.StringMatching(`[a-c]{1,2}`).Draw(t, "id"), Title: rapid.String().Draw(t, "title"),
+			Start: drawn[0], End: drawn[1],
+		}
 	})
 }
 
@@ -171,7 +181,8 @@ func TestRecordsAreOrderedAcrossZones(t *testing.T) {
 		for _, e := range list {
 			want := Meeting(e, requested, fallback)
 			if !slices.ContainsFunc(records, func(r record.Event) bool {
-				return r.EventID == e.ID && r.Subject == e.Title && r.StartTime == want.StartTime && r.EndTime == want.EndTime
+				return r.EventID == e.ID && r.Subject == e.Title && r.StartTime == want.StartTime &&
+					r.EndTime == want.EndTime
 			}) {
 				t.Fatalf("%v has no record", e)
 			}
@@ -194,7 +205,8 @@ func TestRecordsKeepDurations(t *testing.T) {
 		}
 		if e.Start.AllDay {
 			days := int(e.End.Instant.Sub(e.Start.Instant).Hours()+12) / 24
-			if got := end.Sub(start); got < time.Duration(days*24-26)*time.Hour || got > time.Duration(days*24+26)*time.Hour {
+			if got := end.Sub(start); got < time.Duration(days*24-26)*time.Hour ||
+				got > time.Duration(days*24+26)*time.Hour {
 				t.Fatalf("%d days became %s", days, got)
 			}
 		}

@@ -28,12 +28,13 @@ func TestSnippet(t *testing.T) {
 		"a flag is not parted":                   {flag + flag + flag, 4, flag + "…"},
 		"a letter keeps its accent":              {accent + accent, 3, accent + "…"},
 		"a letter does not lose its accent":      {"ab" + accent + "cd", 4, "ab…"},
-		"Hangul syllables of letters stay whole": {strings.Repeat("\u1112\u1161\u11ab", 2), 5, "\u1112\u1161\u11ab…"},
-		"one endless character is left out":      {"a" + strings.Repeat("\u0301", 1000), 280, "…"},
-		"room for the ellipsis alone":            {"abc", 1, "…"},
-		"no room":                                {"abc", 0, ""},
-		"nothing":                                {"", 280, ""},
-		"nothing but white space":                {strings.Repeat(" ", 500), 280, ""},
+		"Hangul syllables of letters stay whole": {strings.Repeat("\u1112\u1161\u11ab", 2), 5,
+			"\u1112\u1161\u11ab…"},
+		"one endless character is left out": {"a" + strings.Repeat("\u0301", 1000), 280, "…"},
+		"room for the ellipsis alone":       {"abc", 1, "…"},
+		"no room":                           {"abc", 0, ""},
+		"nothing":                           {"", 280, ""},
+		"nothing but white space":           {strings.Repeat(" ", 500), 280, ""},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			got := Snippet(c.text, c.most)

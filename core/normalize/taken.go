@@ -55,5 +55,7 @@ func hasWords(wanted, has string) bool {
 }
 
 func words(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark) })
+	return strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark)
+	})
 }

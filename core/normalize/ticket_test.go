@@ -12,8 +12,9 @@ import (
 func TestTicketRecords(t *testing.T) {
 	tickets := []crm.Ticket{
 		{
-			ID: "tkt_8f3k2m", Number: "00001042", Subject: "Broken door handle", Description: crm.Plain("The handle of the front door came off.\r\n\r\nIt lies on the mat.\n"),
-			Status: "New", Priority: "High", OwnerID: "usr_1", AccountID: "acc_1", ContactID: "con_1",
+			ID: "tkt_8f3k2m", Number: "00001042", Subject: "Broken door handle",
+			Description: crm.Plain("The handle of the front door came off.\r\n\r\nIt lies on the mat.\n"),
+			Status:      "New", Priority: "High", OwnerID: "usr_1", AccountID: "acc_1", ContactID: "con_1",
 			CreatedAt: instant(t, "2026-12-01T10:00:00-05:00"), UpdatedAt: instant(t, "2026-12-03T09:00:00.250Z"),
 			ClosedAt: instant(t, "2026-12-03T09:00:00Z"), ResolvedAt: instant(t, "2026-12-02T18:00:00+01:00"),
 			LastComment: crm.Plain("A locksmith comes tomorrow."),
@@ -21,12 +22,16 @@ func TestTicketRecords(t *testing.T) {
 		{ID: "tkt_open", Number: "7", CreatedAt: instant(t, "2026-12-01T15:00:00Z")},
 		{
 			ID: "tkt_html", Number: "8", Subject: "From <mail> & co.",
-			Description: crm.Text{HTML: true, Body: `<html><head><title>Mail</title><style>p{color:red}</style></head><body><p>Dear&nbsp;team,</p>` +
-				`<p>these are <b>broken</b>:</p><ol><li>door<ul><li>handle</li><li>hinge</li></ul></li><li>bell</li></ol><script>alert(1)</script>` +
-				`<p>Regards,<br>Pat</p></body></html>`},
-			LastComment: crm.Text{HTML: true, Body: "<div>" + strings.Repeat("A locksmith comes <i>tomorrow</i>. ", 20) + "</div>"},
+			Description: crm.Text{HTML: true,
+				Body: `<html><head><title>Mail</title><style>p{color:red}</style></head><body><p>Dear&nbsp;team,</p>` +
+					`<p>these are <b>broken</b>:</p><ol><li>door<ul><li>handle</li><li>hinge</li></ul></li><li>bell</li></ol><script>alert(1)</script>` +
+					`<p>Regards,<br>Pat</p></body></html>`},
+			LastComment: crm.Text{
+				HTML: true, Body: "<div>" + strings.Repeat("A locksmith comes <i>tomorrow</i>. ", 20) + "</div>",
+			},
 		},
-		{ID: "tkt_plain", Number: "9", Description: crm.Plain("1 < 2 && <b>not bold</b>\x00\a"), LastComment: crm.Plain(strings.Repeat("👩🏽‍⚕️", 100))},
+		{ID: "tkt_plain", Number: "9", Description: crm.Plain("1 < 2 && <b>not bold</b>\x00\a"),
+			LastComment: crm.Plain(strings.Repeat("👩🏽‍⚕️", 100))},
 	}
 	var answers []record.TicketAnswer
 	for _, each := range tickets {
@@ -88,7 +93,10 @@ func TestTicketNumber(t *testing.T) {
 
 func TestLabel(t *testing.T) {
 	valid := []string{"New", "In progress", "On Hold", "on hold", "High", "Größe"}
-	words := map[string]string{"urgent": "High", "Parked": "on hold", "lost": "Nowhere", "new": "In progress", "Dusty": "new", "DUSTY": "High", "dusty": "On Hold", " idle ": "On Hold"}
+	words := map[string]string{
+		"urgent": "High", "Parked": "on hold", "lost": "Nowhere", "new": "In progress", "Dusty": "new",
+		"DUSTY": "High", "dusty": "On Hold", " idle ": "On Hold",
+	}
 	for rule, c := range map[string]struct {
 		given string
 		want  string

@@ -30,7 +30,9 @@ func LoadZone(name string) (*time.Location, error) {
 		}
 	}
 	if offsetLike.MatchString(name) {
-		return nil, refusal("must be an IANA time zone name, such as America/New_York, not an offset: an offset does not say when clocks change")
+		return nil, refusal(
+			"must be an IANA time zone name, such as America/New_York, not an offset: an offset does not say when " +
+				"clocks change")
 	}
 	meant := suggestZones(name)
 	if len(meant) == 0 {

@@ -11,7 +11,10 @@ import (
 )
 
 func TestLoadZoneTakesIANANames(t *testing.T) {
-	for _, name := range []string{"America/New_York", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "UTC", "EST5EDT", "US/Pacific", "Europe/Kyiv", "GMT+0"} {
+	for _, name := range []string{
+		"America/New_York", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "UTC", "EST5EDT", "US/Pacific",
+		"Europe/Kyiv", "GMT+0",
+	} {
 		z, err := LoadZone(name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -46,20 +49,21 @@ func TestLoadZoneRefuses(t *testing.T) {
 		"a space for the underscore":    {"America/New York", meant("America/New_York")},
 		"a space behind":                {"America/New_York ", meant("America/New_York")},
 		"a city alone":                  {"New York", meant("America/New_York")},
-		"a city of two names":           {"Indianapolis", meant("America/Indiana/Indianapolis or America/Indianapolis")},
-		"a region that is none":         {"USA/Chicago", meant("America/Chicago")},
-		"a letter left out":             {"Europe/Berln", meant("Europe/Berlin")},
-		"letters swapped":               {"Ameriac/Chicago", meant("America/Chicago")},
-		"a misspelled city":             {"America/Los_Angelos", meant("America/Los_Angeles")},
-		"a city that is no zone":        {"America/Boston", anywhere},
-		"an abbreviation":               {"PST", meant("America/Los_Angeles")},
-		"an abbreviation of summer":     {"EDT", meant("America/New_York")},
-		"a spoken name":                 {"Eastern Time", meant("America/New_York")},
-		"an ambiguous spoken name":      {"mountain time", meant("America/Denver or America/Phoenix")},
-		"a Windows name":                {"Eastern Standard Time", meant("America/New_York")},
-		"a Windows name of Europe":      {"W. Europe Standard Time", meant("Europe/Berlin or Europe/Paris")},
-		"a great length":                {strings.Repeat("a", 1<<16), anywhere},
-		"what is not UTF-8":             {"\xff\xfe", anywhere},
+		"a city of two names": {"Indianapolis",
+			meant("America/Indiana/Indianapolis or America/Indianapolis")},
+		"a region that is none":     {"USA/Chicago", meant("America/Chicago")},
+		"a letter left out":         {"Europe/Berln", meant("Europe/Berlin")},
+		"letters swapped":           {"Ameriac/Chicago", meant("America/Chicago")},
+		"a misspelled city":         {"America/Los_Angelos", meant("America/Los_Angeles")},
+		"a city that is no zone":    {"America/Boston", anywhere},
+		"an abbreviation":           {"PST", meant("America/Los_Angeles")},
+		"an abbreviation of summer": {"EDT", meant("America/New_York")},
+		"a spoken name":             {"Eastern Time", meant("America/New_York")},
+		"an ambiguous spoken name":  {"mountain time", meant("America/Denver or America/Phoenix")},
+		"a Windows name":            {"Eastern Standard Time", meant("America/New_York")},
+		"a Windows name of Europe":  {"W. Europe Standard Time", meant("Europe/Berlin or Europe/Paris")},
+		"a great length":            {strings.Repeat("a", 1<<16), anywhere},
+		"what is not UTF-8":         {"\xff\xfe", anywhere},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			z, err := LoadZone(c.given)

@@ -22,8 +22,9 @@ type tokenReply struct {
 
 func (s tokenReply) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: s.status, Header: http.Header{"Content-Type": {s.kind}}, Body: io.NopCloser(strings.NewReader(s.body)), Request: r,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(s.body)),
+		StatusCode: s.status, Header: http.Header{"Content-Type": {s.kind}},
+		Body: io.NopCloser(strings.NewReader(s.body)), Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		ContentLength: int64(len(s.body)),
 	}, nil
 }
 
@@ -32,8 +33,10 @@ func (s tokenReply) RoundTrip(r *http.Request) (*http.Response, error) {
 func FuzzTokenAnswers(f *testing.F) {
 	for _, seed := range []tokenReply{
 		{200, "application/json", `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}`},
-		{200, "application/json", `{"access_token":"a","expires_in":"3600"}`}, {200, "application/json", `{"access_token":"a","expires_in":-1e99}`},
-		{200, "text/plain", "access_token=a&token_type=bearer"}, {200, "text/html", "<html>"}, {204, "", ""}, {200, "application/json", `{"access_token":"a\r\nX: y"}`},
+		{200, "application/json", `{"access_token":"a","expires_in":"3600"}`},
+		{200, "application/json", `{"access_token":"a","expires_in":-1e99}`},
+		{200, "text/plain", "access_token=a&token_type=bearer"}, {200, "text/html", "<html>"}, {204, "", ""},
+		{200, "application/json", `{"access_token":"a\r\nX: y"}`},
 		{400, "application/json", `{"error":"invalid_grant","error_description":"canary-client-secret canary-refresh"}`}, {401, "application/json", `{"error":{"code":1}}`},
 		{429, "application/json", `[]`}, {503, "text/html", "down"}, {302, "", ""},
 	} {
@@ -44,8 +47,12 @@ func FuzzTokenAnswers(f *testing.F) {
 			return
 		}
 		c := Client{Provider: "provider", ID: "desk", Secret: clientSecret, HTTP: &http.Client{
-			Transport: tokenReply{status, kind, body}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}, Grant: adapter.Grant{Flow: adapter.Consent, AuthURL: "https://provider.example/auth", TokenURL: "https://provider.example/token"}}
+			Transport:     tokenReply{status, kind, body},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}, Grant: adapter.Grant{
+			Flow: adapter.Consent, AuthURL: "https://provider.example/auth",
+			TokenURL: "https://provider.example/token",
+		}}
 		tokens, err := c.Token(t.Context(), "canary-refresh")
 		if err == nil {
 			if tokens.Access == "" {
@@ -68,7 +75,8 @@ func FuzzTokenAnswers(f *testing.F) {
 // A token endpoint may be a tenant's: what it writes in the place of an error's code is told to nobody.
 func TestNoTextOfATokenEndpointIsTold(t *testing.T) {
 	for _, body := range []string{
-		`{"error":"canary_tell_the_caller"}`, `{"error":"canary","error_description":"canary"}`, `{"error":"invalid_grant","error_description":"canary","error_uri":"canary"}`,
+		`{"error":"canary_tell_the_caller"}`, `{"error":"canary","error_description":"canary"}`,
+		`{"error":"invalid_grant","error_description":"canary","error_uri":"canary"}`,
 		`{"error":{"canary":1}}`, `"canary"`, `canary`, `{"error":"invalid_scope canary"}`,
 	} {
 		for _, status := range []int{200, 400, 401, 403, 429, 500, 503} {
@@ -89,7 +97,8 @@ func TestNoTextOfATokenEndpointIsTold(t *testing.T) {
 				t.Errorf("%d %s gives a token", status, body)
 				continue
 			}
-			if text := fmt.Sprint(f.Detail, f.Reason, f.Fields, f.Metadata, f.Error()); strings.Contains(text, "canary") {
+			if text := fmt.Sprint(f.Detail, f.Reason, f.Fields, f.Metadata,
+				f.Error()); strings.Contains(text, "canary") {
 				t.Errorf("%d %s tells %s", status, body, text)
 			}
 		}

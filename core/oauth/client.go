@@ -41,7 +41,8 @@ type Tokens struct {
 	Access  string
 	Refresh string    // "" when it gave none: the one in use stays
 	Expires time.Time // zero when it did not say
-	Scopes  []string  // granted; nil when it did not say, which means all that were asked for (RFC 6749 section 5.1)
+	// Granted; nil when it did not say, which means all that were asked for (RFC 6749 section 5.1).
+	Scopes []string
 	// Instance is where the account's API is, with adapter.Grant.Instance; "" where the server did not say.
 	Instance string
 }
@@ -82,12 +83,14 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 	case adapter.JWTBearer:
 		key, err := c.Grant.Assertion.Key(c.Key)
 		if err != nil { // it was looked at when the credentials were given
-			return Tokens{}, c.misfit("cannot be asked: the key among the connection's credentials is none").Because(err)
+			return Tokens{}, c.misfit("cannot be asked: the key among the connection's credentials is none").
+				Because(err)
 		}
 		source = (&jwt.Config{
 			Email: key.Issuer, PrivateKey: key.PEM, PrivateKeyID: key.ID, Subject: c.Grant.Assertion.Subject,
 			// Salesforce takes no assertion that lives longer than some minutes; Google allows an hour.
-			Expires: 3 * time.Minute, Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL, Scopes: c.Grant.ScopeNames(),
+			Expires: 3 * time.Minute, Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL,
+			Scopes: c.Grant.ScopeNames(),
 		}).TokenSource(c.context(ctx, w))
 	default:
 		source = c.config("").TokenSource(c.context(ctx, w), &oauth2.Token{RefreshToken: refresh})
@@ -104,7 +107,9 @@ func (c Client) config(redirect string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: c.ID, ClientSecret: c.Secret, RedirectURL: redirect, Scopes: c.Grant.ScopeNames(),
 		// Said, not left to be found out: finding out sends a code or refresh token twice.
-		Endpoint: oauth2.Endpoint{AuthURL: c.Grant.AuthURL, TokenURL: c.Grant.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+		Endpoint: oauth2.Endpoint{
+			AuthURL: c.Grant.AuthURL, TokenURL: c.Grant.TokenURL, AuthStyle: oauth2.AuthStyleInParams,
+		},
 	}
 }
 
@@ -163,7 +168,8 @@ func (c Client) answered(t *oauth2.Token, err error, w *wire, secrets ...string)
 	if in := c.Grant.Instance; in != nil {
 		answer.Instance, _ = t.Extra(in.Field).(string)
 		if answer.Instance != "" && in.Check(answer.Instance) != nil {
-			return Tokens{}, c.misfit("names an address for the account that is not one of its own").With("provider", c.Provider)
+			return Tokens{}, c.misfit("names an address for the account that is not one of its own").
+				With("provider", c.Provider)
 		}
 	}
 	return answer, nil
@@ -214,7 +220,8 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 	case w.ctx.Err() != nil:
 		return fault.From(w.ctx.Err()).Because(errors.Join(errUnanswered, w.ctx.Err()))
 	case w.failed != nil:
-		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection to the sign-in service of %s was lost.", c.Provider).
+		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The connection to the sign-in service of %s was lost.", c.Provider).
 			With("provider", c.Provider).Because(errUnanswered)
 	}
 	return c.misfit("answered a request for a token with something that is none").With("provider", c.Provider)
@@ -242,11 +249,15 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		refused = fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
 			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
 	case "invalid_client", "unauthorized_client":
-		refused = c.misfit("does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at the provider")
+		refused = c.misfit(
+			"does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at " +
+				"the provider")
 	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
-		refused = c.misfit("refuses the request for a token (" + e.ErrorCode + "). Check the OAuth client's registration and the connection's settings")
+		refused = c.misfit("refuses the request for a token (" + e.ErrorCode +
+			"). Check the OAuth client's registration and the connection's settings")
 	case "temporarily_unavailable", "server_error":
-		refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service of %s is not available at the moment.", c.Provider)
+		refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The sign-in service of %s is not available at the moment.", c.Provider)
 	case "":
 		switch {
 		case plain.Code == fault.Timeout: // a proxy's, not the caller's
@@ -257,7 +268,8 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		}
 	default:
 		if e.Response.StatusCode < 500 && plain.Code != fault.RateLimited {
-			refused = c.misfit("refuses the request for a token. Check the OAuth client's registration and the connection's settings")
+			refused = c.misfit(
+				"refuses the request for a token. Check the OAuth client's registration and the connection's settings")
 		}
 	}
 	refused = refused.With("provider", c.Provider)
@@ -277,7 +289,8 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 // Any other is a text of the server's, which callers are not told.
 func isErrorCode(code string) bool {
 	switch code {
-	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+		"invalid_scope",
 		"invalid_target", "interaction_required", "login_required", "consent_required", "access_denied",
 		"temporarily_unavailable", "server_error":
 		return true
@@ -286,5 +299,6 @@ func isErrorCode(code string) bool {
 }
 
 func (c Client) misfit(what string) *fault.Error {
-	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The sign-in service of %s %s.", c.Provider, what)
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The sign-in service of %s %s.",
+		c.Provider, what)
 }

@@ -36,7 +36,8 @@ func authority(t *testing.T, change ...func(*oauthtest.Options)) (*oauthtest.Ser
 	t.Helper()
 	o := oauthtest.Options{
 		Issuer: "https://provider.example", AuthorizePath: "/auth", TokenPath: "/token",
-		Clients: map[string]string{"front desk": clientSecret}, Redirects: []string{redirect}, Accounts: []string{"ada@example.com", "bob@example.com"},
+		Clients: map[string]string{"front desk": clientSecret}, Redirects: []string{redirect},
+		Accounts: []string{"ada@example.com", "bob@example.com"},
 	}
 	for _, c := range change {
 		c(&o)
@@ -47,10 +48,12 @@ func authority(t *testing.T, change ...func(*oauthtest.Options)) (*oauthtest.Ser
 	pool := upstream.NewPool(upstream.PoolOptions{})
 	t.Cleanup(pool.Close)
 	return fake, Client{
-		Provider: "provider", ID: "front desk", Secret: clientSecret, HTTP: pool.Client(upstream.ClientOptions{Provider: "provider"}),
+		Provider: "provider", ID: "front desk", Secret: clientSecret,
+		HTTP: pool.Client(upstream.ClientOptions{Provider: "provider"}),
 		Grant: adapter.Grant{
 			Flow: adapter.Consent, AuthURL: server.URL + "/auth", TokenURL: server.URL + "/token",
-			Scopes: []adapter.Scope{{Name: events}, {Name: list, Optional: true}}, Ask: map[string]string{"access_type": "offline"},
+			Scopes: []adapter.Scope{{Name: events}, {Name: list, Optional: true}},
+			Ask:    map[string]string{"access_type": "offline"},
 		},
 	}
 }
@@ -58,7 +61,9 @@ func authority(t *testing.T, change ...func(*oauthtest.Options)) (*oauthtest.Ser
 // consent goes through the page as a customer does and answers what the redirect brings.
 func consent(t *testing.T, address string, form url.Values) url.Values {
 	t.Helper()
-	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	defer browser.CloseIdleConnections()
 	page, err := browser.Get(address)
 	if err != nil {
@@ -96,7 +101,8 @@ func TestConsent(t *testing.T) {
 	fake, c := authority(t, func(o *oauthtest.Options) { o.Rotation = oauthtest.Renew })
 	verifier := NewVerifier()
 	address := c.AuthCodeURL(redirect, "state & co", verifier)
-	if asked, _ := url.Parse(address); asked.Query().Get("access_type") != "offline" || strings.Contains(address, verifier) {
+	if asked, _ := url.Parse(address); asked.Query().Get("access_type") != "offline" ||
+		strings.Contains(address, verifier) {
 		t.Errorf("the address is %s", address)
 	}
 	fake.SignIn("bob@example.com")
@@ -116,11 +122,13 @@ func TestConsent(t *testing.T) {
 	if life := given.Expires.Sub(before); life < time.Hour || life > time.Hour+time.Minute {
 		t.Errorf("it lives %s", life)
 	}
-	if who, ok := fake.Bearer(bearer(given.Access)); !ok || who.Account != "bob@example.com" || who.ClientID != "front desk" {
+	if who, ok := fake.Bearer(bearer(given.Access)); !ok || who.Account != "bob@example.com" ||
+		who.ClientID != "front desk" {
 		t.Errorf("the access token is of %v, %t", who, ok)
 	}
 	renewed, err := c.Token(t.Context(), given.Refresh)
-	if err != nil || renewed.Access == given.Access || renewed.Refresh == "" || renewed.Refresh == given.Refresh || fake.Redeems() != 1 {
+	if err != nil || renewed.Access == given.Access || renewed.Refresh == "" ||
+		renewed.Refresh == given.Refresh || fake.Redeems() != 1 {
 		t.Errorf("redeemed %d times, %v", fake.Redeems(), err)
 	}
 
@@ -174,12 +182,14 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 	})
 	t.Run("client credentials", func(t *testing.T) {
 		c := c
-		c.Grant.Flow, c.Grant.Scopes = adapter.ClientCredentials, []adapter.Scope{{Name: "https://provider.example/.default"}}
+		c.Grant.Flow, c.Grant.Scopes = adapter.ClientCredentials,
+			[]adapter.Scope{{Name: "https://provider.example/.default"}}
 		given, err := c.Token(t.Context(), "")
 		if err != nil || given.Refresh != "" {
 			t.Fatal(err)
 		}
-		if who, ok := fake.Bearer(bearer(given.Access)); !ok || who.Account != "" || !slices.Equal(who.Scopes, []string{"https://provider.example/.default"}) {
+		if who, ok := fake.Bearer(bearer(given.Access)); !ok || who.Account != "" ||
+			!slices.Equal(who.Scopes, []string{"https://provider.example/.default"}) {
 			t.Errorf("the token is of %v, %t", who, ok)
 		}
 	})
@@ -191,7 +201,10 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 			if with == nil {
 				return adapter.SigningKey{}, fault.InvalidField("credentials.key", "is none")
 			}
-			return adapter.SigningKey{Issuer: "robot@example.com", ID: "k1", PEM: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(with)})}, nil
+			return adapter.SigningKey{
+				Issuer: "robot@example.com", ID: "k1",
+				PEM: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(with)}),
+			}, nil
 		}}
 		return c
 	}
@@ -200,7 +213,8 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if who, ok := fake.Bearer(bearer(given.Access)); !ok || who.Account != "ada@example.com" || who.ClientID != "robot@example.com" || !slices.Contains(who.Scopes, events) {
+		if who, ok := fake.Bearer(bearer(given.Access)); !ok || who.Account != "ada@example.com" ||
+			who.ClientID != "robot@example.com" || !slices.Contains(who.Scopes, events) {
 			t.Errorf("the token is of %v, %t", who, ok)
 		}
 		if life := time.Until(given.Expires); life < 59*time.Minute || life > time.Hour {
@@ -222,7 +236,8 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 		}
 	})
 	t.Run("a key that cannot be read is no fault of the call", func(t *testing.T) {
-		if _, err := signing("ada@example.com", nil).Token(t.Context(), ""); fault.From(err).Reason != fault.ReasonProviderMisconfigured {
+		if _, err := signing("ada@example.com", nil).Token(t.Context(),
+			""); fault.From(err).Reason != fault.ReasonProviderMisconfigured {
 			t.Error(err)
 		}
 	})
@@ -258,33 +273,51 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 		reason string
 		after  time.Duration
 	}{
-		{"invalid_grant", answer(400, "", `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), fault.Disconnected, fault.ReasonReconnectRequired, 0},
-		{"interaction_required", answer(400, "", `{"error":"interaction_required","suberror":"consent_required"}`), fault.Disconnected, fault.ReasonReconnectRequired, 0},
-		{"invalid_client", answer(401, "", `{"error":"invalid_client"}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"unauthorized_client", answer(400, "", `{"error":"unauthorized_client"}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"invalid_scope", answer(400, "", `{"error":"invalid_scope"}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"a code of its own", answer(400, "", `{"error":"because"}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"an error with status 200", answer(200, "", `{"error":"invalid_grant"}`), fault.Disconnected, fault.ReasonReconnectRequired, 0},
-		{"temporarily_unavailable", answer(400, "", `{"error":"temporarily_unavailable"}`), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
-		{"429 with Retry-After", answer(429, "Retry-After: 7", `{}`), fault.RateLimited, fault.ReasonProviderRateLimited, 7 * time.Second},
-		{"503 with Retry-After", answer(503, "Retry-After: 3", `no`), fault.Unavailable, fault.ReasonProviderUnavailable, 3 * time.Second},
-		{"502 in HTML", answer(502, "Content-Type: text/html", `<h1>Bad Gateway</h1>`), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
+		{"invalid_grant", answer(400, "",
+			`{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), fault.Disconnected,
+			fault.ReasonReconnectRequired, 0},
+		{"interaction_required", answer(400, "", `{"error":"interaction_required","suberror":"consent_required"}`),
+			fault.Disconnected, fault.ReasonReconnectRequired, 0},
+		{"invalid_client", answer(401, "", `{"error":"invalid_client"}`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
+		{"unauthorized_client", answer(400, "", `{"error":"unauthorized_client"}`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
+		{"invalid_scope", answer(400, "", `{"error":"invalid_scope"}`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
+		{"a code of its own", answer(400, "", `{"error":"because"}`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
+		{"an error with status 200", answer(200, "", `{"error":"invalid_grant"}`), fault.Disconnected,
+			fault.ReasonReconnectRequired, 0},
+		{"temporarily_unavailable", answer(400, "", `{"error":"temporarily_unavailable"}`), fault.Unavailable,
+			fault.ReasonProviderUnavailable, 0},
+		{"429 with Retry-After", answer(429, "Retry-After: 7", `{}`), fault.RateLimited,
+			fault.ReasonProviderRateLimited, 7 * time.Second},
+		{"503 with Retry-After", answer(503, "Retry-After: 3", `no`), fault.Unavailable,
+			fault.ReasonProviderUnavailable, 3 * time.Second},
+		{"502 in HTML", answer(502, "Content-Type: text/html", `<h1>Bad Gateway</h1>`), fault.Unavailable,
+			fault.ReasonProviderUnavailable, 0},
 		{"504", answer(504, "", ``), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
 		{"401 without a code", answer(401, "", `{}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"404 in HTML", answer(404, "Content-Type: text/html", `<h1>Not found</h1>`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"HTML with status 200", answer(200, "Content-Type: text/html", `<h1>Sign in</h1>`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
+		{"404 in HTML", answer(404, "Content-Type: text/html", `<h1>Not found</h1>`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
+		{"HTML with status 200", answer(200, "Content-Type: text/html", `<h1>Sign in</h1>`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
 		{"nothing with status 200", answer(200, "", ``), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
-		{"an object without a token", answer(200, "", `{"token_type":"Bearer"}`), fault.Unsupported, fault.ReasonProviderMisconfigured, 0},
+		{"an object without a token", answer(200, "", `{"token_type":"Bearer"}`), fault.Unsupported,
+			fault.ReasonProviderMisconfigured, 0},
 		{"half an answer", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"access_token":"canary-access`))
 		}), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
-		{"a connection that is closed", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), fault.Unavailable, fault.ReasonProviderUnavailable, 0},
+		{"a connection that is closed",
+			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+			fault.Unavailable, fault.ReasonProviderUnavailable, 0},
 		{"one that repeats what was sent", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"error":"invalid_grant","error_description":"what is %s of %s?"}`, r.PostForm.Get("refresh_token"), r.PostForm.Get("client_secret"))
+			fmt.Fprintf(w, `{"error":"invalid_grant","error_description":"what is %s of %s?"}`,
+				r.PostForm.Get("refresh_token"), r.PostForm.Get("client_secret"))
 		}), fault.Disconnected, fault.ReasonReconnectRequired, 0},
 		{"one that repeats it as the code", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = r.ParseForm()
@@ -328,7 +361,8 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 	t.Run("another secret", func(t *testing.T) {
 		fake, client := authority(t)
 		client.Secret = "another"
-		if _, err := client.Token(t.Context(), fake.Grant("front desk", "ada@example.com")); fault.From(err).Reason != fault.ReasonProviderMisconfigured {
+		if _, err := client.Token(t.Context(),
+			fake.Grant("front desk", "ada@example.com")); fault.From(err).Reason != fault.ReasonProviderMisconfigured {
 			t.Error(err)
 		}
 	})
@@ -344,7 +378,8 @@ func TestARefreshTokenThatStaysIsNotToldAsNew(t *testing.T) {
 
 func TestMissingScopes(t *testing.T) {
 	c := Client{Grant: adapter.Grant{Scopes: []adapter.Scope{
-		{Name: "offline_access", Optional: true}, {Name: "https://graph.microsoft.com/User.Read"}, {Name: "Calendars.ReadWrite"},
+		{Name: "offline_access", Optional: true}, {Name: "https://graph.microsoft.com/User.Read"},
+		{Name: "Calendars.ReadWrite"},
 	}}}
 	for _, row := range []struct {
 		granted []string
@@ -373,7 +408,10 @@ func TestNothingThatHoldsSecretsShowsThem(t *testing.T) {
 	for _, handler := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
 		slog.New(handler).Info("all", "tokens", tokens, "client", client, "credentials", credentials)
 	}
-	for _, value := range []any{tokens, &tokens, client, credentials, storedTokens{Access: "canary", Refresh: "canary"}, []any{tokens}, view{credentials: credentials, stored: storedTokens{Access: "canary"}}.credentials} {
+	for _, value := range []any{
+		tokens, &tokens, client, credentials, storedTokens{Access: "canary", Refresh: "canary"}, []any{tokens},
+		view{credentials: credentials, stored: storedTokens{Access: "canary"}}.credentials,
+	} {
 		fmt.Fprintf(&log, "%v %+v %#v %s %q", value, value, value, value, value)
 	}
 	if strings.Contains(log.String(), "canary") {

@@ -68,15 +68,20 @@ func onSQLite(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration,
 
 func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.Duration) *harness {
 	t.Helper()
-	h := &harness{t: t, url: url, keys: t.TempDir(), store: storetest.Open(t, url), given: map[string]Credentials{}}
+	h := &harness{
+		t: t, url: url, keys: t.TempDir(), store: storetest.Open(t, url), given: map[string]Credentials{},
+	}
 	var err error
 	if h.vault, err = vault.Open("", h.keys); err != nil {
 		t.Fatal(err)
 	}
 	h.fake = oauthtest.New(oauthtest.Options{
-		AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": clientSecret}, Rotation: rotation, Lifetime: lifetime,
+		AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": clientSecret},
+		Rotation: rotation, Lifetime: lifetime,
 	})
-	if err := h.store.CreateTenant(t.Context(), store.Tenant{ID: tenantID, Name: tenantID, CreatedAt: time.Now()}); err != nil {
+	if err := h.store.CreateTenant(t.Context(), store.Tenant{
+		ID: tenantID, Name: tenantID, CreatedAt: time.Now(),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	h.connect(theConnection)
@@ -173,7 +178,9 @@ func (h *harness) run(source *TokenSource) (stop func()) {
 }
 
 // through has requests of sources go through a gate.
-func (h *harness) through(gate func(replica string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)) {
+func (h *harness) through(
+	gate func(replica string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error),
+) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.gate = gate

@@ -17,10 +17,11 @@ import (
 // that is cancelled may have used up its refresh token.
 type renewal struct {
 	tenantID, connectionID string
-	urgent                 bool   // a call waits for it; else it only renews what is due, and does not wait for others
-	refused                string // an access token that the provider refused, whatever the store says
-	forced                 forcedRenewals
-	onDone                 func()
+	// A call waits for it; else it only renews what is due, and does not wait for others.
+	urgent  bool
+	refused string // an access token that the provider refused, whatever the store says
+	forced  forcedRenewals
+	onDone  func()
 
 	// Guarded by TokenSource.mu:
 	forgotten bool      // its result is not cached
@@ -41,7 +42,8 @@ type renewal struct {
 func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) {
 	refused := wanted.refused
 	for {
-		if e := s.cache.get(wanted.connectionID, s.options.Now()); e != nil && (e.err != nil || e.access != refused) {
+		if e := s.cache.get(wanted.connectionID, s.options.Now()); e != nil &&
+			(e.err != nil || e.access != refused) {
 			return e, e.err
 		}
 		own := *wanted
@@ -114,7 +116,8 @@ func silent(provider string, waited time.Duration) *fault.Error {
 }
 
 func closing() error {
-	f := fault.New(fault.Unavailable, fault.ReasonOverloaded, "The gateway is shutting down. Repeat the request shortly.")
+	f := fault.New(fault.Unavailable, fault.ReasonOverloaded,
+		"The gateway is shutting down. Repeat the request shortly.")
 	f.Unsent = true
 	return f
 }
@@ -246,7 +249,8 @@ func (s *TokenSource) read(ctx context.Context, tenantID, connectionID string) (
 	if !found {
 		v.row = store.Tokens{TenantID: tenantID, ConnectionID: connectionID}
 	}
-	if v.credentials, err = s.options.Credentials(ctx, tenantID, connectionID); err != nil || v.row.Sealed == nil {
+	if v.credentials, err = s.options.Credentials(ctx, tenantID, connectionID); err != nil ||
+		v.row.Sealed == nil {
 		return v, err
 	}
 	stored, err := s.unseal(v.row)
@@ -316,7 +320,10 @@ func (s *TokenSource) obtain(ctx context.Context, r *renewal) (*entry, error) {
 }
 
 func (s *TokenSource) entryOf(r *renewal, v view) *entry {
-	e := &entry{connectionID: r.connectionID, access: v.stored.Access, instance: v.stored.Instance, until: v.stored.goodUntil()}
+	e := &entry{
+		connectionID: r.connectionID, access: v.stored.Access, instance: v.stored.Instance,
+		until: v.stored.goodUntil(),
+	}
 	if !v.row.RefreshAt.IsZero() {
 		// Run gets some time to renew it first.
 		e.checkAt.Store(v.row.RefreshAt.Add(jitter(checkEvery)).UnixMilli())
@@ -326,17 +333,22 @@ func (s *TokenSource) entryOf(r *renewal, v view) *entry {
 }
 
 func (s *TokenSource) refusedEntry(r *renewal, v view) *entry {
-	return &entry{connectionID: r.connectionID, err: refusedFault(v.credentials), until: s.options.Now().Add(s.limits.RefusalTTL)}
+	return &entry{
+		connectionID: r.connectionID, err: refusedFault(v.credentials),
+		until: s.options.Now().Add(s.limits.RefusalTTL),
+	}
 }
 
 func refusedFault(s Credentials) *fault.Error {
 	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-		"%s does not accept the connection's authorization any more. Connect the account again.", s.Client.Provider).With("provider", s.Client.Provider)
+		"%s does not accept the connection's authorization any more. Connect the account again.",
+		s.Client.Provider).With("provider", s.Client.Provider)
 }
 
 func notYet(s Credentials) *fault.Error {
 	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-		"The connection was not connected to %s yet: its customer has to agree once.", s.Client.Provider).With("provider", s.Client.Provider)
+		"The connection was not connected to %s yet: its customer has to agree once.", s.Client.Provider).
+		With("provider", s.Client.Provider)
 }
 
 // setAside postpones a row that is due but cannot be renewed for reasons of our own.

@@ -29,7 +29,8 @@ func (s *TokenSource) sweep(ctx context.Context) {
 		due, err := s.options.Store.DueTokens(ctx, s.options.Now(), last, sweepPage)
 		if err != nil {
 			if ctx.Err() == nil {
-				s.options.Log.LogAttrs(ctx, slog.LevelWarn, "the store does not tell which tokens are due", slog.Any("error", err))
+				s.options.Log.LogAttrs(ctx, slog.LevelWarn, "the store does not tell which tokens are due",
+					slog.Any("error", err))
 			}
 			return
 		}

@@ -31,8 +31,12 @@ type storedTokens struct {
 // all times here.
 func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
 	now := s.options.Now()
-	stored := storedTokens{Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Fingerprint: fingerprint, Instance: t.Instance}
-	if left := time.Until(t.Expires); left > 0 { // what has expired already has no known end; a refusal will tell
+	stored := storedTokens{
+		Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Fingerprint: fingerprint,
+		Instance: t.Instance,
+	}
+	// What has expired already has no known end; a refusal will tell.
+	if left := time.Until(t.Expires); left > 0 {
 		stored.Expires = now.Add(left)
 	}
 	return stored

@@ -37,7 +37,8 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 		known    bool // a redeem has shown it before
 	}{
 		"where the adapter declares that refresh tokens stay": {oauthtest.Keep, adapter.RotationNone, false},
-		"where it declares that older ones stay good":         {oauthtest.Renew, adapter.RotationOverlapping, false},
+		"where it declares that older ones stay good": {oauthtest.Renew,
+			adapter.RotationOverlapping, false},
 		"where nothing is declared, and it has stayed before": {oauthtest.Keep, adapter.RotationUnknown, true},
 	} {
 		for when, acting := range swallowings {
@@ -137,7 +138,8 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 						got, err := h.ask(sources[n%3])
 						_, works := h.fake.Bearer(bearer(got))
 						if got != access || err != nil || !works || time.Since(began) > 0 {
-							h.t.Fatalf("%s before its end: works: %t, after %s: %v", time.Until(end), works, time.Since(began), err)
+							h.t.Fatalf("%s before its end: works: %t, after %s: %v", time.Until(end), works,
+								time.Since(began), err)
 						}
 						time.Sleep(time.Second)
 					}
@@ -188,7 +190,8 @@ func (h *harness) wantDecided(sources []*TokenSource, acting bool) {
 			h.t.Errorf("the connection does not work: %v", err)
 		}
 	}
-	if status := map[bool]string{false: "ok", true: "reconnect_required"}[acting]; h.status(theConnection) != status {
+	if status := map[bool]string{false: "ok",
+		true: "reconnect_required"}[acting]; h.status(theConnection) != status {
 		h.t.Errorf("the connection is %s, want %s", h.status(theConnection), status)
 	}
 }

@@ -58,21 +58,24 @@ type TokenSource struct {
 
 // Limits are the times of a token source's work. Replicas that share a store use the same ones.
 type Limits struct {
-	Lease   time.Duration // how long a replica may hold a connection's tokens to renew them; longer than Redeem
-	Turn    time.Duration // after which a process that says nothing loses its turn; longer than Redeem and Save together
+	Lease time.Duration // how long a replica may hold a connection's tokens to renew them; longer than Redeem
+	// After which a process that says nothing loses its turn; longer than Redeem and Save together.
+	Turn    time.Duration
 	Redeem  time.Duration // of getting tokens from the provider, with every try
 	Save    time.Duration // of storing what the provider gave, while the store is unavailable
 	Renewal time.Duration // of a renewal as a whole, including the wait for other replicas
 
-	SecondTry    time.Duration // after which a token request without an answer is sent once more, where that is safe
+	// After which a token request without an answer is sent once more, where that is safe.
+	SecondTry    time.Duration
 	Patience     time.Duration // how long a call waits for a renewal; later calls learn at once that it hangs
 	Confirm      time.Duration // between a refusal and the second try
 	LeasePoll    time.Duration // between looks at a row that another replica renews
 	TakeoverPoll time.Duration // between tries to take over from a replica whose lease has expired
 	Queue        time.Duration // how long a renewal ahead of time waits for a slot at an endpoint
 
-	FailureTTL  time.Duration // how long a failure is answered from memory
-	SlowFailure time.Duration // a failure that took longer is answered from memory while the endpoint is asked again
+	FailureTTL time.Duration // how long a failure is answered from memory
+	// A failure that took longer is answered from memory while the endpoint is asked again.
+	SlowFailure time.Duration
 	RefusalTTL  time.Duration // how long a refusal is answered from memory before the row is read again
 
 	ForcedWindow time.Duration // in which a provider's 401 may force renewals
@@ -138,7 +141,9 @@ func (s *TokenSource) Token(ctx context.Context, tenantID, connectionID string) 
 }
 
 // Instance returns the address of the account's API that came with the access token.
-func (s *TokenSource) Instance(ctx context.Context, tenantID, connectionID string) (address string, err error) {
+func (s *TokenSource) Instance(
+	ctx context.Context, tenantID, connectionID string,
+) (address string, err error) {
 	e, err := s.current(ctx, tenantID, connectionID)
 	if err != nil {
 		return "", err
@@ -160,9 +165,14 @@ func (s *TokenSource) current(ctx context.Context, tenantID, connectionID string
 // Renew replaces an access token that a provider refused. It reports whether there is another one now, from
 // another replica or a new one. If one after the other is refused within a short time, it makes no more: the
 // provider does not refuse them for their age.
-func (s *TokenSource) Renew(ctx context.Context, tenantID, connectionID, refused string) (again bool, err error) {
+func (s *TokenSource) Renew(
+	ctx context.Context, tenantID, connectionID, refused string,
+) (again bool, err error) {
 	now := s.options.Now()
-	r := &renewal{tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true, forced: forcedRenewals{since: now}}
+	r := &renewal{
+		tenantID: tenantID, connectionID: connectionID, refused: refused, urgent: true,
+		forced: forcedRenewals{since: now},
+	}
 	if e := s.cache.get(connectionID, now); e != nil && e.access == refused {
 		if now.Sub(e.forced.since) < s.limits.ForcedWindow {
 			r.forced = e.forced

@@ -176,10 +176,14 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source, settings := h.source("a"), h.source("b")
-		agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
+		agreed := Tokens{
+			Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events),
+			Expires: time.Now().Add(time.Hour),
+		}
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 			h.through(nil)
-			if err := settings.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, agreed); err != nil {
+			if err := settings.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint,
+				agreed); err != nil {
 				h.t.Error(err)
 			}
 			return forward()
@@ -222,8 +226,10 @@ func TestARefusal(t *testing.T) {
 		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.refusing(1)
 			h.token(h.source("a"), theConnection)
-			if h.status(theConnection) != "ok" || h.fake.TokenCalls() != 2 || strings.Contains(h.logged.String(), "WARN") {
-				h.t.Errorf("the connection is %s after %d calls: %s", h.status(theConnection), h.fake.TokenCalls(), &h.logged)
+			if h.status(theConnection) != "ok" || h.fake.TokenCalls() != 2 ||
+				strings.Contains(h.logged.String(), "WARN") {
+				h.t.Errorf("the connection is %s after %d calls: %s", h.status(theConnection),
+					h.fake.TokenCalls(), &h.logged)
 			}
 			h.wantFamily()
 		})
@@ -246,7 +252,8 @@ func TestARefusal(t *testing.T) {
 			if err != nil || c.Status != "reconnect_required" || c.Revision != 2 {
 				h.t.Errorf("the connection is %s, revision %d, %v", c.Status, c.Revision, err)
 			}
-			if calls, warnings := h.fake.TokenCalls(), strings.Count(h.logged.String(), "WARN"); calls != 2 || warnings != 1 || len(h.changed) != 1 {
+			if calls, warnings := h.fake.TokenCalls(), strings.Count(h.logged.String(), "WARN"); calls != 2 ||
+				warnings != 1 || len(h.changed) != 1 {
 				h.t.Errorf("%d calls, %d warnings, told %v", calls, warnings, h.changed)
 			}
 
@@ -281,7 +288,8 @@ func TestARefusal(t *testing.T) {
 				return forward()
 			})
 			h.refusing(2)
-			if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" || h.status(theConnection) != "ok" {
+			if who, _ := h.fake.Bearer(bearer(h.token(source, theConnection))); who.Account != "bob@example.com" ||
+				h.status(theConnection) != "ok" {
 				h.t.Errorf("the token is of %s, the connection is %s", who.Account, h.status(theConnection))
 			}
 		})
@@ -290,14 +298,19 @@ func TestARefusal(t *testing.T) {
 		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			source, settings := h.source("a"), h.source("b")
 			h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
-				agreed := Tokens{Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events), Expires: time.Now().Add(time.Hour)}
-				if err := settings.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, agreed); err != nil {
+				agreed := Tokens{
+					Access: "agreed", Refresh: h.fake.Grant("id", "bob@example.com", events),
+					Expires: time.Now().Add(time.Hour),
+				}
+				if err := settings.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint,
+					agreed); err != nil {
 					h.t.Error(err)
 				}
 				return forward()
 			})
 			h.refusing(-1)
-			if access, err := source.Token(h.t.Context(), tenantID, theConnection); access != "agreed" || err != nil || h.fake.TokenCalls() != 1 {
+			if access, err := source.Token(h.t.Context(), tenantID, theConnection); access != "agreed" || err != nil ||
+				h.fake.TokenCalls() != 1 {
 				h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
 			}
 		})
@@ -326,7 +339,9 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 	}{
 		"answers 503": {func(h *harness) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") }, 2, 29},
 		"hangs": {func(h *harness) func() {
-			return h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+			return h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				<-r.Context().Done()
+			}))
 		}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -537,12 +552,14 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// TestATenantWhoseHostsHangLeavesTurnsToOthers has calls wait for one tenant's redeems at many hosts, of which
-// each alone is within its bounds.
+// TestATenantWhoseHostsHangLeavesTurnsToOthers has calls wait for one tenant's redeems at many hosts, of
+// which each alone is within its bounds.
 func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		const neighbour = "beta"
-		err := h.store.CreateTenant(h.t.Context(), store.Tenant{ID: neighbour, Name: neighbour, CreatedAt: time.Now()})
+		err := h.store.CreateTenant(h.t.Context(), store.Tenant{
+			ID: neighbour, Name: neighbour, CreatedAt: time.Now(),
+		})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -574,7 +591,8 @@ func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
 			<-hung
 		}
 		began := time.Now()
-		if _, err := source.Token(h.t.Context(), neighbour, "theirs"); err != nil || time.Since(began) > time.Second {
+		if _, err := source.Token(h.t.Context(), neighbour, "theirs"); err != nil ||
+			time.Since(began) > time.Second {
 			h.t.Errorf("a neighbour has its token after %s: %v", time.Since(began), err)
 		}
 		calls.Wait()
@@ -585,7 +603,8 @@ func TestCredentialsThatAreGivenAgain(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		access := h.token(source, theConnection)
-		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // with the same ones: the rotated token counts
+		// With the same ones: the rotated token counts.
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
 		if h.token(source, theConnection) != access || h.fake.Redeems() != 1 {
@@ -669,7 +688,9 @@ func TestAConnectionBeforeItsConsent(t *testing.T) {
 		if !strings.Contains(fault.From(err).Detail, "not connected") || h.fake.TokenCalls() != 0 {
 			h.t.Errorf("%v after %d calls", err, h.fake.TokenCalls())
 		}
-		if err := source.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, Tokens{Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := source.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, Tokens{
+			Access: "agreed", Refresh: refresh, Expires: time.Now().Add(time.Hour),
+		}); err != nil {
 			h.t.Fatal(err)
 		}
 		if access, err := source.Token(h.t.Context(), tenantID, theConnection); access != "agreed" || err != nil {
@@ -685,7 +706,9 @@ func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
 		source := h.source("a")
 		refresh := h.given[theConnection].Refresh
 		h.give(theConnection, "")
-		if err := source.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, Tokens{Access: "agreed", Refresh: refresh}); err != nil {
+		if err := source.Keep(h.t.Context(), tenantID, theConnection, h.given[theConnection].Fingerprint, Tokens{
+			Access: "agreed", Refresh: refresh,
+		}); err != nil {
 			h.t.Fatal(err)
 		}
 		access := "agreed"
@@ -729,7 +752,8 @@ func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		stop()
-		if row := h.row(theConnection); h.fake.Redeems() != 1 || row.Version != 2 || !row.RefreshAt.After(time.Now()) { // scheduled, then renewed
+		if row := h.row(theConnection); h.fake.Redeems() != 1 || row.Version != 2 ||
+			!row.RefreshAt.After(time.Now()) { // scheduled, then renewed
 			h.t.Errorf("%d redeems, the row is %+v", h.fake.Redeems(), row)
 		}
 	})
@@ -820,10 +844,12 @@ func TestARowOfAnotherConnectionIsNotOpened(t *testing.T) {
 		if err := h.store.ResetTokens(h.t.Context(), stolen); err != nil {
 			h.t.Fatal(err)
 		}
-		if _, err := source.Token(h.t.Context(), tenantID, theConnection); !errors.Is(err, fault.Unavailable) || h.fake.Redeems() != 1 {
+		if _, err := source.Token(h.t.Context(), tenantID, theConnection); !errors.Is(err, fault.Unavailable) ||
+			h.fake.Redeems() != 1 {
 			h.t.Errorf("got %v", err)
 		}
-		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // the operator enters the credentials again
+		// The operator enters the credentials again.
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
 		h.token(source, theConnection)

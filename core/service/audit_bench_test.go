@@ -18,7 +18,9 @@ import (
 //
 //	go test -run '^$' -bench BookingWithAudit -benchtime 300x ./core/service
 func BenchmarkBookingWithAudit(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
 		for _, provider := range []time.Duration{0, 50 * time.Millisecond} {
 			b.Run(fmt.Sprintf("%s/provider=%s", name, provider), func(b *testing.B) {
 				w := newWorld(b, open)

@@ -120,7 +120,8 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme book-meeting  failed:SLOT_TAKEN"}},
 		{"book, refused by the provider", func(t *testing.T, w *world, p *process, c apikey.Caller) {
-			w.meetings.once("book", reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, canaries))})
+			w.meetings.once("book", reaction{before: fails(fault.New(fault.Forbidden,
+				fault.ReasonPermissionDenied, canaries))})
 			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
 			wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
 		}, []string{"acme key:k-acme book-meeting  failed:PROVIDER_PERMISSION_DENIED"}},
@@ -145,12 +146,16 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
 		{"update", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
-			if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: canaries + " new"}); err != nil {
+			if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+				EventID: id, Title: canaries + " new",
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme update-meeting ev1 done"}},
 		{"update, of what is not there, under whatever name", func(t *testing.T, w *world, p *process, c apikey.Caller) {
-			_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: canaries + "@example.com", Title: "x"})
+			_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+				EventID: canaries + "@example.com", Title: "x",
+			})
 			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 		}, []string{"acme key:k-acme update-meeting  failed:EVENT_NOT_FOUND"}},
 		{"cancel", func(t *testing.T, w *world, p *process, c apikey.Caller) {
@@ -162,7 +167,9 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			}
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme cancel-meeting ev1 done"}},
 		{"create", func(t *testing.T, w *world, p *process, c apikey.Caller) {
-			if _, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: canaries, Description: canaries}); err != nil {
+			if _, err := p.Tickets.Create(background, c, Write{}, CreateTicket{
+				Subject: canaries, Description: canaries,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"acme key:k-acme create-ticket id1 done"}},
@@ -187,7 +194,8 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			w.heal()
 			later(t, w)
-		}, []string{"acme key:k-acme create-ticket  unknown:OUTCOME_UNKNOWN", "acme gateway:settler create-ticket id1 done"}},
+		}, []string{"acme key:k-acme create-ticket  unknown:OUTCOME_UNKNOWN",
+			"acme gateway:settler create-ticket id1 done"}},
 		{"buy, update and release", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			n := buyOne(t, p, c, BuyNumber{Name: canaries, Inbound: employeeID(7)})
 			name := canaries + " new"
@@ -198,7 +206,8 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{
-			"acme key:k-acme buy-phone-number PN4155550000.1 done", "acme key:k-acme update-phone-number PN4155550000.1 done",
+			"acme key:k-acme buy-phone-number PN4155550000.1 done",
+			"acme key:k-acme update-phone-number PN4155550000.1 done",
 			"acme key:k-acme release-phone-number PN4155550000.1 done",
 		}},
 		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c apikey.Caller) {
@@ -208,10 +217,13 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 			close(let)
 			p.stop() // waits for the late write
-		}, []string{"acme key:k-acme create-ticket  unknown:DEADLINE_EXCEEDED", "acme key:k-acme create-ticket id1 done"}},
+		}, []string{"acme key:k-acme create-ticket  unknown:DEADLINE_EXCEEDED",
+			"acme key:k-acme create-ticket id1 done"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+			for name, open := range map[string]func(testing.TB) string{
+				"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+			} {
 				t.Run(name, func(t *testing.T) {
 					w := newWorld(t, open)
 					w.options = func(_ *Options, g *guard.Options) { g.WriteGrace = 5 * time.Second }
@@ -256,7 +268,9 @@ func TestRowsNameTheRequest(t *testing.T) {
 }
 
 func TestADeletedTenantsRowsStay(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
 			c := w.tenant("acme")
@@ -276,14 +290,16 @@ func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
 	w.check(err)
 	defer db.Close()
-	_, err = db.Exec("CREATE TRIGGER failing BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	_, err = db.Exec(
+		"CREATE TRIGGER failing BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	w.check(err)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	_, err = db.Exec("DROP TRIGGER failing")
 	w.check(err)
 	w.clock.advance(13 * time.Second)
 	p.recover(t)
-	if again := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !again.Replayed || string(again.Body) != string(first.Body) || w.meetings.booked != 1 {
+	if again := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !again.Replayed ||
+		string(again.Body) != string(first.Body) || w.meetings.booked != 1 {
 		t.Errorf("the repeat is told %s, %d are booked", again.Body, w.meetings.booked)
 	}
 	if got := w.recorded(); !slices.Equal(got, []string{"acme key:k-acme book-meeting ev1 done"}) {
@@ -322,7 +338,8 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	}
 	slices.Sort(lines)
 	want := []string{
-		"gateway adopt-phone-number PN1", "gateway adopt-phone-number PN2", "gateway lose-phone-number PN2", "gateway return-phone-number PN1",
+		"gateway adopt-phone-number PN1", "gateway adopt-phone-number PN2", "gateway lose-phone-number PN2",
+		"gateway return-phone-number PN1",
 		fmt.Sprintf("operator:number restore restore-phone-number %d", all[0].ID),
 	}
 	if !slices.Equal(lines, want) {

@@ -17,7 +17,9 @@ import (
 //	go test -run '^$' -bench Booking -benchtime 200x ./core/service
 func BenchmarkBooking(b *testing.B) {
 	const provider = 50 * time.Millisecond
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
 		for _, prevent := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/prevent_double_booking=%v", name, prevent), func(b *testing.B) {
 				w := newWorld(b, open)
@@ -31,7 +33,9 @@ func BenchmarkBooking(b *testing.B) {
 
 				began := time.Now()
 				for i := range b.N {
-					booking := calendar.Booking{Key: fmt.Sprint("bare", i), Title: "bare", Start: hour(1000), End: hour(1001), Zone: "UTC"}
+					booking := calendar.Booking{
+						Key: fmt.Sprint("bare", i), Title: "bare", Start: hour(1000), End: hour(1001), Zone: "UTC",
+					}
 					if _, err := driver.Book(b.Context(), booking); err != nil {
 						b.Fatal(err)
 					}

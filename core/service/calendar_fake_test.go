@@ -34,8 +34,11 @@ type fakeEvent struct {
 
 func newCalendarAccount() *calendarAccount {
 	return &calendarAccount{
-		account: account{calls: map[string]int{}}, email: "office@example.com", pageSize: 1000, retitled: map[string]int{},
-		traits: calendar.Traits{IdempotentBook: true, IDsPerCalendar: true, KeepsCancelled: true, LocationURL: true},
+		account: account{calls: map[string]int{}}, email: "office@example.com", pageSize: 1000,
+		retitled: map[string]int{},
+		traits: calendar.Traits{
+			IdempotentBook: true, IDsPerCalendar: true, KeepsCancelled: true, LocationURL: true,
+		},
 		calendars: []calendar.Calendar{
 			{ID: "main", Name: "Main", Zone: "America/New_York", IsDefault: true},
 			{ID: "side", Name: "Side", Zone: "Europe/Berlin"},
@@ -129,11 +132,13 @@ type calendarDriver struct {
 func (d *calendarDriver) Traits() calendar.Traits { return d.traits }
 
 func (d *calendarDriver) Account(ctx context.Context) (calendar.Account, error) {
-	return step(ctx, &d.account, d.process, "account", func() (calendar.Account, error) { return calendar.Account{Email: d.email}, nil })
+	return step(ctx, &d.account, d.process, "account",
+		func() (calendar.Account, error) { return calendar.Account{Email: d.email}, nil })
 }
 
 func (d *calendarDriver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
-	return step(ctx, &d.account, d.process, "calendars", func() ([]calendar.Calendar, error) { return slices.Clone(d.calendars), nil })
+	return step(ctx, &d.account, d.process, "calendars",
+		func() ([]calendar.Calendar, error) { return slices.Clone(d.calendars), nil })
 }
 
 func (d *calendarDriver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
@@ -154,7 +159,8 @@ func (d *calendarDriver) Book(ctx context.Context, b calendar.Booking) (calendar
 			}
 		}
 		made := calendar.Event{
-			CalendarID: home, Title: b.Title, Description: b.Description, Start: calendar.At(b.Start, b.Zone), End: calendar.At(b.End, b.Zone), URL: b.LocationURL,
+			CalendarID: home, Title: b.Title, Description: b.Description, Start: calendar.At(b.Start, b.Zone),
+			End: calendar.At(b.End, b.Zone), URL: b.LocationURL,
 		}
 		for _, email := range b.Attendees {
 			made.Attendees = append(made.Attendees, calendar.Attendee{Email: email})
@@ -177,7 +183,9 @@ func (d *calendarDriver) Event(ctx context.Context, ref calendar.EventRef) (cale
 	})
 }
 
-func (d *calendarDriver) Change(ctx context.Context, ref calendar.EventRef, c calendar.Change) (calendar.Event, error) {
+func (d *calendarDriver) Change(
+	ctx context.Context, ref calendar.EventRef, c calendar.Change,
+) (calendar.Event, error) {
 	return step(ctx, &d.account, d.process, "change", func() (calendar.Event, error) {
 		e, err := d.find(ref)
 		switch {
@@ -255,7 +263,8 @@ func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar
 		var all []calendar.Event
 		for _, e := range d.events {
 			span := calendar.Span{From: placed(e.Start, zone), To: placed(e.End, zone)}
-			if e.CalendarID == home && overlaps(span, calendar.Span{From: q.From, To: q.To}) && (!e.IsCancelled || d.traits.KeepsCancelled) {
+			if e.CalendarID == home && overlaps(span, calendar.Span{From: q.From, To: q.To}) &&
+				(!e.IsCancelled || d.traits.KeepsCancelled) {
 				all = append(all, e.Event)
 			}
 		}
@@ -279,7 +288,9 @@ func placed(t calendar.Time, zone *time.Location) time.Time {
 // freeBusyDriver can also be asked for busy times.
 type freeBusyDriver struct{ *calendarDriver }
 
-func (d freeBusyDriver) FreeBusy(ctx context.Context, ids []string, span calendar.Span) ([]calendar.Busy, error) {
+func (d freeBusyDriver) FreeBusy(
+	ctx context.Context, ids []string, span calendar.Span,
+) ([]calendar.Busy, error) {
 	return step(ctx, &d.account, d.process, "free-busy", func() ([]calendar.Busy, error) {
 		var busy []calendar.Busy
 		for _, e := range d.events {

@@ -11,7 +11,9 @@ import (
 func TestCancel(t *testing.T) {
 	there := func(in string) func(*testing.T, *world, *process) string {
 		return func(_ *testing.T, w *world, _ *process) string {
-			return w.meetings.put(calendar.Event{CalendarID: in, Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+			return w.meetings.put(calendar.Event{
+				CalendarID: in, Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
+			})
 		}
 	}
 	gone := func(t *testing.T, w *world, p *process) string {
@@ -25,14 +27,17 @@ func TestCancel(t *testing.T) {
 		tells410 bool
 		reason   string
 	}{
-		"in the default calendar":                  {event: there("main")},
-		"in the calendar given":                    {event: there("side"), calendar: "side"},
-		"in a calendar not given":                  {event: there("side"), reason: fault.ReasonEventNotFound},
-		"in a calendar that is not there":          {event: there("side"), calendar: "nowhere", reason: fault.ReasonCalendarNotFound},
+		"in the default calendar": {event: there("main")},
+		"in the calendar given":   {event: there("side"), calendar: "side"},
+		"in a calendar not given": {event: there("side"), reason: fault.ReasonEventNotFound},
+		"in a calendar that is not there": {event: there("side"), calendar: "nowhere",
+			reason: fault.ReasonCalendarNotFound},
 		"in the default one, though another given": {event: there("main"), calendar: "side"},
-		"never there":                              {event: func(*testing.T, *world, *process) string { return "nothing" }, reason: fault.ReasonEventNotFound},
-		"gone, and the provider does not say":      {event: gone, reason: fault.ReasonEventNotFound},
-		"gone, as the provider says":               {event: gone, tells410: true},
+		"never there": {event: func(*testing.T, *world, *process) string {
+			return "nothing"
+		}, reason: fault.ReasonEventNotFound},
+		"gone, and the provider does not say": {event: gone, reason: fault.ReasonEventNotFound},
+		"gone, as the provider says":          {event: gone, tells410: true},
 		"in the calendar it was booked in": {event: func(t *testing.T, w *world, p *process) string {
 			in := meeting(t, "side", 10)
 			in.CalendarIDs = []string{"side"}
@@ -40,7 +45,9 @@ func TestCancel(t *testing.T) {
 		}},
 		"in the calendar it was listed in": {event: func(t *testing.T, w *world, p *process) string {
 			id := there("side")(t, w, p)
-			_, err := p.Calendar.List(background, w.tenants["t-acme"], ListEvents{Start: when(t, "2030-03-04"), CalendarIDs: []string{"side"}})
+			_, err := p.Calendar.List(background, w.tenants["t-acme"], ListEvents{
+				Start: when(t, "2030-03-04"), CalendarIDs: []string{"side"},
+			})
 			w.check(err)
 			return id
 		}},
@@ -49,7 +56,9 @@ func TestCancel(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.meetings.tells410 = test.tells410
 			id := test.event(t, w, p)
-			answer, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: test.calendar})
+			answer, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{
+				EventID: id, CalendarID: test.calendar,
+			})
 			if test.reason != "" {
 				wantReason(t, err, fault.NotFound, test.reason)
 				return
@@ -60,7 +69,9 @@ func TestCancel(t *testing.T) {
 			if live := w.meetings.live(); len(live) != 0 {
 				t.Fatalf("%v are left", live)
 			}
-			again, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: test.calendar})
+			again, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{
+				EventID: id, CalendarID: test.calendar,
+			})
 			if err != nil || again.Replayed || !again.Record.OK {
 				t.Errorf("a second cancel answers %+v, %v", again.Record, err)
 			}
@@ -82,8 +93,12 @@ func TestCancelOfAnotherTenantsEventIsNotFound(t *testing.T) {
 func TestCancelWhereIDsAreUniqueInTheAccountLooksOnce(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.traits.IDsPerCalendar = false
-	id := w.meetings.put(calendar.Event{CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
-	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: "main"}); err != nil {
+	id := w.meetings.put(calendar.Event{
+		CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
+	})
+	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{
+		EventID: id, CalendarID: "main",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if calls := w.meetings.called("cancel"); calls != 1 {

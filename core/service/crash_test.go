@@ -63,22 +63,29 @@ func crashCases(tb testing.TB) []crashCase {
 	return []crashCase{
 		{name: "book", call: bookOne, effects: booked},
 		{name: "book in a protected slot", prepare: protect, call: bookOne, effects: booked},
-		{name: "book in a protected slot, busy times asked", prepare: func(w *world) { protect(w); w.meetings.freeBusy = true }, call: bookOne, effects: booked},
+		{name: "book in a protected slot, busy times asked",
+			prepare: func(w *world) { protect(w); w.meetings.freeBusy = true }, call: bookOne, effects: booked},
 		{
-			name: "book where booking is not repeatable", prepare: func(w *world) { w.meetings.traits.IdempotentBook = false },
-			call: bookOne, effects: booked, unknown: true,
+			name:    "book where booking is not repeatable",
+			prepare: func(w *world) { w.meetings.traits.IdempotentBook = false }, call: bookOne, effects: booked,
+			unknown: true,
 		},
 		{
 			name: "update", before: anEvent, effects: func(w *world) int { return w.meetings.changed },
 			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
-				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{EventID: id, Title: "new", Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC"})
+				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{
+					EventID: id, Title: "new", Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC",
+				})
 				return a.Body, a.Replayed, err
 			},
 		},
 		{
-			name: "update in a protected slot", prepare: protect, before: anEvent, effects: func(w *world) int { return w.meetings.changed },
+			name: "update in a protected slot", prepare: protect, before: anEvent,
+			effects: func(w *world) int { return w.meetings.changed },
 			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
-				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{EventID: id, Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC"})
+				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{
+					EventID: id, Start: when(tb, hour(12).Format(time.RFC3339)), Timezone: "UTC",
+				})
 				return a.Body, a.Replayed, err
 			},
 		},
@@ -89,15 +96,24 @@ func crashCases(tb testing.TB) []crashCase {
 				return a.Body, a.Replayed, err
 			},
 		},
-		{name: "create where creating is repeatable", prepare: func(w *world) { w.tickets.traits.IdempotentCreate = true }, call: create, effects: (*world).ticketCount},
-		{name: "create where tickets are found by key", prepare: func(w *world) { w.tickets.findsKeys = true }, call: create, effects: (*world).ticketCount},
+		{name: "create where creating is repeatable",
+			prepare: func(w *world) { w.tickets.traits.IdempotentCreate = true }, call: create,
+			effects: (*world).ticketCount},
+		{name: "create where tickets are found by key", prepare: func(w *world) { w.tickets.findsKeys = true },
+			call: create, effects: (*world).ticketCount},
 		{name: "create where nothing helps", call: create, effects: (*world).ticketCount, unknown: true},
 		{name: "buy where buying is repeatable", call: buy, unasked: true, effects: (*world).purchases},
-		{name: "buy where buying is not repeatable", prepare: func(w *world) { w.phones.traits.IdempotentBuy = false }, call: buy, unasked: true, effects: (*world).purchases},
-		{name: "buy where name and routing come after", prepare: func(w *world) { w.phones.bare = true }, call: buy, unasked: true, effects: (*world).purchases},
-		{name: "buy where an order takes a while", prepare: func(w *world) { w.phones.ordersTake(1) }, call: buy, unasked: true, effects: (*world).purchases},
+		{name: "buy where buying is not repeatable",
+			prepare: func(w *world) { w.phones.traits.IdempotentBuy = false }, call: buy, unasked: true,
+			effects: (*world).purchases},
+		{name: "buy where name and routing come after", prepare: func(w *world) { w.phones.bare = true }, call: buy,
+			unasked: true, effects: (*world).purchases},
+		{name: "buy where an order takes a while", prepare: func(w *world) { w.phones.ordersTake(1) }, call: buy,
+			unasked: true, effects: (*world).purchases},
 		{
-			name: "change a number", before: aNumber, effects: func(w *world) int { return min(1, len(w.phones.changes)) }, // setting the same twice is one effect
+			name: "change a number", before: aNumber,
+			// Setting the same twice is one effect.
+			effects: func(w *world) int { return min(1, len(w.phones.changes)) },
 			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				name := "Night"
 				a, err := p.Numbers.Update(ctx, c, key("k"), UpdateNumber{ID: numberID(id), Name: &name})
@@ -240,7 +256,8 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 // unsettled counts the intents that nobody runs.
 func (w *world) unsettled() int {
 	w.tb.Helper()
-	open, err := w.store.UnsettledIntents(context.Background(), w.clock.now(), w.clock.now().Add(time.Hour), 1000)
+	open, err := w.store.UnsettledIntents(context.Background(), w.clock.now(),
+		w.clock.now().Add(time.Hour), 1000)
 	w.check(err)
 	return len(open)
 }
@@ -254,11 +271,12 @@ var (
 // storeSteps are the kinds of write that a call makes in the store, each as a condition of a SQLite trigger.
 var storeSteps = []string{
 	"INSERT ON intents", "UPDATE OF plan ON intents", "UPDATE OF state ON intents WHEN NEW.state = 'done'",
-	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds", "UPDATE ON holds", "DELETE ON holds",
-	"INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers", "INSERT ON audit",
-	"INSERT ON purchases", "UPDATE OF e164 ON purchases", "UPDATE OF state ON purchases WHEN NEW.state = 'filled'",
-	"UPDATE OF state ON purchases WHEN NEW.state = 'done'", "DELETE ON purchases",
-	"INSERT ON number_claims", "UPDATE ON number_claims", "DELETE ON number_claims",
+	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds",
+	"UPDATE ON holds", "DELETE ON holds", "INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
+	"INSERT ON audit", "INSERT ON purchases", "UPDATE OF e164 ON purchases",
+	"UPDATE OF state ON purchases WHEN NEW.state = 'filled'",
+	"UPDATE OF state ON purchases WHEN NEW.state = 'done'", "DELETE ON purchases", "INSERT ON number_claims",
+	"UPDATE ON number_claims", "DELETE ON number_claims",
 }
 
 // TestStoreFailsAtOneStep lets one kind of write fail during the call, as when the store goes away there, and
@@ -300,7 +318,8 @@ func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
 	}
 	had := c.effects(w)
 	db := w.database()
-	_, err := db.Exec("CREATE TRIGGER failing BEFORE " + when + " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	_, err := db.Exec("CREATE TRIGGER failing BEFORE " + when +
+		" BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	w.check(err)
 	if lost {
 		for _, a := range []*account{&w.meetings.account, &w.tickets.account, &w.phones.account} {

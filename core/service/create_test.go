@@ -49,7 +49,8 @@ func wantUnknowable(t *testing.T, err error) {
 	if !f.IsUnknowable() || !f.NoRetry || f.RetryAfter != 0 {
 		t.Errorf("it suggests a repeat: %+v", f)
 	}
-	if !strings.Contains(f.Detail, "Look in the CRM for a ticket with this subject") || strings.Contains(f.Detail, "settle") {
+	if !strings.Contains(f.Detail, "Look in the CRM for a ticket with this subject") ||
+		strings.Contains(f.Detail, "settle") {
 		t.Errorf("it says %q", f.Detail)
 	}
 }
@@ -104,7 +105,8 @@ func TestWhileASearchLagsTheCallerIsToldHowLong(t *testing.T) {
 	w.tickets.mu.Unlock()
 	w.clock.advance(time.Minute)
 	p.recover(t)
-	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id1" || w.ticketCount() != 1 {
+	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id1" ||
+		w.ticketCount() != 1 {
 		t.Errorf("got %q, %v; %d tickets", id, err, w.ticketCount())
 	}
 }
@@ -236,11 +238,12 @@ func TestARepeatIsSuggestedOnlyWhereItCannotActTwice(t *testing.T) {
 		lost     *fault.Error
 		suggests bool
 	}{
-		"with a key":                           {key("k"), nil, cutOff(), true},
-		"with a key and no window":             {key("k"), &ended, cutOff(), true},
-		"within the window":                    {Write{}, nil, cutOff(), true},
-		"without a window":                     {Write{}, &ended, cutOff(), false},
-		"a deadline without a window":          {Write{}, &ended, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "Too late."), false},
+		"with a key":               {key("k"), nil, cutOff(), true},
+		"with a key and no window": {key("k"), &ended, cutOff(), true},
+		"within the window":        {Write{}, nil, cutOff(), true},
+		"without a window":         {Write{}, &ended, cutOff(), false},
+		"a deadline without a window": {Write{}, &ended,
+			fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "Too late."), false},
 		"a 503 without a window":               {Write{}, &ended, answers503(), false},
 		"a wait that the window does not last": {Write{}, nil, waits(answers503(), time.Hour), false},
 		"a wait with a key":                    {key("k"), nil, waits(answers503(), time.Hour), true},
@@ -257,7 +260,8 @@ func TestARepeatIsSuggestedOnlyWhereItCannotActTwice(t *testing.T) {
 			})
 			_, err := create(p, c, test.write, CreateTicket{Subject: "door"})
 			f := faultOf(t, err)
-			if f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 || !f.NoRetry && f.RetryAfter < 2*time.Second {
+			if f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 ||
+				!f.NoRetry && f.RetryAfter < 2*time.Second {
 				t.Errorf("it says %+v", f)
 			}
 			if offersRepeat := strings.Contains(f.Detail, "Repeat"); offersRepeat != test.suggests {
@@ -296,7 +300,8 @@ func TestNoRepeatIsSuggestedThatBuysOrBooksTwice(t *testing.T) {
 			c.Tenant.Settings.DedupeWindow = &ended
 			c = w.with(c)
 			f := faultOf(t, test.call(p, c, test.write))
-			if !f.IsOutcomeUnknown() || f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 || !f.NoRetry && f.RetryAfter == 0 {
+			if !f.IsOutcomeUnknown() || f.NoRetry == test.suggests || f.NoRetry && f.RetryAfter != 0 ||
+				!f.NoRetry && f.RetryAfter == 0 {
 				t.Errorf("it says %+v", f)
 			}
 		})
@@ -334,6 +339,8 @@ func moveLost(p *process, c apikey.Caller, w Write) error {
 		return reaction{}
 	})
 	title := "another"
-	_, err := p.Calendar.Update(background, c, w, UpdateMeeting{EventID: made.Record.Event.EventID, Title: title})
+	_, err := p.Calendar.Update(background, c, w, UpdateMeeting{
+		EventID: made.Record.Event.EventID, Title: title,
+	})
 	return err
 }

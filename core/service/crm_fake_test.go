@@ -66,7 +66,8 @@ func (d *crmDriver) Account(ctx context.Context) (crm.Account, error) {
 }
 
 func (d *crmDriver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
-	return step(ctx, &d.account, d.process, "vocabulary", func() (crm.Vocabulary, error) { return d.vocabulary, nil })
+	return step(ctx, &d.account, d.process, "vocabulary",
+		func() (crm.Vocabulary, error) { return d.vocabulary, nil })
 }
 
 func (d *crmDriver) Create(ctx context.Context, n crm.NewTicket) (crm.Ticket, error) {
@@ -76,9 +77,9 @@ func (d *crmDriver) Create(ctx context.Context, n crm.NewTicket) (crm.Ticket, er
 		}
 		number := len(d.made) + 1
 		t := crm.Ticket{
-			ID: fmt.Sprintf("id%d", number), Number: fmt.Sprintf("%08d", number), Subject: n.Subject, Status: n.Status, Priority: n.Priority,
-			Description: crm.Plain(n.Description), OwnerID: n.OwnerID, AccountID: n.AccountID, ContactID: n.ContactID,
-			CreatedAt: d.process.world.clock.now(),
+			ID: fmt.Sprintf("id%d", number), Number: fmt.Sprintf("%08d", number), Subject: n.Subject, Status: n.Status,
+			Priority: n.Priority, Description: crm.Plain(n.Description), OwnerID: n.OwnerID, AccountID: n.AccountID,
+			ContactID: n.ContactID, CreatedAt: d.process.world.clock.now(),
 		}
 		if d.drops != nil {
 			d.drops(&t)

@@ -83,7 +83,10 @@ func (d *drill) effects(r *request) (n int) {
 
 // call asks for something, new or again, as one of the tenants.
 func (d *drill) call() {
-	operations := []string{opBook, opBook, opBook, opCreate, opCreate, opCreate, opBuy, opBuy, opUpdate, opUpdate, opCancel, opCancel, opChange, opChange, opReturn}
+	operations := []string{
+		opBook, opBook, opBook, opCreate, opCreate, opCreate, opBuy, opBuy, opUpdate, opUpdate, opCancel, opCancel,
+		opChange, opChange, opReturn,
+	}
 	r := &request{tenant: d.dice.IntN(2), operation: operations[d.dice.IntN(len(operations))]}
 	keyless := (r.operation == opBook || r.operation == opCreate) && d.chance(3)
 	name := fmt.Sprintf("%d/%s/keyless %d", r.tenant, r.operation, d.dice.IntN(2))
@@ -121,13 +124,15 @@ func (d *drill) aim(r *request) bool {
 	r.label, r.hour = fmt.Sprintf("r%d-%d", d.seed, d.labels), 2*d.labels
 	switch r.operation {
 	case opUpdate, opCancel:
-		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.meets)), func(id string) bool { return d.meets[id].tenant != r.tenant || d.meets[id].state != sure })
+		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.meets)),
+			func(id string) bool { return d.meets[id].tenant != r.tenant || d.meets[id].state != sure })
 		if len(ids) == 0 {
 			return false
 		}
 		r.event = ids[d.dice.IntN(len(ids))]
 	case opChange, opReturn:
-		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.lines)), func(id int64) bool { return d.lines[id].tenant != r.tenant || d.lines[id].state != sure })
+		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(d.lines)),
+			func(id int64) bool { return d.lines[id].tenant != r.tenant || d.lines[id].state != sure })
 		if len(ids) == 0 {
 			return false
 		}
@@ -348,7 +353,8 @@ func (d *drill) overtake(newer *request) {
 func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool) {
 	d.note("  %s", f.Reason)
 	d.counted[f.Reason]++
-	unknown := f.Code == fault.UnknownOutcome || f.Metadata["outcome"] == "unknown" || f.Metadata[metaNumber] != ""
+	unknown := f.Code == fault.UnknownOutcome || f.Metadata["outcome"] == "unknown" ||
+		f.Metadata[metaNumber] != ""
 	switch {
 	case f.Reason == fault.ReasonIdempotencyRunning && before == unsure:
 		if f.RetryAfter <= 0 {
@@ -362,7 +368,8 @@ func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool
 		d.wrong("%s is said to be unknown for no reason: %v", r, f)
 	case before == untold && !faults && !d.excused(r, f):
 		d.wrong("%s fails for no reason: %v", r, f)
-	case f.Reason == fault.ReasonIdempotencyReused, f.Reason == fault.ReasonIdempotencyRunning, f.Code == fault.Internal:
+	case f.Reason == fault.ReasonIdempotencyReused, f.Reason == fault.ReasonIdempotencyRunning,
+		f.Code == fault.Internal:
 		d.wrong("%s is refused: %v", r, f)
 	default: // it is said that nothing was done
 		// What a change made of a meeting that was cancelled since cannot be found out by anybody any more.

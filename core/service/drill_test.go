@@ -178,7 +178,8 @@ var stores = []struct {
 func newDrill(t *testing.T, w *world, seed uint64, deadly bool) *drill {
 	d := &drill{
 		t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0)), world: w, deadly: deadly,
-		asked: map[string]*request{}, meets: map[string]*meet{}, lines: map[int64]*heldNumber{}, kills: map[string]int{}, counted: map[string]int{},
+		asked: map[string]*request{}, meets: map[string]*meet{}, lines: map[int64]*heldNumber{},
+		kills: map[string]int{}, counted: map[string]int{},
 	}
 	w.meetings, w.tickets, w.phones = newCalendarAccount(), newCRMAccount(), newPhoneAccount()
 	w.meetings.traits.Conferencing = true
@@ -456,11 +457,13 @@ func (d *drill) end() {
 
 // open counts the intents that nobody runs and that can be settled.
 func (d *drill) open() (n int) {
-	open, err := d.world.store.UnsettledIntents(background, d.world.clock.now().Add(time.Hour), d.world.clock.now(), 1000)
+	open, err := d.world.store.UnsettledIntents(background, d.world.clock.now().Add(time.Hour),
+		d.world.clock.now(), 1000)
 	d.world.check(err)
 	for _, i := range open {
 		if !d.blind(i.Operation) {
-			d.note("open: %s %s, %s, since %s, lease %s", i.Operation, i.Plan, i.State, i.CreatedAt.Format(time.TimeOnly), i.LeaseUntil.Format(time.TimeOnly))
+			d.note("open: %s %s, %s, since %s, lease %s", i.Operation, i.Plan, i.State,
+				i.CreatedAt.Format(time.TimeOnly), i.LeaseUntil.Format(time.TimeOnly))
 			n++
 		}
 	}
@@ -502,7 +505,8 @@ func (d *drill) compareNumbers() {
 		if l.state != untold {
 			continue
 		}
-		if slices.ContainsFunc(d.world.phones.numbers(), func(n telephony.Number) bool { return n.E164 == l.e164 }) {
+		if slices.ContainsFunc(d.world.phones.numbers(),
+			func(n telephony.Number) bool { return n.E164 == l.e164 }) {
 			d.wrong("number %d was released, and the account holds %s", id, l.e164)
 		}
 	}

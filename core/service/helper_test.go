@@ -38,7 +38,8 @@ func hour(h int) time.Time { return monday.Add(time.Duration(h) * time.Hour) }
 // meeting returns a booking of one hour.
 func meeting(tb testing.TB, title string, h int) BookMeeting {
 	return BookMeeting{
-		Title: title, Start: when(tb, hour(h).Format(time.RFC3339)), End: when(tb, hour(h+1).Format(time.RFC3339)), Timezone: "UTC",
+		Title: title, Start: when(tb, hour(h).Format(time.RFC3339)), End: when(tb, hour(h+1).Format(time.RFC3339)),
+		Timezone: "UTC",
 	}
 }
 

@@ -131,7 +131,8 @@ func TestKeyIsScopedToTenantAndOperation(t *testing.T) {
 	if two.Replayed || one.Record.Event.EventID == two.Record.Event.EventID {
 		t.Error("two tenants share a key")
 	}
-	cancelled, err := p.Calendar.Cancel(background, acme, key("k"), CancelMeeting{EventID: one.Record.Event.EventID})
+	cancelled, err := p.Calendar.Cancel(background, acme, key("k"),
+		CancelMeeting{EventID: one.Record.Event.EventID})
 	if err != nil || cancelled.Replayed {
 		t.Errorf("two operations share a key: %v", err)
 	}
@@ -256,7 +257,8 @@ func TestCancelInBetweenEndsEqualBookings(t *testing.T) {
 	for _, firstKey := range []string{"", "k"} {
 		_, p, c := sqliteWorld(t)
 		first := book(t, p, c, key(firstKey), meeting(t, "checkup", 10))
-		if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
+		if _, err := p.Calendar.Cancel(background, c, Write{},
+			CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
 			t.Fatal(err)
 		}
 		again := book(t, p, c, Write{}, meeting(t, "checkup", 10))
@@ -312,7 +314,8 @@ func TestOwnKeyOverridesEqualBookings(t *testing.T) {
 func TestCallWithoutKeyAfterOneWithKeyIsTheSame(t *testing.T) {
 	_, p, c := sqliteWorld(t)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
-	if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !again.Replayed || string(again.Body) != string(first.Body) {
+	if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !again.Replayed ||
+		string(again.Body) != string(first.Body) {
 		t.Fatalf("got %+v", again)
 	}
 }
@@ -331,7 +334,9 @@ func TestCallWithoutKeySettlesTheOneWithKeyWhoseAnswerWasLost(t *testing.T) {
 }
 
 func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
 			c := w.tenant("acme")
@@ -390,7 +395,8 @@ func TestEqualTicketsWithoutKey(t *testing.T) {
 func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	for range 2 {
-		if answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"}); err != nil || answer.Replayed {
+		if answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"}); err != nil ||
+			answer.Replayed {
 			t.Fatalf("replayed %v, %v", answer.Replayed, err)
 		}
 	}
@@ -411,15 +417,27 @@ func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
 		reason   string
 		unknown  bool
 	}{
-		"the answer of a booking is lost":      {nil, "book", lost, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, true},
-		"a booking is not sent":                {nil, "book", reaction{before: fails(down())}, fault.Unavailable, fault.ReasonProviderUnavailable, false},
-		"a booking is answered 503":            {nil, "book", reaction{before: fails(answers503())}, fault.Unavailable, fault.ReasonProviderUnavailable, true},
-		"a booking is refused":                 {nil, "book", reaction{before: fails(fault.New(fault.Invalid, fault.ReasonProviderRefused, "No."))}, fault.Invalid, fault.ReasonProviderRefused, false},
-		"the credentials are refused":          {nil, "book", reaction{before: fails(refusesCredentials())}, fault.Disconnected, fault.ReasonReconnectRequired, false},
-		"the rate is limited":                  {nil, "book", reaction{before: fails(fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow."))}, fault.RateLimited, fault.ReasonProviderRateLimited, false},
-		"the driver breaks":                    {nil, "book", reaction{before: func(context.Context) error { panic("broken") }}, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, true},
-		"reading busy times fails before":      {protected, "events/main", reaction{before: fails(answers503())}, fault.Unavailable, fault.ReasonProviderUnavailable, false},
-		"reading busy times is cut off before": {protected, "events/main", lost, fault.Unavailable, fault.ReasonProviderUnavailable, false},
+		"the answer of a booking is lost": {nil, "book", lost, fault.UnknownOutcome,
+			fault.ReasonOutcomeUnknown, true},
+		"a booking is not sent": {nil, "book", reaction{before: fails(down())}, fault.Unavailable,
+			fault.ReasonProviderUnavailable, false},
+		"a booking is answered 503": {nil, "book", reaction{before: fails(answers503())},
+			fault.Unavailable, fault.ReasonProviderUnavailable, true},
+		"a booking is refused": {nil, "book",
+			reaction{before: fails(fault.New(fault.Invalid, fault.ReasonProviderRefused, "No."))}, fault.Invalid,
+			fault.ReasonProviderRefused, false},
+		"the credentials are refused": {nil, "book", reaction{before: fails(refusesCredentials())},
+			fault.Disconnected, fault.ReasonReconnectRequired, false},
+		"the rate is limited": {nil, "book",
+			reaction{before: fails(fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow."))},
+			fault.RateLimited, fault.ReasonProviderRateLimited, false},
+		"the driver breaks": {nil, "book",
+			reaction{before: func(context.Context) error { panic("broken") }}, fault.UnknownOutcome,
+			fault.ReasonOutcomeUnknown, true},
+		"reading busy times fails before": {protected, "events/main", reaction{before: fails(answers503())},
+			fault.Unavailable, fault.ReasonProviderUnavailable, false},
+		"reading busy times is cut off before": {protected, "events/main", lost, fault.Unavailable,
+			fault.ReasonProviderUnavailable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
@@ -430,7 +448,8 @@ func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
 			w.meetings.times(9, test.call, test.reaction)
 			_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
 			wantReason(t, err, test.code, test.reason)
-			isUnknown := fault.From(err).Code == fault.UnknownOutcome || fault.From(err).Metadata["outcome"] == "unknown"
+			isUnknown := fault.From(err).Code == fault.UnknownOutcome ||
+				fault.From(err).Metadata["outcome"] == "unknown"
 			if isUnknown != test.unknown {
 				t.Fatalf("unknown is said: %v, want %v: %v", isUnknown, test.unknown, err)
 			}
@@ -451,7 +470,9 @@ func protected(w *world) {
 }
 
 func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
-	for name, repeatable := range map[string]bool{"a repeatable write": true, "a write that is not repeatable": false} {
+	for name, repeatable := range map[string]bool{
+		"a repeatable write": true, "a write that is not repeatable": false,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.meetings.traits.IdempotentBook = repeatable
@@ -460,7 +481,8 @@ func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
 			_, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
 			close(let)
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
-			if detail := fault.From(err).Detail; !strings.Contains(detail, "not known") || !strings.Contains(detail, "same Idempotency-Key") {
+			if detail := fault.From(err).Detail; !strings.Contains(detail, "not known") ||
+				!strings.Contains(detail, "same Idempotency-Key") {
 				t.Errorf("the detail is %q", detail)
 			}
 		})
@@ -471,7 +493,8 @@ func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	protected(w)
 	deadline := faulttest.NewDeadline(background)
-	w.meetings.once("events/main", reaction{before: func(ctx context.Context) error { deadline.Pass(); return hang(ctx) }})
+	w.meetings.once("events/main",
+		reaction{before: func(ctx context.Context) error { deadline.Pass(); return hang(ctx) }})
 	_, err := p.Calendar.Book(deadline, w.tenants[c.Tenant.ID], key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 	if fault.From(err).Metadata["outcome"] != "" {
@@ -485,7 +508,8 @@ func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
 	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	if detail := fault.From(err).Detail; strings.Contains(detail, "Repeat the request") || !strings.Contains(detail, "act twice") {
+	if detail := fault.From(err).Detail; strings.Contains(detail, "Repeat the request") ||
+		!strings.Contains(detail, "act twice") {
 		t.Errorf("the advice is %q", detail)
 	}
 }
@@ -572,15 +596,19 @@ func TestRefusedDateInThePast(t *testing.T) {
 	c.Tenant.Settings.RejectPast = true
 	first := book(t, p, c, key("k"), meeting(t, "soon", 10))
 	w.clock.advance(2 * time.Hour)
-	if again := book(t, p, c, key("k"), meeting(t, "soon", 10)); !again.Replayed || string(again.Body) != string(first.Body) {
+	if again := book(t, p, c, key("k"), meeting(t, "soon", 10)); !again.Replayed ||
+		string(again.Body) != string(first.Body) {
 		t.Errorf("the repeat is not answered with the first answer")
 	}
 	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "too late", 10))
 	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
-	if got, want := fault.From(err).Fields[0].Message, "is in the past. It is now Monday, 4 March 2030, 11:00 in UTC."; got != want {
+	if got, want := fault.From(err).Fields[0].Message,
+		"is in the past. It is now Monday, 4 March 2030, 11:00 in UTC."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: first.Record.Event.EventID, Start: when(t, "2030-03-04T08:00:00Z")})
+	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: first.Record.Event.EventID, Start: when(t, "2030-03-04T08:00:00Z"),
+	})
 	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
 }
 
@@ -591,7 +619,8 @@ func (w *world) replaceCalendar(c apikey.Caller) apikey.Caller {
 	now := old
 	now.ID = old.ID + "-2"
 	w.check(w.store.CreateConnection(background, store.Connection{
-		ID: now.ID, TenantID: c.Tenant.ID, Name: "second", Kind: "calendar", Provider: "fake", Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: w.clock.now(),
+		ID: now.ID, TenantID: c.Tenant.ID, Name: "second", Kind: "calendar", Provider: "fake",
+		Settings: []byte("{}"), Status: "ok", Revision: 1, CreatedAt: w.clock.now(),
 	}))
 	connections := map[adapter.Kind]connection.Connection{}
 	for k, v := range c.Connections {

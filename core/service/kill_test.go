@@ -180,7 +180,9 @@ func (t *trap) onPostgres(p *process) string {
 	query := address.Query()
 	dir, err := os.MkdirTemp("/tmp", "frontdesk-relay-") // the path of a socket has about a hundred bytes
 	w.check(err)
-	r := &relay{trap: t, server: filepath.Join(query.Get("host"), ".s.PGSQL.5432"), conns: map[net.Conn]struct{}{}}
+	r := &relay{
+		trap: t, server: filepath.Join(query.Get("host"), ".s.PGSQL.5432"), conns: map[net.Conn]struct{}{},
+	}
 	r.listener, err = net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
 	w.check(err)
 	r.group.Go(r.accept)
@@ -370,14 +372,18 @@ func TestATrapKillsWhereItSays(t *testing.T) {
 		if r := called.call("book"); r.before == nil || r.before(background) == nil {
 			t.Fatal("it does not die at a call")
 		}
-		if err := called.process.store.CreateTenant(background, store.Tenant{ID: "called", Name: "called"}); err == nil {
+		if err := called.process.store.CreateTenant(background, store.Tenant{
+			ID: "called", Name: "called",
+		}); err == nil {
 			t.Error("a process that died at a call wrote")
 		}
 		w.bury(called)
 		for _, after := range []bool{false, true} {
 			dead := w.startWithTrap()
 			write := func(name string) error {
-				return dead.process.store.CreateTenant(background, store.Tenant{ID: name, Name: name, CreatedAt: w.clock.now()})
+				return dead.process.store.CreateTenant(background, store.Tenant{
+					ID: name, Name: name, CreatedAt: w.clock.now(),
+				})
 			}
 			w.check(write(fmt.Sprint("before", after))) // PostgreSQL has prepared the statement from here on
 			dead.arm(1, true, after)

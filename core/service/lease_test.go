@@ -53,7 +53,11 @@ func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
 		w.options = impatient
 		p := w.start()
 		entered, let := make(chan struct{}), make(chan struct{})
-		w.tickets.once("create", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
+		w.tickets.once("create", reaction{before: func(context.Context) error {
+			close(entered)
+			<-let
+			return nil
+		}})
 		done := make(chan error)
 		go func() {
 			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
@@ -86,7 +90,8 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 		w.clock.advance(-time.Hour)
 		p := w.start()
 		p.recover(t)
-		if answer := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !answer.Replayed || w.meetings.booked != 1 {
+		if answer := book(t, p, c, key("k"), meeting(t, "checkup", 10)); !answer.Replayed ||
+			w.meetings.booked != 1 {
 			t.Errorf("replayed %v, %d meetings", answer.Replayed, w.meetings.booked)
 		}
 	})
@@ -128,10 +133,12 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 			}
 			again := book(t, cut.process, c, key(name), meeting(t, name, 2*n))
 			if string(again.Body) != string(first.Body) || !again.Replayed {
-				t.Errorf("%s: the repeat is answered %s, replayed %v, after %s", name, again.Body, again.Replayed, first.Body)
+				t.Errorf("%s: the repeat is answered %s, replayed %v, after %s", name, again.Body,
+					again.Replayed, first.Body)
 			}
 			cut.process.recover(t)
-			if there := book(t, w.start(), c, key(name), meeting(t, name, 2*n)); string(there.Body) != string(first.Body) {
+			if there := book(t, w.start(), c, key(name),
+				meeting(t, name, 2*n)); string(there.Body) != string(first.Body) {
 				t.Errorf("%s: another process answers %s after %s", name, there.Body, first.Body)
 			}
 		}
@@ -145,7 +152,8 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 // settled.
 func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' AND NEW.key = 'key:stuck'
+	_, err := w.database().Exec(
+		`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' AND NEW.key = 'key:stuck'
 		BEGIN SELECT RAISE(ABORT, 'never'); END`)
 	w.check(err)
 	stuck := book(t, p, c, key("stuck"), meeting(t, "stuck", 8))
@@ -158,7 +166,8 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	if answer := book(t, p, c, key("dead"), meeting(t, "dead", 12)); !answer.Replayed {
 		t.Error("what a dead process left is not settled")
 	}
-	if again := book(t, p, c, key("stuck"), meeting(t, "stuck", 8)); !again.Replayed || string(again.Body) != string(stuck.Body) {
+	if again := book(t, p, c, key("stuck"), meeting(t, "stuck", 8)); !again.Replayed ||
+		string(again.Body) != string(stuck.Body) {
 		t.Errorf("the repeat is answered %s after %s", again.Body, stuck.Body)
 	}
 }

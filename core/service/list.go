@@ -62,7 +62,8 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 		w.To = in.End.In(zone)
 	}
 	if !w.To.After(w.From) {
-		return w, fault.InvalidField("end_time", "must be after start_time. Without a start_time, the list starts now.")
+		return w, fault.InvalidField("end_time",
+			"must be after start_time. Without a start_time, the list starts now.")
 	}
 	return w, nil
 }

@@ -13,12 +13,18 @@ import (
 
 func (a *calendarAccount) fill(calendarID string, n int) {
 	for i := range n {
-		a.put(calendar.Event{CalendarID: calendarID, Title: fmt.Sprint(calendarID, i), Start: calendar.At(hour(10).Add(time.Duration(i)*time.Minute), "UTC"), End: calendar.At(hour(12), "UTC")})
+		a.put(calendar.Event{
+			CalendarID: calendarID, Title: fmt.Sprint(calendarID, i),
+			Start: calendar.At(hour(10).Add(time.Duration(i)*time.Minute), "UTC"), End: calendar.At(hour(12), "UTC"),
+		})
 	}
 }
 
 func window(t *testing.T, ids ...string) ListEvents {
-	return ListEvents{Start: when(t, "2030-03-04T00:00:00Z"), End: when(t, "2030-03-11T00:00:00Z"), Timezone: "UTC", CalendarIDs: ids}
+	return ListEvents{
+		Start: when(t, "2030-03-04T00:00:00Z"), End: when(t, "2030-03-11T00:00:00Z"), Timezone: "UTC",
+		CalendarIDs: ids,
+	}
 }
 
 func subjects(a record.EventsAnswer) (list []string) {
@@ -95,17 +101,26 @@ func TestListWindow(t *testing.T) {
 		found  []string
 	}{
 		"nothing given is the next seven days": {
-			ListEvents{}, []time.Duration{-2 * time.Minute, -30 * time.Second, 0, 7*24*time.Hour - time.Second, 7 * 24 * time.Hour}, []string{"1", "2", "3"},
+			ListEvents{},
+			[]time.Duration{-2 * time.Minute, -30 * time.Second, 0, 7*24*time.Hour - time.Second, 7 * 24 * time.Hour},
+			[]string{"1", "2", "3"},
 		},
 		"a start alone is seven days from it": {
-			ListEvents{Start: when(t, "2030-03-10T00:00:00Z")}, []time.Duration{0, 6 * 24 * time.Hour, 12*24*time.Hour + 23*time.Hour, 13 * 24 * time.Hour}, []string{"1", "2"},
+			ListEvents{Start: when(t, "2030-03-10T00:00:00Z")},
+			[]time.Duration{0, 6 * 24 * time.Hour, 12*24*time.Hour + 23*time.Hour, 13 * 24 * time.Hour},
+			[]string{"1", "2"},
 		},
-		"an end alone is from now": {ListEvents{End: when(t, "2030-03-05T00:00:00Z")}, []time.Duration{0, 24*time.Hour - time.Minute, 24 * time.Hour}, []string{"0", "1"}},
+		"an end alone is from now": {ListEvents{End: when(t, "2030-03-05T00:00:00Z")},
+			[]time.Duration{0, 24*time.Hour - time.Minute, 24 * time.Hour}, []string{"0", "1"}},
 		"a bare date is its start in the calendar's zone": {
-			ListEvents{Start: when(t, "2030-03-05"), End: when(t, "2030-03-06")}, []time.Duration{28*time.Hour + 58*time.Minute, 29 * time.Hour, 52*time.Hour + 59*time.Minute, 53 * time.Hour}, []string{"1", "2"},
+			ListEvents{Start: when(t, "2030-03-05"), End: when(t, "2030-03-06")},
+			[]time.Duration{28*time.Hour + 58*time.Minute, 29 * time.Hour, 52*time.Hour + 59*time.Minute,
+				53 * time.Hour},
+			[]string{"1", "2"},
 		},
 		"a bare date with a zone lies in that": {
-			ListEvents{Start: when(t, "2030-03-05"), End: when(t, "2030-03-06"), Timezone: "UTC"}, []time.Duration{23 * time.Hour, 24 * time.Hour, 48 * time.Hour}, []string{"1"},
+			ListEvents{Start: when(t, "2030-03-05"), End: when(t, "2030-03-06"), Timezone: "UTC"},
+			[]time.Duration{23 * time.Hour, 24 * time.Hour, 48 * time.Hour}, []string{"1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +128,9 @@ func TestListWindow(t *testing.T) {
 			w.clock.millis.Store(monday.UnixMilli())
 			for i, d := range test.within {
 				at := monday.Add(d)
-				w.meetings.put(calendar.Event{Title: fmt.Sprint(i), Start: calendar.At(at, "UTC"), End: calendar.At(at.Add(time.Minute), "UTC")})
+				w.meetings.put(calendar.Event{
+					Title: fmt.Sprint(i), Start: calendar.At(at, "UTC"), End: calendar.At(at.Add(time.Minute), "UTC"),
+				})
 			}
 			answer, err := p.Calendar.List(background, c, test.in)
 			w.check(err)
@@ -139,13 +156,17 @@ func TestListRefusesAWindowWithoutLength(t *testing.T) {
 func TestListShowsEachEventInTheRequestedZoneElseInItsOwnCalendars(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	for _, id := range []string{"main", "side"} {
-		w.meetings.put(calendar.Event{CalendarID: id, Title: id, Start: calendar.Day(2030, 3, 5), End: calendar.Day(2030, 3, 6)})
+		w.meetings.put(calendar.Event{
+			CalendarID: id, Title: id, Start: calendar.Day(2030, 3, 5), End: calendar.Day(2030, 3, 6),
+		})
 	}
 	for zone, want := range map[string][]string{
 		"":    {"2030-03-05T00:00:00+01:00", "2030-03-05T00:00:00-05:00"},
 		"UTC": {"2030-03-05T00:00:00Z", "2030-03-05T00:00:00Z"},
 	} {
-		answer, err := p.Calendar.List(background, c, ListEvents{Start: when(t, "2030-03-04T00:00:00Z"), Timezone: zone, CalendarIDs: []string{"main", "side"}})
+		answer, err := p.Calendar.List(background, c, ListEvents{
+			Start: when(t, "2030-03-04T00:00:00Z"), Timezone: zone, CalendarIDs: []string{"main", "side"},
+		})
 		w.check(err)
 		if got := []string{answer.Events[0].StartTime, answer.Events[1].StartTime}; !slices.Equal(got, want) {
 			t.Errorf("zone %q: got %v, want %v", zone, got, want)
@@ -158,7 +179,9 @@ func TestCalendarsAreAskedLive(t *testing.T) {
 	for range 2 {
 		answer, err := p.Calendar.Calendars(background, c)
 		w.check(err)
-		want := []record.Calendar{{ID: "main", Name: "Main"}, {ID: "side", Name: "Side"}, {ID: "third", Name: "Third"}}
+		want := []record.Calendar{
+			{ID: "main", Name: "Main"}, {ID: "side", Name: "Side"}, {ID: "third", Name: "Third"},
+		}
 		if !slices.Equal(answer.Calendars, want) {
 			t.Fatalf("got %v, want %v", answer.Calendars, want)
 		}

@@ -54,7 +54,8 @@ func TestListOfNumbersAgreesWithTheAccount(t *testing.T) {
 			want[i].ID = first[i].ID
 		}
 	}
-	if len(first) != 3 || first[0].ID != mine.ID || first[1] != want[1] || first[2] != want[2] || first[1].ID <= mine.ID || first[2].ID <= first[1].ID {
+	if len(first) != 3 || first[0].ID != mine.ID || first[1] != want[1] || first[2] != want[2] ||
+		first[1].ID <= mine.ID || first[2].ID <= first[1].ID {
 		t.Fatalf("got %+v, want %+v", first, want)
 	}
 	if again := listed(t, p, c); again[1].ID != first[1].ID || again[2].ID != first[2].ID {
@@ -63,7 +64,8 @@ func TestListOfNumbersAgreesWithTheAccount(t *testing.T) {
 	w.phones.held[1].Name = "Renamed there"
 	w.phones.held = slices.Delete(w.phones.held, 2, 3)
 	second := listed(t, p, c)
-	if len(second) != 2 || second[0].ID != mine.ID || *second[0].InboundCloudEmployeeID != 7 || second[1].Name != "Renamed there" {
+	if len(second) != 2 || second[0].ID != mine.ID || *second[0].InboundCloudEmployeeID != 7 ||
+		second[1].Name != "Renamed there" {
 		t.Fatalf("got %+v", second)
 	}
 	_, err := p.Numbers.Get(background, c, first[1].ID)
@@ -106,7 +108,9 @@ func TestListOfNumbersKeepsAChangeMadeMeanwhile(t *testing.T) {
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	w.phones.once("numbers", reaction{before: func(context.Context) error {
 		name := "Night"
-		_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: mine.ID, Name: &name, Inbound: EmployeeChange{Set: true, ID: employeeID(9)}})
+		_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+			ID: mine.ID, Name: &name, Inbound: EmployeeChange{Set: true, ID: employeeID(9)},
+		})
 		return err
 	}})
 	got := listed(t, p, c)[0]
@@ -151,7 +155,8 @@ func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
 		answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 		if snatches == maxOrders {
 			wantReason(t, err, fault.Conflict, fault.ReasonNumberTaken)
-			if f := fault.From(err); !strings.Contains(f.Detail, "3 orders") || f.RetryAfter != 0 || w.phones.bought != 0 || w.phones.called("buy") != maxOrders {
+			if f := fault.From(err); !strings.Contains(f.Detail, "3 orders") || f.RetryAfter != 0 ||
+				w.phones.bought != 0 || w.phones.called("buy") != maxOrders {
 				t.Errorf("after %d orders: %+v; %d bought", w.phones.called("buy"), f, w.phones.bought)
 			}
 			continue
@@ -168,7 +173,8 @@ func TestBuyWithoutStock(t *testing.T) {
 	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "212"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonNoNumbersAvailable)
 	w.phones.stock = append(w.phones.stock, "+12125550100")
-	if answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "212"}); err != nil || answer.Record.E164 != "+12125550100" {
+	if answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "212"}); err != nil ||
+		answer.Record.E164 != "+12125550100" {
 		t.Fatalf("got %+v, %v", answer.Record, err)
 	}
 }
@@ -267,7 +273,9 @@ func TestRouting(t *testing.T) {
 					t.Errorf("bought: got %+v, want %+v", got, test.want)
 				}
 				second := buyOne(t, p, c, BuyNumber{})
-				_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: second.ID, Inbound: EmployeeChange{Set: true, ID: test.employee}})
+				_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+					ID: second.ID, Inbound: EmployeeChange{Set: true, ID: test.employee},
+				})
 				w.check(err)
 				want := test.want
 				if want.VoiceURL != "" {
@@ -276,7 +284,9 @@ func TestRouting(t *testing.T) {
 				if got := w.phones.numbers()[1].Routing; got != want {
 					t.Errorf("changed: got %+v, want %+v", got, want)
 				}
-				_, err = p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: second.ID, Inbound: EmployeeChange{Set: true}})
+				_, err = p.Numbers.Update(background, c, Write{}, UpdateNumber{
+					ID: second.ID, Inbound: EmployeeChange{Set: true},
+				})
 				w.check(err)
 				if got := w.phones.numbers()[1].Routing; got != (telephony.Routing{}) {
 					t.Errorf("unassigned: got %+v", got)
@@ -297,17 +307,20 @@ func TestUpdateOfANumberIsAMerge(t *testing.T) {
 		return answer.Record
 	}
 	nothing := update(UpdateNumber{})
-	if nothing.Name != "Front" || *nothing.InboundCloudEmployeeID != 1 || *nothing.OutboundCloudEmployeeID != 2 || w.phones.called("change") != 0 {
+	if nothing.Name != "Front" || *nothing.InboundCloudEmployeeID != 1 ||
+		*nothing.OutboundCloudEmployeeID != 2 || w.phones.called("change") != 0 {
 		t.Errorf("an empty change: %+v", nothing)
 	}
 	name := "Night"
 	if got := update(UpdateNumber{Name: &name}); got.Name != "Night" || *got.InboundCloudEmployeeID != 1 {
 		t.Errorf("a name: %+v", got)
 	}
-	if got := update(UpdateNumber{Outbound: EmployeeChange{Set: true}}); got.OutboundCloudEmployeeID != nil || *got.InboundCloudEmployeeID != 1 || w.phones.called("change") != 1 {
+	if got := update(UpdateNumber{Outbound: EmployeeChange{Set: true}}); got.OutboundCloudEmployeeID != nil ||
+		*got.InboundCloudEmployeeID != 1 || w.phones.called("change") != 1 {
 		t.Errorf("an outbound employee, of whom the provider need not know: %+v", got)
 	}
-	if got, err := p.Numbers.Get(background, c, mine.ID); err != nil || got.Name != "Night" || got.OutboundCloudEmployeeID != nil {
+	if got, err := p.Numbers.Get(background, c, mine.ID); err != nil || got.Name != "Night" ||
+		got.OutboundCloudEmployeeID != nil {
 		t.Errorf("read back: %+v, %v", got, err)
 	}
 }
@@ -315,9 +328,12 @@ func TestUpdateOfANumberIsAMerge(t *testing.T) {
 func TestUpdateRefusedByTheProviderChangesNothing(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
-	w.phones.once("change", reaction{before: fails(fault.New(fault.Invalid, fault.ReasonProviderRefused, "No."))})
+	w.phones.once("change", reaction{before: fails(fault.New(fault.Invalid,
+		fault.ReasonProviderRefused, "No."))})
 	name := "Night"
-	_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: mine.ID, Name: &name, Outbound: EmployeeChange{Set: true, ID: employeeID(3)}})
+	_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+		ID: mine.ID, Name: &name, Outbound: EmployeeChange{Set: true, ID: employeeID(3)},
+	})
 	wantReason(t, err, fault.Invalid, fault.ReasonProviderRefused)
 	if got, err := p.Numbers.Get(background, c, mine.ID); err != nil || got != mine {
 		t.Errorf("got %+v, %v, want %+v", got, err, mine)

@@ -119,7 +119,8 @@ func (b *purchase) perform(ctx context.Context) (store.Number, error) {
 		return number, err
 	}
 	if err := b.opts.Store.EndPurchase(context.WithoutCancel(ctx), b.row); err != nil {
-		b.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts towards the limits until it is recovered",
+		b.opts.Log.ErrorContext(ctx, "a purchase could not be closed; it counts towards the limits until it is "+
+			"recovered",
 			"tenant", b.row.TenantID, "error", err)
 	}
 	return number, err
@@ -568,7 +569,8 @@ func (b *purchase) refuseSetup(
 		err = b.opts.Store.MarkReturning(context.WithoutCancel(ctx), b.row, raw, revision)
 	}
 	if err != nil {
-		return b.unfinishedFault("but the provider refuses its name or routing, and that could not be recorded yet", err)
+		return b.unfinishedFault("but the provider refuses its name or routing, and that could not be recorded yet",
+			err)
 	}
 	b.row.State, b.row.Refusal = store.PurchaseReturning, raw
 	return b.returnNumber(ctx, number)

@@ -33,7 +33,9 @@ func (w *world) limited(c apikey.Caller, perDay, held int) apikey.Caller {
 // eachStore runs a test on a world of each store.
 func eachStore(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t, open)) })
 	}
 }
@@ -88,7 +90,8 @@ func TestALimitSaysWhenItEnds(t *testing.T) {
 func TestAFailedPurchaseDoesNotCount(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	c = w.limited(c, 1, 1)
-	w.phones.once("buy", reaction{before: fails(fault.New(fault.Exhausted, fault.ReasonInsufficientFunds, "Too little."))})
+	w.phones.once("buy", reaction{before: fails(fault.New(fault.Exhausted, fault.ReasonInsufficientFunds,
+		"Too little."))})
 	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonInsufficientFunds)
 	buyOne(t, p, c, BuyNumber{})
@@ -139,7 +142,8 @@ func (w *world) slow(most time.Duration, writes ...string) {
 	w.check(err)
 	for i, write := range writes {
 		for _, when := range []string{"BEFORE", "AFTER"} {
-			_, err := db.Exec(fmt.Sprintf("CREATE TRIGGER linger_%d_%s %s %s FOR EACH ROW EXECUTE FUNCTION linger()", i, when, when, write))
+			_, err := db.Exec(fmt.Sprintf("CREATE TRIGGER linger_%d_%s %s %s FOR EACH ROW EXECUTE FUNCTION linger()",
+				i, when, when, write))
 			w.check(err)
 		}
 	}
@@ -170,7 +174,8 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 	const any = "INSERT OR UPDATE OR DELETE ON "
 	w.slow(8*time.Millisecond, any+"purchases", any+"number_claims", any+"numbers")
 	w.watchClaims()
-	w.phones.byNumber, w.phones.bare, w.phones.template = true, true, "https://voice.example.com/{cloud_employee_id}"
+	w.phones.byNumber, w.phones.bare, w.phones.template = true, true,
+		"https://voice.example.com/{cloud_employee_id}"
 	w.phones.stock = w.phones.stock[:8]
 	var changes atomic.Int64
 	w.phones.script(func(_ *process, call string) reaction {
@@ -190,17 +195,22 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 	atOnce(9, func(i int) (struct{}, error) {
 		c, p, dice := callers[i%3], replicas[i/3], rand.New(rand.NewPCG(uint64(i), 7))
 		for range 12 {
-			switch answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Name: c.Tenant.Name, Inbound: employeeID(7)}); {
+			switch answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{
+				AreaCode: "415", Name: c.Tenant.Name, Inbound: employeeID(7),
+			}); {
 			case err == nil && dice.IntN(3) > 0:
 				if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
 					t.Errorf("%s releases %s: %v", c.Tenant.Name, answer.Record.E164, err)
 				}
 			case err == nil:
 				name := c.Tenant.Name + " " + fmt.Sprint(dice.IntN(100))
-				if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: answer.Record.ID, Name: &name}); err != nil && fault.From(err).Code != fault.Invalid {
+				if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+					ID: answer.Record.ID, Name: &name,
+				}); err != nil && fault.From(err).Code != fault.Invalid {
 					t.Errorf("%s renames %s: %v", c.Tenant.Name, answer.Record.E164, err)
 				}
-			case !slices.Contains([]string{fault.ReasonNumberTaken, fault.ReasonNoNumbersAvailable, fault.ReasonInvalidRequest}, fault.From(err).Reason):
+			case !slices.Contains([]string{fault.ReasonNumberTaken, fault.ReasonNoNumbersAvailable,
+				fault.ReasonInvalidRequest}, fault.From(err).Reason):
 				t.Errorf("%s buys: %v", c.Tenant.Name, err)
 			}
 			if _, err := p.Numbers.Reconcile(background, c, RepairAll); err != nil {
@@ -223,7 +233,8 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 			t.Errorf("%s is %q's and called %q", n.E164, owner, n.Name)
 		}
 	}
-	if left, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil || len(left) != 0 {
+	if left, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil ||
+		len(left) != 0 {
 		t.Errorf("still open are %+v, %v", left, err)
 	}
 	if w.phones.released == 0 {
@@ -299,7 +310,8 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 			_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			p.Numbers.firstPoll = time.Millisecond
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
-			if detail := fault.From(err).Detail; !strings.Contains(detail, "+14155550000") || !strings.Contains(detail, "same Idempotency-Key") {
+			if detail := fault.From(err).Detail; !strings.Contains(detail, "+14155550000") ||
+				!strings.Contains(detail, "same Idempotency-Key") {
 				t.Errorf("it says %q", detail)
 			}
 			if by == "recovery" {
@@ -312,8 +324,10 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 				}
 			}
 			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
-			if err != nil || answer.Record.E164 != "+14155550000" || answer.Record.Name != "Front" || w.phones.bought != 1 || answer.Replayed != (by == "recovery") {
-				t.Errorf("the repeat answers %+v, replayed %v, %v; %d bought", answer.Record, answer.Replayed, err, w.phones.bought)
+			if err != nil || answer.Record.E164 != "+14155550000" || answer.Record.Name != "Front" ||
+				w.phones.bought != 1 || answer.Replayed != (by == "recovery") {
+				t.Errorf("the repeat answers %+v, replayed %v, %v; %d bought", answer.Record, answer.Replayed, err,
+					w.phones.bought)
 			}
 		})
 	}
@@ -445,7 +459,8 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 				}
 			} else {
 				wantReason(t, err, fault.Invalid, fault.ReasonProviderRefused)
-				if detail := fault.From(err).Detail; !strings.Contains(detail, "given back") || !strings.Contains(detail, "no such trunk") {
+				if detail := fault.From(err).Detail; !strings.Contains(detail, "given back") ||
+					!strings.Contains(detail, "no such trunk") {
 					t.Errorf("it says %q", detail)
 				}
 			}
@@ -500,7 +515,10 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			prepare: func(w *world) {
 				w.phones.checks = true
 				refuse(w, wrong)
-				w.phones.once("change", reaction{before: func(context.Context) error { w.phones.setup = wrong; return wrong }})
+				w.phones.once("change", reaction{before: func(context.Context) error {
+					w.phones.setup = wrong
+					return wrong
+				}})
 			},
 			first: fault.ReasonProviderMisconfigured, others: fault.ReasonProviderMisconfigured, bought: 1,
 			mends: func(w *world, c apikey.Caller) apikey.Caller { w.phones.setup = nil; return c },
@@ -511,13 +529,17 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 		"nothing can be checked": {
-			prepare: func(w *world) { refuse(w, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Not there.")) },
-			first:   fault.ReasonProviderConflict, others: fault.ReasonProviderMisconfigured, bought: 1,
+			prepare: func(w *world) {
+				refuse(w, fault.New(fault.Conflict, fault.ReasonProviderConflict, "Not there."))
+			},
+			first: fault.ReasonProviderConflict, others: fault.ReasonProviderMisconfigured, bought: 1,
 			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 		"the account may not": {
-			prepare: func(w *world) { refuse(w, fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not.")) },
-			first:   fault.ReasonPermissionDenied, others: fault.ReasonProviderMisconfigured, bought: 1,
+			prepare: func(w *world) {
+				refuse(w, fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not."))
+			},
+			first: fault.ReasonPermissionDenied, others: fault.ReasonProviderMisconfigured, bought: 1,
 			mends: func(w *world, c apikey.Caller) apikey.Caller { return w.changed(c) },
 		},
 		"what calls are to lead to is not found": {
@@ -533,7 +555,9 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			test.prepare(w)
 			replicas := []*process{w.start(), w.start()}
 			for i := range 6 {
-				_, err := replicas[i%2].Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
+				_, err := replicas[i%2].Numbers.Buy(background, c, Write{}, BuyNumber{
+					AreaCode: "415", Inbound: employeeID(7),
+				})
 				if reason := faultOf(t, err).Reason; i == 0 && reason != test.first || i > 0 && reason != test.others {
 					t.Errorf("purchase %d is refused: %v", i, err)
 				}
@@ -542,11 +566,14 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 				}
 			}
 			if w.phones.bought != test.bought || w.phones.released != test.bought || len(w.phones.numbers()) != 0 {
-				t.Errorf("%d were bought, %d given back; held are %+v", w.phones.bought, w.phones.released, w.phones.numbers())
+				t.Errorf("%d were bought, %d given back; held are %+v", w.phones.bought, w.phones.released,
+					w.phones.numbers())
 			}
 			w.heal()
 			c = test.mends(w, c)
-			if _, err := replicas[0].Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Inbound: employeeID(7)}); err != nil {
+			if _, err := replicas[0].Numbers.Buy(background, c, Write{}, BuyNumber{
+				AreaCode: "415", Inbound: employeeID(7),
+			}); err != nil {
 				t.Errorf("once it is mended: %v", err)
 			}
 		})
@@ -575,7 +602,9 @@ func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.bare, w.phones.trunk = true, "TK1"
 	w.phones.once("change", reaction{before: fails(fault.InvalidField("name", "is too long."))})
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Name: "Long", Inbound: employeeID(7)})
+	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{
+		AreaCode: "415", Name: "Long", Inbound: employeeID(7),
+	})
 	if f := faultOf(t, err); f.Code != fault.Invalid || w.phones.released != 1 {
 		t.Errorf("answered %v; %d given back", err, w.phones.released)
 	}
@@ -587,7 +616,8 @@ func TestSoldOutNamesNeighboursThatHaveSome(t *testing.T) {
 	w.phones.stock = []string{"+16285550100", "+12125550100"}
 	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonNoNumbersAvailable)
-	if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "area_code" || f.Fields[0].Value != "628" {
+	if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "area_code" ||
+		f.Fields[0].Value != "628" {
 		t.Errorf("it names %+v, want 628", f.Fields)
 	}
 }
@@ -603,7 +633,8 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 	if w.phones.bought != 0 || w.unsettled() != 0 {
 		t.Errorf("%d bought, %d not settled", w.phones.bought, w.unsettled())
 	}
-	if open, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil || len(open) != 0 {
+	if open, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil ||
+		len(open) != 0 {
 		t.Errorf("still open are %+v, %v", open, err)
 	}
 }
@@ -621,7 +652,9 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			db := w.database()
-			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+			_, err := db.Exec(
+				"CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT " +
+					"RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
 			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
 			w.check(err) // it is told, and lost with its process
@@ -712,15 +745,18 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 		change    error // how setting up fails
 		atConsole bool  // released there
 	}{
-		"given back as it cannot be set up": {change: fault.New(fault.Invalid, fault.ReasonProviderRefused, "There is no such name.")},
-		"released at the provider":          {change: cutOff(), atConsole: true},
+		"given back as it cannot be set up": {change: fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"There is no such name.")},
+		"released at the provider": {change: cutOff(), atConsole: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.phones.bare = true
 			w.phones.times(9, "change", reaction{before: fails(test.change)})
 			db := w.database()
-			_, err := db.Exec("CREATE TRIGGER failing BEFORE UPDATE OF state ON purchases WHEN NEW.state = 'returned' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+			_, err := db.Exec(
+				"CREATE TRIGGER failing BEFORE UPDATE OF state ON purchases WHEN NEW.state = 'returned' BEGIN SELECT " +
+					"RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
 			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
@@ -743,7 +779,8 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 				t.Error("it is not settled")
 			}
 			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
-			if f := faultOf(t, err); test.atConsole && f.Reason != fault.ReasonNumberNotFound || !test.atConsole && f.Reason != fault.ReasonProviderRefused {
+			if f := faultOf(t, err); test.atConsole && f.Reason != fault.ReasonNumberNotFound ||
+				!test.atConsole && f.Reason != fault.ReasonProviderRefused {
 				t.Errorf("the repeat answers %v", err)
 			}
 			if w.phones.bought != 1 {
@@ -785,7 +822,9 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 		for round := range 5 {
 			_, errs := atOnce(6, func(i int) (Answer[record.PhoneNumber], error) {
 				name := fmt.Sprintf("Line %d.%d", round, i)
-				return replicas[i%3].Numbers.Update(background, c, Write{}, UpdateNumber{ID: mine.ID, Name: &name, Inbound: EmployeeChange{Set: true, ID: employeeID(int64(i))}})
+				return replicas[i%3].Numbers.Update(background, c, Write{}, UpdateNumber{
+					ID: mine.ID, Name: &name, Inbound: EmployeeChange{Set: true, ID: employeeID(int64(i))},
+				})
 			})
 			for _, err := range errs {
 				if err != nil {
@@ -795,7 +834,8 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 			kept, err := replicas[0].Numbers.Get(background, c, mine.ID)
 			w.check(err)
 			there := w.phones.numbers()[0]
-			if want := fmt.Sprintf("https://voice.example.com/%d", *kept.InboundCloudEmployeeID); there.Name != kept.Name || there.Routing.VoiceURL != want {
+			if want := fmt.Sprintf("https://voice.example.com/%d",
+				*kept.InboundCloudEmployeeID); there.Name != kept.Name || there.Routing.VoiceURL != want {
 				t.Fatalf("the table has %+v, the provider %+v", kept, there)
 			}
 		}
@@ -893,7 +933,9 @@ func saga(t *testing.T, seed uint64) (kills int) {
 			if bought[k] != "" && dice.IntN(3) > 0 { // rather one that is not done
 				k = fmt.Sprint("k", dice.IntN(keys))
 			}
-			answer, err := p.Numbers.Buy(background, c, key(k), BuyNumber{AreaCode: "415", Name: "Line " + k, Inbound: employeeID(7)})
+			answer, err := p.Numbers.Buy(background, c, key(k), BuyNumber{
+				AreaCode: "415", Name: "Line " + k, Inbound: employeeID(7),
+			})
 			if err == nil {
 				if before := bought[k]; before != "" && before != answer.Record.E164 {
 					t.Errorf("the key %s was told %s, then %s", k, before, answer.Record.E164)
@@ -927,7 +969,8 @@ func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, bought map[s
 	if open := w.unsettled(); open != 0 {
 		t.Errorf("%d intents are not settled", open)
 	}
-	if stray, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil || len(stray) != 0 {
+	if stray, err := w.store.StrayPurchases(background, w.clock.now().Add(time.Hour)); err != nil ||
+		len(stray) != 0 {
 		t.Errorf("open purchases are left: %+v, %v", stray, err)
 	}
 	listed := listed(t, p, c)
@@ -940,12 +983,15 @@ func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, bought map[s
 		switch {
 		case i < 0:
 			t.Errorf("%s is lost", n.E164)
-		case listed[i].Name != n.Name || !strings.HasPrefix(n.Name, "Line k") || listed[i].InboundCloudEmployeeID == nil || n.Routing.VoiceURL != "https://voice.example.com/7":
+		case listed[i].Name != n.Name || !strings.HasPrefix(n.Name, "Line k") ||
+			listed[i].InboundCloudEmployeeID == nil || n.Routing.VoiceURL != "https://voice.example.com/7":
 			t.Errorf("%s is half done: %+v, at the provider %+v", n.E164, listed[i], n)
 		}
 	}
 	for k, e164 := range bought {
-		if !slices.ContainsFunc(held, func(n telephony.Number) bool { return n.E164 == e164 && n.Name == "Line "+k }) {
+		if !slices.ContainsFunc(held, func(n telephony.Number) bool {
+			return n.E164 == e164 && n.Name == "Line "+k
+		}) {
 			t.Errorf("%s, of the key %s, is not held", e164, k)
 		}
 	}

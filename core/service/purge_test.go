@@ -11,7 +11,9 @@ import (
 // A purge goes on until all is done, rests longer than it works, and does less at a time where that takes
 // long.
 func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
-	for name, perRow := range map[string]time.Duration{"quick": 10 * time.Microsecond, "slow": 3 * time.Millisecond} {
+	for name, perRow := range map[string]time.Duration{
+		"quick": 10 * time.Microsecond, "slow": 3 * time.Millisecond,
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				left, largest := int64(20_000), 0
@@ -40,7 +42,10 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 
 func TestAPurgeEndsWithItsGatewayAndWithAnError(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	err := purgeInBatches(ctx, func(_ context.Context, most int) (int64, error) { end(); return int64(most), nil })
+	err := purgeInBatches(ctx, func(_ context.Context, most int) (int64, error) {
+		end()
+		return int64(most), nil
+	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -56,7 +56,9 @@ func dieWith(t *testing.T, w *world, c apikey.Caller, n int) {
 }
 
 func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
 			w.tenant("acme")
@@ -74,7 +76,8 @@ func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
 				t.Fatalf("%d of %d are booked, %d open", w.meetings.booked, calls, w.unsettled())
 			}
 			for i := range calls {
-				answer := book(t, replicas[0], w.tenants["t-acme"], key(fmt.Sprint(i)), meeting(t, fmt.Sprint("caller ", i), 10))
+				answer := book(t, replicas[0], w.tenants["t-acme"], key(fmt.Sprint(i)),
+					meeting(t, fmt.Sprint("caller ", i), 10))
 				if !answer.Replayed {
 					t.Errorf("call %d is not answered with what was settled", i)
 				}
@@ -117,7 +120,8 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 		w.clock.advance(recoveryInterval)
 		p.recover(t)
 	}
-	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil || !answer.Replayed {
+	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil ||
+		!answer.Replayed {
 		t.Fatalf("replayed %v, %v", answer.Replayed, err)
 	}
 }
@@ -156,7 +160,8 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 	w.clock.advance(maxRetryDelay)
 	wantUnsettled(3) // found, and settled
 	wantUnsettled(0)
-	if bound := fmt.Sprintf("# HELP frontdesk_intents_unsettled [^\n]* %d ", recoveryScan); !regexp.MustCompile(bound).MatchString(served()) {
+	if bound := fmt.Sprintf("# HELP frontdesk_intents_unsettled [^\n]* %d ",
+		recoveryScan); !regexp.MustCompile(bound).MatchString(served()) {
 		t.Errorf("that it counts %d at most is not said", recoveryScan)
 	}
 }
@@ -176,7 +181,8 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 	p.recover(t)
 	text := served()
 	for _, outcome := range []string{"done", "replayed", "failed", "unknown", "settled"} {
-		if line := fmt.Sprintf(`frontdesk_intents_total{operation="book-meeting",outcome=%q} 1`, outcome); !strings.Contains(text, line) {
+		if line := fmt.Sprintf(`frontdesk_intents_total{operation="book-meeting",outcome=%q} 1`,
+			outcome); !strings.Contains(text, line) {
 			t.Errorf("no %s", line)
 		}
 	}

@@ -51,7 +51,8 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	w.clock.advance(71 * time.Hour)
 	w.check(p.Numbers.returnDue(background))
 	back, err := p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
-	if err != nil || back.ID != mine.ID || back.Name != "Front" || back.InboundCloudEmployeeID == nil || *back.InboundCloudEmployeeID != 7 {
+	if err != nil || back.ID != mine.ID || back.Name != "Front" || back.InboundCloudEmployeeID == nil ||
+		*back.InboundCloudEmployeeID != 7 {
 		t.Fatalf("restored is %+v, %v", back, err)
 	}
 	if there := w.phones.numbers()[0]; there.Routing.VoiceURL != "https://voice.example.com/7" {
@@ -98,25 +99,30 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 		routing telephony.Routing
 		numbers int
 	}{
-		"nothing differs": {change: func(*phoneAccount) {}, report: "null", safe: "null", all: "null", routing: to("https://voice.example.com/7"), numbers: 1},
+		"nothing differs": {change: func(*phoneAccount) {}, report: "null", safe: "null", all: "null",
+			routing: to("https://voice.example.com/7"), numbers: 1},
 		"calls lead nowhere": {
 			change: func(a *phoneAccount) { a.held[0].Routing = telephony.Routing{} },
-			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=true"]`, all: "null",
+			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=true"]`,
+			all:     "null",
 			routing: to("https://voice.example.com/7"), numbers: 1,
 		},
 		"the settings changed": {
 			change: func(a *phoneAccount) { a.template = "https://new.example.com/{cloud_employee_id}" },
-			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=true"]`, all: "null",
+			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=true"]`,
+			all:     "null",
 			routing: to("https://new.example.com/7"), numbers: 1,
 		},
 		"someone pointed the calls elsewhere": {
 			change: func(a *phoneAccount) { a.held[0].Routing = to("https://person.example.com/") },
-			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=false"]`, all: `["+14155550000 misrouted repaired=true"]`,
+			report: `["+14155550000 misrouted repaired=false"]`, safe: `["+14155550000 misrouted repaired=false"]`,
+			all:     `["+14155550000 misrouted repaired=true"]`,
 			routing: to("https://voice.example.com/7"), numbers: 1,
 		},
 		"another name": {
 			change: func(a *phoneAccount) { a.held[0].Name = "Other" },
-			report: `["+14155550000 renamed repaired=false"]`, safe: `["+14155550000 renamed repaired=true"]`, all: "null",
+			report: `["+14155550000 renamed repaired=false"]`, safe: `["+14155550000 renamed repaired=true"]`,
+			all:     "null",
 			routing: to("https://voice.example.com/7"), numbers: 1,
 		},
 		"it is gone": {
@@ -127,7 +133,8 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 			change: func(a *phoneAccount) {
 				a.held = append(a.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
 			},
-			report: `["+14155559999 unknown repaired=false"]`, safe: `["+14155559999 unknown repaired=true"]`, all: "null",
+			report: `["+14155559999 unknown repaired=false"]`, safe: `["+14155559999 unknown repaired=true"]`,
+			all:     "null",
 			routing: to("https://voice.example.com/7"), numbers: 2,
 		},
 		"another number is there, and only its own are the connection's": {
@@ -135,7 +142,8 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 			change: func(a *phoneAccount) {
 				a.held = append(a.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
 			},
-			report: `["+14155559999 unknown repaired=false"]`, safe: `["+14155559999 unknown repaired=false"]`, all: `["+14155559999 unknown repaired=false"]`,
+			report: `["+14155559999 unknown repaired=false"]`, safe: `["+14155559999 unknown repaired=false"]`,
+			all:     `["+14155559999 unknown repaired=false"]`,
 			routing: to("https://voice.example.com/7"), numbers: 1,
 		},
 	} {
@@ -150,7 +158,10 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 			for _, pass := range []struct {
 				how  Repair
 				want string
-			}{{RepairNothing, test.report}, {RepairNothing, test.report}, {RepairSafe, test.safe}, {RepairAll, test.all}} {
+			}{
+				{RepairNothing, test.report}, {RepairNothing, test.report}, {RepairSafe, test.safe},
+				{RepairAll, test.all},
+			} {
 				found, err := p.Numbers.Reconcile(background, c, pass.how)
 				w.check(err)
 				if got := describe(t, found); got != pass.want {
@@ -294,7 +305,9 @@ func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
 	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-	if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 || w.phones.called("numbers") != 0 {
-		t.Errorf("got %+v, %v; %d bought; the account was read %d times", answer.Record, err, w.phones.bought, w.phones.called("numbers"))
+	if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 ||
+		w.phones.called("numbers") != 0 {
+		t.Errorf("got %+v, %v; %d bought; the account was read %d times", answer.Record, err, w.phones.bought,
+			w.phones.called("numbers"))
 	}
 }

@@ -27,9 +27,13 @@ import (
 type Drivers interface {
 	Calendar(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error)
 	// CalendarToVerify opens the calendar even when its credentials are known to be refused, to ask again.
-	CalendarToVerify(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error)
+	CalendarToVerify(
+		ctx context.Context, t tenant.Tenant, s connection.Set,
+	) (connection.Opened[calendar.Driver], error)
 	CRM(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[crm.Driver], error)
-	Telephony(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[telephony.Driver], error)
+	Telephony(
+		ctx context.Context, t tenant.Tenant, s connection.Set,
+	) (connection.Opened[telephony.Driver], error)
 }
 
 // Callers tells who asks for work that no key asks for; *apikey.Callers is one.

@@ -21,7 +21,9 @@ func protectedWorld(t *testing.T) (*world, *process, apikey.Caller) {
 }
 
 func TestOneSlotAmongManyBookingsAtOnceIsOneEvent(t *testing.T) {
-	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
 			w.tenant("acme")
@@ -67,10 +69,14 @@ func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
 		there func(*calendar.Event)
 		taken bool
 	}{
-		"the same time":                    {func(*calendar.Event) {}, true},
-		"a part of it":                     {func(e *calendar.Event) { e.Start.Instant = hour(10).Add(59 * time.Minute) }, true},
+		"the same time": {func(*calendar.Event) {}, true},
+		"a part of it": {func(e *calendar.Event) {
+			e.Start.Instant = hour(10).Add(59 * time.Minute)
+		}, true},
 		"an event in another selected one": {func(e *calendar.Event) { e.CalendarID = "side" }, true},
-		"a whole day":                      {func(e *calendar.Event) { e.Start, e.End = calendar.Day(2030, 3, 4), calendar.Day(2030, 3, 5) }, true},
+		"a whole day": {func(e *calendar.Event) {
+			e.Start, e.End = calendar.Day(2030, 3, 4), calendar.Day(2030, 3, 5)
+		}, true},
 		"one that the owner declined": {func(e *calendar.Event) {
 			e.Attendees = []calendar.Attendee{{Email: "Office@example.com", Response: "declined"}}
 		}, false},
@@ -106,7 +112,9 @@ func TestSlotThatWasRefusedIsNotHeld(t *testing.T) {
 		w.meetings.freeBusy = freeBusy
 		in := meeting(t, "both", 10)
 		in.CalendarIDs = []string{"main", "side"}
-		taken := w.meetings.put(calendar.Event{CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+		taken := w.meetings.put(calendar.Event{
+			CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
+		})
 		_, err := p.Calendar.Book(background, c, Write{}, in)
 		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 		w.meetings.edit(taken, func(e *calendar.Event) { e.IsCancelled = true })
@@ -153,7 +161,8 @@ func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 func TestSlotIsFreeAgainAfterACancel(t *testing.T) {
 	_, p, c := protectedWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "one", 10))
-	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
+	if _, err := p.Calendar.Cancel(background, c, Write{},
+		CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
 		t.Fatal(err)
 	}
 	book(t, p, c, Write{}, meeting(t, "two", 10))
@@ -192,7 +201,9 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 func TestEventWithoutLengthMoves(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9), "UTC")})
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T10:00:00Z"), Timezone: "UTC"})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Start: when(t, "2030-03-04T10:00:00Z"), Timezone: "UTC",
+	})
 	if err != nil || answer.Record.Event.StartTime != answer.Record.Event.EndTime {
 		t.Fatalf("got %+v, %v", answer.Record, err)
 	}

@@ -29,14 +29,18 @@ type phoneAccount struct {
 	checks   bool           // drivers can check the setup, by
 	setup    error          // what is wrong with it
 
-	touched func(connection, e164 string) // is told before a number is ordered, changed or given back; nil: nobody is
+	// Is told before a number is ordered, changed or given back; nil: nobody is.
+	touched func(connection, e164 string)
 
 	bought, released int // effects
 	changes          []telephony.Change
 }
 
 func newPhoneAccount() *phoneAccount {
-	a := &phoneAccount{account: account{calls: map[string]int{}}, traits: telephony.Traits{IdempotentBuy: true}, keys: map[string]string{}, fills: map[string]int{}, pageSize: 100}
+	a := &phoneAccount{
+		account: account{calls: map[string]int{}}, traits: telephony.Traits{IdempotentBuy: true},
+		keys: map[string]string{}, fills: map[string]int{}, pageSize: 100,
+	}
 	for i := range 200 {
 		a.stock = append(a.stock, fmt.Sprintf("+1415555%04d", i))
 	}
@@ -113,7 +117,8 @@ func (d *phoneDriver) touchesRef(ref string) {
 func (d *phoneDriver) Traits() telephony.Traits { return d.traits }
 
 func (d *phoneDriver) Account(ctx context.Context) (telephony.Account, error) {
-	return step(ctx, &d.account, d.process, "account", func() (telephony.Account, error) { return telephony.Account{}, nil })
+	return step(ctx, &d.account, d.process, "account",
+		func() (telephony.Account, error) { return telephony.Account{}, nil })
 }
 
 func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
@@ -131,7 +136,8 @@ func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telepho
 func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	d.touches(o.E164)
 	return step(ctx, &d.account, d.process, "buy", func() (telephony.Number, error) {
-		if held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 }); held >= 0 && (d.byNumber || d.traits.IdempotentBuy && d.keys[o.E164] == o.Key) {
+		if held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 }); held >= 0 &&
+			(d.byNumber || d.traits.IdempotentBuy && d.keys[o.E164] == o.Key) {
 			return d.held[held], nil
 		}
 		i := slices.Index(d.stock, o.E164)
@@ -140,7 +146,9 @@ func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Num
 		}
 		d.stock = slices.Delete(d.stock, i, i+1)
 		d.bought++
-		n := telephony.Number{Ref: fmt.Sprintf("PN%s.%d", o.E164[2:], d.bought), E164: o.E164, Name: o.Name, Routing: o.Routing}
+		n := telephony.Number{
+			Ref: fmt.Sprintf("PN%s.%d", o.E164[2:], d.bought), E164: o.E164, Name: o.Name, Routing: o.Routing,
+		}
 		if d.bare {
 			n.Name, n.Routing = "", telephony.Routing{}
 		}
@@ -178,7 +186,8 @@ func (d *phoneDriver) Route(employee int64, e164 string) (telephony.Routing, boo
 
 func (d *phoneDriver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	return step(ctx, &d.account, d.process, "numbers", func() (telephony.Page, error) {
-		shown := slices.DeleteFunc(slices.Clone(d.held), func(n telephony.Number) bool { return slices.Contains(d.hidden, n.Ref) || d.fills[n.E164] > 0 })
+		shown := slices.DeleteFunc(slices.Clone(d.held),
+			func(n telephony.Number) bool { return slices.Contains(d.hidden, n.Ref) || d.fills[n.E164] > 0 })
 		skip, _ := strconv.Atoi(q.Cursor)
 		page := telephony.Page{Numbers: shown[min(skip, len(shown)):min(skip+d.pageSize, len(shown))]}
 		if skip+d.pageSize < len(shown) {

@@ -18,26 +18,32 @@ func TestTicketLabels(t *testing.T) {
 		status, priority string
 		refused          []string // fields
 	}{
-		"none given":                 {in: CreateTicket{Subject: "door"}},
-		"as the CRM spells them":     {in: CreateTicket{Subject: "door", Status: "New", Priority: "High"}, status: "New", priority: "High"},
-		"without case":               {in: CreateTicket{Subject: "door", Status: "new", Priority: "HIGH"}, status: "New", priority: "High"},
+		"none given": {in: CreateTicket{Subject: "door"}},
+		"as the CRM spells them": {in: CreateTicket{Subject: "door", Status: "New", Priority: "High"},
+			status: "New", priority: "High"},
+		"without case": {in: CreateTicket{Subject: "door", Status: "new", Priority: "HIGH"},
+			status: "New", priority: "High"},
 		"a word of the tenant's own": {in: CreateTicket{Subject: "door", Priority: "Urgent"}, priority: "High"},
-		"one that is unknown":        {in: CreateTicket{Subject: "door", Status: "Open"}, refused: []string{"status"}},
-		"two that are unknown":       {in: CreateTicket{Subject: "door", Status: "Open", Priority: "Hihg"}, refused: []string{"status", "priority"}},
+		"one that is unknown": {in: CreateTicket{Subject: "door", Status: "Open"},
+			refused: []string{"status"}},
+		"two that are unknown": {in: CreateTicket{Subject: "door", Status: "Open", Priority: "Hihg"},
+			refused: []string{"status", "priority"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			c.Tenant.Settings.PriorityWords = map[string]string{"urgent": "High"}
 			answer, err := p.Tickets.Create(background, c, Write{}, test.in)
 			if test.refused == nil {
-				if err != nil || answer.Record.Ticket.Status != test.status || answer.Record.Ticket.Priority != test.priority {
+				if err != nil || answer.Record.Ticket.Status != test.status ||
+					answer.Record.Ticket.Priority != test.priority {
 					t.Fatalf("got %+v, %v", answer.Record, err)
 				}
 				return
 			}
 			wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
 			for i, field := range fault.From(err).Fields {
-				if field.Path != test.refused[i] || !strings.Contains(field.Message, "New, Closed") && !strings.Contains(field.Message, "Low, High") {
+				if field.Path != test.refused[i] ||
+					!strings.Contains(field.Message, "New, Closed") && !strings.Contains(field.Message, "Low, High") {
 					t.Errorf("got %+v", field)
 				}
 			}
@@ -75,8 +81,9 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 	}{
 		"found by its key at once": {func(a *crmAccount) { a.findsKeys = true }, nil, true},
 		"found by what it says":    {func(a *crmAccount) { a.findsText = true }, nil, true},
-		"made again under its key": {func(a *crmAccount) { a.traits.IdempotentCreate = true }, fault.UnknownOutcome, true},
-		"not to be found":          {func(*crmAccount) {}, fault.UnknownOutcome, false},
+		"made again under its key": {func(a *crmAccount) { a.traits.IdempotentCreate = true },
+			fault.UnknownOutcome, true},
+		"not to be found": {func(*crmAccount) {}, fault.UnknownOutcome, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
@@ -197,14 +204,17 @@ func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
 // A ticket that the CRM opened without a value is neither a plain success nor a failure that invites a second
 // ticket.
 func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
-	in := CreateTicket{Subject: "door", Status: "Closed", Priority: "High", OwnerID: "7", AccountID: "8", ContactID: "9"}
+	in := CreateTicket{
+		Subject: "door", Status: "Closed", Priority: "High", OwnerID: "7", AccountID: "8", ContactID: "9",
+	}
 	drops := func(t *crm.Ticket) { t.Status, t.OwnerID = "New", "" }
 	incomplete := func(t *testing.T, err error) {
 		t.Helper()
 		wantReason(t, err, fault.Conflict, fault.ReasonTicketIncomplete)
 		f := fault.From(err)
 		want := map[string]string{"ticket_id": "id1", "ticket_number": "00000001", "not_set": "status,owner_id"}
-		if !maps.Equal(f.Metadata, want) || f.RetryAfter != 0 || !strings.Contains(f.Detail, `The ticket 00000001 is open`) ||
+		if !maps.Equal(f.Metadata, want) || f.RetryAfter != 0 ||
+			!strings.Contains(f.Detail, `The ticket 00000001 is open`) ||
 			!strings.Contains(f.Detail, `status (it is "New"), owner_id (it is empty)`) {
 			t.Errorf("got %+v", f)
 		}

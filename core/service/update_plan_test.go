@@ -20,11 +20,14 @@ func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
 		there  []calendar.Attendee
 		want   bool
 	}{
-		{"the same in other letters and order", []string{"kim@example.com", "Pat@example.com"}, guests("pat@Example.com", "kim@example.com"), true},
+		{"the same in other letters and order", []string{"kim@example.com", "Pat@example.com"},
+			guests("pat@Example.com", "kim@example.com"), true},
 		{"one more", []string{"kim@example.com"}, guests("kim@example.com", "pat@example.com"), false},
 		{"one less", []string{"kim@example.com", "pat@example.com"}, guests("kim@example.com"), false},
-		{"the organizer, whom the provider lists", []string{"kim@example.com"}, guests("desk@example.com", "kim@example.com"), true},
-		{"the organizer, who was named", []string{"desk@example.com", "kim@example.com"}, guests("desk@example.com", "kim@example.com"), true},
+		{"the organizer, whom the provider lists", []string{"kim@example.com"},
+			guests("desk@example.com", "kim@example.com"), true},
+		{"the organizer, who was named", []string{"desk@example.com", "kim@example.com"},
+			guests("desk@example.com", "kim@example.com"), true},
 		{"no change of guests", nil, guests("kim@example.com"), true},
 	} {
 		t.Run(rule.name, func(t *testing.T) {

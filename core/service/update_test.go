@@ -20,36 +20,44 @@ func TestUpdateChangesOnlyWhatIsGiven(t *testing.T) {
 		start, end string // of the record
 		zone       string // the event is kept in
 	}{
-		"a title alone": {UpdateMeeting{Title: "new"}, "2030-03-04T10:00:00-05:00", "2030-03-04T10:45:00-05:00", "America/New_York"},
+		"a title alone": {UpdateMeeting{Title: "new"}, "2030-03-04T10:00:00-05:00", "2030-03-04T10:45:00-05:00",
+			"America/New_York"},
 		"a start keeps the duration": {
-			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00-05:00")}, "2030-03-04T12:00:00-05:00", "2030-03-04T12:45:00-05:00", "America/New_York",
+			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00-05:00")}, "2030-03-04T12:00:00-05:00",
+			"2030-03-04T12:45:00-05:00", "America/New_York",
 		},
 		"an end alone keeps the start": {
-			UpdateMeeting{End: when(t, "2030-03-04T11:30:00-05:00")}, "2030-03-04T10:00:00-05:00", "2030-03-04T11:30:00-05:00", "America/New_York",
+			UpdateMeeting{End: when(t, "2030-03-04T11:30:00-05:00")}, "2030-03-04T10:00:00-05:00",
+			"2030-03-04T11:30:00-05:00", "America/New_York",
 		},
 		"both": {
 			UpdateMeeting{Start: when(t, "2030-03-04T09:00:00-05:00"), End: when(t, "2030-03-04T09:10:00-05:00")},
 			"2030-03-04T09:00:00-05:00", "2030-03-04T09:10:00-05:00", "America/New_York",
 		},
 		"a local time lies in the calendar's zone": {
-			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00")}, "2030-03-04T12:00:00-05:00", "2030-03-04T12:45:00-05:00", "America/New_York",
+			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00")}, "2030-03-04T12:00:00-05:00",
+			"2030-03-04T12:45:00-05:00", "America/New_York",
 		},
 		"a local time with a zone lies in that": {
-			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00"), Timezone: "Europe/Berlin"}, "2030-03-04T12:00:00+01:00", "2030-03-04T12:45:00+01:00", "Europe/Berlin",
+			UpdateMeeting{Start: when(t, "2030-03-04T12:00:00"), Timezone: "Europe/Berlin"},
+			"2030-03-04T12:00:00+01:00", "2030-03-04T12:45:00+01:00", "Europe/Berlin",
 		},
 		"a zone shows the times in it": {
-			UpdateMeeting{Title: "new", Timezone: "Europe/Berlin"}, "2030-03-04T16:00:00+01:00", "2030-03-04T16:45:00+01:00", "America/New_York",
+			UpdateMeeting{Title: "new", Timezone: "Europe/Berlin"}, "2030-03-04T16:00:00+01:00",
+			"2030-03-04T16:45:00+01:00", "America/New_York",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			id := w.meetings.put(calendar.Event{
-				Title: "old", Description: "text", Start: newYork(10, 0), End: newYork(10, 45), Attendees: []calendar.Attendee{{Email: "pat@example.com", Response: "accepted"}},
+				Title: "old", Description: "text", Start: newYork(10, 0), End: newYork(10, 45),
+				Attendees: []calendar.Attendee{{Email: "pat@example.com", Response: "accepted"}},
 			})
 			test.in.EventID = id
 			answer, err := p.Calendar.Update(background, c, Write{}, test.in)
 			w.check(err)
-			if got, want := answer.Record.Event, (record.Meeting{EventID: id, StartTime: test.start, EndTime: test.end}); got != want {
+			if got, want := answer.Record.Event,
+				(record.Meeting{EventID: id, StartTime: test.start, EndTime: test.end}); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 			now := w.meetings.live()[0]
@@ -68,7 +76,9 @@ func TestUpdatePlacesLocalTimesInTheZoneOfTheEventsOwnCalendar(t *testing.T) {
 	in := meeting(t, "in Berlin", 10)
 	in.CalendarIDs = []string{"side"}
 	id := book(t, p, c, Write{}, in).Record.Event.EventID
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00")})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Start: when(t, "2030-03-04T12:00:00"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +95,14 @@ func TestUpdateReplacesTheAttendees(t *testing.T) {
 	in.Attendees = []string{"pat@example.com", "kim@example.com"}
 	id := book(t, p, c, Write{}, in).Record.Event.EventID
 	w.meetings.edit(id, func(e *calendar.Event) { e.Attendees[1].Response = "accepted" })
-	_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Attendees: []string{"kim@example.com", "lee@example.com"}})
+	_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Attendees: []string{"kim@example.com", "lee@example.com"},
+	})
 	w.check(err)
 	got := w.meetings.live()[0].Attendees
-	if want := []calendar.Attendee{{Email: "kim@example.com", Response: "accepted"}, {Email: "lee@example.com"}}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+	if want := []calendar.Attendee{
+		{Email: "kim@example.com", Response: "accepted"}, {Email: "lee@example.com"},
+	}; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 }
@@ -109,10 +123,13 @@ func TestUpdateReadsAgainWhatSomeoneElseChanged(t *testing.T) {
 			return nil
 		}}
 	})
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-04T12:00:00Z")})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Start: when(t, "2030-03-04T12:00:00Z"),
+	})
 	w.check(err)
 	now := w.meetings.live()[0]
-	if now.Description != "theirs" || !now.End.Instant.Equal(hour(13).Add(20*time.Minute)) || w.meetings.changed != 1 {
+	if now.Description != "theirs" || !now.End.Instant.Equal(hour(13).Add(20*time.Minute)) ||
+		w.meetings.changed != 1 {
 		t.Fatalf("got %+v after %d changes; answered %+v", now, w.meetings.changed, answer.Record)
 	}
 }
@@ -124,7 +141,10 @@ func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
 		if call != "change" {
 			return reaction{}
 		}
-		return reaction{before: func(context.Context) error { w.meetings.edit(id, func(*calendar.Event) {}); return nil }}
+		return reaction{before: func(context.Context) error {
+			w.meetings.edit(id, func(*calendar.Event) {})
+			return nil
+		}}
 	})
 	_, err := p.Calendar.Update(background, c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
 	wantReason(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
@@ -140,7 +160,10 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 	w.meetings.script(func(_ *process, call string) reaction {
 		switch call {
 		case "change":
-			return reaction{before: func(context.Context) error { w.meetings.edit(id, func(*calendar.Event) {}); return nil }}
+			return reaction{before: func(context.Context) error {
+				w.meetings.edit(id, func(*calendar.Event) {})
+				return nil
+			}}
 		case "event":
 			if reads++; reads > 1 {
 				return reaction{before: fails(cutOff())}
@@ -158,9 +181,12 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 func TestUpdateOfAWholeDay(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Start: when(t, "2030-03-05T09:00:00")})
+	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Start: when(t, "2030-03-05T09:00:00"),
+	})
 	w.check(err)
-	if got := answer.Record.Event; got.StartTime != "2030-03-05T09:00:00-05:00" || got.EndTime != "2030-03-06T09:00:00-05:00" {
+	if got := answer.Record.Event; got.StartTime != "2030-03-05T09:00:00-05:00" ||
+		got.EndTime != "2030-03-06T09:00:00-05:00" {
 		t.Fatalf("got %+v", got)
 	}
 }
@@ -171,21 +197,30 @@ func TestUpdateRefusals(t *testing.T) {
 		code   fault.Code
 		reason string
 	}{
-		"an event that never was":        {UpdateMeeting{EventID: "nothing", Title: "new"}, fault.NotFound, fault.ReasonEventNotFound},
-		"an event that was cancelled":    {UpdateMeeting{EventID: "ev2", Title: "new"}, fault.NotFound, fault.ReasonEventNotFound},
-		"an end before the start it has": {UpdateMeeting{EventID: "ev1", End: when(t, "2030-03-04T09:00:00Z")}, fault.Invalid, fault.ReasonInvalidRequest},
+		"an event that never was": {UpdateMeeting{EventID: "nothing", Title: "new"}, fault.NotFound,
+			fault.ReasonEventNotFound},
+		"an event that was cancelled": {UpdateMeeting{EventID: "ev2", Title: "new"}, fault.NotFound,
+			fault.ReasonEventNotFound},
+		"an end before the start it has": {UpdateMeeting{EventID: "ev1", End: when(t, "2030-03-04T09:00:00Z")},
+			fault.Invalid, fault.ReasonInvalidRequest},
 		"an end before the start given": {
-			UpdateMeeting{EventID: "ev1", Start: when(t, "2030-03-04T12:00:00Z"), End: when(t, "2030-03-04T11:00:00Z")}, fault.Invalid, fault.ReasonInvalidRequest,
+			UpdateMeeting{EventID: "ev1", Start: when(t, "2030-03-04T12:00:00Z"),
+				End: when(t, "2030-03-04T11:00:00Z")},
+			fault.Invalid, fault.ReasonInvalidRequest,
 		},
 		"a local end before the start in UTC": {
-			UpdateMeeting{EventID: "ev1", Start: when(t, "2030-03-04T20:00:00Z"), End: when(t, "2030-03-04T14:00:00")}, fault.Invalid, fault.ReasonInvalidRequest,
+			UpdateMeeting{EventID: "ev1", Start: when(t, "2030-03-04T20:00:00Z"), End: when(t, "2030-03-04T14:00:00")},
+			fault.Invalid, fault.ReasonInvalidRequest,
 		},
-		"a zone that is none": {UpdateMeeting{EventID: "ev1", Title: "new", Timezone: "Mars/Olympus"}, fault.Invalid, fault.ReasonInvalidRequest},
+		"a zone that is none": {UpdateMeeting{EventID: "ev1", Title: "new", Timezone: "Mars/Olympus"},
+			fault.Invalid, fault.ReasonInvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			book(t, p, c, Write{}, meeting(t, "one", 10))
-			w.meetings.put(calendar.Event{Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"), IsCancelled: true})
+			w.meetings.put(calendar.Event{
+				Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"), IsCancelled: true,
+			})
 			_, err := p.Calendar.Update(background, c, Write{}, test.in)
 			wantReason(t, err, test.code, test.reason)
 			if w.meetings.changed != 0 {
@@ -200,9 +235,14 @@ func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
 	in := meeting(t, "moves", 10)
 	in.CalendarIDs = []string{"side"}
 	id := book(t, p, c, Write{}, in).Record.Event.EventID
-	w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true }) // as Google shows it in the calendar it left
-	w.meetings.put(calendar.Event{ID: id, CalendarID: "main", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
-	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: "new"}); err != nil {
+	// As Google shows it in the calendar it left.
+	w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true })
+	w.meetings.put(calendar.Event{
+		ID: id, CalendarID: "main", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
+	})
+	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Title: "new",
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -244,7 +284,9 @@ func TestUpdateIsKnownToBeMadeWhenTheCalendarsCannotBeReadAfterIt(t *testing.T) 
 		}
 		return reaction{}
 	})
-	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: id, Title: "new"}); err != nil {
+	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: id, Title: "new",
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -41,7 +41,8 @@ func TestVerify(t *testing.T) {
 		},
 		"the account may not": {
 			on: func(w *world, _ *apikey.Caller) {
-				w.meetings.times(9, "account", reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "No."))})
+				w.meetings.times(9, "account",
+					reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "No."))})
 			},
 			code: fault.Forbidden,
 		},

@@ -20,7 +20,8 @@ func TestEqualCallsWaitAside(t *testing.T) {
 	}()
 	<-entered
 	full := fault.New(fault.Unavailable, fault.ReasonOverloaded, "Too many wait.")
-	_, err := p.Calendar.Book(background, c, Write{Aside: func(func() error) error { return full }}, meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(background, c, Write{Aside: func(func() error) error { return full }},
+		meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Unavailable, fault.ReasonOverloaded)
 	aside := 0
 	answer, err := p.Calendar.Book(background, c, Write{Aside: func(wait func() error) error {

@@ -57,8 +57,8 @@ func (c *clock) advance(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 	tb.Helper()
 	w := &world{
-		tb: tb, url: open(tb), clock: &clock{},
-		tenants: map[string]apikey.Caller{}, status: map[string]connection.Status{}, marked: map[string]int{}, emails: map[string]string{},
+		tb: tb, url: open(tb), clock: &clock{}, tenants: map[string]apikey.Caller{},
+		status: map[string]connection.Status{}, marked: map[string]int{}, emails: map[string]string{},
 		lives: map[*process]struct{}{},
 	}
 	w.clock.millis.Store(time.Now().UnixMilli())
@@ -82,9 +82,14 @@ func sqliteWorld(tb testing.TB) (*world, *process, apikey.Caller) {
 // tenant makes a tenant with a connection of each kind and answers a caller of it.
 func (w *world) tenant(name string) apikey.Caller {
 	w.tb.Helper()
-	c := apikey.Caller{Tenant: tenant.Tenant{ID: "t-" + name, Name: name}, KeyID: "k-" + name, Connections: map[adapter.Kind]connection.Connection{}}
+	c := apikey.Caller{
+		Tenant: tenant.Tenant{ID: "t-" + name, Name: name}, KeyID: "k-" + name,
+		Connections: map[adapter.Kind]connection.Connection{},
+	}
 	ctx := context.Background()
-	w.check(w.store.CreateTenant(ctx, store.Tenant{ID: c.Tenant.ID, Name: name, Settings: json.RawMessage("{}"), CreatedAt: w.clock.now()}))
+	w.check(w.store.CreateTenant(ctx, store.Tenant{
+		ID: c.Tenant.ID, Name: name, Settings: json.RawMessage("{}"), CreatedAt: w.clock.now(),
+	}))
 	for _, kind := range adapter.Kinds() {
 		id := fmt.Sprintf("c-%s-%s", name, kind)
 		w.check(w.store.CreateConnection(ctx, store.Connection{
@@ -139,14 +144,17 @@ func (w *world) start() *process {
 	keys, err := keySet()
 	w.check(err)
 	p.store.SealWith(keys)
-	_, _ = p.store.Digest(context.Background(), "") // as before a gateway serves; where this fails, the first call does it
+	// As before a gateway serves; where this fails, the first call does it.
+	_, _ = p.store.Digest(context.Background(), "")
 	guarding := guard.Options{
-		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond, BackoffMax: 2 * time.Millisecond,
-		BreakerFailures: 1000, RetryMinimum: 1000, ConnectionQueue: 1000, HostQueue: 1000,
+		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond,
+		BackoffMax: 2 * time.Millisecond, BreakerFailures: 1000, RetryMinimum: 1000, ConnectionQueue: 1000,
+		HostQueue: 1000,
 	}
 	o := Options{
-		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, LeaseClock: w.clock.now, Owner: p.owner,
-		KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute, TicketDedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
+		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, LeaseClock: w.clock.now,
+		Owner: p.owner, KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute,
+		TicketDedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
 	}
 	if w.options != nil {
 		w.options(&o, &guarding)
@@ -205,12 +213,15 @@ type directory struct {
 	process *process
 }
 
-func openFake[D any](d *directory, s connection.Set, kind adapter.Kind, anyState bool, driver D) (connection.Opened[D], error) {
+func openFake[D any](
+	d *directory, s connection.Set, kind adapter.Kind, anyState bool, driver D,
+) (connection.Opened[D], error) {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
 	conn, ok := s[kind]
 	if !ok {
-		return connection.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonNotConnected, "Nothing is connected.")
+		return connection.Opened[D]{},
+			fault.New(fault.Disconnected, fault.ReasonNotConnected, "Nothing is connected.")
 	}
 	if d.world.status[conn.ID] == connection.StatusReconnectRequired && !anyState {
 		return connection.Opened[D]{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Reconnect.")
@@ -218,22 +229,33 @@ func openFake[D any](d *directory, s connection.Set, kind adapter.Kind, anyState
 	if email, ok := d.world.emails[conn.ID]; ok {
 		conn.Email = email
 	}
-	return connection.Opened[D]{Driver: driver, Connection: conn, Target: connection.Target{Kind: string(kind), Provider: conn.Provider, Host: "fake", Connection: conn.ID}}, nil
+	return connection.Opened[D]{
+		Driver: driver, Connection: conn,
+		Target: connection.Target{Kind: string(kind), Provider: conn.Provider, Host: "fake", Connection: conn.ID},
+	}, nil
 }
 
-func (d *directory) Calendar(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error) {
+func (d *directory) Calendar(
+	_ context.Context, _ tenant.Tenant, s connection.Set,
+) (connection.Opened[calendar.Driver], error) {
 	return openFake(d, s, adapter.KindCalendar, false, d.world.meetings.driver(d.process))
 }
 
-func (d *directory) CalendarToVerify(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error) {
+func (d *directory) CalendarToVerify(
+	_ context.Context, _ tenant.Tenant, s connection.Set,
+) (connection.Opened[calendar.Driver], error) {
 	return openFake(d, s, adapter.KindCalendar, true, d.world.meetings.driver(d.process))
 }
 
-func (d *directory) CRM(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[crm.Driver], error) {
+func (d *directory) CRM(
+	_ context.Context, _ tenant.Tenant, s connection.Set,
+) (connection.Opened[crm.Driver], error) {
 	return openFake(d, s, adapter.KindCRM, false, d.world.tickets.driver(d.process))
 }
 
-func (d *directory) Telephony(_ context.Context, _ tenant.Tenant, s connection.Set) (connection.Opened[telephony.Driver], error) {
+func (d *directory) Telephony(
+	_ context.Context, _ tenant.Tenant, s connection.Set,
+) (connection.Opened[telephony.Driver], error) {
 	driver := &phoneDriver{d.world.phones, d.process, s[adapter.KindTelephony].ID}
 	if d.world.phones.checks {
 		return openFake[telephony.Driver](d, s, adapter.KindTelephony, false, checkingPhone{driver})
@@ -259,7 +281,9 @@ func (d *directory) CallerOf(ctx context.Context, tenantID, connectionID string)
 	c := d.world.tenants[tenantID]
 	for kind, conn := range c.Connections {
 		if conn.ID == connectionID {
-			return apikey.Caller{Tenant: c.Tenant, Connections: map[adapter.Kind]connection.Connection{kind: conn}}, nil
+			return apikey.Caller{
+				Tenant: c.Tenant, Connections: map[adapter.Kind]connection.Connection{kind: conn},
+			}, nil
 		}
 	}
 	return apikey.Caller{}, errors.New("no such connection")
@@ -366,7 +390,8 @@ func down() *fault.Error {
 }
 
 func answers503() *fault.Error {
-	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider answers 503.").With("upstream_status", "503")
+	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider answers 503.").
+		With("upstream_status", "503")
 }
 
 func cutOff() *fault.Error {

@@ -56,7 +56,8 @@ func nearestByWords(given string, known []string) string {
 }
 
 func wordsOf(name string) []string {
-	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-/. ", r) })
+	return strings.FieldsFunc(strings.ToLower(name),
+		func(r rune) bool { return strings.ContainsRune("_-/. ", r) })
 }
 
 // within reports whether each of the wanted is one of the words, give or take a letter of a long one.
@@ -74,8 +75,8 @@ func within(wanted, words []string) bool {
 }
 
 // Distance returns how many letters have to be put in, taken out, changed or swapped with their neighbour to
-// make one name of the other (optimal string alignment), whatever their case. A name of more than 64 letters is
-// that far from every other.
+// make one name of the other (optimal string alignment), whatever their case. A name of more than 64 letters
+// is that far from every other.
 func Distance(a, b string) int {
 	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	if len(from) > longestName || len(to) > longestName {

@@ -59,7 +59,8 @@ type AuditMark struct {
 }
 
 const (
-	auditWritten = "uid, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac"
+	auditWritten = "uid, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, " +
+		"effect, request_id, key_id, mac"
 	auditColumns = auditWritten + ", id"
 )
 
@@ -67,7 +68,8 @@ func scanAudit(row scanner) (r AuditRow, err error) {
 	var at int64
 	var id *int64
 	var changed string
-	err = row.Scan(&r.UID, &at, &r.TenantID, &r.Tenant, &r.Actor, &r.Action, &r.ConnectionID, &r.Subject, &changed,
+	err = row.Scan(&r.UID, &at, &r.TenantID, &r.Tenant, &r.Actor, &r.Action, &r.ConnectionID,
+		&r.Subject, &changed,
 		&r.Outcome, &r.Effect, &r.RequestID, &r.KeyID, &r.MAC, &id)
 	if err != nil {
 		return r, err
@@ -103,7 +105,8 @@ func addAudit(ctx context.Context, q querier, rows []AuditRow) error {
 		if err != nil {
 			return err
 		}
-		if _, err := exec(ctx, q, "INSERT INTO audit ("+auditWritten+") VALUES ("+places(1, len(args))+")", args...); err != nil {
+		if _, err := exec(ctx, q, "INSERT INTO audit ("+auditWritten+") VALUES ("+places(1, len(args))+")",
+			args...); err != nil {
 			return err
 		}
 	}
@@ -120,7 +123,9 @@ func places(from, count int) string {
 }
 
 // recorded runs one statement that writes one row at most, and adds the audit's rows if it did.
-func (s *Store) recorded(ctx context.Context, rows []AuditRow, query string, args ...any) (affected int64, err error) {
+func (s *Store) recorded(
+	ctx context.Context, rows []AuditRow, query string, args ...any,
+) (affected int64, err error) {
 	if len(rows) == 0 || s.dialect.joins && len(rows) == 1 {
 		err = s.try(ctx, func(ctx context.Context) error {
 			affected, err = s.execRecorded(ctx, s.write, rows, query, args...)
@@ -137,7 +142,9 @@ func (s *Store) recorded(ctx context.Context, rows []AuditRow, query string, arg
 
 // execRecorded is recorded within a transaction. Where the database takes both in one statement, recording
 // costs no round trip.
-func (s *Store) execRecorded(ctx context.Context, q querier, rows []AuditRow, query string, args ...any) (affected int64, err error) {
+func (s *Store) execRecorded(
+	ctx context.Context, q querier, rows []AuditRow, query string, args ...any,
+) (affected int64, err error) {
 	if len(rows) == 1 && s.dialect.joins {
 		row, err := auditArgs(rows[0])
 		if err != nil {
@@ -165,8 +172,9 @@ func (s *Store) AuditRows(ctx context.Context, f AuditFilter) ([]AuditRow, error
 			where = append(where, fmt.Sprintf("%s = $%d", is.column, len(args)))
 		}
 	}
-	rows, err := listOf(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE "+strings.Join(where, " AND ")+
-		" ORDER BY at DESC, uid DESC LIMIT $2", args...)
+	rows, err := listOf(ctx, s, scanAudit,
+		"SELECT "+auditColumns+" FROM audit WHERE "+strings.Join(where, " AND ")+
+			" ORDER BY at DESC, uid DESC LIMIT $2", args...)
 	slices.Reverse(rows)
 	return rows, err
 }
@@ -178,13 +186,16 @@ func (s *Store) AuditRow(ctx context.Context, id int64) (AuditRow, bool, error) 
 
 // AuditChain returns sealed rows after an id, in the order of the chain, and the head as it was at that
 // moment.
-func (s *Store) AuditChain(ctx context.Context, after int64, most int) (rows []AuditRow, head AuditHead, err error) {
+func (s *Store) AuditChain(
+	ctx context.Context, after int64, most int,
+) (rows []AuditRow, head AuditHead, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, s.read, s.dialect.reading, func(ctx context.Context, tx *sql.Tx) error {
 			if head, err = auditHead(ctx, tx); err != nil {
 				return err
 			}
-			rows, err = list(ctx, tx, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id > $1 ORDER BY id LIMIT $2", after, most)
+			rows, err = list(ctx, tx, scanAudit,
+				"SELECT "+auditColumns+" FROM audit WHERE id > $1 ORDER BY id LIMIT $2", after, most)
 			return err
 		})
 	})
@@ -196,7 +207,8 @@ func (s *Store) UnsealedAudit(ctx context.Context, after AuditMark, most int) ([
 	return listOf(ctx, s, scanAudit, unsealedAudit, after.At, after.UID, most)
 }
 
-const unsealedAudit = "SELECT " + auditColumns + " FROM audit WHERE COALESCE(id, 0) = 0 AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
+const unsealedAudit = "SELECT " + auditColumns +
+	" FROM audit WHERE COALESCE(id, 0) = 0 AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
 
 // Mark returns the row's place among those that are not sealed.
 func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }
@@ -207,7 +219,8 @@ func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.U
 // how many rows it looked at and the last one's mark. chain may be called more than once and must not call
 // the store.
 func (s *Store) SealAudit(
-	ctx context.Context, after AuditMark, most int, chain func(head AuditHead, last int64, rows []AuditRow) ([]AuditRow, AuditHead),
+	ctx context.Context, after AuditMark, most int,
+	chain func(head AuditHead, last int64, rows []AuditRow) ([]AuditRow, AuditHead),
 ) (seen int, mark AuditMark, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		seen, mark = 0, after
@@ -218,7 +231,8 @@ func (s *Store) SealAudit(
 		if err != nil {
 			return err
 		}
-		last, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) }, "SELECT COALESCE(MAX(id), 0) FROM audit")
+		last, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) },
+			"SELECT COALESCE(MAX(id), 0) FROM audit")
 		if err != nil {
 			return err
 		}
@@ -252,11 +266,13 @@ func placeAudit(ctx context.Context, tx *sql.Tx, rows []AuditRow) error {
 			values.WriteString(", ")
 		}
 		// The cast tells PostgreSQL, which takes a parameter for text here.
-		fmt.Fprintf(&values, "($%d, CAST($%d AS BIGINT), $%d, $%d)", len(args)+1, len(args)+2, len(args)+3, len(args)+4)
+		fmt.Fprintf(&values, "($%d, CAST($%d AS BIGINT), $%d, $%d)", len(args)+1, len(args)+2,
+			len(args)+3, len(args)+4)
 		args = append(args, r.UID, r.ID, r.KeyID, r.MAC)
 	}
 	_, err := exec(ctx, tx, "WITH sealed (uid, id, key_id, mac) AS (VALUES "+values.String()+
-		") UPDATE audit SET id = sealed.id, key_id = sealed.key_id, mac = sealed.mac FROM sealed WHERE audit.uid = sealed.uid", args...)
+		") UPDATE audit SET id = sealed.id, key_id = sealed.key_id, mac = sealed.mac FROM sealed WHERE audit.uid "+
+		"= sealed.uid", args...)
 	return err
 }
 
@@ -280,11 +296,13 @@ func (s *Store) AuditKeys(ctx context.Context) ([]AuditKey, error) {
 // AddAuditKey adds a key, and keeps the head where none was sealed yet.
 func (s *Store) AddAuditKey(ctx context.Context, k AuditKey, first AuditHead) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := exec(ctx, tx, "INSERT INTO audit_keys (id, sealed, created_at) VALUES ($1, $2, $3)", k.ID, k.Sealed, millis(k.CreatedAt))
+		_, err := exec(ctx, tx, "INSERT INTO audit_keys (id, sealed, created_at) VALUES ($1, $2, $3)", k.ID,
+			k.Sealed, millis(k.CreatedAt))
 		if err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, "UPDATE audit_head SET count = $1, mac = $2, key_id = $3, seal = $4 WHERE seal = ''", first.Count, first.MAC, first.KeyID, first.Seal)
+		_, err = exec(ctx, tx, "UPDATE audit_head SET count = $1, mac = $2, key_id = $3, seal = $4 WHERE seal = ''",
+			first.Count, first.MAC, first.KeyID, first.Seal)
 		return err
 	})
 }

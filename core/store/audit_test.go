@@ -20,13 +20,16 @@ func recorded(t *testing.T, s *store.Store) []string {
 
 func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 	rowOf := func(subject string) store.AuditRow {
-		return store.AuditRow{UID: "uid of " + subject, At: noon, Subject: subject, Changed: []string{"a", "b"}, MAC: "mac"}
+		return store.AuditRow{
+			UID: "uid of " + subject, At: noon, Subject: subject, Changed: []string{"a", "b"}, MAC: "mac",
+		}
 	}
 	t.Run("a row comes back as it was written", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			row := store.AuditRow{
-				UID: "u", At: noon, TenantID: "t", Tenant: "acme", Actor: "key:k", Action: "book-meeting", ConnectionID: "c", Subject: "é ☎ '\"",
-				Changed: []string{"a,b", ""}, Outcome: "done", Effect: "e", RequestID: "r", KeyID: "k", MAC: "m",
+				UID: "u", At: noon, TenantID: "t", Tenant: "acme", Actor: "key:k", Action: "book-meeting",
+				ConnectionID: "c", Subject: "é ☎ '\"", Changed: []string{"a,b", ""}, Outcome: "done", Effect: "e",
+				RequestID: "r", KeyID: "k", MAC: "m",
 			}
 			bare := store.AuditRow{UID: "v", At: noon.Add(time.Second), Changed: []string{}}
 			must(t, s.AddAudit(t.Context(), row, bare))
@@ -40,26 +43,34 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 			must(t, s.CreateTenant(ctx, acme, rowOf("create tenant")))
 			refused(t, s.CreateTenant(ctx, acme, rowOf("no")), fault.Conflict, store.ReasonAlreadyExists)
 			must(t, s.UpdateTenant(ctx, "acme", []byte(`{}`), rowOf("update tenant")))
-			refused(t, s.UpdateTenant(ctx, "none", []byte(`{}`), rowOf("no")), fault.NotFound, store.ReasonTenantNotFound)
+			refused(t, s.UpdateTenant(ctx, "none", []byte(`{}`), rowOf("no")), fault.NotFound,
+				store.ReasonTenantNotFound)
 			key := store.APIKey{ID: "k", TenantID: "acme", Hash: []byte{1}, CreatedAt: noon}
 			must(t, s.CreateKey(ctx, key, rowOf("create key")))
 			refused(t, s.CreateKey(ctx, key, rowOf("no")), fault.Conflict, store.ReasonAlreadyExists)
 			must(t, s.RevokeKey(ctx, "k", noon, nil, rowOf("revoke key")))
 			must(t, s.RevokeKey(ctx, "k", noon, nil, rowOf("no"))) // it changes nothing
 			refused(t, s.RevokeKey(ctx, "none", noon, nil, rowOf("no")), fault.NotFound, store.ReasonKeyNotFound)
-			conn := store.Connection{ID: "c", TenantID: "acme", Name: "c", Kind: "calendar", Provider: "p", CreatedAt: noon}
+			conn := store.Connection{
+				ID: "c", TenantID: "acme", Name: "c", Kind: "calendar", Provider: "p", CreatedAt: noon,
+			}
 			must(t, s.CreateConnection(ctx, conn, rowOf("create connection")))
 			refused(t, s.CreateConnection(ctx, conn, rowOf("no")), fault.Conflict, store.ReasonAlreadyExists)
 			must(t, s.UpdateConnection(ctx, conn, 1, rowOf("update connection")))
 			refused(t, s.UpdateConnection(ctx, conn, 1, rowOf("no")), fault.Conflict, fault.ReasonChangedMeanwhile)
-			link := store.ConnectLink{Hash: []byte{2}, TenantID: "acme", ConnectionID: "c", Kind: "calendar", Provider: "p", Name: "c", CreatedAt: noon, ExpiresAt: noon.Add(time.Hour)}
+			link := store.ConnectLink{
+				Hash: []byte{2}, TenantID: "acme", ConnectionID: "c", Kind: "calendar", Provider: "p", Name: "c",
+				CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
+			}
 			must(t, s.CreateConnectLink(ctx, link, rowOf("create link")))
 			refused(t, s.CreateConnectLink(ctx, link, rowOf("no")), fault.Conflict, store.ReasonAlreadyExists)
 			must(t, s.ClaimConnectLink(ctx, link.Hash, []byte{3}, noon, noon.Add(time.Minute)))
-			refused(t, s.FinishConnectLink(ctx, link.Hash, []byte{4}, noon, conn, 2, rowOf("no")), fault.Conflict, store.ReasonLinkTaken)
+			refused(t, s.FinishConnectLink(ctx, link.Hash, []byte{4}, noon, conn, 2, rowOf("no")), fault.Conflict,
+				store.ReasonLinkTaken)
 			must(t, s.FinishConnectLink(ctx, link.Hash, []byte{3}, noon, conn, 2, rowOf("finish link")))
 			must(t, s.DeleteConnection(ctx, "acme", "c", rowOf("delete connection")))
-			refused(t, s.DeleteConnection(ctx, "acme", "c", rowOf("no")), fault.NotFound, store.ReasonConnectionNotFound)
+			refused(t, s.DeleteConnection(ctx, "acme", "c", rowOf("no")), fault.NotFound,
+				store.ReasonConnectionNotFound)
 			must(t, s.DeleteTenant(ctx, "acme", rowOf("delete tenant")))
 			refused(t, s.DeleteTenant(ctx, "acme", rowOf("no")), fault.NotFound, store.ReasonTenantNotFound)
 			equal(t, len(recorded(t, s)), 10)
@@ -106,11 +117,13 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 	t.Run("a row that is refused takes the change with it", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			must(t, s.AddAudit(t.Context(), rowOf("taken")))
-			refused(t, s.CreateTenant(t.Context(), store.Tenant{ID: "acme", Name: "acme", CreatedAt: noon}, rowOf("taken")), fault.Conflict, store.ReasonAlreadyExists)
+			refused(t, s.CreateTenant(t.Context(), store.Tenant{ID: "acme", Name: "acme", CreatedAt: noon},
+				rowOf("taken")), fault.Conflict, store.ReasonAlreadyExists)
 			equal(t, len(got(s.Tenants(t.Context()))(t)), 0)
 			connection(t, s, "c1")
 			i := begun(t, s, store.Intent{})
-			refused(t, s.FinishIntent(t.Context(), i, store.Attached{}, rowOf("taken")), fault.Conflict, store.ReasonAlreadyExists)
+			refused(t, s.FinishIntent(t.Context(), i, store.Attached{}, rowOf("taken")), fault.Conflict,
+				store.ReasonAlreadyExists)
 			must(t, s.FinishIntent(t.Context(), i, store.Attached{}))
 		})
 	})

@@ -57,7 +57,8 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 // copyInto copies within one reading transaction. The copy gives freed pages back, also where the original
 // was made by a version that did not.
 func (s *Store) copyInto(ctx context.Context, path string) error {
-	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}}, url.Values{"_auto_vacuum": {incremental}})
+	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}},
+		url.Values{"_auto_vacuum": {incremental}})
 	if err != nil {
 		return err
 	}

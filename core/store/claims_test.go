@@ -22,7 +22,9 @@ type party struct {
 }
 
 func (p party) found() store.Number {
-	return store.Number{TenantID: p.tenant, ConnectionID: p.connection, Ref: "ref", E164: contested, CreatedAt: noon}
+	return store.Number{
+		TenantID: p.tenant, ConnectionID: p.connection, Ref: "ref", E164: contested, CreatedAt: noon,
+	}
 }
 
 // has reports whether an act on the contested number ended with the number as the party's.
@@ -112,7 +114,9 @@ func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
 			tenant(t, s, p.tenant)
 			connectionOf(t, s, p.tenant, p.connection, "telephony")
 			var err error
-			p.purchase, _, err = reserved(t, s, store.Purchase{ID: p.tenant, TenantID: p.tenant, ConnectionID: p.connection, CreatedAt: noon}, noon, unlimited)
+			p.purchase, _, err = reserved(t, s,
+				store.Purchase{ID: p.tenant, TenantID: p.tenant, ConnectionID: p.connection, CreatedAt: noon},
+				noon, unlimited)
 			must(t, err)
 		}
 		return own, other
@@ -142,7 +146,8 @@ func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
 							has, err := rival(t, rivalStore, other)
 							ended <- outcome{has, err}
 						}()
-						for len(ended) == 0 && got(s.Count(t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'rival' AND wait_event_type = 'Lock'"))(t) == 0 {
+						for len(ended) == 0 && got(s.Count(t.Context(),
+							"SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'rival' AND wait_event_type = 'Lock'"))(t) == 0 {
 							runtime.Gosched()
 						}
 					}
@@ -191,15 +196,19 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 		second := first
 		second.Owner, second.LeaseUntil = "two", noon.Add(time.Minute)
 		equal(t, got(s.TakeOverIntent(t.Context(), first, second, noon))(t), true)
-		equal(t, got(s.ChooseNumber(t.Context(), lost, contested))(t), true) // until the other one has taken the purchase up
+		// Until the other one has taken the purchase up.
+		equal(t, got(s.ChooseNumber(t.Context(), lost, contested))(t), true)
 		kept, _, err := s.ReservePurchase(t.Context(), second, "", noon, unlimited)
 		must(t, err)
 		equal(t, kept.State, store.PurchaseChosen)
 		for name, err := range map[string]error{
-			"reserve": func() error { _, _, err := s.ReservePurchase(t.Context(), first, "", noon, unlimited); return err }(),
-			"choose":  func() error { _, err := s.ChooseNumber(t.Context(), lost, "+14155550101"); return err }(),
-			"fill":    s.MarkFilled(t.Context(), lost),
-			"end":     s.EndPurchase(t.Context(), lost),
+			"reserve": func() error {
+				_, _, err := s.ReservePurchase(t.Context(), first, "", noon, unlimited)
+				return err
+			}(),
+			"choose": func() error { _, err := s.ChooseNumber(t.Context(), lost, "+14155550101"); return err }(),
+			"fill":   s.MarkFilled(t.Context(), lost),
+			"end":    s.EndPurchase(t.Context(), lost),
 		} {
 			t.Run(name, func(t *testing.T) { refused(t, err, fault.Conflict, store.ReasonIntentLost) })
 		}
@@ -219,7 +228,8 @@ func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 			must(t, s.Execute(t.Context(), query, args...))
 		}
 		purchase := func(id, e164 string, bought int, plan string) {
-			run("INSERT INTO purchases (id, tenant_id, connection_id, realm, e164, bought, created_at) VALUES ($1, 'acme', 'c1', '', $2, $3, $4)", id, e164, bought, noon.UnixMilli())
+			run("INSERT INTO purchases (id, tenant_id, connection_id, realm, e164, bought, created_at) VALUES ($1, "+
+				"'acme', 'c1', '', $2, $3, $4)", id, e164, bought, noon.UnixMilli())
 			if plan == "" {
 				return
 			}
@@ -229,7 +239,8 @@ func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 			must(t, err)
 		}
 		number := func(id int64, e164 string, released any) {
-			run("INSERT INTO numbers (id, tenant_id, connection_id, realm, ref, e164, name, created_at, released_at) VALUES ($1, 'acme', 'c1', '', $2, $3, 'n', $4, $5)",
+			run("INSERT INTO numbers (id, tenant_id, connection_id, realm, ref, e164, name, created_at, "+
+				"released_at) VALUES ($1, 'acme', 'c1', '', $2, $3, 'n', $4, $5)",
 				id, "ref"+e164, e164, noon.UnixMilli(), released)
 		}
 		const undo = `{"area_code":"415","undo":{"code":"unsupported","reason":"PROVIDER_MISCONFIGURED","detail":"No such trunk."}}`
@@ -263,7 +274,8 @@ func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 			"of a number that someone had":  {state: store.PurchaseReserved},
 			"of a number that was released": {state: store.PurchaseChosen, e164: "+14155550002"},
 		} {
-			p, _, err := reserved(t, s, store.Purchase{ID: id, TenantID: "acme", ConnectionID: "c1", CreatedAt: noon}, noon.Add(-time.Hour), unlimited)
+			p, _, err := reserved(t, s, store.Purchase{ID: id, TenantID: "acme", ConnectionID: "c1", CreatedAt: noon},
+				noon.Add(-time.Hour), unlimited)
 			must(t, err)
 			if p.State != want.state || p.E164 != want.e164 || string(p.Refusal) != want.why {
 				t.Errorf("%s: it is %+v", id, p)
@@ -271,7 +283,8 @@ func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 		}
 		taken := got(s.TakenNumbers(t.Context(), "", "+1415555"))(t)
 		slices.Sort(taken)
-		equal(t, strings.Join(taken, " "), "+14155550001 +14155550002 +14155550010 +14155550011 +14155550012 +14155550013 +14155550015")
+		equal(t, strings.Join(taken, " "),
+			"+14155550001 +14155550002 +14155550010 +14155550011 +14155550012 +14155550013 +14155550015")
 		held, is, err := s.NumberHolder(t.Context(), "", "+14155550001")
 		must(t, err)
 		equal(t, is && held.ID == 1, true)

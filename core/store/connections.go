@@ -11,7 +11,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-const connectionColumns = "id, tenant_id, name, kind, provider, is_default, settings, credentials, status, email, revision, created_at"
+const connectionColumns = "id, tenant_id, name, kind, provider, is_default, settings, credentials, status, " +
+	"email, revision, created_at"
 
 func scanConnection(row scanner) (c Connection, err error) {
 	var settings string
@@ -38,13 +39,16 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 				return err
 			}
 		}
-		_, err = exec(ctx, tx, "INSERT INTO connections ("+connectionColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)",
-			c.ID, c.TenantID, c.Name, c.Kind, c.Provider, c.IsDefault || !hasDefault, object(c.Settings), c.Credentials,
+		_, err = exec(ctx, tx, "INSERT INTO connections ("+connectionColumns+
+			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)",
+			c.ID, c.TenantID, c.Name, c.Kind, c.Provider, c.IsDefault || !hasDefault,
+			object(c.Settings), c.Credentials,
 			cmp.Or(c.Status, "ok"), c.Email, millis(c.CreatedAt))
 		if err != nil {
 			return err
 		}
-		if _, err = exec(ctx, tx, "INSERT INTO connection_turns (connection_id, taken) VALUES ($1, 0)", c.ID); err != nil {
+		if _, err = exec(ctx, tx, "INSERT INTO connection_turns (connection_id, taken) VALUES ($1, 0)",
+			c.ID); err != nil {
 			return err
 		}
 		return addAudit(ctx, tx, audit)
@@ -54,7 +58,9 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 // UpdateConnection replaces all but the kind and the creation of a connection, and makes its revision
 // fromRevision+1. Where the revision is another one by now, it is a Conflict with the reason
 // CHANGED_MEANWHILE. A default is replaced by another, never taken away.
-func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision int64, audit ...AuditRow) error {
+func (s *Store) UpdateConnection(
+	ctx context.Context, c Connection, fromRevision int64, audit ...AuditRow,
+) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
 			return err
@@ -72,9 +78,11 @@ func (s *Store) UpdateConnection(ctx context.Context, c Connection, fromRevision
 			}
 		}
 		// The revision is compared again: those who write tokens do not wait for the tenant's turn.
-		affected, err := exec(ctx, tx, `UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
+		affected, err := exec(ctx, tx,
+			`UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
 			status = $9, email = $10, revision = revision + 1 WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
-			c.TenantID, c.ID, fromRevision, c.Name, c.Provider, c.IsDefault || was.IsDefault, object(c.Settings), c.Credentials,
+			c.TenantID, c.ID, fromRevision, c.Name, c.Provider, c.IsDefault || was.IsDefault,
+			object(c.Settings), c.Credentials,
 			cmp.Or(c.Status, "ok"), c.Email)
 		if err == nil && affected == 0 {
 			return changedMeanwhile()
@@ -126,7 +134,8 @@ func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit
 		if err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "DELETE FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id); err != nil {
+		if _, err := exec(ctx, tx, "DELETE FROM connections WHERE tenant_id = $1 AND id = $2", tenantID,
+			id); err != nil {
 			return err
 		}
 		if err := addAudit(ctx, tx, audit); err != nil || !was.IsDefault {
@@ -141,7 +150,8 @@ func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit
 
 // Connections lists a tenant's connections by name.
 func (s *Store) Connections(ctx context.Context, tenantID string) ([]Connection, error) {
-	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1", tenantID)
+	all, err := listOf(ctx, s, scanConnection,
+		"SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1", tenantID)
 	sortConnections(all)
 	return all, err
 }
@@ -172,7 +182,8 @@ func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connecti
 // driver that works stays open. Where the revision is another one by now, it is a Conflict with the reason
 // CHANGED_MEANWHILE: the credentials may be those of another account, or refused.
 func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email string, revision int64) error {
-	affected, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND revision = $3",
+	affected, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND "+
+		"revision = $3",
 		tenantID, id, revision, email)
 	if err == nil && affected == 0 {
 		return changedMeanwhile()
@@ -181,7 +192,8 @@ func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email stri
 }
 
 func connectionIn(ctx context.Context, q querier, tenantID, id string) (Connection, error) {
-	c, found, err := find(ctx, q, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id)
+	c, found, err := find(ctx, q, scanConnection,
+		"SELECT "+connectionColumns+" FROM connections WHERE tenant_id = $1 AND id = $2", tenantID, id)
 	if err == nil && !found {
 		return Connection{}, connectionNotFound()
 	}
@@ -194,7 +206,8 @@ func defaultOf(ctx context.Context, tx *sql.Tx, tenantID, kind string) (id strin
 }
 
 func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
-	_, err := exec(ctx, tx, "UPDATE connections SET is_default = FALSE WHERE tenant_id = $1 AND kind = $2 AND is_default", tenantID, kind)
+	_, err := exec(ctx, tx, "UPDATE connections SET is_default = FALSE WHERE tenant_id = $1 AND kind = $2 AND "+
+		"is_default", tenantID, kind)
 	return err
 }
 
@@ -202,7 +215,8 @@ func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
 // turn, which is the order in which a removal locks them. An insert of a row that refers to the connection
 // would lock it too, but only after the turn: then each of the two would wait for the other.
 func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
-	affected, err := exec(ctx, tx, `WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
+	affected, err := exec(ctx, tx,
+		`WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
 		UPDATE connection_turns SET taken = taken + 1
 		WHERE connection_id IN (SELECT id FROM parent)`, connectionID)
 	if err == nil && affected == 0 {

@@ -28,7 +28,9 @@ func TestConnections(t *testing.T) {
 	t.Run("no credentials stay nil", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")
-			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "c1", TenantID: "acme", Name: "n", Kind: "crm", Provider: "sandbox", CreatedAt: noon}))
+			must(t, s.CreateConnection(t.Context(), store.Connection{
+				ID: "c1", TenantID: "acme", Name: "n", Kind: "crm", Provider: "sandbox", CreatedAt: noon,
+			}))
 			row := got(s.Connection(t.Context(), "acme", "c1"))(t)
 			equal(t, row.Credentials, nil)
 			equal(t, row.Status, "ok")
@@ -41,7 +43,10 @@ func TestConnections(t *testing.T) {
 			connectionOf(t, s, "acme", "c2", "calendar")
 			connectionOf(t, s, "acme", "d1", "crm")
 			equal(t, defaults(t, s), []string{"c1", "d1"})
-			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "c3", TenantID: "acme", Name: "c3", Kind: "calendar", Provider: "sandbox", IsDefault: true, CreatedAt: noon}))
+			must(t, s.CreateConnection(t.Context(), store.Connection{
+				ID: "c3", TenantID: "acme", Name: "c3", Kind: "calendar", Provider: "sandbox", IsDefault: true,
+				CreatedAt: noon,
+			}))
 			equal(t, defaults(t, s), []string{"c3", "d1"})
 			c2 := got(s.Connection(t.Context(), "acme", "c2"))(t)
 			c2.IsDefault = true
@@ -60,8 +65,14 @@ func TestConnections(t *testing.T) {
 	t.Run("when the default goes, the oldest of its kind follows it", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "younger", TenantID: "acme", Name: "a", Kind: "calendar", Provider: "sandbox", CreatedAt: noon.Add(time.Hour)}))
-			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "older", TenantID: "acme", Name: "b", Kind: "calendar", Provider: "sandbox", CreatedAt: noon.Add(time.Minute)}))
+			must(t, s.CreateConnection(t.Context(), store.Connection{
+				ID: "younger", TenantID: "acme", Name: "a", Kind: "calendar", Provider: "sandbox",
+				CreatedAt: noon.Add(time.Hour),
+			}))
+			must(t, s.CreateConnection(t.Context(), store.Connection{
+				ID: "older", TenantID: "acme", Name: "b", Kind: "calendar", Provider: "sandbox",
+				CreatedAt: noon.Add(time.Minute),
+			}))
 			must(t, s.DeleteConnection(t.Context(), "acme", "c1"))
 			equal(t, defaults(t, s), []string{"older"})
 		})
@@ -71,7 +82,10 @@ func TestConnections(t *testing.T) {
 			tenant(t, s, "acme")
 			for _, err := range at(16, func(i int) error {
 				id := string(rune('a' + i))
-				return s.CreateConnection(t.Context(), store.Connection{ID: id, TenantID: "acme", Name: id, Kind: "crm", Provider: "sandbox", IsDefault: i%2 == 0, CreatedAt: noon})
+				return s.CreateConnection(t.Context(), store.Connection{
+					ID: id, TenantID: "acme", Name: id, Kind: "crm", Provider: "sandbox", IsDefault: i%2 == 0,
+					CreatedAt: noon,
+				})
 			}) {
 				must(t, err)
 			}
@@ -83,7 +97,8 @@ func TestConnections(t *testing.T) {
 			was := connection(t, s, "c1")
 			now := was
 			now.Name, now.Provider, now.Settings, now.Credentials = "renamed", "caldav", json.RawMessage(`{}`), nil
-			now.Status, now.Email, now.Kind, now.CreatedAt = "reconnect_required", "b@example.com", "crm", noon.Add(time.Hour)
+			now.Status, now.Email, now.Kind, now.CreatedAt = "reconnect_required", "b@example.com", "crm",
+				noon.Add(time.Hour)
 			must(t, s.UpdateConnection(t.Context(), now, was.Revision))
 			now.Kind, now.CreatedAt, now.Revision = was.Kind, was.CreatedAt, 2
 			equal(t, got(s.Connection(t.Context(), "acme", "c1"))(t), now)

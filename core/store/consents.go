@@ -54,9 +54,11 @@ func scanLink(row scanner) (l ConnectLink, err error) {
 	var settings string
 	var created, expires int64
 	var used *int64
-	err = row.Scan(&l.Hash, &l.TenantID, &l.ConnectionID, &l.Reconnects, &l.Kind, &l.Provider, &l.Name, &settings, &l.IsDefault,
+	err = row.Scan(&l.Hash, &l.TenantID, &l.ConnectionID, &l.Reconnects, &l.Kind, &l.Provider, &l.Name,
+		&settings, &l.IsDefault,
 		&l.OtherAccount, &created, &expires, &used, &l.Seal)
-	l.Settings, l.CreatedAt, l.ExpiresAt, l.UsedAt = json.RawMessage(settings), instant(created), instant(expires), optionalInstant(used)
+	l.Settings, l.CreatedAt, l.ExpiresAt, l.UsedAt = json.RawMessage(settings), instant(created),
+		instant(expires), optionalInstant(used)
 	return l, err
 }
 
@@ -70,11 +72,14 @@ func scanConsent(row scanner) (c Consent, err error) {
 // CreateConnectLink adds a link, and forgets those that ended long before it was made.
 func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1", millis(l.CreatedAt.Add(-linkMemory))); err != nil {
+		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1",
+			millis(l.CreatedAt.Add(-linkMemory))); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings), l.IsDefault, l.OtherAccount,
+		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+
+			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings),
+			l.IsDefault, l.OtherAccount,
 			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt), l.Seal)
 		if err != nil {
 			return err
@@ -104,7 +109,9 @@ func (s *Store) ConnectLinks(ctx context.Context, now time.Time) ([]ConnectLink,
 
 // SealConnectLink replaces the seal of a link that is still as it was read.
 func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte) (bool, error) {
-	query, args := "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal = $3", []any{l.Hash, seal, l.Seal}
+	query, args := "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal = $3", []any{
+		l.Hash, seal, l.Seal,
+	}
 	if l.Seal == nil {
 		query, args = "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal IS NULL", args[:2]
 	}
@@ -117,7 +124,8 @@ func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte)
 func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The consents of one link are begun one after the other, so that all are counted.
-		affected, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1", c.LinkHash)
+		affected, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1",
+			c.LinkHash)
 		if err == nil && affected == 0 {
 			return linkNotFound()
 		}
@@ -142,7 +150,8 @@ func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) erro
 func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err error) {
 	var found bool
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		c, found, err = find(ctx, tx, scanConsent, "DELETE FROM consents WHERE hash = $1 RETURNING "+consentColumns, hash)
+		c, found, err = find(ctx, tx, scanConsent, "DELETE FROM consents WHERE hash = $1 RETURNING "+consentColumns,
+			hash)
 		return err
 	})
 	if err == nil && !found {
@@ -177,7 +186,8 @@ func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, u
 
 // ReleaseConnectLink ends a claim. It does nothing where the claim is another one by now.
 func (s *Store) ReleaseConnectLink(ctx context.Context, hash, claim []byte) error {
-	_, err := s.exec(ctx, "UPDATE connect_links SET claim = NULL, claimed_until = NULL WHERE hash = $1 AND claim = $2", hash, claim)
+	_, err := s.exec(ctx, "UPDATE connect_links SET claim = NULL, claimed_until = NULL WHERE hash = $1 AND "+
+		"claim = $2", hash, claim)
 	return err
 }
 

@@ -17,8 +17,10 @@ func link(t *testing.T, s *store.Store, token string) store.ConnectLink {
 		tenant(t, s, "acme")
 	}
 	l := store.ConnectLink{
-		Hash: []byte(token), TenantID: "acme", ConnectionID: "c1", Reconnects: true, Kind: "calendar", Provider: "google", Name: "front-office",
-		Settings: json.RawMessage(`{"calendar_id":"team"}`), IsDefault: true, OtherAccount: true, CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
+		Hash: []byte(token), TenantID: "acme", ConnectionID: "c1", Reconnects: true, Kind: "calendar",
+		Provider: "google", Name: "front-office",
+		Settings: json.RawMessage(`{"calendar_id":"team"}`), IsDefault: true, OtherAccount: true, CreatedAt: noon,
+		ExpiresAt: noon.Add(time.Hour),
 	}
 	must(t, s.CreateConnectLink(t.Context(), l))
 	return l
@@ -42,7 +44,9 @@ func TestConnectLinks(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			_, err := s.ConnectLink(t.Context(), []byte("nothing"))
 			refused(t, err, fault.NotFound, store.ReasonLinkNotFound)
-			l := store.ConnectLink{Hash: []byte("a"), TenantID: "nobody", ConnectionID: "c", Kind: "crm", Provider: "p", Name: "n"}
+			l := store.ConnectLink{
+				Hash: []byte("a"), TenantID: "nobody", ConnectionID: "c", Kind: "crm", Provider: "p", Name: "n",
+			}
 			refused(t, s.CreateConnectLink(t.Context(), l), fault.NotFound, store.ReasonTenantNotFound)
 		})
 	})
@@ -85,10 +89,12 @@ func TestConnectLinks(t *testing.T) {
 			}
 			other := []byte("other")
 			must(t, s.ReleaseConnectLink(t.Context(), l.Hash, other))
-			refused(t, s.ClaimConnectLink(t.Context(), l.Hash, other, noon.Add(time.Minute-1), noon.Add(time.Hour)), fault.Conflict, store.ReasonLinkTaken)
+			refused(t, s.ClaimConnectLink(t.Context(), l.Hash, other, noon.Add(time.Minute-1), noon.Add(time.Hour)),
+				fault.Conflict, store.ReasonLinkTaken)
 			must(t, s.ReleaseConnectLink(t.Context(), l.Hash, []byte{byte(won)}))
 			must(t, s.ClaimConnectLink(t.Context(), l.Hash, other, noon, noon.Add(time.Minute)))
-			must(t, s.ClaimConnectLink(t.Context(), l.Hash, []byte("third"), noon.Add(time.Minute), noon.Add(time.Hour)))
+			must(t, s.ClaimConnectLink(t.Context(), l.Hash, []byte("third"), noon.Add(time.Minute),
+				noon.Add(time.Hour)))
 		})
 	})
 	t.Run("finishing marks the link as used and the connection as working, in one", func(t *testing.T) {
@@ -100,8 +106,10 @@ func TestConnectLinks(t *testing.T) {
 			mine := []byte("mine")
 			must(t, s.ClaimConnectLink(t.Context(), l.Hash, mine, noon, noon.Add(time.Minute)))
 			c.Email = "b@example.com"
-			refused(t, s.FinishConnectLink(t.Context(), l.Hash, []byte("other"), noon, c, c.Revision), fault.Conflict, store.ReasonLinkTaken)
-			refused(t, s.FinishConnectLink(t.Context(), l.Hash, mine, noon, c, c.Revision-1), fault.Conflict, fault.ReasonChangedMeanwhile)
+			refused(t, s.FinishConnectLink(t.Context(), l.Hash, []byte("other"), noon, c, c.Revision), fault.Conflict,
+				store.ReasonLinkTaken)
+			refused(t, s.FinishConnectLink(t.Context(), l.Hash, mine, noon, c, c.Revision-1), fault.Conflict,
+				fault.ReasonChangedMeanwhile)
 			equal(t, got(s.ConnectLink(t.Context(), l.Hash))(t).UsedAt, time.Time{})
 			equal(t, got(s.Connection(t.Context(), "acme", "c1"))(t).Status, "reconnect_required")
 
@@ -109,8 +117,10 @@ func TestConnectLinks(t *testing.T) {
 			equal(t, got(s.ConnectLink(t.Context(), l.Hash))(t).UsedAt, noon.Add(time.Second))
 			now := got(s.Connection(t.Context(), "acme", "c1"))(t)
 			equal(t, []any{now.Status, now.Email, now.Revision}, []any{"ok", "b@example.com", c.Revision + 1})
-			refused(t, s.FinishConnectLink(t.Context(), l.Hash, mine, noon, now, now.Revision), fault.Conflict, store.ReasonLinkTaken)
-			refused(t, s.ClaimConnectLink(t.Context(), l.Hash, mine, noon, noon.Add(time.Minute)), fault.Conflict, store.ReasonLinkTaken)
+			refused(t, s.FinishConnectLink(t.Context(), l.Hash, mine, noon, now, now.Revision), fault.Conflict,
+				store.ReasonLinkTaken)
+			refused(t, s.ClaimConnectLink(t.Context(), l.Hash, mine, noon, noon.Add(time.Minute)), fault.Conflict,
+				store.ReasonLinkTaken)
 		})
 	})
 }

@@ -36,7 +36,9 @@ func (d documents) Update(ctx context.Context, change func(adapter.StorageTx) er
 // errUndone rolls a transaction back because the caller's function said so.
 var errUndone = errors.New("store: undone by the caller's function")
 
-func (d documents) run(ctx context.Context, db *sql.DB, options *sql.TxOptions, readOnly bool, do func(adapter.StorageTx) error) error {
+func (d documents) run(
+	ctx context.Context, db *sql.DB, options *sql.TxOptions, readOnly bool, do func(adapter.StorageTx) error,
+) error {
 	var own error // of do, answered as it is
 	err := d.store.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, db, options, func(ctx context.Context, tx *sql.Tx) error {
@@ -75,7 +77,8 @@ type documentTx struct {
 
 // Get implements adapter.StorageTx.
 func (t *documentTx) Get(key string) ([]byte, error) {
-	doc, _, err := find(t.ctx, t.tx, func(row scanner) (value []byte, err error) { return value, row.Scan(&value) },
+	doc, _, err := find(t.ctx, t.tx,
+		func(row scanner) (value []byte, err error) { return value, row.Scan(&value) },
 		"SELECT value FROM documents WHERE connection_id = $1 AND key = $2", t.connectionID, []byte(key))
 	if err == nil {
 		doc, err = t.store.open(sealedDocuments, 0, []string{t.connectionID, key}, doc)
@@ -102,7 +105,8 @@ func (t *documentTx) Delete(key string) error {
 	if t.readOnly {
 		return viewOnly()
 	}
-	_, err := exec(t.ctx, t.tx, "DELETE FROM documents WHERE connection_id = $1 AND key = $2", t.connectionID, []byte(key))
+	_, err := exec(t.ctx, t.tx, "DELETE FROM documents WHERE connection_id = $1 AND key = $2",
+		t.connectionID, []byte(key))
 	return t.noted(err)
 }
 

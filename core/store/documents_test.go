@@ -14,7 +14,8 @@ import (
 
 func put(t *testing.T, s *store.Store, connectionID, key, value string) {
 	t.Helper()
-	must(t, s.Documents(connectionID).Update(t.Context(), func(tx adapter.StorageTx) error { return tx.Put(key, []byte(value)) }))
+	must(t, s.Documents(connectionID).Update(t.Context(),
+		func(tx adapter.StorageTx) error { return tx.Put(key, []byte(value)) }))
 }
 
 func get(t *testing.T, s *store.Store, connectionID, key string) (value string) {
@@ -44,7 +45,8 @@ func TestDocuments(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			must(t, s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error {
-				return errors.Join(tx.Put("a", []byte("1")), tx.Put("a", []byte(`{"ü":"\u0000"}`)), tx.Put("b", []byte("3")), tx.Delete("b"), tx.Delete("none"))
+				return errors.Join(tx.Put("a", []byte("1")), tx.Put("a", []byte(`{"ü":"\u0000"}`)),
+					tx.Put("b", []byte("3")), tx.Delete("b"), tx.Delete("none"))
 			}))
 			equal(t, get(t, s, "c1", "a"), `{"ü":"\u0000"}`)
 			must(t, s.Documents("c1").View(t.Context(), func(tx adapter.StorageTx) error {
@@ -159,7 +161,8 @@ func TestDocuments(t *testing.T) {
 	})
 	t.Run("without its connection nothing is kept", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
-			err := s.Documents("nothing").Update(t.Context(), func(tx adapter.StorageTx) error { return tx.Put("k", nil) })
+			err := s.Documents("nothing").Update(t.Context(),
+				func(tx adapter.StorageTx) error { return tx.Put("k", nil) })
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 			equal(t, scan(t, s, "nothing", "", ""), nil)
 		})
@@ -167,7 +170,10 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestScan(t *testing.T) {
-	keys := []string{"B", "a", "a/", "a/1", "a/10", "a/2", "a/Z", "a/a", "a/\xc3\xa4", "a0", "b", "\xc3\xa4", "\xff", "\xff\xffz"}
+	keys := []string{
+		"B", "a", "a/", "a/1", "a/10", "a/2", "a/Z", "a/a", "a/\xc3\xa4", "a0", "b", "\xc3\xa4", "\xff",
+		"\xff\xffz",
+	}
 	filled := func(t *testing.T, s *store.Store) {
 		t.Helper()
 		connection(t, s, "c1")
@@ -184,8 +190,8 @@ func TestScan(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			filled(t, s)
 			for _, c := range []struct{ prefix, after string }{
-				{"", ""}, {"", "a/10"}, {"a", ""}, {"a/", ""}, {"a/", "a/"}, {"a/", "a/1"}, {"a/", "a/11"}, {"a/", "B"}, {"a/", "b"},
-				{"a/", "a/\xff"}, {"\xff", ""}, {"\xff\xff", ""}, {"none", ""},
+				{"", ""}, {"", "a/10"}, {"a", ""}, {"a/", ""}, {"a/", "a/"}, {"a/", "a/1"}, {"a/", "a/11"}, {"a/", "B"},
+				{"a/", "b"}, {"a/", "a/\xff"}, {"\xff", ""}, {"\xff\xff", ""}, {"none", ""},
 			} {
 				var want []string
 				for _, key := range keys {
@@ -242,7 +248,9 @@ func fillEvents(tb testing.TB, s *store.Store, n int) {
 	if err := s.CreateTenant(tb.Context(), store.Tenant{ID: "acme", Name: "acme", CreatedAt: noon}); err != nil {
 		tb.Fatal(err)
 	}
-	c := store.Connection{ID: "c1", TenantID: "acme", Name: "c1", Kind: "calendar", Provider: "sandbox", CreatedAt: noon}
+	c := store.Connection{
+		ID: "c1", TenantID: "acme", Name: "c1", Kind: "calendar", Provider: "sandbox", CreatedAt: noon,
+	}
 	if err := s.CreateConnection(tb.Context(), c); err != nil {
 		tb.Fatal(err)
 	}

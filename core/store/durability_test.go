@@ -33,7 +33,10 @@ func TestWhatWasAnsweredIsThereAfterReopening(t *testing.T) {
 		fill(t, s, connectionOf(t, s, "acme", "connection-of-acme", "calendar"))
 		must(t, s.Close())
 		s = storetest.Open(t, url)
-		equal(t, left(t, s, "acme"), belongings{tenants: 1, connections: 1, keys: 1, unsettled: 1, answers: 1, events: 1, holds: 1, numbers: 1, documents: 1})
+		equal(t, left(t, s, "acme"), belongings{
+			tenants: 1, connections: 1, keys: 1, unsettled: 1, answers: 1, events: 1, holds: 1, numbers: 1,
+			documents: 1,
+		})
 		must(t, s.Check(t.Context()))
 	})
 }

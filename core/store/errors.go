@@ -86,7 +86,8 @@ func hasNoRoom(err error) *fault.Error {
 
 func damaged(err error) *fault.Error {
 	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
-		"The gateway's database file is damaged, or is not its database. Stop the gateway and restore a backup.").Because(err)
+		"The gateway's database file is damaged, or is not its database. Stop the gateway and restore a backup.").
+		Because(err)
 	f.NoRetry = true
 	return f
 }
@@ -102,7 +103,8 @@ func tooNew(version, last int64) *fault.Error {
 func (s *Store) classify(err error) class {
 	var network net.Error
 	switch {
-	case s.closed.Load(), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF),
+	case s.closed.Load(), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, io.EOF),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &network),
 		errors.Is(err, context.DeadlineExceeded): // our own limit: the caller's was looked at first
 		return down

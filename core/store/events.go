@@ -28,8 +28,11 @@ func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 }
 
 // EventSeen returns where an event was seen last.
-func (s *Store) EventSeen(ctx context.Context, tenantID, connectionID, eventID string) (EventSeen, bool, error) {
-	return findIn(ctx, s, scanEventSeen, "SELECT "+eventColumns+" FROM events_seen WHERE tenant_id = $1 AND connection_id = $2 AND event_id = $3",
+func (s *Store) EventSeen(
+	ctx context.Context, tenantID, connectionID, eventID string,
+) (EventSeen, bool, error) {
+	return findIn(ctx, s, scanEventSeen,
+		"SELECT "+eventColumns+" FROM events_seen WHERE tenant_id = $1 AND connection_id = $2 AND event_id = $3",
 		tenantID, connectionID, eventID)
 }
 
@@ -41,7 +44,9 @@ const seenBatch = 128
 // refuses twice.
 func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 	rows := slices.Clone(seen)
-	slices.SortStableFunc(rows, func(a, b EventSeen) int { return cmp.Or(compareEvents(a, b), b.UpdatedAt.Compare(a.UpdatedAt)) })
+	slices.SortStableFunc(rows, func(a, b EventSeen) int {
+		return cmp.Or(compareEvents(a, b), b.UpdatedAt.Compare(a.UpdatedAt))
+	})
 	rows = slices.CompactFunc(rows, func(a, b EventSeen) bool { return compareEvents(a, b) == 0 })
 	for size := seenBatch; len(rows) > 0; {
 		if size > len(rows) {
@@ -67,7 +72,8 @@ func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 }
 
 func compareEvents(a, b EventSeen) int {
-	return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ConnectionID, b.ConnectionID), cmp.Compare(a.EventID, b.EventID))
+	return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ConnectionID, b.ConnectionID),
+		cmp.Compare(a.EventID, b.EventID))
 }
 
 // placeholders writes "($1, $2), ($3, $4)" for two rows of two columns.

@@ -12,7 +12,10 @@ import (
 
 func TestEventsSeen(t *testing.T) {
 	seen := func(id, calendar string, gone bool, after time.Duration) store.EventSeen {
-		return store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: id, CalendarID: calendar, Gone: gone, UpdatedAt: noon.Add(after)}
+		return store.EventSeen{
+			TenantID: "acme", ConnectionID: "c1", EventID: id, CalendarID: calendar, Gone: gone,
+			UpdatedAt: noon.Add(after),
+		}
 	}
 	ask := func(t *testing.T, s *store.Store, id string) store.EventSeen {
 		t.Helper()
@@ -68,7 +71,8 @@ func TestEventsSeen(t *testing.T) {
 			tenant(t, s, "bolt")
 			foreign := seen("e", "cal", false, 0)
 			foreign.TenantID = "bolt"
-			refused(t, s.SeeEvents(t.Context(), []store.EventSeen{foreign}), fault.NotFound, store.ReasonConnectionNotFound)
+			refused(t, s.SeeEvents(t.Context(), []store.EventSeen{foreign}), fault.NotFound,
+				store.ReasonConnectionNotFound)
 		})
 	})
 }

@@ -47,12 +47,16 @@ type interrupted struct {
 	before func()
 }
 
-func (c *interrupted) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *interrupted) ExecContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Result, error) {
 	c.before()
 	return c.Conn.ExecContext(ctx, query, args)
 }
 
-func (c *interrupted) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *interrupted) QueryContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Rows, error) {
 	c.before()
 	return c.Conn.QueryContext(ctx, query, args)
 }
@@ -90,7 +94,8 @@ func (s *Store) Execute(ctx context.Context, query string, args ...any) error {
 
 // Count runs a query that answers one number.
 func (s *Store) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	n, _, err = find(ctx, s.read, func(row scanner) (n int64, err error) { return n, row.Scan(&n) }, query, args...)
+	n, _, err = find(ctx, s.read, func(row scanner) (n int64, err error) { return n, row.Scan(&n) },
+		query, args...)
 	return n, err
 }
 
@@ -105,7 +110,8 @@ type RepeatedQuery struct {
 // RepeatedQueries lists the queries whose plans are looked at.
 func RepeatedQueries() []RepeatedQuery {
 	return []RepeatedQuery{
-		{"StrayPurchases", strayPurchases, []any{int64(1) << 40}, []string{"purchases_open", "intents_open_effect"}},
+		{"StrayPurchases", strayPurchases, []any{int64(1) << 40},
+			[]string{"purchases_open", "intents_open_effect"}},
 		{"PurgeIntents", purgeable, []any{int64(1), int64(1), 5}, []string{"intents_by_age"}},
 		{"PurgePurchases", purgeablePurchases, []any{int64(1), 5}, []string{"purchases_ended"}},
 		{"UnsealedAudit", unsealedAudit, []any{0, "", 100}, []string{"audit_unsealed"}},
@@ -115,7 +121,8 @@ func RepeatedQueries() []RepeatedQuery {
 // FillForPlans adds so many ended purchases, finished intents and sealed rows of the audit, and one of each
 // that is open, to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {
-	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1) "
+	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
+		"i < $1) "
 	for _, insert := range []string{
 		`INSERT INTO purchases (id, tenant_id, connection_id, realm, state, e164, refusal, revision, runner, created_at) ` + counted +
 			`SELECT 'p' || i, 'acme', 'front', '', CASE WHEN i = 1 THEN 'chosen' ELSE 'done' END, '', '', 0, '', i FROM n`,

@@ -118,8 +118,9 @@ func TestAServerThatRefusesTheUserIsUnavailable(t *testing.T) {
 
 func TestAnAddressThatIsNoneIsRefusedWithoutRepeatingIt(t *testing.T) {
 	for _, url := range []string{
-		"", "hunter2", "mysql://u:hunter2@host/db", "sqlite:", "postgres://u:hunter2@host:port/db", "postgres://u:hun%ter2@host/db",
-		"postgres://u:hunter2@host/db?sslmode=perhaps", "postgres://u:hunter2@host/db?connect_timeout=soon",
+		"", "hunter2", "mysql://u:hunter2@host/db", "sqlite:", "postgres://u:hunter2@host:port/db",
+		"postgres://u:hun%ter2@host/db", "postgres://u:hunter2@host/db?sslmode=perhaps",
+		"postgres://u:hunter2@host/db?connect_timeout=soon",
 	} {
 		_, err := store.Open(t.Context(), url)
 		refused(t, err, fault.Invalid, fault.ReasonInvalidRequest)

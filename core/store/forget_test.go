@@ -32,8 +32,10 @@ func marksIn(t *testing.T, url, mark string) (found int) {
 func TestNothingIsLeftOfWhatWasDeleted(t *testing.T) {
 	const mark = "mark-6b1e-of-a-person"
 	for name, erase := range map[string]func(t *testing.T, s *store.Store){
-		"a tenant":     func(t *testing.T, s *store.Store) { must(t, s.DeleteTenant(t.Context(), "acme")) },
-		"a connection": func(t *testing.T, s *store.Store) { must(t, s.DeleteConnection(t.Context(), "acme", "c1")) },
+		"a tenant": func(t *testing.T, s *store.Store) { must(t, s.DeleteTenant(t.Context(), "acme")) },
+		"a connection": func(t *testing.T, s *store.Store) {
+			must(t, s.DeleteConnection(t.Context(), "acme", "c1"))
+		},
 		"old intents": func(t *testing.T, s *store.Store) {
 			must(t, s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error { return clearAll(tx) }))
 			if n := got(s.PurgeIntents(t.Context(), noon.Add(time.Hour), noon.Add(time.Hour), 100))(t); n == 0 {
@@ -74,7 +76,10 @@ func TestNothingIsLeftOfWhatWasDeleted(t *testing.T) {
 
 func clearAll(tx adapter.StorageTx) error {
 	var keys []string
-	if err := tx.Scan("", "", func(key string, _ []byte) bool { keys = append(keys, key); return true }); err != nil {
+	if err := tx.Scan("", "", func(key string, _ []byte) bool {
+		keys = append(keys, key)
+		return true
+	}); err != nil {
 		return err
 	}
 	for _, key := range keys {

@@ -24,7 +24,8 @@ func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (tak
 			if err := s.takeTurn(ctx, tx, id); err != nil {
 				return err
 			}
-			if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id, millis(now)); err != nil {
+			if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id,
+				millis(now)); err != nil {
 				return err
 			}
 		}
@@ -95,6 +96,7 @@ func (s *Store) execHolds(ctx context.Context, ids []string, query string, args 
 
 // DropHoldsOfEvent lets the holds of a booked event go.
 func (s *Store) DropHoldsOfEvent(ctx context.Context, connectionID, eventID string) error {
-	_, err := s.exec(ctx, "DELETE FROM holds WHERE connection_id = $1 AND event_id = $2 AND event_id <> ''", connectionID, eventID)
+	_, err := s.exec(ctx, "DELETE FROM holds WHERE connection_id = $1 AND event_id = $2 AND event_id <> ''",
+		connectionID, eventID)
 	return err
 }

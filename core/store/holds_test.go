@@ -11,7 +11,10 @@ import (
 
 func TestHolds(t *testing.T) {
 	hold := func(id, calendar string, from, to time.Duration) store.Hold {
-		return store.Hold{ID: id, ConnectionID: "c1", CalendarID: calendar, From: noon.Add(from), To: noon.Add(to), Until: noon.Add(time.Minute)}
+		return store.Hold{
+			ID: id, ConnectionID: "c1", CalendarID: calendar, From: noon.Add(from), To: noon.Add(to),
+			Until: noon.Add(time.Minute),
+		}
 	}
 	take := func(t *testing.T, s *store.Store, now time.Time, holds ...store.Hold) *store.Hold {
 		t.Helper()

@@ -48,9 +48,11 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 	var plan string
 	var connection, ref, dedupe *string
 	var lease, created, updated int64
-	err = row.Scan(&i.TenantID, &i.Operation, &i.Key, &i.Kept, &i.RequestHash, &connection, &i.EffectKey, &plan, &i.State, &i.Answer,
+	err = row.Scan(&i.TenantID, &i.Operation, &i.Key, &i.Kept, &i.RequestHash, &connection, &i.EffectKey, &plan,
+		&i.State, &i.Answer,
 		&ref, &dedupe, &i.Owner, &lease, &created, &updated)
-	i.ConnectionID, i.EffectRef, i.DedupeKey, i.Plan = textOf(connection), textOf(ref), textOf(dedupe), json.RawMessage(plan)
+	i.ConnectionID, i.EffectRef, i.DedupeKey, i.Plan = textOf(connection), textOf(ref), textOf(dedupe),
+		json.RawMessage(plan)
 	i.LeaseUntil, i.CreatedAt, i.UpdatedAt = instant(lease), instant(created), instant(updated)
 	return i, err
 }
@@ -86,7 +88,8 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 // Intent returns the intent under a tenant, operation and key.
 func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (Intent, bool, error) {
 	return findIn(ctx, s, s.scanIntent,
-		"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3", tenantID, operation, key)
+		"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3",
+		tenantID, operation, key)
 }
 
 // TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since.
@@ -94,7 +97,8 @@ func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (In
 func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
 	affected, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
 		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND state = $8 AND state <> 'done'`,
-		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now), there.Owner, there.State)
+		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now),
+		there.Owner, there.State)
 	return affected == 1, err
 }
 
@@ -128,7 +132,8 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 // the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
 func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
 	affected, err := s.recorded(ctx, audit,
-		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held, heldBy(i, millis(i.LeaseUntil))...)
+		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held,
+		heldBy(i, millis(i.LeaseUntil))...)
 	if err == nil && affected == 0 {
 		return intentLost()
 	}
@@ -187,10 +192,14 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 
 // DropIntentsOfEffect makes an equal call a new one, after its effect was undone: intents of callers without
 // a key go, and those with a key no longer answer for others.
-func (s *Store) DropIntentsOfEffect(ctx context.Context, tenantID, connectionID, operation, effectRef string) error {
-	const ofEffect = " WHERE tenant_id = $1 AND connection_id = $2 AND operation = $3 AND effect_ref = $4 AND state = 'done'"
+func (s *Store) DropIntentsOfEffect(
+	ctx context.Context, tenantID, connectionID, operation, effectRef string,
+) error {
+	const ofEffect = " WHERE tenant_id = $1 AND connection_id = $2 AND operation = $3 AND effect_ref = $4 AND " +
+		"state = 'done'"
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := exec(ctx, tx, "DELETE FROM intents"+ofEffect+" AND NOT kept", tenantID, connectionID, operation, effectRef); err != nil {
+		if _, err := exec(ctx, tx, "DELETE FROM intents"+ofEffect+" AND NOT kept", tenantID, connectionID,
+			operation, effectRef); err != nil {
 			return err
 		}
 		_, err := exec(ctx, tx, "UPDATE intents SET dedupe_key = NULL"+ofEffect+" AND kept",
@@ -212,7 +221,9 @@ func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]
 // the operation that have that effect or are not done: where judge returns an error, nothing is claimed. A
 // run that does not hold the intent any more gets a Conflict with the reason INTENT_LOST. Judge may be called
 // more than once.
-func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge func(others []Intent) error) error {
+func (s *Store) ClaimEffect(
+	ctx context.Context, i Intent, ref string, judge func(others []Intent) error,
+) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.takeTurn(ctx, tx, i.ConnectionID); err != nil {
 			return err
@@ -235,7 +246,9 @@ func (s *Store) ClaimEffect(ctx context.Context, i Intent, ref string, judge fun
 }
 
 // RecentIntent returns the latest intent of equal calls that began at since or later.
-func (s *Store) RecentIntent(ctx context.Context, tenantID, operation, dedupeKey string, since time.Time) (Intent, bool, error) {
+func (s *Store) RecentIntent(
+	ctx context.Context, tenantID, operation, dedupeKey string, since time.Time,
+) (Intent, bool, error) {
 	return findIn(ctx, s, s.scanIntent, "SELECT "+intentColumns+` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND created_at >= $4 ORDER BY created_at DESC LIMIT 1`,
 		tenantID, operation, dedupeKey, millis(since))
@@ -275,8 +288,11 @@ func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit 
 // This and the other purges remove one batch, so that their callers choose how long other writers wait. A row
 // that someone else has locked changes at this moment, and is left for the next purge. To wait for it with
 // others locked could be a deadlock.
-func (s *Store) PurgeIntents(ctx context.Context, keptBefore, unkeptBefore time.Time, most int) (int64, error) {
-	return s.exec(ctx, "DELETE FROM intents WHERE (tenant_id, operation, key) IN ("+purgeable+s.dialect.lockFree+")",
+func (s *Store) PurgeIntents(
+	ctx context.Context, keptBefore, unkeptBefore time.Time, most int,
+) (int64, error) {
+	return s.exec(ctx, "DELETE FROM intents WHERE (tenant_id, operation, key) IN ("+purgeable+
+		s.dialect.lockFree+")",
 		millis(keptBefore), millis(unkeptBefore), most)
 }
 

@@ -25,7 +25,8 @@ func intent(i store.Intent) store.Intent {
 	if i.CreatedAt.IsZero() {
 		i.CreatedAt = noon
 	}
-	i.Operation, i.EffectKey, i.RequestHash, i.Plan = "book-meeting", "effect", []byte{1}, json.RawMessage(`{"step":1}`)
+	i.Operation, i.EffectKey, i.RequestHash, i.Plan = "book-meeting", "effect", []byte{1},
+		json.RawMessage(`{"step":1}`)
 	if i.UpdatedAt.IsZero() {
 		i.UpdatedAt = i.CreatedAt
 	}
@@ -239,7 +240,9 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			lost, ours := lose(t, s)
 			lost.Answer, ours.Answer = []byte("first"), []byte("second")
 			must(t, s.FinishIntent(t.Context(), lost, store.Attached{}))
-			refused(t, s.FinishIntent(t.Context(), ours, store.Attached{Seen: []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e", UpdatedAt: noon}}}), fault.Conflict, store.ReasonIntentLost)
+			refused(t, s.FinishIntent(t.Context(), ours,
+				store.Attached{Seen: []store.EventSeen{{TenantID: "acme", ConnectionID: "c1", EventID: "e",
+					UpdatedAt: noon}}}), fault.Conflict, store.ReasonIntentLost)
 			_, found, err := s.EventSeen(t.Context(), "acme", "c1", "e")
 			must(t, err)
 			equal(t, found, false)
@@ -294,7 +297,9 @@ func TestIntentLife(t *testing.T) {
 			mine.LeaseUntil = noon.Add(time.Minute)
 			must(t, s.ExtendIntent(t.Context(), mine))
 			mine.Answer, mine.EffectRef = []byte("{ \"b\":1,\n\"a\":\"\xff\"}"), "event"
-			seen := store.EventSeen{TenantID: "acme", ConnectionID: "c1", EventID: "event", CalendarID: "cal", UpdatedAt: noon}
+			seen := store.EventSeen{
+				TenantID: "acme", ConnectionID: "c1", EventID: "event", CalendarID: "cal", UpdatedAt: noon,
+			}
 			must(t, s.FinishIntent(t.Context(), mine, store.Attached{Seen: []store.EventSeen{seen}}))
 			mine.State = store.IntentDone
 			equal(t, there(t, s), mine)
@@ -335,7 +340,9 @@ func TestRecentIntent(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		for minute, key := range []string{"first", "second", "third"} {
-			begun(t, s, store.Intent{Key: key, DedupeKey: "same", CreatedAt: noon.Add(time.Duration(minute) * time.Minute)})
+			begun(t, s, store.Intent{
+				Key: key, DedupeKey: "same", CreatedAt: noon.Add(time.Duration(minute) * time.Minute),
+			})
 		}
 		begun(t, s, store.Intent{Key: "none", CreatedAt: noon.Add(time.Hour)})
 		recent := func(dedupeKey string, since time.Time) string {
@@ -362,13 +369,17 @@ func TestOvertaken(t *testing.T) {
 		done  bool
 		want  bool
 	}{
-		"by one that began later":                {at("other", 2), false, true},
-		"not by one that began earlier":          {at("other", 0), false, false},
-		"by an earlier one answered since":       {store.Intent{Key: "other", DedupeKey: "same", CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}, true, true},
-		"not by an earlier one answered before":  {at("other", 0), true, false},
-		"not by an earlier one in doubt since":   {store.Intent{Key: "other", DedupeKey: "same", CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}, false, false},
-		"not by a later one for something else":  {store.Intent{Key: "other", DedupeKey: "else", CreatedAt: noon.Add(time.Hour)}, true, false},
-		"not by a later one that knows no thing": {store.Intent{Key: "other", CreatedAt: noon.Add(time.Hour)}, true, false},
+		"by one that began later":       {at("other", 2), false, true},
+		"not by one that began earlier": {at("other", 0), false, false},
+		"by an earlier one answered since": {store.Intent{Key: "other", DedupeKey: "same", CreatedAt: noon,
+			UpdatedAt: noon.Add(time.Hour)}, true, true},
+		"not by an earlier one answered before": {at("other", 0), true, false},
+		"not by an earlier one in doubt since": {store.Intent{Key: "other", DedupeKey: "same", CreatedAt: noon,
+			UpdatedAt: noon.Add(time.Hour)}, false, false},
+		"not by a later one for something else": {store.Intent{Key: "other", DedupeKey: "else",
+			CreatedAt: noon.Add(time.Hour)}, true, false},
+		"not by a later one that knows no thing": {store.Intent{Key: "other", CreatedAt: noon.Add(time.Hour)},
+			true, false},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			both(t, func(t *testing.T, s *store.Store) {
@@ -421,7 +432,8 @@ func TestClaimEffect(t *testing.T) {
 		equal(t, claimed(), []string{"ticket", "ticket 2", "ticket 3"})
 		lost := ours
 		lost.Owner = "somebody else"
-		if err := s.ClaimEffect(t.Context(), lost, "ticket 4", judge(nil)); fault.From(err) == nil || fault.From(err).Reason != store.ReasonIntentLost {
+		if err := s.ClaimEffect(t.Context(), lost, "ticket 4", judge(nil)); fault.From(err) == nil ||
+			fault.From(err).Reason != store.ReasonIntentLost {
 			t.Errorf("a run that lost its intent claims: %v", err)
 		}
 		own, err := s.EffectsSince(t.Context(), ours, noon)
@@ -478,7 +490,9 @@ func TestDropIntentsOfEffect(t *testing.T) {
 		equal(t, found, true)
 		kept, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: "with a key"}))
 		must(t, err)
-		equal(t, []any{began, kept.State, kept.DedupeKey, string(kept.Answer)}, []any{false, store.IntentDone, "", `{"ok":true}`})
+		equal(t, []any{began, kept.State, kept.DedupeKey, string(kept.Answer)}, []any{
+			false, store.IntentDone, "", `{"ok":true}`,
+		})
 		begun(t, s, store.Intent{Key: "without"})
 	})
 }
@@ -487,7 +501,8 @@ func TestUnsettledIntents(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		unknown := func(key string, age time.Duration) {
-			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}), store.IntentUnknown))
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}),
+				store.IntentUnknown))
 		}
 		unknown("unknown, young", time.Minute)
 		unknown("unknown, old", time.Hour)
@@ -522,7 +537,8 @@ func TestPurgeIntents(t *testing.T) {
 			finished(t, s, i)
 		}
 		for age, key := range map[time.Duration]string{2 * day: "unknown, 2 days", 4 * day: "unknown, 4 days"} {
-			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}), store.IntentUnknown))
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, CreatedAt: noon.Add(-age)}),
+				store.IntentUnknown))
 		}
 		begun(t, s, store.Intent{Key: "running, 4 days", CreatedAt: noon.Add(-4 * day)}) // its lease was renewed
 		equal(t, got(s.PurgeIntents(t.Context(), noon.Add(-3*day), noon.Add(-day), 10))(t), 3)

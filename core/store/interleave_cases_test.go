@@ -396,10 +396,12 @@ var operations = slices.Concat(numberOperations, []operation{
 		return only(c.s.FinishIntent(c.ctx, intentRow("running"), store.Attached{}, c.audit()))
 	}},
 	{"FinishIntent: with events", func(c caller) (any, error) {
-		return only(c.s.FinishIntent(c.ctx, intentRow("running"), store.Attached{Seen: events(c.name, noon)}, c.audit()))
+		return only(c.s.FinishIntent(c.ctx, intentRow("running"),
+			store.Attached{Seen: events(c.name, noon)}, c.audit()))
 	}},
 	{"FinishIntent: lapsed", func(c caller) (any, error) {
-		return only(c.s.FinishIntent(c.ctx, intentRow("lapsed"), store.Attached{Seen: events(c.name, noon)}, c.audit()))
+		return only(c.s.FinishIntent(c.ctx, intentRow("lapsed"),
+			store.Attached{Seen: events(c.name, noon)}, c.audit()))
 	}},
 	{"ReleaseIntent", func(c caller) (any, error) {
 		return only(c.s.ReleaseIntent(c.ctx, intentRow("running"), "", c.audit()))
@@ -424,7 +426,9 @@ var operations = slices.Concat(numberOperations, []operation{
 		return two(c.s.RecentIntent(c.ctx, "acme", "book-meeting", "same", noon.Add(-time.Hour)))
 	}},
 	{"Overtaken", func(c caller) (any, error) { return one(c.s.Overtaken(c.ctx, intentRow("running"))) }},
-	{"UnsettledIntents", func(c caller) (any, error) { return one(c.s.UnsettledIntents(c.ctx, noon, noon.Add(time.Hour), 10)) }},
+	{"UnsettledIntents", func(c caller) (any, error) {
+		return one(c.s.UnsettledIntents(c.ctx, noon, noon.Add(time.Hour), 10))
+	}},
 	{"PurgeIntents", func(c caller) (any, error) { // fewer than one batch
 		return one(c.s.PurgeIntents(c.ctx, noon, noon, 100))
 	}},

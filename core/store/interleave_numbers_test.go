@@ -23,11 +23,13 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 		if name == "used" {
 			continue
 		}
-		until := map[string]time.Time{"parked": noon.Add(time.Hour), "due": noon, "going": noon.Add(-time.Hour)}[name]
+		until := map[string]time.Time{"parked": noon.Add(time.Hour), "due": noon,
+			"going": noon.Add(-time.Hour)}[name]
 		must(t, s.ParkNumber(ctx, kept(name), until))
 	}
 	got(s.SendBack(ctx, noon.Add(-time.Hour)))(t)
-	raw("UPDATE sequences SET value = 1000000 WHERE name = 'numbers'") // so that new ids look like no other number
+	// So that new ids look like no other number.
+	raw("UPDATE sequences SET value = 1000000 WHERE name = 'numbers'")
 
 	for _, state := range []string{"reserved", "chosen", "ordered", "filled", "returning", "done", "a", "b"} {
 		i := buying(state)
@@ -63,7 +65,9 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 var numberNames = []string{"used", "parked", "due", "going"}
 
 func numberRow(name, connectionID string) store.Number {
-	n := store.Number{TenantID: "acme", ConnectionID: connectionID, Ref: name, E164: "+1" + name, CreatedAt: noon}
+	n := store.Number{
+		TenantID: "acme", ConnectionID: connectionID, Ref: name, E164: "+1" + name, CreatedAt: noon,
+	}
 	if connectionID == "p2" {
 		n.TenantID = "beta"
 	}

@@ -38,8 +38,8 @@ func TestSQLiteConnectionsAreSetAsPromised(t *testing.T) {
 		pragma string
 		want   string
 	}{
-		{s.write, "journal_mode", "wal"}, {s.write, "synchronous", "2"}, {s.write, "foreign_keys", "1"}, {s.write, "busy_timeout", "200"},
-		{s.write, "query_only", "0"}, {s.write, "journal_size_limit", "67108864"},
+		{s.write, "journal_mode", "wal"}, {s.write, "synchronous", "2"}, {s.write, "foreign_keys", "1"},
+		{s.write, "busy_timeout", "200"}, {s.write, "query_only", "0"}, {s.write, "journal_size_limit", "67108864"},
 		{s.read, "journal_mode", "wal"}, {s.read, "busy_timeout", "200"}, {s.read, "query_only", "1"},
 	} {
 		var is string
@@ -57,16 +57,20 @@ func TestAFullSQLiteIsUnavailableAndKeepsWhatItHas(t *testing.T) {
 	if err := s.CreateTenant(t.Context(), Tenant{ID: "acme", Name: "acme"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CreateConnection(t.Context(), Connection{ID: "c1", TenantID: "acme", Name: "n", Kind: "crm", Provider: "sandbox"}); err != nil {
+	if err := s.CreateConnection(t.Context(), Connection{
+		ID: "c1", TenantID: "acme", Name: "n", Kind: "crm", Provider: "sandbox",
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.write.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // SQLite takes the present size
+	// SQLite takes the present size.
+	if _, err := s.write.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil {
 		t.Fatal(err)
 	}
 	err := s.Documents("c1").Update(t.Context(), func(tx adapter.StorageTx) error {
 		return tx.Put("k", []byte(strings.Repeat("x", 1<<16)))
 	})
-	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.Reason != fault.ReasonStoreUnavailable {
+	if f := fault.From(err); f == nil || f.Code != fault.Unavailable ||
+		f.Reason != fault.ReasonStoreUnavailable {
 		t.Fatalf("got %v", err)
 	}
 	if err := s.Check(t.Context()); err != nil {
@@ -105,8 +109,8 @@ func TestTryingAgainEndsWithTheCallersTime(t *testing.T) {
 
 func TestWhatPostgresSaysIsClassified(t *testing.T) {
 	for code, want := range map[string]class{
-		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again,
-		"08006": down, "53100": full, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
+		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again, "08006": down,
+		"53100": full, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
 		"23514": defect, "42601": defect, "42P01": defect, "22021": defect, "57014": defect,
 	} {
 		if is := classifyPostgres(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})); is != want {
@@ -119,7 +123,8 @@ func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
 	s := sqliteStore(t)
 	texts := func(query string, args ...any) []string {
 		t.Helper()
-		all, err := list(t.Context(), s.read, func(row scanner) (text string, err error) { return text, row.Scan(&text) }, query, args...)
+		all, err := list(t.Context(), s.read,
+			func(row scanner) (text string, err error) { return text, row.Scan(&text) }, query, args...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,16 +14,19 @@ import (
 )
 
 const (
-	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, last_used_at, seal"
+	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, " +
+		"last_used_at, seal"
 	// The name of the action is core/apikey's; it is written out because the index is of these rows alone.
-	keyColumns = keyWritten + ", EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND audit.subject = api_keys.id)"
+	keyColumns = keyWritten + ", EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND " +
+		"audit.subject = api_keys.id)"
 )
 
 func scanKey(row scanner) (k APIKey, err error) {
 	var scopes, connections []byte
 	var created int64
 	var revoked, used *int64
-	err = row.Scan(&k.ID, &k.TenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created, &revoked, &used,
+	err = row.Scan(&k.ID, &k.TenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created,
+		&revoked, &used,
 		&k.Seal, &k.Ended)
 	if err != nil {
 		return k, err
@@ -45,7 +48,8 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.recorded(ctx, audit, "INSERT INTO api_keys ("+keyWritten+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+	_, err = s.recorded(ctx, audit,
+		"INSERT INTO api_keys ("+keyWritten+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
 		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt), k.Seal)
 	if errors.Is(err, fault.NotFound) {
@@ -66,7 +70,9 @@ func (s *Store) KeyByHash(ctx context.Context, hash []byte) (APIKey, error) {
 // Keys lists a tenant's keys, revoked ones too, oldest first.
 func (s *Store) Keys(ctx context.Context, tenantID string) ([]APIKey, error) {
 	all, err := listOf(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE tenant_id = $1", tenantID)
-	slices.SortFunc(all, func(a, b APIKey) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b APIKey) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
 	return all, err
 }
 
@@ -82,14 +88,19 @@ func (s *Store) Key(ctx context.Context, id string) (APIKey, error) {
 // AllKeys lists the keys of every tenant, revoked ones too, by tenant and id.
 func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
 	all, err := listOf(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys")
-	slices.SortFunc(all, func(a, b APIKey) int { return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b APIKey) int {
+		return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ID, b.ID))
+	})
 	return all, err
 }
 
 // RevokeKey ends a key, and keeps the seal of the row as it is then. One that was revoked before keeps its
 // time, which is no change.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow) error {
-	affected, err := s.recorded(ctx, audit, "UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
+func (s *Store) RevokeKey(
+	ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow,
+) error {
+	affected, err := s.recorded(ctx, audit,
+		"UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
 		id, millis(at), seal)
 	if err == nil && affected == 0 {
 		_, err = s.Key(ctx, id)
@@ -113,8 +124,10 @@ func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error 
 		return nil
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for _, id := range slices.Sorted(maps.Keys(used)) { // in one order everywhere, so that no two replicas deadlock
-			_, err := exec(ctx, tx, "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+		// In one order everywhere, so that no two replicas deadlock.
+		for _, id := range slices.Sorted(maps.Keys(used)) {
+			_, err := exec(ctx, tx, "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL "+
+				"OR last_used_at < $2)",
 				id, millis(used[id]))
 			if err != nil {
 				return err

@@ -10,8 +10,8 @@ import (
 
 func TestKeys(t *testing.T) {
 	key := store.APIKey{
-		ID: "k1", TenantID: "acme", Prefix: "fd_live_ab", Hash: []byte{0, 0xff, 7}, Label: "backend", Scopes: []string{"calendar:read"},
-		Connections: []string{"c1"}, Test: true, CreatedAt: noon,
+		ID: "k1", TenantID: "acme", Prefix: "fd_live_ab", Hash: []byte{0, 0xff, 7}, Label: "backend",
+		Scopes: []string{"calendar:read"}, Connections: []string{"c1"}, Test: true, CreatedAt: noon,
 	}
 	t.Run("a key comes back as it was written", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {

@@ -101,7 +101,9 @@ func at[T any](n int, do func(i int) T) []T {
 
 func tenant(t *testing.T, s *store.Store, id string) store.Tenant {
 	t.Helper()
-	row := store.Tenant{ID: id, Name: "name of " + id, Settings: json.RawMessage(`{"timezone":"UTC"}`), CreatedAt: noon}
+	row := store.Tenant{
+		ID: id, Name: "name of " + id, Settings: json.RawMessage(`{"timezone":"UTC"}`), CreatedAt: noon,
+	}
 	must(t, s.CreateTenant(t.Context(), row))
 	return row
 }
@@ -127,7 +129,8 @@ func connectionOf(t *testing.T, s *store.Store, tenantID, id, kind string) store
 	t.Helper()
 	row := store.Connection{
 		ID: id, TenantID: tenantID, Name: "name of " + id, Kind: kind, Provider: "sandbox",
-		Settings: json.RawMessage(`{"calendar_id":"primary"}`), Credentials: []byte{0, 1, 2}, Status: "ok", Email: "a@example.com", CreatedAt: noon,
+		Settings: json.RawMessage(`{"calendar_id":"primary"}`), Credentials: []byte{0, 1, 2}, Status: "ok",
+		Email: "a@example.com", CreatedAt: noon,
 	}
 	must(t, s.CreateConnection(t.Context(), row))
 	return got(s.Connection(t.Context(), tenantID, id))(t)

@@ -66,7 +66,8 @@ func (s *Store) migrator() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	return goose.NewProvider(s.dialect.goose, s.write, files, goose.WithDisableGlobalRegistry(true),
+		goose.WithLogger(goose.NopLogger()))
 }
 
 // Version returns the last step that was taken, 0 in a database without tables. It changes nothing. A step
@@ -91,7 +92,8 @@ func (s *Store) version(ctx context.Context) (version int64, err error) {
 	if counted, _, err := find(ctx, s.read, number, s.dialect.versioned); err != nil || counted == 0 {
 		return 0, err
 	}
-	version, _, err = find(ctx, s.read, number, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied")
+	version, _, err = find(ctx, s.read, number,
+		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied")
 	return version, err
 }
 

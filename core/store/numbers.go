@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	numberColumns = "id, tenant_id, connection_id, realm, ref, e164, name, inbound, outbound, leads, version, created_at, release_at, going, released_at"
+	numberColumns = "id, tenant_id, connection_id, realm, ref, e164, name, inbound, outbound, leads, version, " +
+		"created_at, release_at, going, released_at"
 
 	// inUse are the numbers that callers see: not given back, and not on their way.
 	inUse = "released_at IS NULL AND release_at IS NULL"
@@ -23,9 +24,11 @@ const (
 func scanNumber(row scanner) (n Number, err error) {
 	var created, due int64
 	var release, released *int64
-	err = row.Scan(&n.ID, &n.TenantID, &n.ConnectionID, &n.Realm, &n.Ref, &n.E164, &n.Name, &n.Inbound, &n.Outbound, &n.Leads, &n.Version,
+	err = row.Scan(&n.ID, &n.TenantID, &n.ConnectionID, &n.Realm, &n.Ref, &n.E164, &n.Name, &n.Inbound,
+		&n.Outbound, &n.Leads, &n.Version,
 		&created, &release, &due, &released)
-	n.CreatedAt, n.ReleaseAt, n.Going, n.ReleasedAt = instant(created), optionalInstant(release), due != 0, optionalInstant(released)
+	n.CreatedAt, n.ReleaseAt, n.Going, n.ReleasedAt = instant(created), optionalInstant(release), due != 0,
+		optionalInstant(released)
 	return n, err
 }
 
@@ -37,7 +40,9 @@ const largestGap = 997
 // or that is being bought, is fault.Conflict. again says that the number was given back here before: a list
 // that was read before that still shows it, so that the provider is to be asked once more. The audit is told
 // of a new row.
-func (s *Store) AddNumber(ctx context.Context, n Number, audit ...AuditRow) (kept Number, again bool, err error) {
+func (s *Store) AddNumber(
+	ctx context.Context, n Number, audit ...AuditRow,
+) (kept Number, again bool, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		again = false
 		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
@@ -65,7 +70,8 @@ func (s *Store) AddNumber(ctx context.Context, n Number, audit ...AuditRow) (kep
 			return err
 		}
 		// Whoever had the claim before has ended in the transaction that gave it up.
-		_, again, err = find(ctx, tx, scanText, `SELECT tenant_id FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NOT NULL
+		_, again, err = find(ctx, tx, scanText,
+			`SELECT tenant_id FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NOT NULL
 			UNION ALL SELECT tenant_id FROM purchases WHERE realm = $1 AND e164 = $2 AND state = 'returned' LIMIT 1`,
 			n.Realm, n.E164)
 		if err != nil {
@@ -79,7 +85,8 @@ func (s *Store) AddNumber(ctx context.Context, n Number, audit ...AuditRow) (kep
 // ChangeRef records that the account has a number again under another reference, if its row is still as it
 // was when it was read: else fault.Conflict. Where its calls lead is not known any more.
 func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, error) {
-	affected, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+unchanged,
+	affected, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+
+		unchanged,
 		n.TenantID, n.ID, n.Version, n.Ref, ref)
 	if err == nil && affected == 0 {
 		err = numberChanged()
@@ -101,18 +108,22 @@ func insertNumber(ctx context.Context, tx *sql.Tx, n Number) (Number, error) {
 	}
 	kept, _, err := find(ctx, tx, scanNumber, "INSERT INTO numbers ("+numberColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, NULL, 0, NULL) RETURNING `+numberColumns,
-		id, n.TenantID, n.ConnectionID, n.Realm, n.Ref, n.E164, n.Name, n.Inbound, n.Outbound, n.Leads, millis(n.CreatedAt))
+		id, n.TenantID, n.ConnectionID, n.Realm, n.Ref, n.E164, n.Name, n.Inbound, n.Outbound, n.Leads,
+		millis(n.CreatedAt))
 	return kept, err
 }
 
 // Numbers lists the numbers that a connection holds and uses, by id.
 func (s *Store) Numbers(ctx context.Context, tenantID, connectionID string) ([]Number, error) {
-	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND connection_id = $2 AND "+inUse+" ORDER BY id", tenantID, connectionID)
+	return listOf(ctx, s, scanNumber,
+		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND connection_id = $2 AND "+inUse+
+			" ORDER BY id", tenantID, connectionID)
 }
 
 // Number returns a number that the tenant holds and uses.
 func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, error) {
-	n, found, err := findIn(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2 AND "+inUse, tenantID, id)
+	n, found, err := findIn(ctx, s, scanNumber,
+		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2 AND "+inUse, tenantID, id)
 	if err == nil && !found {
 		return Number{}, numberNotFound()
 	}
@@ -187,7 +198,9 @@ func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, e
 
 // RestoreNumber takes a number that waits to go back into use again. It is fault.NotFound once it is on its
 // way.
-func (s *Store) RestoreNumber(ctx context.Context, tenantID string, id int64, audit ...AuditRow) (n Number, err error) {
+func (s *Store) RestoreNumber(
+	ctx context.Context, tenantID string, id int64, audit ...AuditRow,
+) (n Number, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var found bool
 		n, found, err = find(ctx, tx, scanNumber, `UPDATE numbers SET release_at = NULL, version = version + 1
@@ -205,16 +218,19 @@ func (s *Store) RestoreNumber(ctx context.Context, tenantID string, id int64, au
 
 // TenantNumbers lists all numbers that a tenant holds, by id, those waiting to go back among them.
 func (s *Store) TenantNumbers(ctx context.Context, tenantID string) ([]Number, error) {
-	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND released_at IS NULL ORDER BY id", tenantID)
+	return listOf(ctx, s, scanNumber,
+		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND released_at IS NULL ORDER BY id", tenantID)
 }
 
 // SendBack marks the numbers whose wait is over, and answers all that are on their way to their providers:
 // from now on they cannot be restored.
 func (s *Store) SendBack(ctx context.Context, now time.Time) (due []Number, err error) {
-	if _, err := s.exec(ctx, "UPDATE numbers SET going = 1 WHERE released_at IS NULL AND going = 0 AND release_at IS NOT NULL AND release_at <= $1", millis(now)); err != nil {
+	if _, err := s.exec(ctx, "UPDATE numbers SET going = 1 WHERE released_at IS NULL AND going = 0 AND "+
+		"release_at IS NOT NULL AND release_at <= $1", millis(now)); err != nil {
 		return nil, err
 	}
-	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+" FROM numbers WHERE released_at IS NULL AND going = 1 ORDER BY release_at, id")
+	return listOf(ctx, s, scanNumber,
+		"SELECT "+numberColumns+" FROM numbers WHERE released_at IS NULL AND going = 1 ORDER BY release_at, id")
 }
 
 func heldElsewhere() error {

@@ -12,7 +12,9 @@ import (
 
 func TestNumbers(t *testing.T) {
 	number := func(ref string) store.Number {
-		return store.Number{TenantID: "acme", ConnectionID: "c1", Ref: ref, E164: "+1212555" + ref, Name: "n", CreatedAt: noon}
+		return store.Number{
+			TenantID: "acme", ConnectionID: "c1", Ref: ref, E164: "+1212555" + ref, Name: "n", CreatedAt: noon,
+		}
 	}
 	t.Run("a number comes back as it was written, with an id", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
@@ -137,7 +139,9 @@ func TestNumbers(t *testing.T) {
 	t.Run("a number is one holder's in its realm", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
-			must(t, s.CreateConnection(t.Context(), store.Connection{ID: "c2", TenantID: "acme", Name: "c2", Kind: "telephony", Provider: "p", Status: "ok", CreatedAt: noon}))
+			must(t, s.CreateConnection(t.Context(), store.Connection{
+				ID: "c2", TenantID: "acme", Name: "c2", Kind: "telephony", Provider: "p", Status: "ok", CreatedAt: noon,
+			}))
 			first := got(add(t, s, number("1")))(t)
 			other := number("1")
 			other.ConnectionID = "c2"
@@ -225,7 +229,9 @@ func TestNumbers(t *testing.T) {
 			foreign.TenantID = "bolt"
 			refused(t, s.ReleaseNumber(t.Context(), foreign, noon), fault.NotFound, fault.ReasonNumberNotFound)
 			refused(t, s.UpdateNumber(t.Context(), foreign), fault.NotFound, fault.ReasonNumberNotFound)
-			_, err = add(t, s, store.Number{TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon})
+			_, err = add(t, s, store.Number{
+				TenantID: "bolt", ConnectionID: "c1", Ref: "9", E164: "+12125550109", CreatedAt: noon,
+			})
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 		})
 	})

@@ -26,7 +26,8 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's text may hold the password.
-		return nil, fault.InvalidField("store.url", `must be an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
+		return nil, fault.InvalidField("store.url",
+			`must be an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "frontdesk"
@@ -37,7 +38,8 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	}
 	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, postgresConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	db.SetConnMaxLifetime(30 * time.Minute) // so that a server behind a load balancer or a failed-over one is left in time
+	// So that a server behind a load balancer or a failed-over one is left in time.
+	db.SetConnMaxLifetime(30 * time.Minute)
 	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), dialect: dialect{
 		goose: goose.DialectPostgres, classify: classifyPostgres,
 		// The rows that transactions update first make them take turns, so READ COMMITTED is enough to write.
@@ -114,7 +116,8 @@ func classifyPostgres(err error) class {
 	case "25006": // read-only: a server that was failed over
 		return down
 	}
-	for _, prefix := range []string{"08", "53", "57P", "58", "XX"} { // connection, resources, shutdown, system, internal
+	// Connection, resources, shutdown, system, internal.
+	for _, prefix := range []string{"08", "53", "57P", "58", "XX"} {
 		if strings.HasPrefix(failed.Code, prefix) {
 			return down
 		}

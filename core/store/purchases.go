@@ -57,14 +57,16 @@ const (
 const (
 	purchaseColumns = "id, tenant_id, connection_id, realm, state, e164, refusal, runner, created_at"
 	ended           = "state IN ('done', 'returned')"
-	unended         = "state NOT IN ('done', 'returned')"     // as purchases_open says it
-	run             = "id = $1 AND runner = $2 AND state IN " // the purchase, if it is still the run's, in one of them
+	unended         = "state NOT IN ('done', 'returned')" // as purchases_open says it
+	// The purchase, if it is still the run's, in one of them.
+	run = "id = $1 AND runner = $2 AND state IN "
 )
 
 func scanPurchase(row scanner) (p Purchase, err error) {
 	var refusal string
 	var created int64
-	err = row.Scan(&p.ID, &p.TenantID, &p.ConnectionID, &p.Realm, &p.State, &p.E164, &refusal, &p.Runner, &created)
+	err = row.Scan(&p.ID, &p.TenantID, &p.ConnectionID, &p.Realm, &p.State, &p.E164, &refusal,
+		&p.Runner, &created)
 	if p.CreatedAt = instant(created); refusal != "" {
 		p.Refusal = json.RawMessage(refusal)
 	}
@@ -203,7 +205,9 @@ func (s *Store) MarkFilled(ctx context.Context, p Purchase) error {
 
 // MarkReturning says that the number could not be set up and goes back, and why. The revision is that of the
 // connection whose settings were refused, 0 where it was something else.
-func (s *Store) MarkReturning(ctx context.Context, p Purchase, refusal json.RawMessage, revision int64) error {
+func (s *Store) MarkReturning(
+	ctx context.Context, p Purchase, refusal json.RawMessage, revision int64,
+) error {
 	return s.step(ctx, p, `UPDATE purchases SET state = 'returning', refusal = $3, revision = $4
 		WHERE `+run+"('filled')", string(refusal), revision)
 }
@@ -223,7 +227,9 @@ func (s *Store) MarkReturned(ctx context.Context, p Purchase) error {
 
 // AddPurchased ends a purchase with the number that it bought: records it as held, hands the claim on to it,
 // and gives it its id. The audit is told.
-func (s *Store) AddPurchased(ctx context.Context, p Purchase, n Number, audit ...AuditRow) (kept Number, err error) {
+func (s *Store) AddPurchased(
+	ctx context.Context, p Purchase, n Number, audit ...AuditRow,
+) (kept Number, err error) {
 	n.TenantID, n.ConnectionID, n.Realm, n.E164 = p.TenantID, p.ConnectionID, p.Realm, p.E164
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
@@ -265,14 +271,17 @@ func step(ctx context.Context, q querier, p Purchase, query string, more ...any)
 
 // TakenNumbers lists the numbers of a realm with a prefix that somebody has.
 func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]string, error) {
-	return listOf(ctx, s, scanText, "SELECT e164 FROM number_claims WHERE realm = $1 AND e164 LIKE $2", realm, prefix+"%")
+	return listOf(ctx, s, scanText, "SELECT e164 FROM number_claims WHERE realm = $1 AND e164 LIKE $2",
+		realm, prefix+"%")
 }
 
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
 // RefusedSetup returns why the last number of a connection could not be set up, while the connection's
 // settings are of the same revision; nil where none was refused.
-func (s *Store) RefusedSetup(ctx context.Context, tenantID, connectionID string, revision int64) (json.RawMessage, error) {
+func (s *Store) RefusedSetup(
+	ctx context.Context, tenantID, connectionID string, revision int64,
+) (json.RawMessage, error) {
 	p, _, err := findIn(ctx, s, scanPurchase, "SELECT "+purchaseColumns+` FROM purchases
 		WHERE tenant_id = $1 AND connection_id = $2 AND revision = $3 AND refusal <> ''
 		ORDER BY created_at DESC LIMIT 1`, tenantID, connectionID, revision)
@@ -289,7 +298,8 @@ func (s *Store) StrayPurchases(ctx context.Context, before time.Time) ([]Purchas
 	return listOf(ctx, s, scanPurchase, strayPurchases, millis(before))
 }
 
-const strayPurchases = "SELECT " + purchaseColumns + " FROM purchases p WHERE " + unended + ` AND created_at < $1
+const strayPurchases = "SELECT " + purchaseColumns + " FROM purchases p WHERE " + unended +
+	` AND created_at < $1
 	AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done')
 	ORDER BY created_at`
 

@@ -15,7 +15,9 @@ var unlimited = store.PurchaseLimits{PerDay: -1, Held: -1}
 
 func TestPurchases(t *testing.T) {
 	purchase := func(id string) store.Purchase {
-		return store.Purchase{ID: id, TenantID: "acme", ConnectionID: "c1", State: store.PurchaseReserved, Runner: "o", CreatedAt: noon}
+		return store.Purchase{
+			ID: id, TenantID: "acme", ConnectionID: "c1", State: store.PurchaseReserved, Runner: "o", CreatedAt: noon,
+		}
 	}
 	reserve := func(t *testing.T, s *store.Store, p store.Purchase, limits store.PurchaseLimits) (store.Purchase, store.LimitReached) {
 		t.Helper()
@@ -76,7 +78,9 @@ func TestPurchases(t *testing.T) {
 			equal(t, got(s.ChooseNumber(t.Context(), one, "+14155550100"))(t), true)
 			equal(t, got(s.ChooseNumber(t.Context(), two, "+14155550100"))(t), false)
 			equal(t, got(s.ChooseNumber(t.Context(), three, "+14155550100"))(t), true)
-			_, err := add(t, s, store.Number{TenantID: "acme", ConnectionID: "c1", Ref: "r", E164: "+14155550100", CreatedAt: noon})
+			_, err := add(t, s, store.Number{
+				TenantID: "acme", ConnectionID: "c1", Ref: "r", E164: "+14155550100", CreatedAt: noon,
+			})
 			refused(t, err, fault.Conflict, fault.ReasonNumberTaken) // a list does not take in what is on order
 			n := bought(t, s, one, "+14155550100")
 			equal(t, got(s.ChooseNumber(t.Context(), two, "+14155550100"))(t), false)
@@ -100,7 +104,9 @@ func TestPurchases(t *testing.T) {
 			choose("in another realm", "sandbox", "+14155550101")
 			choose("with another prefix", "", "+16285550102")
 			held := bought(t, s, choose("held", "", "+14155550103"), "+14155550103")
-			equal(t, slices.Sorted(slices.Values(got(s.TakenNumbers(t.Context(), "", "+1415"))(t))), []string{"+14155550100", "+14155550103"})
+			equal(t, slices.Sorted(slices.Values(got(s.TakenNumbers(t.Context(), "", "+1415"))(t))), []string{
+				"+14155550100", "+14155550103",
+			})
 			must(t, s.ReleaseNumber(t.Context(), held, noon))
 			must(t, s.EndPurchase(t.Context(), chosen))
 			equal(t, got(s.TakenNumbers(t.Context(), "", "+1415"))(t), []string{})
@@ -129,7 +135,9 @@ func TestPurchases(t *testing.T) {
 		})
 	})
 	t.Run("of 50 who buy at once, no more than the limit may", func(t *testing.T) {
-		for name, limits := range map[string]store.PurchaseLimits{"of a day": {PerDay: 10, Held: -1}, "of all": {PerDay: -1, Held: 10}} {
+		for name, limits := range map[string]store.PurchaseLimits{
+			"of a day": {PerDay: 10, Held: -1}, "of all": {PerDay: -1, Held: 10},
+		} {
 			t.Run(name, func(t *testing.T) {
 				both(t, func(t *testing.T, s *store.Store) {
 					connection(t, s, "c1")
@@ -288,12 +296,15 @@ func TestPurchases(t *testing.T) {
 
 // intentOf returns the intent of a purchase, as the run has it that the tests' purchases are of.
 func intentOf(p store.Purchase) store.Intent {
-	return store.Intent{TenantID: p.TenantID, Operation: "buy", Key: p.ID, ConnectionID: p.ConnectionID, EffectKey: p.ID, Plan: []byte("{}"),
+	return store.Intent{TenantID: p.TenantID, Operation: "buy", Key: p.ID, ConnectionID: p.ConnectionID,
+		EffectKey: p.ID, Plan: []byte("{}"),
 		State: store.IntentRunning, Owner: "o", LeaseUntil: noon, CreatedAt: p.CreatedAt, UpdatedAt: p.CreatedAt}
 }
 
 // reserved reserves a purchase for its intent, which it begins.
-func reserved(t *testing.T, s *store.Store, p store.Purchase, since time.Time, limits store.PurchaseLimits) (store.Purchase, store.LimitReached, error) {
+func reserved(
+	t *testing.T, s *store.Store, p store.Purchase, since time.Time, limits store.PurchaseLimits,
+) (store.Purchase, store.LimitReached, error) {
 	t.Helper()
 	if _, _, err := s.BeginIntent(t.Context(), intentOf(p)); err != nil {
 		return p, store.LimitReached{}, err

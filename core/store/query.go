@@ -58,7 +58,9 @@ func (s *Store) change(ctx context.Context, op func(ctx context.Context, tx *sql
 	return s.try(ctx, func(ctx context.Context) error { return inTx(ctx, s.write, s.dialect.writing, op) })
 }
 
-func inTx(ctx context.Context, db *sql.DB, options *sql.TxOptions, op func(ctx context.Context, tx *sql.Tx) error) error {
+func inTx(
+	ctx context.Context, db *sql.DB, options *sql.TxOptions, op func(ctx context.Context, tx *sql.Tx) error,
+) error {
 	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return err
@@ -88,7 +90,9 @@ func exec(ctx context.Context, q querier, query string, args ...any) (affected i
 type scanner interface{ Scan(into ...any) error }
 
 // list reads every row of a query, never nil.
-func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](
+	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,
+) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -106,7 +110,9 @@ func list[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 }
 
 // find reads the first row of a query.
-func find[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (row T, found bool, err error) {
+func find[T any](
+	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,
+) (row T, found bool, err error) {
 	all, err := list(ctx, q, scan, query, args...)
 	if err != nil || len(all) == 0 {
 		return row, false, err
@@ -115,7 +121,9 @@ func find[T any](ctx context.Context, q querier, scan func(scanner) (T, error), 
 }
 
 // listOf is list on the reading pool.
-func listOf[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+func listOf[T any](
+	ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any,
+) (all []T, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		all, err = list(ctx, s.read, scan, query, args...)
 		return err
@@ -124,7 +132,9 @@ func listOf[T any](ctx context.Context, s *Store, scan func(scanner) (T, error),
 }
 
 // findIn is find on the reading pool.
-func findIn[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (row T, found bool, err error) {
+func findIn[T any](
+	ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any,
+) (row T, found bool, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		row, found, err = find(ctx, s.read, scan, query, args...)
 		return err

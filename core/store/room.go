@@ -29,7 +29,8 @@ func (s *Store) GiveBack(ctx context.Context, most int) (given int64, err error)
 			return err
 		}
 		// Pages from the end of the file are moved into free ones. A pragma takes no parameter.
-		if _, err := exec(ctx, conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", min(int64(most), free-all/4))); err != nil {
+		if _, err := exec(ctx, conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)",
+			min(int64(most), free-all/4))); err != nil {
 			return err
 		}
 		left, _, err := find(ctx, conn, number, "PRAGMA freelist_count")

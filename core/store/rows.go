@@ -55,8 +55,9 @@ type APIKey struct {
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero: not revoked
 	LastUsedAt  time.Time // zero: never; written at most once a minute
-	Seal        []byte    // by core/vault, over everything but LastUsedAt; nil: a row from before there were seals
-	Ended       bool      // the audit has its revocation
+	// By core/vault, over everything but LastUsedAt; nil: a row from before there were seals.
+	Seal  []byte
+	Ended bool // the audit has its revocation
 }
 
 // Intent is a row of intents: one mutating call, recorded before the provider is asked.
@@ -114,10 +115,11 @@ type Purchase struct {
 	ConnectionID string
 	Realm        string
 	State        PurchaseState
-	E164         string          // the number chosen; "" while there is none
-	Refusal      json.RawMessage // why the number could not be set up, as the service writes it; nil where nothing was refused
-	Runner       string          // the run that may take the next step
-	CreatedAt    time.Time
+	E164         string // the number chosen; "" while there is none
+	// Why the number could not be set up, as the service writes it; nil where nothing was refused.
+	Refusal   json.RawMessage
+	Runner    string // the run that may take the next step
+	CreatedAt time.Time
 }
 
 // Number is a row of numbers.

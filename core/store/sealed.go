@@ -92,7 +92,8 @@ func (s *Store) sealed(c sealedColumn, kept []byte) ([]byte, bool) {
 // unreadable is the failure of a row that cannot be opened.
 func unreadable(err error) error {
 	return fault.New(fault.Unavailable, ReasonRowUnreadable,
-		"What the gateway has stored of this cannot be read. Its operator must look at the key set and the database, with frontdesk doctor.").Because(err)
+		"What the gateway has stored of this cannot be read. Its operator must look at the key set and the "+
+			"database, with frontdesk doctor.").Because(err)
 }
 
 // ReasonRowUnreadable is the reason of a fault that says that a row cannot be opened with the key set at
@@ -204,7 +205,9 @@ func (t sealedTable) scan(row scanner) (sealedRow, error) {
 }
 
 // resealRows seals the rows with these keys anew, those that are still there, in one transaction.
-func (s *Store) resealRows(ctx context.Context, t sealedTable, o Rows, keys [][]any, found *SealedRows) error {
+func (s *Store) resealRows(
+	ctx context.Context, t sealedTable, o Rows, keys [][]any, found *SealedRows,
+) error {
 	rewritten := 0
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		rewritten = 0
@@ -289,7 +292,8 @@ func writeSealed(ctx context.Context, tx *sql.Tx, t sealedTable, row sealedRow) 
 	for i, key := range t.keys {
 		where = append(where, bind(key, row.keys[i]))
 	}
-	_, err := exec(ctx, tx, "UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
+	_, err := exec(ctx, tx, "UPDATE "+t.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where,
+		" AND "), args...)
 	return err
 }
 

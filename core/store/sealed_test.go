@@ -72,7 +72,8 @@ func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
 		i := answeredCall(t, s, "a")
 		there, found, err := s.Intent(t.Context(), i.TenantID, i.Operation, i.Key)
 		must(t, err)
-		if !found || string(there.Plan) != string(i.Plan) || string(there.Answer) != string(i.Answer) || !bytes.Equal(there.RequestHash, i.RequestHash) {
+		if !found || string(there.Plan) != string(i.Plan) || string(there.Answer) != string(i.Answer) ||
+			!bytes.Equal(there.RequestHash, i.RequestHash) {
 			t.Errorf("came back as %+v", there)
 		}
 		if doc, err := document(t, s, "doc a"); err != nil || string(doc) != `{"subject":"`+person+`"}` {
@@ -96,7 +97,8 @@ func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
 // What is sealed for one row or column is not taken in another, and what is not sealed is not taken at all.
 func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
 	for name, attack := range map[string]string{
-		"another's answer":   "UPDATE intents SET answer = (SELECT answer FROM intents WHERE key = 'b') WHERE key = 'a'",
+		"another's answer": "UPDATE intents SET answer = (SELECT answer FROM intents WHERE key = 'b') WHERE " +
+			"key = 'a'",
 		"another's plan":     "UPDATE intents SET plan = (SELECT plan FROM intents WHERE key = 'b') WHERE key = 'a'",
 		"an answer of his":   `UPDATE intents SET answer = CAST('{"event":{}}' AS BYTEA) WHERE key = 'a'`,
 		"a plan of his":      `UPDATE intents SET plan = '{"title":"x"}' WHERE key = 'a'`,
@@ -137,7 +139,8 @@ func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
 		sealing(t, s)
 		connection(t, s, "c1")
 		for _, key := range []string{"a", "b"} {
-			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, ConnectionID: "c1"}), store.IntentUnknown))
+			must(t, s.ReleaseIntent(t.Context(), begun(t, s, store.Intent{Key: key, ConnectionID: "c1"}),
+				store.IntentUnknown))
 		}
 		_, err := rawDB(t, url).Exec("UPDATE intents SET plan = '{}' WHERE key = 'a'")
 		must(t, err)
@@ -196,7 +199,8 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			primary := got(v.Primary())(t)
-			_, err := s.Reseal(t.Context(), store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
+			_, err := s.Reseal(t.Context(),
+				store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
 			must(t, err)
 			if _, err := v.Prune(func(uint32) bool { return false }); err != nil {
 				t.Fatal(err)
@@ -248,7 +252,8 @@ func TestDigestsAreOfOneKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		primary := got(v.Primary())(t)
-		rows := got(s.Reseal(t.Context(), store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }}))(t)
+		rows := got(s.Reseal(t.Context(),
+			store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }}))(t)
 		equal(t, rows.Rewritten, 1)
 		found[got(s.Digest(t.Context(), person))(t)] = true
 		if len(found) != 1 {
@@ -279,10 +284,14 @@ func BenchmarkSealedIntent(b *testing.B) {
 	for _, sealed := range []bool{false, true} {
 		b.Run(fmt.Sprintf("sealed=%t", sealed), func(b *testing.B) {
 			s := storetest.Open(b, storetest.SQLite(b))
-			if err := s.CreateTenant(b.Context(), store.Tenant{ID: "acme", Name: "acme", CreatedAt: noon}); err != nil {
+			if err := s.CreateTenant(b.Context(), store.Tenant{
+				ID: "acme", Name: "acme", CreatedAt: noon,
+			}); err != nil {
 				b.Fatal(err)
 			}
-			row := store.Connection{ID: "c1", TenantID: "acme", Name: "c1", Kind: "calendar", Provider: "sandbox", CreatedAt: noon}
+			row := store.Connection{
+				ID: "c1", TenantID: "acme", Name: "c1", Kind: "calendar", Provider: "sandbox", CreatedAt: noon,
+			}
 			if err := s.CreateConnection(b.Context(), row); err != nil {
 				b.Fatal(err)
 			}

@@ -35,7 +35,10 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits
 	// itself, and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is
 	// bounded. What is deleted is overwritten with zeros; see Forget for the log.
-	common := url.Values{"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"}, "_error_rc": {"1"}}
+	common := url.Values{
+		"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"},
+		"_error_rc": {"1"},
+	}
 	writer, err := sqliteConnector(path, common, url.Values{
 		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_auto_vacuum": {incremental},
 		"_pragma": {"journal_size_limit(67108864)", "secure_delete(ON)"}})
@@ -172,7 +175,8 @@ func forgetSQLite(ctx context.Context, db *sql.DB) error {
 
 // checkSQLite looks for damage in the file and for rows whose parent is gone.
 func checkSQLite(ctx context.Context, db *sql.DB) error {
-	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) }, "PRAGMA integrity_check(1)")
+	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) },
+		"PRAGMA integrity_check(1)")
 	if err != nil {
 		return err
 	}

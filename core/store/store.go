@@ -86,7 +86,8 @@ func open(ctx context.Context, url string, pool newPool) (*Store, error) {
 	case "postgres", "postgresql":
 		return openPostgres(url, pool)
 	}
-	return nil, fault.InvalidField("store.url", `must be "sqlite:PATH" or "postgres://USER:PASSWORD@HOST/DATABASE".`)
+	return nil, fault.InvalidField("store.url",
+		`must be "sqlite:PATH" or "postgres://USER:PASSWORD@HOST/DATABASE".`)
 }
 
 // Ping reports whether the database answers.
@@ -101,7 +102,8 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Clock returns the database's time. On SQLite that is the machine's own.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
-	ms, _, err := findIn(ctx, s, func(row scanner) (ms int64, err error) { return ms, row.Scan(&ms) }, s.dialect.clock)
+	ms, _, err := findIn(ctx, s, func(row scanner) (ms int64, err error) { return ms, row.Scan(&ms) },
+		s.dialect.clock)
 	return instant(ms), err
 }
 

@@ -26,8 +26,11 @@ func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) e
 }
 
 // UpdateTenant replaces a tenant's settings.
-func (s *Store) UpdateTenant(ctx context.Context, id string, settings json.RawMessage, audit ...AuditRow) error {
-	affected, err := s.recorded(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id, object(settings))
+func (s *Store) UpdateTenant(
+	ctx context.Context, id string, settings json.RawMessage, audit ...AuditRow,
+) error {
+	affected, err := s.recorded(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id,
+		object(settings))
 	if err == nil && affected == 0 {
 		return tenantNotFound()
 	}

@@ -12,7 +12,10 @@ import (
 func TestTenants(t *testing.T) {
 	t.Run("a tenant comes back as it was written", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
-			row := store.Tenant{ID: "t1", Name: "Zoë & Söhne", Settings: json.RawMessage(`{"a": [1, "ü"]}`), CreatedAt: noon.Add(123 * time.Millisecond)}
+			row := store.Tenant{
+				ID: "t1", Name: "Zoë & Söhne", Settings: json.RawMessage(`{"a": [1, "ü"]}`),
+				CreatedAt: noon.Add(123 * time.Millisecond),
+			}
 			must(t, s.CreateTenant(t.Context(), row))
 			equal(t, got(s.TenantByID(t.Context(), "t1"))(t), row)
 			equal(t, got(s.TenantByName(t.Context(), "Zoë & Söhne"))(t), row)
@@ -75,16 +78,23 @@ func TestTenants(t *testing.T) {
 func fill(t *testing.T, s *store.Store, c store.Connection) {
 	t.Helper()
 	ctx := t.Context()
-	must(t, s.CreateKey(ctx, store.APIKey{ID: "key-" + c.ID, TenantID: c.TenantID, Hash: []byte(c.ID), CreatedAt: noon}))
+	must(t, s.CreateKey(ctx, store.APIKey{
+		ID: "key-" + c.ID, TenantID: c.TenantID, Hash: []byte(c.ID), CreatedAt: noon,
+	}))
 	intent := begun(t, s, store.Intent{TenantID: c.TenantID, ConnectionID: c.ID, Key: "k"})
 	intent.Answer, intent.EffectRef = []byte("{}"), "event"
-	must(t, s.FinishIntent(ctx, intent, store.Attached{Seen: []store.EventSeen{{TenantID: c.TenantID, ConnectionID: c.ID, EventID: "event", CalendarID: "cal", UpdatedAt: noon}}}))
+	must(t, s.FinishIntent(ctx, intent,
+		store.Attached{Seen: []store.EventSeen{{TenantID: c.TenantID, ConnectionID: c.ID, EventID: "event",
+			CalendarID: "cal", UpdatedAt: noon}}}))
 	begun(t, s, store.Intent{TenantID: c.TenantID, ConnectionID: c.ID, Key: "still running"})
-	taken := got(s.TakeHolds(ctx, []store.Hold{{ID: "hold-" + c.ID, ConnectionID: c.ID, From: noon, To: noon.Add(time.Hour), Until: noon.Add(time.Hour)}}, noon))(t)
+	taken := got(s.TakeHolds(ctx, []store.Hold{{ID: "hold-" + c.ID, ConnectionID: c.ID, From: noon,
+		To: noon.Add(time.Hour), Until: noon.Add(time.Hour)}}, noon))(t)
 	if taken != nil {
 		t.Fatalf("in the way: %+v", taken)
 	}
-	got(add(t, s, store.Number{TenantID: c.TenantID, ConnectionID: c.ID, Ref: "ref", E164: "+1212555" + c.ID, CreatedAt: noon}))(t)
+	got(add(t, s, store.Number{
+		TenantID: c.TenantID, ConnectionID: c.ID, Ref: "ref", E164: "+1212555" + c.ID, CreatedAt: noon,
+	}))(t)
 	put(t, s, c.ID, "doc", "{}")
 }
 
@@ -111,14 +121,18 @@ func left(t *testing.T, s *store.Store, tenantID string) (b belongings) {
 	b.numbers = len(got(s.Numbers(ctx, tenantID, connectionID))(t))
 	b.documents = len(scan(t, s, connectionID, "", ""))
 	if b.connections > 0 {
-		hold := store.Hold{ID: "probe", ConnectionID: connectionID, From: noon, To: noon.Add(time.Hour), Until: noon.Add(time.Minute)}
+		hold := store.Hold{
+			ID: "probe", ConnectionID: connectionID, From: noon, To: noon.Add(time.Hour), Until: noon.Add(time.Minute),
+		}
 		if got(s.TakeHolds(ctx, []store.Hold{hold}, noon))(t) != nil {
 			b.holds = 1
 		}
 		must(t, s.DropHolds(ctx, []string{"probe"}))
 	}
 	if b.tenants > 0 {
-		if _, began, err := s.BeginIntent(ctx, store.Intent{TenantID: tenantID, Operation: "book-meeting", Key: "k", CreatedAt: noon}); !began {
+		if _, began, err := s.BeginIntent(ctx, store.Intent{
+			TenantID: tenantID, Operation: "book-meeting", Key: "k", CreatedAt: noon,
+		}); !began {
 			must(t, err)
 			b.answers = 1
 		}

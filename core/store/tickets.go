@@ -23,9 +23,12 @@ func (s *Store) SeeTicket(ctx context.Context, t TicketSeen) error {
 }
 
 // TicketSeen returns the id of the ticket that a number was last seen to mean.
-func (s *Store) TicketSeen(ctx context.Context, tenantID, connectionID, number string) (id string, found bool, err error) {
+func (s *Store) TicketSeen(
+	ctx context.Context, tenantID, connectionID, number string,
+) (id string, found bool, err error) {
 	return findIn(ctx, s, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
-		"SELECT ticket_id FROM tickets_seen WHERE tenant_id = $1 AND connection_id = $2 AND number = $3", tenantID, connectionID, number)
+		"SELECT ticket_id FROM tickets_seen WHERE tenant_id = $1 AND connection_id = $2 AND number = $3", tenantID,
+		connectionID, number)
 }
 
 // PurgeTickets forgets so many tickets that were made before then, and answers how many: a search knows them

@@ -13,7 +13,9 @@ func TestNumbersOfTickets(t *testing.T) {
 		connection(t, s, "c2")
 		see := func(connectionID, number, id string, at time.Time) {
 			t.Helper()
-			must(t, s.SeeTicket(t.Context(), store.TicketSeen{TenantID: c1.TenantID, ConnectionID: connectionID, Number: number, TicketID: id, CreatedAt: at}))
+			must(t, s.SeeTicket(t.Context(), store.TicketSeen{
+				TenantID: c1.TenantID, ConnectionID: connectionID, Number: number, TicketID: id, CreatedAt: at,
+			}))
 		}
 		want := func(tenantID, connectionID, number, id string) {
 			t.Helper()

@@ -18,19 +18,22 @@ import (
 // process keeps and a dead one does not. What was obtained for a version is saved by that version alone: a
 // refresh token that was redeemed for is kept even where the lease has lapsed.
 
-const tokenColumns = "tenant_id, connection_id, sealed, version, refresh_at, refused, failures, lease_owner, lease_until"
+const tokenColumns = "tenant_id, connection_id, sealed, version, refresh_at, refused, failures, " +
+	"lease_owner, lease_until"
 
 func scanTokens(row scanner) (t Tokens, err error) {
 	var refresh *int64
 	var lease int64
-	err = row.Scan(&t.TenantID, &t.ConnectionID, &t.Sealed, &t.Version, &refresh, &t.Refused, &t.Failures, &t.LeaseOwner, &lease)
+	err = row.Scan(&t.TenantID, &t.ConnectionID, &t.Sealed, &t.Version, &refresh, &t.Refused, &t.Failures,
+		&t.LeaseOwner, &lease)
 	t.RefreshAt, t.LeaseUntil = optionalInstant(refresh), instant(lease)
 	return t, err
 }
 
 // Tokens returns the tokens of a connection; false where there were none yet.
 func (s *Store) Tokens(ctx context.Context, tenantID, connectionID string) (Tokens, bool, error) {
-	return findIn(ctx, s, scanTokens, "SELECT "+tokenColumns+" FROM tokens WHERE tenant_id = $1 AND connection_id = $2", tenantID, connectionID)
+	return findIn(ctx, s, scanTokens,
+		"SELECT "+tokenColumns+" FROM tokens WHERE tenant_id = $1 AND connection_id = $2", tenantID, connectionID)
 }
 
 // AllTokens lists the tokens of every connection.
@@ -61,7 +64,8 @@ const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3,
 func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The connection first, as its removal has them, so that no two transactions wait for each other.
-		affected, err := exec(ctx, tx, "UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
+		affected, err := exec(ctx, tx,
+			"UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
 			t.TenantID, t.ConnectionID)
 		if err != nil {
 			return err
@@ -85,10 +89,12 @@ func (s *Store) ResetTokens(ctx context.Context, t Tokens) error {
 // newer ones. A connection that has no row yet gets there.Sealed as its first. Of ours, LeaseOwner and
 // LeaseUntil are taken.
 func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Time) (bool, error) {
-	affected, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
+	affected, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+
+		`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
 		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
 		WHERE tokens.version = $6 AND tokens.lease_until <= $3`,
-		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil), there.Version, there.Sealed)
+		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil),
+		there.Version, there.Sealed)
 	return affected == 1, err
 }
 
@@ -113,7 +119,9 @@ func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) er
 // RefuseTokens notes that the provider renews them no more, and makes the connection one to be reconnected.
 // Both happen only where the tokens are still those of fromVersion and the connection is of that revision. Of
 // t, the ids and Sealed are taken.
-func (s *Store) RefuseTokens(ctx context.Context, t Tokens, fromVersion, revision int64) (refused bool, err error) {
+func (s *Store) RefuseTokens(
+	ctx context.Context, t Tokens, fromVersion, revision int64,
+) (refused bool, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		refused = false
 		affected, err := exec(ctx, tx, `UPDATE connections SET status = 'reconnect_required',
@@ -145,7 +153,8 @@ func (s *Store) RefuseTokens(ctx context.Context, t Tokens, fromVersion, revisio
 
 // ResealTokens puts the same tokens under another key; false where what is sealed is not what it was.
 func (s *Store) ResealTokens(ctx context.Context, was Tokens, sealed []byte) (bool, error) {
-	affected, err := s.exec(ctx, "UPDATE tokens SET sealed = $3 WHERE tenant_id = $1 AND connection_id = $2 AND sealed = $4",
+	affected, err := s.exec(ctx, "UPDATE tokens SET sealed = $3 WHERE tenant_id = $1 AND connection_id = $2 "+
+		"AND sealed = $4",
 		was.TenantID, was.ConnectionID, sealed, was.Sealed)
 	return affected == 1, err
 }

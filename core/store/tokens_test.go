@@ -24,7 +24,9 @@ func tokensOf(t *testing.T, s *store.Store, id string) store.Tokens {
 func reset(t *testing.T, s *store.Store, id string) store.Tokens {
 	t.Helper()
 	connection(t, s, id)
-	must(t, s.ResetTokens(t.Context(), store.Tokens{TenantID: "acme", ConnectionID: id, Sealed: []byte{1}, RefreshAt: noon}))
+	must(t, s.ResetTokens(t.Context(), store.Tokens{
+		TenantID: "acme", ConnectionID: id, Sealed: []byte{1}, RefreshAt: noon,
+	}))
 	return tokensOf(t, s, id)
 }
 
@@ -73,7 +75,9 @@ func TestTokens(t *testing.T) {
 			disconnect(t, s, "c1")
 			got(s.LeaseTokens(t.Context(), row, leased(row, "a", noon.Add(time.Minute)), noon))(t)
 			must(t, s.PutTokens(t.Context(), store.Tokens{TenantID: "acme", ConnectionID: "c1", Sealed: []byte{2}}))
-			equal(t, tokensOf(t, s, "c1"), store.Tokens{TenantID: "acme", ConnectionID: "c1", Sealed: []byte{2}, Version: 2, LeaseUntil: zero})
+			equal(t, tokensOf(t, s, "c1"), store.Tokens{
+				TenantID: "acme", ConnectionID: "c1", Sealed: []byte{2}, Version: 2, LeaseUntil: zero,
+			})
 			c := got(s.Connection(t.Context(), "acme", "c1"))(t)
 			equal(t, c.Status, "ok")
 			equal(t, c.Revision, int64(3))
@@ -106,11 +110,13 @@ func TestLeasesOfTokens(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			row := reset(t, s, "c1")
 			equal(t, got(s.LeaseTokens(t.Context(), row, leased(row, "a", until), noon))(t), true)
-			equal(t, got(s.LeaseTokens(t.Context(), row, leased(row, "b", until.Add(time.Minute)), until.Add(-time.Millisecond)))(t), false)
+			equal(t, got(s.LeaseTokens(t.Context(), row, leased(row, "b", until.Add(time.Minute)),
+				until.Add(-time.Millisecond)))(t), false)
 			equal(t, got(s.LeaseTokens(t.Context(), row, leased(row, "b", until.Add(time.Minute)), until))(t), true)
 			old := row
 			old.Version--
-			equal(t, got(s.LeaseTokens(t.Context(), old, leased(old, "c", until.Add(time.Hour)), until.Add(time.Hour)))(t), false)
+			equal(t, got(s.LeaseTokens(t.Context(), old, leased(old, "c", until.Add(time.Hour)),
+				until.Add(time.Hour)))(t), false)
 			equal(t, tokensOf(t, s, "c1").LeaseOwner, "b")
 		})
 	})
@@ -148,7 +154,8 @@ func TestDueTokens(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		for i, id := range []string{"c1", "c2", "c3", "c4", "c5", "c6"} {
 			row := reset(t, s, id)
-			row.RefreshAt = []time.Time{noon, noon.Add(-time.Hour), noon.Add(time.Millisecond), {}, noon, noon.Add(-time.Minute)}[i]
+			row.RefreshAt = []time.Time{noon, noon.Add(-time.Hour), noon.Add(time.Millisecond), {}, noon,
+				noon.Add(-time.Minute)}[i]
 			got(s.SaveTokens(t.Context(), row, 1))(t)
 		}
 		last := tokensOf(t, s, "c6")

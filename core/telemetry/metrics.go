@@ -76,14 +76,18 @@ func NewMetrics(b Build) *Metrics {
 		callSeconds: histogram("frontdesk_provider_call_duration_seconds",
 			"Time of a guarded call, waiting and retries included.", callBuckets, "kind", "provider", "operation"),
 		retries: counter("frontdesk_provider_retries_total",
-			"Tries after the first, by the fault's code that made them needed.", "kind", "provider", "operation", "code"),
+			"Tries after the first, by the fault's code that made them needed.", "kind", "provider",
+			"operation", "code"),
 		retryDenied: counter("frontdesk_provider_retries_denied_total",
-			"Retries that the rules allow and that were not made, by why: budget, deadline or bulkhead.", "kind", "provider", "operation", "why"),
+			"Retries that the rules allow and that were not made, by why: budget, deadline or bulkhead.", "kind",
+			"provider", "operation", "why"),
 		late: counter("frontdesk_provider_late_results_total",
-			"Driver calls that ended after their caller had been answered.", "kind", "provider", "operation", "outcome"),
+			"Driver calls that ended after their caller had been answered.", "kind", "provider",
+			"operation", "outcome"),
 
 		breakers: gauge("frontdesk_breakers",
-			"Circuit breakers that are not closed, by level (host or connection) and state.", "level", "provider", "state"),
+			"Circuit breakers that are not closed, by level (host or connection) and state.", "level",
+			"provider", "state"),
 		breakerChanges: counter("frontdesk_breaker_transitions_total",
 			"Changes of a circuit breaker's state.", "level", "provider", "to"),
 		bulkheadInUse: gauge("frontdesk_bulkhead_in_use",
@@ -97,16 +101,20 @@ func NewMetrics(b Build) *Metrics {
 			"HTTP exchanges with providers: class of the status, or the fault's code where there was no answer.",
 			"provider", "outcome"),
 		egress: counter("frontdesk_egress_refused_total",
-			"Connections refused because the address given by a tenant leads to a network it must not reach.", "provider"),
+			"Connections refused because the address given by a tenant leads to a network it must not reach.",
+			"provider"),
 
 		renewals: counter("frontdesk_token_renewals_total",
-			"Access tokens asked for at a provider: ok, or the fault's code; disconnected is one that a customer has to mend.", "provider", "outcome"),
+			"Access tokens asked for at a provider: ok, or the fault's code; disconnected is one that a customer "+
+				"has to mend.", "provider", "outcome"),
 
 		intents: counter("frontdesk_intents_total",
-			"Calls that change something, by what became of them: done, failed (no effect is left), unknown (told so), replayed (a repeat), settled (by the gateway itself, nobody waiting).",
+			"Calls that change something, by what became of them: done, failed (no effect is left), unknown (told "+
+				"so), replayed (a repeat), settled (by the gateway itself, nobody waiting).",
 			"operation", "outcome"),
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
-			Help: "Calls whose outcome is open and that nobody carried on when recovery last looked; 1000 stands for as many or more. Every replica counts the same ones."}),
+			Help: "Calls whose outcome is open and that nobody carried on when recovery last looked; 1000 stands " +
+				"for as many or more. Every replica counts the same ones."}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -21,12 +21,15 @@ func TestOfAPanicNothingIsToldThatItMayHold(t *testing.T) {
 		do   func()
 		want string
 	}{
-		"a text":              {func() { panic("s3cret") }, "a value of type string"},
-		"an error":            {func() { panic(errors.New("s3cret")) }, "a value of type *errors.errorString"},
-		"a struct":            {func() { panic(struct{ Token string }{"s3cret"}) }, "a value of type struct { Token string }"},
-		"an index":            {func() { _ = none[len(rule7)] }, "runtime error: index out of range [7] with length 0"},
-		"a map that is none":  {func() { nobody["s3cret"] = 1 }, "assignment to entry in nil map"},
-		"a type that is none": {func() { _ = any("s3cret").(int) }, "interface conversion: interface {} is string, not int"},
+		"a text":   {func() { panic("s3cret") }, "a value of type string"},
+		"an error": {func() { panic(errors.New("s3cret")) }, "a value of type *errors.errorString"},
+		"a struct": {func() { panic(struct{ Token string }{"s3cret"}) },
+			"a value of type struct { Token string }"},
+		"an index": {func() { _ = none[len(rule7)] },
+			"runtime error: index out of range [7] with length 0"},
+		"a map that is none": {func() { nobody["s3cret"] = 1 }, "assignment to entry in nil map"},
+		"a type that is none": {func() { _ = any("s3cret").(int) },
+			"interface conversion: interface {} is string, not int"},
 	} {
 		if got := Panic(caught(c.do)); got != c.want {
 			t.Errorf("%s: %q", rule, got)
@@ -52,7 +55,8 @@ func TestTheWordsOfOthersAreToldAtDebugLevelOnly(t *testing.T) {
 		}
 		log.Error("m", "error", err, slog.Group("g", slog.Any("inner", err)))
 		got := out.String()
-		if strings.Count(got, "outer: refused") != 2 || strings.Contains(got, "Pat") != tells || tells && strings.Count(got, "[upstream: 422 Pat's subject, token=REDACTED]") != 2 {
+		if strings.Count(got, "outer: refused") != 2 || strings.Contains(got, "Pat") != tells ||
+			tells && strings.Count(got, "[upstream: 422 Pat's subject, token=REDACTED]") != 2 {
 			t.Errorf("at level %s: %s", level, got)
 		}
 	}

@@ -23,18 +23,22 @@ var (
 	ownKey = regexp.MustCompile(`\b(fd_live|fd_test|fdc)_[0-9A-Za-z]+`)
 
 	// RFC 6750 and RFC 7617 credentials without the header's name before them.
-	authScheme = regexp.MustCompile(`(?i)\b(bearer|basic|digest|negotiate|apikey|token)([ \t]+|%20|\+)([0-9A-Za-z._~+/=%-]{6,})`)
+	authScheme = regexp.MustCompile(
+		`(?i)\b(bearer|basic|digest|negotiate|apikey|token)([ \t]+|%20|\+)([0-9A-Za-z._~+/=%-]{6,})`)
 
 	// A header as it stands on the wire or in a dump: the value runs to the end of the line.
-	secretHeader = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*:\s*)(?:REDACTED\b|\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\r\n"']+)`)
+	secretHeader = regexp.MustCompile(
+		`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*:\s*)(?:REDACTED\b|\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\r\n"']+)`)
 
 	// name=value and "name": "value", in queries, forms and JSON, and in JSON inside of JSON. A text that was
 	// cut off has no closing quote.
-	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames + `)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\"(?:[^"\\\r\n]|\\[^"\r\n])*(?:\\")?|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\s&;,"'<>)}\]]+)`)
+	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames +
+		`)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\"(?:[^"\\\r\n]|\\[^"\r\n])*(?:\\")?|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\s&;,"'<>)}\]]+)`)
 
 	// The parameters of OAuth (RFC 6749) and of signed addresses whose names are common words, so that they
 	// count only behind "?", "&" or "#".
-	secretParameter = regexp.MustCompile(`(?i)([?&#](?:code|state|sig|key|auth|assertion|code_verifier|x-amz-[a-z-]+|login_hint)=)[^\s&#"'<>]+`)
+	secretParameter = regexp.MustCompile(
+		`(?i)([?&#](?:code|state|sig|key|auth|assertion|code_verifier|x-amz-[a-z-]+|login_hint)=)[^\s&#"'<>]+`)
 
 	// A JSON Web Token, whatever stands around it.
 	webToken = regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{5,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)*`)

@@ -13,37 +13,52 @@ const canary = "c4n4ryS3cret0123456789"
 
 func TestRedactTakesSecretsOut(t *testing.T) {
 	cases := map[string]struct{ in, want string }{
-		"own live key":                    {"key fd_live_" + canary + " is revoked", "key fd_live_REDACTED is revoked"},
-		"own link":                        {"/connect/fdc_" + canary + "/x", "/connect/fdc_REDACTED/x"},
-		"own test key":                    {"fd_test_" + canary, "fd_test_REDACTED"},
-		"header line":                     {"Authorization: Bearer " + canary + "\r\nAccept: */*", "Authorization: REDACTED\r\nAccept: */*"},
-		"header in Go's map form":         {"map[Authorization:[Bearer " + canary + "] Accept:[*/*]]", "map[Authorization:REDACTED Accept:[*/*]]"},
-		"cookie line":                     {"Cookie: a=" + canary + "; b=2\nx", "Cookie: REDACTED\nx"},
-		"set-cookie line":                 {"Set-Cookie: sid=" + canary + "; Path=/", "Set-Cookie: REDACTED"},
-		"proxy authorization":             {"proxy-authorization: Basic " + canary, "proxy-authorization: REDACTED"},
-		"custom key header":               {"X-Api-Key: " + canary, "X-Api-Key: REDACTED"},
-		"bearer in prose":                 {"sent Bearer " + canary + " to it", "sent Bearer REDACTED to it"},
-		"basic in prose":                  {"sent basic dXNlcjpwYXNz0w== to it", "sent basic REDACTED to it"},
-		"basic as words":                  {"basic authentication failed", "basic authentication failed"},
-		"bearer as words":                 {"the bearer scheme is missing", "the bearer scheme is missing"},
-		"userinfo with password":          {"https://user:" + canary + "@dav.example.com/x", "https://REDACTED@dav.example.com/x"},
-		"userinfo without password":       {"https://" + canary + "@dav.example.com/x", "https://REDACTED@dav.example.com/x"},
-		"password with at sign":           {"postgres://u:p@" + canary + "@db/x", "postgres://REDACTED@db/x"},
-		"an at sign in the path stays":    {"https://example.com/u/ann@example.com", "https://example.com/u/ann@example.com"},
-		"query token":                     {"GET /x?access_token=" + canary + "&page=2", "GET /x?access_token=REDACTED&page=2"},
-		"query key":                       {"https://h/x?key=" + canary + "&q=1", "https://h/x?key=REDACTED&q=1"},
-		"authorization code":              {"https://h/cb?code=" + canary + "&state=" + canary, "https://h/cb?code=REDACTED&state=REDACTED"},
-		"a code that is no parameter":     {"code=404 message", "code=404 message"},
-		"form body":                       {"grant_type=refresh_token&refresh_token=" + canary + "&client_secret=" + canary, "grant_type=refresh_token&refresh_token=REDACTED&client_secret=REDACTED"},
-		"json field":                      {`{"refresh_token":"` + canary + `","expires_in":3600}`, `{"refresh_token":REDACTED,"expires_in":3600}`},
-		"json with spaces":                {`{"password" : "` + canary + `" }`, `{"password" : REDACTED }`},
-		"json that was cut off":           {`{"a":1,"refresh_token":"` + canary, `{"a":1,"refresh_token":REDACTED`},
-		"json in a string":                {`{\"api_key\":\"` + canary + `\",\"a\":1}`, `{\"api_key\":REDACTED,\"a\":1}`},
-		"json value with escaped quote":   {`{"secret":"a\"` + canary + `","a":1}`, `{"secret":REDACTED,"a":1}`},
-		"web token alone":                 {"got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + canary + " back", "got REDACTED back"},
-		"signed address":                  {"https://s3/x?X-Amz-Signature=" + canary + "&X-Amz-Date=1", "https://s3/x?X-Amz-Signature=REDACTED&X-Amz-Date=REDACTED"},
-		"a plain sentence":                {"The event does not exist.", "The event does not exist."},
-		"a plain address":                 {"https://dav.example.com:8443/cal/ann/?expand=1", "https://dav.example.com:8443/cal/ann/?expand=1"},
+		"own live key": {"key fd_live_" + canary + " is revoked",
+			"key fd_live_REDACTED is revoked"},
+		"own link":     {"/connect/fdc_" + canary + "/x", "/connect/fdc_REDACTED/x"},
+		"own test key": {"fd_test_" + canary, "fd_test_REDACTED"},
+		"header line": {"Authorization: Bearer " + canary + "\r\nAccept: */*",
+			"Authorization: REDACTED\r\nAccept: */*"},
+		"header in Go's map form": {"map[Authorization:[Bearer " + canary + "] Accept:[*/*]]",
+			"map[Authorization:REDACTED Accept:[*/*]]"},
+		"cookie line":     {"Cookie: a=" + canary + "; b=2\nx", "Cookie: REDACTED\nx"},
+		"set-cookie line": {"Set-Cookie: sid=" + canary + "; Path=/", "Set-Cookie: REDACTED"},
+		"proxy authorization": {"proxy-authorization: Basic " + canary,
+			"proxy-authorization: REDACTED"},
+		"custom key header": {"X-Api-Key: " + canary, "X-Api-Key: REDACTED"},
+		"bearer in prose":   {"sent Bearer " + canary + " to it", "sent Bearer REDACTED to it"},
+		"basic in prose":    {"sent basic dXNlcjpwYXNz0w== to it", "sent basic REDACTED to it"},
+		"basic as words":    {"basic authentication failed", "basic authentication failed"},
+		"bearer as words":   {"the bearer scheme is missing", "the bearer scheme is missing"},
+		"userinfo with password": {"https://user:" + canary + "@dav.example.com/x",
+			"https://REDACTED@dav.example.com/x"},
+		"userinfo without password": {"https://" + canary + "@dav.example.com/x",
+			"https://REDACTED@dav.example.com/x"},
+		"password with at sign": {"postgres://u:p@" + canary + "@db/x", "postgres://REDACTED@db/x"},
+		"an at sign in the path stays": {"https://example.com/u/ann@example.com",
+			"https://example.com/u/ann@example.com"},
+		"query token": {"GET /x?access_token=" + canary + "&page=2",
+			"GET /x?access_token=REDACTED&page=2"},
+		"query key": {"https://h/x?key=" + canary + "&q=1", "https://h/x?key=REDACTED&q=1"},
+		"authorization code": {"https://h/cb?code=" + canary + "&state=" + canary,
+			"https://h/cb?code=REDACTED&state=REDACTED"},
+		"a code that is no parameter": {"code=404 message", "code=404 message"},
+		"form body": {"grant_type=refresh_token&refresh_token=" + canary + "&client_secret=" +
+			canary, "grant_type=refresh_token&refresh_token=REDACTED&client_secret=REDACTED"},
+		"json field": {`{"refresh_token":"` + canary + `","expires_in":3600}`,
+			`{"refresh_token":REDACTED,"expires_in":3600}`},
+		"json with spaces":      {`{"password" : "` + canary + `" }`, `{"password" : REDACTED }`},
+		"json that was cut off": {`{"a":1,"refresh_token":"` + canary, `{"a":1,"refresh_token":REDACTED`},
+		"json in a string": {`{\"api_key\":\"` + canary + `\",\"a\":1}`,
+			`{\"api_key\":REDACTED,\"a\":1}`},
+		"json value with escaped quote": {`{"secret":"a\"` + canary + `","a":1}`, `{"secret":REDACTED,"a":1}`},
+		"web token alone": {"got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + canary + " back",
+			"got REDACTED back"},
+		"signed address": {"https://s3/x?X-Amz-Signature=" + canary + "&X-Amz-Date=1",
+			"https://s3/x?X-Amz-Signature=REDACTED&X-Amz-Date=REDACTED"},
+		"a plain sentence": {"The event does not exist.", "The event does not exist."},
+		"a plain address": {"https://dav.example.com:8443/cal/ann/?expand=1",
+			"https://dav.example.com:8443/cal/ann/?expand=1"},
 		"the word token with an error":    {`{"error":"invalid_token"}`, `{"error":"invalid_token"}`},
 		"an error that names the request": {`{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`},
 	}
@@ -68,7 +83,8 @@ func FuzzRedact(f *testing.F) {
 	f.Add("x=y&", "&a=b")
 	f.Add("[", "]")
 	places := []string{
-		"fd_live_%", "fdc_%", "Authorization: Bearer %", "Cookie: session=%", `{"access_token":"%"}`, "?access_token=%", "&client_secret=%",
+		"fd_live_%", "fdc_%", "Authorization: Bearer %", "Cookie: session=%", `{"access_token":"%"}`,
+		"?access_token=%", "&client_secret=%",
 		"https://user:%@example.com/", " Bearer %", "X-Api-Key: %", "password=%",
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
@@ -99,7 +115,9 @@ type loud struct{ text string }
 func (l loud) String() string { return l.text }
 
 func TestEveryKindOfAttributeIsRedacted(t *testing.T) {
-	u := &url.URL{Scheme: "https", Host: "h", Path: "/p", RawQuery: "token=" + canary, User: url.UserPassword("u", canary)}
+	u := &url.URL{
+		Scheme: "https", Host: "h", Path: "/p", RawQuery: "token=" + canary, User: url.UserPassword("u", canary),
+	}
 	var out strings.Builder
 	log, err := NewLogger(&out, LogOptions{})
 	if err != nil {
@@ -144,7 +162,10 @@ func BenchmarkRedactAnswer(b *testing.B) {
 
 // FuzzClues holds the short cut to what the patterns say: a text that it lets pass has nothing to redact.
 func FuzzClues(f *testing.F) {
-	for _, seed := range []string{"PassPhrase: x1", "X-My-Key:1", "session_id=4", "https://a@b/", "?code=1", "eyJhbGciOi.x", "fd_test_9", "Negotiate 1234567", "\u017fecret=1", "to\u212aen=1"} {
+	for _, seed := range []string{
+		"PassPhrase: x1", "X-My-Key:1", "session_id=4", "https://a@b/", "?code=1", "eyJhbGciOi.x", "fd_test_9",
+		"Negotiate 1234567", "\u017fecret=1", "to\u212aen=1",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -153,9 +174,9 @@ func FuzzClues(f *testing.F) {
 			pattern *regexp.Regexp
 			clue    bool
 		}{
-			"userinfo": {userinfo, c.address}, "secretHeader": {secretHeader, c.pair && c.name}, "ownKey": {ownKey, c.ownKey},
-			"webToken": {webToken, c.webToken}, "authScheme": {authScheme, c.name}, "secretPair": {secretPair, c.pair && c.name},
-			"secretParameter": {secretParameter, c.parameter},
+			"userinfo": {userinfo, c.address}, "secretHeader": {secretHeader, c.pair && c.name},
+			"ownKey": {ownKey, c.ownKey}, "webToken": {webToken, c.webToken}, "authScheme": {authScheme, c.name},
+			"secretPair": {secretPair, c.pair && c.name}, "secretParameter": {secretParameter, c.parameter},
 		} {
 			if check.pattern.MatchString(s) && !check.clue {
 				t.Errorf("%s matches %q, but no clue says so", name, s)

@@ -37,8 +37,9 @@ func TestEveryLineCarriesItsRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(line, "time")
-	want := map[string]any{"level": "DEBUG", "msg": "hello", "request_id": "r1", "tenant": "other", "connection": "c1",
-		"provider": "caldav", "operation": "book-meeting", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}
+	want := map[string]any{"level": "DEBUG", "msg": "hello", "request_id": "r1", "tenant": "other",
+		"connection": "c1",
+		"provider":   "caldav", "operation": "book-meeting", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}
 	if got, expected := fmt.Sprint(line), fmt.Sprint(want); got != expected {
 		t.Errorf("got  %s\nwant %s", got, expected)
 	}
@@ -79,7 +80,9 @@ func TestTraceGoesThroughUnchanged(t *testing.T) {
 	}
 	for rule, c := range cases {
 		t.Run(rule, func(t *testing.T) {
-			ctx := ContinueTrace(context.Background(), http.Header{"Traceparent": {c.given}, "Tracestate": {"other=private"}})
+			ctx := ContinueTrace(context.Background(), http.Header{
+				"Traceparent": {c.given}, "Tracestate": {"other=private"},
+			})
 			out := http.Header{}
 			PropagateTrace(ctx, out)
 			if got := out.Get("Traceparent"); got != c.want {
@@ -133,7 +136,8 @@ func TestMetricNames(t *testing.T) {
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			labels = append(labels, l.GetName())
 		}
-		lines = append(lines, fmt.Sprintf("%s %s {%s} %s", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, ","), f.GetHelp()))
+		lines = append(lines, fmt.Sprintf("%s %s {%s} %s", f.GetName(), strings.ToLower(f.GetType().String()),
+			strings.Join(labels, ","), f.GetHelp()))
 	}
 	slices.Sort(lines)
 	golden(t, "metrics.golden", strings.Join(lines, "\n")+"\n")
@@ -200,7 +204,9 @@ func TestSeriesStayFew(t *testing.T) {
 }
 
 func TestStatusClass(t *testing.T) {
-	for status, want := range map[int]string{200: "2xx", 404: "4xx", 429: "429", 503: "5xx", 0: "other", 999: "other"} {
+	for status, want := range map[int]string{
+		200: "2xx", 404: "4xx", 429: "429", 503: "5xx", 0: "other", 999: "other",
+	} {
 		if got := statusClass(status); got != want {
 			t.Errorf("statusClass(%d) = %q, want %q", status, got, want)
 		}

@@ -123,7 +123,8 @@ func (b Block) Fault() *fault.Error {
 			"An emergency address is registered for the number. Remove it at the provider, wait until it is "+
 				"gone, and then release the number.")
 	case BlockLock:
-		return fault.New(fault.Conflict, fault.ReasonNumberLocked, "The number is locked against deletion at the provider. Unlock it there first.")
+		return fault.New(fault.Conflict, fault.ReasonNumberLocked,
+			"The number is locked against deletion at the provider. Unlock it there first.")
 	}
 	return nil
 }
@@ -139,7 +140,8 @@ type Routing struct {
 // VoiceURL fills an employee's id and a number into a template of addresses, which has {cloud_employee_id}
 // and {e164} in their places. The plus of the number is escaped: in a query it would mean a space.
 func VoiceURL(template string, employee int64, e164 string) string {
-	return strings.NewReplacer("{cloud_employee_id}", strconv.FormatInt(employee, 10), "{e164}", strings.Replace(e164, "+", "%2B", 1)).Replace(template)
+	return strings.NewReplacer("{cloud_employee_id}", strconv.FormatInt(employee, 10), "{e164}",
+		strings.Replace(e164, "+", "%2B", 1)).Replace(template)
 }
 
 // Change is what to change: nil fields stay. A *Routing of the zero value detaches the number.

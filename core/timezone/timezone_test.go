@@ -32,8 +32,9 @@ func TestNamesOldAndNewMeanOneZone(t *testing.T) {
 		"America/Nuuk": "Greenland Standard Time", "America/Godthab": "Greenland Standard Time",
 		"America/Indiana/Indianapolis": "US Eastern Standard Time", "US/Eastern": "Eastern Standard Time",
 		"America/St_Johns": "Newfoundland Standard Time", "Asia/Kathmandu": "Nepal Standard Time",
-		"Europe/Oslo": "W. Europe Standard Time", "UTC": "UTC", "Etc/UTC": "UTC", "Etc/GMT+12": "Dateline Standard Time",
-		"": "", "Local": "", "India Standard Time": "", "Antarctica/Troll": "",
+		"Europe/Oslo": "W. Europe Standard Time", "UTC": "UTC", "Etc/UTC": "UTC",
+		"Etc/GMT+12": "Dateline Standard Time", "": "", "Local": "", "India Standard Time": "",
+		"Antarctica/Troll": "",
 	} {
 		if got, ok := ToWindows(iana); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, want %q", iana, got, want)
@@ -43,9 +44,10 @@ func TestNamesOldAndNewMeanOneZone(t *testing.T) {
 
 func TestTheNameToWriteIsTheOneInUse(t *testing.T) {
 	for windows, want := range map[string]string{
-		"India Standard Time": "Asia/Kolkata", "FLE Standard Time": "Europe/Kyiv", "Eastern Standard Time": "America/New_York",
-		"W. Europe Standard Time": "Europe/Berlin", "Greenland Standard Time": "America/Nuuk",
-		"": "", "Europe/Berlin": "", "tzone://Microsoft/Custom": "", "Customized Time Zone": "",
+		"India Standard Time": "Asia/Kolkata", "FLE Standard Time": "Europe/Kyiv",
+		"Eastern Standard Time": "America/New_York", "W. Europe Standard Time": "Europe/Berlin",
+		"Greenland Standard Time": "America/Nuuk", "": "", "Europe/Berlin": "", "tzone://Microsoft/Custom": "",
+		"Customized Time Zone": "",
 	} {
 		if got, ok := FromWindows(windows); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, want %q", windows, got, want)
@@ -55,12 +57,14 @@ func TestTheNameToWriteIsTheOneInUse(t *testing.T) {
 
 // TestEveryNameOfTheDatabaseIsOfAZoneOfWindows reads the database that package time/tzdata was made of.
 func TestEveryNameOfTheDatabaseIsOfAZoneOfWindows(t *testing.T) {
-	without := []string{"Antarctica/Troll", "Factory"} // two offsets as no zone of Windows has them, and no zone at all
+	// Two offsets as no zone of Windows has them, and no zone at all.
+	without := []string{"Antarctica/Troll", "Factory"}
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
+	database, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time",
+		"zoneinfo.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,9 +119,12 @@ func TestAnAnswerIsReadWithinBounds(t *testing.T) {
 // FuzzShape: whatever a decoder makes of an answer was counted before, so that no answer gets around the
 // bounds by its looks.
 func FuzzShape(f *testing.F) {
-	for _, body := range []string{`{"a":[1,{"b":null}],"c":"\"["}`, `[[],{},[{}],"]",1e9]`, `<a b="<" c='/>'><b/>&lt;<!-- <c> --><![CDATA[<d>]]></a>`,
-		`<?x ?>?><a><?y <b>?><b/></a>`, "<a><!-\x00- --><b/></a>", "<!-\ufffe-><a/>", byteOrderMark + `<a x:y="1"/>`, `<a><b></b ></a >`,
-		`<!DOCTYPE a><a><b/></a>`, `<HTML><b/></HTML>`, `{<a><b/></a>`, `x<a><b/></a>`, `<a><!--> <b/> --><c/></a>`, `<a><![CDATA[]]]><b/>]]><c/></a>`,
+	for _, body := range []string{`{"a":[1,{"b":null}],"c":"\"["}`, `[[],{},[{}],"]",1e9]`,
+		`<a b="<" c='/>'><b/>&lt;<!-- <c> --><![CDATA[<d>]]></a>`,
+		`<?x ?>?><a><?y <b>?><b/></a>`, "<a><!-\x00- --><b/></a>", "<!-\ufffe-><a/>",
+		byteOrderMark + `<a x:y="1"/>`, `<a><b></b ></a >`,
+		`<!DOCTYPE a><a><b/></a>`, `<HTML><b/></HTML>`, `{<a><b/></a>`, `x<a><b/></a>`, `<a><!--> <b/> --><c/></a>`,
+		`<a><![CDATA[]]]><b/>]]><c/></a>`,
 		"<a\tb\n=\r\"x\"/>", `<a b=">" c="'"/>`, `<a/ ><b/>`, "\xef<a/>", `<?><a/>`, "<\x01a/>"} {
 		f.Add([]byte(body))
 	}
@@ -133,7 +136,8 @@ func FuzzShape(f *testing.F) {
 				return
 			}
 		}
-		if whole.scan(body) != nil || whole.items != s.items || whole.elements != s.elements || whole.values != s.values || whole.lines != s.lines {
+		if whole.scan(body) != nil || whole.items != s.items || whole.elements != s.elements ||
+			whole.values != s.values || whole.lines != s.lines {
 			t.Fatalf("in one %+v, byte by byte %+v", whole, s)
 		}
 		var value any
@@ -144,7 +148,8 @@ func FuzzShape(f *testing.F) {
 		}
 		tree, depth := &counted{}, 0
 		if UnmarshalXML(t.Context(), body, tree) == nil {
-			if elements, attributes := tree.sum(&depth, 1); elements > s.elements || attributes > s.attributes || depth > maxDepth {
+			if elements, attributes := tree.sum(&depth, 1); elements > s.elements || attributes > s.attributes ||
+				depth > maxDepth {
 				t.Fatalf("%d elements, %d attributes, %d deep, counted %+v", elements, attributes, depth, s)
 			}
 		}
@@ -193,7 +198,10 @@ func (c *counted) sum(deepest *int, depth int) (elements, attributes int) {
 }
 
 func TestWhatIsNoXMLIsNotRead(t *testing.T) {
-	for _, body := range []string{``, `{"a":"<a/>"}`, `x<a/>`, `<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>`, `<a><!DOCTYPE b></a>`, `<HTML><a/></HTML>`} {
+	for _, body := range []string{
+		``, `{"a":"<a/>"}`, `x<a/>`, `<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>`, `<a><!DOCTYPE b></a>`,
+		`<HTML><a/></HTML>`,
+	} {
 		var out counted
 		if err := UnmarshalXML(t.Context(), []byte(body), &out); err == nil {
 			t.Errorf("%s was read", body)
@@ -207,7 +215,8 @@ func TestWhatIsNoXMLIsNotRead(t *testing.T) {
 	var read struct {
 		Text string `xml:",chardata"`
 	}
-	if err := UnmarshalXML(t.Context(), []byte("<a>caf\xe9 \x0b\ufffe.</a>"), &read); err != nil || read.Text != "caf\ufffd \ufffd." {
+	if err := UnmarshalXML(t.Context(), []byte("<a>caf\xe9 \x0b\ufffe.</a>"), &read); err != nil ||
+		read.Text != "caf\ufffd \ufffd." {
 		t.Errorf("read %q, %v", read.Text, err)
 	}
 }
@@ -232,7 +241,8 @@ func TestCompressionIsBounded(t *testing.T) {
 		_, header, body, err := Do(client, request(t, http.MethodGet, server.JoinPath(name).String(), ""))
 		return header, body, err
 	}
-	if header, body, err := get("well"); err != nil || len(body) != 160_000 || header.Get("Content-Encoding") != "" {
+	if header, body, err := get("well"); err != nil || len(body) != 160_000 ||
+		header.Get("Content-Encoding") != "" {
 		t.Errorf("%d bytes, %v, %v", len(body), header, err)
 	}
 	if _, body, err := get("nothing"); err != nil || len(body) != 0 {
@@ -255,7 +265,9 @@ func TestReadingEndsWithTheCall(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest", CallTimeout: 50 * time.Millisecond})
+	client := newPool(t, PoolOptions{}).Client(ClientOptions{
+		Provider: "rest", CallTimeout: 50 * time.Millisecond,
+	})
 	_, _, _, err := Do(client, request(t, http.MethodGet, server.String(), ""))
 	wantFault(t, err, fault.Timeout, fault.ReasonDeadlineExceeded, false)
 }
@@ -323,7 +335,8 @@ func TestRoomIsGivenBack(t *testing.T) {
 		}
 	}
 	ctx, forget := context.WithCancel(t.Context())
-	resp, err := client.Do(request(t, http.MethodGet, server.String(), "").WithContext(ctx)) // not closed: that is the point
+	// Not closed: that is the point.
+	resp, err := client.Do(request(t, http.MethodGet, server.String(), "").WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +358,8 @@ func TestRoomIsGivenBack(t *testing.T) {
 // TestALargeAnswerWithoutRoom: it is refused for now, and a write among them may have happened.
 func TestALargeAnswerWithoutRoom(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write(make([]byte, map[string]int{"/large": 2 * unchargedBytes, "/small": unchargedBytes}[r.URL.Path]))
+		_, _ = w.Write(make([]byte, map[string]int{"/large": 2 * unchargedBytes,
+			"/small": unchargedBytes}[r.URL.Path]))
 	})
 	pool := newPool(t, PoolOptions{})
 	client := pool.Client(ClientOptions{Provider: "rest", Connection: "c"})

@@ -36,9 +36,13 @@ func (b *answerBody) Close() error {
 }
 
 // receive reads the whole answer within its bounds, and hands it out with a body that is there already.
-func (t *transport) receive(ctx context.Context, cancel func(), resp *http.Response, hop *http.Request) error {
+func (t *transport) receive(
+	ctx context.Context, cancel func(), resp *http.Response, hop *http.Request,
+) error {
 	within := t.boundsOf(hop)
-	r := &receiving{transport: t, ctx: ctx, hop: hop, resp: resp, limit: within.bytes, shape: shape{within: within}}
+	r := &receiving{
+		transport: t, ctx: ctx, hop: hop, resp: resp, limit: within.bytes, shape: shape{within: within},
+	}
 	content, err := r.content()
 	_ = resp.Body.Close()
 	if err != nil {
@@ -141,7 +145,8 @@ func (r *receiving) payer() string {
 
 // tooLarge is for reads that nothing can be had; for a write, that it happened and cannot be told how.
 func (r *receiving) tooLarge(over excess) *fault.Error {
-	return r.unread(fault.Exhausted, ReasonAnswerTooLarge, "The provider %s gave an answer that "+string(over)+" than is read.")
+	return r.unread(fault.Exhausted, ReasonAnswerTooLarge,
+		"The provider %s gave an answer that "+string(over)+" than is read.")
 }
 
 func (r *receiving) noRoom() *fault.Error {
@@ -153,7 +158,8 @@ func (r *receiving) noRoom() *fault.Error {
 func (r *receiving) failed(err error) *fault.Error {
 	if isCorrupt(err) {
 		return r.unread(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").Because(redacted{err})
+			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").
+			Because(redacted{err})
 	}
 	return r.transport.failure(r.ctx, r.hop.URL, err, true)
 }

@@ -37,8 +37,12 @@ func contentOf(body io.Reader) ([]byte, error) {
 
 // JSON sends in (nil: no body) and reads the answer into out (nil: not read). A status outside 2xx is
 // StatusFault's.
-func JSON(ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any, provider string) error {
-	return Exchange{Method: method, URL: url, Header: header, In: in, Out: out, Provider: provider}.Do(ctx, client)
+func JSON(
+	ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any,
+	provider string,
+) error {
+	return Exchange{Method: method, URL: url, Header: header, In: in, Out: out, Provider: provider}.Do(ctx,
+		client)
 }
 
 // Exchange is a request and an answer in JSON, where a provider refuses in words of its own.
@@ -47,7 +51,8 @@ type Exchange struct {
 	Header      http.Header
 	In, Out     any // nil: no body, not read
 	Provider    string
-	Refusal     func(status int, header http.Header, body []byte) error // of a status outside 2xx; nil is StatusFault
+	// Of a status outside 2xx; nil is StatusFault.
+	Refusal func(status int, header http.Header, body []byte) error
 }
 
 // Do makes the exchange. Its error is a *fault.Error.
@@ -87,7 +92,8 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		// Not wrapped: the text of the error holds the whole address.
-		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection's address cannot be read.")
+		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The connection's address cannot be read.")
 		f.Unsent = true
 		return nil, f
 	}

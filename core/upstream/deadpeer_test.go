@@ -135,8 +135,11 @@ func TestADeadHTTP2ConnectionIsNoticed(t *testing.T) {
 // whole call 8 s, unless they are configured otherwise.
 func TestADeadConnectionLeavesTimeForAnotherTry(t *testing.T) {
 	const tryTimeout = 5 * time.Second
-	for _, transport := range []*http.Transport{newPool(t, PoolOptions{}).operator, newPool(t, PoolOptions{}).tenant} {
-		if noticed := transport.HTTP2.SendPingTimeout + transport.HTTP2.PingTimeout; noticed <= 0 || noticed >= tryTimeout {
+	for _, transport := range []*http.Transport{
+		newPool(t, PoolOptions{}).operator, newPool(t, PoolOptions{}).tenant,
+	} {
+		if noticed := transport.HTTP2.SendPingTimeout + transport.HTTP2.PingTimeout; noticed <= 0 ||
+			noticed >= tryTimeout {
 			t.Errorf("a dead connection is noticed after %v", noticed)
 		}
 	}

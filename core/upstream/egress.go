@@ -83,7 +83,8 @@ func isMetadata(addr netip.Addr) bool {
 
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
-	translated    = netip.MustParsePrefix("64:ff9b::/96") // NAT64 (RFC 6052): as good or bad as the address inside
+	// NAT64 (RFC 6052): as good or bad as the address inside.
+	translated = netip.MustParsePrefix("64:ff9b::/96")
 )
 
 // metadataAddresses answer a machine's own credentials to whoever asks from it.

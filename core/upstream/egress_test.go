@@ -14,24 +14,30 @@ import (
 // TestForbiddenAddresses is the table of what a tenant's address must not lead to, as it is dialled.
 func TestForbiddenAddresses(t *testing.T) {
 	cases := map[string][]string{
-		"loopback":                         {"127.0.0.1", "127.0.0.2", "127.1.2.3", "127.255.255.255", "::1"},
-		"unspecified":                      {"0.0.0.0", "0.0.0.1", "0.255.255.255", "::"},
-		"private (RFC 1918)":               {"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "192.168.255.255"},
-		"unique local (RFC 4193)":          {"fc00::1", "fd12:3456:789a::1", "fdff:ffff::1"},
-		"link-local":                       {"169.254.0.1", "169.254.255.255", "fe80::1", "fe80::1%lo", "febf::1"},
-		"site-local (RFC 3879)":            {"fec0::1", "feff::1"},
-		"carrier-grade NAT":                {"100.64.0.1", "100.127.255.255"},
-		"metadata":                         {"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.0.23", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254", "fd00:42::42"},
-		"multicast":                        {"224.0.0.1", "239.255.255.255", "ff02::1", "ff0e::1"},
-		"broadcast and reserved":           {"255.255.255.255", "240.0.0.1", "254.1.2.3"},
-		"benchmarking":                     {"198.18.0.1", "198.19.255.255", "2001:2::1"},
-		"documentation":                    {"192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1"},
-		"protocol assignments":             {"192.0.0.1", "192.0.0.8", "2001:1::1", "2001:20::1"},
-		"6to4 relay and AS112":             {"192.88.99.1", "192.31.196.1", "192.52.193.1", "192.175.48.1", "2620:4f:8000::1"},
-		"IPv4-mapped":                      {"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::ffff:0:0"},
-		"IPv4-compatible (RFC 4291)":       {"::127.0.0.1", "::10.0.0.1", "::8.8.8.8"},
-		"IPv4-translated (RFC 2765)":       {"::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"},
-		"NAT64 of a forbidden one":         {"64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254", "64:ff9b::100.64.0.1"},
+		"loopback":    {"127.0.0.1", "127.0.0.2", "127.1.2.3", "127.255.255.255", "::1"},
+		"unspecified": {"0.0.0.0", "0.0.0.1", "0.255.255.255", "::"},
+		"private (RFC 1918)": {"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255",
+			"192.168.0.1", "192.168.255.255"},
+		"unique local (RFC 4193)": {"fc00::1", "fd12:3456:789a::1", "fdff:ffff::1"},
+		"link-local":              {"169.254.0.1", "169.254.255.255", "fe80::1", "fe80::1%lo", "febf::1"},
+		"site-local (RFC 3879)":   {"fec0::1", "feff::1"},
+		"carrier-grade NAT":       {"100.64.0.1", "100.127.255.255"},
+		"metadata": {"169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.0.23",
+			"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23",
+			"fd20:ce::254", "fd00:42::42"},
+		"multicast":              {"224.0.0.1", "239.255.255.255", "ff02::1", "ff0e::1"},
+		"broadcast and reserved": {"255.255.255.255", "240.0.0.1", "254.1.2.3"},
+		"benchmarking":           {"198.18.0.1", "198.19.255.255", "2001:2::1"},
+		"documentation":          {"192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1"},
+		"protocol assignments":   {"192.0.0.1", "192.0.0.8", "2001:1::1", "2001:20::1"},
+		"6to4 relay and AS112": {"192.88.99.1", "192.31.196.1", "192.52.193.1", "192.175.48.1",
+			"2620:4f:8000::1"},
+		"IPv4-mapped": {"::ffff:127.0.0.1", "::ffff:10.0.0.1",
+			"::ffff:169.254.169.254", "::ffff:0:0"},
+		"IPv4-compatible (RFC 4291)": {"::127.0.0.1", "::10.0.0.1", "::8.8.8.8"},
+		"IPv4-translated (RFC 2765)": {"::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"},
+		"NAT64 of a forbidden one": {"64:ff9b::127.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254",
+			"64:ff9b::100.64.0.1"},
 		"local NAT64 (RFC 8215)":           {"64:ff9b:1::1", "64:ff9b:1::8.8.8.8"},
 		"6to4":                             {"2002:7f00:1::", "2002:a00:1::1", "2002:808:808::1"},
 		"Teredo":                           {"2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2"},
@@ -67,8 +73,10 @@ func TestForbiddenAddresses(t *testing.T) {
 
 func TestPublicAddressesPass(t *testing.T) {
 	guard := &egress{}
-	for _, a := range []string{"8.8.8.8", "1.1.1.1", "100.63.255.255", "100.128.0.1", "172.15.255.255", "172.32.0.1", "192.0.1.1",
-		"198.17.255.255", "198.20.0.1", "223.255.255.255", "2a00:1450:4001::200e", "2606:4700::1111", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8"} {
+	for _, a := range []string{"8.8.8.8", "1.1.1.1", "100.63.255.255", "100.128.0.1", "172.15.255.255",
+		"172.32.0.1", "192.0.1.1",
+		"198.17.255.255", "198.20.0.1", "223.255.255.255", "2a00:1450:4001::200e", "2606:4700::1111",
+		"64:ff9b::8.8.8.8", "::ffff:8.8.8.8"} {
 		if why := guard.refuses(netip.MustParseAddr(a)); why != "" {
 			t.Errorf("%s is refused: %s", a, why)
 		}
@@ -77,7 +85,9 @@ func TestPublicAddressesPass(t *testing.T) {
 
 func TestOnlyTCPToAddresses(t *testing.T) {
 	guard := &egress{allowed: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}
-	for network, address := range map[string]string{"unix": "/run/docker.sock", "udp4": "8.8.8.8:53", "tcp4": "localhost:80"} {
+	for network, address := range map[string]string{
+		"unix": "/run/docker.sock", "udp4": "8.8.8.8:53", "tcp4": "localhost:80",
+	} {
 		if err := guard.control(t.Context(), network, address, nil); err == nil {
 			t.Errorf("%s %s is let through", network, address)
 		}
@@ -126,15 +136,19 @@ func TestNamesCannotHideAddresses(t *testing.T) {
 		"127.1":                {"127.0.0.1"},
 		"localtest.me":         {"127.0.0.1"},
 	}}
-	pool := newPool(t, PoolOptions{Resolver: dns.resolver(), AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})
+	pool := newPool(t, PoolOptions{
+		Resolver: dns.resolver(), AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")},
+	})
 	client := pool.Client(ClientOptions{Provider: "caldav", TenantAddress: true})
 	get := func(host string) error {
 		_, err := client.Do(request(t, http.MethodGet, fmt.Sprintf("http://%s:%s/?token=s3cret", host, port), ""))
 		return err
 	}
 
-	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "LOCALHOST", "localhost.", "internal.example.com",
-		"2130706433", "0x7f.1", "0177.0.0.1", "127.1", "localtest.me", "127.0.0.1.", "0.0.0.0", "[::ffff:7f00:1]", "①②⑦.0.0.1"} {
+	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "LOCALHOST", "localhost.",
+		"internal.example.com",
+		"2130706433", "0x7f.1", "0177.0.0.1", "127.1", "localtest.me", "127.0.0.1.", "0.0.0.0",
+		"[::ffff:7f00:1]", "①②⑦.0.0.1"} {
 		t.Run("refused "+host, func(t *testing.T) {
 			err := get(host)
 			f := faultOf(t, err)

@@ -35,15 +35,18 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		c := *known
 		return &c
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not answer in time.", provider).
+		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded,
+			"The provider %s did not answer in time.", provider).
 			With("provider", provider).Because(redacted{err})
 	case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), errWouldRepeat):
-		return fault.New(fault.Canceled, fault.ReasonCanceled, "The call was given up before the provider answered.").
+		return fault.New(fault.Canceled, fault.ReasonCanceled,
+			"The call was given up before the provider answered.").
 			With("provider", provider).Because(redacted{err})
 	case certificateFault(err):
 		return t.misconfigured("presents a certificate that is not valid for %s", host).Because(redacted{err})
 	case errors.As(err, &notTLS):
-		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).Because(redacted{err})
+		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).
+			Because(redacted{err})
 	case errors.As(err, &unknownHost) && unknownHost.IsNotFound && host != u.Hostname():
 		return t.unavailable(err, "A host that the provider %s names was not found. This may be a temporary "+
 			"DNS failure.", provider)
@@ -52,7 +55,8 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 			"this may be a temporary DNS failure.", host, provider)
 	}
 	if sent {
-		return t.unavailable(err, "The connection to the provider %s was lost before there was an answer.", provider)
+		return t.unavailable(err, "The connection to the provider %s was lost before there was an answer.",
+			provider)
 	}
 	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
 }
@@ -60,7 +64,8 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 // hostFor returns a host as callers are told it. One that an answer named is not repeated: a model may read
 // it.
 func (t *transport) hostFor(u *url.URL) string {
-	if home := t.client.AuthorizeFor; home != nil && canonicalHost(home.Hostname()) != canonicalHost(u.Hostname()) {
+	if home := t.client.AuthorizeFor; home != nil &&
+		canonicalHost(home.Hostname()) != canonicalHost(u.Hostname()) {
 		return "another host"
 	}
 	return u.Hostname()
@@ -73,7 +78,8 @@ func certificateFault(err error) bool {
 		name         x509.HostnameError
 		invalid      x509.CertificateInvalidError
 	)
-	return errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &invalid)
+	return errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &name) ||
+		errors.As(err, &invalid)
 }
 
 func (t *transport) unavailable(err error, format string, args ...any) *fault.Error {
@@ -83,7 +89,8 @@ func (t *transport) unavailable(err error, format string, args ...any) *fault.Er
 
 // misconfigured is for what no repetition cures: a person has to correct an address, here or there.
 func (t *transport) misconfigured(format string, args ...any) *fault.Error {
-	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider "+t.client.Provider+" "+format+".", args...)
+	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The provider "+t.client.Provider+" "+format+".", args...)
 	return f.With("provider", t.client.Provider)
 }
 

@@ -80,7 +80,8 @@ func wantFault(t *testing.T, err error, code fault.Code, reason string, unsent b
 	t.Helper()
 	f := faultOf(t, err)
 	if f.Code != code || f.Reason != reason || f.Unsent != unsent {
-		t.Errorf("got %s %s unsent=%t, want %s %s unsent=%t: %v", f.Code, f.Reason, f.Unsent, code, reason, unsent, f)
+		t.Errorf("got %s %s unsent=%t, want %s %s unsent=%t: %v", f.Code, f.Reason, f.Unsent, code,
+			reason, unsent, f)
 	}
 }
 
@@ -138,7 +139,9 @@ func (n *names) reply(query []byte) []byte {
 			m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AResource{A: a.As4()}})
 		}
 		if a.Is6() && q.Type == dnsmessage.TypeAAAA {
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+			m.Answers = append(m.Answers, dnsmessage.Resource{
+				Header: head, Body: &dnsmessage.AAAAResource{AAAA: a.As16()},
+			})
 		}
 	}
 	packed, err := m.Pack()

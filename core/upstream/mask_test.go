@@ -16,7 +16,8 @@ func TestCredentialsAreStruckOutOfRefusals(t *testing.T) {
 			status = http.StatusOK
 		}
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, strings.Join([]string{user, password, r.Header.Get("Authorization"), r.Header.Get("X-Key"), r.Header.Get("X-Own"), r.Header.Get("User-Agent")}, "|"))
+		_, _ = io.WriteString(w, strings.Join([]string{user, password, r.Header.Get("Authorization"),
+			r.Header.Get("X-Key"), r.Header.Get("X-Own"), r.Header.Get("User-Agent")}, "|"))
 	})
 	basic := func(user, password string) func(*http.Request) error {
 		return func(r *http.Request) error { r.SetBasicAuth(user, password); return nil }
@@ -28,15 +29,22 @@ func TestCredentialsAreStruckOutOfRefusals(t *testing.T) {
 		authorise  func(*http.Request) error
 		path, want string
 	}{
-		"a password, and what carries it":      {basic("operator", "s3cret-pass"), "/", "operator|***********|**********************************||own-value|agent"},
-		"a user name that is the secret":       {basic("s3cret-key", "X"), "/", "**********|X|**********************||own-value|agent"},
-		"a token behind its scheme":            {header("Authorization", "Bearer s3cret-token"), "/", "||*******************||own-value|agent"},
-		"a token in a header of its own":       {header("X-Key", "s3cret-token"), "/", "|||************|own-value|agent"},
-		"nothing so short that any text has":   {header("X-Key", "abc"), "/", "|||abc|own-value|agent"},
-		"an answer that succeeds is untouched": {header("X-Key", "s3cret-token"), "/fine", "|||s3cret-token|own-value|agent"},
+		"a password, and what carries it": {basic("operator", "s3cret-pass"), "/",
+			"operator|***********|**********************************||own-value|agent"},
+		"a user name that is the secret": {basic("s3cret-key", "X"), "/",
+			"**********|X|**********************||own-value|agent"},
+		"a token behind its scheme": {header("Authorization", "Bearer s3cret-token"), "/",
+			"||*******************||own-value|agent"},
+		"a token in a header of its own": {header("X-Key", "s3cret-token"), "/",
+			"|||************|own-value|agent"},
+		"nothing so short that any text has": {header("X-Key", "abc"), "/", "|||abc|own-value|agent"},
+		"an answer that succeeds is untouched": {header("X-Key", "s3cret-token"), "/fine",
+			"|||s3cret-token|own-value|agent"},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			client := newPool(t, PoolOptions{UserAgent: "agent"}).Client(ClientOptions{Provider: "p", Authorize: c.authorise})
+			client := newPool(t, PoolOptions{UserAgent: "agent"}).Client(ClientOptions{
+				Provider: "p", Authorize: c.authorise,
+			})
 			req := request(t, http.MethodGet, echo.String()+c.path, "")
 			req.Header.Set("X-Own", "own-value")
 			_, _, body, err := Do(client, req)

@@ -31,7 +31,8 @@ func Nothing(body []byte) bool {
 // unexpected returns the fault of a success that says something where there is nothing to say; nil where it
 // says nothing.
 func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
-	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 || resp.StatusCode > 299 {
+	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 ||
+		resp.StatusCode > 299 {
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 16)) // more is not nothing
@@ -43,5 +44,6 @@ func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
 		return fault.From(err)
 	}
 	return fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-		"The provider %s accepted the request, but gave an unexpected answer.", t.client.Provider).With("provider", t.client.Provider)
+		"The provider %s accepted the request, but gave an unexpected answer.", t.client.Provider).
+		With("provider", t.client.Provider)
 }

@@ -30,7 +30,9 @@ func TestASuccessThatIsToSayNothing(t *testing.T) {
 		}
 	})
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest"})
-	for path, code := range map[string]fault.Code{"204": "", "empty": "", "object": "", "refusal": "", "page": fault.UnknownOutcome, "cut": fault.Unavailable} {
+	for path, code := range map[string]fault.Code{
+		"204": "", "empty": "", "object": "", "refusal": "", "page": fault.UnknownOutcome, "cut": fault.Unavailable,
+	} {
 		t.Run(path, func(t *testing.T) {
 			req := request(t, http.MethodDelete, server.JoinPath(path).String(), "")
 			resp, err := client.Do(req.WithContext(ForNothing(t.Context())))
@@ -42,7 +44,8 @@ func TestASuccessThatIsToSayNothing(t *testing.T) {
 			}
 		})
 	}
-	if _, _, body, err := Do(client, request(t, http.MethodDelete, server.JoinPath("page").String(), "")); err != nil || len(body) == 0 {
+	if _, _, body, err := Do(client,
+		request(t, http.MethodDelete, server.JoinPath("page").String(), "")); err != nil || len(body) == 0 {
 		t.Errorf("a body that may be there: %q, %v", body, err)
 	}
 }

@@ -114,7 +114,8 @@ func countable(conn net.Conn) *countedConn {
 // section 3.6; SEARCH: RFC 5323).
 func safe(method string) bool {
 	switch method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "PROPFIND", "REPORT", "SEARCH":
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "PROPFIND",
+		"REPORT", "SEARCH":
 		return true
 	}
 	return false

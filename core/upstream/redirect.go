@@ -24,7 +24,9 @@ var portableHeaders = []string{"Accept", "Accept-Language", "Content-Type", "Dep
 
 // redirected returns the request that a response redirects to, or nil when the response is the one to hand
 // out.
-func (t *transport) redirected(hop *http.Request, resp *http.Response, anchor *url.URL) (*http.Request, error) {
+func (t *transport) redirected(
+	hop *http.Request, resp *http.Response, anchor *url.URL,
+) (*http.Request, error) {
 	given := resp.Header.Get("Location")
 	if given == "" || !redirects(resp.StatusCode) {
 		return nil, nil

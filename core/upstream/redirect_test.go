@@ -19,35 +19,40 @@ func TestWhereCredentialsGo(t *testing.T) {
 		home, target string
 		may          bool
 	}{
-		"the same origin":                         {"https://dav.example.com/a", "https://dav.example.com/b?x=1", true},
-		"the same origin, default port written":   {"https://dav.example.com", "https://dav.example.com:443/", true},
-		"the same origin, other case and dot":     {"https://DAV.example.com", "https://dav.EXAMPLE.com./", true},
-		"a sibling over https":                    {"https://caldav.icloud.com", "https://p34-caldav.icloud.com:443/1/", true},
-		"the parent domain over https":            {"https://dav.example.com", "https://example.com/", true},
-		"a sibling from http to https":            {"http://dav.example.com", "https://www.example.com/", true},
-		"a sibling over http":                     {"http://dav.example.com", "http://www.example.com/", false},
-		"the same host down to http":              {"https://dav.example.com", "http://dav.example.com/", false},
-		"another port over http":                  {"http://dav.example.com:80", "http://dav.example.com:8080/", false},
-		"another domain":                          {"https://dav.example.com", "https://example.net/", false},
-		"a domain that ends alike":                {"https://example.com", "https://evilexample.com/", false},
-		"a domain in front":                       {"https://example.com", "https://example.com.evil.net/", false},
-		"a public suffix is no domain":            {"https://alice.github.io", "https://mallory.github.io/", false},
-		"a country's second level":                {"https://alice.co.uk", "https://mallory.co.uk/", false},
-		"below a country's second level":          {"https://dav.alice.co.uk", "https://www.alice.co.uk/", true},
-		"the suffix itself":                       {"https://alice.github.io", "https://github.io/", false},
-		"an unlisted suffix has no domains":       {"https://dav.acme.corp", "https://www.acme.corp/", false},
-		"an unlisted suffix, same origin":         {"https://dav.acme.corp", "https://dav.acme.corp/x", true},
-		"an address, same origin":                 {"http://127.0.0.1:5232", "http://127.0.0.1:5232/x", true},
-		"an address, another port":                {"http://127.0.0.1:5232", "http://127.0.0.1:5233/", false},
-		"an address, another scheme":              {"http://127.0.0.1", "https://127.0.0.1/", false},
-		"an address that shares its end":          {"https://10.1.2.3", "https://10.9.2.3/", false},
-		"localhost, another port":                 {"https://localhost:1", "https://localhost:2/", false},
-		"IPv6, same origin":                       {"https://[2001:DB8::1]/", "https://[2001:db8::1]:443/", true},
-		"IPv6, other address":                     {"https://[2001:db8::1]/", "https://[2001:db8::2]/", false},
-		"a domain in two spellings":               {"https://dav.bücher.de", "https://www.xn--bcher-kva.de/", true},
-		"userinfo that looks like the host":       {"https://example.com", "https://example.com@evil.net/", false},
-		"a backslash that some read as a slash":   {"https://example.com", `https://example.com\@evil.net/`, false},
-		"names with an underscore compare as is":  {"https://my_dav.example.com", "https://my_dav.example.com/x", true},
+		"the same origin": {"https://dav.example.com/a",
+			"https://dav.example.com/b?x=1", true},
+		"the same origin, default port written": {"https://dav.example.com",
+			"https://dav.example.com:443/", true},
+		"the same origin, other case and dot": {"https://DAV.example.com", "https://dav.EXAMPLE.com./", true},
+		"a sibling over https": {"https://caldav.icloud.com",
+			"https://p34-caldav.icloud.com:443/1/", true},
+		"the parent domain over https": {"https://dav.example.com", "https://example.com/", true},
+		"a sibling from http to https": {"http://dav.example.com", "https://www.example.com/", true},
+		"a sibling over http":          {"http://dav.example.com", "http://www.example.com/", false},
+		"the same host down to http":   {"https://dav.example.com", "http://dav.example.com/", false},
+		"another port over http": {"http://dav.example.com:80",
+			"http://dav.example.com:8080/", false},
+		"another domain":                        {"https://dav.example.com", "https://example.net/", false},
+		"a domain that ends alike":              {"https://example.com", "https://evilexample.com/", false},
+		"a domain in front":                     {"https://example.com", "https://example.com.evil.net/", false},
+		"a public suffix is no domain":          {"https://alice.github.io", "https://mallory.github.io/", false},
+		"a country's second level":              {"https://alice.co.uk", "https://mallory.co.uk/", false},
+		"below a country's second level":        {"https://dav.alice.co.uk", "https://www.alice.co.uk/", true},
+		"the suffix itself":                     {"https://alice.github.io", "https://github.io/", false},
+		"an unlisted suffix has no domains":     {"https://dav.acme.corp", "https://www.acme.corp/", false},
+		"an unlisted suffix, same origin":       {"https://dav.acme.corp", "https://dav.acme.corp/x", true},
+		"an address, same origin":               {"http://127.0.0.1:5232", "http://127.0.0.1:5232/x", true},
+		"an address, another port":              {"http://127.0.0.1:5232", "http://127.0.0.1:5233/", false},
+		"an address, another scheme":            {"http://127.0.0.1", "https://127.0.0.1/", false},
+		"an address that shares its end":        {"https://10.1.2.3", "https://10.9.2.3/", false},
+		"localhost, another port":               {"https://localhost:1", "https://localhost:2/", false},
+		"IPv6, same origin":                     {"https://[2001:DB8::1]/", "https://[2001:db8::1]:443/", true},
+		"IPv6, other address":                   {"https://[2001:db8::1]/", "https://[2001:db8::2]/", false},
+		"a domain in two spellings":             {"https://dav.bücher.de", "https://www.xn--bcher-kva.de/", true},
+		"userinfo that looks like the host":     {"https://example.com", "https://example.com@evil.net/", false},
+		"a backslash that some read as a slash": {"https://example.com", `https://example.com\@evil.net/`, false},
+		"names with an underscore compare as is": {"https://my_dav.example.com",
+			"https://my_dav.example.com/x", true},
 		"an empty host is nowhere":                {"https:///a", "https:///b", false},
 		"an unknown scheme does not match itself": {"https://example.com", "ftp://example.com/", false},
 	}
@@ -171,8 +176,9 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 	server := serve(t, r.handle)
 	r.moved = map[string]move{
 		"/loop": {302, "/loop"}, "/file": {302, "file:///etc/passwd"}, "/gopher": {302, "gopher://127.0.0.1:70/_x"},
-		"/broken": {302, "http://[::1?token=s3cret"}, "/nohost": {302, "http:///x"}, "/script": {302, "javascript:alert(1)"},
-		"/write": {307, otherHost.String() + "/new"}, "/brokenwrite": {302, "http://[::1?token=s3cret"},
+		"/broken": {302, "http://[::1?token=s3cret"}, "/nohost": {302, "http:///x"},
+		"/script": {302, "javascript:alert(1)"}, "/write": {307, otherHost.String() + "/new"},
+		"/brokenwrite": {302, "http://[::1?token=s3cret"},
 	}
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "caldav"})
 	cases := map[string]struct{ method, path string }{
@@ -210,17 +216,24 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 func TestSecretsDoNotFollowToAnotherOrigin(t *testing.T) {
 	other := &recorder{}
 	otherHost := serve(t, other.handle)
-	r := &recorder{moved: map[string]move{"/away": {302, strings.Replace(otherHost.String(), "http://", "http://mallory:pw@", 1) + "/new"}}}
+	r := &recorder{moved: map[string]move{"/away": {302,
+		strings.Replace(otherHost.String(), "http://", "http://mallory:pw@", 1) + "/new"}}}
 	server := serve(t, r.handle)
-	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "caldav", Authorize: bearer, AuthorizeFor: server})
+	client := newPool(t, PoolOptions{}).Client(ClientOptions{
+		Provider: "caldav", Authorize: bearer, AuthorizeFor: server,
+	})
 	req := request(t, "PROPFIND", server.JoinPath("away").String(), "<propfind/>")
-	req.Header = http.Header{"Cookie": {"s3cret"}, "Depth": {"0"}, "X-Api-Key": {"s3cret"}, "Content-Type": {"text/xml"}, "Idempotency-Key": {"k"}}
+	req.Header = http.Header{
+		"Cookie": {"s3cret"}, "Depth": {"0"}, "X-Api-Key": {"s3cret"}, "Content-Type": {"text/xml"},
+		"Idempotency-Key": {"k"},
+	}
 	status, _, _, err := Do(client, req)
 	if err != nil || status != 200 {
 		t.Fatalf("%d %v", status, err)
 	}
 	got := other.last()
-	if got.method != "PROPFIND" || got.body != "<propfind/>" || got.header.Get("Depth") != "0" || got.header.Get("Content-Type") != "text/xml" {
+	if got.method != "PROPFIND" || got.body != "<propfind/>" || got.header.Get("Depth") != "0" ||
+		got.header.Get("Content-Type") != "text/xml" {
 		t.Errorf("got %+v", got)
 	}
 	for name, values := range got.header {
@@ -228,7 +241,8 @@ func TestSecretsDoNotFollowToAnotherOrigin(t *testing.T) {
 			t.Errorf("%s: %s reached the other origin", name, values)
 		}
 	}
-	if first := r.last(); first.header.Get("Authorization") != "Bearer s3cret" || first.header.Get("X-Tenant-Secret") != "s3cret" {
+	if first := r.last(); first.header.Get("Authorization") != "Bearer s3cret" ||
+		first.header.Get("X-Tenant-Secret") != "s3cret" {
 		t.Errorf("the first server got %+v", first)
 	}
 }
@@ -236,7 +250,9 @@ func TestSecretsDoNotFollowToAnotherOrigin(t *testing.T) {
 func TestCredentialsStayAtTheirAddress(t *testing.T) {
 	r := &recorder{}
 	server := serve(t, r.handle)
-	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest", Authorize: bearer, AuthorizeFor: parse(t, "https://crm.example.com/api")})
+	client := newPool(t, PoolOptions{}).Client(ClientOptions{
+		Provider: "rest", Authorize: bearer, AuthorizeFor: parse(t, "https://crm.example.com/api"),
+	})
 	req := request(t, http.MethodGet, server.String(), "")
 	req.Header.Set("Authorization", "Bearer s3cret")
 	if _, _, _, err := Do(client, req); err != nil {
@@ -247,7 +263,8 @@ func TestCredentialsStayAtTheirAddress(t *testing.T) {
 	}
 }
 
-// TestRedirectsOverTLS plays hosts of one domain with httptest's certificate for example.com and *.example.com.
+// TestRedirectsOverTLS plays hosts of one domain with httptest's certificate for example.com and
+// *.example.com.
 func TestRedirectsOverTLS(t *testing.T) {
 	plain := &recorder{}
 	down := serve(t, plain.handle)
@@ -262,10 +279,17 @@ func TestRedirectsOverTLS(t *testing.T) {
 		"/down":    {302, down.String() + "/new"},
 		"/foreign": {302, "https://127.0.0.1:" + port + "/new"},
 	}
-	dns := &names{answers: map[string][]string{"dav.example.com": {"127.0.0.1"}, "p01.example.com": {"127.0.0.1"}}}
-	pool := newPool(t, PoolOptions{Resolver: dns.resolver(), AllowTenantNetworks: loopback, RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs})
+	dns := &names{answers: map[string][]string{
+		"dav.example.com": {"127.0.0.1"}, "p01.example.com": {"127.0.0.1"},
+	}}
+	pool := newPool(t, PoolOptions{
+		Resolver: dns.resolver(), AllowTenantNetworks: loopback,
+		RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+	})
 	home := "https://dav.example.com:" + port
-	client := pool.Client(ClientOptions{Provider: "caldav", TenantAddress: true, Authorize: bearer, AuthorizeFor: parse(t, home)})
+	client := pool.Client(ClientOptions{
+		Provider: "caldav", TenantAddress: true, Authorize: bearer, AuthorizeFor: parse(t, home),
+	})
 
 	t.Run("credentials follow to a host of the same domain", func(t *testing.T) {
 		resp, err := client.Do(request(t, "PROPFIND", home+"/sibling", "<x/>"))
@@ -273,7 +297,8 @@ func TestRedirectsOverTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		if got := r.last(); got.path != "/new" || got.header.Get("Authorization") == "" || got.method != "PROPFIND" {
+		if got := r.last(); got.path != "/new" || got.header.Get("Authorization") == "" ||
+			got.method != "PROPFIND" {
 			t.Errorf("got %+v", got)
 		}
 		if resp.ProtoMajor != 2 {

@@ -47,7 +47,8 @@ func doorman(t *testing.T, calls *atomic.Int32, bodies *[]string) string {
 }
 
 func TestRefusedCredentialsAreRenewedOnce(t *testing.T) {
-	broken := fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The account has to be connected again.")
+	broken := fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
+		"The account has to be connected again.")
 	for _, rule := range []struct {
 		name   string
 		tokens []string
@@ -59,9 +60,12 @@ func TestRefusedCredentialsAreRenewedOnce(t *testing.T) {
 	}{
 		{name: "good ones are not renewed", tokens: []string{"good"}, calls: 1, status: 200},
 		{name: "a request goes out again with new ones", tokens: []string{"old", "good"}, calls: 2, status: 200},
-		{name: "its body does too", tokens: []string{"old", "good"}, body: strings.NewReader("text"), calls: 2, status: 200},
-		{name: "a body that cannot be had again is not sent halfway", tokens: []string{"old", "good"}, body: io.NopCloser(strings.NewReader("text")), calls: 1, status: 401},
-		{name: "new ones that are refused too are the answer", tokens: []string{"old", "new", "good"}, calls: 2, status: 401},
+		{name: "its body does too", tokens: []string{"old", "good"}, body: strings.NewReader("text"),
+			calls: 2, status: 200},
+		{name: "a body that cannot be had again is not sent halfway", tokens: []string{"old", "good"},
+			body: io.NopCloser(strings.NewReader("text")), calls: 1, status: 401},
+		{name: "new ones that are refused too are the answer", tokens: []string{"old", "new", "good"},
+			calls: 2, status: 401},
 		{name: "there are none", tokens: []string{"old"}, calls: 1, status: 401},
 		{name: "to renew them fails", tokens: []string{"old"}, fails: broken, calls: 1, code: fault.Disconnected},
 	} {
@@ -106,7 +110,8 @@ func TestNoOtherSiteHasCredentialsRenewed(t *testing.T) {
 	})
 	credentials := &renewing{tokens: []string{"old", "good"}}
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{
-		Authorize: credentials.authorize, Renew: credentials.renew, AuthorizeFor: parse(t, "https://api.example.com"), Provider: "desk",
+		Authorize: credentials.authorize, Renew: credentials.renew,
+		AuthorizeFor: parse(t, "https://api.example.com"), Provider: "desk",
 	})
 	status, _, _, err := Do(client, request(t, http.MethodGet, otherHost.String(), ""))
 	if err != nil || status != http.StatusUnauthorized || credentials.renewed != 0 {

@@ -63,7 +63,8 @@ func dateOf(text string) (at time.Time, ok bool) {
 }
 
 var zoneHours = map[string]int{
-	"GMT": 0, "UTC": 0, "UT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+	"GMT": 0, "UTC": 0, "UT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8,
+	"PDT": -7,
 }
 
 func digitsOnly(s string) bool {

@@ -28,13 +28,16 @@ func StatusFault(provider string, status int, header http.Header, body []byte) *
 
 func plainFault(provider string, status int) *fault.Error {
 	switch status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotAcceptable, http.StatusUnsupportedMediaType:
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotAcceptable,
+		http.StatusUnsupportedMediaType:
 		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused,
 			"The provider %s reports that the request is not valid.", provider)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
-		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused, "The request is larger than the provider %s accepts. Shorten its texts or lists.", provider)
+		return fault.Newf(fault.Invalid, fault.ReasonProviderRefused,
+			"The request is larger than the provider %s accepts. Shorten its texts or lists.", provider)
 	case http.StatusUnauthorized:
-		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired, "The provider %s refuses the connection's credentials. Connect the account again.", provider)
+		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+			"The provider %s refuses the connection's credentials. Connect the account again.", provider)
 	case http.StatusPaymentRequired, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
 		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The provider %s does not allow the connected account to do this. Grant the account the "+
@@ -48,16 +51,21 @@ func plainFault(provider string, status int) *fault.Error {
 		return fault.Newf(fault.Conflict, fault.ReasonChangedMeanwhile,
 			"Somebody changed the record at the provider %s in the meantime. Read it and try again.", provider)
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded, "The provider %s did not finish in time.", provider)
+		return fault.Newf(fault.Timeout, fault.ReasonDeadlineExceeded,
+			"The provider %s did not finish in time.", provider)
 	case http.StatusTooManyRequests:
-		return fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited, "The provider %s limits how often it is called. Try again later.", provider)
+		return fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited,
+			"The provider %s limits how often it is called. Try again later.", provider)
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return fault.Newf(fault.Unsupported, fault.ReasonNotSupported, "The provider %s does not offer this.", provider)
+		return fault.Newf(fault.Unsupported, fault.ReasonNotSupported,
+			"The provider %s does not offer this.", provider)
 	case http.StatusInsufficientStorage:
-		return fault.Newf(fault.Exhausted, fault.ReasonStorageFull, "The account at the provider %s has no room left.", provider)
+		return fault.Newf(fault.Exhausted, fault.ReasonStorageFull,
+			"The account at the provider %s has no room left.", provider)
 	}
 	if status >= 500 && status <= 599 {
-		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider %s is not available at the moment.", provider)
+		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The provider %s is not available at the moment.", provider)
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The provider %s gave an unexpected answer (status %d). Check the connection's address.", provider, status)

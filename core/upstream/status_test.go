@@ -59,7 +59,8 @@ func TestStatusFault(t *testing.T) {
 		if f.Code != want.code || f.Reason != want.reason || f.Unsent != slices.Contains(unreached, status) {
 			t.Errorf("%d: %s %s unsent=%t, want %s %s", status, f.Code, f.Reason, f.Unsent, want.code, want.reason)
 		}
-		if !strings.Contains(f.Detail, "zendesk") || !strings.HasSuffix(f.Detail, ".") || strings.Contains(f.Detail, "why") {
+		if !strings.Contains(f.Detail, "zendesk") || !strings.HasSuffix(f.Detail, ".") ||
+			strings.Contains(f.Detail, "why") {
 			t.Errorf("%d: the detail is no sentence of ours about the provider: %q", status, f.Detail)
 		}
 		if f.RetryAfter != 3*time.Second || f.Metadata["provider"] != "zendesk" {
@@ -85,7 +86,8 @@ func TestUpstreamWordsAreFitForALog(t *testing.T) {
 	}
 	t.Run("short, on a character's boundary", func(t *testing.T) {
 		got := StatusFault("p", 500, nil, []byte(strings.Repeat("ä€", 10_000))).Upstream
-		if len(got) > maxUpstreamBytes || len(got) < maxUpstreamBytes-8 || !utf8.ValidString(got) || !strings.HasSuffix(got, "…") {
+		if len(got) > maxUpstreamBytes || len(got) < maxUpstreamBytes-8 || !utf8.ValidString(got) ||
+			!strings.HasSuffix(got, "…") {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	})
@@ -98,33 +100,36 @@ func TestRetryAfter(t *testing.T) {
 		given, date string
 		want        time.Duration
 	}{
-		"seconds":                             {given: "120", want: 2 * time.Minute},
-		"one second":                          {given: " 1 ", want: time.Second},
-		"zero":                                {given: "0"},
-		"negative is ignored":                 {given: "-5"},
-		"a plus sign is ignored":              {given: "+5"},
-		"a fraction is rounded up":            {given: "1.5", want: 2 * time.Second},
-		"a fraction of nothing":               {given: "2.000", want: 2 * time.Second},
-		"two points are ignored":              {given: "1.2.3"},
-		"an exponent is ignored":              {given: "1.5e3"},
-		"nonsense is ignored":                 {given: "soon"},
-		"empty":                               {given: ""},
-		"a date":                              {given: "Sat, 21 Nov 2026 12:00:30 GMT", want: 30 * time.Second},
-		"an RFC 850 date":                     {given: "Saturday, 21-Nov-26 12:00:30 GMT", want: 30 * time.Second},
-		"a date that has passed":              {given: "Sat, 21 Nov 2026 11:00:00 GMT"},
-		"a date by the provider's own clock":  {given: "Sat, 21 Nov 2026 10:00:30 GMT", date: "Sat, 21 Nov 2026 10:00:00 GMT", want: 30 * time.Second},
-		"a broken Date header does not count": {given: "Sat, 21 Nov 2026 12:00:30 GMT", date: "now", want: 30 * time.Second},
-		"a date far away":                     {given: "Fri, 31 Dec 9999 23:59:59 GMT", want: maxRetryAfter},
-		"more than a day":                     {given: "86401", want: maxRetryAfter},
-		"more digits than fit":                {given: strings.Repeat("9", 40), want: maxRetryAfter},
-		"a date with an offset":               {given: "Sat, 21 Nov 2026 14:00:30 +0200", want: 30 * time.Second},
-		"a date with the name of a zone":      {given: "Sat, 21 Nov 2026 04:00:30 PST", want: 30 * time.Second},
-		"an RFC 850 date in another zone":     {given: "Saturday, 21-Nov-26 07:00:30 EST", want: 30 * time.Second},
-		"a date in a zone nobody knows":       {given: "Sat, 21 Nov 2026 12:00:30 XYZ"},
-		"an asctime date":                     {given: "Sat Nov 21 12:00:30 2026", want: 30 * time.Second},
-		"an RFC 3339 date":                    {given: "2026-11-21T13:00:30+01:00", want: 30 * time.Second},
-		"a date by a clock in another zone":   {given: "Sat, 21 Nov 2026 12:00:30 GMT", date: "Sat, 21 Nov 2026 07:00:00 EST", want: 30 * time.Second},
-		"a date that does not exist":          {given: "Sat, 31 Feb 2026 12:00:30 GMT"},
+		"seconds":                  {given: "120", want: 2 * time.Minute},
+		"one second":               {given: " 1 ", want: time.Second},
+		"zero":                     {given: "0"},
+		"negative is ignored":      {given: "-5"},
+		"a plus sign is ignored":   {given: "+5"},
+		"a fraction is rounded up": {given: "1.5", want: 2 * time.Second},
+		"a fraction of nothing":    {given: "2.000", want: 2 * time.Second},
+		"two points are ignored":   {given: "1.2.3"},
+		"an exponent is ignored":   {given: "1.5e3"},
+		"nonsense is ignored":      {given: "soon"},
+		"empty":                    {given: ""},
+		"a date":                   {given: "Sat, 21 Nov 2026 12:00:30 GMT", want: 30 * time.Second},
+		"an RFC 850 date":          {given: "Saturday, 21-Nov-26 12:00:30 GMT", want: 30 * time.Second},
+		"a date that has passed":   {given: "Sat, 21 Nov 2026 11:00:00 GMT"},
+		"a date by the provider's own clock": {given: "Sat, 21 Nov 2026 10:00:30 GMT",
+			date: "Sat, 21 Nov 2026 10:00:00 GMT", want: 30 * time.Second},
+		"a broken Date header does not count": {given: "Sat, 21 Nov 2026 12:00:30 GMT", date: "now",
+			want: 30 * time.Second},
+		"a date far away":                 {given: "Fri, 31 Dec 9999 23:59:59 GMT", want: maxRetryAfter},
+		"more than a day":                 {given: "86401", want: maxRetryAfter},
+		"more digits than fit":            {given: strings.Repeat("9", 40), want: maxRetryAfter},
+		"a date with an offset":           {given: "Sat, 21 Nov 2026 14:00:30 +0200", want: 30 * time.Second},
+		"a date with the name of a zone":  {given: "Sat, 21 Nov 2026 04:00:30 PST", want: 30 * time.Second},
+		"an RFC 850 date in another zone": {given: "Saturday, 21-Nov-26 07:00:30 EST", want: 30 * time.Second},
+		"a date in a zone nobody knows":   {given: "Sat, 21 Nov 2026 12:00:30 XYZ"},
+		"an asctime date":                 {given: "Sat Nov 21 12:00:30 2026", want: 30 * time.Second},
+		"an RFC 3339 date":                {given: "2026-11-21T13:00:30+01:00", want: 30 * time.Second},
+		"a date by a clock in another zone": {given: "Sat, 21 Nov 2026 12:00:30 GMT",
+			date: "Sat, 21 Nov 2026 07:00:00 EST", want: 30 * time.Second},
+		"a date that does not exist": {given: "Sat, 31 Feb 2026 12:00:30 GMT"},
 	}
 	for rule, c := range cases {
 		t.Run(rule, func(t *testing.T) {
@@ -137,7 +142,9 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func FuzzRetryAfter(f *testing.F) {
-	for _, seed := range []string{"1", "-1", "1e9", "Sat, 21 Nov 2026 12:00:30 GMT", "99999999999999999999", "\x00"} {
+	for _, seed := range []string{
+		"1", "-1", "1e9", "Sat, 21 Nov 2026 12:00:30 GMT", "99999999999999999999", "\x00",
+	} {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, given, date string) {
@@ -152,7 +159,8 @@ func FuzzStatusFault(f *testing.F) {
 	f.Add(500, []byte("\xff\x00 token=s3cret"))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		got := StatusFault("p", status, nil, body)
-		if len(got.Upstream) > maxUpstreamBytes || !utf8.ValidString(got.Upstream) || strings.ContainsAny(got.Upstream, "\r\n\x00") {
+		if len(got.Upstream) > maxUpstreamBytes || !utf8.ValidString(got.Upstream) ||
+			strings.ContainsAny(got.Upstream, "\r\n\x00") {
 			t.Errorf("%q", got.Upstream)
 		}
 	})

@@ -126,7 +126,9 @@ func bodyAgain(req *http.Request) (body io.ReadCloser, ok bool) {
 }
 
 // send sends a request once. It answers the request as it was sent, too.
-func (t *transport) send(ctx context.Context, hop *http.Request, trusted bool) (*http.Response, *http.Request, error) {
+func (t *transport) send(
+	ctx context.Context, hop *http.Request, trusted bool,
+) (*http.Response, *http.Request, error) {
 	progress := &progress{safe: safe(hop.Method)}
 	ctx, stop := context.WithCancelCause(ctx)
 	progress.stop = stop
@@ -192,7 +194,9 @@ func (t *transport) authorize(out *http.Request, trusted bool) error {
 	return nil
 }
 
-func (t *transport) log(ctx context.Context, hop *http.Request, status int, started time.Time, f *fault.Error) {
+func (t *transport) log(
+	ctx context.Context, hop *http.Request, status int, started time.Time, f *fault.Error,
+) {
 	if !t.pool.options.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}

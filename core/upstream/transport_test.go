@@ -85,13 +85,19 @@ func TestWhatWasSent(t *testing.T) {
 		code    fault.Code
 		unsent  bool
 	}{
-		"nobody listens":                 {address: "http://" + closedPort(t), code: fault.Unavailable, unsent: true},
-		"no such host":                   {address: "http://nowhere.example.com", code: fault.Unavailable, unsent: true},
-		"TLS does not begin":             {address: "https://" + rawServer(t, silent), timeout: 50 * time.Millisecond, code: fault.Timeout, unsent: true},
-		"TLS is broken off":              {address: "https://" + rawServer(t, func(net.Conn) {}), code: fault.Unavailable, unsent: true},
-		"the deadline has passed before": {address: "http://" + rawServer(t, silent), timeout: time.Nanosecond, code: fault.Timeout, unsent: true},
-		"hung up instead of an answer":   {address: "http://" + rawServer(t, hangUp), code: fault.Unavailable},
-		"an answer that is none":         {address: "http://" + rawServer(t, func(c net.Conn) { hangUp(c); _, _ = c.Write([]byte("220 smtp ready\r\n")) }), code: fault.Unavailable},
+		"nobody listens": {address: "http://" + closedPort(t),
+			code: fault.Unavailable, unsent: true},
+		"no such host": {address: "http://nowhere.example.com",
+			code: fault.Unavailable, unsent: true},
+		"TLS does not begin": {address: "https://" + rawServer(t, silent),
+			timeout: 50 * time.Millisecond, code: fault.Timeout, unsent: true},
+		"TLS is broken off": {address: "https://" + rawServer(t, func(net.Conn) {}),
+			code: fault.Unavailable, unsent: true},
+		"the deadline has passed before": {address: "http://" + rawServer(t, silent), timeout: time.Nanosecond,
+			code: fault.Timeout, unsent: true},
+		"hung up instead of an answer": {address: "http://" + rawServer(t, hangUp), code: fault.Unavailable},
+		"an answer that is none": {address: "http://" + rawServer(t,
+			func(c net.Conn) { hangUp(c); _, _ = c.Write([]byte("220 smtp ready\r\n")) }), code: fault.Unavailable},
 	}
 	dns := &names{}
 	client := newPool(t, PoolOptions{Resolver: dns.resolver()}).Client(ClientOptions{Provider: "rest"})
@@ -154,7 +160,9 @@ func TestACallEndsWithoutADeadline(t *testing.T) {
 		<-r.Context().Done()
 	})
 	client := newPool(t, PoolOptions{CallTimeout: time.Second}).Client(ClientOptions{Provider: "rest"})
-	for rule, address := range map[string]string{"no answer": "http://" + silent, "a body that never comes": slow.String()} {
+	for rule, address := range map[string]string{
+		"no answer": "http://" + silent, "a body that never comes": slow.String(),
+	} {
 		t.Run(rule, func(t *testing.T) {
 			_, _, _, err := Do(client, request(t, http.MethodGet, address, ""))
 			wantFault(t, err, fault.Timeout, fault.ReasonDeadlineExceeded, false)
@@ -180,7 +188,8 @@ func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 		repeats      bool
 	}{
 		{"GET", "", true}, // shows that the server provokes it
-		{"POST", "x", false}, {"POST", "", false}, {"PUT", "x", false}, {"PATCH", "x", false}, {"DELETE", "", false}, {"MKCALENDAR", "x", false},
+		{"POST", "x", false}, {"POST", "", false}, {"PUT", "x", false}, {"PATCH", "x", false},
+		{"DELETE", "", false}, {"MKCALENDAR", "x", false},
 	} {
 		t.Run(c.method+" "+c.body, func(t *testing.T) {
 			var mu sync.Mutex
@@ -305,7 +314,9 @@ func speakHTTP2(conn net.Conn, next func() int) {
 				err = fr.WriteRSTStream(f.StreamID, http2.ErrCodeProtocol)
 				break
 			}
-			err = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: f.StreamID, BlockFragment: ok.Bytes(), EndStream: true, EndHeaders: true})
+			err = fr.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: f.StreamID, BlockFragment: ok.Bytes(), EndStream: true, EndHeaders: true,
+			})
 		}
 		if err != nil {
 			return
@@ -338,7 +349,8 @@ func TestBodiesAreCapped(t *testing.T) {
 	client := newPool(t, PoolOptions{MaxResponseBytes: limit}).Client(ClientOptions{Provider: "rest"})
 	do := func(method, path string) ([]byte, error) {
 		req := request(t, method, server.JoinPath(path).String(), "")
-		req.Header.Set("Accept-Encoding", "gzip") // asked for by a driver, it would not be decompressed below the cap
+		// Asked for by a driver, it would not be decompressed below the cap.
+		req.Header.Set("Accept-Encoding", "gzip")
 		_, _, body, err := Do(client, req)
 		return body, err
 	}
@@ -374,7 +386,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	pool := newPool(t, PoolOptions{AllowTenantNetworks: loopback})
 	for range 3 {
 		client := pool.Client(ClientOptions{Provider: "caldav", TenantAddress: true})
-		if _, _, _, err := Do(client, request(t, http.MethodGet, server.JoinPath("moved").String(), "")); err != nil {
+		if _, _, _, err := Do(client, request(t, http.MethodGet, server.JoinPath("moved").String(),
+			"")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -388,7 +401,8 @@ func TestRequestsCarryWhatAllDo(t *testing.T) {
 	server := serve(t, r.handle)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for _, propagate := range []bool{true, false} {
-		client := newPool(t, PoolOptions{UserAgent: "frontdesk/1", PropagateTrace: propagate}).Client(ClientOptions{Provider: "rest"})
+		client := newPool(t, PoolOptions{UserAgent: "frontdesk/1", PropagateTrace: propagate}).
+			Client(ClientOptions{Provider: "rest"})
 		req := request(t, http.MethodGet, server.String(), "")
 		req = req.WithContext(telemetry.ContinueTrace(req.Context(), http.Header{"Traceparent": {parent}}))
 		if _, _, _, err := Do(client, req); err != nil {
@@ -410,7 +424,8 @@ func TestJSON(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
 		case "/echo":
-			_, _ = fmt.Fprintf(w, `{"method":%q,"accept":%q,"type":%q,"body":%q}`, r.Method, r.Header.Get("Accept"), r.Header.Get("Content-Type"), body)
+			_, _ = fmt.Fprintf(w, `{"method":%q,"accept":%q,"type":%q,"body":%q}`, r.Method, r.Header.Get("Accept"),
+				r.Header.Get("Content-Type"), body)
 		case "/empty":
 			w.WriteHeader(http.StatusNoContent)
 		case "/page":
@@ -423,14 +438,17 @@ func TestJSON(t *testing.T) {
 	})
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest"})
 	call := func(method, path string, in, out any) error {
-		return JSON(t.Context(), client, method, server.JoinPath(path).String()+"?token=s3cret", nil, in, out, "rest")
+		return JSON(t.Context(), client, method, server.JoinPath(path).String()+"?token=s3cret", nil,
+			in, out, "rest")
 	}
 
 	var got map[string]string
 	if err := call("POST", "echo", map[string]int{"a": 1}, &got); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"method": "POST", "accept": "application/json", "type": "application/json", "body": `{"a":1}`}
+	want := map[string]string{
+		"method": "POST", "accept": "application/json", "type": "application/json", "body": `{"a":1}`,
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -444,7 +462,8 @@ func TestJSON(t *testing.T) {
 	wantFault(t, call("POST", "page", nil, &got), fault.UnknownOutcome, fault.ReasonOutcomeUnknown, false)
 	err := call("GET", "limited", nil, &got)
 	wantFault(t, err, fault.RateLimited, fault.ReasonProviderRateLimited, false)
-	if f := faultOf(t, err); f.RetryAfter != 7*time.Second || f.Upstream != `429 {"error":"slow down","token":REDACTED}` {
+	if f := faultOf(t, err); f.RetryAfter != 7*time.Second ||
+		f.Upstream != `429 {"error":"slow down","token":REDACTED}` {
 		t.Errorf("got %v, %q", f.RetryAfter, f.Upstream)
 	}
 	err = JSON(t.Context(), client, "GET", "http://[::1?token=s3cret", nil, nil, nil, "rest")
@@ -464,14 +483,18 @@ func TestExchangesAreLoggedWithoutSecrets(t *testing.T) {
 	}
 	pool := newPool(t, PoolOptions{Log: log, Metrics: telemetry.NewMetrics(telemetry.Build{})})
 	client := pool.Client(ClientOptions{Provider: "rest", Connection: "c1", Authorize: bearer})
-	if _, _, _, err := Do(client, request(t, http.MethodGet, server.JoinPath("a").String()+"?token=s3cret", "")); err != nil {
+	if _, _, _, err := Do(client, request(t, http.MethodGet, server.JoinPath("a").String()+"?token=s3cret",
+		"")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := Do(client, request(t, http.MethodGet, "http://"+closedPort(t)+"/b?token=s3cret", "")); err == nil {
+	if _, _, _, err := Do(client, request(t, http.MethodGet, "http://"+closedPort(t)+"/b?token=s3cret",
+		"")); err == nil {
 		t.Fatal("a closed port answers")
 	}
 	got := out.String()
-	for _, want := range []string{`"method":"GET"`, `/a"`, `"status":200`, `"took_ms":`, `"connection":"c1"`, `/b"`, `PROVIDER_UNAVAILABLE`} {
+	for _, want := range []string{
+		`"method":"GET"`, `/a"`, `"status":200`, `"took_ms":`, `"connection":"c1"`, `/b"`, `PROVIDER_UNAVAILABLE`,
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in %s", want, got)
 		}

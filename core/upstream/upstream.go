@@ -120,7 +120,9 @@ func newDialer(o PoolOptions) *net.Dialer {
 		Timeout:  o.ConnectTimeout,
 		Resolver: o.Resolver,
 		// A peer that vanished is noticed on an idle connection within about 20 s, before it is used again.
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 3 * time.Second, Count: 3},
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: 10 * time.Second, Interval: 3 * time.Second, Count: 3,
+		},
 	}
 }
 
@@ -145,7 +147,9 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it
 		// pings. Together these are less than the time of one try of a read, so that a read that met a dead
 		// connection is made again.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 2500 * time.Millisecond, PingTimeout: 2 * time.Second, WriteByteTimeout: 4 * time.Second},
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: 2500 * time.Millisecond, PingTimeout: 2 * time.Second, WriteByteTimeout: 4 * time.Second,
+		},
 	}
 }
 

@@ -43,7 +43,8 @@ func (v *Vault) SealRow(row Row, plain []byte) ([]byte, error) {
 // see Unseal.
 func (v *Vault) OpenRow(row Row, sealed []byte) ([]byte, error) {
 	if !IsRow(sealed) {
-		return nil, unreadable().Because(fmt.Errorf("vault: the %s is not sealed as this version seals it", row.Purpose))
+		return nil, unreadable().Because(fmt.Errorf("vault: the %s is not sealed as this version seals it",
+			row.Purpose))
 	}
 	plain, err := v.decrypt(sealed[1:], row.binding())
 	if err != nil {

@@ -38,7 +38,8 @@ func parseSource(text, dataDir string) (source, error) {
 	case scheme == "env" && rest != "":
 		return source{env: rest}, nil
 	case found && strings.Contains(scheme, "kms"):
-		return source{}, errors.New("key sets sealed by a key management service are not supported; use file:PATH or env:VAR")
+		return source{}, errors.New(
+			"key sets sealed by a key management service are not supported; use file:PATH or env:VAR")
 	}
 	return source{}, errors.New("a key set must be file:PATH or env:VAR; without either, it is a file in " +
 		"the data directory")

@@ -143,7 +143,8 @@ func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string
 	defer clear(plain)
 	var credentials map[string]string
 	if json.Unmarshal(plain, &credentials) != nil { // the decoder's text may quote what it read
-		return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, but not by this program", KeyOf(sealed)))
+		return nil, unreadable().Because(fmt.Errorf("vault: sealed with key %d, but not by this program",
+			KeyOf(sealed)))
 	}
 	return credentials, nil
 }
@@ -279,7 +280,8 @@ func (v *Vault) refresh() error {
 
 // read takes the key set from its source.
 func (v *Vault) read() error {
-	version, err := v.source.version() // before the content: a change in between is then read once more, not missed
+	// Before the content: a change in between is then read once more, not missed.
+	version, err := v.source.version()
 	if err != nil {
 		return err
 	}
@@ -376,7 +378,8 @@ func unreadable() *fault.Error {
 }
 
 func unreachable(err error) *fault.Error {
-	f := fault.New(fault.Unavailable, ReasonUnreadable, "The gateway's key set cannot be read at the moment.").Because(err)
+	f := fault.New(fault.Unavailable, ReasonUnreadable, "The gateway's key set cannot be read at the moment.").
+		Because(err)
 	f.Unsent = true
 	return f
 }

@@ -81,7 +81,8 @@ func TestSealedIsOpenedByItsOwnTenantAndConnectionOnly(t *testing.T) {
 		t.Run(rule.name, func(t *testing.T) {
 			got, err := v.Unseal(rule.tenant, rule.connection, rule.sealed)
 			var f *fault.Error
-			if !errors.As(err, &f) || f.Code != fault.Unavailable || f.Reason != ReasonUnreadable || !f.Unsent || got != nil {
+			if !errors.As(err, &f) || f.Code != fault.Unavailable || f.Reason != ReasonUnreadable || !f.Unsent ||
+				got != nil {
 				t.Errorf("got %v, %v", got, err)
 			}
 			if strings.Contains(err.Error(), canary) {
@@ -151,7 +152,8 @@ func TestKeySetThatOthersCanReadIsRefused(t *testing.T) {
 		refused bool
 	}{
 		{0o600, true, false}, {0o400, true, false}, {0o640, true, true}, {0o604, true, true}, {0o620, true, true},
-		{0o600, false, false}, {0o440, false, false}, {0o640, false, false}, {0o644, false, true}, {0o660, false, true}, {0o602, false, true},
+		{0o600, false, false}, {0o440, false, false}, {0o640, false, false}, {0o644, false, true},
+		{0o660, false, true}, {0o602, false, true},
 	} {
 		t.Run(fmt.Sprintf("%04o %t", rule.mode, rule.ours), func(t *testing.T) {
 			dir := t.TempDir()
@@ -183,14 +185,17 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TEST_KEYSET", string(raw))
-	t.Setenv("TEST_NO_KEYSET", `{"primaryKeyId":1,"key":[{"keyData":{"value":"`+base64.StdEncoding.EncodeToString([]byte(canary))+canary+`"}}]}`)
+	t.Setenv("TEST_NO_KEYSET", `{"primaryKeyId":1,"key":[{"keyData":{"value":"`+
+		base64.StdEncoding.EncodeToString([]byte(canary))+canary+`"}}]}`)
 	unseals(t, open(t, "env:TEST_KEYSET", t.TempDir()), "t", "c", sealed)
 	unseals(t, open(t, "file:"+filepath.Join(dir, fileName), t.TempDir()), "t", "c", sealed)
 	for _, rule := range []struct{ source, want string }{
 		{"env:TEST_UNSET", "the variable TEST_UNSET, which should hold the key set, is not set"},
-		{"env:TEST_NO_KEYSET", "the key set in the variable TEST_NO_KEYSET cannot be used: it is not a Tink key set in cleartext JSON"},
+		{"env:TEST_NO_KEYSET", "the key set in the variable TEST_NO_KEYSET cannot be used: it is not a Tink key " +
+			"set in cleartext JSON"},
 		{"file:" + dir + "/none", "the key set cannot be read: stat " + dir + "/none: no such file or directory"},
-		{"gcp-kms://projects/p", "key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
+		{"gcp-kms://projects/p", "key sets sealed by a key management service are not supported; use file:PATH " +
+			"or env:VAR"},
 		{"aws-kms://arn", "key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
 		{canary, "a key set must be file:PATH or env:VAR; without either, it is a file in the data directory"},
 	} {
@@ -362,7 +367,8 @@ func TestKeySetInAVariableIsNotRotated(t *testing.T) {
 	}
 	t.Setenv("TEST_KEYSET", string(raw))
 	v := open(t, "env:TEST_KEYSET", "")
-	if _, err := v.Rotate(); err == nil || !strings.Contains(err.Error(), "the variable TEST_KEYSET, which the gateway cannot change") {
+	if _, err := v.Rotate(); err == nil ||
+		!strings.Contains(err.Error(), "the variable TEST_KEYSET, which the gateway cannot change") {
 		t.Errorf("Rotate: %v", err)
 	}
 	if _, err := v.Prune(func(uint32) bool { return false }); err == nil {

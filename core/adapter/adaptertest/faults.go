@@ -75,7 +75,9 @@ func (t *Faults) Inject(w http.ResponseWriter, r *http.Request) (injected Inject
 	t.with(func() {
 		t.calls++
 		hang, instead = t.hang, t.instead
-		injected = Injected{Call: t.calls, Stopped: t.stopped, Limited: t.limited, Wait: t.wait, Forbidden: t.forbidden}
+		injected = Injected{
+			Call: t.calls, Stopped: t.stopped, Limited: t.limited, Wait: t.wait, Forbidden: t.forbidden,
+		}
 	})
 	if hang != nil {
 		select {

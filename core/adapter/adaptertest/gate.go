@@ -49,7 +49,8 @@ func (g *Gate) Leave() error {
 		return nil
 	}
 	g.drop = false
-	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The line was cut before the answer came.")
+	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+		"The line was cut before the answer came.")
 }
 
 // Calls counts the calls that reached the gate, those that it refused among them.
@@ -61,7 +62,8 @@ func (g *Gate) Calls() int {
 
 // Revoke has the credentials refused.
 func (g *Gate) Revoke() {
-	g.refuse(fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The credentials do not count any more."))
+	g.refuse(fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
+		"The credentials do not count any more."))
 }
 
 // Forbid has what is asked refused to the account.

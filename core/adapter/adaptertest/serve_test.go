@@ -23,7 +23,8 @@ func greeter(flags *flag.FlagSet) Begin {
 
 func TestAProgramServesWhereItSays(t *testing.T) {
 	values := Start(t, greeter, "base_url", "query")
-	if status, body := Get(t, values["base_url"], nil); status != http.StatusOK || body != "hello" || values["query"] != "a=b" {
+	if status, body := Get(t, values["base_url"], nil); status != http.StatusOK || body != "hello" ||
+		values["query"] != "a=b" {
 		t.Errorf("told %q, answered %d %s", values, status, body)
 	}
 }
@@ -47,12 +48,16 @@ func TestHowAProgramEndsThatDoesNotServe(t *testing.T) {
 		{"a name is needed", nil, io.Discard, 2, "Name one of these: another, greeter.\n"},
 		{"a name that is not known", []string{"greeters"}, io.Discard, 2, "Name one of these: another, greeter.\n"},
 		{"help is no failure", []string{"greeter", "--help"}, io.Discard, 0, usage},
-		{"a flag that is not known is told with those that are", []string{"greeter", "--volume", "9"}, io.Discard, 2, "flag provided but not defined: -volume\n" + usage},
-		{"an address that is none", []string{"greeter", "--listen", "127.0.0.1"}, io.Discard, 1, "listen tcp: address 127.0.0.1: missing port in address\n"},
-		{"nobody can be told where it serves", []string{"greeter", "--listen", "127.0.0.1:0"}, closed{}, 1, "nobody reads\n"},
+		{"a flag that is not known is told with those that are", []string{"greeter", "--volume", "9"}, io.Discard,
+			2, "flag provided but not defined: -volume\n" + usage},
+		{"an address that is none", []string{"greeter", "--listen", "127.0.0.1"}, io.Discard, 1,
+			"listen tcp: address 127.0.0.1: missing port in address\n"},
+		{"nobody can be told where it serves", []string{"greeter", "--listen", "127.0.0.1:0"}, closed{}, 1,
+			"nobody reads\n"},
 	} {
 		var complaints strings.Builder
-		if status := run(t.Context(), c.args, c.out, &complaints, fakes); status != c.status || complaints.String() != c.complaints {
+		if status := run(t.Context(), c.args, c.out, &complaints, fakes); status != c.status ||
+			complaints.String() != c.complaints {
 			t.Errorf("%s: %d, want %d, with\n%s", c.rule, status, c.status, &complaints)
 		}
 	}

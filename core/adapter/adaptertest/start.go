@@ -14,7 +14,8 @@ func Start(t testing.TB, program Program, names ...string) map[string]string {
 	out, ended := make(printed, 1), make(chan int, 1)
 	var complaints strings.Builder // read when the program has ended
 	go func() {
-		ended <- run(t.Context(), []string{"fake"}, out, &complaints, map[string]Fake{"fake": {"127.0.0.1:0", program}})
+		ended <- run(t.Context(), []string{"fake"}, out, &complaints,
+			map[string]Fake{"fake": {"127.0.0.1:0", program}})
 	}()
 	var text string
 	select {

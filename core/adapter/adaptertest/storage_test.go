@@ -63,7 +63,8 @@ func TestAnUpdateThatFailsLeavesNothing(t *testing.T) {
 	put(t, s, "kept", "also")
 	runs := 0
 	err := s.Update(t.Context(), func(tx adapter.StorageTx) error {
-		if err := errors.Join(tx.Put("kept", []byte("1")), tx.Delete("also"), tx.Put("new", []byte("1"))); err != nil {
+		if err := errors.Join(tx.Put("kept", []byte("1")), tx.Delete("also"),
+			tx.Put("new", []byte("1"))); err != nil {
 			return err
 		}
 		if runs++; runs == 2 {
@@ -102,13 +103,15 @@ func TestWhatAStoreRefuses(t *testing.T) {
 		return s.Update(ctx, func(tx adapter.StorageTx) error { return tx.Put(key, []byte(value)) })
 	}
 	for rule, err := range map[string]error{
-		"a value that is no JSON":           update(t.Context(), "a", "{"),
-		"a key with a control character":    update(t.Context(), "a\nb", "1"),
-		"an empty key":                      update(t.Context(), "", "1"),
-		"an update on an ended context":     update(ended, "a", "1"),
-		"a view on an ended context":        s.View(ended, func(adapter.StorageTx) error { return nil }),
-		"a view that writes":                s.View(t.Context(), func(tx adapter.StorageTx) error { return tx.Put("a", []byte("1")) }),
-		"a view that deletes what is there": s.View(t.Context(), func(tx adapter.StorageTx) error { return tx.Delete("a") }),
+		"a value that is no JSON":        update(t.Context(), "a", "{"),
+		"a key with a control character": update(t.Context(), "a\nb", "1"),
+		"an empty key":                   update(t.Context(), "", "1"),
+		"an update on an ended context":  update(ended, "a", "1"),
+		"a view on an ended context":     s.View(ended, func(adapter.StorageTx) error { return nil }),
+		"a view that writes": s.View(t.Context(),
+			func(tx adapter.StorageTx) error { return tx.Put("a", []byte("1")) }),
+		"a view that deletes what is there": s.View(t.Context(),
+			func(tx adapter.StorageTx) error { return tx.Delete("a") }),
 	} {
 		if err == nil {
 			t.Errorf("%s is not refused", rule)

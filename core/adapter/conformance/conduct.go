@@ -33,13 +33,15 @@ func Conduct[H any](of func(H) Subject) []Check[H] {
 		return func(h H) bool { return bound(of(h)) }
 	}
 	return []Check[H]{
-		{Name: "the driver holds no secret", Bound: where(func(s Subject) bool { return len(s.Secrets) > 0 }), Do: on(holdsNoSecret)},
+		{Name: "the driver holds no secret", Bound: where(func(s Subject) bool { return len(s.Secrets) > 0 }),
+			Do: on(holdsNoSecret)},
 		{Name: "an ended context ends every call", Do: on(endedContext)},
 		{Name: "a provider that does not answer is left at the deadline", Bound: where(can[Hanger]), Do: on(hangs)},
 		{Name: "a provider that is down is Unavailable", Bound: where(can[Stopper]), Do: on(down)},
 		{Name: "credentials that are refused are Disconnected", Bound: where(can[Revoker]), Do: on(revoked)},
 		{Name: "what the account may not do is Forbidden", Bound: where(can[Forbidder]), Do: on(forbidden)},
-		{Name: "too many calls are RateLimited, and the provider's wait is reported, not slept", Bound: where(can[Limiter]), Do: on(limited)},
+		{Name: "too many calls are RateLimited, and the provider's wait is reported, not slept",
+			Bound: where(can[Limiter]), Do: on(limited)},
 		{Name: "a call that fails is not made again", Bound: where(countsRefusals), Do: on(noRetry)},
 	}
 }

@@ -19,10 +19,11 @@ import (
 
 // Check proves one clause of a contract.
 type Check[H any] struct {
-	Name     string                               // the clause, in words
-	Harmless bool                                 // it only reads, so that it may run on a customer's account
-	Bound    func(H) bool                         // whether traits, capabilities and harness bind it; nil is always
-	Do       func(ctx context.Context, h H) error // what breaks the clause; nil when it holds
+	Name     string // the clause, in words
+	Harmless bool   // it only reads, so that it may run on a customer's account
+	// Whether traits, capabilities and harness bind it; nil is always.
+	Bound func(H) bool
+	Do    func(ctx context.Context, h H) error // what breaks the clause; nil when it holds
 }
 
 // Binds reports whether the harness's driver is bound by the clause.

@@ -18,7 +18,9 @@ func TestASecretIsFoundWhereverADriverKeepsIt(t *testing.T) {
 		inner  *nested
 		self   *driver
 	}
-	clean := &driver{client: &http.Client{Transport: keeper{"s3cret"}}, inner: &nested{m: map[string]any{"a": "b"}}}
+	clean := &driver{
+		client: &http.Client{Transport: keeper{"s3cret"}}, inner: &nested{m: map[string]any{"a": "b"}},
+	}
 	clean.self = clean
 	if err := conformance.WantNoSecret(clean, []string{"s3cret"}); err != nil {
 		t.Errorf("the client it was opened with was looked into: %v", err)
@@ -51,7 +53,8 @@ func TestFaultsAreToldApart(t *testing.T) {
 		err  error
 		ok   bool
 	}{
-		{"code and reason as wanted", conformance.WantFault("get", missing, fault.NotFound, fault.ReasonTicketNotFound), true},
+		{"code and reason as wanted", conformance.WantFault("get", missing, fault.NotFound,
+			fault.ReasonTicketNotFound), true},
 		{"any reason where none is wanted", conformance.WantFault("get", missing, fault.NotFound, ""), true},
 		{"another reason", conformance.WantFault("get", missing, fault.NotFound, fault.ReasonEventNotFound), false},
 		{"another code", conformance.WantFault("get", missing, fault.Conflict, ""), false},

@@ -28,7 +28,8 @@ func WantInvalid(what string, err error, path string) error {
 	if err := WantFault(what, err, fault.Invalid, ""); err != nil {
 		return err
 	}
-	named := slices.ContainsFunc(fault.From(err).Fields, func(f fault.Field) bool { return f.Path == path && f.Message != "" })
+	named := slices.ContainsFunc(fault.From(err).Fields,
+		func(f fault.Field) bool { return f.Path == path && f.Message != "" })
 	if !named {
 		return fmt.Errorf("%s failed with %w, which does not name %s", what, err, path)
 	}

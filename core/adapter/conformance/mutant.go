@@ -20,7 +20,8 @@ func ConductMutants() []ConductMutant {
 		{"an ended context ends every call", "goes on", ignoreCancel},
 		{"an ended context ends every call", "blames the provider", answer(fault.Unavailable)},
 		{"a provider that does not answer is left at the deadline", "waits", ignoreCancel},
-		{"a provider that does not answer is left at the deadline", "blames the provider", answer(fault.Unavailable)},
+		{"a provider that does not answer is left at the deadline", "blames the provider",
+			answer(fault.Unavailable)},
 		{"a provider that is down is Unavailable", "takes it for its own defect", answer(fault.Internal)},
 		{"a provider that is down is Unavailable", "finds nothing", answer(fault.NotFound)},
 		{"a provider that is down is Unavailable", "says nothing", func(ctx context.Context, call func(context.Context) error) error {
@@ -29,8 +30,10 @@ func ConductMutants() []ConductMutant {
 		}},
 		{"credentials that are refused are Disconnected", "blames our caller", answer(fault.Unauthenticated)},
 		{"what the account may not do is Forbidden", "asks to reconnect", answer(fault.Disconnected)},
-		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "blames the provider", answer(fault.Unavailable)},
-		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "keeps the wait to itself", answer(fault.RateLimited)},
+		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "blames the provider",
+			answer(fault.Unavailable)},
+		{"too many calls are RateLimited, and the provider's wait is reported, not slept",
+			"keeps the wait to itself", answer(fault.RateLimited)},
 		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "sleeps", func(ctx context.Context, call func(context.Context) error) error {
 			err := call(ctx)
 			if f := fault.From(err); f != nil {

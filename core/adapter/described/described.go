@@ -112,7 +112,8 @@ func (d *Description) note(r *http.Request) {
 	defer d.mu.Unlock()
 	d.requests++
 	if err != nil {
-		d.violations = append(d.violations, fmt.Sprintf("%s %s: %v\n%.2000s", r.Method, r.URL.RequestURI(), err, body))
+		d.violations = append(d.violations,
+			fmt.Sprintf("%s %s: %v\n%.2000s", r.Method, r.URL.RequestURI(), err, body))
 	}
 }
 
@@ -146,7 +147,8 @@ func describes(route *routers.Route, name string) bool {
 	object, rest, deep := strings.Cut(name, "[")
 	property, _, _ := strings.Cut(rest, "]")
 	p := parameter(route, object)
-	return deep && p != nil && p.Style == openapi3.SerializationDeepObject && p.Schema != nil && p.Schema.Value.Properties[property] != nil
+	return deep && p != nil && p.Style == openapi3.SerializationDeepObject && p.Schema != nil &&
+		p.Schema.Value.Properties[property] != nil
 }
 
 // numbered writes the items of a list inside an object with their places, as the filter reads them: a[b][]=c

@@ -31,24 +31,37 @@ func TestViolations(t *testing.T) {
 		header                     http.Header
 		allowed                    bool
 	}{
-		{rule: "as described", method: "POST", target: "/v1/shelves/a/books?copies=5&fields=x", body: `{"title":"Emma"}`, allowed: true},
-		{rule: "an escaped id is one segment", method: "POST", target: "/v1/shelves/a%2Fb%23c%40d/books", body: `{"title":"Emma"}`, allowed: true},
+		{rule: "as described", method: "POST", target: "/v1/shelves/a/books?copies=5&fields=x",
+			body: `{"title":"Emma"}`, allowed: true},
+		{rule: "an escaped id is one segment", method: "POST", target: "/v1/shelves/a%2Fb%23c%40d/books",
+			body: `{"title":"Emma"}`, allowed: true},
 		{rule: "no body where none is described", method: "DELETE", target: "/v1/shelves/a/books", allowed: true},
 		{rule: "unknown path", method: "POST", target: "/v1/shelves/a/papers", body: `{"title":"Emma"}`},
 		{rule: "unknown method", method: "PATCH", target: "/v1/shelves/a/books", body: `{"title":"Emma"}`},
-		{rule: "unknown query parameter", method: "POST", target: "/v1/shelves/a/books?copy=5", body: `{"title":"Emma"}`},
-		{rule: "query parameter out of range", method: "POST", target: "/v1/shelves/a/books?copies=6", body: `{"title":"Emma"}`},
-		{rule: "a property of a parameter", method: "POST", target: "/v1/shelves/a/books?where[year]=1815&where%5Bmarks%5D%5B%5D=new", body: `{"title":"Emma"}`, allowed: true},
-		{rule: "unknown property of a parameter", method: "POST", target: "/v1/shelves/a/books?where[yaer]=1815", body: `{"title":"Emma"}`},
-		{rule: "property of a parameter that has none", method: "POST", target: "/v1/shelves/a/books?copies[year]=5", body: `{"title":"Emma"}`},
-		{rule: "property of the wrong type", method: "POST", target: "/v1/shelves/a/books?where[year]=x", body: `{"title":"Emma"}`},
-		{rule: "item of a property out of range", method: "POST", target: "/v1/shelves/a/books?where[marks][]=old", body: `{"title":"Emma"}`},
-		{rule: "header out of range", method: "POST", target: "/v1/shelves/a/books", body: `{"title":"Emma"}`, header: http.Header{"X-Reader": {"child"}}},
+		{rule: "unknown query parameter", method: "POST", target: "/v1/shelves/a/books?copy=5",
+			body: `{"title":"Emma"}`},
+		{rule: "query parameter out of range", method: "POST", target: "/v1/shelves/a/books?copies=6",
+			body: `{"title":"Emma"}`},
+		{rule: "a property of a parameter", method: "POST",
+			target: "/v1/shelves/a/books?where[year]=1815&where%5Bmarks%5D%5B%5D=new",
+			body:   `{"title":"Emma"}`, allowed: true},
+		{rule: "unknown property of a parameter", method: "POST", target: "/v1/shelves/a/books?where[yaer]=1815",
+			body: `{"title":"Emma"}`},
+		{rule: "property of a parameter that has none", method: "POST",
+			target: "/v1/shelves/a/books?copies[year]=5", body: `{"title":"Emma"}`},
+		{rule: "property of the wrong type", method: "POST", target: "/v1/shelves/a/books?where[year]=x",
+			body: `{"title":"Emma"}`},
+		{rule: "item of a property out of range", method: "POST", target: "/v1/shelves/a/books?where[marks][]=old",
+			body: `{"title":"Emma"}`},
+		{rule: "header out of range", method: "POST", target: "/v1/shelves/a/books", body: `{"title":"Emma"}`,
+			header: http.Header{"X-Reader": {"child"}}},
 		{rule: "body missing", method: "POST", target: "/v1/shelves/a/books"},
 		{rule: "property missing", method: "POST", target: "/v1/shelves/a/books", body: `{"pages":3}`},
-		{rule: "unknown property", method: "POST", target: "/v1/shelves/a/books", body: `{"title":"Emma","author":"Austen"}`},
+		{rule: "unknown property", method: "POST", target: "/v1/shelves/a/books",
+			body: `{"title":"Emma","author":"Austen"}`},
 		{rule: "wrong type", method: "POST", target: "/v1/shelves/a/books", body: `{"title":7}`},
-		{rule: "wrong format", method: "POST", target: "/v1/shelves/a/books", body: `{"title":"Emma","printed":"1815"}`},
+		{rule: "wrong format", method: "POST", target: "/v1/shelves/a/books",
+			body: `{"title":"Emma","printed":"1815"}`},
 		{rule: "body where none is described", method: "DELETE", target: "/v1/shelves/a/books", body: `{}`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -89,7 +102,8 @@ func TestRequestsBesideTheAPIAreLeftAlone(t *testing.T) {
 	}
 	handler := d.Handler(http.NotFoundHandler())
 	for _, path := range []string{"/token", "/v10/shelves", "/"} {
-		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		handler.ServeHTTP(httptest.NewRecorder(),
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 	}
 	if d.requests != 0 || len(d.violations) != 0 {
 		t.Errorf("%d requests, violations %q", d.requests, d.violations)
@@ -104,7 +118,9 @@ func TestTheReportFailsTheTest(t *testing.T) {
 	}{
 		{"nothing wrong", &Description{requests: 3}, nil},
 		{"no request", &Description{}, []string{"no request was compared"}},
-		{"violations, each", &Description{requests: 3, violations: []string{"GET /a", "GET /b"}}, []string{"GET /a", "GET /b"}},
+		{"violations, each", &Description{
+			requests: 3, violations: []string{"GET /a", "GET /b"},
+		}, []string{"GET /a", "GET /b"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			recorder := &recorder{TB: t}

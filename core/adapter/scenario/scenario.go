@@ -88,8 +88,10 @@ type Provider struct {
 
 // Call says what a call is.
 type Call struct {
-	About   string   // the id of what the call makes, reads or changes, the same for all of them; "" is nothing in particular
-	Request string   // the same for repeats of one request and no others, "book" or "change" and a hash; for Write
+	// The id of what the call makes, reads or changes, the same for all of them; "" is nothing in particular.
+	About string
+	// The same for repeats of one request and no others, "book" or "change" and a hash; for Write.
+	Request string
 	Texts   []string // where a scenario may be named; the first found counts
 }
 

@@ -47,13 +47,16 @@ func TestAScenarioSaysHowACallFails(t *testing.T) {
 		{rule: "slow", texts: []string{"Haircut sandbox:slow"}, takes: scenario.SlowFor},
 		{rule: "in any letter case", texts: []string{"SANDBOX:Down"}, code: fault.Unavailable, unsent: true},
 		{rule: "in any text", texts: []string{"Haircut", "sandbox:down"}, code: fault.Unavailable, unsent: true},
-		{rule: "with a mark after it", texts: []string{"Haircut (sandbox:down)."}, code: fault.Unavailable, unsent: true},
-		{rule: "after one that nobody knows", texts: []string{"sandbox:castle sandbox:revoked"}, code: fault.Disconnected},
+		{rule: "with a mark after it", texts: []string{"Haircut (sandbox:down)."},
+			code: fault.Unavailable, unsent: true},
+		{rule: "after one that nobody knows", texts: []string{"sandbox:castle sandbox:revoked"},
+			code: fault.Disconnected},
 		{rule: "the first one counts", texts: []string{"sandbox:forbidden", "sandbox:down"}, code: fault.Forbidden},
 		{rule: "rate limited", texts: []string{"sandbox:rate_limited"}, code: fault.RateLimited},
 		{rule: "a scenario of the sandbox's own", texts: []string{"sandbox:slot_taken"}, code: fault.Conflict},
 		{rule: "the setting counts for every call", always: scenario.Down, code: fault.Unavailable, unsent: true},
-		{rule: "a scenario of the call's own counts before the setting", always: scenario.Down, texts: []string{"sandbox:slow"}, takes: scenario.SlowFor},
+		{rule: "a scenario of the call's own counts before the setting", always: scenario.Down,
+			texts: []string{"sandbox:slow"}, takes: scenario.SlowFor},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,7 +83,8 @@ func TestAScenarioSaysHowACallFails(t *testing.T) {
 }
 
 func TestRateLimitedNamesAWaitLongerThanAnyDeadline(t *testing.T) {
-	_, err := scenario.Read(t.Context(), provider(), scenario.Call{Texts: []string{"sandbox:rate_limited"}}, (&counter{}).act)
+	_, err := scenario.Read(t.Context(), provider(), scenario.Call{Texts: []string{"sandbox:rate_limited"}},
+		(&counter{}).act)
 	if got := fault.From(err).RetryAfter; got != 30*time.Second {
 		t.Errorf("RetryAfter is %s", got)
 	}
@@ -111,7 +115,8 @@ func TestLatencyIsHowLongACallTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, began := provider(), time.Now()
 		p.Latency = 250 * time.Millisecond
-		if _, err := scenario.Read(t.Context(), p, scenario.Call{}, (&counter{}).act); err != nil || time.Since(began) != p.Latency {
+		if _, err := scenario.Read(t.Context(), p, scenario.Call{}, (&counter{}).act); err != nil ||
+			time.Since(began) != p.Latency {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
@@ -121,7 +126,8 @@ func TestALostReplyIsLostOnceForEachRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, acts := provider(), &counter{}
 		write := func(about, request string) error {
-			_, err := scenario.Write(t.Context(), p, scenario.Call{About: about, Request: request, Texts: []string{"sandbox:reply_lost"}}, acts.act)
+			_, err := scenario.Write(t.Context(), p,
+				scenario.Call{About: about, Request: request, Texts: []string{"sandbox:reply_lost"}}, acts.act)
 			return err
 		}
 		for _, step := range []struct {
@@ -144,7 +150,8 @@ func TestALostReplyIsLostOnceForEachRequest(t *testing.T) {
 			if acts.acted != before+1 {
 				t.Errorf("%s: did not act", step.rule)
 			}
-			if lost := errors.Is(err, fault.Unavailable); lost != step.lost || lost && fault.From(err).Unsent || !lost && err != nil {
+			if lost := errors.Is(err, fault.Unavailable); lost != step.lost || lost && fault.From(err).Unsent ||
+				!lost && err != nil {
 				t.Errorf("%s: %v", step.rule, err)
 			}
 		}
@@ -156,7 +163,8 @@ func TestOfManyAtOnceOneReplyIsLost(t *testing.T) {
 	results := make(chan error)
 	for range 16 {
 		go func() {
-			_, err := scenario.Write(t.Context(), p, scenario.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}},
+			_, err := scenario.Write(t.Context(), p,
+				scenario.Call{About: "x", Request: "book", Texts: []string{"sandbox:reply_lost"}},
 				func(context.Context) (int, error) { return 0, nil })
 			results <- err
 		}()
@@ -251,8 +259,9 @@ func TestWhatIsRememberedIsForgotten(t *testing.T) {
 
 func TestAScenarioIsNoPartOfAnID(t *testing.T) {
 	for id, want := range map[string]string{
-		"team": "team", "sandbox:down": "", "team sandbox:slow": "team", "Sandbox:Hang abc_20261121T090000Z": "abc_20261121T090000Z",
-		"sandbox:castle": "sandbox:castle", "a sandbox": "a sandbox",
+		"team": "team", "sandbox:down": "", "team sandbox:slow": "team",
+		"Sandbox:Hang abc_20261121T090000Z": "abc_20261121T090000Z", "sandbox:castle": "sandbox:castle",
+		"a sandbox": "a sandbox",
 	} {
 		if got := scenario.Strip(id); got != want {
 			t.Errorf("Strip(%q) is %q, want %q", id, got, want)

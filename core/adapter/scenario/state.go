@@ -77,7 +77,8 @@ func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 		return tx.Put(prefix+c.About, doc)
 	})
 	if err == nil && lose {
-		err = lostConnection("The connection to the provider was lost before it answered, as sandbox:" + string(w) + " asked.")
+		err = lostConnection("The connection to the provider was lost before it answered, as sandbox:" + string(w) +
+			" asked.")
 	}
 	return err
 }

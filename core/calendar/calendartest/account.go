@@ -15,8 +15,10 @@ func accountChecks() []Check {
 	return []Check{
 		{Name: "the account is told", Harmless: true, Do: with(accountIsReported)},
 		{Name: "the account is asked live", Bound: can[conformance.Revoker], Do: with(accountIsAskedLive)},
-		{Name: "calendars are listed, each once and one of them the default", Harmless: true, Do: with(calendarsAreListed)},
-		{Name: "a calendar that can only be read is marked and refuses a booking", Bound: hasReadOnly, Do: with(readOnlyIsMarked)},
+		{Name: "calendars are listed, each once and one of them the default", Harmless: true,
+			Do: with(calendarsAreListed)},
+		{Name: "a calendar that can only be read is marked and refuses a booking", Bound: hasReadOnly,
+			Do: with(readOnlyIsMarked)},
 	}
 }
 

@@ -21,7 +21,8 @@ func bookChecks() []Check {
 	noGivenLink := trait(func(t calendar.Traits) bool { return !t.LocationURL })
 	sends := trait(func(t calendar.Traits) bool { return t.SendsInvites })
 	return []Check{
-		{Name: "a booked event is answered with its id, calendar, version and times", Bound: writes, Do: with(bookAnswers)},
+		{Name: "a booked event is answered with its id, calendar, version and times", Bound: writes,
+			Do: with(bookAnswers)},
 		{Name: "a title is kept exactly", Bound: writes, Do: with(titleIsKept)},
 		{Name: "a description is kept exactly", Bound: writes, Do: with(descriptionIsKept)},
 		{Name: "an event is kept in the zone it is booked in", Bound: writes, Do: with(zoneIsKept)},
@@ -29,15 +30,19 @@ func bookChecks() []Check {
 		{Name: "attendees are invited", Bound: writes, Do: with(attendeesAreInvited)},
 		{Name: "an event without attendees has none", Bound: writes, Do: with(nobodyIsInvited)},
 		{Name: "as many attendees as the traits allow are invited", Bound: writes, Do: with(manyAreInvited)},
-		{Name: "the provider makes a meeting link of its own for each event", Bound: both(writes, providerLink), Do: with(linkIsMade)},
+		{Name: "the provider makes a meeting link of its own for each event", Bound: both(writes, providerLink),
+			Do: with(linkIsMade)},
 		{Name: "a link of the provider's that cannot be made is refused before anything is booked",
 			Bound: both(writes, noLink), Do: with(linkIsRefused(calendar.ConferencingProvider))},
 		{Name: "a link given by the caller is carried", Bound: both(writes, givenLink), Do: with(linkIsCarried)},
 		{Name: "a link given by the caller that cannot be carried is refused before anything is booked",
 			Bound: both(writes, noGivenLink), Do: with(linkIsRefused(calendar.ConferencingURL))},
-		{Name: "no calendar named is the default one", Bound: both(writes, defaultCanBeWritten), Do: with(defaultIsMeant)},
-		{Name: "an event is booked in the calendar named and in no other", Bound: hasSecond, Do: with(calendarIsHeeded)},
-		{Name: "booking in an unknown calendar is CALENDAR_NOT_FOUND", Bound: writes, Do: with(bookInUnknownCalendar)},
+		{Name: "no calendar named is the default one", Bound: both(writes, defaultCanBeWritten),
+			Do: with(defaultIsMeant)},
+		{Name: "an event is booked in the calendar named and in no other", Bound: hasSecond,
+			Do: with(calendarIsHeeded)},
+		{Name: "booking in an unknown calendar is CALENDAR_NOT_FOUND", Bound: writes,
+			Do: with(bookInUnknownCalendar)},
 		{Name: "attendees are notified of booking, change and cancellation",
 			Bound: both(writes, can[Notifier], sends), Do: with(attendeesAreNotified)},
 	}
@@ -56,7 +61,8 @@ func bookAnswers(ctx context.Context, r *run) error {
 	if event.Version == "" {
 		faults = append(faults, errors.New("it has no Version"))
 	}
-	if event.Title != b.Title || event.Description != b.Description || event.IsCancelled || event.IsFree || event.SeriesID != "" {
+	if event.Title != b.Title || event.Description != b.Description || event.IsCancelled || event.IsFree ||
+		event.SeriesID != "" {
 		faults = append(faults, fmt.Errorf("it is %+v, want what was booked: %+v", event, b))
 	}
 	return errors.Join(append(faults, wantSpan("Book", event, b.Start, b.End))...)
@@ -80,7 +86,8 @@ func titleIsKept(ctx context.Context, r *run) error {
 		strings.Repeat("x", longestTitle),
 		// Long lines are folded (RFC 5545 section 3.1), wherever a letter of two or four octets may lie.
 		strings.Repeat("ä", 300), "x" + strings.Repeat("ä", 300),
-		strings.Repeat("📅", 100), "x" + strings.Repeat("📅", 100), "xx" + strings.Repeat("📅", 100), "xxx" + strings.Repeat("📅", 100),
+		strings.Repeat("📅", 100), "x" + strings.Repeat("📅", 100), "xx" + strings.Repeat("📅", 100),
+		"xxx" + strings.Repeat("📅", 100),
 	})
 }
 
@@ -111,8 +118,10 @@ func textsAreKept(ctx context.Context, r *run, set func(*calendar.Booking, strin
 		}
 		for what, e := range map[string]calendar.Event{"Book": booked, "Event": event} {
 			if e.Title != b.Title || e.Description != b.Description {
-				return fmt.Errorf("%s: got title %.200q and description %.200q (%d bytes), want %.200q and %.200q (%d bytes)", what,
-					e.Title, e.Description, len(e.Title)+len(e.Description), b.Title, b.Description, len(b.Title)+len(b.Description))
+				return fmt.Errorf("%s: got title %.200q and description %.200q (%d bytes), want %.200q and %.200q "+
+					"(%d bytes)", what,
+					e.Title, e.Description, len(e.Title)+len(e.Description), b.Title, b.Description,
+					len(b.Title)+len(b.Description))
 			}
 		}
 	}
@@ -134,7 +143,8 @@ func zoneIsKept(ctx context.Context, r *run) error {
 			return err
 		}
 		for what, e := range map[string]calendar.Event{"Book": booked, "Event": event} {
-			err := errors.Join(wantSpan(what, e, b.Start, b.End), wantZone(what, e.Start, zone), wantZone(what, e.End, zone))
+			err := errors.Join(wantSpan(what, e, b.Start, b.End), wantZone(what, e.Start, zone),
+				wantZone(what, e.End, zone))
 			if err != nil {
 				return err
 			}
@@ -169,7 +179,8 @@ func foldIsKept(ctx context.Context, r *run) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(wantSpan("Book", booked, b.Start, b.End), wantSpan("Event", event, b.Start, b.End)); err != nil {
+		if err := errors.Join(wantSpan("Book", booked, b.Start, b.End),
+			wantSpan("Event", event, b.Start, b.End)); err != nil {
 			return err
 		}
 	}
@@ -196,7 +207,10 @@ func attendeesAreInvited(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	want := []string{"guest-000.o'neil+frontdesk@example.com", "guest-001.o'neil+frontdesk@example.com", "mixed.case@example.com"}
+	want := []string{
+		"guest-000.o'neil+frontdesk@example.com", "guest-001.o'neil+frontdesk@example.com",
+		"mixed.case@example.com",
+	}
 	if err := wantList("invited", invited(event), want...); err != nil {
 		return err
 	}
@@ -244,7 +258,8 @@ func linkIsMade(ctx context.Context, r *run) error {
 		if err != nil {
 			return err
 		}
-		if u, err := url.Parse(booked.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		if u, err := url.Parse(booked.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" ||
+			u.Host == "" {
 			return fmt.Errorf("Book answered the link %q", booked.URL)
 		}
 		event, err := r.read(ctx, refOf(booked))
@@ -294,7 +309,8 @@ func linkIsCarried(ctx context.Context, r *run) error {
 		return fmt.Errorf("Book answered the link %q and Event %q, want %q", booked.URL, event.URL, b.LocationURL)
 	}
 	if event.Description != b.Description {
-		return fmt.Errorf("the description is %q, want %q: where the link is kept beside it, the driver takes it out again",
+		return fmt.Errorf("the description is %q, want %q: where the link is kept beside it, the driver takes it "+
+			"out again",
 			event.Description, b.Description)
 	}
 	return nil
@@ -360,7 +376,8 @@ func calendarIsHeeded(ctx context.Context, r *run) error {
 		other := q
 		other.CalendarID = r.Second
 		second, err2 := r.listTitled(ctx, other, b.Title)
-		return errors.Join(err1, err2, wantIDs("in the first calendar", first), wantIDs("in the second", second, booked))
+		return errors.Join(err1, err2, wantIDs("in the first calendar", first),
+			wantIDs("in the second", second, booked))
 	})
 }
 
@@ -379,7 +396,9 @@ func attendeesAreNotified(ctx context.Context, r *run) error {
 		return err
 	}
 	start, end := b.Start.Add(time.Hour), b.End.Add(time.Hour)
-	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{Start: &start, End: &end, Zone: b.Zone}); err != nil {
+	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{
+		Start: &start, End: &end, Zone: b.Zone,
+	}); err != nil {
 		return err
 	}
 	if err := r.driver.Cancel(ctx, refOf(booked), calendar.Cancellation{}); err != nil {
@@ -389,7 +408,9 @@ func attendeesAreNotified(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	want := []Notice{{b.Attendees[0], "invitation"}, {b.Attendees[0], "update"}, {b.Attendees[0], "cancellation"}}
+	want := []Notice{
+		{b.Attendees[0], "invitation"}, {b.Attendees[0], "update"}, {b.Attendees[0], "cancellation"},
+	}
 	if !slices.Equal(notices, want) {
 		return fmt.Errorf("the provider sent %v, want %v", notices, want)
 	}

@@ -57,10 +57,15 @@ func bookMutants() []mutantOf {
 		{Check: answered, How: "floating", Mutate: answering(func(e *Event) { e.Start.Floating = true })},
 		{Check: answered, How: "no title", Mutate: answering(func(e *Event) { e.Title = "" })},
 		{Check: title, How: "cut", Mutate: booking(func(b *Booking) { b.Title = shorten(b.Title, 255) })},
-		{Check: title, How: "unescaped twice", Mutate: alteringEvents(func(e *Event) { e.Title = strings.ReplaceAll(e.Title, `\n`, "\n") })},
-		{Check: title, How: "HTML", Mutate: alteringEvents(func(e *Event) { e.Title = strings.ReplaceAll(e.Title, "&amp;", "&") })},
-		{Check: title, How: "composed", Mutate: booking(func(b *Booking) { b.Title = strings.ReplaceAll(b.Title, "e\u0301", "é") })},
-		{Check: title, How: "ends at a comma", Mutate: booking(func(b *Booking) { b.Title, _, _ = strings.Cut(b.Title, ",") })},
+		{Check: title, How: "unescaped twice",
+			Mutate: alteringEvents(func(e *Event) { e.Title = strings.ReplaceAll(e.Title, `\n`, "\n") })},
+		{Check: title, How: "HTML", Mutate: alteringEvents(func(e *Event) {
+			e.Title = strings.ReplaceAll(e.Title, "&amp;", "&")
+		})},
+		{Check: title, How: "composed",
+			Mutate: booking(func(b *Booking) { b.Title = strings.ReplaceAll(b.Title, "e\u0301", "é") })},
+		{Check: title, How: "ends at a comma",
+			Mutate: booking(func(b *Booking) { b.Title, _, _ = strings.Cut(b.Title, ",") })},
 		{Check: title, How: "folded within a letter", Mutate: booking(func(b *Booking) {
 			if len(b.Title) > 75 {
 				b.Title = strings.ToValidUTF8(b.Title[:75], "?") + strings.ToValidUTF8(b.Title[75:], "?")
@@ -69,14 +74,17 @@ func bookMutants() []mutantOf {
 		{Check: description, How: "lines joined",
 			Mutate: booking(func(b *Booking) { b.Description = strings.ReplaceAll(b.Description, "\n", " ") })},
 		{Check: description, How: "CRLF",
-			Mutate: alteringEvents(func(e *Event) { e.Description = strings.ReplaceAll(e.Description, "\n", "\r\n") })},
+			Mutate: alteringEvents(func(e *Event) {
+				e.Description = strings.ReplaceAll(e.Description, "\n", "\r\n")
+			})},
 		{Check: description, How: "tags taken out",
 			Mutate: alteringEvents(func(e *Event) { e.Description = strings.ReplaceAll(e.Description, "<b>", "") })},
 		{Check: description, How: "entities read",
 			Mutate: alteringEvents(func(e *Event) { e.Description = strings.ReplaceAll(e.Description, "&lt;", "<") })},
 		{Check: description, How: "tabs to spaces",
 			Mutate: alteringEvents(func(e *Event) { e.Description = strings.ReplaceAll(e.Description, "\t", " ") })},
-		{Check: description, How: "cut", Mutate: booking(func(b *Booking) { b.Description = shorten(b.Description, 4096) })},
+		{Check: description, How: "cut",
+			Mutate: booking(func(b *Booking) { b.Description = shorten(b.Description, 4096) })},
 		{Check: description, How: "lost", Mutate: booking(func(b *Booking) { b.Description = "" })},
 		{Check: description, How: "the title where there is none", Mutate: booking(func(b *Booking) {
 			if b.Description == "" {
@@ -123,8 +131,11 @@ func bookMutants() []mutantOf {
 			Mutate: booking(func(b *Booking) { b.Attendees = b.Attendees[:min(100, len(b.Attendees))] })},
 		{Check: many, How: "listed short",
 			Mutate: alteringEvents(func(e *Event) { e.Attendees = e.Attendees[:min(100, len(e.Attendees))] })},
-		{Check: made, How: "none", Mutate: booking(func(b *Booking) { b.Conferencing = calendar.ConferencingNone })},
-		{Check: made, How: "one for all", Mutate: alteringEvents(func(e *Event) { e.URL = "https://meet.example.net/room" })},
+		{Check: made, How: "none", Mutate: booking(func(b *Booking) {
+			b.Conferencing = calendar.ConferencingNone
+		})},
+		{Check: made, How: "one for all",
+			Mutate: alteringEvents(func(e *Event) { e.URL = "https://meet.example.net/room" })},
 		{Check: made, How: "no address", Mutate: alteringEvents(func(e *Event) { e.URL = "Teams" })},
 		{Check: made, How: "in the answer alone",
 			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
@@ -132,16 +143,23 @@ func bookMutants() []mutantOf {
 				e.URL = ""
 				return e, err
 			}})},
-		{Check: "a link of the provider's that cannot be made is refused before anything is booked", How: "books without",
+		{Check: "a link of the provider's that cannot be made is refused before anything is booked",
+			How:    "books without",
 			Mutate: booking(noLink)},
-		{Check: "a link of the provider's that cannot be made is refused before anything is booked", How: "books, then refuses",
+		{Check: "a link of the provider's that cannot be made is refused before anything is booked",
+			How:    "books, then refuses",
 			Mutate: mutate(mutation{book: bookThenRefuse})},
-		{Check: "a link given by the caller that cannot be carried is refused before anything is booked", How: "books without",
+		{Check: "a link given by the caller that cannot be carried is refused before anything is booked",
+			How:    "books without",
 			Mutate: booking(noLink)},
 		{Check: given, How: "lost", Mutate: booking(noLink)},
-		{Check: given, How: "tidied", Mutate: booking(func(b *Booking) { b.LocationURL, _, _ = strings.Cut(b.LocationURL, "#") })},
-		{Check: given, How: "escaped", Mutate: alteringEvents(func(e *Event) { e.URL = strings.ReplaceAll(e.URL, ",", `\,`) })},
-		{Check: given, How: "left in the description", Mutate: booking(func(b *Booking) { b.Description += "\n\n" + b.LocationURL })},
+		{Check: given, How: "tidied", Mutate: booking(func(b *Booking) {
+			b.LocationURL, _, _ = strings.Cut(b.LocationURL, "#")
+		})},
+		{Check: given, How: "escaped",
+			Mutate: alteringEvents(func(e *Event) { e.URL = strings.ReplaceAll(e.URL, ",", `\,`) })},
+		{Check: given, How: "left in the description",
+			Mutate: booking(func(b *Booking) { b.Description += "\n\n" + b.LocationURL })},
 		{Check: standard, How: "the second", Mutate: booking(func(b *Booking) {
 			if b.CalendarID == "" {
 				b.CalendarID = second
@@ -160,7 +178,8 @@ func bookMutants() []mutantOf {
 			}
 			return d.Events(ctx, q)
 		}})},
-		{Check: inNamedCalendar, How: "always the first", Mutate: booking(func(b *Booking) { b.CalendarID = first })},
+		{Check: inNamedCalendar, How: "always the first",
+			Mutate: booking(func(b *Booking) { b.CalendarID = first })},
 		{Check: inNamedCalendar, How: "lists them all", Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
 			q.CalendarID = first
 			one, err := d.Events(ctx, q)

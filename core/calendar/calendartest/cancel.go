@@ -12,12 +12,15 @@ import (
 
 func cancelChecks() []Check {
 	return []Check{
-		{Name: "a cancelled event is gone, or marked where the provider keeps it", Bound: writes, Do: with(cancelledIsGone)},
-		{Name: "a cancelled event is listed only where the provider keeps it", Bound: writes, Do: with(cancelledIsNotListed)},
+		{Name: "a cancelled event is gone, or marked where the provider keeps it", Bound: writes,
+			Do: with(cancelledIsGone)},
+		{Name: "a cancelled event is listed only where the provider keeps it", Bound: writes,
+			Do: with(cancelledIsNotListed)},
 		{Name: "cancelling leaves other events alone", Bound: writes, Do: with(cancelIsOfOne)},
 		{Name: "cancelling again is EVENT_NOT_FOUND", Bound: writes, Do: with(cancelAgain)},
 		{Name: "cancelling an unknown event is EVENT_NOT_FOUND", Bound: writes, Do: with(cancelUnknown)},
-		{Name: "cancelling a stale version is CHANGED_MEANWHILE and cancels nothing", Bound: writes, Do: with(cancelStale)},
+		{Name: "cancelling a stale version is CHANGED_MEANWHILE and cancels nothing", Bound: writes,
+			Do: with(cancelStale)},
 		{Name: "cancelling the current version, with a comment, is done", Bound: writes, Do: with(cancelCurrent)},
 	}
 }
@@ -66,7 +69,8 @@ func cancelledIsNotListed(ctx context.Context, r *run) error {
 		}
 		for _, e := range all {
 			if e.ID == ref.ID && (!e.IsCancelled || !r.traits.KeepsCancelled) {
-				return fmt.Errorf("the cancelled event is listed, IsCancelled %t, KeepsCancelled %t", e.IsCancelled, r.traits.KeepsCancelled)
+				return fmt.Errorf("the cancelled event is listed, IsCancelled %t, KeepsCancelled %t", e.IsCancelled,
+					r.traits.KeepsCancelled)
 			}
 		}
 		return nil
@@ -97,7 +101,8 @@ func cancelAgain(ctx context.Context, r *run) error {
 }
 
 func cancelUnknown(ctx context.Context, r *run) error {
-	err := r.driver.Cancel(ctx, calendar.EventRef{CalendarID: r.Calendar, ID: r.unknownEvent()}, calendar.Cancellation{})
+	err := r.driver.Cancel(ctx, calendar.EventRef{CalendarID: r.Calendar, ID: r.unknownEvent()},
+		calendar.Cancellation{})
 	if err := conformance.WantFault("Cancel", err, fault.NotFound, fault.ReasonEventNotFound); err != nil {
 		return err
 	}
@@ -121,7 +126,8 @@ func cancelStale(ctx context.Context, r *run) error {
 		return err
 	}
 	err = r.driver.Cancel(ctx, refOf(booked), calendar.Cancellation{IfUnchanged: read.Version})
-	if err := conformance.WantFault("Cancel of a stale version", err, fault.Conflict, fault.ReasonChangedMeanwhile); err != nil {
+	if err := conformance.WantFault("Cancel of a stale version", err, fault.Conflict,
+		fault.ReasonChangedMeanwhile); err != nil {
 		return err
 	}
 	after, err := r.read(ctx, refOf(booked))

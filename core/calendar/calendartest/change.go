@@ -16,23 +16,32 @@ import (
 func changeChecks() []Check {
 	link := func(h Harness) bool { t := h.Open().Traits(); return t.Conferencing || t.LocationURL }
 	return []Check{
-		{Name: "changing the title alone keeps the rest", Bound: writes, Do: with(changeKeeps("Title", changeTitle))},
-		{Name: "changing the description alone keeps the rest", Bound: writes, Do: with(changeKeeps("Description", changeDescription))},
-		{Name: "changing the times alone keeps the rest", Bound: writes, Do: with(changeKeeps("Times", changeTimes))},
-		{Name: "changing the attendees alone keeps the rest", Bound: writes, Do: with(changeKeeps("Attendees", changeAttendees))},
+		{Name: "changing the title alone keeps the rest", Bound: writes,
+			Do: with(changeKeeps("Title", changeTitle))},
+		{Name: "changing the description alone keeps the rest", Bound: writes,
+			Do: with(changeKeeps("Description", changeDescription))},
+		{Name: "changing the times alone keeps the rest", Bound: writes,
+			Do: with(changeKeeps("Times", changeTimes))},
+		{Name: "changing the attendees alone keeps the rest", Bound: writes,
+			Do: with(changeKeeps("Attendees", changeAttendees))},
 		{Name: "changing nothing keeps everything", Bound: writes, Do: with(changeKeeps("", changeNothing))},
-		{Name: "an empty description clears it", Bound: writes, Do: with(changeKeeps("Description", clearDescription))},
-		{Name: "an empty list of attendees clears it", Bound: writes, Do: with(changeKeeps("Attendees", clearAttendees))},
+		{Name: "an empty description clears it", Bound: writes,
+			Do: with(changeKeeps("Description", clearDescription))},
+		{Name: "an empty list of attendees clears it", Bound: writes,
+			Do: with(changeKeeps("Attendees", clearAttendees))},
 		{Name: "changed times are kept in the zone given with them", Bound: writes, Do: with(changedZoneIsKept)},
 		{Name: "changed texts are kept exactly", Bound: writes, Do: with(changedTextsAreKept)},
 		{Name: "a change keeps the meeting link", Bound: both(writes, link), Do: with(changeKeepsTheLink)},
-		{Name: "attendees who stay keep their answers", Bound: both(writes, can[Answerer]), Do: with(answersAreKept)},
+		{Name: "attendees who stay keep their answers", Bound: both(writes, can[Answerer]),
+			Do: with(answersAreKept)},
 		{Name: "every change has a new version", Bound: writes, Do: with(versionsChange)},
 		{Name: "a change of the current version is made", Bound: writes, Do: with(currentVersionIsChanged)},
-		{Name: "a change of a stale version is CHANGED_MEANWHILE and writes nothing", Bound: writes, Do: with(staleVersionIsRefused)},
+		{Name: "a change of a stale version is CHANGED_MEANWHILE and writes nothing", Bound: writes,
+			Do: with(staleVersionIsRefused)},
 		{Name: "a change that someone else made at the provider is not overwritten",
 			Bound: both(writes, can[Meddler]), Do: with(meddlingIsSeen)},
-		{Name: "of many changes at once of one version exactly one is made", Bound: writes, Do: with(oneOfManyChangesIsMade)},
+		{Name: "of many changes at once of one version exactly one is made", Bound: writes,
+			Do: with(oneOfManyChangesIsMade)},
 		{Name: "changing an unknown event is EVENT_NOT_FOUND", Bound: writes, Do: with(changeUnknown)},
 		{Name: "changing a cancelled event is EVENT_NOT_FOUND", Bound: writes, Do: with(changeCancelled)},
 	}
@@ -73,7 +82,9 @@ func clearAttendees(c *calendar.Change, b *calendar.Booking) {
 }
 
 // changeKeeps books an event with everything in it, changes one field, and looks at all of them.
-func changeKeeps(changed string, set func(*calendar.Change, *calendar.Booking)) func(context.Context, *run) error {
+func changeKeeps(
+	changed string, set func(*calendar.Change, *calendar.Booking),
+) func(context.Context, *run) error {
 	return func(ctx context.Context, r *run) error {
 		b := r.booking("Changed in one field", 0)
 		b.Attendees = guests(2)
@@ -124,7 +135,8 @@ func changedZoneIsKept(ctx context.Context, r *run) error {
 		return err
 	}
 	event, err := r.read(ctx, refOf(booked))
-	return errors.Join(err, wantSpan("Event", event, start, end), wantZone("Event", event.Start, "Asia/Kathmandu"))
+	return errors.Join(err, wantSpan("Event", event, start, end),
+		wantZone("Event", event.Start, "Asia/Kathmandu"))
 }
 
 func changedTextsAreKept(ctx context.Context, r *run) error {
@@ -134,7 +146,9 @@ func changedTextsAreKept(ctx context.Context, r *run) error {
 	}
 	title := `Besprechung: A, B; "C" \ 📅 ` + fill("lang und länger – ", 400)
 	description := "eins,\nzwei;\n\n\\n drei <b>&amp;</b>\n" + fill("Zeile 📅\n", 2000) + "Ende"
-	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{Title: &title, Description: &description}); err != nil {
+	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{
+		Title: &title, Description: &description,
+	}); err != nil {
 		return err
 	}
 	event, err := r.read(ctx, refOf(booked))
@@ -181,7 +195,8 @@ func changeKeepsTheLink(ctx context.Context, r *run) error {
 
 // makes reports whether the account can have links of that kind.
 func (r *run) makes(kind calendar.Conferencing) bool {
-	return kind == calendar.ConferencingProvider && r.traits.Conferencing || kind == calendar.ConferencingURL && r.traits.LocationURL
+	return kind == calendar.ConferencingProvider && r.traits.Conferencing ||
+		kind == calendar.ConferencingURL && r.traits.LocationURL
 }
 
 func answersAreKept(ctx context.Context, r *run) error {
@@ -213,7 +228,8 @@ func answersAreKept(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	kept := slices.DeleteFunc(attendees(after), func(a string) bool { return strings.HasPrefix(a, "new.guest@") })
+	kept := slices.DeleteFunc(attendees(after),
+		func(a string) bool { return strings.HasPrefix(a, "new.guest@") })
 	return errors.Join(
 		wantList("answers of those who stay", kept, want[0], want[2]),
 		wantList("invited", invited(after), b.Attendees[0], b.Attendees[2], "new.guest@example.com"),
@@ -232,7 +248,9 @@ func versionsChange(ctx context.Context, r *run) error {
 		return err
 	}
 	versions := map[string]bool{read.Version: true}
-	for i, set := range []func(*calendar.Change, *calendar.Booking){changeTitle, changeDescription, changeTimes, changeAttendees} {
+	for i, set := range []func(*calendar.Change, *calendar.Booking){
+		changeTitle, changeDescription, changeTimes, changeAttendees,
+	} {
 		var c calendar.Change
 		set(&c, &b)
 		if _, err := r.driver.Change(ctx, refOf(booked), c); err != nil {
@@ -286,7 +304,9 @@ func staleVersionIsRefused(ctx context.Context, r *run) error {
 		return err
 	}
 	description := "changed by the faster one"
-	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{IfUnchanged: stale.Version, Description: &description}); err != nil {
+	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{
+		IfUnchanged: stale.Version, Description: &description,
+	}); err != nil {
 		return err
 	}
 	before, err := r.read(ctx, refOf(booked))
@@ -295,7 +315,8 @@ func staleVersionIsRefused(ctx context.Context, r *run) error {
 	}
 	title := "changed by the slower one"
 	_, err = r.driver.Change(ctx, refOf(booked), calendar.Change{IfUnchanged: stale.Version, Title: &title})
-	if err := conformance.WantFault("Change of a stale version", err, fault.Conflict, fault.ReasonChangedMeanwhile); err != nil {
+	if err := conformance.WantFault("Change of a stale version", err, fault.Conflict,
+		fault.ReasonChangedMeanwhile); err != nil {
 		return err
 	}
 	after, err := r.read(ctx, refOf(booked))
@@ -347,7 +368,9 @@ func oneOfManyChangesIsMade(ctx context.Context, r *run) error {
 	refusals := make([]error, r.atOnce())
 	_ = conformance.AtOnce(len(refusals), func(i int) error {
 		title := fmt.Sprintf("Changed by caller %d", i)
-		_, refusals[i] = r.driver.Change(ctx, refOf(booked), calendar.Change{IfUnchanged: read.Version, Title: &title})
+		_, refusals[i] = r.driver.Change(ctx, refOf(booked), calendar.Change{
+			IfUnchanged: read.Version, Title: &title,
+		})
 		return nil
 	})
 	winner := slices.Index(refusals, nil)
@@ -355,7 +378,8 @@ func oneOfManyChangesIsMade(ctx context.Context, r *run) error {
 		if i == winner {
 			continue
 		}
-		if err := conformance.WantFault("a change that came second", err, fault.Conflict, fault.ReasonChangedMeanwhile); err != nil {
+		if err := conformance.WantFault("a change that came second", err, fault.Conflict,
+			fault.ReasonChangedMeanwhile); err != nil {
 			return err
 		}
 	}
@@ -374,7 +398,8 @@ func oneOfManyChangesIsMade(ctx context.Context, r *run) error {
 
 func changeUnknown(ctx context.Context, r *run) error {
 	title := "Nothing there"
-	_, err := r.driver.Change(ctx, calendar.EventRef{CalendarID: r.Calendar, ID: r.unknownEvent()}, calendar.Change{Title: &title})
+	_, err := r.driver.Change(ctx, calendar.EventRef{CalendarID: r.Calendar, ID: r.unknownEvent()},
+		calendar.Change{Title: &title})
 	return conformance.WantFault("Change", err, fault.NotFound, fault.ReasonEventNotFound)
 }
 

@@ -77,7 +77,8 @@ func eventMutants() []mutantOf {
 			}
 			return h
 		}},
-		{Check: "reading an unknown event is EVENT_NOT_FOUND", How: "an empty event", Mutate: mutate(mutation{event: missing})},
+		{Check: "reading an unknown event is EVENT_NOT_FOUND", How: "an empty event",
+			Mutate: mutate(mutation{event: missing})},
 		{Check: "reading an unknown event is EVENT_NOT_FOUND", How: "another reason",
 			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 				e, err := d.Event(ctx, ref)
@@ -265,7 +266,8 @@ func changeMutants() []mutantOf {
 			}
 		})},
 		{Check: versions, How: "always the same", Mutate: alteringEvents(func(e *Event) { e.Version = "1" })},
-		{Check: versions, How: "of the times alone", Mutate: alteringEvents(func(e *Event) { e.Version = e.Start.Instant.String() })},
+		{Check: versions, How: "of the times alone",
+			Mutate: alteringEvents(func(e *Event) { e.Version = e.Start.Instant.String() })},
 		{Check: current, How: "every version is stale", Mutate: changing(func(c *Change) {
 			if c.IfUnchanged != "" {
 				c.IfUnchanged += "0"
@@ -367,7 +369,9 @@ func cancelMutants() []mutantOf {
 				if err != nil {
 					return err
 				}
-				page, err := d.Events(ctx, Query{CalendarID: ref.CalendarID, From: e.Start.Instant, To: e.End.Instant, Zone: "UTC"})
+				page, err := d.Events(ctx, Query{
+					CalendarID: ref.CalendarID, From: e.Start.Instant, To: e.End.Instant, Zone: "UTC",
+				})
 				if err != nil {
 					return err
 				}

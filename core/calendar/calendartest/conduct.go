@@ -17,11 +17,14 @@ import (
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: with(traitsAreConstant)},
-		{Name: "traits cost nothing to ask", Harmless: true, Bound: can[conformance.CallCounter], Do: with(traitsCostNothing)},
+		{Name: "traits cost nothing to ask", Harmless: true, Bound: can[conformance.CallCounter],
+			Do: with(traitsCostNothing)},
 		{Name: "calls at the same time do not mix", Bound: writes, Do: with(callsDoNotMix)},
-		{Name: "a write whose context has ended writes nothing", Bound: writes, Do: with(endedContextWritesNothing)},
+		{Name: "a write whose context has ended writes nothing", Bound: writes,
+			Do: with(endedContextWritesNothing)},
 		{Name: "a call returns when its caller leaves", Bound: can[conformance.Hanger], Do: with(leavingIsHeeded)},
-		{Name: "a lost reply is not called unsent", Bound: both(writes, can[conformance.ReplyDropper]), Do: with(lostReplyWasSent)},
+		{Name: "a lost reply is not called unsent", Bound: both(writes, can[conformance.ReplyDropper]),
+			Do: with(lostReplyWasSent)},
 		{Name: "booking again after a lost reply finds the event",
 			Bound: both(idempotent, can[conformance.ReplyDropper]), Do: with(lostReplyIsFound)},
 	})
@@ -35,13 +38,16 @@ func subject(h Harness) conformance.Subject {
 	span := calendar.Span{From: now, To: now.Add(time.Hour)}
 	query := calendar.Query{CalendarID: h.Calendar, From: span.From, To: span.To, Zone: zoneUsed}
 	return conformance.Subject{Driver: driver, Secrets: h.Secrets, Provider: h.Provider, Calls: calls(driver, ref, query, calendar.Booking{
-		Key: newKey(), CalendarID: h.Calendar, Title: "A call that may fail", Start: span.From, End: span.To, Zone: zoneUsed,
+		Key: newKey(), CalendarID: h.Calendar, Title: "A call that may fail", Start: span.From, End: span.To,
+		Zone: zoneUsed,
 	})}
 }
 
 // calls returns all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel
 // removes.
-func calls(driver calendar.Driver, ref calendar.EventRef, query calendar.Query, booking calendar.Booking) []conformance.Call {
+func calls(
+	driver calendar.Driver, ref calendar.EventRef, query calendar.Query, booking calendar.Booking,
+) []conformance.Call {
 	list := []conformance.Call{
 		{Name: "Account", Run: func(ctx context.Context) error { _, err := driver.Account(ctx); return err }},
 		{Name: "Calendars", Run: func(ctx context.Context) error { _, err := driver.Calendars(ctx); return err }},
@@ -230,7 +236,8 @@ func lostReplyIsFound(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(wantSpan("Book again", again, b.Start, b.End), wantList("invited", invited(again), b.Attendees...))
+	err = errors.Join(wantSpan("Book again", again, b.Start, b.End),
+		wantList("invited", invited(again), b.Attendees...))
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,10 @@ func eventChecks() []Check {
 	return []Check{
 		{Name: "an event is read as it was booked", Bound: writes, Do: with(eventIsRead)},
 		{Name: "reading an unknown event is EVENT_NOT_FOUND", Harmless: true, Do: with(unknownEventIsNotFound)},
-		{Name: "an id is only data: it reaches nothing but an event of that calendar", Harmless: true, Do: with(idsAreData)},
-		{Name: "an event is found in its own calendar only", Bound: both(hasSecond, perCalendar), Do: with(foundInItsCalendar)},
+		{Name: "an id is only data: it reaches nothing but an event of that calendar", Harmless: true,
+			Do: with(idsAreData)},
+		{Name: "an event is found in its own calendar only", Bound: both(hasSecond, perCalendar),
+			Do: with(foundInItsCalendar)},
 	}
 }
 
@@ -58,7 +60,8 @@ func idsAreData(ctx context.Context, r *run) error {
 		"a b", `"`, "'; --", "*", "ä\u202e", strings.Repeat("x", 1024),
 	} {
 		_, err := r.driver.Event(ctx, calendar.EventRef{CalendarID: r.Calendar, ID: id})
-		if err := conformance.WantFault(fmt.Sprintf("Event %.40q", id), err, fault.NotFound, fault.ReasonEventNotFound); err != nil {
+		if err := conformance.WantFault(fmt.Sprintf("Event %.40q", id), err, fault.NotFound,
+			fault.ReasonEventNotFound); err != nil {
 			return err
 		}
 	}
@@ -72,11 +75,13 @@ func foundInItsCalendar(ctx context.Context, r *run) error {
 	}
 	inSecondCalendar := calendar.EventRef{CalendarID: r.Second, ID: booked.ID}
 	_, err = r.driver.Event(ctx, inSecondCalendar)
-	if err := conformance.WantFault("Event in the other calendar", err, fault.NotFound, fault.ReasonEventNotFound); err != nil {
+	if err := conformance.WantFault("Event in the other calendar", err, fault.NotFound,
+		fault.ReasonEventNotFound); err != nil {
 		return err
 	}
 	err = r.driver.Cancel(ctx, inSecondCalendar, calendar.Cancellation{})
-	if err := conformance.WantFault("Cancel in the other calendar", err, fault.NotFound, fault.ReasonEventNotFound); err != nil {
+	if err := conformance.WantFault("Cancel in the other calendar", err, fault.NotFound,
+		fault.ReasonEventNotFound); err != nil {
 		return err
 	}
 	_, err = r.read(ctx, refOf(booked))

@@ -13,12 +13,15 @@ func formChecks() []Check {
 	return []Check{
 		{Name: "a whole day is told as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsReported)},
 		{Name: "a whole day lies in the zone of the query", Bound: can[DayMaker], Do: with(dayLiesInTheZone)},
-		{Name: "a whole day stays one when its title changes", Bound: both(writes, can[DayMaker]), Do: with(dayStaysADay)},
+		{Name: "a whole day stays one when its title changes", Bound: both(writes, can[DayMaker]),
+			Do: with(dayStaysADay)},
 		{Name: "a whole day that is moved to a time becomes an event of that time",
 			Bound: both(writes, can[DayMaker]), Do: with(dayBecomesATime)},
 		{Name: "a floating time is told as one", Bound: can[FloatingMaker], Do: with(floatingIsReported)},
-		{Name: "a floating time lies in the zone of the query", Bound: can[FloatingMaker], Do: with(floatingLiesInTheZone)},
-		{Name: "an event that leaves its owner free is told as such", Bound: can[FreeMaker], Do: with(freeIsReported)},
+		{Name: "a floating time lies in the zone of the query", Bound: can[FloatingMaker],
+			Do: with(floatingLiesInTheZone)},
+		{Name: "an event that leaves its owner free is told as such", Bound: can[FreeMaker],
+			Do: with(freeIsReported)},
 	}
 }
 
@@ -71,7 +74,8 @@ func dayIsReported(ctx context.Context, r *run) error {
 	}
 	for what, e := range map[string]calendar.Event{"Events": listed, "Event": read} {
 		if tell(e.Start) != tell(r.day(2)) || tell(e.End) != tell(r.day(4)) {
-			return fmt.Errorf("%s: from %+v to %+v, want the days %s and %s exclusive", what, e.Start, e.End, tell(r.day(2)), tell(r.day(4)))
+			return fmt.Errorf("%s: from %+v to %+v, want the days %s and %s exclusive", what, e.Start, e.End,
+				tell(r.day(2)), tell(r.day(4)))
 		}
 	}
 	return nil
@@ -145,7 +149,9 @@ func dayBecomesATime(ctx context.Context, r *run) error {
 		return err
 	}
 	start, end := r.at(3, 15, 0), r.at(3, 16, 0)
-	if _, err := r.driver.Change(ctx, refOf(listed), calendar.Change{Start: &start, End: &end, Zone: zoneUsed}); err != nil {
+	if _, err := r.driver.Change(ctx, refOf(listed), calendar.Change{
+		Start: &start, End: &end, Zone: zoneUsed,
+	}); err != nil {
 		return err
 	}
 	after, err := r.read(ctx, refOf(listed))
@@ -154,7 +160,8 @@ func dayBecomesATime(ctx context.Context, r *run) error {
 
 func floatingIsReported(ctx context.Context, r *run) error {
 	title := "Wherever you are " + newKey()[:8]
-	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9), r.floating(2, 10)); err != nil {
+	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9),
+		r.floating(2, 10)); err != nil {
 		return err
 	}
 	listed, err := r.listOne(ctx, r.query(0, 6), title)
@@ -176,7 +183,8 @@ func floatingIsReported(ctx context.Context, r *run) error {
 
 func floatingLiesInTheZone(ctx context.Context, r *run) error {
 	title := "Floating somewhere " + newKey()[:8]
-	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9), r.floating(3, 10)); err != nil {
+	if err := r.Provider.(FloatingMaker).MakeFloating(ctx, r.Calendar, title, r.floating(2, 9),
+		r.floating(3, 10)); err != nil {
 		return err
 	}
 	return r.liesInZones(ctx, title, 9, 10)
@@ -184,7 +192,8 @@ func floatingLiesInTheZone(ctx context.Context, r *run) error {
 
 func freeIsReported(ctx context.Context, r *run) error {
 	title := "Does not make busy " + newKey()[:8]
-	if err := r.Provider.(FreeMaker).MakeFree(ctx, r.Calendar, title, r.at(2, 9, 0), r.at(2, 10, 0)); err != nil {
+	if err := r.Provider.(FreeMaker).MakeFree(ctx, r.Calendar, title, r.at(2, 9, 0),
+		r.at(2, 10, 0)); err != nil {
 		return err
 	}
 	listed, err := r.listOne(ctx, r.query(0, 6), title)

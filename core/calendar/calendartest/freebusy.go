@@ -15,12 +15,15 @@ import (
 func freeBusyChecks() []Check {
 	return []Check{
 		{Name: "free/busy tells the booked times", Bound: both(writes, tellsBusy), Do: with(busyIsReported)},
-		{Name: "free/busy tells nothing of cancelled and of free events", Bound: both(writes, tellsBusy), Do: with(freeIsNotBusy)},
-		{Name: "free/busy tells the instances of a series", Bound: both(can[SeriesMaker], tellsBusy), Do: with(seriesIsBusy)},
+		{Name: "free/busy tells nothing of cancelled and of free events", Bound: both(writes, tellsBusy),
+			Do: with(freeIsNotBusy)},
+		{Name: "free/busy tells the instances of a series", Bound: both(can[SeriesMaker], tellsBusy),
+			Do: with(seriesIsBusy)},
 		{Name: "free/busy agrees with the events", Bound: both(writes, tellsBusy), Do: with(busyAgrees)},
 		{Name: "free/busy tells each calendar's times as that calendar's",
 			Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
-		{Name: "free/busy fails as a whole when one calendar is unknown", Bound: tellsBusy, Do: with(busyFailsAsAWhole)},
+		{Name: "free/busy fails as a whole when one calendar is unknown", Bound: tellsBusy,
+			Do: with(busyFailsAsAWhole)},
 	}
 }
 
@@ -71,7 +74,8 @@ func joined(spans []calendar.Span, within calendar.Span) []calendar.Span {
 }
 
 func wantSpans(what string, got []calendar.Span, want ...calendar.Span) error {
-	same := slices.EqualFunc(got, want, func(a, b calendar.Span) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) })
+	same := slices.EqualFunc(got, want,
+		func(a, b calendar.Span) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) })
 	if !same {
 		return fmt.Errorf("%s: busy %v, want %v", what, got, want)
 	}

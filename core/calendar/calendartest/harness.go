@@ -39,7 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // Checks lists the checks, in the order of the contract.
 func Checks() []Check {
 	return slices.Concat(
-		conductChecks(), accountChecks(), bookChecks(), idempotenceChecks(), eventChecks(), changeChecks(), cancelChecks(),
+		conductChecks(), accountChecks(), bookChecks(), idempotenceChecks(), eventChecks(),
+		changeChecks(), cancelChecks(),
 		invitationChecks(), listChecks(), seriesChecks(), formChecks(), freeBusyChecks(),
 	)
 }

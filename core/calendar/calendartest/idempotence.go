@@ -14,7 +14,8 @@ import (
 func idempotenceChecks() []Check {
 	keeps := trait(func(t calendar.Traits) bool { return t.KeepsCancelled })
 	return []Check{
-		{Name: "booking again under the same key answers the event as it now is", Bound: idempotent, Do: with(bookAgain)},
+		{Name: "booking again under the same key answers the event as it now is", Bound: idempotent,
+			Do: with(bookAgain)},
 		{Name: "booking many times at once under one key makes one event", Bound: idempotent, Do: with(bookAtOnce)},
 		{Name: "booking again under the key of a cancelled event is CHANGED_MEANWHILE",
 			Bound: both(idempotent, keeps), Do: with(bookCancelled)},
@@ -45,7 +46,8 @@ func bookAgain(ctx context.Context, r *run) error {
 	return r.seen(ctx, func() error {
 		old, err1 := r.listTitled(ctx, r.query(0, 0), b.Title)
 		now, err2 := r.listTitled(ctx, r.query(0, 0), title)
-		return errors.Join(err1, err2, wantIDs("under the first title", old), wantIDs("under the changed one", now, first))
+		return errors.Join(err1, err2, wantIDs("under the first title", old),
+			wantIDs("under the changed one", now, first))
 	})
 }
 

@@ -100,7 +100,9 @@ func invitationMutants() []mutantOf {
 		}})},
 		{Check: removed, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: removed, How: "says so and does nothing",
-			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
+				return nil
+			}})},
 		{Check: oneInstance, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: oneInstance, How: "the whole series",
 			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {

@@ -18,8 +18,10 @@ func listChecks() []Check {
 		{Name: "paging loses nothing and repeats nothing", Bound: writes, Do: with(pagingIsWhole)},
 		{Name: "a window without events is empty", Harmless: true, Do: with(emptyWindow)},
 		{Name: "listing an unknown calendar is CALENDAR_NOT_FOUND", Harmless: true, Do: with(listUnknownCalendar)},
-		{Name: "several calendars in one call answer as each alone", Bound: both(hasSecond, listsMany), Do: with(manyAgree)},
-		{Name: "several calendars in one call fail together", Bound: both(writes, listsMany), Do: with(manyFailTogether)},
+		{Name: "several calendars in one call answer as each alone", Bound: both(hasSecond, listsMany),
+			Do: with(manyAgree)},
+		{Name: "several calendars in one call fail together", Bound: both(writes, listsMany),
+			Do: with(manyFailTogether)},
 	}
 }
 

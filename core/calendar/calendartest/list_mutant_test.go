@@ -78,8 +78,10 @@ func listMutants() []mutantOf {
 			Mutate: keeping(func(e Event, q Query) bool { return !e.Start.Instant.Before(q.From) })},
 		{Check: window, How: "those that own in it",
 			Mutate: keeping(func(e Event, q Query) bool { return !e.End.Instant.After(q.To) })},
-		{Check: window, How: "those that touch its end", Mutate: asking(func(q *Query) { q.To = q.To.Add(time.Second) })},
-		{Check: window, How: "those that touch its start", Mutate: asking(func(q *Query) { q.From = q.From.Add(-time.Second) })},
+		{Check: window, How: "those that touch its end",
+			Mutate: asking(func(q *Query) { q.To = q.To.Add(time.Second) })},
+		{Check: window, How: "those that touch its start",
+			Mutate: asking(func(q *Query) { q.From = q.From.Add(-time.Second) })},
 		{Check: window, How: "whole days", Mutate: asking(func(q *Query) {
 			q.From = q.From.Truncate(24 * time.Hour)
 			q.To = q.From.Add(24 * time.Hour)
@@ -112,7 +114,8 @@ func listMutants() []mutantOf {
 			})},
 		{Check: pages, How: "those of the same start are lost", Mutate: paging(func(p *Page) {
 			slices.SortFunc(p.Events, func(a, b Event) int { return a.Start.Instant.Compare(b.Start.Instant) })
-			p.Events = slices.CompactFunc(p.Events, func(a, b Event) bool { return a.Start.Instant.Equal(b.Start.Instant) })
+			p.Events = slices.CompactFunc(p.Events,
+				func(a, b Event) bool { return a.Start.Instant.Equal(b.Start.Instant) })
 		})},
 		{Check: pages, How: "a cursor that does not move", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 			q.Cursor = ""
@@ -125,7 +128,8 @@ func listMutants() []mutantOf {
 			}
 			return page, err
 		})},
-		{Check: empty, How: "something", Mutate: paging(func(p *Page) { p.Events = append(p.Events, Event{ID: "holiday"}) })},
+		{Check: empty, How: "something",
+			Mutate: paging(func(p *Page) { p.Events = append(p.Events, Event{ID: "holiday"}) })},
 		{Check: unknown, How: "an empty list", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 			page, err := d.Events(ctx, q)
 			if errors.Is(err, fault.NotFound) {

@@ -77,7 +77,8 @@ func (m *mutant) Traits() calendar.Traits {
 
 // mutated makes a call as the mutant does: by its own function, if it has one, else by the reference.
 func mutated[T any](
-	ctx context.Context, m *mutant, own func(context.Context, full) (T, error), reference func(context.Context) (T, error),
+	ctx context.Context, m *mutant, own func(context.Context, full) (T, error),
+	reference func(context.Context) (T, error),
 ) (T, error) {
 	call := reference
 	if own != nil {
@@ -95,7 +96,9 @@ func mutated[T any](
 }
 
 // given binds a function of the mutant to its argument.
-func given[A, T any](own func(context.Context, full, A) (T, error), asked A) func(context.Context, full) (T, error) {
+func given[A, T any](
+	own func(context.Context, full, A) (T, error), asked A,
+) func(context.Context, full) (T, error) {
 	if own == nil {
 		return nil
 	}
@@ -119,11 +122,13 @@ func (m *mutant) Calendars(ctx context.Context) ([]Calendar, error) {
 }
 
 func (m *mutant) Book(ctx context.Context, b Booking) (Event, error) {
-	return m.of(mutated(ctx, m, given(m.book, b), func(ctx context.Context) (Event, error) { return m.full.Book(ctx, b) }))
+	return m.of(mutated(ctx, m, given(m.book, b),
+		func(ctx context.Context) (Event, error) { return m.full.Book(ctx, b) }))
 }
 
 func (m *mutant) Event(ctx context.Context, ref EventRef) (Event, error) {
-	return m.of(mutated(ctx, m, given(m.event, ref), func(ctx context.Context) (Event, error) { return m.full.Event(ctx, ref) }))
+	return m.of(mutated(ctx, m, given(m.event, ref),
+		func(ctx context.Context) (Event, error) { return m.full.Event(ctx, ref) }))
 }
 
 func (m *mutant) Change(ctx context.Context, ref EventRef, c Change) (Event, error) {
@@ -131,20 +136,25 @@ func (m *mutant) Change(ctx context.Context, ref EventRef, c Change) (Event, err
 	if m.change != nil {
 		own = func(ctx context.Context, d full) (Event, error) { return m.change(ctx, d, ref, c) }
 	}
-	return m.of(mutated(ctx, m, own, func(ctx context.Context) (Event, error) { return m.full.Change(ctx, ref, c) }))
+	return m.of(mutated(ctx, m, own,
+		func(ctx context.Context) (Event, error) { return m.full.Change(ctx, ref, c) }))
 }
 
 func (m *mutant) Cancel(ctx context.Context, ref EventRef, c Cancellation) error {
 	cancel := full.Cancel
 	if m.cancel != nil {
-		cancel = func(d full, ctx context.Context, ref EventRef, c Cancellation) error { return m.cancel(ctx, d, ref, c) }
+		cancel = func(d full, ctx context.Context, ref EventRef, c Cancellation) error {
+			return m.cancel(ctx, d, ref, c)
+		}
 	}
-	_, err := mutated(ctx, m, nil, func(ctx context.Context) (struct{}, error) { return struct{}{}, cancel(m.full, ctx, ref, c) })
+	_, err := mutated(ctx, m, nil,
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, cancel(m.full, ctx, ref, c) })
 	return err
 }
 
 func (m *mutant) Events(ctx context.Context, q Query) (Page, error) {
-	page, err := mutated(ctx, m, given(m.events, q), func(ctx context.Context) (Page, error) { return m.full.Events(ctx, q) })
+	page, err := mutated(ctx, m, given(m.events, q),
+		func(ctx context.Context) (Page, error) { return m.full.Events(ctx, q) })
 	for i := range page.Events {
 		page.Events[i], _ = m.of(page.Events[i], nil)
 	}
@@ -152,7 +162,8 @@ func (m *mutant) Events(ctx context.Context, q Query) (Page, error) {
 }
 
 func (m *mutant) EventsOf(ctx context.Context, queries []Query) ([]Page, error) {
-	return mutated(ctx, m, given(m.eventsOf, queries), func(ctx context.Context) ([]Page, error) { return m.full.EventsOf(ctx, queries) })
+	return mutated(ctx, m, given(m.eventsOf, queries),
+		func(ctx context.Context) ([]Page, error) { return m.full.EventsOf(ctx, queries) })
 }
 
 func (m *mutant) FreeBusy(ctx context.Context, ids []string, span Span) ([]Busy, error) {
@@ -160,7 +171,9 @@ func (m *mutant) FreeBusy(ctx context.Context, ids []string, span Span) ([]Busy,
 	if m.freeBusy != nil {
 		own = func(ctx context.Context, d full) ([]Busy, error) { return m.freeBusy(ctx, d, ids, span) }
 	}
-	return mutated(ctx, m, own, func(ctx context.Context) ([]Busy, error) { return m.full.FreeBusy(ctx, ids, span) })
+	return mutated(ctx, m, own, func(ctx context.Context) ([]Busy, error) {
+		return m.full.FreeBusy(ctx, ids, span)
+	})
 }
 
 // once keeps the first answer for good.
@@ -186,7 +199,8 @@ func (o *once[T]) get(key string, ask func() (T, error)) (T, error) {
 }
 
 func mutants() []mutantOf {
-	return slices.Concat(accountMutants(), bookMutants(), keyMutants(), eventMutants(), changeMutants(), cancelMutants(), invitationMutants(),
+	return slices.Concat(accountMutants(), bookMutants(), keyMutants(), eventMutants(), changeMutants(),
+		cancelMutants(), invitationMutants(),
 		listMutants(), seriesMutants(), formMutants(), busyMutants(), conductMutants())
 }
 

@@ -46,7 +46,9 @@ func (p *provider) MakeSeries(_ context.Context, s calendartest.Series) error {
 }
 
 func (p *provider) Invite(_ context.Context, organizer, guest string, s calendartest.Series) error {
-	like := calendar.Event{Organizer: calendar.Person{Email: organizer}, Attendees: attend(nil, []string{email, guest})}
+	like := calendar.Event{
+		Organizer: calendar.Person{Email: organizer}, Attendees: attend(nil, []string{email, guest}),
+	}
 	if s.Rule != "" {
 		return p.makeInstances(s, like)
 	}

@@ -47,7 +47,8 @@ const (
 
 func newProvider(traits calendar.Traits) *provider {
 	return &provider{
-		traits: traits, events: map[calendar.EventRef]calendar.Event{}, notices: map[calendar.EventRef][]calendartest.Notice{},
+		traits: traits, events: map[calendar.EventRef]calendar.Event{},
+		notices: map[calendar.EventRef][]calendartest.Notice{},
 	}
 }
 
@@ -58,8 +59,8 @@ var everyTrait = calendar.Traits{
 
 func (p *provider) harness() calendartest.Harness {
 	return calendartest.Harness{
-		Open:     func() calendar.Driver { return &client{p: p} },
-		Calendar: first, Second: second, ReadOnly: rules, Email: email, Secrets: []string{secret}, Now: time.Now, Provider: p,
+		Open: func() calendar.Driver { return &client{p: p} }, Calendar: first, Second: second, ReadOnly: rules,
+		Email: email, Secrets: []string{secret}, Now: time.Now, Provider: p,
 	}
 }
 
@@ -232,7 +233,9 @@ func changedMeanwhile() error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "It was changed.")
 }
 
-func (c *client) Change(ctx context.Context, ref calendar.EventRef, ch calendar.Change) (calendar.Event, error) {
+func (c *client) Change(
+	ctx context.Context, ref calendar.EventRef, ch calendar.Change,
+) (calendar.Event, error) {
 	leave, err := c.p.enter(ctx)
 	if err != nil {
 		return calendar.Event{}, err
@@ -317,13 +320,15 @@ func (c *client) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	}
 	limit := cmp.Or(q.Limit, 50)
 	var page calendar.Page
-	for _, ref := range slices.SortedFunc(maps.Keys(c.p.events), func(a, b calendar.EventRef) int { return cmp.Compare(a.ID, b.ID) }) {
+	for _, ref := range slices.SortedFunc(maps.Keys(c.p.events),
+		func(a, b calendar.EventRef) int { return cmp.Compare(a.ID, b.ID) }) {
 		e := c.p.events[ref]
 		at, err := span(e, q.Zone)
 		if err != nil {
 			return calendar.Page{}, err
 		}
-		if ref.CalendarID != in || e.ID <= q.Cursor || e.IsCancelled || !at.From.Before(q.To) || !q.From.Before(at.To) || c.p.isLate(ref) {
+		if ref.CalendarID != in || e.ID <= q.Cursor || e.IsCancelled || !at.From.Before(q.To) ||
+			!q.From.Before(at.To) || c.p.isLate(ref) {
 			continue
 		}
 		if len(page.Events) == limit {
@@ -336,7 +341,8 @@ func (c *client) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 }
 
 func (p *provider) isLate(ref calendar.EventRef) bool {
-	return slices.ContainsFunc(p.late, func(l lateEvent) bool { return l.ref == ref && time.Now().Before(l.from) })
+	return slices.ContainsFunc(p.late,
+		func(l lateEvent) bool { return l.ref == ref && time.Now().Before(l.from) })
 }
 
 func (c *client) EventsOf(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
@@ -351,7 +357,9 @@ func (c *client) EventsOf(ctx context.Context, queries []calendar.Query) ([]cale
 	return pages, nil
 }
 
-func (c *client) FreeBusy(ctx context.Context, calendarIDs []string, within calendar.Span) ([]calendar.Busy, error) {
+func (c *client) FreeBusy(
+	ctx context.Context, calendarIDs []string, within calendar.Span,
+) ([]calendar.Busy, error) {
 	leave, err := c.p.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -368,7 +376,8 @@ func (c *client) FreeBusy(ctx context.Context, calendarIDs []string, within cale
 			if err != nil {
 				return nil, err
 			}
-			if ref.CalendarID == in && !e.IsCancelled && !e.IsFree && at.From.Before(within.To) && within.From.Before(at.To) && !c.p.isLate(ref) {
+			if ref.CalendarID == in && !e.IsCancelled && !e.IsFree && at.From.Before(within.To) &&
+				within.From.Before(at.To) && !c.p.isLate(ref) {
 				busy = append(busy, calendar.Busy{CalendarID: in, Span: at})
 			}
 		}

@@ -119,7 +119,9 @@ func refOf(e calendar.Event) calendar.EventRef {
 
 // dayOf is a window from a day's start to the end of the last day.
 func (r *run) query(firstDay, lastDay int) calendar.Query {
-	return calendar.Query{CalendarID: r.Calendar, From: r.at(firstDay, 0, 0), To: r.at(lastDay+1, 0, 0), Zone: zoneUsed}
+	return calendar.Query{
+		CalendarID: r.Calendar, From: r.at(firstDay, 0, 0), To: r.at(lastDay+1, 0, 0), Zone: zoneUsed,
+	}
 }
 
 const mostPages = 2000

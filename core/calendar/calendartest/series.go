@@ -19,18 +19,27 @@ func seriesChecks() []Check {
 		{Name: "a series is listed as its instances in the window, each with an id of its own",
 			Bound: can[SeriesMaker], Do: with(seriesIsExpanded)},
 		{Name: "an instance is read by its id", Bound: can[SeriesMaker], Do: with(instanceIsRead)},
-		{Name: "paging through a series loses nothing and repeats nothing", Bound: can[SeriesMaker], Do: with(seriesIsPaged)},
-		{Name: "a series keeps its wall clock when clocks are set", Bound: can[SeriesMaker], Do: with(seriesKeepsWallClock)},
-		{Name: "an instance that never was is EVENT_NOT_FOUND", Bound: can[SeriesMaker], Do: with(instanceThatNeverWas)},
-		{Name: "changing an instance changes that instance alone", Bound: changesInstances, Do: with(instanceIsChangedAlone)},
-		{Name: "moving an instance moves it alone, even out of the window", Bound: changesInstances, Do: with(instanceIsMovedAlone)},
-		{Name: "cancelling an instance cancels that instance alone", Bound: changesInstances, Do: with(instanceIsCancelledAlone)},
-		{Name: "cancelling a cancelled instance is EVENT_NOT_FOUND", Bound: changesInstances, Do: with(instanceIsCancelledAgain)},
+		{Name: "paging through a series loses nothing and repeats nothing", Bound: can[SeriesMaker],
+			Do: with(seriesIsPaged)},
+		{Name: "a series keeps its wall clock when clocks are set", Bound: can[SeriesMaker],
+			Do: with(seriesKeepsWallClock)},
+		{Name: "an instance that never was is EVENT_NOT_FOUND", Bound: can[SeriesMaker],
+			Do: with(instanceThatNeverWas)},
+		{Name: "changing an instance changes that instance alone", Bound: changesInstances,
+			Do: with(instanceIsChangedAlone)},
+		{Name: "moving an instance moves it alone, even out of the window", Bound: changesInstances,
+			Do: with(instanceIsMovedAlone)},
+		{Name: "cancelling an instance cancels that instance alone", Bound: changesInstances,
+			Do: with(instanceIsCancelledAlone)},
+		{Name: "cancelling a cancelled instance is EVENT_NOT_FOUND", Bound: changesInstances,
+			Do: with(instanceIsCancelledAgain)},
 	}
 }
 
 // makeSeries makes a daily series and answers the query that holds it, and its instances as listed.
-func (r *run) makeSeries(ctx context.Context, title string, count int) (calendar.Query, []calendar.Event, error) {
+func (r *run) makeSeries(
+	ctx context.Context, title string, count int,
+) (calendar.Query, []calendar.Event, error) {
 	s := Series{
 		CalendarID: r.Calendar, Title: title + " " + newKey()[:8], Start: r.at(0, 15, 0), Length: 45 * time.Minute,
 		Zone: zoneUsed, Rule: fmt.Sprintf("FREQ=DAILY;COUNT=%d", count),
@@ -62,7 +71,8 @@ func seriesIsExpanded(ctx context.Context, r *run) error {
 	for i, e := range all {
 		ids[e.ID] = true
 		if e.SeriesID == "" || e.SeriesID != all[0].SeriesID || e.SeriesID == e.ID {
-			return fmt.Errorf("instance %d has the id %q and the series %q, the first one's is %q", i, e.ID, e.SeriesID, all[0].SeriesID)
+			return fmt.Errorf("instance %d has the id %q and the series %q, the first one's is %q", i, e.ID,
+				e.SeriesID, all[0].SeriesID)
 		}
 	}
 	if len(ids) != len(all) {
@@ -118,13 +128,16 @@ func seriesKeepsWallClock(ctx context.Context, r *run) error {
 		}
 		year, month, day := change.In(zone).AddDate(0, 0, -10).Date()
 		s := Series{
-			CalendarID: r.Calendar, Title: "At nine " + newKey()[:8], Start: time.Date(year, month, day, 9, 0, 0, 0, zone),
-			Length: time.Hour, Zone: zone.String(), Rule: "FREQ=WEEKLY;COUNT=4",
+			CalendarID: r.Calendar, Title: "At nine " + newKey()[:8],
+			Start: time.Date(year, month, day, 9, 0, 0, 0, zone), Length: time.Hour, Zone: zone.String(),
+			Rule: "FREQ=WEEKLY;COUNT=4",
 		}
 		if err := r.Provider.(SeriesMaker).MakeSeries(ctx, s); err != nil {
 			return err
 		}
-		q := calendar.Query{CalendarID: r.Calendar, From: s.Start.AddDate(0, 0, -1), To: s.Start.AddDate(0, 0, 30), Zone: zoneUsed}
+		q := calendar.Query{
+			CalendarID: r.Calendar, From: s.Start.AddDate(0, 0, -1), To: s.Start.AddDate(0, 0, 30), Zone: zoneUsed,
+		}
 		err = r.seen(ctx, func() error {
 			listed, err := r.listTitled(ctx, q, s.Title)
 			if err != nil {
@@ -135,7 +148,8 @@ func seriesKeepsWallClock(ctx context.Context, r *run) error {
 			}
 			for i, e := range listed {
 				start := time.Date(year, month, day+7*i, 9, 0, 0, 0, zone)
-				err := errors.Join(wantSpan("instance", e, start, start.Add(time.Hour)), wantZone("instance", e.Start, zone.String()))
+				err := errors.Join(wantSpan("instance", e, start, start.Add(time.Hour)),
+					wantZone("instance", e.Start, zone.String()))
 				if err != nil {
 					return err
 				}
@@ -187,14 +201,17 @@ func instanceIsChangedAlone(ctx context.Context, r *run) error {
 		wantList("invited to the changed instance", invited(read), guests...),
 	)
 	if err != nil || read.Title != title || read.Description != description {
-		return errors.Join(err, fmt.Errorf("the instance's title is %q and its description %q", read.Title, read.Description))
+		return errors.Join(err, fmt.Errorf("the instance's title is %q and its description %q", read.Title,
+			read.Description))
 	}
 	return r.others(ctx, q, all, 2, title)
 }
 
 // others holds that the instances but one are as they were, and that the one is listed under its title, ""
 // when not.
-func (r *run) others(ctx context.Context, q calendar.Query, before []calendar.Event, one int, title string) error {
+func (r *run) others(
+	ctx context.Context, q calendar.Query, before []calendar.Event, one int, title string,
+) error {
 	rest := slices.Delete(slices.Clone(before), one, one+1)
 	return r.seen(ctx, func() error {
 		listed, err := r.list(ctx, q)
@@ -235,14 +252,17 @@ func instanceIsMovedAlone(ctx context.Context, r *run) error {
 	}
 	// Within its own day first: Exchange lets no instance pass its neighbours.
 	start, end := all[1].Start.Instant.Add(2*time.Hour), all[1].End.Instant.Add(3*time.Hour)
-	if _, err := r.driver.Change(ctx, refOf(all[1]), calendar.Change{Start: &start, End: &end, Zone: zoneUsed}); err != nil {
+	if _, err := r.driver.Change(ctx, refOf(all[1]), calendar.Change{
+		Start: &start, End: &end, Zone: zoneUsed,
+	}); err != nil {
 		return err
 	}
 	read, err := r.read(ctx, refOf(all[1]))
 	if err != nil {
 		return err
 	}
-	err = errors.Join(wantSpan("the moved instance", read, start, end), wantSame("the moved instance", all[1], read, "Times"))
+	err = errors.Join(wantSpan("the moved instance", read, start, end),
+		wantSame("the moved instance", all[1], read, "Times"))
 	if err != nil {
 		return err
 	}
@@ -256,7 +276,8 @@ func instanceIsMovedAlone(ctx context.Context, r *run) error {
 		here.From, here.To = start, end
 		was, err1 := r.listTitled(ctx, there, all[1].Title)
 		now, err2 := r.listTitled(ctx, here, all[1].Title)
-		return errors.Join(err1, err2, wantIDs("where the instance was", was), wantIDs("where the instance is", now, all[1]))
+		return errors.Join(err1, err2, wantIDs("where the instance was", was),
+			wantIDs("where the instance is", now, all[1]))
 	})
 }
 

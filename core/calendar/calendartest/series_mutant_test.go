@@ -16,7 +16,8 @@ func wholeSeries(ctx context.Context, d full, ref EventRef) []EventRef {
 		return []EventRef{ref}
 	}
 	page, _ := d.Events(ctx, Query{
-		CalendarID: ref.CalendarID, From: e.Start.Instant.AddDate(-1, 0, 0), To: e.Start.Instant.AddDate(1, 0, 0), Zone: "UTC",
+		CalendarID: ref.CalendarID, From: e.Start.Instant.AddDate(-1, 0, 0), To: e.Start.Instant.AddDate(1, 0, 0),
+		Zone: "UTC",
 	})
 	var all []EventRef
 	for _, other := range page.Events {
@@ -156,7 +157,9 @@ func seriesMutants() []mutantOf {
 				return nil
 			}})},
 		{Check: cancelled, How: "says so and does nothing",
-			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error { return nil }})},
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
+				return nil
+			}})},
 		{Check: again, How: "takes it for done",
 			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				_ = d.Cancel(ctx, ref, c)
@@ -177,7 +180,8 @@ func formMutants() []mutantOf {
 	converted := func(t *calendar.Time) {
 		berlin, _ := time.LoadLocation("Europe/Berlin")
 		u := t.Instant
-		*t = calendar.At(time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), 0, 0, berlin), "Europe/Berlin")
+		*t = calendar.At(time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), 0, 0, berlin),
+			"Europe/Berlin")
 	}
 	inUTC := asking(func(q *Query) { q.Zone = "UTC" })
 	return []mutantOf{

@@ -25,7 +25,8 @@ func variants() map[string]calendar.Traits {
 	readOnly := everyTrait
 	readOnly.ReadOnly = true
 	return map[string]calendar.Traits{
-		"every trait": everyTrait, "listings that lag": inTime, "no trait": without, "cancelled ones forgotten": forgets, "read only": readOnly,
+		"every trait": everyTrait, "listings that lag": inTime, "no trait": without,
+		"cancelled ones forgotten": forgets, "read only": readOnly,
 	}
 }
 
@@ -79,7 +80,8 @@ func TestEveryCheckHasAMutantAndANameOfItsOwn(t *testing.T) {
 			t.Errorf("two checks are called %q", check.Name)
 		}
 		names[check.Name] = true
-		if !slices.ContainsFunc(mutants(), func(l conformance.Mutant[calendartest.Harness]) bool { return l.Check == check.Name }) {
+		if !slices.ContainsFunc(mutants(),
+			func(l conformance.Mutant[calendartest.Harness]) bool { return l.Check == check.Name }) {
 			t.Errorf("no mutant proves that %q detects a fault", check.Name)
 		}
 	}

@@ -56,8 +56,9 @@ func Start(t testing.TB, name string, change ...func(*oauthtest.Options)) *Provi
 	t.Cleanup(s.Close)
 	p.URL, p.issuer = s.URL, s.URL
 	o := oauthtest.Options{
-		Issuer: s.URL, AuthorizePath: "/auth", TokenPath: "/token", Accounts: []string{"desk@acme.example", "other@acme.example"},
-		Clients: map[string]string{ClientID: ClientSecret, "client-of-acme": "secret-of-acme"},
+		Issuer: s.URL, AuthorizePath: "/auth", TokenPath: "/token",
+		Accounts: []string{"desk@acme.example", "other@acme.example"},
+		Clients:  map[string]string{ClientID: ClientSecret, "client-of-acme": "secret-of-acme"},
 	}
 	for _, c := range change {
 		c(&o)
@@ -65,7 +66,8 @@ func Start(t testing.TB, name string, change ...func(*oauthtest.Options)) *Provi
 	p.Server = oauthtest.New(o)
 	mux.Handle("/auth", p.Server)
 	mux.Handle("/token", p.Server)
-	mux.HandleFunc("GET /api/me", p.answer(ScopeEvents, func(who string) any { return map[string]string{"email": who} }))
+	mux.HandleFunc("GET /api/me", p.answer(ScopeEvents,
+		func(who string) any { return map[string]string{"email": who} }))
 	mux.HandleFunc("GET /api/calendars", p.answer(ScopeList, func(string) any { return []string{p.calendar()} }))
 	return p
 }
@@ -156,7 +158,8 @@ func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{DisableKeepAlives: true},
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(url.Values{button: {"yes"}}.Encode()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address,
+		strings.NewReader(url.Values{button: {"yes"}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,8 @@ type settings struct {
 
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{
-		Flow: adapter.Consent, TokenURL: at["token_url"], AuthURL: at["auth_url"], Issuer: at["issuer"], ClientID: s.ClientID,
+		Flow: adapter.Consent, TokenURL: at["token_url"], AuthURL: at["auth_url"], Issuer: at["issuer"],
+		ClientID: s.ClientID,
 		Scopes: []adapter.Scope{
 			{Name: ScopeEvents, Words: "See and change events in your calendars"},
 			{Name: ScopeList, Words: "See the list of your calendars"},

@@ -14,9 +14,11 @@ import (
 func accountChecks() []Check {
 	return []Check{
 		{Name: "the account is the credentials' own", Harmless: true, Do: accountIsOurs},
-		{Name: "the account is asked live", Harmless: true, Bound: provides[conformance.CallCounter], Do: accountIsLive},
+		{Name: "the account is asked live", Harmless: true, Bound: provides[conformance.CallCounter],
+			Do: accountIsLive},
 		{Name: "the vocabulary has no empty and no doubled label", Harmless: true, Do: labelsAreUsable},
-		{Name: "the vocabulary is the CRM's, in its order", Harmless: true, Bound: knowsVocabulary, Do: vocabularyIsTheCRMs},
+		{Name: "the vocabulary is the CRM's, in its order", Harmless: true, Bound: knowsVocabulary,
+			Do: vocabularyIsTheCRMs},
 	}
 }
 
@@ -75,7 +77,8 @@ func vocabularyIsTheCRMs(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(got.Statuses, h.Vocabulary.Statuses) || !slices.Equal(got.Priorities, h.Vocabulary.Priorities) {
+	if !slices.Equal(got.Statuses, h.Vocabulary.Statuses) ||
+		!slices.Equal(got.Priorities, h.Vocabulary.Priorities) {
 		return fmt.Errorf("the vocabulary is %q, want %q", got, h.Vocabulary)
 	}
 	return nil

@@ -13,7 +13,8 @@ func agentChecks() []Check {
 	return []Check{
 		{Name: "the last comment is the most recent public one", Bound: provides[Commenter], Do: lastComment},
 		{Name: "a comment's markup is named", Bound: provides[Commenter], Do: commentMarkup},
-		{Name: "a change moves the time of update and leaves that of creation", Bound: provides[Commenter], Do: changeShows},
+		{Name: "a change moves the time of update and leaves that of creation", Bound: provides[Commenter],
+			Do: changeShows},
 		{Name: "status is the label an agent set", Bound: provides[Mover], Do: statusFollows},
 		{Name: "a resolved ticket tells when, until it is opened again", Bound: provides[Mover], Do: resolution},
 		{Name: "a closed ticket tells when", Bound: provides[Mover], Do: closing},
@@ -43,7 +44,8 @@ func lastComment(ctx context.Context, h Harness) error {
 			return err
 		}
 		if !says(read.LastComment, step.want) {
-			return fmt.Errorf("after the comment %+v the last comment is %+v, want %q", step.comment, read.LastComment, step.want)
+			return fmt.Errorf("after the comment %+v the last comment is %+v, want %q", step.comment,
+				read.LastComment, step.want)
 		}
 	}
 	return nil
@@ -126,7 +128,8 @@ func resolution(ctx context.Context, h Harness) error {
 		return err
 	}
 	if !t.ResolvedAt.IsZero() || !t.ClosedAt.IsZero() {
-		return fmt.Errorf("a ticket that was opened again has resolution %s and closing %s", t.ResolvedAt, t.ClosedAt)
+		return fmt.Errorf("a ticket that was opened again has resolution %s and closing %s",
+			t.ResolvedAt, t.ClosedAt)
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: traitsAreConstant},
-		{Name: "traits cost nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter], Do: traitsCostNothing},
+		{Name: "traits cost nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter],
+			Do: traitsCostNothing},
 		{Name: "traits are no impossible numbers", Harmless: true, Do: traitsAreUsable},
 		{Name: "a driver is safe for concurrent use, up to MaxConcurrent", Do: concurrentUse},
 	})
@@ -37,7 +38,9 @@ func subject(h Harness) conformance.Subject {
 		}})
 	}
 	if f, can := d.(crm.IDFinder); can {
-		calls = append(calls, conformance.Call{Name: "ByID", Run: func(ctx context.Context) error { _, err := f.ByID(ctx, "1"); return err }})
+		calls = append(calls, conformance.Call{
+			Name: "ByID", Run: func(ctx context.Context) error { _, err := f.ByID(ctx, "1"); return err },
+		})
 	}
 	return conformance.Subject{Driver: d, Calls: calls, Secrets: h.Secrets, Provider: h.Provider}
 }

@@ -74,7 +74,9 @@ func conductMutants() []conformance.Mutant[Harness] {
 func accountMutants() []conformance.Mutant[Harness] {
 	return []conformance.Mutant[Harness]{
 		mutate("the account is the credentials' own", "names another", func(full) mutant {
-			return mutant{account: func(context.Context) (crm.Account, error) { return crm.Account{Name: "Somebody"}, nil }}
+			return mutant{account: func(context.Context) (crm.Account, error) {
+				return crm.Account{Name: "Somebody"}, nil
+			}}
 		}),
 		mutate("the account is asked live", "remembers", func(d full) mutant {
 			var known crm.Account
@@ -99,7 +101,9 @@ func accountMutants() []conformance.Mutant[Harness] {
 		}),
 		mutate("the vocabulary is the CRM's, in its order", "sorts it", func(full) mutant {
 			return mutant{labels: func(context.Context) (crm.Vocabulary, error) {
-				return crm.Vocabulary{Statuses: []string{"Closed", "Open", "Resolved"}, Priorities: vocabulary.Priorities}, nil
+				return crm.Vocabulary{
+					Statuses: []string{"Closed", "Open", "Resolved"}, Priorities: vocabulary.Priorities,
+				}, nil
 			}}
 		}),
 	}

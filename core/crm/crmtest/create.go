@@ -19,13 +19,17 @@ func createChecks() []Check {
 	return []Check{
 		{Name: "Create answers the ticket as the CRM has it, number included", Do: createAnswersTheTicket},
 		{Name: "Create makes one ticket", Bound: provides[Counter], Do: createMakesOne},
-		{Name: "numbers are padded to NumberWidth", Bound: func(h Harness) bool { return traits(h).NumberWidth > 0 }, Do: numbersArePadded},
+		{Name: "numbers are padded to NumberWidth",
+			Bound: func(h Harness) bool { return traits(h).NumberWidth > 0 }, Do: numbersArePadded},
 		{Name: "every label of the vocabulary can be given, and comes back as spelled there", Do: labelsComeBack},
-		{Name: "no status is the CRM's default", Bound: func(h Harness) bool { return h.DefaultStatus != "" }, Do: defaultStatus},
-		{Name: "no priority is the CRM's default", Bound: func(h Harness) bool { return h.DefaultPriority != "" }, Do: defaultPriority},
+		{Name: "no status is the CRM's default", Bound: func(h Harness) bool { return h.DefaultStatus != "" },
+			Do: defaultStatus},
+		{Name: "no priority is the CRM's default", Bound: func(h Harness) bool { return h.DefaultPriority != "" },
+			Do: defaultPriority},
 		{Name: "a description is plain text, whatever it looks like", Do: descriptionIsPlain},
 		{Name: "what has no source is left empty", Do: nothingInvented},
-		{Name: "a value that the CRM drops is refused, or is not answered as if it were there", Bound: provides[ValueDropper], Do: droppedIsNotAnswered},
+		{Name: "a value that the CRM drops is refused, or is not answered as if it were there",
+			Bound: provides[ValueDropper], Do: droppedIsNotAnswered},
 		{Name: "creation has the provider's time, where it has any", Do: creationTime},
 	}
 }
@@ -42,7 +46,8 @@ func createAnswersTheTicket(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if made.ID == "" || made.Number == "" || made.Subject != want.Subject || !says(made.Description, want.Description) {
+	if made.ID == "" || made.Number == "" || made.Subject != want.Subject ||
+		!says(made.Description, want.Description) {
 		return fmt.Errorf("Create of %+v answered %+v, want id, number, subject and description", want, made)
 	}
 	read, err := h.Open().ByNumber(ctx, made.Number)
@@ -99,7 +104,8 @@ func numbersArePadded(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if strings.Trim(t.Number, "0123456789") != "" || len(t.Number) < width || len(t.Number) > width && t.Number[0] == '0' {
+	if strings.Trim(t.Number, "0123456789") != "" || len(t.Number) < width ||
+		len(t.Number) > width && t.Number[0] == '0' {
 		return fmt.Errorf("the number is %q, want digits padded with zeros to %d", t.Number, width)
 	}
 	return nil
@@ -201,9 +207,11 @@ func nothingInvented(ctx context.Context, h Harness) error {
 		return err
 	}
 	for _, t := range []crm.Ticket{made, read} {
-		described := t.Description.Body != "" && !says(t.Description, t.Subject) // some CRMs ask for a text, and get the subject
+		// Some CRMs ask for a text, and get the subject.
+		described := t.Description.Body != "" && !says(t.Description, t.Subject)
 		if described || t.LastComment.Body != "" || !t.ClosedAt.IsZero() || !t.ResolvedAt.IsZero() {
-			return fmt.Errorf("a new ticket of nothing but a subject is %+v, want no description, comment, closing or resolution", t)
+			return fmt.Errorf("a new ticket of nothing but a subject is %+v, want no description, comment, closing "+
+				"or resolution", t)
 		}
 	}
 	return nil
@@ -218,7 +226,8 @@ func creationTime(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if !t.CreatedAt.IsZero() && (t.CreatedAt.Before(before.Add(-clockSkew)) || t.CreatedAt.After(h.Now().Add(clockSkew))) {
+	if !t.CreatedAt.IsZero() && (t.CreatedAt.Before(before.Add(-clockSkew)) ||
+		t.CreatedAt.After(h.Now().Add(clockSkew))) {
 		return fmt.Errorf("the ticket was created at %s, want about %s", t.CreatedAt, before)
 	}
 	if !t.UpdatedAt.IsZero() && t.UpdatedAt.Before(t.CreatedAt) {
@@ -242,7 +251,8 @@ func droppedIsNotAnswered(ctx context.Context, h Harness) error {
 	}
 	for _, field := range []struct{ name, given, answered string }{
 		{"status", t.Status, made.Status}, {"priority", t.Priority, made.Priority},
-		{"owner_id", t.OwnerID, made.OwnerID}, {"account_id", t.AccountID, made.AccountID}, {"contact_id", t.ContactID, made.ContactID},
+		{"owner_id", t.OwnerID, made.OwnerID}, {"account_id", t.AccountID, made.AccountID},
+		{"contact_id", t.ContactID, made.ContactID},
 	} {
 		if field.given != "" && field.answered == field.given {
 			return fmt.Errorf("Create answered the %s %q, which the CRM dropped", field.name, field.given)

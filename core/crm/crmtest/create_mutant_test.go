@@ -13,9 +13,13 @@ import (
 )
 
 // creates makes a mutant with its own Create.
-func creates(check, how string, create func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Mutant[Harness] {
+func creates(
+	check, how string, create func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error),
+) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d full) mutant {
-		return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return create(ctx, d, t) }}
+		return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+			return create(ctx, d, t)
+		}}
 	})
 }
 
@@ -84,9 +88,12 @@ func createMutants() []conformance.Mutant[Harness] {
 		creates("Create makes one ticket", "makes none", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
 			return crm.Ticket{ID: "1", Number: "000001"}, nil
 		}),
-		alters("numbers are padded to NumberWidth", "tells them bare", func(t *crm.Ticket) { t.Number = strings.TrimLeft(t.Number, "0") }),
-		alters("numbers are padded to NumberWidth", "tells them with a word", func(t *crm.Ticket) { t.Number = "Case " + t.Number }),
-		alters(labels, "tells the status in small letters", func(t *crm.Ticket) { t.Status = strings.ToLower(t.Status) }),
+		alters("numbers are padded to NumberWidth", "tells them bare",
+			func(t *crm.Ticket) { t.Number = strings.TrimLeft(t.Number, "0") }),
+		alters("numbers are padded to NumberWidth", "tells them with a word",
+			func(t *crm.Ticket) { t.Number = "Case " + t.Number }),
+		alters(labels, "tells the status in small letters",
+			func(t *crm.Ticket) { t.Status = strings.ToLower(t.Status) }),
 		creates(labels, "drops the priority", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			t.Priority = ""
 			return d.Create(ctx, t)
@@ -119,7 +126,8 @@ func createMutants() []conformance.Mutant[Harness] {
 		}),
 		alters(plain, "calls it HTML unescaped", func(t *crm.Ticket) { t.Description.HTML = true }),
 		alters("related records are kept", "loses the contact", func(t *crm.Ticket) { t.ContactID = "" }),
-		alters("related records are kept", "tells an owner of its own", func(t *crm.Ticket) { t.OwnerID = "integration user" }),
+		alters("related records are kept", "tells an owner of its own",
+			func(t *crm.Ticket) { t.OwnerID = "integration user" }),
 		creates("a refused ticket is not made", "makes it first", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
 			bare := t
 			bare.OwnerID, bare.AccountID, bare.ContactID = "", "", ""
@@ -133,12 +141,17 @@ func createMutants() []conformance.Mutant[Harness] {
 		alters(invented, "describes it", func(t *crm.Ticket) { t.Description = crm.Plain("(no description)") }),
 		alters(invented, "resolves it", func(t *crm.Ticket) { t.ResolvedAt = t.UpdatedAt }),
 		alters(invented, "closes it at the epoch", func(t *crm.Ticket) { t.ClosedAt = time.Unix(0, 0) }),
-		alters(times, "reads them in its own zone", func(t *crm.Ticket) { t.CreatedAt = t.CreatedAt.Add(-5 * time.Hour) }),
-		alters(times, "updates before it creates", func(t *crm.Ticket) { t.UpdatedAt = t.CreatedAt.Add(-time.Second) }),
+		alters(times, "reads them in its own zone",
+			func(t *crm.Ticket) { t.CreatedAt = t.CreatedAt.Add(-5 * time.Hour) }),
+		alters(times, "updates before it creates",
+			func(t *crm.Ticket) { t.UpdatedAt = t.CreatedAt.Add(-time.Second) }),
 	}
-	mutants = append(mutants, unknown("an unknown owner is refused by name", func(t *crm.NewTicket) { t.OwnerID = "" })...)
-	mutants = append(mutants, unknown("an unknown account is refused by name", func(t *crm.NewTicket) { t.AccountID = "" })...)
-	return append(mutants, unknown("an unknown contact is refused by name", func(t *crm.NewTicket) { t.ContactID = "" })...)
+	mutants = append(mutants, unknown("an unknown owner is refused by name",
+		func(t *crm.NewTicket) { t.OwnerID = "" })...)
+	mutants = append(mutants, unknown("an unknown account is refused by name",
+		func(t *crm.NewTicket) { t.AccountID = "" })...)
+	return append(mutants, unknown("an unknown contact is refused by name",
+		func(t *crm.NewTicket) { t.ContactID = "" })...)
 }
 
 func keyMutants() []conformance.Mutant[Harness] {
@@ -162,7 +175,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 	}
 	finds := func(check, how string, find func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d full) mutant {
-			return mutant{find: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) { return find(ctx, d, t) }}
+			return mutant{find: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
+				return find(ctx, d, t)
+			}}
 		})
 	}
 	return []conformance.Mutant[Harness]{
@@ -235,11 +250,13 @@ func keyMutants() []conformance.Mutant[Harness] {
 			}
 			return made, nil
 		}),
-		finds(lostReply, "does not find it", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(lostReply, "does not find it",
+			func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
 		finds(found, "answers the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
 			return d.ByNumber(ctx, "000002")
 		}),
-		finds(found, "finds nothing yet", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		finds(found, "finds nothing yet",
+			func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
 		finds(differ, "answers the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
 			return d.ByNumber(ctx, "000003")
 		}),
@@ -249,7 +266,8 @@ func keyMutants() []conformance.Mutant[Harness] {
 		finds(guess, "takes the newest", func(ctx context.Context, d full, _ crm.NewTicket) (crm.Ticket, error) {
 			return d.ByNumber(ctx, "000002")
 		}),
-		finds(unused, "answers an empty ticket", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, nil }),
+		finds(unused, "answers an empty ticket",
+			func(context.Context, full, crm.NewTicket) (crm.Ticket, error) { return crm.Ticket{}, nil }),
 		finds(unused, "cannot tell", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
 			return crm.Ticket{}, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The search failed.")
 		}),

@@ -16,10 +16,13 @@ func idempotenceChecks() []Check {
 	return []Check{
 		{Name: "two keys make two tickets", Do: twoKeysTwoTickets},
 		{Name: "a key may have 1 to 64 characters", Do: keysOfEveryLength},
-		{Name: "a second Create of one key answers the first ticket", Bound: idempotent, Do: sameKeyAnswersTheFirst},
-		{Name: "a second Create of one key makes no second ticket", Bound: idempotentAndCounted, Do: sameKeyMakesNoSecond},
+		{Name: "a second Create of one key answers the first ticket", Bound: idempotent,
+			Do: sameKeyAnswersTheFirst},
+		{Name: "a second Create of one key makes no second ticket", Bound: idempotentAndCounted,
+			Do: sameKeyMakesNoSecond},
 		{Name: "Creates of one key at one time make one ticket", Bound: idempotent, Do: sameKeyAtOnce},
-		{Name: "a Create whose reply is lost is not called unsent, and can be settled", Bound: provides[conformance.ReplyDropper], Do: lostReply},
+		{Name: "a Create whose reply is lost is not called unsent, and can be settled",
+			Bound: provides[conformance.ReplyDropper], Do: lostReply},
 		{Name: "Find answers the ticket that Create made", Bound: finds, Do: find},
 		{Name: "Find says that there is surely none", Harmless: true, Bound: finds, Do: findNone},
 		{Name: "Find answers no ticket that says something else", Bound: finds, Do: findNothingElse},
@@ -138,7 +141,8 @@ func twoKeysTwoTickets(ctx context.Context, h Harness) error {
 		return err
 	}
 	if one.ID == two.ID || one.Number == two.Number {
-		return fmt.Errorf("two keys were answered with one ticket: %s and %s, number %s and %s", one.ID, two.ID, one.Number, two.Number)
+		return fmt.Errorf("two keys were answered with one ticket: %s and %s, number %s and %s", one.ID, two.ID,
+			one.Number, two.Number)
 	}
 	return nil
 }
@@ -160,7 +164,8 @@ func keysOfEveryLength(ctx context.Context, h Harness) error {
 // isOpen reports whether an error says that what became of a Create is not known, yet or ever.
 func isOpen(err error) bool {
 	f := fault.From(err)
-	return f != nil && (f.IsUnknowable() || f.Code == fault.Unavailable && f.Reason == fault.ReasonOutcomeUnknown && f.RetryAfter > 0)
+	return f != nil && (f.IsUnknowable() ||
+		f.Code == fault.Unavailable && f.Reason == fault.ReasonOutcomeUnknown && f.RetryAfter > 0)
 }
 
 // asked returns a ticket as Find is asked for it: with subject as it was sent, and when that was.
@@ -202,7 +207,8 @@ func findNone(ctx context.Context, h Harness) error {
 func findNothingElse(ctx context.Context, h Harness) error {
 	t := asked(h, "Wanted")
 	for _, other := range []crm.NewTicket{
-		{Key: newKey(), Subject: t.Subject}, {Key: newKey(), Subject: "Unwanted", Description: t.Description}, {Key: newKey(), Subject: "Unwanted"},
+		{Key: newKey(), Subject: t.Subject}, {Key: newKey(), Subject: "Unwanted", Description: t.Description},
+		{Key: newKey(), Subject: "Unwanted"},
 	} {
 		if _, err := h.Open().Create(ctx, other); err != nil {
 			return err
@@ -243,7 +249,8 @@ func findWithoutGuess(ctx context.Context, h Harness) error {
 		return sameTicket(first, found)
 	}
 	if !isOpen(err) {
-		return fmt.Errorf("of two tickets that say the same Find answered %+v, %w, want that it is not known", found, err)
+		return fmt.Errorf("of two tickets that say the same Find answered %+v, %w, want that it is not known",
+			found, err)
 	}
 	return nil
 }

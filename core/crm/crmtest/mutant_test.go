@@ -14,7 +14,9 @@ func TestEveryCheckCatchesItsMutants(t *testing.T) {
 
 func mutants() []conformance.Mutant[Harness] {
 	var all []conformance.Mutant[Harness]
-	for _, list := range [][]conformance.Mutant[Harness]{conductMutants(), accountMutants(), createMutants(), keyMutants(), readMutants(), agentMutants()} {
+	for _, list := range [][]conformance.Mutant[Harness]{
+		conductMutants(), accountMutants(), createMutants(), keyMutants(), readMutants(), agentMutants(),
+	} {
 		all = append(all, list...)
 	}
 	return all
@@ -77,7 +79,9 @@ func (m mutant) ByID(ctx context.Context, id string) (crm.Ticket, error) {
 	return tell(ctx, m, id, m.full.ByID, m.byID)
 }
 
-func ask[T any](ctx context.Context, m mutant, reference, own func(context.Context) (T, error)) (answer T, err error) {
+func ask[T any](
+	ctx context.Context, m mutant, reference, own func(context.Context) (T, error),
+) (answer T, err error) {
 	if own != nil {
 		reference = own
 	}
@@ -91,7 +95,9 @@ func ask[T any](ctx context.Context, m mutant, reference, own func(context.Conte
 	return answer, err
 }
 
-func tell[A any](ctx context.Context, m mutant, a A, reference, own func(context.Context, A) (crm.Ticket, error)) (crm.Ticket, error) {
+func tell[A any](
+	ctx context.Context, m mutant, a A, reference, own func(context.Context, A) (crm.Ticket, error),
+) (crm.Ticket, error) {
 	if own != nil {
 		reference = own
 	}

@@ -53,14 +53,18 @@ func almostTheNumber(ctx context.Context, h Harness) error {
 		return err
 	}
 	n := made.Number
-	return noneButExact(ctx, h, n+"0", "0"+n, n[:len(n)-1], strings.TrimLeft(n, "0"), n+" ", " "+n, "#"+n, "-"+n, "+"+n, n+".0", n+"\n")
+	return noneButExact(ctx, h, n+"0", "0"+n, n[:len(n)-1], strings.TrimLeft(n, "0"), n+" ", " "+n, "#"+n, "-"+n,
+		"+"+n, n+".0", n+"\n")
 }
 
 func hostileNumbers(ctx context.Context, h Harness) error {
 	return noneButExact(ctx, h,
-		"", "%", "_", "*", "?", "%%%%%%%%", "________", "00000000' OR '1'='1", `0" OR 1=1 --`, `\`, `\'`, "'", `"`, "`", ";", "1;DROP TABLE tickets",
-		"1 OR number:*", "number>0", "(1)", "[1]", "{1}", "$1", "{{1}}", "<1>", "../1", "1/../2", "1/comments", "1?include=all", "1&per_page=1", "1#top",
-		"1%00", "1%2F2", "\x00", "1\r\nX-Injected: yes", "１", "null", "undefined", "NaN", "1e0", "0x1", strings.Repeat("9", 400),
+		"", "%", "_", "*", "?", "%%%%%%%%", "________", "00000000' OR '1'='1", `0" OR 1=1 --`, `\`, `\'`, "'", `"`,
+		"`", ";", "1;DROP TABLE tickets",
+		"1 OR number:*", "number>0", "(1)", "[1]", "{1}", "$1", "{{1}}", "<1>", "../1", "1/../2", "1/comments",
+		"1?include=all", "1&per_page=1", "1#top",
+		"1%00", "1%2F2", "\x00", "1\r\nX-Injected: yes", "１", "null", "undefined", "NaN", "1e0", "0x1",
+		strings.Repeat("9", 400),
 	)
 }
 
@@ -74,7 +78,8 @@ func noneButExact(ctx context.Context, h Harness, numbers ...string) error {
 		if err == nil {
 			return fmt.Errorf("ByNumber(%q) answered ticket number %q", number, found.Number)
 		}
-		if err := conformance.WantFault(fmt.Sprintf("ByNumber(%q)", number), err, fault.NotFound, fault.ReasonTicketNotFound); err != nil {
+		if err := conformance.WantFault(fmt.Sprintf("ByNumber(%q)", number), err, fault.NotFound,
+			fault.ReasonTicketNotFound); err != nil {
 			return err
 		}
 	}
@@ -94,9 +99,12 @@ func byID(ctx context.Context, h Harness) error {
 }
 
 func byUnusedID(ctx context.Context, h Harness) error {
-	for _, id := range []string{"", "no-such-ticket", "999999999999999999", "../1", "1/comments", "1?include=all", "'", "\x00"} {
+	for _, id := range []string{
+		"", "no-such-ticket", "999999999999999999", "../1", "1/comments", "1?include=all", "'", "\x00",
+	} {
 		_, err := h.Open().(crm.IDFinder).ByID(ctx, id)
-		if err := conformance.WantFault(fmt.Sprintf("ByID(%q)", id), err, fault.NotFound, fault.ReasonTicketNotFound); err != nil {
+		if err := conformance.WantFault(fmt.Sprintf("ByID(%q)", id), err, fault.NotFound,
+			fault.ReasonTicketNotFound); err != nil {
 			return err
 		}
 	}

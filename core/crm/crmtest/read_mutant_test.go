@@ -20,7 +20,9 @@ func readMutants() []conformance.Mutant[Harness] {
 	)
 	numbers := func(check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error)) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d full) mutant {
-			return mutant{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) { return find(ctx, d, number) }}
+			return mutant{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) {
+				return find(ctx, d, number)
+			}}
 		})
 	}
 	reads := func(how string, read func(number string) string) conformance.Mutant[Harness] {
@@ -34,11 +36,14 @@ func readMutants() []conformance.Mutant[Harness] {
 		})
 	}
 	return []conformance.Mutant[Harness]{
-		numbers(exact, "answers the newest", func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
-		numbers(exact, "finds nothing yet", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
+		numbers(exact, "answers the newest",
+			func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
+		numbers(exact, "finds nothing yet",
+			func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, noTicket() }),
 		reads("forgives white space", strings.TrimSpace),
 		reads("forgives a sign", func(number string) string { return strings.TrimLeft(number, "#+-") }),
-		reads("forgives missing zeros", func(number string) string { return strings.Repeat("0", max(0, 6-len(number))) + number }),
+		reads("forgives missing zeros",
+			func(number string) string { return strings.Repeat("0", max(0, 6-len(number))) + number }),
 		numbers(almost, "searches by prefix", func(ctx context.Context, d full, number string) (crm.Ticket, error) {
 			t, err := d.ByNumber(ctx, "000001")
 			if err == nil && !strings.HasPrefix(t.Number, number) {
@@ -56,7 +61,8 @@ func readMutants() []conformance.Mutant[Harness] {
 		}),
 		numbers(hostile, "passes on the provider's complaint", func(ctx context.Context, d full, number string) (crm.Ticket, error) {
 			if strings.Contains(number, "'") {
-				return crm.Ticket{}, fault.New(fault.Invalid, fault.ReasonProviderRefused, "unexpected token: ' at column 52")
+				return crm.Ticket{}, fault.New(fault.Invalid, fault.ReasonProviderRefused,
+					"unexpected token: ' at column 52")
 			}
 			return d.ByNumber(ctx, number)
 		}),
@@ -70,8 +76,10 @@ func readMutants() []conformance.Mutant[Harness] {
 				return d.ByID(ctx, id)
 			}}
 		}),
-		ids(atOnce, "answers another ticket", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{ID: "id-9"}, nil }),
-		ids(none, "answers an empty ticket", func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, nil }),
+		ids(atOnce, "answers another ticket",
+			func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{ID: "id-9"}, nil }),
+		ids(none, "answers an empty ticket",
+			func(context.Context, full, string) (crm.Ticket, error) { return crm.Ticket{}, nil }),
 		ids(none, "finds the id wrong", func(context.Context, full, string) (crm.Ticket, error) {
 			return crm.Ticket{}, fault.New(fault.Invalid, fault.ReasonProviderRefused, "malformed id")
 		}),
@@ -88,7 +96,8 @@ func agentMutants() []conformance.Mutant[Harness] {
 		closed   = "a closed ticket tells when"
 	)
 	return []conformance.Mutant[Harness]{
-		commentMutant(last, "tells what is for colleagues", func(earlier crm.Text, c Comment) crm.Text { return crm.Text{Body: c.Body, HTML: c.HTML} }),
+		commentMutant(last, "tells what is for colleagues",
+			func(earlier crm.Text, c Comment) crm.Text { return crm.Text{Body: c.Body, HTML: c.HTML} }),
 		commentMutant(last, "tells the first", func(earlier crm.Text, c Comment) crm.Text {
 			if !c.Public || earlier.Body != "" {
 				return earlier
@@ -136,7 +145,9 @@ func agentMutants() []conformance.Mutant[Harness] {
 }
 
 // commentMutant makes a mutant that returns the last comment by its own rule.
-func commentMutant(check, how string, rule func(earlier crm.Text, c Comment) crm.Text) conformance.Mutant[Harness] {
+func commentMutant(
+	check, how string, rule func(earlier crm.Text, c Comment) crm.Text,
+) conformance.Mutant[Harness] {
 	return conformance.Mutant[Harness]{Check: check, How: how, Mutate: func(h Harness) Harness {
 		provider := &recorder{reference: h.Provider.(*reference), rule: rule}
 		d := h.Open().(full)

@@ -44,13 +44,15 @@ var (
 	_ ValueDropper = (*reference)(nil)
 )
 
-var vocabulary = crm.Vocabulary{Statuses: []string{"Open", "Resolved", "Closed"}, Priorities: []string{"Normal", "High"}}
+var vocabulary = crm.Vocabulary{
+	Statuses: []string{"Open", "Resolved", "Closed"}, Priorities: []string{"Normal", "High"},
+}
 
 func newHarness(*testing.T) Harness {
 	h := &reference{clock: time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)}
 	return Harness{
-		Open:    func() crm.Driver { return h },
-		Account: crm.Account{Email: "desk@example.com", Name: "Desk"}, Vocabulary: vocabulary, DefaultStatus: "Open", DefaultPriority: "Normal",
+		Open: func() crm.Driver { return h }, Account: crm.Account{Email: "desk@example.com", Name: "Desk"},
+		Vocabulary: vocabulary, DefaultStatus: "Open", DefaultPriority: "Normal",
 		Known: Related{"owner", "account", "contact"}, Unknown: Related{"nobody", "nothing", "no one"},
 		Secrets: []string{"hunter2"}, Now: h.tick, Provider: h,
 	}
@@ -95,7 +97,10 @@ func (r *reference) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, er
 	if made := r.is(func(known *ticket) bool { return known.key == t.Key }); made != nil {
 		return made.Ticket, nil
 	}
-	for _, r := range []struct{ path, given, known string }{{"owner_id", t.OwnerID, "owner"}, {"account_id", t.AccountID, "account"}, {"contact_id", t.ContactID, "contact"}} {
+	for _, r := range []struct{ path, given, known string }{
+		{"owner_id", t.OwnerID, "owner"}, {"account_id", t.AccountID, "account"},
+		{"contact_id", t.ContactID, "contact"},
+	} {
 		if r.given != "" && r.given != r.known {
 			return crm.Ticket{}, fault.InvalidField(r.path, "does not exist.")
 		}
@@ -105,9 +110,9 @@ func (r *reference) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, er
 	}
 	n, at := len(r.tickets)+1, r.next()
 	made := &ticket{key: t.Key, Ticket: crm.Ticket{
-		ID: fmt.Sprintf("id-%d", n), Number: fmt.Sprintf("%06d", n), Subject: t.Subject, Description: crm.Plain(t.Description),
-		Status: or(t.Status, "Open"), Priority: or(t.Priority, "Normal"), OwnerID: t.OwnerID, AccountID: t.AccountID, ContactID: t.ContactID,
-		CreatedAt: at, UpdatedAt: at,
+		ID: fmt.Sprintf("id-%d", n), Number: fmt.Sprintf("%06d", n), Subject: t.Subject,
+		Description: crm.Plain(t.Description), Status: or(t.Status, "Open"), Priority: or(t.Priority, "Normal"),
+		OwnerID: t.OwnerID, AccountID: t.AccountID, ContactID: t.ContactID, CreatedAt: at, UpdatedAt: at,
 	}}
 	r.tickets = append(r.tickets, made)
 	return made.Ticket, r.Leave()

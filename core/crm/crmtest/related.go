@@ -11,11 +11,17 @@ import (
 // relatedChecks returns the clauses on the records that a ticket names.
 func relatedChecks() []Check {
 	return []Check{
-		{Name: "related records are kept", Bound: func(h Harness) bool { return h.Known != Related{} }, Do: relatedAreKept},
-		{Name: "an unknown owner is refused by name", Bound: func(h Harness) bool { return h.Unknown.OwnerID != "" }, Do: unknownOwner},
-		{Name: "an unknown account is refused by name", Bound: func(h Harness) bool { return h.Unknown.AccountID != "" }, Do: unknownAccount},
-		{Name: "an unknown contact is refused by name", Bound: func(h Harness) bool { return h.Unknown.ContactID != "" }, Do: unknownContact},
-		{Name: "a refused ticket is not made", Bound: func(h Harness) bool { return h.Unknown != Related{} && provides[Counter](h) }, Do: refusedIsNotMade},
+		{Name: "related records are kept", Bound: func(h Harness) bool { return h.Known != Related{} },
+			Do: relatedAreKept},
+		{Name: "an unknown owner is refused by name",
+			Bound: func(h Harness) bool { return h.Unknown.OwnerID != "" }, Do: unknownOwner},
+		{Name: "an unknown account is refused by name",
+			Bound: func(h Harness) bool { return h.Unknown.AccountID != "" }, Do: unknownAccount},
+		{Name: "an unknown contact is refused by name",
+			Bound: func(h Harness) bool { return h.Unknown.ContactID != "" }, Do: unknownContact},
+		{Name: "a refused ticket is not made",
+			Bound: func(h Harness) bool { return h.Unknown != Related{} && provides[Counter](h) },
+			Do:    refusedIsNotMade},
 	}
 }
 
@@ -27,7 +33,8 @@ func relatedAreKept(ctx context.Context, h Harness) error {
 		return err
 	}
 	for _, field := range []struct{ name, want, got string }{
-		{"owner", h.Known.OwnerID, made.OwnerID}, {"account", h.Known.AccountID, made.AccountID}, {"contact", h.Known.ContactID, made.ContactID},
+		{"owner", h.Known.OwnerID, made.OwnerID}, {"account", h.Known.AccountID, made.AccountID},
+		{"contact", h.Known.ContactID, made.ContactID},
 	} {
 		if field.want != "" && field.got != field.want {
 			return fmt.Errorf("the %s is %q, want %q", field.name, field.got, field.want)

@@ -54,7 +54,8 @@ func (s *Server) byAssertion(r *http.Request) reply {
 	case c.Audience != "https://"+r.Host+r.URL.Path && c.Audience != "http://"+r.Host+r.URL.Path:
 		return invalidGrant("The audience is not this endpoint.")
 	case !now.Before(expires) || issued.After(now.Add(time.Minute)) || expires.Sub(issued) > longestAssertion:
-		return invalidGrant("Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.")
+		return invalidGrant(
+			"Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.")
 	case c.Subject != "" && !slices.Contains(s.options.Accounts, c.Subject):
 		return invalidGrant("Invalid email or User ID")
 	}

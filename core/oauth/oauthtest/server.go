@@ -29,25 +29,28 @@ type Rotation int
 
 // The rotations.
 const (
-	Keep      Rotation = iota // it stays, and no new one is given (Google)
-	Renew                     // a new one is given, the old one stays good (Microsoft)
-	SingleUse                 // a new one is given; using the old one again revokes the whole family (RFC 9700 section 4.14.2)
+	Keep  Rotation = iota // it stays, and no new one is given (Google)
+	Renew                 // a new one is given, the old one stays good (Microsoft)
+	// A new one is given; using the old one again revokes the whole family (RFC 9700 section 4.14.2).
+	SingleUse
 )
 
 // Options say how the server is.
 type Options struct {
-	Issuer        string                          // iss of redirects (RFC 9207); "" sends none
-	AuthorizePath string                          // e.g. "/o/oauth2/v2/auth"
-	TokenPath     string                          // e.g. "/token"
-	Clients       map[string]string               // client id -> secret
-	Redirects     []string                        // registered redirect URIs, matched exactly; nil takes any
-	Accounts      []string                        // who can sign in; the first one does unless login_hint or SignIn says otherwise
-	Lifetime      time.Duration                   // of access tokens; 0 is an hour, less than 0 is not told and without end
-	Rotation      Rotation                        // of refresh tokens
-	Offline       func(authorize url.Values) bool // whether that request gets a refresh token; nil: always
-	Assertions    map[string]*rsa.PublicKey       // by issuer, for the JWT bearer grant
-	Granted       func(scopes []string) string    // how the token answer writes "scope"; nil: joined by a space
-	Now           func() time.Time
+	Issuer        string            // iss of redirects (RFC 9207); "" sends none
+	AuthorizePath string            // e.g. "/o/oauth2/v2/auth"
+	TokenPath     string            // e.g. "/token"
+	Clients       map[string]string // client id -> secret
+	Redirects     []string          // registered redirect URIs, matched exactly; nil takes any
+	// Who can sign in; the first one does unless login_hint or SignIn says otherwise.
+	Accounts []string
+	// Of access tokens; 0 is an hour, less than 0 is not told and without end.
+	Lifetime   time.Duration
+	Rotation   Rotation                        // of refresh tokens
+	Offline    func(authorize url.Values) bool // whether that request gets a refresh token; nil: always
+	Assertions map[string]*rsa.PublicKey       // by issuer, for the JWT bearer grant
+	Granted    func(scopes []string) string    // how the token answer writes "scope"; nil: joined by a space
+	Now        func() time.Time
 }
 
 // Token is what an access token stands for.
@@ -116,7 +119,10 @@ func New(o Options) *Server {
 		o.Granted = func(scopes []string) string { return strings.Join(scopes, " ") }
 	}
 	o.Lifetime = cmp.Or(o.Lifetime, time.Hour)
-	return &Server{options: o, codes: map[string]*code{}, access: map[string]accessToken{}, refreshes: map[string]*refreshToken{}}
+	return &Server{
+		options: o, codes: map[string]*code{}, access: map[string]accessToken{},
+		refreshes: map[string]*refreshToken{},
+	}
 }
 
 // ServeHTTP serves the two paths.

@@ -29,8 +29,9 @@ func challenge() string {
 
 func server(change ...func(*oauthtest.Options)) *oauthtest.Server {
 	o := oauthtest.Options{
-		Issuer: "https://provider.example", AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"desk & co": "secret"},
-		Redirects: []string{back}, Accounts: []string{"ada@example.com", "bob@example.com"},
+		Issuer: "https://provider.example", AuthorizePath: "/auth", TokenPath: "/token",
+		Clients: map[string]string{"desk & co": "secret"}, Redirects: []string{back},
+		Accounts: []string{"ada@example.com", "bob@example.com"},
 	}
 	for _, c := range change {
 		c(&o)
@@ -41,8 +42,8 @@ func server(change ...func(*oauthtest.Options)) *oauthtest.Server {
 // asking returns a good authorization request with changes: "" takes a parameter away.
 func asking(changes ...string) string {
 	query := url.Values{
-		"client_id": {"desk & co"}, "redirect_uri": {back}, "response_type": {"code"}, "scope": {"events list"}, "state": {"s&t"},
-		"code_challenge": {challenge()}, "code_challenge_method": {"S256"},
+		"client_id": {"desk & co"}, "redirect_uri": {back}, "response_type": {"code"}, "scope": {"events list"},
+		"state": {"s&t"}, "code_challenge": {challenge()}, "code_challenge_method": {"S256"},
 	}
 	for i := 0; i < len(changes); i += 2 {
 		if query.Del(changes[i]); changes[i+1] != "" {
@@ -52,7 +53,9 @@ func asking(changes ...string) string {
 	return "/auth?" + query.Encode()
 }
 
-func do(s *oauthtest.Server, method, target string, form url.Values, change ...func(*http.Request)) *http.Response {
+func do(
+	s *oauthtest.Server, method, target string, form url.Values, change ...func(*http.Request),
+) *http.Response {
 	r := httptest.NewRequest(method, target, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for _, c := range change {
@@ -99,30 +102,35 @@ func TestAuthorizationRequestsAreChecked(t *testing.T) {
 		status  int
 		err     string // in the redirect; "" is told to the person only
 	}{
-		"a good one":                 {nil, http.StatusOK, ""},
-		"no client":                  {[]string{"client_id", ""}, http.StatusUnauthorized, ""},
-		"another client":             {[]string{"client_id", "eve"}, http.StatusUnauthorized, ""},
-		"another redirect":           {[]string{"redirect_uri", back + "/../eve"}, http.StatusBadRequest, ""},
-		"a redirect with a slash":    {[]string{"redirect_uri", back + "/"}, http.StatusBadRequest, ""},
-		"a redirect with a query":    {[]string{"redirect_uri", back + "?x=y"}, http.StatusBadRequest, ""},
-		"no redirect":                {[]string{"redirect_uri", ""}, http.StatusBadRequest, ""},
-		"the implicit flow":          {[]string{"response_type", "token"}, http.StatusSeeOther, "unsupported_response_type"},
-		"no response type":           {[]string{"response_type", ""}, http.StatusSeeOther, "invalid_request"},
-		"no scope":                   {[]string{"scope", ""}, http.StatusSeeOther, "invalid_scope"},
-		"a plain challenge":          {[]string{"code_challenge_method", "plain"}, http.StatusSeeOther, "invalid_request"},
-		"a challenge without method": {[]string{"code_challenge_method", ""}, http.StatusSeeOther, "invalid_request"},
+		"a good one":              {nil, http.StatusOK, ""},
+		"no client":               {[]string{"client_id", ""}, http.StatusUnauthorized, ""},
+		"another client":          {[]string{"client_id", "eve"}, http.StatusUnauthorized, ""},
+		"another redirect":        {[]string{"redirect_uri", back + "/../eve"}, http.StatusBadRequest, ""},
+		"a redirect with a slash": {[]string{"redirect_uri", back + "/"}, http.StatusBadRequest, ""},
+		"a redirect with a query": {[]string{"redirect_uri", back + "?x=y"}, http.StatusBadRequest, ""},
+		"no redirect":             {[]string{"redirect_uri", ""}, http.StatusBadRequest, ""},
+		"the implicit flow": {[]string{"response_type", "token"}, http.StatusSeeOther,
+			"unsupported_response_type"},
+		"no response type": {[]string{"response_type", ""}, http.StatusSeeOther, "invalid_request"},
+		"no scope":         {[]string{"scope", ""}, http.StatusSeeOther, "invalid_scope"},
+		"a plain challenge": {[]string{"code_challenge_method", "plain"}, http.StatusSeeOther,
+			"invalid_request"},
+		"a challenge without method": {[]string{"code_challenge_method", ""}, http.StatusSeeOther,
+			"invalid_request"},
 		"a method without challenge": {[]string{"code_challenge", ""}, http.StatusSeeOther, "invalid_request"},
 		"no page wanted":             {[]string{"prompt", "none"}, http.StatusSeeOther, "interaction_required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := do(server(), http.MethodGet, asking(c.changes...), nil)
-			if got := redirected(answer); answer.StatusCode != c.status || got.Get("error") != c.err || got.Has("code") || (got != nil && got.Get("state") != "s&t") {
+			if got := redirected(answer); answer.StatusCode != c.status || got.Get("error") != c.err ||
+				got.Has("code") || (got != nil && got.Get("state") != "s&t") {
 				t.Errorf("%d %v", answer.StatusCode, got)
 			}
 		})
 	}
 	t.Run("a parameter that is there twice", func(t *testing.T) {
-		if answer := do(server(), http.MethodGet, asking()+"&state=other", nil); answer.StatusCode != http.StatusBadRequest {
+		if answer := do(server(), http.MethodGet, asking()+"&state=other",
+			nil); answer.StatusCode != http.StatusBadRequest {
 			t.Errorf("%d", answer.StatusCode)
 		}
 	})
@@ -144,8 +152,11 @@ func TestThePageOfAConsent(t *testing.T) {
 	if !strings.Contains(page(), "ada@example.com") {
 		t.Error("without a hint it is not the first account")
 	}
-	approved := redirected(do(s, http.MethodPost, asking(), url.Values{"account": {"bob@example.com"}, "scope": {"events"}, "approve": {"yes"}}))
-	_, granted := redeem(s, "grant_type", "authorization_code", "client_id", "desk & co", "client_secret", "secret", "code", approved.Get("code"), "redirect_uri", back, "code_verifier", verifier)
+	approved := redirected(do(s, http.MethodPost, asking(), url.Values{
+		"account": {"bob@example.com"}, "scope": {"events"}, "approve": {"yes"},
+	}))
+	_, granted := redeem(s, "grant_type", "authorization_code", "client_id", "desk & co", "client_secret",
+		"secret", "code", approved.Get("code"), "redirect_uri", back, "code_verifier", verifier)
 	if granted["scope"] != "events" {
 		t.Errorf("granted %v", granted["scope"])
 	}
@@ -153,7 +164,8 @@ func TestThePageOfAConsent(t *testing.T) {
 		"denied":            {"deny": {"yes"}},
 		"without any scope": {"account": {"ada@example.com"}, "approve": {"yes"}},
 	} {
-		if got := redirected(do(s, http.MethodPost, asking(), form)); got.Get("error") != "access_denied" || got.Has("code") {
+		if got := redirected(do(s, http.MethodPost, asking(), form)); got.Get("error") != "access_denied" ||
+			got.Has("code") {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -164,7 +176,10 @@ func TestThePageOfAConsent(t *testing.T) {
 
 func TestTokenRequestsAreChecked(t *testing.T) {
 	good := func(code string) []string {
-		return []string{"grant_type", "authorization_code", "client_id", "desk & co", "client_secret", "secret", "code", code, "redirect_uri", back, "code_verifier", verifier}
+		return []string{
+			"grant_type", "authorization_code", "client_id", "desk & co", "client_secret", "secret", "code", code,
+			"redirect_uri", back, "code_verifier", verifier,
+		}
 	}
 	with := func(pairs []string, name, value string) []string {
 		pairs = append([]string(nil), pairs...)
@@ -181,9 +196,10 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 		status int
 		err    string
 	}{
-		"a wrong secret":      {[2]string{"client_secret", "guess"}, http.StatusUnauthorized, "invalid_client"},
-		"no client":           {[2]string{"client_id", ""}, http.StatusUnauthorized, "invalid_client"},
-		"another grant type":  {[2]string{"grant_type", "password"}, http.StatusBadRequest, "unsupported_grant_type"},
+		"a wrong secret": {[2]string{"client_secret", "guess"}, http.StatusUnauthorized, "invalid_client"},
+		"no client":      {[2]string{"client_id", ""}, http.StatusUnauthorized, "invalid_client"},
+		"another grant type": {[2]string{"grant_type", "password"}, http.StatusBadRequest,
+			"unsupported_grant_type"},
 		"a code that is none": {[2]string{"code", "guess"}, http.StatusBadRequest, "invalid_grant"},
 		"another redirect":    {[2]string{"redirect_uri", back + "/"}, http.StatusBadRequest, "invalid_grant"},
 		"another verifier":    {[2]string{"code_verifier", verifier + "x"}, http.StatusBadRequest, "invalid_grant"},
@@ -200,7 +216,8 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	}
 	t.Run("a verifier where no challenge was", func(t *testing.T) {
 		s := server()
-		if _, body := redeem(s, good(code(t, s, "code_challenge", "", "code_challenge_method", ""))...); body["error"] != "invalid_grant" {
+		if _, body := redeem(s, good(code(t, s, "code_challenge", "", "code_challenge_method",
+			""))...); body["error"] != "invalid_grant" {
 			t.Error(body)
 		}
 	})
@@ -221,13 +238,16 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 	})
 	t.Run("a parameter that is there twice", func(t *testing.T) {
 		s := server()
-		if _, body := redeem(s, append(good(code(t, s)), "scope", "a", "scope", "b")...); body["error"] != "invalid_request" {
+		if _, body := redeem(s, append(good(code(t, s)), "scope", "a", "scope",
+			"b")...); body["error"] != "invalid_request" {
 			t.Error(body)
 		}
 	})
 	t.Run("by Basic, as RFC 6749 encodes it", func(t *testing.T) {
 		s := server()
-		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.Grant("desk & co", "ada@example.com", "events")}}
+		form := url.Values{
+			"grant_type": {"refresh_token"}, "refresh_token": {s.Grant("desk & co", "ada@example.com", "events")},
+		}
 		basic := func(r *http.Request) { r.SetBasicAuth(url.QueryEscape("desk & co"), "secret") }
 		if answer := do(s, http.MethodPost, "/token", form, basic); answer.StatusCode != http.StatusOK {
 			t.Errorf("%d", answer.StatusCode)
@@ -238,7 +258,8 @@ func TestTokenRequestsAreChecked(t *testing.T) {
 		}
 	})
 	t.Run("not by GET", func(t *testing.T) {
-		if answer := do(server(), http.MethodGet, "/token?grant_type=refresh_token", nil); answer.StatusCode != http.StatusMethodNotAllowed {
+		if answer := do(server(), http.MethodGet, "/token?grant_type=refresh_token",
+			nil); answer.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%d", answer.StatusCode)
 		}
 	})
@@ -257,7 +278,8 @@ func TestRotations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := server(func(o *oauthtest.Options) { o.Rotation = c.rotation })
 			refresh := func(token string) map[string]any {
-				_, body := redeem(s, "grant_type", "refresh_token", "client_id", "desk & co", "client_secret", "secret", "refresh_token", token)
+				_, body := redeem(s, "grant_type", "refresh_token", "client_id", "desk & co", "client_secret", "secret",
+					"refresh_token", token)
 				return body
 			}
 			first := s.Grant("desk & co", "ada@example.com", "events")

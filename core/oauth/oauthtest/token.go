@@ -127,7 +127,8 @@ func (s *Server) client(r *http.Request) (string, *reply) {
 	}
 	want, known := s.options.Clients[id]
 	if !known || subtle.ConstantTimeCompare([]byte(secret), []byte(want)) != 1 {
-		no := refusal(http.StatusUnauthorized, "invalid_client", "The OAuth client was not found, or its secret is wrong.")
+		no := refusal(http.StatusUnauthorized, "invalid_client",
+			"The OAuth client was not found, or its secret is wrong.")
 		return "", &no
 	}
 	return id, nil
@@ -170,7 +171,8 @@ func verified(challenge string, form url.Values) bool {
 		return verifier == ""
 	}
 	sum := sha256.Sum256([]byte(verifier))
-	return len(verifier) >= 43 && len(verifier) <= 128 && base64.RawURLEncoding.EncodeToString(sum[:]) == challenge
+	return len(verifier) >= 43 && len(verifier) <= 128 &&
+		base64.RawURLEncoding.EncodeToString(sum[:]) == challenge
 }
 
 func (s *Server) byRefresh(client string, form url.Values) reply {
@@ -216,7 +218,9 @@ func (s *Server) byClient(client string, form url.Values) reply {
 
 // give makes an access token. The grant is the family that a revocation finds it by.
 func (s *Server) give(g *grant, scopes []string) reply {
-	body := map[string]any{"access_token": s.newAccess(g, scopes), "token_type": "Bearer", "scope": s.options.Granted(scopes)}
+	body := map[string]any{
+		"access_token": s.newAccess(g, scopes), "token_type": "Bearer", "scope": s.options.Granted(scopes),
+	}
 	if s.options.Lifetime > 0 {
 		body["expires_in"] = int(s.options.Lifetime.Seconds())
 	}

@@ -71,8 +71,10 @@ func Start(t *testing.T) *Browser {
 		t.Fatal(err)
 	}
 	b := &Browser{t: t, to: to, from: from}
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars", "--remote-debugging-pipe",
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars",
+		"--remote-debugging-pipe",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "about:blank")
 	cmd.Env = append(os.Environ(), "HOME="+profile)
 	cmd.ExtraFiles = []*os.File{commands, replies} // descriptors 3 and 4, where the browser expects them
@@ -189,7 +191,8 @@ func (b *Browser) Eval(expression string, into any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &got)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true,
+		"returnByValue": true}, &got)
 	if got.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, got.ExceptionDetails)
 	}
@@ -246,7 +249,8 @@ func (b *Browser) Complaints(origins ...string) []string {
 		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
 			out = append(out, m.Method+" "+string(m.Params))
 		case "Network.requestWillBeSent":
-			if !slices.ContainsFunc(origins, func(origin string) bool { return strings.HasPrefix(p.Request.URL, origin+"/") }) {
+			if !slices.ContainsFunc(origins,
+				func(origin string) bool { return strings.HasPrefix(p.Request.URL, origin+"/") }) {
 				out = append(out, "a request for "+p.Request.URL)
 			}
 		case "Network.responseReceived":

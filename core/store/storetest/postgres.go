@@ -130,7 +130,8 @@ func start() (*Cluster, error) {
 		return nil, err
 	}
 	// A collation that is not byte order, so that a query that relies on it without saying so fails here.
-	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions",
+	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
+		"--no-instructions",
 		"--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
 	if err != nil {
 		return nil, err
@@ -172,7 +173,8 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 // Up starts the server after Down.
 func (c *Cluster) Up() error {
 	// The data lives as long as the tests: what protects it from a power cut only costs time.
-	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=1000 -c shared_buffers=32MB"
+	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c " +
+		"max_connections=1000 -c shared_buffers=32MB"
 	return c.run("pg_ctl", "start", "-w", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
 }
 
@@ -212,7 +214,8 @@ func (c *Cluster) removeAtExit() error {
 		return err
 	}
 	defer wait.Close()
-	cmd := c.command("/bin/sh", "-c", `cat; "$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`, filepath.Join(c.bin, "pg_ctl"), c.dir)
+	cmd := c.command("/bin/sh", "-c", `cat; "$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`,
+		filepath.Join(c.bin, "pg_ctl"), c.dir)
 	cmd.Stdin = wait
 	if err := cmd.Start(); err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 func accountChecks() []Check {
 	return []Check{
 		{Name: "the account is the credentials' own", Harmless: true, Do: accountIsOurs},
-		{Name: "the account is asked live", Harmless: true, Bound: provides[conformance.CallCounter], Do: accountIsLive},
+		{Name: "the account is asked live", Harmless: true, Bound: provides[conformance.CallCounter],
+			Do: accountIsLive},
 	}
 }
 

@@ -17,13 +17,17 @@ func buyChecks() []Check {
 		{Name: "Buy buys exactly the number ordered", Do: buysExactly},
 		{Name: "a number bought reads back as it was answered", Do: boughtReadsBack},
 		{Name: "Buy keeps the name, or leaves it to Change", Do: buyKeepsName},
-		{Name: "Buy points the number at a voice URL, or leaves that to Change", Bound: hasVoiceURL, Do: buyRoutesToURL},
-		{Name: "Buy points the number at an application, or leaves that to Change", Bound: hasApplication, Do: buyRoutesToApplication},
-		{Name: "Buy points the number at a SIP trunk, or leaves that to Change", Bound: hasTrunk, Do: buyRoutesToTrunk},
+		{Name: "Buy points the number at a voice URL, or leaves that to Change", Bound: hasVoiceURL,
+			Do: buyRoutesToURL},
+		{Name: "Buy points the number at an application, or leaves that to Change", Bound: hasApplication,
+			Do: buyRoutesToApplication},
+		{Name: "Buy points the number at a SIP trunk, or leaves that to Change", Bound: hasTrunk,
+			Do: buyRoutesToTrunk},
 		{Name: "Buy without routing leaves the provider's default", Do: buyLeavesDefault},
 		{Name: "a number that someone else took is NUMBER_TAKEN", Bound: provides[Rival], Do: takenIsConflict},
 		{Name: "a number that nobody sells is not bought", Do: nobodysIsNotBought},
-		{Name: "only an asynchronous provider answers a number that is pending", Bound: synchronous, Do: nothingPends},
+		{Name: "only an asynchronous provider answers a number that is pending", Bound: synchronous,
+			Do: nothingPends},
 	}
 }
 
@@ -34,7 +38,8 @@ func keyChecks() []Check {
 		{Name: "a second Buy of one key answers the number held", Bound: idempotent, Do: sameKeyAnswersTheNumber},
 		{Name: "a second Buy of one key costs nothing", Bound: idempotentAndCounted, Do: sameKeyCostsNothing},
 		{Name: "Buys of one key at one time buy one number", Bound: idempotent, Do: sameKeyAtOnce},
-		{Name: "a Buy whose reply is lost is not called unsent, and can be settled", Bound: provides[conformance.ReplyDropper], Do: lostReply},
+		{Name: "a Buy whose reply is lost is not called unsent, and can be settled",
+			Bound: provides[conformance.ReplyDropper], Do: lostReply},
 	}
 }
 
@@ -122,7 +127,8 @@ func buyRoutesToTrunk(ctx context.Context, h Harness) error {
 func buyRoutes(ctx context.Context, h Harness, to telephony.Routing) error {
 	return asBought(ctx, h, func(o *telephony.Order) { o.Routing = to }, func(o telephony.Order, n telephony.Number) error {
 		if n.Routing != to && n.Routing != h.Default {
-			return fmt.Errorf("the number leads to %+v, want %+v, or the provider's default %+v until a Change", n.Routing, to, h.Default)
+			return fmt.Errorf("the number leads to %+v, want %+v, or the provider's default %+v until a Change",
+				n.Routing, to, h.Default)
 		}
 		if err := readsAs(ctx, h, n); err != nil {
 			return err
@@ -153,7 +159,8 @@ func takenIsConflict(ctx context.Context, h Harness) error {
 		return err
 	}
 	n, err := buy(ctx, h, h.order(taken, "Too late"))
-	return giveBack(ctx, h, conformance.WantFault("Buy of a number that someone else took", err, fault.Conflict, fault.ReasonNumberTaken), n)
+	return giveBack(ctx, h, conformance.WantFault("Buy of a number that someone else took", err, fault.Conflict,
+		fault.ReasonNumberTaken), n)
 }
 
 func nobodysIsNotBought(ctx context.Context, h Harness) error {
@@ -162,7 +169,8 @@ func nobodysIsNotBought(ctx context.Context, h Harness) error {
 		return giveBack(ctx, h, fmt.Errorf("Buy of %s, which nobody sells, answered %+v", nobodys, n), n)
 	}
 	if f := fault.From(err); f.Code != fault.Conflict && f.Code != fault.Invalid && f.Code != fault.NotFound {
-		return fmt.Errorf("Buy of %s, which nobody sells, failed with %w, want Conflict, Invalid or NotFound", nobodys, err)
+		return fmt.Errorf("Buy of %s, which nobody sells, failed with %w, want Conflict, Invalid or NotFound",
+			nobodys, err)
 	}
 	return nil
 }
@@ -178,7 +186,8 @@ func nothingPends(ctx context.Context, h Harness) error {
 
 func keysOfEveryLength(ctx context.Context, h Harness) error {
 	for _, key := range []string{newKey()[:1], (newKey() + newKey() + newKey())[:64]} {
-		if err := withNumber(ctx, h, func(o *telephony.Order) { o.Key = key }, func(telephony.Number) error { return nil }); err != nil {
+		if err := withNumber(ctx, h, func(o *telephony.Order) { o.Key = key },
+			func(telephony.Number) error { return nil }); err != nil {
 			return fmt.Errorf("a key of %d characters: %w", len(key), err)
 		}
 	}
@@ -279,7 +288,8 @@ func lookBack(ctx context.Context, h Harness, o telephony.Order) (telephony.Numb
 	}
 	found, there, err := held(ctx, h, o.E164)
 	if err == nil && (!there || found.Ref != n.Ref || n.Ref == "") {
-		err = fmt.Errorf("%s was bought, its reply lost; Ordered answers %+v, and the account lists %+v", o.E164, n, found)
+		err = fmt.Errorf("%s was bought, its reply lost; Ordered answers %+v, and the account lists %+v",
+			o.E164, n, found)
 	}
 	return n, err
 }

@@ -70,7 +70,9 @@ func buyMutants() []conformance.Mutant[Harness] {
 			return n, err
 		}),
 		mutate(reads, "lists it later", func(telephony.Driver) mutant {
-			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
+			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) {
+				return telephony.Page{}, nil
+			}}
 		}),
 		alters(name, "tells the number as its name", func(n *telephony.Number) { n.Name = n.E164 }),
 		buys(name, "only says so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
@@ -87,7 +89,8 @@ func buyMutants() []conformance.Mutant[Harness] {
 		}),
 		forgets(url, "forgets it, and so does Change"),
 		buys(url, "only says so", unrouted),
-		alters(url, "escapes it once more", func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
+		alters(url, "escapes it once more",
+			func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
 		forgets(app, "forgets it, and so does Change"),
 		buys(app, "only says so", unrouted),
 		buys(app, "takes it for a trunk", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
@@ -128,7 +131,8 @@ func buyMutants() []conformance.Mutant[Harness] {
 			}
 			return n, nil
 		}),
-		alters("only an asynchronous provider answers a number that is pending", "waits for the order", func(n *telephony.Number) { n.Pending = true }),
+		alters("only an asynchronous provider answers a number that is pending", "waits for the order",
+			func(n *telephony.Number) { n.Pending = true }),
 	}
 }
 
@@ -207,7 +211,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 			return telephony.Number{}, noNumber()
 		}),
 		mutate(lostReply, "does not list it", func(telephony.Driver) mutant {
-			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) { return telephony.Page{}, nil }}
+			return mutant{numbers: func(context.Context, telephony.Query) (telephony.Page, error) {
+				return telephony.Page{}, nil
+			}}
 		}),
 		mutate(lostReply, "does not know the order again", func(d telephony.Driver) mutant {
 			tries := 0

@@ -14,7 +14,8 @@ func changeChecks() []Check {
 		{Name: "Change changes the routing, and the name stays", Do: changeRouting},
 		{Name: "Change of nothing changes nothing", Do: changeNothing},
 		{Name: "routing to nowhere detaches the number", Do: detach},
-		{Name: "Change from one kind of routing to another leaves the new one alone", Bound: hasTwoKinds, Do: oneRouting},
+		{Name: "Change from one kind of routing to another leaves the new one alone", Bound: hasTwoKinds,
+			Do: oneRouting},
 		{Name: "Change touches no other number", Do: changeTouchesOne},
 	}
 }
@@ -31,7 +32,9 @@ func changed(ctx context.Context, h Harness, c telephony.Change, want func(*tele
 	return nil
 }
 
-func changedFrom(ctx context.Context, h Harness, from telephony.Routing, c telephony.Change, want func(*telephony.Number)) error {
+func changedFrom(
+	ctx context.Context, h Harness, from telephony.Routing, c telephony.Change, want func(*telephony.Number),
+) error {
 	return withNumber(ctx, h, func(o *telephony.Order) { o.Routing = from }, func(n telephony.Number) error {
 		want(&n)
 		return changesTo(ctx, h, n, c)
@@ -88,7 +91,8 @@ func changeRouting(ctx context.Context, h Harness) error {
 	if h.NoVoiceURL {
 		from, to = telephony.Routing{}, from
 	}
-	return changedFrom(ctx, h, from, telephony.Change{Routing: &to}, func(n *telephony.Number) { n.Routing = to })
+	return changedFrom(ctx, h, from, telephony.Change{Routing: &to},
+		func(n *telephony.Number) { n.Routing = to })
 }
 
 func changeNothing(ctx context.Context, h Harness) error {
@@ -104,7 +108,8 @@ func detach(ctx context.Context, h Harness) error {
 				return err
 			}
 			if got.Routing != (telephony.Routing{}) && got.Routing != h.Default {
-				return fmt.Errorf("a number that led to %+v was detached and leads to %+v, want nowhere or %+v", from, got.Routing, h.Default)
+				return fmt.Errorf("a number that led to %+v was detached and leads to %+v, want nowhere or %+v", from,
+					got.Routing, h.Default)
 			}
 			n.Routing = got.Routing
 			return readsAs(ctx, h, n)

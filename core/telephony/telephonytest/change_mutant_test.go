@@ -20,7 +20,9 @@ func listMutants() []conformance.Mutant[Harness] {
 	)
 	lists := func(how string, list func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error)) conformance.Mutant[Harness] {
 		return mutate(whole, how, func(d telephony.Driver) mutant {
-			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) { return list(ctx, d, q) }}
+			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+				return list(ctx, d, q)
+			}}
 		})
 	}
 	refuses := func(how string, refusal *fault.Error) conformance.Mutant[Harness] {

@@ -13,7 +13,8 @@ import (
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: traitsAreConstant},
-		{Name: "traits cost nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter], Do: traitsCostNothing},
+		{Name: "traits cost nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter],
+			Do: traitsCostNothing},
 		{Name: "traits are no impossible numbers", Harmless: true, Do: traitsAreUsable},
 		{Name: "a driver is safe for concurrent use, up to MaxConcurrent", Harmless: true, Do: concurrentReads},
 		{Name: "a driver buys for several callers at once, and mixes none of them up", Do: concurrentPurchases},
@@ -34,8 +35,14 @@ func subject(h Harness) conformance.Subject {
 			_, err := d.Buy(ctx, h.order(nobodys, name))
 			return err
 		}},
-		{Name: "Ordered", Run: func(ctx context.Context) error { _, err := d.Ordered(ctx, h.order(nobodys, name)); return err }},
-		{Name: "Numbers", Run: func(ctx context.Context) error { _, err := d.Numbers(ctx, telephony.Query{}); return err }},
+		{Name: "Ordered", Run: func(ctx context.Context) error {
+			_, err := d.Ordered(ctx, h.order(nobodys, name))
+			return err
+		}},
+		{Name: "Numbers", Run: func(ctx context.Context) error {
+			_, err := d.Numbers(ctx, telephony.Query{})
+			return err
+		}},
 		{Name: "Number", Run: func(ctx context.Context) error { _, err := d.Number(ctx, "0"); return err }},
 		{Name: "Change", Run: func(ctx context.Context) error {
 			_, err := d.Change(ctx, "0", telephony.Change{Name: &name})

@@ -47,7 +47,8 @@ func conductMutants() []conformance.Mutant[Harness] {
 				select {
 				case limit <- struct{}{}:
 				default:
-					return telephony.Account{}, fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "One call too many.")
+					return telephony.Account{}, fault.New(fault.RateLimited, fault.ReasonProviderRateLimited,
+						"One call too many.")
 				}
 				defer func() { <-limit }()
 				time.Sleep(time.Millisecond)
@@ -69,7 +70,8 @@ func conductMutants() []conformance.Mutant[Harness] {
 		}),
 	}
 	for _, m := range conformance.ConductMutants() {
-		mutants = append(mutants, mutate(m.Check, m.How, func(telephony.Driver) mutant { return mutant{around: m.Around} }))
+		mutants = append(mutants, mutate(m.Check, m.How,
+			func(telephony.Driver) mutant { return mutant{around: m.Around} }))
 	}
 	return mutants
 }
@@ -106,7 +108,9 @@ func searchMutants() []conformance.Mutant[Harness] {
 	)
 	searches := func(check, how string, search func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error)) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d telephony.Driver) mutant {
-			return mutant{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) { return search(ctx, d, s) }}
+			return mutant{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
+				return search(ctx, d, s)
+			}}
 		})
 	}
 	alter := func(how string, alter func(*telephony.Offer)) conformance.Mutant[Harness] {

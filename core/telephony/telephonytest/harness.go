@@ -38,7 +38,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 
 // Checks lists the checks, in the order of the contract.
 func Checks() []Check {
-	return slices.Concat(conductChecks(), accountChecks(), searchChecks(), routeChecks(), buyChecks(), keyChecks(),
+	return slices.Concat(conductChecks(), accountChecks(), searchChecks(), routeChecks(),
+		buyChecks(), keyChecks(),
 		sinceChecks(), orderedChecks(), listChecks(), changeChecks(), releaseChecks())
 }
 
@@ -52,12 +53,14 @@ type Harness struct {
 
 	Account telephony.Account // whose account it is; the zero value is not known
 	Default telephony.Routing // where a number leads that was bought without routing
-	Leads   telephony.Routing // where the settings lead +1 415 555 0100 when employee 7 answers it; the zero value is nowhere
+	// Where the settings lead +1 415 555 0100 when employee 7 answers it; the zero value is nowhere.
+	Leads telephony.Routing
 
 	// Where a number can lead.
-	Trunk       string // the id of a SIP trunk of the account; "" when there is none
-	Application string // the id of a voice application, or of a connection, of the account; "" when there is none
-	NoVoiceURL  bool   // the provider asks no webhook of a number's own
+	Trunk string // the id of a SIP trunk of the account; "" when there is none
+	// The id of a voice application, or of a connection, of the account; "" when there is none.
+	Application string
+	NoVoiceURL  bool // the provider asks no webhook of a number's own
 
 	Secrets []string // the credentials the driver was opened with: it must not hold them
 

@@ -10,7 +10,8 @@ import (
 )
 
 func TestEveryCheckCatchesItsMutants(t *testing.T) {
-	mutants := slices.Concat(conductMutants(), accountMutants(), searchMutants(), routeMutants(), buyMutants(), keyMutants(),
+	mutants := slices.Concat(conductMutants(), accountMutants(), searchMutants(), routeMutants(),
+		buyMutants(), keyMutants(),
 		sinceMutants(), orderedMutants(), listMutants(), changeMutants(), releaseMutants())
 	conformance.Catch(t, Checks(), mutants, newHarness)
 }
@@ -156,28 +157,40 @@ func alters(check, how string, alter func(n *telephony.Number)) conformance.Muta
 }
 
 // buys makes a mutant with its own Buy.
-func buys(check, how string, buy func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error)) conformance.Mutant[Harness] {
+func buys(
+	check, how string, buy func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
+) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
-		return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) { return buy(ctx, d, o) }}
+		return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return buy(ctx, d, o)
+		}}
 	})
 }
 
 // orders makes a mutant with its own Ordered.
-func orders(check, how string, ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error)) conformance.Mutant[Harness] {
+func orders(
+	check, how string, ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
+) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
-		return mutant{ordered: func(ctx context.Context, o telephony.Order) (telephony.Number, error) { return ordered(ctx, d, o) }}
+		return mutant{ordered: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+			return ordered(ctx, d, o)
+		}}
 	})
 }
 
 // releases makes a mutant with its own Release.
-func releases(check, how string, release func(ctx context.Context, d telephony.Driver, ref string) error) conformance.Mutant[Harness] {
+func releases(
+	check, how string, release func(ctx context.Context, d telephony.Driver, ref string) error,
+) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
 		return mutant{release: func(ctx context.Context, ref string) error { return release(ctx, d, ref) }}
 	})
 }
 
 // changes makes a mutant with its own Change.
-func changes(check, how string, change func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error)) conformance.Mutant[Harness] {
+func changes(
+	check, how string, change func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error),
+) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
 		return mutant{change: func(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
 			return change(ctx, d, ref, c)

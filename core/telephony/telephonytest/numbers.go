@@ -15,7 +15,8 @@ func listChecks() []Check {
 		{Name: "Numbers lists each number once, whatever the pages", Do: pagesAreWhole},
 		{Name: "a number that arrives by other means is listed", Bound: provides[Mover], Do: arrivalsAreListed},
 		{Name: "a number that vanishes by other means is gone", Bound: provides[Mover], Do: vanishedIsGone},
-		{Name: "a reference that the account has not is PHONE_NUMBER_NOT_FOUND", Harmless: true, Do: foreignReferences},
+		{Name: "a reference that the account has not is PHONE_NUMBER_NOT_FOUND", Harmless: true,
+			Do: foreignReferences},
 	}
 }
 
@@ -73,13 +74,15 @@ func wantGone(ctx context.Context, h Harness, n telephony.Number) error {
 		return fmt.Errorf("%s is the account's no longer, and is listed", n.E164)
 	}
 	_, err = h.Open().Number(ctx, n.Ref)
-	return conformance.WantFault("Number of one that is the account's no longer", err, fault.NotFound, fault.ReasonNumberNotFound)
+	return conformance.WantFault("Number of one that is the account's no longer", err, fault.NotFound,
+		fault.ReasonNumberNotFound)
 }
 
 func foreignReferences(ctx context.Context, h Harness) error {
 	name := "Nobody's"
 	for _, ref := range []string{
-		"", "0", "PN00000000000000000000000000000000", "1999999999999999999", "../Calls", "a/b", "a?b=c", "a#b", "a%2Fb", "'", "\x00", "\r\n",
+		"", "0", "PN00000000000000000000000000000000", "1999999999999999999", "../Calls", "a/b", "a?b=c", "a#b",
+		"a%2Fb", "'", "\x00", "\r\n",
 	} {
 		d := h.Open()
 		for _, call := range []struct {
@@ -90,7 +93,8 @@ func foreignReferences(ctx context.Context, h Harness) error {
 			{"Change", func() error { _, err := d.Change(ctx, ref, telephony.Change{Name: &name}); return err }},
 			{"Release", func() error { return d.Release(ctx, ref) }},
 		} {
-			if err := conformance.WantFault(fmt.Sprintf("%s(%q)", call.what, ref), call.run(), fault.NotFound, fault.ReasonNumberNotFound); err != nil {
+			if err := conformance.WantFault(fmt.Sprintf("%s(%q)", call.what, ref), call.run(), fault.NotFound,
+				fault.ReasonNumberNotFound); err != nil {
 				return err
 			}
 		}

@@ -14,10 +14,13 @@ import (
 func orderedChecks() []Check {
 	return []Check{
 		{Name: "Ordered answers an order at once, and then its number", Do: orderedAnswers},
-		{Name: "Ordered answers an order whose reply was lost", Bound: provides[conformance.ReplyDropper], Do: orderedAfterLostReply},
+		{Name: "Ordered answers an order whose reply was lost", Bound: provides[conformance.ReplyDropper],
+			Do: orderedAfterLostReply},
 		{Name: "Ordered of an order that was never made is NotFound, and buys nothing", Do: neverOrdered},
-		{Name: "Ordered of a number that someone else took is NotFound or NUMBER_TAKEN", Bound: provides[Rival], Do: orderedOfTaken},
-		{Name: "Ordered of a number that the account held before is NUMBER_TAKEN", Bound: provides[Mover], Do: orderedOfHeld},
+		{Name: "Ordered of a number that someone else took is NotFound or NUMBER_TAKEN", Bound: provides[Rival],
+			Do: orderedOfTaken},
+		{Name: "Ordered of a number that the account held before is NUMBER_TAKEN", Bound: provides[Mover],
+			Do: orderedOfHeld},
 		{Name: "Ordered changes nothing", Do: orderedChangesNothing},
 		{Name: "Ordered costs nothing", Bound: provides[Spender], Do: orderedCostsNothing},
 	}
@@ -97,7 +100,8 @@ func neverOrdered(ctx context.Context, h Harness) error {
 		return err
 	}
 	n, err := h.Open().Ordered(ctx, o)
-	if err := conformance.WantFault("Ordered of an order that was never made", err, fault.NotFound, ""); err != nil {
+	if err := conformance.WantFault("Ordered of an order that was never made", err, fault.NotFound,
+		""); err != nil {
 		return giveBack(ctx, h, err, n)
 	}
 	n, bought, err := held(ctx, h, o.E164)
@@ -115,13 +119,15 @@ func orderedOfTaken(ctx context.Context, h Harness) error {
 	if _, err = h.Open().Ordered(ctx, h.order(taken, "Too late")); errors.Is(err, fault.NotFound) {
 		return nil
 	}
-	return conformance.WantFault("Ordered of a number that someone else took", err, fault.Conflict, fault.ReasonNumberTaken)
+	return conformance.WantFault("Ordered of a number that someone else took", err, fault.Conflict,
+		fault.ReasonNumberTaken)
 }
 
 func orderedOfHeld(ctx context.Context, h Harness) error {
 	return withArrival(ctx, h, func(n telephony.Number) error {
 		_, err := h.Open().Ordered(ctx, later(h.order(n.E164, "Not this order's")))
-		return conformance.WantFault("Ordered of a number that the account held before", err, fault.Conflict, fault.ReasonNumberTaken)
+		return conformance.WantFault("Ordered of a number that the account held before", err, fault.Conflict,
+			fault.ReasonNumberTaken)
 	})
 }
 

@@ -118,14 +118,17 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			}
 			return n, err
 		}),
-		refuses(never, "says that it is taken", fault.New(fault.Conflict, fault.ReasonNumberTaken, "It was taken.")),
+		refuses(never, "says that it is taken",
+			fault.New(fault.Conflict, fault.ReasonNumberTaken, "It was taken.")),
 		refuses(taken, "blames the provider", down),
-		refuses(taken, "does not say why", fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")),
+		refuses(taken, "does not say why",
+			fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")),
 		orders(taken, "answers what was asked", func(_ context.Context, _ telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			return telephony.Number{E164: o.E164, Pending: true}, nil
 		}),
 		refuses(before, "knows of none", noNumber()),
-		refuses(before, "does not say why", fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")),
+		refuses(before, "does not say why",
+			fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")),
 		orders(before, "takes what is held for its own", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			page, err := d.Numbers(ctx, telephony.Query{Limit: 100})
 			if err != nil {

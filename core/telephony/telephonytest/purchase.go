@@ -49,7 +49,9 @@ func orderOf(ctx context.Context, h Harness) (telephony.Order, error) {
 }
 
 // withNumber has a number bought and completed, runs the check on it, and releases it.
-func withNumber(ctx context.Context, h Harness, how func(*telephony.Order), check func(n telephony.Number) error) error {
+func withNumber(
+	ctx context.Context, h Harness, how func(*telephony.Order), check func(n telephony.Number) error,
+) error {
 	return asBought(ctx, h, how, func(o telephony.Order, n telephony.Number) error {
 		n, err := completed(ctx, h, o, n)
 		if err != nil {
@@ -60,7 +62,10 @@ func withNumber(ctx context.Context, h Harness, how func(*telephony.Order), chec
 }
 
 // asBought is withNumber before anything is completed.
-func asBought(ctx context.Context, h Harness, how func(*telephony.Order), check func(o telephony.Order, n telephony.Number) error) error {
+func asBought(
+	ctx context.Context, h Harness, how func(*telephony.Order),
+	check func(o telephony.Order, n telephony.Number) error,
+) error {
 	o, err := orderOf(ctx, h)
 	if err != nil {
 		return err
@@ -72,7 +77,9 @@ func asBought(ctx context.Context, h Harness, how func(*telephony.Order), check 
 }
 
 // withOrder buys what is ordered, runs the check on the number as it was bought, and releases it.
-func withOrder(ctx context.Context, h Harness, o telephony.Order, check func(n telephony.Number) error) error {
+func withOrder(
+	ctx context.Context, h Harness, o telephony.Order, check func(n telephony.Number) error,
+) error {
 	n, err := buy(ctx, h, o)
 	if err != nil {
 		return fmt.Errorf("Buy of %+v: %w", o, err)
@@ -127,7 +134,9 @@ func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Numbe
 
 // completed does to a number bought what its buyer does: what Buy left to Change, of name and routing, is
 // changed.
-func completed(ctx context.Context, h Harness, o telephony.Order, n telephony.Number) (telephony.Number, error) {
+func completed(
+	ctx context.Context, h Harness, o telephony.Order, n telephony.Number,
+) (telephony.Number, error) {
 	var c telephony.Change
 	if n.Name != o.Name {
 		c.Name = &o.Name

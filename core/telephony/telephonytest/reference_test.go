@@ -67,8 +67,12 @@ func harnessOf(h *reference) Harness {
 func TestTheReferencePassesWhateverTheProvider(t *testing.T) {
 	for name, open := range map[string]func() Harness{
 		"name and routing are left to Change": func() Harness { return harnessOf(&reference{bare: true}) },
-		"orders are known by when they began": func() Harness { return harnessOf(&reference{dated: true, bare: true}) },
-		"orders are filled when told":         func() Harness { return harnessOf(&reference{async: true, bare: true}) },
+		"orders are known by when they began": func() Harness {
+			return harnessOf(&reference{dated: true, bare: true})
+		},
+		"orders are filled when told": func() Harness {
+			return harnessOf(&reference{async: true, bare: true})
+		},
 		"orders are filled in their own time": func() Harness {
 			h := harnessOf(&reference{async: true})
 			h.Provider = struct {
@@ -153,7 +157,12 @@ func (r *reference) Buy(ctx context.Context, o telephony.Order) (telephony.Numbe
 		return telephony.Number{}, taken()
 	}
 	r.purchases++
-	n := &number{Number: telephony.Number{Ref: fmt.Sprintf("ref-%d", r.purchases), E164: o.E164, Name: o.E164, Routing: initial, Pending: r.async}, key: o.Key, since: time.Now()}
+	n := &number{
+		Number: telephony.Number{
+			Ref: fmt.Sprintf("ref-%d", r.purchases), E164: o.E164, Name: o.E164, Routing: initial, Pending: r.async,
+		},
+		key: o.Key, since: time.Now(),
+	}
 	if !r.bare {
 		n.Name = o.Name
 	}
@@ -320,7 +329,9 @@ func (r *reference) Arrive(_ context.Context, e164 string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.purchases++
-	r.numbers = append(r.numbers, &number{Number: telephony.Number{Ref: fmt.Sprintf("ref-%d", r.purchases), E164: e164}, since: time.Now()})
+	r.numbers = append(r.numbers, &number{
+		Number: telephony.Number{Ref: fmt.Sprintf("ref-%d", r.purchases), E164: e164}, since: time.Now(),
+	})
 	return nil
 }
 

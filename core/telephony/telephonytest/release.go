@@ -15,8 +15,10 @@ func releaseChecks() []Check {
 	return []Check{
 		{Name: "a number released is the account's no longer", Do: releasedIsGone},
 		{Name: "Release releases no other number", Do: releaseTouchesOne},
-		{Name: "Number and Numbers tell why a number cannot be released", Bound: provides[Blocker], Do: blockIsReported},
-		{Name: "a number that is blocked is not released, for the reason told", Bound: provides[Blocker], Do: blockedStays},
+		{Name: "Number and Numbers tell why a number cannot be released", Bound: provides[Blocker],
+			Do: blockIsReported},
+		{Name: "a number that is blocked is not released, for the reason told", Bound: provides[Blocker],
+			Do: blockedStays},
 	}
 }
 
@@ -28,7 +30,8 @@ func releasedIsGone(ctx context.Context, h Harness) error {
 		if err := wantGone(ctx, h, n); err != nil {
 			return err
 		}
-		return conformance.WantFault("a second Release", h.Open().Release(ctx, n.Ref), fault.NotFound, fault.ReasonNumberNotFound)
+		return conformance.WantFault("a second Release", h.Open().Release(ctx, n.Ref), fault.NotFound,
+			fault.ReasonNumberNotFound)
 	})
 }
 
@@ -86,7 +89,8 @@ func blockIsReported(ctx context.Context, h Harness) error {
 func blockedStays(ctx context.Context, h Harness) error {
 	return blocked(ctx, h, func(n telephony.Number) error {
 		want := n.Block.Fault()
-		if err := conformance.WantFault("Release of a blocked number", h.Open().Release(ctx, n.Ref), want.Code, want.Reason); err != nil {
+		if err := conformance.WantFault("Release of a blocked number", h.Open().Release(ctx, n.Ref), want.Code,
+			want.Reason); err != nil {
 			return err
 		}
 		return readsAs(ctx, h, n)

@@ -40,7 +40,8 @@ func releaseMutants() []conformance.Mutant[Harness] {
 			return nil
 		}),
 		alters(blockReported, "does not say", func(n *telephony.Number) { *n = noFault(*n) }),
-		alters(blockReported, "says so of every number", func(n *telephony.Number) { n.Block = telephony.BlockEmergency }),
+		alters(blockReported, "says so of every number",
+			func(n *telephony.Number) { n.Block = telephony.BlockEmergency }),
 		mutate(blockReported, "does not say so in its list", func(d telephony.Driver) mutant {
 			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 				page, err := d.Numbers(ctx, q)

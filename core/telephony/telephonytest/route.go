@@ -12,9 +12,11 @@ import (
 // routeChecks returns the clauses on Route and Routing.
 func routeChecks() []Check {
 	return []Check{
-		{Name: "Route answers where the settings lead a number, or that they do not say", Harmless: true, Do: routeFollowsSettings},
+		{Name: "Route answers where the settings lead a number, or that they do not say", Harmless: true,
+			Do: routeFollowsSettings},
 		{Name: "Route answers the same each time", Harmless: true, Do: routeIsStable},
-		{Name: "Route costs nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter], Do: routeCostsNothing},
+		{Name: "Route costs nothing to ask", Harmless: true, Bound: provides[conformance.CallCounter],
+			Do: routeCostsNothing},
 	}
 }
 

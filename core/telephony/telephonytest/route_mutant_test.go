@@ -18,8 +18,10 @@ func routeMutants() []conformance.Mutant[Harness] {
 		return mutate(follows, how, func(telephony.Driver) mutant { return mutant{route: answer} })
 	}
 	return []conformance.Mutant[Harness]{
-		answers("does not know its settings", func(int64, string) (telephony.Routing, bool) { return telephony.Routing{}, false }),
-		answers("says nowhere, as if the settings did", func(int64, string) (telephony.Routing, bool) { return telephony.Routing{}, true }),
+		answers("does not know its settings",
+			func(int64, string) (telephony.Routing, bool) { return telephony.Routing{}, false }),
+		answers("says nowhere, as if the settings did",
+			func(int64, string) (telephony.Routing, bool) { return telephony.Routing{}, true }),
 		answers("takes every number for one", func(employee int64, _ string) (telephony.Routing, bool) {
 			return telephony.Routing{VoiceURL: telephony.VoiceURL(template, employee, "+14155550101")}, true
 		}),
@@ -48,7 +50,9 @@ func routeMutants() []conformance.Mutant[Harness] {
 			h.Open = func() telephony.Driver {
 				opened++
 				mine := opened
-				return mutant{Driver: d, route: func(_ int64, e164 string) (telephony.Routing, bool) { return d.Route(mine, e164) }}
+				return mutant{
+					Driver: d, route: func(_ int64, e164 string) (telephony.Routing, bool) { return d.Route(mine, e164) },
+				}
 			}
 			return h
 		}},

@@ -13,7 +13,8 @@ func searchChecks() []Check {
 	return []Check{
 		{Name: "Search offers numbers of the area code", Harmless: true, Do: searchOffers},
 		{Name: "Search offers at most Limit", Harmless: true, Do: searchIsLimited},
-		{Name: "no stock is an empty answer", Harmless: true, Bound: func(h Harness) bool { return h.Empty != "" }, Do: searchIsEmpty},
+		{Name: "no stock is an empty answer", Harmless: true, Bound: func(h Harness) bool { return h.Empty != "" },
+			Do: searchIsEmpty},
 		{Name: "what is offered can be bought, and is offered no longer then", Do: offersAreReal},
 	}
 }
@@ -33,7 +34,8 @@ func searchOffers(ctx context.Context, h Harness) error {
 	for _, o := range offers {
 		parts := national.FindStringSubmatch(o.E164)
 		if parts == nil || parts[1] != h.AreaCode || o.AreaCode != h.AreaCode || seen[o.E164] {
-			return fmt.Errorf("Search in %s offered %+v, want E.164 numbers of the area code, none twice", h.AreaCode, o)
+			return fmt.Errorf("Search in %s offered %+v, want E.164 numbers of the area code, none twice",
+				h.AreaCode, o)
 		}
 		seen[o.E164] = true
 	}

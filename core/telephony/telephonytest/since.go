@@ -13,7 +13,8 @@ import (
 // sinceChecks returns the clauses on numbers that are not an order's own, by its key or by when it began.
 func sinceChecks() []Check {
 	return []Check{
-		{Name: "a number that the account held before is not bought, and left as it is", Bound: provides[Mover], Do: heldIsLeft},
+		{Name: "a number that the account held before is not bought, and left as it is", Bound: provides[Mover],
+			Do: heldIsLeft},
 		{Name: "what an earlier purchase bought is not bought by a later one, and left as it is", Do: boughtIsLeft},
 		{Name: "another order of a number bought costs nothing and changes nothing", Do: boughtIsNotPaidTwice},
 		{Name: "two orders of one number at one time are one purchase", Do: twoOrdersAtOnce},
@@ -54,7 +55,8 @@ func isLeft(ctx context.Context, h Harness, n telephony.Number) error {
 	o.Routing = h.routes()[0]
 	return wantSpent(ctx, h, 0, "Buy of a number that the account holds", func() error {
 		_, err := buy(ctx, h, o)
-		if err := conformance.WantFault("Buy of a number that the account holds", err, fault.Conflict, fault.ReasonNumberTaken); err != nil {
+		if err := conformance.WantFault("Buy of a number that the account holds", err, fault.Conflict,
+			fault.ReasonNumberTaken); err != nil {
 			return err
 		}
 		return readsAs(ctx, h, n)
@@ -70,7 +72,8 @@ func boughtIsNotPaidTwice(ctx context.Context, h Harness) error {
 		return wantSpent(ctx, h, 0, "another order of a number bought", func() error {
 			got, err := buy(ctx, h, second)
 			if err != nil {
-				if err := conformance.WantFault("another order of a number bought", err, fault.Conflict, fault.ReasonNumberTaken); err != nil {
+				if err := conformance.WantFault("another order of a number bought", err, fault.Conflict,
+					fault.ReasonNumberTaken); err != nil {
 					return err
 				}
 				return readsAs(ctx, h, n)

@@ -114,7 +114,9 @@ func sinceMutants() []conformance.Mutant[Harness] {
 			}}
 		}),
 		mutate(atOnce, "buys for neither", func(telephony.Driver) mutant {
-			return mutant{buy: func(context.Context, telephony.Order) (telephony.Number, error) { return telephony.Number{}, taken() }}
+			return mutant{buy: func(context.Context, telephony.Order) (telephony.Number, error) {
+				return telephony.Number{}, taken()
+			}}
 		}),
 	)
 }
