@@ -40,7 +40,9 @@ func (d *deployment) createTenants(s tenant.Settings, connections ...[]connectio
 	return keys
 }
 
-func (d *deployment) tryCreateTenants(ctx context.Context, s tenant.Settings, connections [][]connection.Spec) (keys []string, err error) {
+func (d *deployment) tryCreateTenants(
+	ctx context.Context, s tenant.Settings, connections [][]connection.Spec,
+) (keys []string, err error) {
 	ours := slices.DeleteFunc(slices.Clone(d.environ), func(v string) bool {
 		return !strings.HasPrefix(v, "FRONTDESK_") || strings.HasPrefix(v, "FRONTDESK_TEST_")
 	})
@@ -153,7 +155,9 @@ func accounts() map[string]func(testing.TB) account {
 			calendar := fake.AddCalendar("work", "Work", "", false)
 			base := p.serve(t, func(string) http.Handler { return fake })
 			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"change", "remove"}, connection: connection.Spec{
-				Provider: "caldav", Settings: map[string]any{"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true},
+				Provider: "caldav", Settings: map[string]any{
+					"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true,
+				},
 				Credentials: map[string]string{"username": "pat", "password": "desk-secret"},
 			}})
 		},
@@ -161,7 +165,8 @@ func accounts() map[string]func(testing.TB) account {
 			p := fakeGoogle(t)
 			p.environ = p.withoutClient()
 			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"remove"}, connection: connection.Spec{
-				Provider: "google", Settings: map[string]any{"subject": customer}, Credentials: map[string]string{"service_account": serviceAccountFile(t, "1")},
+				Provider: "google", Settings: map[string]any{"subject": customer},
+				Credentials: map[string]string{"service_account": serviceAccountFile(t, "1")},
 			}})
 		},
 		"microsoft": func(t testing.TB) account {
@@ -171,26 +176,37 @@ func accounts() map[string]func(testing.TB) account {
 		},
 		"salesforce": func(t testing.TB) account {
 			p := &fakeProvider{name: "salesforce"}
-			fake := salesforcefake.New(salesforcefake.Options{ExternalID: "Key__c", OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
+			fake := salesforcefake.New(salesforcefake.Options{
+				ExternalID: "Key__c", OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}},
+			})
 			base := p.serve(t, func(string) http.Handler { return fake })
 			opened := func() int { n, _ := fake.Tickets(context.Background()); return n }
 			return ticketAccount(account{fakeProvider: p, made: opened, connection: connection.Spec{
-				Provider: "salesforce", Settings: map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": base, "external_id_field": "Key__c"},
+				Provider: "salesforce", Settings: map[string]any{
+					"flow": "client_credentials", "client_id": "app", "base_url": base, "external_id_field": "Key__c",
+				},
 				Credentials: map[string]string{"client_secret": "desk-secret"},
 			}})
 		},
 		"hubspot": func(t testing.TB) account {
 			p := &fakeProvider{name: "hubspot"}
-			fake := hubspotfake.New(hubspotfake.Options{Unique: []string{"key"}, Tokens: map[string][]string{"desk-secret": nil}})
-			p.environ = []string{"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + p.serve(t, func(string) http.Handler { return fake })}
+			fake := hubspotfake.New(hubspotfake.Options{
+				Unique: []string{"key"}, Tokens: map[string][]string{"desk-secret": nil},
+			})
+			p.environ = []string{"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + p.serve(t,
+				func(string) http.Handler { return fake })}
 			return ticketAccount(account{fakeProvider: p, made: fake.Count, connection: connection.Spec{
-				Provider: "hubspot", Settings: map[string]any{"key_property": "key"}, Credentials: map[string]string{"access_token": "desk-secret"},
+				Provider: "hubspot", Settings: map[string]any{"key_property": "key"},
+				Credentials: map[string]string{"access_token": "desk-secret"},
 			}})
 		},
 		"zendesk": func(t testing.TB) account {
 			p := &fakeProvider{name: "zendesk"}
 			fake := zendeskfake.New(zendeskfake.Options{AccessToken: "desk-secret"})
-			return ticketAccount(account{fakeProvider: p, made: fake.Tickets, connection: zendeskAt(p.serve(t, func(string) http.Handler { return fake }))})
+			return ticketAccount(account{
+				fakeProvider: p, made: fake.Tickets,
+				connection: zendeskAt(p.serve(t, func(string) http.Handler { return fake })),
+			})
 		},
 		"freshdesk": func(t testing.TB) account {
 			p := &fakeProvider{name: "freshdesk"}
@@ -216,13 +232,17 @@ func accounts() map[string]func(testing.TB) account {
 // zendeskAt returns a connection to a fake Zendesk.
 func zendeskAt(base string) connection.Spec {
 	return connection.Spec{
-		Kind: adapter.KindCRM, Provider: "zendesk", Settings: map[string]any{"base_url": base}, Credentials: map[string]string{"access_token": "desk-secret"},
+		Kind: adapter.KindCRM, Provider: "zendesk", Settings: map[string]any{"base_url": base},
+		Credentials: map[string]string{"access_token": "desk-secret"},
 	}
 }
 
 func calendarAccount(a account) account {
 	a.connection.Kind = adapter.KindCalendar
-	a.read = request{path: "/v1/calendar/list-events", body: `{"start_time":"2027-03-01","end_time":"2027-03-09","timezone":"UTC"}`}
+	a.read = request{
+		path: "/v1/calendar/list-events",
+		body: `{"start_time":"2027-03-01","end_time":"2027-03-09","timezone":"UTC"}`,
+	}
 	var booked atomic.Int64
 	a.create = func(name string) request {
 		at := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(booked.Add(1)) * time.Hour)
@@ -230,10 +250,15 @@ func calendarAccount(a account) account {
 			name, at.Format(time.RFC3339), at.Add(30*time.Minute).Format(time.RFC3339))}
 	}
 	a.change = func(made answer, name string) request {
-		return request{path: "/v1/calendar/update-meeting", body: fmt.Sprintf(`{"event_id":%q,"title":%q}`, made.text("event", "event_id"), name)}
+		return request{
+			path: "/v1/calendar/update-meeting",
+			body: fmt.Sprintf(`{"event_id":%q,"title":%q}`, made.text("event", "event_id"), name),
+		}
 	}
 	a.remove = func(made answer) request {
-		return request{path: "/v1/calendar/cancel-meeting", body: fmt.Sprintf(`{"event_id":%q}`, made.text("event", "event_id"))}
+		return request{
+			path: "/v1/calendar/cancel-meeting", body: fmt.Sprintf(`{"event_id":%q}`, made.text("event", "event_id")),
+		}
 	}
 	a.there = func(c caller, name string) (n int) {
 		listed := c.post(200, "calendar/list-events", a.read.body)
@@ -257,12 +282,17 @@ func ticketAccount(a account) account {
 }
 
 func numberAccount(l *phoneAccount, emptyWhenDone ...string) account {
-	a := account{fakeProvider: l.fakeProvider, connection: l.connection, made: l.bought, emptyWhenDone: emptyWhenDone}
+	a := account{
+		fakeProvider: l.fakeProvider, connection: l.connection, made: l.bought, emptyWhenDone: emptyWhenDone,
+	}
 	a.read = request{verb: http.MethodGet, path: phoneNumbers}
 	var bought atomic.Int64
 	a.create = func(name string) request {
 		area := sold[int(bought.Add(1))%len(sold)]
-		return request{path: phoneNumbers, body: fmt.Sprintf(`{"area_code":%q,"name":%q,"inbound_cloud_employee_id":7}`, area, name)}
+		return request{
+			path: phoneNumbers, body: fmt.Sprintf(`{"area_code":%q,"name":%q,"inbound_cloud_employee_id":7}`,
+				area, name),
+		}
 	}
 	a.change = func(made answer, name string) request {
 		return request{verb: http.MethodPatch, path: pathOf(made), body: fmt.Sprintf(`{"name":%q}`, name)}
@@ -284,7 +314,8 @@ func ofAPI(r *http.Request) bool { return !strings.Contains(r.URL.Path, "token")
 
 // mutates reports whether a request to a provider changes anything there.
 func mutates(r *http.Request) bool {
-	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND", "REPORT"}, r.Method) {
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, "PROPFIND", "REPORT"},
+		r.Method) {
 		return false
 	}
 	for _, reading := range []string{"/$batch", "/search", "freeBusy", "getSchedule"} {

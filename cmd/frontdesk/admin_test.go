@@ -22,7 +22,8 @@ func TestAValueAskedForIsAllOfStandardOutput(t *testing.T) {
 		t.Errorf("key create --test prints %q", test)
 	}
 	var keys []map[string]any
-	if err := json.Unmarshal([]byte(d.must("key", "list", "--tenant", "acme", "--json")), &keys); err != nil || len(keys) != 2 {
+	if err := json.Unmarshal([]byte(d.must("key", "list", "--tenant", "acme", "--json")), &keys); err != nil ||
+		len(keys) != 2 {
 		t.Errorf("key list --json: %v %v", keys, err)
 	}
 	if strings.Contains(d.must("key", "list", "--tenant", "acme"), key) {
@@ -45,9 +46,14 @@ func TestExitCodes(t *testing.T) {
 		{"an unknown command", exitUsage, []string{"tennant"}, ""},
 		{"a missing flag", exitUsage, []string{"key", "create"}, "--tenant"},
 		{"a deletion without --yes", exitUsage, []string{"tenant", "delete", "acme"}, "--yes"},
-		{"a literal secret", exitUsage, []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--secret", "password=hunter2"}, "env:"},
-		{"an unknown provider", exitFailed, []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "outlook"}, "caldav"},
-		{"an unknown scope", exitFailed, []string{"key", "create", "--tenant", "acme", "--scope", "calendar"}, "calendar:read"},
+		{"a literal secret", exitUsage,
+			[]string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--secret",
+				"password=hunter2"}, "env:"},
+		{"an unknown provider", exitFailed,
+			[]string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "outlook"},
+			"caldav"},
+		{"an unknown scope", exitFailed, []string{"key", "create", "--tenant", "acme", "--scope", "calendar"},
+			"calendar:read"},
 		{"help", exitOK, []string{"--help"}, ""},
 		{"deleted", exitOK, []string{"tenant", "delete", "acme", "--yes"}, ""},
 	} {
@@ -67,7 +73,8 @@ func TestASecretComesFromStandardInput(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
 	d.must("tenant", "create", "acme")
-	_, errs, code := d.do("s3cret-canary\n", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav",
+	_, errs, code := d.do("s3cret-canary\n", "connection", "add", "--tenant", "acme", "--kind", "calendar",
+		"--provider", "caldav",
 		"--set", "url=https://calendar.example.com/", "--secret", "username=env:HOME", "--secret", "password=-")
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, errs)
@@ -113,7 +120,8 @@ tenants:
         settings: {url: "https://calendar.example.com/"}
         credentials: {username: "env:HOME", password: "env:ACME_PASSWORD"}
 `)
-		if dry := d.must("apply", "-f", file, "--dry-run"); !strings.Contains(dry, "create connection acme/desk") || strings.Contains(dry, "canary") {
+		if dry := d.must("apply", "-f", file, "--dry-run"); !strings.Contains(dry, "create connection acme/desk") ||
+			strings.Contains(dry, "canary") {
 			t.Errorf("a dry run prints:\n%s", dry)
 		}
 		if got := d.must("tenant", "list", "--json"); strings.Contains(got, "acme") {
@@ -123,15 +131,19 @@ tenants:
 		if again := d.must("apply", "-f", file); again != "" {
 			t.Errorf("a second run changes:\n%s", again)
 		}
-		write("tenants: [{name: acme, timezone: America/New_York, prevent_double_booking: true, connections: [{name: front-office, kind: calendar, provider: sandbox, default: true}]}]")
+		write(
+			"tenants: [{name: acme, timezone: America/New_York, prevent_double_booking: true, connections: [{name: " +
+				"front-office, kind: calendar, provider: sandbox, default: true}]}]")
 		if kept := d.must("apply", "-f", file); strings.Contains(kept, "delete") {
 			t.Errorf("without --prune it deletes:\n%s", kept)
 		}
-		if pruned := d.must("apply", "-f", file, "--prune"); !strings.Contains(pruned, "delete connection acme/desk") {
+		if pruned := d.must("apply", "-f", file, "--prune"); !strings.Contains(pruned,
+			"delete connection acme/desk") {
 			t.Errorf("--prune prints:\n%s", pruned)
 		}
 		write("tenants: [{name: acme, timzone: UTC}]")
-		if _, errs, code := d.do("", "apply", "-f", file); code != exitFailed || !strings.Contains(errs, "timzone") || !strings.Contains(errs, "timezone") {
+		if _, errs, code := d.do("", "apply", "-f", file); code != exitFailed ||
+			!strings.Contains(errs, "timzone") || !strings.Contains(errs, "timezone") {
 			t.Errorf("an unknown key: exit %d\n%s", code, errs)
 		}
 	})
@@ -145,7 +157,8 @@ func TestDoctorSaysWhatIsWrong(t *testing.T) {
 	if out := d.must("doctor"); strings.Contains(out, "WRONG") {
 		t.Errorf("a sound gateway:\n%s", out)
 	}
-	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=http://127.0.0.1:1/", "--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set",
+		"url=http://127.0.0.1:1/", "--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
 	out, _, code := d.do("", "doctor")
 	if code != exitFailed || !strings.Contains(out, "egress.allow") && !strings.Contains(out, "refused") {
 		t.Errorf("exit %d\n%s", code, out)
@@ -156,7 +169,8 @@ func TestKeysRotateWhileTheGatewayServes(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", "PASSWORD=x")
 	d.must("tenant", "create", "acme")
-	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=https://calendar.example.com/", "--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set",
+		"url=https://calendar.example.com/", "--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
 	first := d.must("keyset", "rotate")
 	second := d.must("keyset", "rotate")
 	status := d.must("keyset", "status")
@@ -174,7 +188,8 @@ func TestTheConfigurationIsStrict(t *testing.T) {
 	if _, errs, code := d.do("", "version"); code != exitOK {
 		t.Errorf("version reads the configuration: %s", errs)
 	}
-	if _, errs, code := d.do("", "tenant", "list"); code != exitFailed || !strings.Contains(errs, "LISSTEN") && !strings.Contains(errs, "lissten") {
+	if _, errs, code := d.do("", "tenant", "list"); code != exitFailed ||
+		!strings.Contains(errs, "LISSTEN") && !strings.Contains(errs, "lissten") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -183,7 +198,8 @@ func TestOpenAPINeedsNoStore(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "postgres://127.0.0.1:1/nowhere")
 	var document map[string]any
-	if err := json.Unmarshal([]byte(d.must("openapi", "--format", "json")), &document); err != nil || document["openapi"] == nil {
+	if err := json.Unmarshal([]byte(d.must("openapi", "--format", "json")), &document); err != nil ||
+		document["openapi"] == nil {
 		t.Errorf("no document: %v", err)
 	}
 }

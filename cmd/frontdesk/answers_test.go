@@ -26,7 +26,8 @@ const (
 )
 
 // listedUnder is where each provider's answers have their list.
-var listedUnder = map[string]string{"google": "items", "microsoft": "value", "salesforce": "records", "hubspot": "results", "zendesk": "tickets",
+var listedUnder = map[string]string{"google": "items", "microsoft": "value", "salesforce": "records",
+	"hubspot": "results", "zendesk": "tickets",
 	"freshdesk": "", "rest": "", "twilio": "incoming_phone_numbers", "telnyx": "data"}
 
 // hostileAnswers returns the forms that an account's provider answers in.
@@ -57,7 +58,8 @@ type hostileAccounts struct {
 // compressed as well, and sixteen callers at each provider.
 func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
-	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
+	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
 	h := hostileAccounts{at: map[string]account{}, keys: map[string]string{}}
 	connections := [][]connection.Spec{sandboxes(nil), sandboxes(nil)}
 	for name, open := range accounts() {
@@ -92,7 +94,8 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 		})
 	}
 	ended()
-	ended = h.withLoad(t, time.Second) // sixteen of the largest answers at once are a second's work of a processor
+	// Sixteen of the largest answers at once are a second's work of a processor.
+	ended = h.withLoad(t, time.Second)
 	t.Run("sixteen at once", h.sixteenAtOnce)
 	ended()
 }
@@ -111,7 +114,8 @@ func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func(
 		calling.Wait()
 		waited, rest := quantile(neighbour, .99), quantile(control, .99)
 		t.Logf("neighbour p50 %.1f ms, p99 %.1f ms, longest %.1f ms of %d; p99 at a gateway at rest %.1f ms",
-			milliseconds(quantile(neighbour, .5)), milliseconds(waited), milliseconds(quantile(neighbour, 1)), len(neighbour), milliseconds(rest))
+			milliseconds(quantile(neighbour, .5)), milliseconds(waited), milliseconds(quantile(neighbour, 1)),
+			len(neighbour), milliseconds(rest))
 		if count(neighbour, served) < len(neighbour) {
 			t.Errorf("a neighbour is answered %s", outcomes(neighbour))
 		}
@@ -145,12 +149,14 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	used = processorTime(t, h.running) - used
 	most := residentBytes(t, h.running)
 	t.Logf("%4d MiB more (%d more than calm), %5v of processor, %5v: %d %s after %d",
-		(most-before)>>20, (most-h.baseline)>>20, used, took.Round(time.Millisecond), got.status, got.reason(), asked.Load())
+		(most-before)>>20, (most-h.baseline)>>20, used, took.Round(time.Millisecond), got.status,
+		got.reason(), asked.Load())
 	if err != nil || got.status == http.StatusInternalServerError {
 		t.Errorf("answered %v %d %s", err, got.status, got.body)
 	}
 	// The runtime gives back late what earlier answers took, so that there may be more since it was calm.
-	if grown, since := most-before, most-h.baseline; (grown > mostForOne || since > 2*mostForOne) && !underRaceDetector() {
+	if grown, since := most-before, most-h.baseline; (grown > mostForOne || since > 2*mostForOne) &&
+		!underRaceDetector() {
 		t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
 	}
 	if got.reason() == "PROVIDER_ANSWER_TOO_LARGE" && asked.Load() > 1 {
@@ -173,7 +179,8 @@ func (h hostileAccounts) sixteenAtOnce(t *testing.T) {
 func (h hostileAccounts) sixteen(t *testing.T, how string, names []string) {
 	for _, name := range names {
 		var next atomic.Int64
-		forms := slices.DeleteFunc(hostileAnswers(name), func(f form) bool { return !strings.Contains(f.name, how) || strings.HasSuffix(f.name, "compressed") })
+		forms := slices.DeleteFunc(hostileAnswers(name),
+			func(f form) bool { return !strings.Contains(f.name, how) || strings.HasSuffix(f.name, "compressed") })
 		bodies := make([][]byte, len(forms))
 		for i, f := range forms {
 			bodies[i] = f.body()

@@ -70,18 +70,23 @@ type attack struct {
 }
 
 func newAttack(t *testing.T) *attack {
-	limits := []string{"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=60000", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=120000"}
+	limits := []string{
+		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=60000",
+		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=120000",
+	}
 	gateway := func() (*running, []string) {
 		d := newDeployment(t, "", limits...)
-		keys := d.createTenants(tenant.Settings{}, sandboxes(nil), sandboxes(map[string]any{"fault": "hang"}), sandboxes(nil), sandboxes(nil))
+		keys := d.createTenants(tenant.Settings{}, sandboxes(nil), sandboxes(map[string]any{"fault": "hang"}),
+			sandboxes(nil), sandboxes(nil))
 		return d.serve(), keys
 	}
 	attacked, keys := gateway()
 	other, others := gateway()
 	s := &attack{
 		attacker:  attacker{t: t, r: attacked, key: keys[0], hung: keys[1]},
-		neighbour: newLoad(t, attacked.api, mixedCalls(keys[2:])), control: newLoad(t, other.api, mixedCalls(others[2:])),
-		lasting: 200 * time.Millisecond,
+		neighbour: newLoad(t, attacked.api, mixedCalls(keys[2:])),
+		control:   newLoad(t, other.api, mixedCalls(others[2:])),
+		lasting:   200 * time.Millisecond,
 	}
 	if fullSize() {
 		s.lasting = 3 * time.Second
@@ -122,7 +127,8 @@ func (s *attack) under(w way) held {
 	}
 	return held{
 		way: w.name, memory: after[memory] / (1 << 20), grown: (after[memory] - before[memory]) / (1 << 20),
-		processor: (after[cpu] - before[cpu]) / took.Seconds(), neighbour: neighbour, control: control, baseline: s.baseline,
+		processor: (after[cpu] - before[cpu]) / took.Seconds(), neighbour: neighbour, control: control,
+		baseline: s.baseline,
 	}
 }
 
@@ -138,8 +144,10 @@ func (h held) late() time.Duration {
 }
 
 func (h held) String() string {
-	return fmt.Sprintf("%-50s %4.0f MiB (%+4.0f), processor %3.0f %%, neighbour p50 %4.1f ms, p99 %5.1f ms; p99 at a gateway at rest %5.1f ms",
-		h.way, h.memory, h.grown, 100*h.processor, milliseconds(quantile(h.neighbour, .5)), milliseconds(quantile(h.neighbour, .99)),
+	return fmt.Sprintf("%-50s %4.0f MiB (%+4.0f), processor %3.0f %%, neighbour p50 %4.1f ms, p99 %5.1f ms; "+
+		"p99 at a gateway at rest %5.1f ms",
+		h.way, h.memory, h.grown, 100*h.processor, milliseconds(quantile(h.neighbour, .5)),
+		milliseconds(quantile(h.neighbour, .99)),
 		milliseconds(quantile(h.control, .99)))
 }
 
@@ -167,12 +175,17 @@ func withheld() []way {
 		}}
 	}
 	return []way{
-		of("no body", 1100, func(x attacker) string { return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n") }),
-		of("no body of a booking", 1100, func(x attacker) string { return head("POST", bookAt, x.key, "Content-Length: 100\r\n\r\n") }),
+		of("no body", 1100, func(x attacker) string {
+			return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n")
+		}),
+		of("no body of a booking", 1100,
+			func(x attacker) string { return head("POST", bookAt, x.key, "Content-Length: 100\r\n\r\n") }),
 		of("all but the last byte", 600, func(x attacker) string {
 			return head("POST", bookAt, x.key, "Content-Length: 100001\r\n\r\n") + strings.Repeat(" ", 100_000)
 		}),
-		of("no chunk", 600, func(x attacker) string { return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n") }),
+		of("no chunk", 600, func(x attacker) string {
+			return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n")
+		}),
 		of("no last chunk", 600, func(x attacker) string {
 			return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
 		}),
@@ -191,12 +204,18 @@ func withheld() []way {
 		of("a long deadline", 600, func(x attacker) string {
 			return head("POST", listAt, x.key, "X-Request-Timeout-Ms: 600000\r\nContent-Length: 100\r\n\r\n")
 		}),
-		of("the wrong key", 600, func(x attacker) string { return head("POST", listAt, x.key+"x", "Content-Length: 100\r\n\r\n") }),
+		of("the wrong key", 600, func(x attacker) string {
+			return head("POST", listAt, x.key+"x", "Content-Length: 100\r\n\r\n")
+		}),
 		of("no key", 600, func(x attacker) string {
 			return "POST " + listAt + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
 		}),
-		of("no such path", 600, func(x attacker) string { return head("POST", "/v1/nothing", x.key, "Content-Length: 100\r\n\r\n") }),
-		of("a page with a body", 600, func(x attacker) string { return head("GET", "/docs", x.key, "Content-Length: 100\r\n\r\n") }),
+		of("no such path", 600, func(x attacker) string {
+			return head("POST", "/v1/nothing", x.key, "Content-Length: 100\r\n\r\n")
+		}),
+		of("a page with a body", 600, func(x attacker) string {
+			return head("GET", "/docs", x.key, "Content-Length: 100\r\n\r\n")
+		}),
 		of("no end of the headers", 600, func(x attacker) string { return head("POST", listAt, x.key, "") }),
 		of("nothing at all", 600, func(attacker) string { return "" }),
 	}
@@ -235,13 +254,20 @@ func equalCalls() []way {
 	return []way{
 		of("equal bookings", func(int) loadRequest { return loadRequest{path: bookAt, body: book("A")} }),
 		of("equal tickets", func(int) loadRequest { return loadRequest{path: writeAt, body: ticket("A")} }),
-		of("bookings of one key", func(int) loadRequest { return loadRequest{path: bookAt, body: book("B"), idem: "b"} }),
-		of("tickets of one key", func(int) loadRequest { return loadRequest{path: writeAt, body: ticket("B"), idem: "b"} }),
+		of("bookings of one key", func(int) loadRequest {
+			return loadRequest{path: bookAt, body: book("B"), idem: "b"}
+		}),
+		of("tickets of one key", func(int) loadRequest {
+			return loadRequest{path: writeAt, body: ticket("B"), idem: "b"}
+		}),
 		of("purchases of one key", func(int) loadRequest {
 			return loadRequest{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: "b"}
 		}),
-		of("bookings of a hundred calls", func(i int) loadRequest { return loadRequest{path: bookAt, body: book(fmt.Sprint("C", i%100))} }),
-		of("bookings that differ", func(i int) loadRequest { return loadRequest{path: bookAt, body: book(fmt.Sprint("D", i))} }),
+		of("bookings of a hundred calls",
+			func(i int) loadRequest { return loadRequest{path: bookAt, body: book(fmt.Sprint("C", i%100))} }),
+		of("bookings that differ", func(i int) loadRequest {
+			return loadRequest{path: bookAt, body: book(fmt.Sprint("D", i))}
+		}),
 		of("reads", func(int) loadRequest { return loadRequest{path: listAt, body: "{}"} }),
 		of("tickets read", func(int) loadRequest {
 			return loadRequest{path: "/v1/tickets/get-ticket", body: `{"ticket_number":"1"}`}
@@ -278,7 +304,9 @@ func (x attacker) burst(ctx context.Context, l *load, many int) {
 func heavyBodies() []way {
 	of := func(name string, perSecond float64, body string) way {
 		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
-			l := newLoad(x.t, x.r.api, func(int) loadRequest { return loadRequest{key: x.key, path: bookAt, body: body} })
+			l := newLoad(x.t, x.r.api, func(int) loadRequest {
+				return loadRequest{key: x.key, path: bookAt, body: body}
+			})
 			l.until(ctx, perSecond)
 		}}
 	}
@@ -302,7 +330,8 @@ func heavyBodies() []way {
 		of("64,000 numbers", 100, fill(`{"attendee_emails":[0`, ",0", "]}")),
 		of("32,000 empty texts", 100, fill(`{"attendee_emails":[""`, `,""`, "]}")),
 		of("900 addresses that are none", 100, `{"attendee_emails":["x"`+strings.Repeat(`,"x"`, 900)+"]}"),
-		of("200 long addresses", 100, `{"attendee_emails":["x"`+strings.Repeat(`,"`+strings.Repeat("a.", 150)+`@example.com"`, 200)+"]}"),
+		of("200 long addresses", 100, `{"attendee_emails":["x"`+
+			strings.Repeat(`,"`+strings.Repeat("a.", 150)+`@example.com"`, 200)+"]}"),
 		of("a text of 128 KiB", 100, fill(`{"description":"`, "x", `"}`)),
 		of("a text of escapes", 100, fill(`{"description":"`, `\u0041`, `"}`)),
 		of("a text of surrogate pairs", 100, fill(`{"description":"`, `\ud83d\ude00`, `"}`)),
@@ -337,12 +366,16 @@ func floods() []way {
 	}
 	book := func(_ attacker, i int) loadRequest {
 		begin, end := at(i)
-		return loadRequest{path: bookAt, body: fmt.Sprintf(`{"title":"Flood %d","start_time":%q,"end_time":%q}`, i, begin, end)}
+		return loadRequest{
+			path: bookAt, body: fmt.Sprintf(`{"title":"Flood %d","start_time":%q,"end_time":%q}`, i, begin, end),
+		}
 	}
 	return []way{
 		of("calendars", 900, func(attacker, int) loadRequest { return loadRequest{path: listAt, body: "{}"} }),
 		of("events of a year", 300, func(attacker, int) loadRequest {
-			return loadRequest{path: "/v1/calendar/list-events", body: `{"start_time":"2027-01-01","end_time":"2027-12-31"}`}
+			return loadRequest{
+				path: "/v1/calendar/list-events", body: `{"start_time":"2027-01-01","end_time":"2027-12-31"}`,
+			}
 		}),
 		of("bookings", 900, book),
 		of("bookings with keys", 500, func(x attacker, i int) loadRequest {
@@ -363,8 +396,11 @@ func floods() []way {
 		of("purchases", 300, func(_ attacker, i int) loadRequest {
 			return loadRequest{path: "/beta/phone-numbers", body: `{"area_code":"415"}`, idem: fmt.Sprint(i)}
 		}),
-		of("faults of input", 900, func(attacker, int) loadRequest { return loadRequest{path: bookAt, body: `{"titel":"x"}`} }),
-		of("paths that are none", 900, func(attacker, int) loadRequest { return loadRequest{path: "/v1/calendar/nothing", body: "{}"} }),
+		of("faults of input", 900, func(attacker, int) loadRequest {
+			return loadRequest{path: bookAt, body: `{"titel":"x"}`}
+		}),
+		of("paths that are none", 900,
+			func(attacker, int) loadRequest { return loadRequest{path: "/v1/calendar/nothing", body: "{}"} }),
 	}
 }
 
@@ -391,7 +427,8 @@ func oddConnections() []way {
 		}}
 	}
 	list := func(x attacker, more, body string) string {
-		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s", listAt, x.key, more, len(body), body)
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s", listAt,
+			x.key, more, len(body), body)
 	}
 	return []way{
 		again("a connection for each request", 300, func(x attacker, conn net.Conn) {
@@ -399,10 +436,12 @@ func oddConnections() []way {
 			_, _ = io.Copy(io.Discard, conn)
 		}),
 		again("connections that hang up at once", 300, func(attacker, net.Conn) {}),
-		again("requests whose caller leaves", 300, func(x attacker, conn net.Conn) { _, _ = io.WriteString(conn, list(x, "", "{}")) }),
+		again("requests whose caller leaves", 300,
+			func(x attacker, conn net.Conn) { _, _ = io.WriteString(conn, list(x, "", "{}")) }),
 		again("bookings at a provider that hangs, whose caller leaves", 200, func(x attacker, conn net.Conn) {
 			x.key = x.hung
-			begin := strings.Replace(list(x, "", `{"title":"x","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`), listAt, bookAt, 1)
+			begin := strings.Replace(list(x, "",
+				`{"title":"x","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`), listAt, bookAt, 1)
 			_, _ = io.WriteString(conn, begin)
 		}),
 		again("twenty requests at once on a connection", 20, func(x attacker, conn net.Conn) {
@@ -418,7 +457,8 @@ func oddConnections() []way {
 			_, _ = io.Copy(io.Discard, conn)
 		}),
 		again("bodies of one byte's chunks", 50, func(x attacker, conn net.Conn) {
-			_, _ = io.WriteString(conn, "POST "+listAt+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+x.key+"\r\nTransfer-Encoding: chunked\r\n\r\n"+
+			_, _ = io.WriteString(conn, "POST "+listAt+" HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+x.key+
+				"\r\nTransfer-Encoding: chunked\r\n\r\n"+
 				strings.Repeat("1\r\n \r\n", 20_000)+"0\r\n\r\n")
 			_, _ = io.Copy(io.Discard, conn)
 		}),

@@ -40,21 +40,30 @@ func (c auditList) Run(ctx context.Context, s *session) error {
 		return usage("--limit must be at least 1")
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		found, err := g.Audit(ctx, gateway.AuditFilter{Tenant: c.Tenant, Action: c.Action, Since: c.Since, Limit: c.Limit})
+		found, err := g.Audit(ctx, gateway.AuditFilter{
+			Tenant: c.Tenant, Action: c.Action, Since: c.Since, Limit: c.Limit,
+		})
 		if err != nil {
 			return err
 		}
 		values, rows := make([]auditRow, 0, len(found)), make([][]string, 0, len(found))
 		for _, r := range found {
-			value := auditRow{r.ID, r.At, r.TenantID, r.Tenant, r.Actor, r.Action, r.ConnectionID, r.Subject, r.Changed, r.Outcome, r.Effect, r.RequestID, r.MAC}
+			value := auditRow{
+				r.ID, r.At, r.TenantID, r.Tenant, r.Actor, r.Action, r.ConnectionID, r.Subject, r.Changed, r.Outcome,
+				r.Effect, r.RequestID, r.MAC,
+			}
 			id := fmt.Sprint(r.ID)
 			if r.ID == 0 { // not sealed yet, so its MAC is none of the chain
 				id, value.Hash = "-", ""
 			}
 			values = append(values, value)
-			rows = append(rows, []string{id, moment(r.At), r.Tenant, r.Actor, r.Action, r.Subject, strings.Join(r.Changed, ","), r.Outcome, r.RequestID})
+			rows = append(rows, []string{
+				id, moment(r.At), r.Tenant, r.Actor, r.Action, r.Subject, strings.Join(r.Changed, ","), r.Outcome,
+				r.RequestID,
+			})
 		}
-		return s.list(c.JSON, values, []string{"ID", "AT", "TENANT", "ACTOR", "ACTION", "SUBJECT", "CHANGED", "OUTCOME", "REQUEST"}, rows)
+		return s.list(c.JSON, values, []string{"ID", "AT", "TENANT", "ACTOR", "ACTION", "SUBJECT", "CHANGED",
+			"OUTCOME", "REQUEST"}, rows)
 	})
 }
 
@@ -111,7 +120,8 @@ func (c auditVerify) Run(ctx context.Context, s *session) error {
 		if c.JSON {
 			return nil
 		}
-		fmt.Fprintf(s.err, "The audit is intact: %d rows, %d not sealed yet. Keep this head elsewhere:\n", report.Head.Rows, report.Unsealed)
+		fmt.Fprintf(s.err, "The audit is intact: %d rows, %d not sealed yet. Keep this head elsewhere:\n",
+			report.Head.Rows, report.Unsealed)
 		_, err = fmt.Fprintln(s.out, report.Head)
 		return err
 	})

@@ -98,7 +98,8 @@ func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 		if len(acknowledged) < 50 {
 			t.Fatalf("only %d calls were acknowledged: the test proves nothing", len(acknowledged))
 		}
-		if all := d.must("audit", "list", "--json", "--limit", "1000000"); strings.Contains(all, "canary") || strings.Contains(all, key) {
+		if all := d.must("audit", "list", "--json", "--limit", "1000000"); strings.Contains(all, "canary") ||
+			strings.Contains(all, key) {
 			t.Error("the audit holds a title, an e-mail address or a key")
 		}
 		if again := d.must("audit", "verify", "--head", head); again != head {
@@ -115,7 +116,8 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 	}
 	d.must("tenant", "create", "acme", "--timezone", "Europe/Paris")
 	key := d.must("key", "create", "--tenant", "acme", "--scope", "calendar:read", "--label", "label-canary")
-	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set", "url=https://canary.example.com/",
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--set",
+		"url=https://canary.example.com/",
 		"--secret", "username=env:HOME", "--secret", "password=env:PASSWORD")
 	d.must("keyset", "rotate")
 	d.must("tenant", "create", "bolt")
@@ -126,22 +128,27 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 		if row.ID != int64(i+1) || row.Outcome != "done" || len(row.Hash) != 64 {
 			t.Errorf("row %d is %+v", i+1, row)
 		}
-		lines = append(lines, strings.TrimSpace(row.Actor+" "+row.Action+" "+row.Tenant+" "+strings.Join(row.Changed, ",")))
+		lines = append(lines, strings.TrimSpace(row.Actor+" "+row.Action+" "+row.Tenant+" "+
+			strings.Join(row.Changed, ",")))
 	}
 	if want := []string{
 		"operator:tenant create create-tenant acme timezone", "operator:key create create-key acme calendar:read",
 		"operator:connection add add-connection acme settings.url,credentials.password,credentials.username",
-		"operator:keyset rotate rotate-keyset", "operator:tenant create create-tenant bolt", "operator:tenant delete delete-tenant bolt",
+		"operator:keyset rotate rotate-keyset", "operator:tenant create create-tenant bolt",
+		"operator:tenant delete delete-tenant bolt",
 	}; !slices.Equal(lines, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if all := d.must("audit", "list", "--json") + d.must("audit", "list"); strings.Contains(all, "canary") || strings.Contains(all, key) || strings.Contains(all, "Paris") {
+	if all := d.must("audit", "list", "--json") + d.must("audit", "list"); strings.Contains(all, "canary") ||
+		strings.Contains(all, key) || strings.Contains(all, "Paris") {
 		t.Errorf("it holds a secret or a setting: %s", all)
 	}
-	if got := d.audit("--tenant", "bolt", "--action", "delete-tenant", "--since", "1h", "--limit", "1"); len(got) != 1 || got[0].ID != 6 {
+	if got := d.audit("--tenant", "bolt", "--action", "delete-tenant", "--since", "1h", "--limit",
+		"1"); len(got) != 1 || got[0].ID != 6 {
 		t.Errorf("filtered: %+v", got)
 	}
-	if got := d.must("audit", "list", "--limit", "1"); !strings.Contains(got, "delete-tenant") || strings.Contains(got, "create-tenant") {
+	if got := d.must("audit", "list", "--limit", "1"); !strings.Contains(got, "delete-tenant") ||
+		strings.Contains(got, "create-tenant") {
 		t.Errorf("the newest:\n%s", got)
 	}
 	if _, _, code := d.do("", "audit", "list", "--limit", "0"); code != exitUsage {
@@ -178,7 +185,10 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 			t.Errorf("--head %s: exit %d\n%s%s", good, code, out, errs)
 		}
 	}
-	for _, bad := range []string{"4:" + hash, "3:" + strings.Repeat("0", 64), strings.Repeat("0", 64), filepath.Join(dir, "keyset.json"), "nonsense"} {
+	for _, bad := range []string{
+		"4:" + hash, "3:" + strings.Repeat("0", 64), strings.Repeat("0", 64), filepath.Join(dir, "keyset.json"),
+		"nonsense",
+	} {
 		if out, _, code := d.do("", "audit", "verify", "--head", bad); code != exitFailed {
 			t.Errorf("--head %s: exit %d\n%s", bad, code, out)
 		}
@@ -202,10 +212,12 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 		Problem struct{ Row int64 }
 	}
 	out, _, code := d.do("", "audit", "verify", "--json")
-	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || report.Sound || report.Problem.Row != 2 {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || report.Sound ||
+		report.Problem.Row != 2 {
 		t.Errorf("exit %d, %v: %s", code, err, out)
 	}
-	if out, _, code := d.do("", "doctor"); code != exitFailed || !strings.Contains(out, "row 2 is not as it was written") {
+	if out, _, code := d.do("", "doctor"); code != exitFailed ||
+		!strings.Contains(out, "row 2 is not as it was written") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
 	if _, err := db.Exec("DELETE FROM audit"); err != nil {
@@ -217,7 +229,8 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	if _, err := db.Exec("UPDATE audit_head SET count = 0, mac = '', key_id = '', seal = ''"); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := d.do("", "audit", "verify"); code != exitFailed || !strings.Contains(errs, "audit-head.json knows 3 rows") {
+	if _, errs, code := d.do("", "audit", "verify"); code != exitFailed ||
+		!strings.Contains(errs, "audit-head.json knows 3 rows") {
 		t.Errorf("emptied, keys and all: exit %d: %s", code, errs)
 	}
 }

@@ -40,7 +40,8 @@ func (c restoreCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.err, "Restored: %d tenants, and every change up to row %d of the audit.\n", done.Tenants, done.Head.Rows)
+	fmt.Fprintf(s.err, "Restored: %d tenants, and every change up to row %d of the audit.\n",
+		done.Tenants, done.Head.Rows)
 	if done.Before != "" {
 		fmt.Fprintf(s.err, "The former database is now %s.\n", done.Before)
 	}

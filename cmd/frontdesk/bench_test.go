@@ -37,7 +37,8 @@ func BenchmarkListOf2000Events(b *testing.B) {
 	booking.Wait()
 	const window = `{"start_time":"2027-01-01","end_time":"2027-03-01","timezone":"America/New_York"}`
 	var answer record.EventsAnswer
-	if err := json.Unmarshal(c.post(200, "calendar/list-events", window).body, &answer); err != nil || len(answer.Events) != 2000 {
+	if err := json.Unmarshal(c.post(200, "calendar/list-events", window).body, &answer); err != nil ||
+		len(answer.Events) != 2000 {
 		b.Fatalf("%d events, %v", len(answer.Events), err)
 	}
 	var listing, encoding time.Duration
@@ -64,7 +65,9 @@ func inProcess(tb testing.TB) caller {
 	cfg := config.Default(nil)
 	cfg.DataDir = tb.TempDir()
 	cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
-	g, err := gateway.Open(context.Background(), cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
+	g, err := gateway.Open(context.Background(), cfg, gateway.Options{
+		Adapters: all.Adapters(), LogTo: io.Discard,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

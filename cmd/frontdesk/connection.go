@@ -47,7 +47,9 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 		}
 		var made connection.Connection
 		if there {
-			made, err = g.Connections().Update(ctx, c.Tenant, n.Name, connection.Change{Default: n.Default, Settings: n.Settings, Credentials: n.Credentials})
+			made, err = g.Connections().Update(ctx, c.Tenant, n.Name, connection.Change{
+				Default: n.Default, Settings: n.Settings, Credentials: n.Credentials,
+			})
 		} else {
 			made, err = g.Connections().Add(ctx, c.Tenant, n)
 		}
@@ -97,7 +99,9 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 
 // existing reports whether the tenant has the connection. One without a name takes the provider's, and the
 // kind's too where the provider's is taken. A connection of that name to another provider is in the way.
-func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName string, n *connection.Spec) (bool, error) {
+func (s *session) existing(
+	ctx context.Context, g *gateway.Gateway, tenantName string, n *connection.Spec,
+) (bool, error) {
 	all, err := g.Connections().List(ctx, tenantName)
 	if err != nil {
 		return false, err
@@ -117,7 +121,8 @@ func (s *session) existing(ctx context.Context, g *gateway.Gateway, tenantName s
 		}
 	}
 	return false, fault.Newf(fault.Conflict, "CONNECTION_EXISTS",
-		"The tenant already has a connection %q to %s %s. Choose another --name.", n.Name, other.Provider, other.Kind)
+		"The tenant already has a connection %q to %s %s. Choose another --name.", n.Name,
+		other.Provider, other.Kind)
 }
 
 // secrets reads credentials from where they are; a literal is refused, since command lines end up in
@@ -182,7 +187,9 @@ func (c connectionList) Run(ctx context.Context, s *session) error {
 				value.RedirectURI = gateway.RedirectURI(cfg.Server.PublicURL, callback)
 			}
 			values = append(values, value)
-			rows = append(rows, []string{x.Name, string(x.Kind), x.Provider, yes(x.IsDefault), string(x.Status), x.Email})
+			rows = append(rows, []string{
+				x.Name, string(x.Kind), x.Provider, yes(x.IsDefault), string(x.Status), x.Email,
+			})
 		}
 		return s.list(c.JSON, values, []string{"NAME", "KIND", "PROVIDER", "DEFAULT", "STATUS", "ACCOUNT"}, rows)
 	})
@@ -212,7 +219,8 @@ func (c connectionVerify) Run(ctx context.Context, s *session) error {
 		if c.JSON {
 			return nil
 		}
-		fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", v.Email, v.Name}, func(part string) bool { return part == "" }), " "))
+		fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", v.Email, v.Name},
+			func(part string) bool { return part == "" }), " "))
 		for _, line := range v.Details {
 			fmt.Fprintln(s.err, " ", line)
 		}
@@ -264,7 +272,9 @@ func (c providersCommand) Run(s *session) error {
 		value := providerRow{Kind: a.Kind, Provider: a.Name, Title: a.Title, Help: a.Help}
 		rows = append(rows, []string{string(a.Kind), a.Name, a.Title, ""})
 		for _, f := range a.Fields {
-			value.Fields = append(value.Fields, providerFld{f.Name, f.Secret, f.Type, f.Required, f.Default, f.Choices, f.Help})
+			value.Fields = append(value.Fields, providerFld{
+				f.Name, f.Secret, f.Type, f.Required, f.Default, f.Choices, f.Help,
+			})
 			flag := "--set " + f.Name + "="
 			if f.Secret {
 				flag = "--secret " + f.Name + "="
@@ -329,7 +339,8 @@ func (keysetRotate) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys. The new primary key:\n", done.Sealed, len(done.Dropped))
+		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys. The new primary key:\n",
+			done.Sealed, len(done.Dropped))
 		_, err = fmt.Fprintln(s.out, done.Primary)
 		return err
 	})

@@ -62,7 +62,9 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 		if _, err := s.existing(ctx, g, c.Tenant, &n); err != nil {
 			return err
 		}
-		token, link, err := g.Links().Create(ctx, c.Tenant, link.Spec{Connection: n, OtherAccount: c.OtherAccount, Life: c.Expires})
+		token, link, err := g.Links().Create(ctx, c.Tenant, link.Spec{
+			Connection: n, OtherAccount: c.OtherAccount, Life: c.Expires,
+		})
 		if err != nil {
 			return err
 		}
@@ -80,11 +82,14 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 func purpose(l link.Link) string {
 	switch {
 	case !l.Reconnects:
-		return fmt.Sprintf("This link connects an account at %s to the tenant %s, as the new connection %q.", l.Title, l.Tenant, l.Connection)
+		return fmt.Sprintf("This link connects an account at %s to the tenant %s, as the new connection %q.",
+			l.Title, l.Tenant, l.Connection)
 	case l.Email == "":
-		return fmt.Sprintf("This link connects an account at %s to the connection %q of the tenant %s.", l.Title, l.Connection, l.Tenant)
+		return fmt.Sprintf("This link connects an account at %s to the connection %q of the tenant %s.", l.Title,
+			l.Connection, l.Tenant)
 	}
-	return fmt.Sprintf("This link reconnects the connection %q of the tenant %s, which is %s at %s.", l.Connection, l.Tenant, l.Email, l.Title)
+	return fmt.Sprintf("This link reconnects the connection %q of the tenant %s, which is %s at %s.",
+		l.Connection, l.Tenant, l.Email, l.Title)
 }
 
 // kindOf returns the kind of a provider that has one, or that customers consent to with one.
@@ -116,6 +121,6 @@ func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 			"There is no provider %q. Providers that take a customer's consent: %s.", provider, strings.Join(names,
 				", "))
 	}
-	return "", usage("the provider %q has several kinds of connection; choose one with --kind: %s", provider, strings.Join(all,
-		", "))
+	return "", usage("the provider %q has several kinds of connection; choose one with --kind: %s",
+		provider, strings.Join(all, ", "))
 }

@@ -26,12 +26,15 @@ type consenting struct {
 
 func googleAt(redirect string) consenting {
 	fake := google.New(google.Options{Accounts: []string{accountEmail}, OAuth: oauthtest.Options{
-		Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect}, Issuer: "https://accounts.google.com",
+		Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect},
+		Issuer: "https://accounts.google.com",
 	}})
 	return consenting{accountEmail, "https://www.googleapis.com/auth/calendar.events", fake, fake.OAuth, func(at string) []string {
 		return []string{
-			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",
-			"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + at + google.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + at + google.TokenPath,
+			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client",
+			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",
+			"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + at + google.AuthorizePath,
+			"FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + at + google.TokenPath,
 			"FRONTDESK_PROVIDERS__GOOGLE__API_URL=" + at,
 		}
 	}}
@@ -39,12 +42,15 @@ func googleAt(redirect string) consenting {
 
 func microsoftAt(redirect string) consenting {
 	fake := microsoft.New(microsoft.Options{
-		Account: accountEmail, Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect},
+		Account: accountEmail, Clients: map[string]string{"the-client": "s3cret-canary"},
+		Redirects: []string{redirect},
 	})
 	return consenting{"Calendar", "Calendars.ReadWrite", fake, fake.OAuth(), func(at string) []string {
 		return []string{
-			"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=the-client", "FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=s3cret-canary",
-			"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + at + "/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + at + "/v1.0",
+			"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=the-client",
+			"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=s3cret-canary",
+			"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + at + "/common",
+			"FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + at + "/v1.0",
 		}
 	}}
 }
@@ -55,13 +61,16 @@ const accountEmail = "desk@acme.example"
 // everything.
 func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 	t.Parallel()
-	for name, at := range map[string]func(redirect string) consenting{"google": googleAt, "microsoft": microsoftAt} {
+	for name, at := range map[string]func(redirect string) consenting{
+		"google": googleAt, "microsoft": microsoftAt,
+	} {
 		t.Run(name, func(t *testing.T) {
 			address := freeAddress(t)
 			p := at("http://" + address + "/oauth/callback/" + name)
 			server := httptest.NewServer(p.handler)
 			t.Cleanup(server.Close)
-			d := newDeployment(t, "", append(p.environ(server.URL), "FRONTDESK_SERVER__LISTEN="+address, "FRONTDESK_SERVER__PUBLIC_URL=http://"+address, "FRONTDESK_LOG__LEVEL=debug")...)
+			d := newDeployment(t, "", append(p.environ(server.URL), "FRONTDESK_SERVER__LISTEN="+address,
+				"FRONTDESK_SERVER__PUBLIC_URL=http://"+address, "FRONTDESK_LOG__LEVEL=debug")...)
 			d.must("tenant", "create", "acme")
 			r := d.serve()
 			link := d.must("connect-link", "--tenant", "acme", "--provider", name)
@@ -76,15 +85,18 @@ func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "Some access is missing")
 			b.press(b.press(link, nil), url.Values{"approve": {"yes"}}, "is connected", accountEmail, p.calendar)
 
-			if listed := d.must("connection", "list", "--tenant", "acme"); !strings.Contains(listed, accountEmail) || !strings.Contains(listed, "ok") {
+			if listed := d.must("connection", "list", "--tenant", "acme"); !strings.Contains(listed, accountEmail) ||
+				!strings.Contains(listed, "ok") {
 				t.Errorf("connections:\n%s", listed)
 			}
 			agent := r.as(d.must("key", "create", "--tenant", "acme"))
 			meeting := `{"title":"Fitting","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z"}`
-			if event := agent.post(http.StatusOK, "calendar/book-meeting", meeting).text("event", "event_id"); event == "" {
+			if event := agent.post(http.StatusOK, "calendar/book-meeting", meeting).
+				text("event", "event_id"); event == "" {
 				t.Error("no meeting is booked")
 			}
-			if verified := agent.post(http.StatusOK, "calendar/verify-calendar-connection", "{}"); verified.text("email") != accountEmail {
+			if verified := agent.post(http.StatusOK, "calendar/verify-calendar-connection",
+				"{}"); verified.text("email") != accountEmail {
 				t.Errorf("the connection verifies as %s", verified.body)
 			}
 			token := link[strings.LastIndex(link, "/")+1:]

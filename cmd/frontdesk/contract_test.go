@@ -30,15 +30,20 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	proxied := startPrism(t, prism, contract, r.api)
 	c := caller{t: t, base: proxied, key: direct.key}
 	unconnected := caller{t: t, base: proxied, key: d.must("key", "create", "--tenant", "bare")}
-	reader := caller{t: t, base: proxied, key: d.must("key", "create", "--tenant", "demo", "--scope", "calendar:read")}
+	reader := caller{
+		t: t, base: proxied, key: d.must("key", "create", "--tenant", "demo", "--scope", "calendar:read"),
+	}
 	stranger := caller{t: t, base: proxied, key: "fd_live_nonsense"}
 
-	booked := direct.post(200, "calendar/book-meeting", `{"title":"A","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T11:00:00Z","attendee_emails":["pat@example.com"]}`)
+	booked := direct.post(200, "calendar/book-meeting",
+		`{"title":"A","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T11:00:00Z","attendee_emails":["pat@example.com"]}`)
 	event := booked.text("event", "event_id")
-	bought := direct.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"415","inbound_cloud_employee_id":7}`)
+	bought := direct.do(201, http.MethodPost, "/beta/phone-numbers",
+		`{"area_code":"415","inbound_cloud_employee_id":7}`)
 	number := bought.header.Get("Location")
 	number = number[strings.Index(number, "/beta/"):]
-	ticket := direct.post(200, "tickets/create-ticket", `{"subject":"A","description":"x"}`).text("ticket", "ticket_number")
+	ticket := direct.post(200, "tickets/create-ticket", `{"subject":"A","description":"x"}`).
+		text("ticket", "ticket_number")
 	slot := `"start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T11:00:00Z"`
 
 	type try struct {
@@ -50,19 +55,28 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 		header []string
 	}
 	tries := []try{
-		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"conferencing_type":"provider"}`, 200, nil},
-		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"conferencing_type":"nylas"}`, 200, nil},
-		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"location_url":"https://meet.example.com/x"}`, 200, []string{"Idempotency-Key: p1"}},
-		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"location_url":"https://meet.example.com/x"}`, 200, []string{"Idempotency-Key: p1"}},
-		{c, "POST", "/v1/calendar/book-meeting", `{"title":"C",` + slot + `}`, 400, []string{"Idempotency-Key: p1"}},
+		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"conferencing_type":"provider"}`,
+			200, nil},
+		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"conferencing_type":"nylas"}`,
+			200, nil},
+		{c, "POST", "/v1/calendar/book-meeting",
+			`{"title":"B",` + slot + `,"location_url":"https://meet.example.com/x"}`, 200,
+			[]string{"Idempotency-Key: p1"}},
+		{c, "POST", "/v1/calendar/book-meeting",
+			`{"title":"B",` + slot + `,"location_url":"https://meet.example.com/x"}`, 200,
+			[]string{"Idempotency-Key: p1"}},
+		{c, "POST", "/v1/calendar/book-meeting", `{"title":"C",` + slot + `}`, 400,
+			[]string{"Idempotency-Key: p1"}},
 		{c, "POST", "/v1/calendar/book-meeting", `{}`, 400, nil},
 		{c, "POST", "/v1/calendar/book-meeting", `{"attendees":["x"],"title":7}`, 400, nil},
-		{c, "POST", "/v1/calendar/book-meeting", `{"title":"B",` + slot + `,"selected_calendar_ids":["no-such-calendar"]}`, 404, nil},
+		{c, "POST", "/v1/calendar/book-meeting",
+			`{"title":"B",` + slot + `,"selected_calendar_ids":["no-such-calendar"]}`, 404, nil},
 		{c, "POST", "/v1/calendar/update-meeting", `{"event_id":"` + event + `","title":"D"}`, 200, nil},
 		{c, "POST", "/v1/calendar/update-meeting", `{"event_id":"no-such-event","title":"D"}`, 404, nil},
 		{c, "POST", "/v1/calendar/update-meeting", `{"event_id":"` + event + `"}`, 400, nil},
 		{c, "POST", "/v1/calendar/list-events", `{` + slot + `}`, 200, nil},
-		{c, "POST", "/v1/calendar/list-events", `{"start_time":"2027-03-01","end_time":"2027-04-01","timezone":"Asia/Tokyo","selected_calendar_ids":["team"]}`, 200, nil},
+		{c, "POST", "/v1/calendar/list-events",
+			`{"start_time":"2027-03-01","end_time":"2027-04-01","timezone":"Asia/Tokyo","selected_calendar_ids":["team"]}`, 200, nil},
 		{c, "POST", "/v1/calendar/list-events", `{"timezone":"Mars/Olympus"}`, 400, nil},
 		{c, "POST", "/v1/calendar/list-calendars", `{}`, 200, nil},
 		{c, "POST", "/v1/calendar/verify-calendar-connection", `{}`, 200, nil},
@@ -99,7 +113,8 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	} {
 		quick := []string{"X-Request-Timeout-Ms: 700"}
 		tries = append(tries,
-			try{c, "POST", "/v1/calendar/book-meeting", `{"title":"sandbox:` + word + `",` + slot + `}`, status, quick},
+			try{c, "POST", "/v1/calendar/book-meeting", `{"title":"sandbox:` + word + `",` + slot + `}`,
+				status, quick},
 			try{c, "POST", "/v1/tickets/create-ticket", `{"subject":"sandbox:` + word + `"}`, status, quick},
 			try{c, "POST", "/beta/phone-numbers", `{"area_code":"503","name":"sandbox:` + word + `"}`, status, quick},
 		)

@@ -81,8 +81,9 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		var waits []time.Duration
 		for id, q := range asked {
 			began := time.Now()
-			if first, err := c.send(q, "Idempotency-Key: "+id); err == nil && (first.reason() == "IDEMPOTENCY_IN_PROGRESS" ||
-				strings.Contains(string(first.body), "idempotency-in-progress")) {
+			if first, err := c.send(q, "Idempotency-Key: "+id); err == nil &&
+				(first.reason() == "IDEMPOTENCY_IN_PROGRESS" ||
+					strings.Contains(string(first.body), "idempotency-in-progress")) {
 				t.Errorf("%s is told that its call goes on: %s", id, first.body)
 			}
 			a := c.settle(q, id)
@@ -96,7 +97,8 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			t.Fatalf("only %d calls were acknowledged: the test proves nothing", len(acknowledged))
 		}
 		slices.Sort(waits)
-		t.Logf("%d calls, %d acknowledged before a kill, %d kills; repeats take %s, p99 %s", len(asked), len(acknowledged), rounds,
+		t.Logf("%d calls, %d acknowledged before a kill, %d kills; repeats take %s, p99 %s", len(asked),
+			len(acknowledged), rounds,
 			waits[len(waits)/2].Round(time.Millisecond), waits[len(waits)*99/100].Round(time.Millisecond))
 		c.countEffects(outcomes, asked)
 	})
@@ -122,11 +124,19 @@ func (q request) next(id string, i int, made string) request {
 	case q.follows == "change" && i%3 == 1:
 		return request{}
 	case q.follows == "" && events:
-		return request{"", "/v1/calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"changed %s"}`, made, id), q.list, "change", made, "changed " + id}
+		return request{
+			"", "/v1/calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"changed %s"}`, made, id), q.list,
+			"change", made, "changed " + id,
+		}
 	case q.follows == "":
-		return request{http.MethodPatch, "/beta/phone-numbers/" + made, fmt.Sprintf(`{"name":"changed %s"}`, id), q.list, "change", made, "changed " + id}
+		return request{
+			http.MethodPatch, "/beta/phone-numbers/" + made, fmt.Sprintf(`{"name":"changed %s"}`, id), q.list,
+			"change", made, "changed " + id,
+		}
 	case events:
-		return request{"", "/v1/calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, made), q.list, "end", made, ""}
+		return request{
+			"", "/v1/calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, made), q.list, "end", made, "",
+		}
 	}
 	return request{http.MethodDelete, "/beta/phone-numbers/" + made, "", q.list, "end", made, ""}
 }
@@ -136,9 +146,16 @@ func requestOf(id string, worker int) request {
 	case 0:
 		return request{path: "/v1/tickets/create-ticket", body: fmt.Sprintf(`{"subject":%q}`, id)}
 	case 1:
-		return request{path: "/beta/phone-numbers", body: `{"area_code":"` + areaCodes[len(id)%len(areaCodes)] + `"}`, list: "numbers"}
+		return request{
+			path: "/beta/phone-numbers", body: `{"area_code":"` + areaCodes[len(id)%len(areaCodes)] + `"}`,
+			list: "numbers",
+		}
 	}
-	return request{path: "/v1/calendar/book-meeting", body: fmt.Sprintf(`{"title":%q,"start_time":"2027-06-01T10:00:00Z","end_time":"2027-06-01T10:05:00Z"}`, id), list: "events"}
+	return request{
+		path: "/v1/calendar/book-meeting",
+		body: fmt.Sprintf(`{"title":%q,"start_time":"2027-06-01T10:00:00Z","end_time":"2027-06-01T10:05:00Z"}`, id),
+		list: "events",
+	}
 }
 
 var areaCodes = []string{"415", "312", "206", "305", "503", "617"}
@@ -217,7 +234,8 @@ func (c caller) countEffects(outcomes map[string]string, asked map[string]reques
 		}
 		delete(want[list], id)
 	}
-	events := c.post(200, "calendar/list-events", `{"start_time":"2027-06-01T09:00:00Z","end_time":"2027-06-01T11:00:00Z"}`)
+	events := c.post(200, "calendar/list-events",
+		`{"start_time":"2027-06-01T09:00:00Z","end_time":"2027-06-01T11:00:00Z"}`)
 	for i := range events.get("events").([]any) {
 		if events.get("events", i, "is_cancelled") != true {
 			hold("events", events.text("events", i, "event_id"), events.text("events", i, "subject"))

@@ -31,7 +31,8 @@ func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(
 				return fake
 			})
 			p.environ = []string{
-				"FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_SECRET=desk-secret",
+				"FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_ID=desk",
+				"FRONTDESK_PROVIDERS__SALESFORCE__CLIENT_SECRET=desk-secret",
 				"FRONTDESK_PROVIDERS__SALESFORCE__LOGIN_URL=" + base,
 			}
 			return p, func(d *deployment, r *running) { p.connect(d, r) }
@@ -46,10 +47,13 @@ func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(
 			})
 			p.environ = []string{
 				"FRONTDESK_PROVIDERS__SALESFORCE__LOGIN_URL=" + base,
-				"PRIVATE_KEY=" + string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(robotKey())})),
+				"PRIVATE_KEY=" + string(pem.EncodeToMemory(&pem.Block{
+					Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(robotKey()),
+				})),
 			}
 			return p, func(d *deployment, _ *running) {
-				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set", "flow=jwt_bearer",
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set",
+					"flow=jwt_bearer",
 					"--set", "client_id=app", "--set", "username="+customer, "--secret", "private_key=env:PRIVATE_KEY")
 			}
 		},
@@ -61,7 +65,8 @@ func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(
 				})
 			})
 			return p, func(d *deployment, _ *running) {
-				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set", "flow=client_credentials",
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "salesforce", "--set",
+					"flow=client_credentials",
 					"--set", "client_id=app", "--set", "base_url="+base, "--secret", "client_secret=env:ACCESS_TOKEN")
 			}
 		},
@@ -72,7 +77,8 @@ func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(
 		"hubspot by a private app": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 			p := fakeHubSpot(t, hubspotfake.Options{Tokens: map[string][]string{"desk-secret-token": nil}})
 			return p, func(d *deployment, _ *running) {
-				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "hubspot", "--secret", "access_token=env:ACCESS_TOKEN")
+				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "hubspot", "--secret",
+					"access_token=env:ACCESS_TOKEN")
 			}
 		},
 		"zendesk by consent": func(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
@@ -96,7 +102,8 @@ func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(
 			})
 			return p, func(d *deployment, _ *running) {
 				d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk",
-					"--set", "base_url="+base, "--set", "requester_email=calls@example.com", "--secret", "api_key=env:ACCESS_TOKEN")
+					"--set", "base_url="+base, "--set", "requester_email=calls@example.com", "--secret",
+					"api_key=env:ACCESS_TOKEN")
 			}
 		},
 	}
@@ -111,7 +118,8 @@ func fakeHubSpot(t *testing.T, o hubspotfake.Options) *fakeProvider {
 	})
 	p.environ = []string{
 		"FRONTDESK_PROVIDERS__HUBSPOT__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__HUBSPOT__CLIENT_SECRET=desk-secret",
-		"FRONTDESK_PROVIDERS__HUBSPOT__AUTH_URL=" + base + hubspotfake.AuthorizePath, "FRONTDESK_PROVIDERS__HUBSPOT__TOKEN_URL=" + base + hubspotfake.TokenPath,
+		"FRONTDESK_PROVIDERS__HUBSPOT__AUTH_URL=" + base + hubspotfake.AuthorizePath,
+		"FRONTDESK_PROVIDERS__HUBSPOT__TOKEN_URL=" + base + hubspotfake.TokenPath,
 		"FRONTDESK_PROVIDERS__HUBSPOT__API_URL=" + base,
 	}
 	return p
@@ -129,7 +137,9 @@ func requestTracker(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &fakeProvider{name: "helpdesk", environ: []string{"RT_USERNAME=" + server.User, "RT_PASSWORD=" + server.Password}}
+	p := &fakeProvider{
+		name: "helpdesk", environ: []string{"RT_USERNAME=" + server.User, "RT_PASSWORD=" + server.Password},
+	}
 	return p, func(d *deployment, _ *running) { d.must("apply", "-f", file) }
 }
 
@@ -141,12 +151,15 @@ func TestTicketsOfEveryCRM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, connect := start(t)
-			d := newDeployment(t, "", slices.Concat(p.environ, longDeadlines(), []string{"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8"})...)
+			d := newDeployment(t, "", slices.Concat(p.environ, longDeadlines(), []string{
+				"ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+			})...)
 			d.must("tenant", "create", "acme")
 			r := d.servePublicly()
 			connect(d, r)
 			ticketScript(t, r, d.must("key", "create", "--tenant", "acme"))
-			d.must("connection", "verify", "--tenant", "acme", p.name) // Request Tracker's reads the ticket that is there by now
+			// Request Tracker's reads the ticket that is there by now.
+			d.must("connection", "verify", "--tenant", "acme", p.name)
 			if log := r.log(); strings.Contains(log, "desk-secret") {
 				t.Errorf("a secret is in the log:\n%s", log)
 			}
@@ -160,18 +173,24 @@ func ticketScript(t *testing.T, r *running, key string) {
 	const body = `{"subject": "Broken door handle", "description": "The front door.\nSince Monday.", "priority": "high"}`
 	made := c.post(200, "tickets/create-ticket", body, "Idempotency-Key: call-1")
 	number := made.text("ticket", "ticket_number")
-	if number == "" || made.text("ticket", "id") == "" || made.text("ticket", "subject") != "Broken door handle" || made.text("ticket", "status") == "" ||
+	if number == "" || made.text("ticket", "id") == "" ||
+		made.text("ticket", "subject") != "Broken door handle" || made.text("ticket", "status") == "" ||
 		!strings.EqualFold(made.text("ticket", "priority"), "high") || made.text("ticket", "created_at") == "" {
 		t.Errorf("made: %s", made.body)
 	}
-	if again := c.post(200, "tickets/create-ticket", body, "Idempotency-Key: call-1"); string(again.body) != string(made.body) {
+	if again := c.post(200, "tickets/create-ticket", body,
+		"Idempotency-Key: call-1"); string(again.body) != string(made.body) {
 		t.Errorf("repeated: %s\nwant %s", again.body, made.body)
 	}
 	for _, spoken := range []string{number, "#" + strings.TrimLeft(number, "0"), " " + number + " "} {
 		found := c.post(200, "tickets/get-ticket", `{"ticket_number": "`+spoken+`"}`)
-		for _, field := range []string{"id", "ticket_number", "subject", "status", "priority", "owner_id", "contact_id", "account_id", "created_at"} {
+		for _, field := range []string{
+			"id", "ticket_number", "subject", "status", "priority", "owner_id", "contact_id", "account_id",
+			"created_at",
+		} {
 			if found.text("ticket", field) != made.text("ticket", field) {
-				t.Errorf("%q of %q: %q, when it was made %q", field, spoken, found.text("ticket", field), made.text("ticket", field))
+				t.Errorf("%q of %q: %q, when it was made %q", field, spoken, found.text("ticket", field),
+					made.text("ticket", field))
 			}
 		}
 		if text := found.text("ticket", "description"); text != "The front door.\nSince Monday." {
@@ -184,8 +203,10 @@ func ticketScript(t *testing.T, r *running, key string) {
 			t.Errorf("%q: %v, %d %s", attack, err, a.status, a.body)
 		}
 	}
-	refused := c.post(400, "tickets/create-ticket", `{"subject": "x", "status": "no such status", "priority": "no such priority"}`)
-	if text := string(refused.body); refused.reason() != "INVALID_REQUEST" || !strings.Contains(text, made.text("ticket", "status")) {
+	refused := c.post(400, "tickets/create-ticket",
+		`{"subject": "x", "status": "no such status", "priority": "no such priority"}`)
+	if text := string(refused.body); refused.reason() != "INVALID_REQUEST" ||
+		!strings.Contains(text, made.text("ticket", "status")) {
 		t.Errorf("labels that are not there: %s", text)
 	}
 }
@@ -203,7 +224,10 @@ func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
 	d := newDeployment(t, "", "ACCESS_TOKEN=desk-secret-token", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
 	d.must("tenant", "create", "acme")
 	add := func(set ...string) []string {
-		args := []string{"connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk", "--secret", "api_key=env:ACCESS_TOKEN"}
+		args := []string{
+			"connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "freshdesk", "--secret",
+			"api_key=env:ACCESS_TOKEN",
+		}
 		for _, s := range append(set, "base_url="+base, "requester_email=calls@example.com") {
 			args = append(args, "--set", s)
 		}
@@ -220,11 +244,14 @@ func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
 	refuse(exitFailed, "cf_room", "doctor")
 	refuse(exitFailed, "Did you mean {subject}?", add("fields.cf_room={subjct}")...)
 	refuse(exitUsage, "--set fields", add("fields={}", "fields.cf_room=12")...)
-	for _, fields := range [][]string{{"fields.cf_room={subject}", "fields.cf_floor=3"}, {`fields={"cf_room": "{subject}", "cf_floor": 3}`}} {
+	for _, fields := range [][]string{
+		{"fields.cf_room={subject}", "fields.cf_floor=3"}, {`fields={"cf_room": "{subject}", "cf_floor": 3}`},
+	} {
 		d.must(add(fields...)...)
 		d.must("connection", "verify", "--tenant", "acme", "freshdesk")
 	}
-	if made := d.servePublicly().as(d.must("key", "create", "--tenant", "acme")).post(200, "tickets/create-ticket", `{"subject": "Broken door handle"}`); made.text("ticket", "id") == "" {
+	if made := d.servePublicly().as(d.must("key", "create", "--tenant", "acme")).
+		post(200, "tickets/create-ticket", `{"subject": "Broken door handle"}`); made.text("ticket", "id") == "" {
 		t.Errorf("made: %s", made.body)
 	}
 }

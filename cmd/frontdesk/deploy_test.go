@@ -29,7 +29,8 @@ func TestImagesAreNamedByDigestAndLimited(t *testing.T) {
 			Limit string `yaml:"mem_limit"`
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "../../deploy/compose.yaml")), &compose); err != nil || len(compose.Services) != 2 {
+	if err := yaml.Unmarshal([]byte(read(t, "../../deploy/compose.yaml")), &compose); err != nil ||
+		len(compose.Services) != 2 {
 		t.Fatalf("%v, %v", compose, err)
 	}
 	for name, service := range compose.Services {

@@ -55,7 +55,9 @@ func inside(t *testing.T) (port string, connections *atomic.Int64) {
 // command runs a command in this process and answers its exit code, and what it printed and said.
 func command(environ []string, args ...string) (code int, printed, logged string) {
 	var out, words bytes.Buffer
-	code = run(args, world{adapters: all.Adapters(), in: strings.NewReader(""), out: &out, err: &words, environ: environ})
+	code = run(args, world{
+		adapters: all.Adapters(), in: strings.NewReader(""), out: &out, err: &words, environ: environ,
+	})
 	return code, out.String(), words.String()
 }
 
@@ -63,32 +65,44 @@ func command(environ []string, args ...string) (code int, printed, logged string
 // names to a resolver, which may read them as numbers, or know them.
 func insideAddresses(port string) (addresses, names []string) {
 	for _, host := range []string{
-		"127.0.0.1", "127.1.2.3", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255",
-		"192.168.0.1", "192.168.255.255", "100.64.0.1", "100.127.255.255", "169.254.0.1", "198.18.0.1", "198.19.255.255", "192.0.0.1", "192.0.2.1",
+		"127.0.0.1", "127.1.2.3", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255",
+		"172.16.0.1", "172.31.255.255",
+		"192.168.0.1", "192.168.255.255", "100.64.0.1", "100.127.255.255", "169.254.0.1", "198.18.0.1",
+		"198.19.255.255", "192.0.0.1", "192.0.2.1",
 		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
 		// Machines' metadata: AWS, Google, Azure and others; tasks and pods of AWS; Alibaba; Azure's host;
 		// Oracle; Tencent.
-		"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192", "169.254.0.23", "[fd00:ec2::254]", "[fd20:ce::254]",
-		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[::ffff:169.254.169.254]",
-		"[64:ff9b::127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]", "[2002:7f00:1::1]", "[2002:a9fe:a9fe::1]", "[2001:0:7f00:1::1]", "[2001::1]",
-		"[2a00:1450::5efe:127.0.0.1]", "[2a00:1450::200:5efe:10.0.0.1]", "[fe80::1]", "[fe80::1%25lo]", "[fc00::1]", "[fd12:3456::1]", "[fec0::1]", "[ff02::1]",
+		"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192",
+		"169.254.0.23", "[fd00:ec2::254]", "[fd20:ce::254]",
+		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::127.0.0.1]",
+		"[::ffff:0:127.0.0.1]", "[::ffff:169.254.169.254]",
+		"[64:ff9b::127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]", "[2002:7f00:1::1]", "[2002:a9fe:a9fe::1]",
+		"[2001:0:7f00:1::1]", "[2001::1]",
+		"[2a00:1450::5efe:127.0.0.1]", "[2a00:1450::200:5efe:10.0.0.1]", "[fe80::1]", "[fe80::1%25lo]", "[fc00::1]",
+		"[fd12:3456::1]", "[fec0::1]", "[ff02::1]",
 		"[2001:db8::1]", "[3fff::1]", "[5f00::1]", "[100::1]", "localhost",
 	} {
 		addresses = append(addresses, "http://"+host+":"+port+"/")
 	}
-	addresses = append(addresses, "https://127.0.0.1:"+port+"/", "HTTP://127.0.0.1:"+port+"/", "http://127.0.0.1:22/", "http://127.0.0.1/", "http://LOCALHOST:"+port+"/")
+	addresses = append(addresses, "https://127.0.0.1:"+port+"/", "HTTP://127.0.0.1:"+port+"/",
+		"http://127.0.0.1:22/", "http://127.0.0.1/", "http://LOCALHOST:"+port+"/")
 	for _, host := range []string{
-		"2130706433", "0x7f000001", "0x7f.0x0.0x0.0x1", "017700000001", "0177.0.0.1", "0177.0000.0000.0001", "127.1", "127.0.1", "0x7f.1", "00000127.0.0.1", "127.0.0.1.",
-		"0", "2852039166", "0xa9fea9fe", "localhost.", "localhost6", "ip6-localhost", "ip6-loopback", "①②⑦.⓪.⓪.①", "127。0。0。1", "127．0．0．1", "ⓛocalhost",
-		"xn--localhost-k1a", "ｌｏｃａｌｈｏｓｔ", "local\u00adhost", "metadata.google.internal", "metadata", "instance-data", "kubernetes.default.svc",
+		"2130706433", "0x7f000001", "0x7f.0x0.0x0.0x1", "017700000001", "0177.0.0.1", "0177.0000.0000.0001",
+		"127.1", "127.0.1", "0x7f.1", "00000127.0.0.1", "127.0.0.1.", "0", "2852039166", "0xa9fea9fe", "localhost.",
+		"localhost6", "ip6-localhost", "ip6-loopback", "①②⑦.⓪.⓪.①", "127。0。0。1", "127．0．0．1", "ⓛocalhost",
+		"xn--localhost-k1a", "ｌｏｃａｌｈｏｓｔ", "local\u00adhost", "metadata.google.internal", "metadata",
+		"instance-data", "kubernetes.default.svc",
 	} {
 		names = append(names, "http://"+host+":"+port+"/")
 	}
 	for _, whole := range []string{
-		"http://example.com@127.0.0.1:%s/", "http://127.0.0.1:%s@example.invalid/", "http://example.com%%40127.0.0.1:%s/", "http://example.com%%00@127.0.0.1:%s/",
-		"http://127.0.0.1:%s#@example.com/", "http://127.0.0.1:%s?@example.com/", "http:\\\\127.0.0.1:%s/", "http:/127.0.0.1:%s/", "http:127.0.0.1:%s/", "//127.0.0.1:%s/",
-		"http://example.com\\@127.0.0.1:%s/", "http://[::1%%2525lo]:%s/", "http://[127.0.0.1]:%s/", "http://127.0.0.1 :%s/", "http://127.0.0.1\t:%s/",
-		"file:///etc/passwd?%s", "gopher://127.0.0.1:%s/_x", "ftp://127.0.0.1:%s/", "unix:///run/docker.sock?%s", "ldap://127.0.0.1:%s/", "data:text/xml,%s", "javascript:alert(%s)",
+		"http://example.com@127.0.0.1:%s/", "http://127.0.0.1:%s@example.invalid/",
+		"http://example.com%%40127.0.0.1:%s/", "http://example.com%%00@127.0.0.1:%s/",
+		"http://127.0.0.1:%s#@example.com/", "http://127.0.0.1:%s?@example.com/", "http:\\\\127.0.0.1:%s/",
+		"http:/127.0.0.1:%s/", "http:127.0.0.1:%s/", "//127.0.0.1:%s/", "http://example.com\\@127.0.0.1:%s/",
+		"http://[::1%%2525lo]:%s/", "http://[127.0.0.1]:%s/", "http://127.0.0.1 :%s/", "http://127.0.0.1\t:%s/",
+		"file:///etc/passwd?%s", "gopher://127.0.0.1:%s/_x", "ftp://127.0.0.1:%s/", "unix:///run/docker.sock?%s",
+		"ldap://127.0.0.1:%s/", "data:text/xml,%s", "javascript:alert(%s)",
 	} {
 		names = append(names, fmt.Sprintf(whole, port))
 	}
@@ -100,9 +114,12 @@ func insideAddresses(port string) (addresses, names []string) {
 func guide(t *testing.T, port string) (base string, paths []string) {
 	t.Helper()
 	targets := []string{
-		"http://127.0.0.1:" + port + "/", "//127.0.0.1:" + port + "/", "http://[::1]:" + port + "/", "http://[::ffff:127.0.0.1]:" + port + "/", "http://localhost:" + port + "/",
-		"http://2130706433:" + port + "/", "http://0x7f.1:" + port + "/", "http://user@127.0.0.1:" + port + "/", "http:\\\\127.0.0.1:" + port, "https://127.0.0.1:" + port + "/",
-		"http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "gopher://127.0.0.1:" + port + "/_", "ftp://127.0.0.1:" + port + "/", "data:text/xml,x", "unix:///run/docker.sock",
+		"http://127.0.0.1:" + port + "/", "//127.0.0.1:" + port + "/", "http://[::1]:" + port + "/",
+		"http://[::ffff:127.0.0.1]:" + port + "/", "http://localhost:" + port + "/",
+		"http://2130706433:" + port + "/", "http://0x7f.1:" + port + "/", "http://user@127.0.0.1:" + port + "/",
+		"http:\\\\127.0.0.1:" + port, "https://127.0.0.1:" + port + "/", "http://169.254.169.254/latest/meta-data/",
+		"file:///etc/passwd", "gopher://127.0.0.1:" + port + "/_", "ftp://127.0.0.1:" + port + "/",
+		"data:text/xml,x", "unix:///run/docker.sock",
 	}
 	listener, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
@@ -147,8 +164,12 @@ func restSettings(with map[string]any) map[string]any {
 	steps := []any{map[string]any{"name": "one", "path": "x"}}
 	settings := map[string]any{
 		"account": map[string]any{"steps": steps, "name": `"x"`}, "get": map[string]any{"steps": steps},
-		"create": map[string]any{"steps": []any{map[string]any{"name": "c", "method": "POST", "path": "x"}}, "number": ".steps.c.body.id"},
-		"ticket": map[string]any{"id": ".steps.one.body.id", "number": ".steps.one.body.id", "subject": ".steps.one.body.s"},
+		"create": map[string]any{
+			"steps": []any{map[string]any{"name": "c", "method": "POST", "path": "x"}}, "number": ".steps.c.body.id",
+		},
+		"ticket": map[string]any{
+			"id": ".steps.one.body.id", "number": ".steps.one.body.id", "subject": ".steps.one.body.s",
+		},
 	}
 	maps.Copy(settings, with)
 	return settings
@@ -162,7 +183,8 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	addresses, names := insideAddresses(port)
 	base, paths := guide(t, port)
 	environ := []string{
-		"FRONTDESK_DATA_DIR=" + t.TempDir(), "FRONTDESK_EGRESS__ALLOW=127.0.0.2/32", "USER_NAME=pat", "SECRET=s3cret-canary", "FRONTDESK_RESILIENCE__DEADLINE=3s",
+		"FRONTDESK_DATA_DIR=" + t.TempDir(), "FRONTDESK_EGRESS__ALLOW=127.0.0.2/32", "USER_NAME=pat",
+		"SECRET=s3cret-canary", "FRONTDESK_RESILIENCE__DEADLINE=3s",
 	}
 	must := func(args ...string) {
 		t.Helper()
@@ -181,7 +203,8 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	add := func(kind adapter.Kind, provider, address, want string, settings map[string]any, credentials map[string]string) {
 		t.Helper()
 		declared, _ := registry.Find(kind, provider)
-		if err := declared.Check(adapter.Values{Settings: settings, Credentials: credentials}); err != nil { // as it is when it is added
+		// As it is when it is added.
+		if err := declared.Check(adapter.Values{Settings: settings, Credentials: credentials}); err != nil {
 			if want != "" && !strings.Contains(err.Error(), "url") {
 				t.Errorf("%s at %s is not even added: %v", provider, address, err)
 			}
@@ -193,12 +216,16 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 			sources[name] = "env:" + variable
 		}
 		name := fmt.Sprintf("c%d", len(wants))
-		file = append(file, map[string]any{"name": name, "kind": kind, "provider": provider, "settings": settings, "credentials": sources})
+		file = append(file, map[string]any{
+			"name": name, "kind": kind, "provider": provider, "settings": settings, "credentials": sources,
+		})
 		wants["acme/"+name] = want + " " + address
 	}
 	caldav := func(address, want string) {
 		t.Helper()
-		add("calendar", "caldav", address, want, map[string]any{"url": address}, map[string]string{"username": "USER_NAME", "password": "SECRET"})
+		add("calendar", "caldav", address, want, map[string]any{"url": address}, map[string]string{
+			"username": "USER_NAME", "password": "SECRET",
+		})
 	}
 	const refused = "may not reach"
 	for _, address := range addresses {
@@ -210,14 +237,26 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	for _, path := range paths {
 		caldav(base+path, "")
 	}
-	for _, address := range []string{"http://127.0.0.1:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://169.254.169.254", "http://localhost:" + port} {
-		add("crm", "zendesk", address, refused, map[string]any{"base_url": address}, map[string]string{"access_token": "SECRET"})
-		add("crm", "freshdesk", address, refused, map[string]any{"base_url": address, "requester_email": "a@example.com"}, map[string]string{"api_key": "SECRET"})
-		add("crm", "salesforce", address, refused, map[string]any{"base_url": address, "flow": "client_credentials", "client_id": "x"}, map[string]string{"client_secret": "SECRET"})
-		add("crm", "rest", address, refused, restSettings(map[string]any{"base_url": address}), map[string]string{"token": "SECRET"})
-		add("crm", "rest", address, refused, restSettings(map[string]any{"base_url": base, "token_url": address, "client_id": "x"}), map[string]string{"client_secret": "SECRET"})
+	for _, address := range []string{
+		"http://127.0.0.1:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://169.254.169.254",
+		"http://localhost:" + port,
+	} {
+		add("crm", "zendesk", address, refused, map[string]any{"base_url": address},
+			map[string]string{"access_token": "SECRET"})
+		add("crm", "freshdesk", address, refused,
+			map[string]any{"base_url": address, "requester_email": "a@example.com"},
+			map[string]string{"api_key": "SECRET"})
+		add("crm", "salesforce", address, refused,
+			map[string]any{"base_url": address, "flow": "client_credentials", "client_id": "x"},
+			map[string]string{"client_secret": "SECRET"})
+		add("crm", "rest", address, refused, restSettings(map[string]any{"base_url": address}),
+			map[string]string{"token": "SECRET"})
+		add("crm", "rest", address, refused,
+			restSettings(map[string]any{"base_url": base, "token_url": address, "client_id": "x"}),
+			map[string]string{"client_secret": "SECRET"})
 	}
-	raw, err := json.Marshal(map[string]any{"tenants": []any{map[string]any{"name": "acme", "connections": file}}})
+	raw, err := json.Marshal(map[string]any{"tenants": []any{map[string]any{"name": "acme",
+		"connections": file}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,9 +266,11 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	}
 	must("apply", "-f", path)
 	// One by the commands for one.
-	must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "alone", "--set", "url=http://127.0.0.1:"+port,
+	must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name",
+		"alone", "--set", "url=http://127.0.0.1:"+port,
 		"--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
-	if code, printed, logged := command(environ, "connection", "verify", "--tenant", "acme", "alone"); code != exitFailed || !strings.Contains(printed+logged, refused) {
+	if code, printed, logged := command(environ, "connection", "verify", "--tenant", "acme",
+		"alone"); code != exitFailed || !strings.Contains(printed+logged, refused) {
 		t.Errorf("verified alone: exit %d, %s%s", code, printed, logged)
 	}
 	_, output, log := command(environ, "doctor", "--json")
@@ -251,7 +292,8 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 		}
 		found++
 		want, address, _ := strings.Cut(at, " http")
-		if want = strings.TrimSpace(want); f.OK || want != "" && strings.HasPrefix(at, refused) && !strings.Contains(f.Says, refused) {
+		if want = strings.TrimSpace(want); f.OK ||
+			want != "" && strings.HasPrefix(at, refused) && !strings.Contains(f.Says, refused) {
 			t.Errorf("http%s: %t, %s", address, f.OK, f.Says)
 		}
 		if strings.Contains(f.Says, "s3cret") {
@@ -264,7 +306,8 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	if found != len(wants) || found < 150 {
 		t.Errorf("%d connections were examined of %d: %s", found, len(wants), output)
 	}
-	t.Logf("%d connections that would lead inside: %d refused when added, %d when verified", refusedAtOnce+found, refusedAtOnce, found)
+	t.Logf("%d connections that would lead inside: %d refused when added, %d when verified", refusedAtOnce+found,
+		refusedAtOnce, found)
 }
 
 // A proxy of the environment would connect in the gateway's place, past its rules.
@@ -272,12 +315,17 @@ func TestNoProxyConnectsForATenant(t *testing.T) {
 	t.Parallel()
 	port, connections := inside(t)
 	proxy := "http://127.0.0.1:" + port
-	d := newDeployment(t, "", "SECRET=s3cret", "USER_NAME=pat", "HTTP_PROXY="+proxy, "http_proxy="+proxy, "HTTPS_PROXY="+proxy, "https_proxy="+proxy, "ALL_PROXY="+proxy, "all_proxy="+proxy)
+	d := newDeployment(t, "", "SECRET=s3cret", "USER_NAME=pat", "HTTP_PROXY="+proxy, "http_proxy="+proxy,
+		"HTTPS_PROXY="+proxy, "https_proxy="+proxy, "ALL_PROXY="+proxy, "all_proxy="+proxy)
 	d.must("tenant", "create", "acme")
-	for name, address := range map[string]string{"private": "http://10.1.2.3/", "metadata": "http://169.254.169.254/", "encrypted": "https://10.1.2.3/"} {
-		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", name, "--set", "url="+address,
+	for name, address := range map[string]string{
+		"private": "http://10.1.2.3/", "metadata": "http://169.254.169.254/", "encrypted": "https://10.1.2.3/",
+	} {
+		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name",
+			name, "--set", "url="+address,
 			"--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
-		if out, errs, code := d.do("", "connection", "verify", "--tenant", "acme", name); code == exitOK || !strings.Contains(out+errs, "may not reach") {
+		if out, errs, code := d.do("", "connection", "verify", "--tenant", "acme", name); code == exitOK ||
+			!strings.Contains(out+errs, "may not reach") {
 			t.Errorf("%s: exit %d, %s%s", address, code, out, errs)
 		}
 	}

@@ -41,7 +41,9 @@ const customer = "pat@example.com"
 
 // eachProvider runs a test with each provider that customers connect by consent; start starts one of its own.
 func eachProvider(t *testing.T, test func(t *testing.T, start func(testing.TB) *fakeProvider)) {
-	for name, start := range map[string]func(testing.TB) *fakeProvider{"google": fakeGoogle, "microsoft": fakeMicrosoft} {
+	for name, start := range map[string]func(testing.TB) *fakeProvider{
+		"google": fakeGoogle, "microsoft": fakeMicrosoft,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, start)
@@ -64,7 +66,8 @@ func fakeGoogle(t testing.TB) *fakeProvider {
 	})
 	p.environ = []string{
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
-		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + base + googlefake.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + base + googlefake.TokenPath,
+		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL=" + base + googlefake.AuthorizePath,
+		"FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=" + base + googlefake.TokenPath,
 		"FRONTDESK_PROVIDERS__GOOGLE__API_URL=" + base, "FRONTDESK_PROVIDERS__GOOGLE__ISSUER=" + base,
 	}
 	return p
@@ -81,8 +84,10 @@ func fakeMicrosoft(t testing.TB) *fakeProvider {
 		return fake
 	})
 	p.environ = []string{
-		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=desk-secret",
-		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + base + "/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + base + "/v1.0",
+		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=desk",
+		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=desk-secret",
+		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY=" + base + "/common",
+		"FRONTDESK_PROVIDERS__MICROSOFT__API_URL=" + base + "/v1.0",
 	}
 	return p
 }
@@ -106,7 +111,8 @@ func serviceAccountFile(t testing.TB, keyID string) string {
 		t.Fatal(err)
 	}
 	file, err := json.Marshal(map[string]string{
-		"type": "service_account", "client_email": robot, "private_key_id": keyID, "token_uri": "http://169.254.169.254/",
+		"type": "service_account", "client_email": robot, "private_key_id": keyID,
+		"token_uri":   "http://169.254.169.254/",
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 	})
 	if err != nil {
@@ -117,7 +123,8 @@ func serviceAccountFile(t testing.TB, keyID string) string {
 
 // withoutClient returns the configuration without an OAuth client of the operator's.
 func (p *fakeProvider) withoutClient() []string {
-	return slices.DeleteFunc(slices.Clone(p.environ), func(v string) bool { return strings.Contains(v, "__CLIENT_") })
+	return slices.DeleteFunc(slices.Clone(p.environ),
+		func(v string) bool { return strings.Contains(v, "__CLIENT_") })
 }
 
 // serve runs the provider on a port of its own and answers its address.
@@ -198,7 +205,8 @@ func visit(t testing.TB, browser *http.Client, method, address string, form url.
 func (d *deployment) servePublicly() *running {
 	d.t.Helper()
 	listen := "127.0.0.1:" + adaptertest.FreePort(d.t)
-	d.environ = append(d.environ, "FRONTDESK_SERVER__LISTEN="+listen, "FRONTDESK_SERVER__PUBLIC_URL=http://"+listen)
+	d.environ = append(d.environ, "FRONTDESK_SERVER__LISTEN="+listen,
+		"FRONTDESK_SERVER__PUBLIC_URL=http://"+listen)
 	return d.serve()
 }
 
@@ -237,17 +245,20 @@ func TestFromConsentToCancelledMeeting(t *testing.T) {
 			"start_time": "2027-03-02T10:00:00", "end_time": "2027-03-02T10:30:00",
 			"attendee_emails": ["sam@example.com", "kim@example.com"], "conferencing_type": "provider"}`)
 		event := booked.text("event", "event_id")
-		if event == "" || booked.text("event", "start_time") != "2027-03-02T10:00:00-05:00" || !strings.HasPrefix(booked.text("event", "event_url"), "https://") {
+		if event == "" || booked.text("event", "start_time") != "2027-03-02T10:00:00-05:00" ||
+			!strings.HasPrefix(booked.text("event", "event_url"), "https://") {
 			t.Fatalf("booked: %s", booked.body)
 		}
 		expire()
 		listed := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
 		if listed.text("events", 0, "event_id") != event || listed.text("events", 0, "subject") != "Consultation" ||
-			listed.text("events", 0, "event_url") != booked.text("event", "event_url") || len(listed.get("events", 0, "attendees").([]any)) != 2 {
+			listed.text("events", 0, "event_url") != booked.text("event", "event_url") ||
+			len(listed.get("events", 0, "attendees").([]any)) != 2 {
 			t.Errorf("listed: %s", listed.body)
 		}
 		expire()
-		moved := c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id": %q, "start_time": "2027-03-02T15:00:00", "attendee_emails": ["sam@example.com"]}`, event))
+		moved := c.post(200, "calendar/update-meeting",
+			fmt.Sprintf(`{"event_id": %q, "start_time": "2027-03-02T15:00:00", "attendee_emails": ["sam@example.com"]}`, event))
 		if moved.text("event", "end_time") != "2027-03-02T15:30:00-05:00" {
 			t.Errorf("moved: %s", moved.body)
 		}
@@ -262,12 +273,14 @@ func TestFromConsentToCancelledMeeting(t *testing.T) {
 			}
 		}
 
-		link := c.post(200, "calendar/book-meeting", `{"title": "By a link", "start_time": "2027-03-03T10:00:00", "end_time": "2027-03-03T10:30:00",
+		link := c.post(200, "calendar/book-meeting",
+			`{"title": "By a link", "start_time": "2027-03-03T10:00:00", "end_time": "2027-03-03T10:30:00",
 			"conferencing_type": "url", "location_url": "https://meet.example.com/room?a=1&b=2"}`)
 		if link.text("event", "event_url") != "https://meet.example.com/room?a=1&b=2" {
 			t.Errorf("booked with a link: %s", link.body)
 		}
-		if log := r.log(); strings.Contains(log, "desk-secret") || strings.Contains(log, "access-") || strings.Contains(log, "refresh-") || strings.Contains(log, "fdc_") {
+		if log := r.log(); strings.Contains(log, "desk-secret") || strings.Contains(log, "access-") ||
+			strings.Contains(log, "refresh-") || strings.Contains(log, "fdc_") {
 			t.Errorf("a secret is in the log:\n%s", log)
 		}
 	})
@@ -284,11 +297,14 @@ func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
 		r := d.servePublicly()
 		c := r.as(d.must("key", "create", "--tenant", "acme"))
 		p.connect(d, r, "--name", "front-office")
-		event := c.post(200, "calendar/book-meeting", `{"title": "Kept", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`).text("event", "event_id")
+		event := c.post(200, "calendar/book-meeting",
+			`{"title": "Kept", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`).
+			text("event", "event_id")
 
 		p.revoke()
 		refused := c.post(400, "calendar/list-events", `{}`)
-		if refused.reason() != "RECONNECT_REQUIRED" || !strings.Contains(string(refused.body), "/problems/reconnect-required") {
+		if refused.reason() != "RECONNECT_REQUIRED" ||
+			!strings.Contains(string(refused.body), "/problems/reconnect-required") {
 			t.Errorf("refused with %s", refused.body)
 		}
 		calls := p.oauth.TokenCalls()
@@ -303,7 +319,8 @@ func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
 		if status := connectionStatus(d); status != "reconnect_required" {
 			t.Errorf("connection list says %q", status)
 		}
-		if _, output, code := d.do("", "connection", "verify", "--tenant", "acme", "front-office"); code != 1 || !strings.Contains(output, "connect-link --tenant acme --provider "+p.name+" --name front-office") {
+		if _, output, code := d.do("", "connection", "verify", "--tenant", "acme", "front-office"); code != 1 ||
+			!strings.Contains(output, "connect-link --tenant acme --provider "+p.name+" --name front-office") {
 			t.Errorf("connection verify: exit %d, %s", code, output)
 		}
 
@@ -317,7 +334,8 @@ func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
 
 func connectionStatus(d *deployment) string {
 	var list []struct{ Status string }
-	if err := json.Unmarshal([]byte(d.must("connection", "list", "--tenant", "acme", "--json")), &list); err != nil || len(list) != 1 {
+	if err := json.Unmarshal([]byte(d.must("connection", "list", "--tenant", "acme", "--json")),
+		&list); err != nil || len(list) != 1 {
 		d.t.Fatalf("%v, %v", list, err)
 	}
 	return list[0].Status
@@ -332,12 +350,15 @@ func TestATenantsOwnClient(t *testing.T) {
 		d.must("tenant", "create", "acme")
 		r := d.servePublicly()
 		c := r.as(d.must("key", "create", "--tenant", "acme"))
-		if _, output, code := d.do("", "connect-link", "--tenant", "acme", "--provider", p.name); code == 0 || !strings.Contains(output, "providers."+p.name+".client_id") {
+		if _, output, code := d.do("", "connect-link", "--tenant", "acme", "--provider", p.name); code == 0 ||
+			!strings.Contains(output, "providers."+p.name+".client_id") {
 			t.Errorf("a link without any client: exit %d, %s", code, output)
 		}
-		add := []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", p.name, "--name", "own",
+		add := []string{"connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", p.name,
+			"--name", "own",
 			"--set", "client_id=own", "--secret", "client_secret=env:OWN_SECRET"}
-		if _, output, code := d.do("", add...); code != 0 || !strings.Contains(output, "connect-link --tenant acme --provider "+p.name+" --name own") {
+		if _, output, code := d.do("", add...); code != 0 ||
+			!strings.Contains(output, "connect-link --tenant acme --provider "+p.name+" --name own") {
 			t.Errorf("connection add: exit %d, %s", code, output)
 		}
 		if status := connectionStatus(d); status != "reconnect_required" {
@@ -361,7 +382,8 @@ func TestCompaniesConnectWithoutConsent(t *testing.T) {
 	book := `{"title": "Once", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"], "conferencing_type": "provider"}`
 	verify := func(d *deployment, p *fakeProvider) {
 		d.t.Helper()
-		if output := d.must("connection", "verify", "--tenant", "acme", p.name); !strings.Contains(output, customer) {
+		if output := d.must("connection", "verify", "--tenant", "acme",
+			p.name); !strings.Contains(output, customer) {
 			d.t.Errorf("verify: %s", output)
 		}
 		c := d.serve().as(d.must("key", "create", "--tenant", "acme"))

@@ -30,12 +30,16 @@ import (
 // What a caller can say that may be another tenant's: each part of a request, with whose id it holds. A part
 // that is not here fails the test, so that whoever adds one decides.
 var partsOfRequests = map[string]string{
-	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar", "ticket_number": "ticket",
-	"owner_id": "record", "contact_id": "record", "account_id": "record", "id": "number", "Idempotency-Key": "idempotency key",
+	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar",
+	"ticket_number": "ticket",
+	"owner_id":      "record", "contact_id": "record", "account_id": "record", "id": "number",
+	"Idempotency-Key": "idempotency key",
 
-	"title": "", "description": "", "subject": "", "name": "", "start_time": "", "end_time": "", "timezone": "", "attendee_emails": "",
+	"title": "", "description": "", "subject": "", "name": "", "start_time": "", "end_time": "", "timezone": "",
+	"attendee_emails":   "",
 	"conferencing_type": "", "location_url": "", "status": "", "priority": "", "area_code": "",
-	"inbound_cloud_employee_id": "", "outbound_cloud_employee_id": "", // employees are the agent platform's and nobody's here
+	// Employees are the agent platform's and nobody's here.
+	"inbound_cloud_employee_id": "", "outbound_cloud_employee_id": "",
 	"X-Request-Id": "", "X-Request-Timeout-Ms": "",
 }
 
@@ -59,10 +63,11 @@ var calls = map[string]string{
 // otherRoutes are the routes beside the described operations: whether what stands in the place of a parameter
 // is looked up. A route that is not here fails the test.
 var otherRoutes = map[string]bool{
-	"GET /docs": false, "HEAD /docs": false, "GET /openapi.json": false, "HEAD /openapi.json": false, "GET /openapi.yaml": false, "HEAD /openapi.yaml": false,
-	"GET /healthz": false, "HEAD /healthz": false, "GET /readyz": false, "HEAD /readyz": false,
-	"GET /problems/:slug": true, "HEAD /problems/:slug": true,
-	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true, "GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,
+	"GET /docs": false, "HEAD /docs": false, "GET /openapi.json": false, "HEAD /openapi.json": false,
+	"GET /openapi.yaml": false, "HEAD /openapi.yaml": false, "GET /healthz": false, "HEAD /healthz": false,
+	"GET /readyz": false, "HEAD /readyz": false, "GET /problems/:slug": true, "HEAD /problems/:slug": true,
+	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true,
+	"GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,
 }
 
 // described is an operation as the description that is served has it.
@@ -123,7 +128,8 @@ func describedBy(t testing.TB, document []byte) []described {
 				d.params = append(d.params, p.Name)
 			}
 			schema := op.RequestBody.Content["application/json"].Schema.Ref
-			for name, property := range doc.Components.Schemas[schema[strings.LastIndexByte(schema, '/')+1:]].Properties {
+			for name, property := range doc.Components.Schemas[schema[strings.LastIndexByte(schema,
+				'/')+1:]].Properties {
 				d.fields[name] = property.Type == "array"
 			}
 			list = append(list, d)
@@ -213,15 +219,20 @@ func customerAccounts(t testing.TB, names ...string) (accounts []*customerAccoun
 	byKey := map[string]http.Handler{}
 	for _, name := range names {
 		a := &customerAccount{name: name}
-		dav := caldavfake.New(caldavfake.Options{User: name, Password: a.secret("password"), Email: name + "@example.com"})
+		dav := caldavfake.New(caldavfake.Options{
+			User: name, Password: a.secret("password"), Email: name + "@example.com",
+		})
 		dav.AddCalendar("front-"+name, "Front", "", false)
 		a.calendar = new(fakeProvider).serve(t, a.counted(dav)) + "/dav/"
-		a.tickets = zendeskfake.New(zendeskfake.Options{AccessToken: a.secret("token"), Email: name + "@example.com"})
+		a.tickets = zendeskfake.New(zendeskfake.Options{
+			AccessToken: a.secret("token"), Email: name + "@example.com",
+		})
 		a.desk = new(fakeProvider).serve(t, a.counted(a.tickets))
 		a.numbers = telnyxfake.New(telnyxfake.Options{APIKey: "KEY-" + name, PerArea: 99})
 		byKey["Bearer KEY-"+name] = a.counted(a.numbers)("")
 		accounts = append(accounts, a)
-		environ = append(environ, "PASSWORD_"+name+"="+a.secret("password"), "USER_"+name+"="+name, "TOKEN_"+name+"="+a.secret("token"), "KEY_"+name+"=KEY-"+name)
+		environ = append(environ, "PASSWORD_"+name+"="+a.secret("password"), "USER_"+name+"="+name,
+			"TOKEN_"+name+"="+a.secret("token"), "KEY_"+name+"=KEY-"+name)
 	}
 	telnyx := new(fakeProvider).serve(t, func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +243,8 @@ func customerAccounts(t testing.TB, names ...string) (accounts []*customerAccoun
 			http.Error(w, "nobody's key", http.StatusUnauthorized)
 		})
 	})
-	return accounts, append(environ, "FRONTDESK_PROVIDERS__TELNYX__API_URL="+telnyx, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
+	return accounts, append(environ, "FRONTDESK_PROVIDERS__TELNYX__API_URL="+telnyx,
+		"FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
 }
 
 // connect gives a tenant connections to the account.
@@ -240,9 +252,11 @@ func (a *customerAccount) connect(d *deployment, tenant string, more ...string) 
 	d.t.Helper()
 	add := func(kind, provider string, rest ...string) {
 		d.t.Helper()
-		d.must(append([]string{"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", provider, "--name", tenant + "-" + kind}, rest...)...)
+		d.must(append([]string{"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", provider,
+			"--name", tenant + "-" + kind}, rest...)...)
 	}
-	add("calendar", "caldav", "--set", "url="+a.calendar, "--secret", "username=env:USER_"+a.name, "--secret", "password=env:PASSWORD_"+a.name)
+	add("calendar", "caldav", "--set", "url="+a.calendar, "--secret", "username=env:USER_"+a.name, "--secret",
+		"password=env:PASSWORD_"+a.name)
 	add("crm", "zendesk", "--set", "base_url="+a.desk, "--secret", "access_token=env:TOKEN_"+a.name)
 	add("telephony", "telnyx", append([]string{"--secret", "api_key=env:KEY_" + a.name}, more...)...)
 }
@@ -256,22 +270,28 @@ func createResources(d *deployment, r *running, tenant, key string) resources {
 	c := r.as(key)
 	secret := "canary-of-" + tenant
 	ours := resources{"idempotency key": "key-of-" + tenant, "connection": tenant + "-calendar"}
-	booked := c.post(200, "calendar/book-meeting", `{"title":"`+secret+`","description":"`+secret+`","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z","attendee_emails":["`+secret+`@example.com"]}`)
+	booked := c.post(200, "calendar/book-meeting",
+		`{"title":"`+secret+`","description":"`+secret+
+			`","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z","attendee_emails":["`+secret+
+			`@example.com"]}`)
 	ours["event"] = booked.text("event", "event_id")
 	calendars := c.post(200, "calendar/list-calendars", `{}`)
 	ours["calendar"] = calendars.text("calendars", 0, "id")
 	for n := range 25 { // so that the other tenant has none of this number
-		made := c.post(200, "tickets/create-ticket", fmt.Sprintf(`{"subject":%q,"description":"%s %d"}`, secret, secret, n))
+		made := c.post(200, "tickets/create-ticket",
+			fmt.Sprintf(`{"subject":%q,"description":"%s %d"}`, secret, secret, n))
 		ours["ticket"], ours["record"] = made.text("ticket", "ticket_number"), made.text("ticket", "id")
 	}
 	bought := c.do(201, http.MethodPost, "/beta/phone-numbers", `{"area_code":"512","name":"`+secret+`"}`)
 	ours["number"] = fmt.Sprint(int64(bought.get("id").(float64)))
 	ours["e164"] = bought.text("e164")
 	for _, call := range []request{
-		{path: "/v1/calendar/book-meeting", body: calls["bookMeeting"]}, {path: "/v1/tickets/create-ticket", body: calls["createTicket"]},
+		{path: "/v1/calendar/book-meeting", body: calls["bookMeeting"]},
+		{path: "/v1/tickets/create-ticket", body: calls["createTicket"]},
 		{path: "/beta/phone-numbers", body: calls["Beta_buyPhoneNumber"]},
 	} {
-		if a, err := c.call(http.MethodPost, call.path, call.body, "Idempotency-Key: "+ours["idempotency key"]); err != nil || a.status/100 != 2 {
+		if a, err := c.call(http.MethodPost, call.path, call.body,
+			"Idempotency-Key: "+ours["idempotency key"]); err != nil || a.status/100 != 2 {
 			d.t.Fatalf("%s: %v %d %s", call.path, err, a.status, a.body)
 		}
 	}
@@ -302,9 +322,11 @@ func everythingOf(d *deployment, r *running, tenant, key string, ours resources)
 	c := r.as(key)
 	var all strings.Builder
 	for _, a := range []answer{
-		c.post(200, "calendar/list-events", `{"start_time":"2027-03-01","end_time":"2027-03-04"}`), c.post(200, "calendar/list-calendars", `{}`),
+		c.post(200, "calendar/list-events", `{"start_time":"2027-03-01","end_time":"2027-03-04"}`),
+		c.post(200, "calendar/list-calendars", `{}`),
 		c.post(200, "tickets/get-ticket", `{"ticket_number":"`+ours["ticket"]+`"}`),
-		c.do(200, http.MethodGet, "/beta/phone-numbers", ""), c.do(200, http.MethodGet, "/beta/phone-numbers/"+ours["number"], ""),
+		c.do(200, http.MethodGet, "/beta/phone-numbers", ""),
+		c.do(200, http.MethodGet, "/beta/phone-numbers/"+ours["number"], ""),
 	} {
 		all.Write(a.body)
 	}
@@ -348,15 +370,21 @@ func TestNoTenantReachesAnother(t *testing.T) {
 	t.Parallel()
 	full := os.Getenv("FRONTDESK_ISOLATION") == "full"
 	t.Run("sandboxes, on SQLite", func(t *testing.T) { noTenantReachesAnother(t, "", false, true, full) })
-	t.Run("accounts of their own, on PostgreSQL", func(t *testing.T) { noTenantReachesAnother(t, storetest.Postgres(t), true, full, full) })
+	t.Run("accounts of their own, on PostgreSQL",
+		func(t *testing.T) { noTenantReachesAnother(t, storetest.Postgres(t), true, full, full) })
 }
 
 func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, full bool) {
 	var victims *customerAccount
-	environ := []string{"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret"}
+	environ := []string{
+		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
+	}
 	connect := func(d *deployment, tenant string) {
 		for _, kind := range []string{"calendar", "crm", "telephony"} {
-			add := []string{"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", "sandbox", "--name", tenant + "-" + kind}
+			add := []string{
+				"connection", "add", "--tenant", tenant, "--kind", kind, "--provider", "sandbox", "--name",
+				tenant + "-" + kind,
+			}
 			if kind == "telephony" {
 				add = append(add, "--set", "stock=99")
 			}
@@ -389,11 +417,14 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 
 	keys := map[string]string{"every scope": d.must("key", "create", "--tenant", "stranger")}
 	if manyKeys && !accounts {
-		d.must("connection", "add", "--tenant", "stranger", "--kind", "calendar", "--provider", "sandbox", "--name", "second")
+		d.must("connection", "add", "--tenant", "stranger", "--kind", "calendar", "--provider", "sandbox",
+			"--name", "second")
 		keys["bound"] = d.must("key", "create", "--tenant", "stranger", "--connection", "second")
 		keys["revoked"] = d.must("key", "create", "--tenant", "stranger", "--label", "gone")
 		keys["none"] = ""
-		for _, scope := range []string{"calendar:read", "calendar:write", "tickets:read", "tickets:write", "numbers:read", "numbers:write"} {
+		for _, scope := range []string{
+			"calendar:read", "calendar:write", "tickets:read", "tickets:write", "numbers:read", "numbers:write",
+		} {
 			keys[scope] = d.must("key", "create", "--tenant", "stranger", "--scope", scope)
 		}
 		d.must("key", "revoke", keyID(d, "stranger", keys["revoked"]))
@@ -422,9 +453,11 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 		t.Errorf("what the other tenant has changed from\n%s\nto\n%s", before, after)
 	}
 	if x.made < 200 || x.succeeded == 0 || x.refused[http.StatusNotFound] == 0 {
-		t.Errorf("only %d attempts, %d of which succeeded, refused %v: the test proves less than it should", x.made, x.succeeded, x.refused)
+		t.Errorf("only %d attempts, %d of which succeeded, refused %v: the test proves less than it should", x.made,
+			x.succeeded, x.refused)
 	}
-	t.Logf("%d pairs of requests, %d successes, refused %v; in all %s for ids of the other tenant, %s for ids that are not there",
+	t.Logf("%d pairs of requests, %d successes, refused %v; in all %s for ids of the other tenant, %s for ids "+
+		"that are not there",
 		x.made, x.succeeded, x.refused, x.foreign.Round(time.Millisecond), x.absent.Round(time.Millisecond))
 	if strings.Contains(r.log(), "canary-of-victim") {
 		t.Error("what a tenant's callers said is in the log")
@@ -432,7 +465,8 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 
 	// The operator names tenants; a key of one is not bound to a connection of the other.
 	for _, named := range []string{"victim-calendar", theirs["connection"]} {
-		if out, errs, code := d.do("", "key", "create", "--tenant", "stranger", "--connection", named); code == 0 || strings.Contains(out+errs, "canary") {
+		if out, errs, code := d.do("", "key", "create", "--tenant", "stranger", "--connection", named); code == 0 ||
+			strings.Contains(out+errs, "canary") {
 			t.Errorf("a key bound to %s: exit %d %s%s", named, code, out, errs)
 		}
 	}
@@ -485,7 +519,9 @@ func (x *intruder) try(op described, keyKind, key string, theirs map[string]stri
 	x.t.Helper()
 	absentIDs := map[string]string{}
 	for part, id := range theirs {
-		absentIDs[part] = alike(id, func(other string) bool { return slices.Contains(slices.Collect(maps.Values(x.theirs)), other) })
+		absentIDs[part] = alike(id, func(other string) bool {
+			return slices.Contains(slices.Collect(maps.Values(x.theirs)), other)
+		})
 	}
 	began := time.Now()
 	foreign := x.send(op, key, theirs)
@@ -493,18 +529,21 @@ func (x *intruder) try(op described, keyKind, key string, theirs map[string]stri
 	began = time.Now()
 	absent := x.send(op, key, absentIDs)
 	x.absent += time.Since(began)
-	x.compare(fmt.Sprintf("%s of %v with the key %s", op.id, theirs, keyKind), foreign, absent, theirs, absentIDs)
+	x.compare(fmt.Sprintf("%s of %v with the key %s", op.id, theirs, keyKind), foreign, absent,
+		theirs, absentIDs)
 }
 
 func (x *intruder) compare(what string, foreign, absent answer, theirs, absentIDs map[string]string) {
 	x.t.Helper()
 	x.made++
 	if foreign.status != absent.status {
-		x.t.Errorf("%s: %d %s\nfor what is not there: %d %s", what, foreign.status, foreign.body, absent.status, absent.body)
+		x.t.Errorf("%s: %d %s\nfor what is not there: %d %s", what, foreign.status, foreign.body,
+			absent.status, absent.body)
 		return
 	}
 	for name := range foreign.header {
-		if !slices.Contains([]string{"Date", "Content-Length", "Location"}, name) && !slices.Equal(foreign.header[name], absent.header[name]) {
+		if !slices.Contains([]string{"Date", "Content-Length", "Location"}, name) &&
+			!slices.Equal(foreign.header[name], absent.header[name]) {
 			x.t.Errorf("%s: %s: %v, for what is not there %v", what, name, foreign.header[name], absent.header[name])
 		}
 	}
@@ -550,7 +589,8 @@ func (x *intruder) holdsNothing(a answer, what string) {
 	for kind, id := range x.theirs {
 		found := strings.Contains(text, `"`+id+`"`)
 		if kind == "number" { // one as short stands in other things by chance
-			found = strings.Contains(text, `"id":`+id+`,`) || strings.Contains(text, `"id":`+id+`}`) || strings.HasSuffix(a.header.Get("Location"), "/"+id)
+			found = strings.Contains(text, `"id":`+id+`,`) || strings.Contains(text, `"id":`+id+`}`) ||
+				strings.HasSuffix(a.header.Get("Location"), "/"+id)
 		}
 		if found && !strings.Contains(x.shares, `"`+id+`"`) {
 			x.t.Errorf("%s answers the %s of the other tenant: %s", what, kind, text)
@@ -631,7 +671,8 @@ func (x *intruder) pages(key string) {
 			if strings.HasPrefix(path, "/oauth/") {
 				begin, query = begin+"google?code=x&state=", "&iss=x"
 			}
-			x.compare(route+" of the "+kind+" "+id, get(method, begin+url.QueryEscape(id)+query), get(method, begin+url.QueryEscape(absentIDs)+query),
+			x.compare(route+" of the "+kind+" "+id, get(method, begin+url.QueryEscape(id)+query),
+				get(method, begin+url.QueryEscape(absentIDs)+query),
 				map[string]string{kind: id}, map[string]string{kind: absentIDs})
 			begin = path[:strings.IndexByte(path, ':')]
 		}
@@ -642,7 +683,9 @@ func (x *intruder) pages(key string) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	browser := &http.Client{
+		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	res, err := browser.PostForm(x.r.api+"/connect/"+x.theirs["link"], url.Values{})
 	if err != nil {
 		x.t.Fatal(err)
@@ -655,7 +698,8 @@ func (x *intruder) pages(key string) {
 	state := to.Query().Get("state")
 	other := alike(state, func(string) bool { return false })
 	const callback = "/oauth/callback/google?code=stolen&state="
-	x.compare("the state of the other's consent", get(http.MethodGet, callback+state), get(http.MethodGet, callback+other),
+	x.compare("the state of the other's consent", get(http.MethodGet, callback+state),
+		get(http.MethodGet, callback+other),
 		map[string]string{"state": state}, map[string]string{"state": other})
 }
 
@@ -671,7 +715,9 @@ func (x *intruder) opsAddress() {
 			x.t.Errorf("%s of the operator's address tells of a tenant", path)
 		}
 	}
-	for _, path := range []string{"/beta/phone-numbers", "/v1/calendar/list-events", "/connect/x", "/docs", "/debug/pprof/"} {
+	for _, path := range []string{
+		"/beta/phone-numbers", "/v1/calendar/list-events", "/connect/x", "/docs", "/debug/pprof/",
+	} {
 		ops.do(404, http.MethodGet, path, "")
 	}
 	x.r.as("").do(404, http.MethodGet, "/metrics", "")
@@ -689,11 +735,14 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 		account.connect(d, tenant, "--set", "numbers=own")
 	}
 	r := d.serve()
-	victim, stranger := r.as(d.must("key", "create", "--tenant", "victim")), r.as(d.must("key", "create", "--tenant", "stranger"))
+	victim, stranger := r.as(d.must("key", "create", "--tenant", "victim")),
+		r.as(d.must("key", "create", "--tenant", "stranger"))
 
 	// The same calls, with and without a key, are two effects.
 	const book, open, buy = "/v1/calendar/book-meeting", "/v1/tickets/create-ticket", "/beta/phone-numbers"
-	for rule, headers := range map[string][]string{"under one key": {"Idempotency-Key: same"}, "without a key": nil} {
+	for rule, headers := range map[string][]string{
+		"under one key": {"Idempotency-Key: same"}, "without a key": nil,
+	} {
 		for _, call := range []request{
 			{path: book, body: strings.Replace(calls["bookMeeting"], "Ours", rule, 1)},
 			{path: open, body: strings.Replace(calls["createTicket"], "Ours", rule, 1)},
@@ -708,7 +757,8 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 				t.Fatalf("%s %s: %v %d %s", rule, call.path, err, second.status, second.body)
 			}
 			if second.header.Get("Idempotency-Replayed") != "" || call.idOf(first) == call.idOf(second) {
-				t.Errorf("%s, %s of one tenant is answered to the other: %s then %s", rule, call.path, first.body, second.body)
+				t.Errorf("%s, %s of one tenant is answered to the other: %s then %s", rule, call.path,
+					first.body, second.body)
 			}
 		}
 	}
@@ -720,8 +770,10 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 	mine := victim.do(200, http.MethodGet, "/beta/phone-numbers", "")
 	held := account.numbers.Held()
 	others := stranger.do(200, http.MethodGet, "/beta/phone-numbers", "")
-	if len(held) != 4 || len(mine.get("phone_numbers").([]any)) != 2 || len(others.get("phone_numbers").([]any)) != 2 {
-		t.Errorf("the account holds %d numbers; of them one tenant sees %s and the other %s", len(held), mine.body, others.body)
+	if len(held) != 4 || len(mine.get("phone_numbers").([]any)) != 2 ||
+		len(others.get("phone_numbers").([]any)) != 2 {
+		t.Errorf("the account holds %d numbers; of them one tenant sees %s and the other %s", len(held),
+			mine.body, others.body)
 	}
 	for i := range mine.get("phone_numbers").([]any) {
 		id := fmt.Sprint(int64(mine.get("phone_numbers", i, "id").(float64)))
@@ -733,7 +785,8 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 			stranger.do(404, method, "/beta/phone-numbers/"+id, body)
 		}
 	}
-	if again := victim.do(200, http.MethodGet, "/beta/phone-numbers", ""); string(again.body) != string(mine.body) || len(account.numbers.Held()) != len(held) {
+	if again := victim.do(200, http.MethodGet, "/beta/phone-numbers",
+		""); string(again.body) != string(mine.body) || len(account.numbers.Held()) != len(held) {
 		t.Errorf("the other tenant changed %s to %s", mine.body, again.body)
 	}
 	for _, n := range held {

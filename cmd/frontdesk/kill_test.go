@@ -44,7 +44,8 @@ func TestKillAtEveryWriteOfEveryProvider(t *testing.T) {
 }
 
 func killAtEveryWrite(t *testing.T, a account, storeURL string) {
-	d := newDeployment(t, storeURL, append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=4s")...)
+	d := newDeployment(t, storeURL,
+		append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=4s")...)
 	purchases := 100
 	key := d.createTenants(tenant.Settings{MaxPurchasesPerDay: &purchases}, []connection.Spec{a.connection})[0]
 	r := d.serve()

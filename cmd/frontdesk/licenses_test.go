@@ -43,7 +43,8 @@ type source struct {
 func linked(t *testing.T) []source {
 	t.Helper()
 	list := exec.Command("go", "list", "-deps", "-tags", "nomsgpack", "-f",
-		"{{.Dir}}\t{{if .Standard}}Go\t{{.Root}}{{else if not .Module.Main}}{{.Module.Path}} {{.Module.Version}}\t{{.Module.Dir}}{{end}}", ".")
+		"{{.Dir}}\t{{if .Standard}}Go\t{{.Root}}{{else if not .Module.Main}}{{.Module.Path}} "+
+			"{{.Module.Version}}\t{{.Module.Dir}}{{end}}", ".")
 	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := list.Output()
 	if err != nil {
@@ -91,7 +92,8 @@ func licensesOf(t *testing.T, sources []source) []byte {
 		}
 	}
 	var out bytes.Buffer
-	out.WriteString("Frontdesk comes under the Apache License, Version 2.0. Its binary contains the following software.\n")
+	out.WriteString(
+		"Frontdesk comes under the Apache License, Version 2.0. Its binary contains the following software.\n")
 	for _, text := range texts {
 		fmt.Fprintf(&out, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(under[text], "\n"), text)
 	}

@@ -203,7 +203,8 @@ func (l *load) wire(host string) (*wire, error) {
 
 func (c *wire) exchange(host string, s loadRequest) (*http.Response, []byte, error) {
 	method := cmp.Or(s.method, http.MethodPost)
-	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n", method, s.path, host, s.key, len(s.body))
+	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n", method,
+		s.path, host, s.key, len(s.body))
 	if s.idem != "" {
 		request = fmt.Appendf(request, "Idempotency-Key: %s\r\n", s.idem)
 	}
@@ -276,7 +277,8 @@ func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (k
 	if latency > 0 {
 		settings["latency"] = latency.String()
 	}
-	return d.createTenants(tenant.Settings{}, slices.Repeat([][]connection.Spec{sandboxes(settings)}, tenants)...)
+	return d.createTenants(tenant.Settings{},
+		slices.Repeat([][]connection.Spec{sandboxes(settings)}, tenants)...)
 }
 
 // sandboxes returns one of each kind.
@@ -312,7 +314,8 @@ func mixedCalls(keys []string) func(i int) loadRequest {
 			s.path, s.body = "/v1/calendar/list-calendars", "{}"
 		default:
 			s.path = "/v1/calendar/list-events"
-			s.body = fmt.Sprintf(`{"start_time":%q,"end_time":%q}`, at.Format(time.RFC3339), at.Add(24*time.Hour).Format(time.RFC3339))
+			s.body = fmt.Sprintf(`{"start_time":%q,"end_time":%q}`, at.Format(time.RFC3339),
+				at.Add(24*time.Hour).Format(time.RFC3339))
 		}
 		return s
 	}

@@ -29,9 +29,13 @@ func (c numberList) Run(ctx context.Context, s *session) error {
 			case n.ReleaseAt != nil:
 				state = "goes back " + moment(*n.ReleaseAt)
 			}
-			rows = append(rows, []string{strconv.FormatInt(n.ID, 10), n.E164, n.Name, n.Connection, employee(n.Inbound), employee(n.Outbound), state})
+			rows = append(rows, []string{
+				strconv.FormatInt(n.ID, 10), n.E164, n.Name, n.Connection, employee(n.Inbound), employee(n.Outbound),
+				state,
+			})
 		}
-		return s.list(c.JSON, numbers, []string{"ID", "NUMBER", "NAME", "CONNECTION", "INBOUND", "OUTBOUND", "STATE"}, rows)
+		return s.list(c.JSON, numbers,
+			[]string{"ID", "NUMBER", "NAME", "CONNECTION", "INBOUND", "OUTBOUND", "STATE"}, rows)
 	})
 }
 

@@ -45,7 +45,9 @@ type phoneAccount struct {
 type thing struct{ name, leads string }
 
 func phoneAccounts() map[string]func(t testing.TB) *phoneAccount {
-	return map[string]func(t testing.TB) *phoneAccount{"twilio": fakeTwilio, "telnyx": fakeTelnyx, "sandbox": sandboxPhoneAccount}
+	return map[string]func(t testing.TB) *phoneAccount{
+		"twilio": fakeTwilio, "telnyx": fakeTelnyx, "sandbox": sandboxPhoneAccount,
+	}
 }
 
 const voiceTemplate = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
@@ -57,7 +59,9 @@ var sold = []string{"415", "628", "303", "512", "416", "604"}
 const stock = 100
 
 func fakeTwilio(t testing.TB) *phoneAccount {
-	fake := twiliofake.New(twiliofake.Options{AuthToken: "twilio-secret-token", DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/"})
+	fake := twiliofake.New(twiliofake.Options{
+		AuthToken: "twilio-secret-token", DefaultVoiceURL: "https://demo.twilio.com/welcome/voice/",
+	})
 	for i := range stock {
 		for _, area := range sold {
 			fake.Restock(fmt.Sprintf("+1%s555%d", area, 1000+i))
@@ -74,7 +78,8 @@ func fakeTwilio(t testing.TB) *phoneAccount {
 	return &phoneAccount{
 		fakeProvider: p,
 		connection: connection.Spec{
-			Kind: adapter.KindTelephony, Provider: "twilio", Settings: map[string]any{"voice_url_template": voiceTemplate},
+			Kind: adapter.KindTelephony, Provider: "twilio",
+			Settings:    map[string]any{"voice_url_template": voiceTemplate},
 			Credentials: map[string]string{"account_sid": twiliofake.AccountSID, "auth_token": "twilio-secret-token"},
 		},
 		held: func() map[string]thing {
@@ -114,7 +119,9 @@ func fakeTwilio(t testing.TB) *phoneAccount {
 }
 
 func fakeTelnyx(t testing.TB) *phoneAccount {
-	return telnyxWith(t, telnyxfake.Options{OrderTime: 300 * time.Millisecond, NumberLag: 100 * time.Millisecond})
+	return telnyxWith(t, telnyxfake.Options{
+		OrderTime: 300 * time.Millisecond, NumberLag: 100 * time.Millisecond,
+	})
 }
 
 func telnyxWith(t testing.TB, o telnyxfake.Options) *phoneAccount {
@@ -131,7 +138,8 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *phoneAccount {
 	return &phoneAccount{
 		fakeProvider: p,
 		connection: connection.Spec{
-			Kind: adapter.KindTelephony, Provider: "telnyx", Settings: map[string]any{"connection_id": telnyxfake.Application},
+			Kind: adapter.KindTelephony, Provider: "telnyx",
+			Settings:    map[string]any{"connection_id": telnyxfake.Application},
 			Credentials: map[string]string{"api_key": "KEYtelnyx-secret-token"},
 		},
 		held: func() map[string]thing {
@@ -168,12 +176,15 @@ func telnyxWith(t testing.TB, o telnyxfake.Options) *phoneAccount {
 
 func sandboxPhoneAccount(testing.TB) *phoneAccount {
 	return &phoneAccount{fakeProvider: &fakeProvider{name: "sandbox"}, connection: connection.Spec{
-		Kind: adapter.KindTelephony, Provider: "sandbox", Settings: map[string]any{"voice_url_template": voiceTemplate, "order_time": "300ms"},
+		Kind: adapter.KindTelephony, Provider: "sandbox",
+		Settings: map[string]any{"voice_url_template": voiceTemplate, "order_time": "300ms"},
 	}}
 }
 
 // deploy starts a gateway with a tenant whose account this is.
-func (l *phoneAccount) deploy(t testing.TB, storeURL string, settings ...string) (*deployment, *running, caller) {
+func (l *phoneAccount) deploy(
+	t testing.TB, storeURL string, settings ...string,
+) (*deployment, *running, caller) {
 	d := newDeployment(t, storeURL, l.environ...)
 	d.must("migrate")
 	key := l.tenant(d, "acme", settings...)
@@ -184,7 +195,10 @@ func (l *phoneAccount) deploy(t testing.TB, storeURL string, settings ...string)
 // tenant makes a tenant that has the line, and returns a key of it.
 func (l *phoneAccount) tenant(d *deployment, name string, settings ...string) (key string) {
 	d.must("tenant", "create", name, "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
-	connect := []string{"connection", "add", "--tenant", name, "--kind", string(l.connection.Kind), "--provider", l.connection.Provider, "--name", "phones"}
+	connect := []string{
+		"connection", "add", "--tenant", name, "--kind", string(l.connection.Kind), "--provider",
+		l.connection.Provider, "--name", "phones",
+	}
 	for name, value := range l.connection.Settings {
 		connect = append(connect, "--set", fmt.Sprintf("%s=%v", name, value))
 	}
@@ -212,7 +226,9 @@ func pathOf(a answer) string { return fmt.Sprintf("%s/%.0f", phoneNumbers, a.get
 func TestLifeOfANumber(t *testing.T) {
 	t.Parallel()
 	for name, fake := range phoneAccounts() {
-		for store, open := range map[string]func(testing.TB) string{"SQLite": func(testing.TB) string { return "" }, "PostgreSQL": storetest.Postgres} {
+		for store, open := range map[string]func(testing.TB) string{
+			"SQLite": func(testing.TB) string { return "" }, "PostgreSQL": storetest.Postgres,
+		} {
 			t.Run(name+" on "+store, func(t *testing.T) {
 				t.Parallel()
 				l := fake(t)
@@ -229,7 +245,8 @@ func lifeOfANumber(t *testing.T, l *phoneAccount, c caller) {
 	if location := bought.header.Get("Location"); !strings.HasSuffix(location, path) {
 		t.Errorf("Location is %q, want %s", location, path)
 	}
-	if bought.text("name") != "Front office" || bought.text("area_code") != "415" || bought.get("inbound_cloud_employee_id") != 7.0 || !strings.HasPrefix(e164, "+1415") {
+	if bought.text("name") != "Front office" || bought.text("area_code") != "415" ||
+		bought.get("inbound_cloud_employee_id") != 7.0 || !strings.HasPrefix(e164, "+1415") {
 		t.Errorf("bought: %s", bought.body)
 	}
 	l.has(t, e164, "Front office", l.leads)
@@ -242,8 +259,10 @@ func lifeOfANumber(t *testing.T, l *phoneAccount, c caller) {
 		t.Errorf("re-assigned: %s", reassigned.body)
 	}
 	l.has(t, e164, "Front office", strings.Replace(l.leads, "employee=7", "employee=8", 1))
-	changed := c.do(200, http.MethodPatch, path, `{"name":"Night desk","inbound_cloud_employee_id":null,"outbound_cloud_employee_id":9}`)
-	if changed.text("name") != "Night desk" || changed.get("inbound_cloud_employee_id") != nil || changed.get("outbound_cloud_employee_id") != 9.0 {
+	changed := c.do(200, http.MethodPatch, path,
+		`{"name":"Night desk","inbound_cloud_employee_id":null,"outbound_cloud_employee_id":9}`)
+	if changed.text("name") != "Night desk" || changed.get("inbound_cloud_employee_id") != nil ||
+		changed.get("outbound_cloud_employee_id") != 9.0 {
 		t.Errorf("changed: %s", changed.body)
 	}
 	l.has(t, e164, "Night desk", "")
@@ -257,7 +276,9 @@ func lifeOfANumber(t *testing.T, l *phoneAccount, c caller) {
 	if second.text("name") != second.text("e164") {
 		t.Errorf("a number without a name: %s", second.body)
 	}
-	if got := c.do(200, http.MethodGet, phoneNumbers, ""); got.get("phone_numbers", 0, "id") != bought.get("id") || got.get("phone_numbers", 1, "id") != second.get("id") || got.get("phone_numbers", 2) != nil {
+	if got := c.do(200, http.MethodGet, phoneNumbers, ""); got.get("phone_numbers", 0,
+		"id") != bought.get("id") || got.get("phone_numbers", 1, "id") != second.get("id") ||
+		got.get("phone_numbers", 2) != nil {
 		t.Errorf("list answers %s", got.body)
 	}
 	if l.bought != nil && l.bought() != 2 {
@@ -277,7 +298,9 @@ func lifeOfANumber(t *testing.T, l *phoneAccount, c caller) {
 	if third.get("id").(float64) <= second.get("id").(float64) {
 		t.Error("an id was used again")
 	}
-	if got := c.do(422, http.MethodPatch, path+"x", `{"nmae":"x","name":""}`); !strings.Contains(string(got.body), `"path.id"`) || !strings.Contains(string(got.body), `"body.nmae"`) {
+	if got := c.do(422, http.MethodPatch, path+"x",
+		`{"nmae":"x","name":""}`); !strings.Contains(string(got.body), `"path.id"`) ||
+		!strings.Contains(string(got.body), `"body.nmae"`) {
 		t.Errorf("faults: %s", got.body)
 	}
 }
@@ -317,7 +340,8 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 			}
 			l.has(t, e164, "Renamed there", l.leads)
 
-			otherDestination := map[string]string{"twilio": "https://person.example.com/", "telnyx": telnyxfake.Trunk}[name]
+			otherDestination := map[string]string{"twilio": "https://person.example.com/",
+				"telnyx": telnyxfake.Trunk}[name]
 			l.lead(e164, otherDestination)
 			list()
 			l.has(t, e164, "Renamed there", otherDestination)
@@ -325,7 +349,8 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 			if code != 1 || !strings.Contains(out, e164) || !strings.Contains(out, "--repair") {
 				t.Errorf("doctor ends with %d and says\n%s", code, out)
 			}
-			if out, _, code := d.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 || !strings.Contains(out, "corrected") {
+			if out, _, code := d.do("", "doctor", "--tenant", "acme", "--repair"); code != 0 ||
+				!strings.Contains(out, "corrected") {
 				t.Errorf("doctor --repair ends with %d and says\n%s", code, out)
 			}
 			l.has(t, e164, "Renamed there", l.leads)
@@ -354,14 +379,16 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 			}
 			got := c.do(409, http.MethodPost, phoneNumbers, `{"area_code":"`+soldOut+`"}`)
 			near := got.text("errors", 0, "value")
-			if !strings.HasSuffix(got.text("type"), "/problems/no-numbers-available") || got.text("errors", 0, "location") != "body.area_code" || len(near) != 3 || near == soldOut {
+			if !strings.HasSuffix(got.text("type"), "/problems/no-numbers-available") ||
+				got.text("errors", 0, "location") != "body.area_code" || len(near) != 3 || near == soldOut {
 				t.Fatalf("sold out: %s", got.body)
 			}
 			before := `{"area_code":"` + near + `","name":"sandbox:no_funds"}`
 			if l.funds != nil {
 				l.funds(false)
 			}
-			if got = c.do(402, http.MethodPost, phoneNumbers, before); !strings.HasSuffix(got.text("type"), "/problems/insufficient-funds") {
+			if got = c.do(402, http.MethodPost, phoneNumbers, before); !strings.HasSuffix(got.text("type"),
+				"/problems/insufficient-funds") {
 				t.Errorf("no funds: %s", got.body)
 			}
 			if l.funds != nil {
@@ -371,7 +398,8 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 				t.Errorf("bought in %s: %s", near, bought.body)
 			}
 			got = c.do(429, http.MethodPost, phoneNumbers, `{"area_code":"`+near+`"}`)
-			if !strings.HasSuffix(got.text("type"), "/problems/purchase-limit-reached") || got.header.Get("Retry-After") == "" {
+			if !strings.HasSuffix(got.text("type"), "/problems/purchase-limit-reached") ||
+				got.header.Get("Retry-After") == "" {
 				t.Errorf("the limit: %s", got.body)
 			}
 		})
@@ -396,10 +424,12 @@ func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 			d, _, c := l.deploy(t, "", test.set)
 			d.must("connection", "verify", "--tenant", "acme", "phones")
 			l.remove()
-			if _, output, code := d.do("", "connection", "verify", "--tenant", "acme", "phones"); code != 1 || !strings.Contains(output, test.names) {
+			if _, output, code := d.do("", "connection", "verify", "--tenant", "acme", "phones"); code != 1 ||
+				!strings.Contains(output, test.names) {
 				t.Errorf("verify ends with %d and says\n%s", code, output)
 			}
-			if out, _, code := d.do("", "doctor", "--tenant", "acme"); code != 1 || !strings.Contains(out, test.names) {
+			if out, _, code := d.do("", "doctor", "--tenant", "acme"); code != 1 ||
+				!strings.Contains(out, test.names) {
 				t.Errorf("doctor ends with %d and says\n%s", code, out)
 			}
 			for range 3 {
@@ -443,7 +473,8 @@ func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 			all.Go(func() {
 				c := g.as(key)
 				for range 6 {
-					got, err := c.call(http.MethodPost, phoneNumbers, fmt.Sprintf(`{"area_code":"415","name":"tenant %d","inbound_cloud_employee_id":7}`, i))
+					got, err := c.call(http.MethodPost, phoneNumbers,
+						fmt.Sprintf(`{"area_code":"415","name":"tenant %d","inbound_cloud_employee_id":7}`, i))
 					if err != nil || got.status != 201 {
 						t.Errorf("tenant %d: %v %d %s", i, err, got.status, got.body)
 						return
@@ -525,10 +556,12 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 			if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), e164) {
 				t.Errorf("the list is %s", got.body)
 			}
-			if out := d.must("number", "list", "--tenant", "acme"); !strings.Contains(out, e164) || !strings.Contains(out, "goes back") {
+			if out := d.must("number", "list", "--tenant", "acme"); !strings.Contains(out, e164) ||
+				!strings.Contains(out, "goes back") {
 				t.Errorf("number list says\n%s", out)
 			}
-			if out := strings.TrimSpace(d.must("number", "restore", "--tenant", "acme", fmt.Sprintf("%.0f", mine.get("id")))); out != e164 {
+			if out := strings.TrimSpace(d.must("number", "restore", "--tenant", "acme",
+				fmt.Sprintf("%.0f", mine.get("id")))); out != e164 {
 				t.Errorf("restore prints %q", out)
 			}
 			if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(mine.body) {
@@ -545,7 +578,8 @@ func TestOnlyOnesOwnNumbers(t *testing.T) {
 	d, _, c := l.deploy(t, "", "numbers=own")
 	l.arrive("+13035550123")
 	mine := c.buy("415", "")
-	if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), "+13035550123") || !strings.Contains(string(got.body), mine.text("e164")) {
+	if got := c.do(200, http.MethodGet, phoneNumbers, ""); strings.Contains(string(got.body), "+13035550123") ||
+		!strings.Contains(string(got.body), mine.text("e164")) {
 		t.Errorf("the list is %s", got.body)
 	}
 	id := strings.TrimSpace(d.must("number", "adopt", "--tenant", "acme", "+13035550123"))
@@ -562,7 +596,8 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 		fake  func(testing.TB) *phoneAccount
 		order bool // else while the number is set up
 	}{
-		"twilio at the order": {fakeTwilio, true}, "twilio at the name and routing": {fakeTwilio, false}, "telnyx at the order": {fakeTelnyx, true},
+		"twilio at the order": {fakeTwilio, true}, "twilio at the name and routing": {fakeTwilio, false},
+		"telnyx at the order": {fakeTelnyx, true},
 	} {
 		for _, repeated := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, asked for again %v", name, repeated), func(t *testing.T) {
@@ -611,7 +646,9 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 // A provider that takes the order and never answers has sold one number, which a repeat gets.
 func TestAProviderThatSellsAndNeverAnswers(t *testing.T) {
 	t.Parallel()
-	for name, fake := range map[string]func(testing.TB) *phoneAccount{"twilio": fakeTwilio, "telnyx": fakeTelnyx} {
+	for name, fake := range map[string]func(testing.TB) *phoneAccount{
+		"twilio": fakeTwilio, "telnyx": fakeTelnyx,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := fake(t)
@@ -627,7 +664,8 @@ func TestAProviderThatSellsAndNeverAnswers(t *testing.T) {
 			q := request{path: phoneNumbers, body: `{"area_code":"415","name":"Front","inbound_cloud_employee_id":7}`}
 			began := time.Now()
 			got := c.do(504, http.MethodPost, q.path, q.body, "Idempotency-Key: k", "X-Request-Timeout-Ms: 1500")
-			if took := time.Since(began); took > 4*time.Second || !strings.Contains(got.text("detail"), "same Idempotency-Key") {
+			if took := time.Since(began); took > 4*time.Second ||
+				!strings.Contains(got.text("detail"), "same Idempotency-Key") {
 				t.Errorf("after %v: %s", took, got.body)
 			}
 			l.put(nil)

@@ -38,7 +38,8 @@ func BenchmarkOverload(b *testing.B) {
 			peak := func() (best measurement) {
 				for _, times := range []float64{1, 1.5} {
 					before := r.measured()
-					if m := measure(before, r.measured, l.steady(times*capacity, time.Second), time.Second); m.perSecond > best.perSecond {
+					if m := measure(before, r.measured, l.steady(times*capacity, time.Second),
+						time.Second); m.perSecond > best.perSecond {
 						best = m
 					}
 				}
@@ -72,7 +73,8 @@ func BenchmarkOverload(b *testing.B) {
 				b.Errorf("%d refusals do not say when to come back", over.noRetryAfter)
 			}
 			if over.broken > over.sent/50 {
-				b.Errorf("of %d requests %d were neither answered nor told to come back: %s", over.sent, over.broken, over.others)
+				b.Errorf("of %d requests %d were neither answered nor told to come back: %s", over.sent,
+					over.broken, over.others)
 			}
 		})
 	}
@@ -92,7 +94,9 @@ type measurement struct {
 	others                                 string
 }
 
-func measure(before map[string]float64, now func() map[string]float64, responses []loadResponse, lasting time.Duration) measurement {
+func measure(
+	before map[string]float64, now func() map[string]float64, responses []loadResponse, lasting time.Duration,
+) measurement {
 	answered, refused := only(responses, served), only(responses, overloaded)
 	share := func(writes bool) float64 {
 		these := func(h loadResponse) bool { return h.writes == writes }
@@ -105,8 +109,9 @@ func measure(before map[string]float64, now func() map[string]float64, responses
 		servedIn:     quantile(answered, 0.5), servedLate: quantile(answered, 0.99),
 		shedIn: quantile(refused, 0.5), shedLate: quantile(refused, 0.99),
 		shedReads: share(false), shedWrites: share(true),
-		perSecond: float64(len(answered)) / lasting.Seconds(), perCPU: float64(len(answered)) / (now()[cpu] - before[cpu]),
-		others: outcomes(only(responses, failed)),
+		perSecond: float64(len(answered)) / lasting.Seconds(),
+		perCPU:    float64(len(answered)) / (now()[cpu] - before[cpu]),
+		others:    outcomes(only(responses, failed)),
 	}
 }
 
@@ -140,14 +145,16 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	}
 	admitted := count(limited, served)
 	within := quota + int(float64(quota)*lasting.Minutes()) + 10
-	if admitted > within || count(limited, failed)-count(limited, func(h loadResponse) bool { return h.reason == "RATE_LIMITED" }) > 0 {
+	if admitted > within || count(limited, failed)-count(limited,
+		func(h loadResponse) bool { return h.reason == "RATE_LIMITED" }) > 0 {
 		t.Errorf("of the excess %d were answered, want %d at most: %s", admitted, within, outcomes(limited))
 	}
 	ratio := func(share float64) float64 {
 		return float64(quantile(underLoad, share)) / float64(quantile(baseline, share))
 	}
 	t.Logf("at %d a second against %d in a minute: neighbours' p50 %v (×%.2f), p99 %v (×%.2f); %s, told in %v",
-		50*quota/60, quota, quantile(underLoad, .5), ratio(.5), quantile(underLoad, .99), ratio(.99), outcomes(limited), quantile(limited, .5))
+		50*quota/60, quota, quantile(underLoad, .5), ratio(.5), quantile(underLoad, .99), ratio(.99),
+		outcomes(limited), quantile(limited, .5))
 	// One request waits for a processor that the refusals share: the bounds are those of a machine with other
 	// work to do.
 	if slow := quantile(underLoad, .5); ratio(.5) > 5 && slow > 200*time.Millisecond {

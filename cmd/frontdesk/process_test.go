@@ -30,7 +30,8 @@ const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
 var extra = map[string]func() adapter.Adapter{}
 
 func TestMain(m *testing.M) {
-	syscall.Umask(0o022) // data directories that others can write are refused, and some systems' default makes such
+	// Data directories that others can write are refused, and some systems' default makes such.
+	syscall.Umask(0o022)
 	if os.Getenv(asCommand) != "" {
 		os.Unsetenv(asCommand)
 		adapters := all.Adapters()
@@ -60,7 +61,8 @@ func newDeployment(t testing.TB, storeURL string, more ...string) *deployment {
 	}
 	environ := []string{
 		asCommand + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
-		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0", "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
+		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0",
+		"FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
 		// The tests ask with one key and as fast as they can.
 		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=0", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=0",
 		"FRONTDESK_SERVER__DRAIN=100ms", // no load balancer is in front of them

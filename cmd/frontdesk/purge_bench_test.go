@@ -67,7 +67,9 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 // bookWhile serves, and books one meeting after another as long as goOn says; it returns how long each took.
 func bookWhile(b *testing.B, cfg config.Config, month int, more func(done int) bool) []time.Duration {
 	b.Helper()
-	g, err := gateway.Open(context.Background(), cfg, gateway.Options{Adapters: all.Adapters(), LogTo: io.Discard})
+	g, err := gateway.Open(context.Background(), cfg, gateway.Options{
+		Adapters: all.Adapters(), LogTo: io.Discard,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -89,7 +91,8 @@ func bookWhile(b *testing.B, cfg config.Config, month int, more func(done int) b
 	var took []time.Duration
 	for begin := time.Date(2028+10*month, 1, 1, 0, 0, 0, 0, time.UTC); more(len(took)); {
 		at := begin.Add(time.Duration(len(took)) * 15 * time.Minute)
-		body := fmt.Sprintf(`{"title":"Consultation","start_time":%q,"end_time":%q}`, at.Format(time.RFC3339), at.Add(15*time.Minute).Format(time.RFC3339))
+		body := fmt.Sprintf(`{"title":"Consultation","start_time":%q,"end_time":%q}`, at.Format(time.RFC3339),
+			at.Add(15*time.Minute).Format(time.RFC3339))
 		began := time.Now()
 		c.do(http.StatusOK, http.MethodPost, "/v1/calendar/book-meeting", body)
 		took = append(took, time.Since(began))
@@ -123,7 +126,9 @@ func fillOld(b *testing.B, path string, rows int) (due func() int, free func() f
 		return left
 	}
 	free = func() (part float64) {
-		err := db.QueryRow("SELECT CAST(freelist_count AS REAL) / page_count FROM pragma_freelist_count, pragma_page_count").Scan(&part)
+		err := db.QueryRow(
+			"SELECT CAST(freelist_count AS REAL) / page_count FROM pragma_freelist_count, pragma_page_count").
+			Scan(&part)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -49,7 +49,8 @@ func TestREADMEWalkWorks(t *testing.T) {
 	walk.Dir = directory
 	others := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "FRONTDESK_") })
 	walk.Env = append(others, asCommand+"=1", "GORACE=atexit_sleep_ms=0",
-		"FRONTDESK_SERVER__LISTEN=127.0.0.1:"+gateway, "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0", "FRONTDESK_LOG__LEVEL=warn")
+		"FRONTDESK_SERVER__LISTEN=127.0.0.1:"+gateway, "FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
+		"FRONTDESK_LOG__LEVEL=warn")
 	walk.WaitDelay = 20 * time.Second
 	out, err := walk.CombinedOutput()
 	if err != nil {

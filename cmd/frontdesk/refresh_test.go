@@ -27,7 +27,10 @@ func TestOneGatewayRenewsForAll(t *testing.T) {
 	p := newRenewals(t, oauthtest.SingleUse, time.Hour)
 	d := p.deployment(storetest.Postgres(t))
 	for n := range p.gateways {
-		p.gateways[n] = (&deployment{t: t, environ: append(d.environ, fmt.Sprintf("FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=%s/token/%d", p.url, n))}).serve()
+		p.gateways[n] = (&deployment{
+			t: t, environ: append(d.environ,
+				fmt.Sprintf("FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=%s/token/%d", p.url, n)),
+		}).serve()
 	}
 	p.key = d.must("key", "create", "--tenant", "acme")
 	p.wantWorking(t)
@@ -146,8 +149,9 @@ type renewals struct {
 	connections atomic.Int64 // that requests for tokens came by
 	peers       sync.Map     // their addresses
 
-	mu    sync.Mutex
-	token func(w http.ResponseWriter, r *http.Request, gateway int) // in place of the token endpoint; nil: it answers
+	mu sync.Mutex
+	// In place of the token endpoint; nil: it answers.
+	token func(w http.ResponseWriter, r *http.Request, gateway int)
 }
 
 func newRenewals(t *testing.T, rotation oauthtest.Rotation, life time.Duration) *renewals {
@@ -160,7 +164,8 @@ func newRenewals(t *testing.T, rotation oauthtest.Rotation, life time.Duration) 
 	mux.HandleFunc("POST /token/{gateway}", p.serveToken)
 	const calendar = `{"kind":"calendar#calendarListEntry","id":"pat@example.com","summary":"pat","primary":true,"accessRole":"owner"}`
 	mux.Handle("GET /calendar/v3/users/me/calendarList/primary", p.answers(calendar))
-	mux.Handle("GET /calendar/v3/users/me/calendarList", p.answers(`{"kind":"calendar#calendarList","items":[`+calendar+`]}`))
+	mux.Handle("GET /calendar/v3/users/me/calendarList",
+		p.answers(`{"kind":"calendar#calendarList","items":[`+calendar+`]}`))
 	const events = `{"kind":"calendar#events","accessRole":"owner","items":[]}`
 	mux.Handle("GET /calendar/v3/calendars/{calendar}/events", p.answers(events))
 	server := httptest.NewServer(mux)
@@ -184,7 +189,9 @@ func (p *renewals) answers(body string) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json")
 		if _, ok := p.oauth.Bearer(r); !ok {
 			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = w.Write([]byte(`{"error":{"code":401,"message":"Invalid Credentials","errors":[{"domain":"global","reason":"authError","message":"Invalid Credentials"}]}}`))
+			_, _ = w.Write(
+				[]byte(
+					`{"error":{"code":401,"message":"Invalid Credentials","errors":[{"domain":"global","reason":"authError","message":"Invalid Credentials"}]}}`))
 			return
 		}
 		_, _ = w.Write([]byte(body))
@@ -194,14 +201,18 @@ func (p *renewals) answers(body string) http.HandlerFunc {
 // deployment makes one with the account connected, on a store.
 func (p *renewals) deployment(storeURL string) *deployment {
 	p.t.Helper()
-	d := newDeployment(p.t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
+	d := newDeployment(p.t, storeURL,
+		"REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com",
+			"https://www.googleapis.com/auth/calendar.events"),
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
 		"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+p.url,
 		// All callers are of one connection.
-		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=100", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=1000",
+		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=100",
+		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=1000",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=1000")
 	d.must("tenant", "create", "acme")
-	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google", "--secret", "refresh_token=env:REFRESH_TOKEN")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "google", "--secret",
+		"refresh_token=env:REFRESH_TOKEN")
 	return d
 }
 
@@ -362,7 +373,9 @@ func TestRotatedTokenIsKeptWhenTheFileIsAppliedAgain(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		p := newRenewals(t, oauthtest.SingleUse, time.Hour)
-		d := newDeployment(t, storeURL, "REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com", "https://www.googleapis.com/auth/calendar.events"),
+		d := newDeployment(t, storeURL,
+			"REFRESH_TOKEN="+p.oauth.Grant("desk", "pat@example.com",
+				"https://www.googleapis.com/auth/calendar.events"),
 			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
 			"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+p.url, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+p.url+"/token/0")
 		file := filepath.Join(t.TempDir(), "tenants.yaml")

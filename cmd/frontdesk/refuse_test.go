@@ -37,7 +37,8 @@ func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, 1)"); err != nil {
+	if _, err := db.Exec(
+		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, 1)"); err != nil {
 		t.Fatal(err)
 	}
 	refuse("A later version of Frontdesk")

@@ -56,7 +56,8 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	closeIdle()
 	all := <-made
 
-	t.Logf("%d restarts, %d calls; it took a replica %v at most to end", restarts, len(all), longest.Round(time.Millisecond))
+	t.Logf("%d restarts, %d calls; it took a replica %v at most to end", restarts, len(all),
+		longest.Round(time.Millisecond))
 	if n := count(all, served); n != len(all) {
 		t.Errorf("%d of %d calls failed: %s", len(all)-n, len(all), outcomes(all))
 	}

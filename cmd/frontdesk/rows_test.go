@@ -66,10 +66,12 @@ func TestRowsAreAdoptedOnce(t *testing.T) {
 		d := newDeployment(t, "")
 		d.createRows()
 		d.tamper(unseal...)
-		if _, errs, code := d.do("", "tenant", "list"); code != exitFailed || !strings.Contains(errs, "migrate --adopt") {
+		if _, errs, code := d.do("", "tenant", "list"); code != exitFailed ||
+			!strings.Contains(errs, "migrate --adopt") {
 			t.Errorf("taken back to before: exit %d\n%s", code, errs)
 		}
-		if err := os.Remove(filepath.Join(filepath.Dir(d.databaseFile()), "rows-sealed")); err != nil { // as after an upgrade
+		// As after an upgrade.
+		if err := os.Remove(filepath.Join(filepath.Dir(d.databaseFile()), "rows-sealed")); err != nil {
 			t.Fatal(err)
 		}
 		d.must("tenant", "list")
@@ -108,7 +110,8 @@ func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 	d := newDeployment(t, "")
 	r, c := demo(t, d)
 	const mark = "zanzibar-4711"
-	c.post(200, "calendar/book-meeting", `{"title":"`+mark+`","description":"`+mark+`","start_time":"2027-03-02T10:00:00Z",
+	c.post(200, "calendar/book-meeting",
+		`{"title":"`+mark+`","description":"`+mark+`","start_time":"2027-03-02T10:00:00Z",
 		"end_time":"2027-03-02T10:30:00Z","attendee_emails":["`+mark+`@example.com"]}`)
 	c.post(200, "tickets/create-ticket", `{"subject":"`+mark+`","description":"`+mark+`"}`)
 	look := func() {
@@ -126,7 +129,8 @@ func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 	look()
 	d.must("keyset", "rotate") // while it serves
 	d.must("keyset", "rotate")
-	listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"UTC"}`)
+	listed := c.post(200, "calendar/list-events",
+		`{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"UTC"}`)
 	if got := listed.text("events", 0, "subject"); got != mark {
 		t.Errorf("after two rotations the list holds %q", got)
 	}

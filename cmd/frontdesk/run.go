@@ -98,8 +98,11 @@ type commands struct {
 func run(args []string, w world) int {
 	var c commands
 	exit := -1
-	parser, err := kong.New(&c, kong.Name("frontdesk"), kong.Writers(w.out, w.err), kong.Exit(func(code int) { exit = code }),
-		kong.Description("A self-hosted gateway that gives voice agents a front desk: calendars, tickets and phone numbers behind one small API."),
+	parser, err := kong.New(&c, kong.Name("frontdesk"), kong.Writers(w.out, w.err),
+		kong.Exit(func(code int) { exit = code }),
+		kong.Description(
+			"A self-hosted gateway that gives voice agents a front desk: calendars, tickets and phone numbers "+
+				"behind one small API."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(w.err, "frontdesk:", err)

@@ -117,7 +117,8 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 			dump, _ := httputil.DumpRequest(r, true)
 			user, password, _ := r.BasicAuth()
 			page := fmt.Sprintf("Your credentials %s %s and %s are refused, %s. You sent: %s", user, password,
-				strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), strings.Join(r.Header["X-Rest-Key"], ""), dump)
+				strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+				strings.Join(r.Header["X-Rest-Key"], ""), dump)
 			header := w.Header()
 			header.Set("Content-Type", "application/json")
 			header.Set("WWW-Authenticate", fmt.Sprintf(`Basic realm=%q, password=%q`, user, password))
@@ -126,9 +127,10 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 			w.WriteHeader(mode)
 			page, short := strings.ReplaceAll(page, "\r\n", " "), password+r.Header.Get("Authorization")
 			_ = json.NewEncoder(w).Encode(map[string]any{
-				"message": page, "detail": page, "description": page, "code": 20003, "category": short, "error_description": page,
-				"error":  map[string]any{"code": short, "message": page, "title": page, "errors": []any{map[string]any{"reason": short, "message": page}}},
-				"errors": []any{map[string]any{"code": short, "title": short, "detail": page, "message": page, "errorCode": short, "field": page}},
+				"message": page, "detail": page, "description": page, "code": 20003, "category": short,
+				"error_description": page,
+				"error":             map[string]any{"code": short, "message": page, "title": page, "errors": []any{map[string]any{"reason": short, "message": page}}},
+				"errors":            []any{map[string]any{"code": short, "title": short, "detail": page, "message": page, "errorCode": short, "field": page}},
 			})
 		})
 	}
@@ -136,7 +138,9 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 
 // deploymentWithSecrets returns a configuration whose every credential is a secret that is looked for, and a
 // file of tenants that uses every adapter.
-func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment, l *echoing, tenants []string) {
+func deploymentWithSecrets(
+	t *testing.T, storeURL, level string,
+) (h *deployment, l *echoing, tenants []string) {
 	t.Helper()
 	l = &echoing{}
 	serve := func(h http.Handler) string { return new(fakeProvider).serve(t, l.before(h)) }
@@ -146,24 +150,33 @@ func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment,
 			Issuer: base, Clients: map[string]string{"desk": "cnry-google-client"},
 		}}))("")
 	})
-	mailbox := microsoftfake.New(microsoftfake.Options{Account: customer, Clients: map[string]string{"desk": "cnry-microsoft-client"}})
+	mailbox := microsoftfake.New(microsoftfake.Options{
+		Account: customer, Clients: map[string]string{"desk": "cnry-microsoft-client"},
+	})
 	microsoft = serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = strings.Replace(r.URL.Path, "/contoso.example/", "/common/", 1)
 		mailbox.ServeHTTP(w, r)
 	}))
-	salesforce = serve(salesforcefake.New(salesforcefake.Options{Accounts: []string{customer}, OAuth: oauthtest.Options{Clients: map[string]string{"app": "cnry-salesforce-client"}}}))
+	salesforce = serve(salesforcefake.New(salesforcefake.Options{
+		Accounts: []string{customer}, OAuth: oauthtest.Options{Clients: map[string]string{"app": "cnry-salesforce-client"}},
+	}))
 	dav := caldavfake.New(caldavfake.Options{User: "pat", Password: "cnry-caldav-password", Email: customer})
 	dav.AddCalendar("front", "Front", "", false)
 	caldav := serve(dav)
 	zendesk := serve(zendeskfake.New(zendeskfake.Options{AccessToken: "cnry-zendesk-token"}))
 	freshdesk := serve(freshdeskfake.New(freshdeskfake.Options{APIKey: "cnry-freshdesk-key"}))
-	hubspot := serve(hubspotfake.New(hubspotfake.Options{Tokens: map[string][]string{"cnry-hubspot-token": nil}}))
+	hubspot := serve(
+		hubspotfake.New(hubspotfake.Options{Tokens: map[string][]string{"cnry-hubspot-token": nil}}))
 	telnyx := serve(telnyxfake.New(telnyxfake.Options{APIKey: "KEYcnry-telnyx", PerArea: 99}))
 	twilio := serve(twiliofake.New(twiliofake.Options{AuthToken: "cnry-twilio-token"}))
-	rest := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, `{"id": 7, "subject": "x"}`) }))
+	rest := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"id": 7, "subject": "x"}`)
+	}))
 
 	connection := func(kind, provider string, settings map[string]any, credentials ...string) map[string]any {
-		c := map[string]any{"name": provider, "kind": kind, "provider": provider, "default": true, "settings": settings}
+		c := map[string]any{
+			"name": provider, "kind": kind, "provider": provider, "default": true, "settings": settings,
+		}
 		named := map[string]string{}
 		for i := 0; i < len(credentials); i += 2 {
 			named[credentials[i]] = "env:" + credentials[i+1]
@@ -176,34 +189,44 @@ func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment,
 	step := map[string]any{"name": "one", "path": "tickets/1"}
 	file := map[string]any{"tenants": []any{
 		map[string]any{"name": "first", "max_purchases_per_day": 1000, "connections": []any{
-			connection("calendar", "caldav", map[string]any{"url": caldav + "/dav/"}, "username", "PLANT_USER", "password", "PLANT_CALDAV"),
+			connection("calendar", "caldav", map[string]any{"url": caldav + "/dav/"}, "username", "PLANT_USER",
+				"password", "PLANT_CALDAV"),
 			connection("crm", "zendesk", map[string]any{"base_url": zendesk}, "access_token", "PLANT_ZENDESK"),
 			connection("telephony", "telnyx", map[string]any{}, "api_key", "PLANT_TELNYX"),
 		}},
 		map[string]any{"name": "second", "max_purchases_per_day": 1000, "connections": []any{
 			connection("calendar", "microsoft", map[string]any{"directory": "contoso.example", "mailbox": customer}),
-			connection("crm", "freshdesk", map[string]any{"base_url": freshdesk, "requester_email": "calls@example.com"}, "api_key", "PLANT_FRESHDESK"),
-			connection("telephony", "twilio", map[string]any{}, "account_sid", "PLANT_SID", "auth_token", "PLANT_TWILIO"),
+			connection("crm", "freshdesk",
+				map[string]any{"base_url": freshdesk, "requester_email": "calls@example.com"}, "api_key",
+				"PLANT_FRESHDESK"),
+			connection("telephony", "twilio", map[string]any{}, "account_sid", "PLANT_SID", "auth_token",
+				"PLANT_TWILIO"),
 		}},
 		map[string]any{"name": "third", "connections": []any{
 			connection("calendar", "google", map[string]any{"subject": customer}, "service_account", "PLANT_GOOGLE"),
 			connection("crm", "hubspot", map[string]any{}, "access_token", "PLANT_HUBSPOT"),
 		}},
 		map[string]any{"name": "fourth", "connections": []any{
-			connection("crm", "salesforce", map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": salesforce}, "client_secret", "PLANT_SALESFORCE"),
+			connection("crm", "salesforce",
+				map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": salesforce}, "client_secret",
+				"PLANT_SALESFORCE"),
 		}},
 		map[string]any{"name": "fifth", "connections": []any{
 			connection("crm", "rest", map[string]any{
 				"base_url": rest, "auth_header": "X-Rest-Key", "number_pattern": ".*",
 				"account": map[string]any{"steps": []any{step}, "name": `"x"`},
-				"create": map[string]any{"steps": []any{map[string]any{"name": "create", "method": "POST", "path": "tickets",
-					"body": "{subject: .ticket.subject, description: .ticket.description}"}}, "number": ".steps.create.body.id"},
+				"create": map[string]any{"steps": []any{map[string]any{"name": "create", "method": "POST",
+					"path": "tickets",
+					"body": "{subject: .ticket.subject, description: .ticket.description}"}},
+					"number": ".steps.create.body.id"},
 				"get": map[string]any{"steps": []any{map[string]any{"name": "one", "path": "tickets/{.number}"}}},
-				"ticket": map[string]any{"id": ".steps.one.body.id", "number": ".steps.one.body.id", "subject": ".steps.one.body.subject",
+				"ticket": map[string]any{"id": ".steps.one.body.id", "number": ".steps.one.body.id",
+					"subject":     ".steps.one.body.subject",
 					"description": ".steps.one.body.description"},
 			}, "token", "PLANT_REST"),
 		}},
-		map[string]any{"name": "sixth", "connections": []any{connection("crm", "panicking", map[string]any{}, "token", "PLANT_PANIC")}},
+		map[string]any{"name": "sixth",
+			"connections": []any{connection("crm", "panicking", map[string]any{}, "token", "PLANT_PANIC")}},
 	}}
 	raw, err := json.Marshal(file)
 	if err != nil {
@@ -213,17 +236,26 @@ func deploymentWithSecrets(t *testing.T, storeURL, level string) (h *deployment,
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h = newDeployment(t, storeURL, asPanicking+"=1", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level,
+	h = newDeployment(t, storeURL, asPanicking+"=1", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+		"FRONTDESK_LOG__LEVEL="+level,
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=100000", "FRONTDESK_RESILIENCE__MAX_TRIES=1",
-		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=cnry-google-client",
-		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL="+google+googlefake.AuthorizePath, "FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+google+googlefake.TokenPath,
+		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk",
+		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=cnry-google-client",
+		"FRONTDESK_PROVIDERS__GOOGLE__AUTH_URL="+google+googlefake.AuthorizePath,
+		"FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL="+google+googlefake.TokenPath,
 		"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+google, "FRONTDESK_PROVIDERS__GOOGLE__ISSUER="+google,
-		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=cnry-microsoft-client",
-		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY="+microsoft+"/common", "FRONTDESK_PROVIDERS__MICROSOFT__API_URL="+microsoft+"/v1.0",
-		"FRONTDESK_PROVIDERS__HUBSPOT__API_URL="+hubspot, "FRONTDESK_PROVIDERS__TELNYX__API_URL="+telnyx, "FRONTDESK_PROVIDERS__TWILIO__API_URL="+twilio,
-		"PLANT_USER=pat", "PLANT_CALDAV=cnry-caldav-password", "PLANT_ZENDESK=cnry-zendesk-token", "PLANT_TELNYX=KEYcnry-telnyx",
-		"PLANT_FRESHDESK=cnry-freshdesk-key", "PLANT_SID="+twiliofake.AccountSID, "PLANT_TWILIO=cnry-twilio-token", "PLANT_HUBSPOT=cnry-hubspot-token",
-		"PLANT_SALESFORCE=cnry-salesforce-client", "PLANT_REST=cnry-rest-token", "PLANT_PANIC=cnry-panic-token", "PLANT_GOOGLE="+serviceAccountFile(t, "cnry-key-id"))
+		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_ID=desk",
+		"FRONTDESK_PROVIDERS__MICROSOFT__CLIENT_SECRET=cnry-microsoft-client",
+		"FRONTDESK_PROVIDERS__MICROSOFT__AUTHORITY="+microsoft+"/common",
+		"FRONTDESK_PROVIDERS__MICROSOFT__API_URL="+microsoft+"/v1.0",
+		"FRONTDESK_PROVIDERS__HUBSPOT__API_URL="+hubspot, "FRONTDESK_PROVIDERS__TELNYX__API_URL="+telnyx,
+		"FRONTDESK_PROVIDERS__TWILIO__API_URL="+twilio,
+		"PLANT_USER=pat", "PLANT_CALDAV=cnry-caldav-password", "PLANT_ZENDESK=cnry-zendesk-token",
+		"PLANT_TELNYX=KEYcnry-telnyx",
+		"PLANT_FRESHDESK=cnry-freshdesk-key", "PLANT_SID="+twiliofake.AccountSID, "PLANT_TWILIO=cnry-twilio-token",
+		"PLANT_HUBSPOT=cnry-hubspot-token",
+		"PLANT_SALESFORCE=cnry-salesforce-client", "PLANT_REST=cnry-rest-token", "PLANT_PANIC=cnry-panic-token",
+		"PLANT_GOOGLE="+serviceAccountFile(t, "cnry-key-id"))
 	h.must("apply", "-f", path)
 	return h, l, []string{"first", "second", "third", "fourth", "fifth", "sixth"}
 }
@@ -236,18 +268,23 @@ func personalCalls(turn string) []request {
 		{path: "POST /v1/calendar/verify-calendar-connection", body: `{}`},
 		{path: "POST /v1/calendar/book-meeting", body: `{` + meeting + `}`},
 		{path: "POST /v1/calendar/list-events", body: `{"start_time":"2027-03-01","end_time":"2027-03-04"}`},
-		{path: "POST /v1/calendar/update-meeting", body: `{"event_id":"event-` + turn + `","title":"prsn-title","description":"prsn-description","attendee_emails":["prsn@example.com"]}`},
+		{path: "POST /v1/calendar/update-meeting",
+			body: `{"event_id":"event-` + turn +
+				`","title":"prsn-title","description":"prsn-description","attendee_emails":["prsn@example.com"]}`},
 		{path: "POST /v1/calendar/cancel-meeting", body: `{"event_id":"event-` + turn + `"}`},
-		{path: "POST /v1/tickets/create-ticket", body: `{"subject":"prsn-subject","description":"prsn-description"}`},
+		{path: "POST /v1/tickets/create-ticket",
+			body: `{"subject":"prsn-subject","description":"prsn-description"}`},
 		{path: "POST /v1/tickets/get-ticket", body: `{"ticket_number":"4711"}`},
 		{path: "GET /beta/phone-numbers"},
 		{path: "POST /beta/phone-numbers", body: `{"area_code":"415","name":"prsn-name"}`},
 		{path: "PATCH /beta/phone-numbers/1", body: `{"name":"prsn-name"}`},
 		{path: "DELETE /beta/phone-numbers/1"},
 		{path: "POST /v1/tickets/create-ticket", body: `{"subject":"prsn-subject","status":7,"description":"cnry`},
-		{path: "POST /v1/tickets/create-ticket", body: `{"subject":"prsn-subject","status":"prsn-status","priority":"prsn-priority","owner_id":"prsn-owner","contact_id":"prsn-contact"}`},
+		{path: "POST /v1/tickets/create-ticket",
+			body: `{"subject":"prsn-subject","status":"prsn-status","priority":"prsn-priority","owner_id":"prsn-owner","contact_id":"prsn-contact"}`},
 		{path: "POST /v1/tickets/get-ticket", body: `{"ticket_number":"prsn-number"}`},
-		{path: "POST /v1/calendar/book-meeting", body: `{"title":7,"start_time":"prsn-time","attendee_emails":["prsn at example.com"],"selected_calendar_ids":["prsn-calendar"],"conferencing_type":"prsn-kind","timezone":"prsn/Zone"}`},
+		{path: "POST /v1/calendar/book-meeting",
+			body: `{"title":7,"start_time":"prsn-time","attendee_emails":["prsn at example.com"],"selected_calendar_ids":["prsn-calendar"],"conferencing_type":"prsn-kind","timezone":"prsn/Zone"}`},
 	}
 }
 
@@ -297,14 +334,18 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 				for i, q := range calls {
 					method, path, _ := strings.Cut(q.path, " ")
 					a, err := r.as(keys[tenant]).call(method, path+"?access_token=cnry-query&email=prsn@example.com", q.body,
-						"X-Request-Timeout-Ms: 1500", fmt.Sprintf("Idempotency-Key: prsn-key-%d-%d", mode, i), "Cookie: session=cnry-cookie",
-						"Tracestate: a=cnry-state", "Baggage: user=cnry-baggage", "Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-						"User-Agent: cnry-agent", "Referer: https://cnry-referer.example/", "Proxy-Authorization: Basic cnry-proxy", "X-Forwarded-For: cnry-hop")
+						"X-Request-Timeout-Ms: 1500", fmt.Sprintf("Idempotency-Key: prsn-key-%d-%d", mode, i),
+						"Cookie: session=cnry-cookie",
+						"Tracestate: a=cnry-state", "Baggage: user=cnry-baggage",
+						"Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+						"User-Agent: cnry-agent", "Referer: https://cnry-referer.example/",
+						"Proxy-Authorization: Basic cnry-proxy", "X-Forwarded-For: cnry-hop")
 					if err != nil {
 						t.Errorf("%s: %v", q.path, err)
 						continue
 					}
-					out.secretsOnly(fmt.Sprintf("the answer to %s when providers answer %d", q.path, mode), fmt.Sprint(a.header)+string(a.body))
+					out.secretsOnly(fmt.Sprintf("the answer to %s when providers answer %d", q.path, mode),
+						fmt.Sprint(a.header)+string(a.body))
 				}
 			})
 		}
@@ -321,7 +362,8 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	l.mode.Store(0)
 
 	// What comes in where no operation is: keys and links in addresses.
-	for _, path := range []string{"/v1/" + keys["first"], "/connect/" + link + "x", "/oauth/callback/google?state=cnry-state&code=cnry-code", "/beta/phone-numbers/" + keys["first"],
+	for _, path := range []string{"/v1/" + keys["first"], "/connect/" + link + "x",
+		"/oauth/callback/google?state=cnry-state&code=cnry-code", "/beta/phone-numbers/" + keys["first"],
 		"/docs?key=" + keys["first"], "/problems/" + keys["first"]} {
 		if _, err := r.as("").call(http.MethodGet, path, "", "Authorization: Basic Y25yeTpjbnJ5"); err != nil {
 			t.Error(err)
@@ -333,7 +375,8 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	out.all("metrics", string(caller{t: t, base: r.ops}.do(200, http.MethodGet, "/metrics", "").body))
 	commands := [][]string{{"audit", "list", "--json", "--limit", "100000"}}
 	if level == "debug" { // what they print, the level does not change
-		commands = append(commands, []string{"audit", "verify"}, []string{"connection", "list", "--tenant", "first", "--json"},
+		commands = append(commands, []string{"audit", "verify"},
+			[]string{"connection", "list", "--tenant", "first", "--json"},
 			[]string{"key", "list", "--tenant", "first", "--json"}, []string{"keyset", "status", "--json"})
 	}
 	for _, command := range commands {
@@ -359,7 +402,8 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	out.secretsOnly("standard output", r.out.String())
 	r.mu.Unlock()
 	out.database(d, storeURL)
-	t.Logf("%d requests, %d things that came out held against what was planted, %d bytes of them", asked, out.held.Load(), out.bytes.Load())
+	t.Logf("%d requests, %d things that came out held against what was planted, %d bytes of them", asked,
+		out.held.Load(), out.bytes.Load())
 }
 
 func slicesOfValues(m map[string]string) []string {

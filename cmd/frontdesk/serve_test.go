@@ -57,7 +57,8 @@ func TestLifeOfAMeeting(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newDeployment(t, storeURL))
-		booked := c.post(200, "calendar/book-meeting", `{"title":"Consultation","start_time":"2027-03-02T10:00:00","end_time":"2027-03-02T10:30:00",
+		booked := c.post(200, "calendar/book-meeting",
+			`{"title":"Consultation","start_time":"2027-03-02T10:00:00","end_time":"2027-03-02T10:30:00",
 			"timezone":"Europe/Paris","attendee_emails":["pat@example.com"],"conferencing_type":"provider"}`)
 		id := booked.text("event", "event_id")
 		if got := booked.text("event", "start_time"); got != "2027-03-02T10:00:00+01:00" {
@@ -66,11 +67,13 @@ func TestLifeOfAMeeting(t *testing.T) {
 		if got := booked.text("event", "event_url"); !strings.HasPrefix(got, "https://") {
 			t.Errorf("event_url is %q", got)
 		}
-		moved := c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"start_time":"2027-03-02T15:00:00+01:00"}`, id))
+		moved := c.post(200, "calendar/update-meeting",
+			fmt.Sprintf(`{"event_id":%q,"start_time":"2027-03-02T15:00:00+01:00"}`, id))
 		if got := moved.text("event", "end_time"); !sameInstant(t, got, "2027-03-02T15:30:00+01:00") {
 			t.Errorf("a moved meeting ends at %s: its length was not kept", got)
 		}
-		listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"Europe/Paris"}`)
+		listed := c.post(200, "calendar/list-events",
+			`{"start_time":"2027-03-02","end_time":"2027-03-03","timezone":"Europe/Paris"}`)
 		if got := listed.text("events", 0, "event_id"); got != id {
 			t.Errorf("the list holds %q: %s", got, listed.body)
 		}
@@ -83,10 +86,12 @@ func TestLifeOfAMeeting(t *testing.T) {
 				t.Errorf("cancel answers %s", cancelled.body)
 			}
 		}
-		if got := c.post(404, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"x"}`, id)).reason(); got != "EVENT_NOT_FOUND" {
+		if got := c.post(404, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"title":"x"}`, id)).
+			reason(); got != "EVENT_NOT_FOUND" {
 			t.Errorf("updating a cancelled meeting: %s", got)
 		}
-		if got := c.post(200, "calendar/verify-calendar-connection", `{}`); got.get("ok") != true || got.text("email") == "" {
+		if got := c.post(200, "calendar/verify-calendar-connection", `{}`); got.get("ok") != true ||
+			got.text("email") == "" {
 			t.Errorf("verify answers %s", got.body)
 		}
 		if got := c.post(200, "calendar/list-calendars", ``).text("calendars", 0, "id"); got == "" {
@@ -112,16 +117,20 @@ func TestLifeOfATicket(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newDeployment(t, storeURL))
-		made := c.post(200, "tickets/create-ticket", `{"subject":"Broken handle","description":"It came off.","priority":"high"}`)
+		made := c.post(200, "tickets/create-ticket",
+			`{"subject":"Broken handle","description":"It came off.","priority":"high"}`)
 		number := made.text("ticket", "ticket_number")
-		if made.text("ticket", "priority") != "High" || made.text("ticket", "status") == "" || made.text("ticket", "id") == "" {
+		if made.text("ticket", "priority") != "High" || made.text("ticket", "status") == "" ||
+			made.text("ticket", "id") == "" {
 			t.Errorf("created: %s", made.body)
 		}
 		spoken := " #" + strings.TrimLeft(number, "0") + " "
-		if got := c.post(200, "tickets/get-ticket", fmt.Sprintf(`{"ticket_number":%q}`, spoken)); got.text("ticket", "id") != made.text("ticket", "id") {
+		if got := c.post(200, "tickets/get-ticket", fmt.Sprintf(`{"ticket_number":%q}`, spoken)); got.text("ticket",
+			"id") != made.text("ticket", "id") {
 			t.Errorf("the ticket %q: %s", spoken, got.body)
 		}
-		if got := c.post(404, "tickets/get-ticket", `{"ticket_number":"99999999"}`).reason(); got != "TICKET_NOT_FOUND" {
+		if got := c.post(404, "tickets/get-ticket", `{"ticket_number":"99999999"}`).
+			reason(); got != "TICKET_NOT_FOUND" {
 			t.Errorf("an unknown number: %s", got)
 		}
 		refused := c.post(400, "tickets/create-ticket", `{"subject":"x","status":"Nonsense"}`)
@@ -136,32 +145,41 @@ func TestARepeatedCallHasOneEffect(t *testing.T) {
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newDeployment(t, storeURL))
 		booking := func(title string) string {
-			return fmt.Sprintf(`{"title":%q,"start_time":"2027-05-04T10:00:00Z","end_time":"2027-05-04T11:00:00Z"}`, title)
+			return fmt.Sprintf(`{"title":%q,"start_time":"2027-05-04T10:00:00Z","end_time":"2027-05-04T11:00:00Z"}`,
+				title)
 		}
 		first := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k1")
 		again := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k1")
-		if string(first.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
+		if string(first.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" ||
+			first.header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("a repeat answers %s %v", again.body, again.header)
 		}
-		if got := c.post(400, "calendar/book-meeting", booking("b"), "Idempotency-Key: k1").reason(); got != "IDEMPOTENCY_KEY_REUSED" {
+		if got := c.post(400, "calendar/book-meeting", booking("b"), "Idempotency-Key: k1").
+			reason(); got != "IDEMPOTENCY_KEY_REUSED" {
 			t.Errorf("another body under the key: %s", got)
 		}
-		if other := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k2"); other.text("event", "event_id") == first.text("event", "event_id") {
+		if other := c.post(200, "calendar/book-meeting", booking("a"), "Idempotency-Key: k2"); other.text("event",
+			"event_id") == first.text("event", "event_id") {
 			t.Error("another key is another meeting")
 		}
 
 		keyless := c.post(200, "calendar/book-meeting", booking("c"))
-		same := c.post(200, "calendar/book-meeting", strings.Replace(booking("c"), "10:00:00Z", "12:00:00+02:00", 1))
-		if keyless.text("event", "event_id") != same.text("event", "event_id") || same.header.Get("Idempotency-Replayed") != "true" {
+		same := c.post(200, "calendar/book-meeting",
+			strings.Replace(booking("c"), "10:00:00Z", "12:00:00+02:00", 1))
+		if keyless.text("event", "event_id") != same.text("event", "event_id") ||
+			same.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("an equal call without a key made a second meeting: %s %s", keyless.body, same.body)
 		}
 		c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, keyless.text("event", "event_id")))
-		if after := c.post(200, "calendar/book-meeting", booking("c")); after.text("event", "event_id") == keyless.text("event", "event_id") {
+		if after := c.post(200, "calendar/book-meeting", booking("c")); after.text("event",
+			"event_id") == keyless.text("event", "event_id") {
 			t.Error("a booking after a cancel was answered with the cancelled meeting")
 		}
 		moving := c.post(200, "calendar/book-meeting", booking("d"))
-		c.post(200, "calendar/update-meeting", fmt.Sprintf(`{"event_id":%q,"start_time":"2027-05-05T10:00:00Z"}`, moving.text("event", "event_id")))
-		if back := c.post(200, "calendar/book-meeting", booking("d")); back.text("event", "event_id") == moving.text("event", "event_id") {
+		c.post(200, "calendar/update-meeting",
+			fmt.Sprintf(`{"event_id":%q,"start_time":"2027-05-05T10:00:00Z"}`, moving.text("event", "event_id")))
+		if back := c.post(200, "calendar/book-meeting", booking("d")); back.text("event",
+			"event_id") == moving.text("event", "event_id") {
 			t.Errorf("a booking was answered with a meeting that was moved away: %s", back.body)
 		}
 		for range 2 {
@@ -202,11 +220,13 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 // The limits of the configuration are in force.
 func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
 	t.Parallel()
-	_, c := demo(t, newDeployment(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=9"))
+	_, c := demo(t, newDeployment(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2",
+		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=9"))
 	c.post(200, "calendar/list-calendars", "{}")
 	c.post(200, "calendar/list-calendars", "{}")
 	a := c.post(429, "calendar/list-calendars", "{}")
-	if a.reason() != "RATE_LIMITED" || a.header.Get("RateLimit-Policy") != `"key";q=2;w=60, "tenant";q=9;w=60` || a.header.Get("Retry-After") == "" {
+	if a.reason() != "RATE_LIMITED" || a.header.Get("RateLimit-Policy") != `"key";q=2;w=60, "tenant";q=9;w=60` ||
+		a.header.Get("Retry-After") == "" {
 		t.Errorf("%v %s", a.header, a.body)
 	}
 }

@@ -25,11 +25,16 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 	for _, name := range []string{"google", "microsoft", "caldav", "sandbox"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := account{fakeProvider: &fakeProvider{name: "sandbox"}, connection: connection.Spec{Kind: adapter.KindCalendar, Provider: "sandbox"}}
+			a := account{
+				fakeProvider: &fakeProvider{name: "sandbox"}, connection: connection.Spec{
+					Kind: adapter.KindCalendar, Provider: "sandbox",
+				},
+			}
 			if open, there := accounts()[name]; there {
 				a = open(t)
 			}
-			d := newDeployment(t, storetest.Postgres(t), append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=30s")...)
+			d := newDeployment(t, storetest.Postgres(t),
+				append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__DEADLINE=30s")...)
 			key := d.createTenants(tenant.Settings{PreventDoubleBooking: true}, []connection.Spec{a.connection})[0]
 			gateways := []caller{d.serve().as(key), d.serve().as(key), d.serve().as(key)}
 			for _, c := range gateways {
@@ -85,13 +90,16 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 			if won < 0 || len(refused) != callers-1 {
 				t.Fatalf("%d were told that the slot is taken", len(refused))
 			}
-			listed := gateways[1].post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
-			if events := listed.get("events").([]any); len(events) != 1 || listed.text("events", 0, "event_id") != answers[won].text("event", "event_id") {
+			listed := gateways[1].post(200, "calendar/list-events",
+				`{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
+			if events := listed.get("events").([]any); len(events) != 1 ||
+				listed.text("events", 0, "event_id") != answers[won].text("event", "event_id") {
 				t.Errorf("the calendar has %s", listed.body)
 			}
 			slices.Sort(refused)
 			t.Logf("the meeting took %v, those who came second were told after %v (median; longest %v)",
-				took[won].Round(time.Millisecond), refused[len(refused)/2].Round(time.Millisecond), refused[len(refused)-1].Round(time.Millisecond))
+				took[won].Round(time.Millisecond), refused[len(refused)/2].Round(time.Millisecond),
+				refused[len(refused)-1].Round(time.Millisecond))
 		})
 	}
 }

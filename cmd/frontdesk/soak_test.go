@@ -59,14 +59,17 @@ func TestSoak(t *testing.T) {
 	if share := float64(broken) / float64(all); share > 0.03 {
 		t.Errorf("%.1f %% of the calls failed, want the hundredth that was to", 100*share)
 	}
-	for name, room := range map[string]float64{"go_goroutines": 60, "process_open_fds": 40, aliveTwice: 24 << 20} {
+	for name, room := range map[string]float64{
+		"go_goroutines": 60, "process_open_fds": 40, aliveTwice: 24 << 20,
+	} {
 		values := samples[name]
 		if len(values) < 10 {
 			t.Fatalf("%s was not measured", name)
 		}
 		perHour := 3600 * slope(took, values)
 		growth := slope(took, values) * (took[len(took)-1] - took[0])
-		t.Logf("%-26s %12.0f at first, %12.0f at last, %+.4g over the run, %+.4g an hour", name, values[0], values[len(values)-1], growth, perHour)
+		t.Logf("%-26s %12.0f at first, %12.0f at last, %+.4g over the run, %+.4g an hour", name, values[0],
+			values[len(values)-1], growth, perHour)
 		if growth > room+0.05*values[0] {
 			t.Errorf("%s grows by %.0f within %s: %.0f", name, growth, lasting, values)
 		}
@@ -81,7 +84,8 @@ const aliveTwice = "go_memstats_next_gc_bytes"
 func failing(s loadRequest, i int) loadRequest {
 	at := time.Date(2029, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
 	s.path, s.writes = "/v1/calendar/book-meeting", true
-	s.body = fmt.Sprintf(`{"title":"%s","start_time":%q,"end_time":%q}`, soakFaults[i/100%len(soakFaults)], at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
+	s.body = fmt.Sprintf(`{"title":"%s","start_time":%q,"end_time":%q}`, soakFaults[i/100%len(soakFaults)],
+		at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
 	return s
 }
 

@@ -32,7 +32,8 @@ func storeTroubles() map[string]storeTrouble {
 			// can be written.
 			begin: func(t *testing.T, _ *deployment, r *running, _ *storetest.Cluster) func() {
 				limit := func(soft string) {
-					out, err := exec.Command("prlimit", "--pid", strconv.Itoa(r.cmd.Process.Pid), "--fsize="+soft+":").CombinedOutput()
+					out, err := exec.Command("prlimit", "--pid", strconv.Itoa(r.cmd.Process.Pid), "--fsize="+soft+":").
+						CombinedOutput()
 					if err != nil {
 						t.Fatalf("prlimit: %v\n%s", err, out)
 					}
@@ -116,7 +117,8 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 					began := time.Now()
 					a, err := c.call(http.MethodPost, "/v1/calendar/"+call[0], call[1], call[2:]...)
 					wait, noNumber := strconv.Atoi(a.header.Get("Retry-After"))
-					if err != nil || a.status != http.StatusServiceUnavailable || a.reason() != "STORE_UNAVAILABLE" || noNumber != nil || wait < 1 {
+					if err != nil || a.status != http.StatusServiceUnavailable || a.reason() != "STORE_UNAVAILABLE" ||
+						noNumber != nil || wait < 1 {
 						t.Errorf("%s: %v, %d %s, Retry-After %q", call[0], err, a.status, a.body, a.header.Get("Retry-After"))
 					}
 					if took := time.Since(began); took > 6*time.Second { // of 8
@@ -134,7 +136,8 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 			end()
 			began := time.Now()
 			for {
-				a, err := c.call(http.MethodPost, "/v1/calendar/book-meeting", booking("later", 11), "Idempotency-Key: asked-again")
+				a, err := c.call(http.MethodPost, "/v1/calendar/book-meeting", booking("later", 11),
+					"Idempotency-Key: asked-again")
 				if err == nil && a.status == 200 {
 					break
 				}
@@ -147,7 +150,8 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 			time.Sleep(12*time.Second - time.Since(began)) // longer than any lease of the calls that were refused
 			c.await(http.StatusOK, "/readyz")
 			listed := c.post(200, "calendar/list-events", `{"start_time": "2027-03-02", "end_time": "2027-03-03"}`)
-			if listed.text("events", 0, "subject") != "there" || listed.text("events", 1, "subject") != "later" || len(listed.get("events").([]any)) != 2 {
+			if listed.text("events", 0, "subject") != "there" || listed.text("events", 1, "subject") != "later" ||
+				len(listed.get("events").([]any)) != 2 {
 				t.Errorf("what was refused was done: %s", listed.body)
 			}
 			d.wantSound()

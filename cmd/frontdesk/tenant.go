@@ -61,7 +61,9 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 		values, rows := make([]tenantRow, 0, len(tenants)), make([][]string, 0, len(tenants))
 		for _, t := range tenants {
 			values = append(values, tenantRow{t.Name, t.Settings, when(t.CreatedAt)})
-			rows = append(rows, []string{t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt)})
+			rows = append(rows, []string{
+				t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt),
+			})
 		}
 		return s.list(c.JSON, values, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED"}, rows)
 	})
@@ -96,7 +98,9 @@ func (c keyCreate) Run(ctx context.Context, s *session) error {
 		for _, scope := range c.Scope {
 			scopes = append(scopes, apikey.Scope(scope))
 		}
-		plain, key, err := g.APIKeys().Create(ctx, c.Tenant, apikey.Spec{Label: c.Label, Scopes: scopes, Connections: c.Connection, Test: c.Test})
+		plain, key, err := g.APIKeys().Create(ctx, c.Tenant, apikey.Spec{
+			Label: c.Label, Scopes: scopes, Connections: c.Connection, Test: c.Test,
+		})
 		if err != nil {
 			return err
 		}
@@ -133,14 +137,21 @@ func (c keyList) Run(ctx context.Context, s *session) error {
 		}
 		values, rows := make([]keyRow, 0, len(keys)), make([][]string, 0, len(keys))
 		for _, k := range keys {
-			values = append(values, keyRow{k.ID, k.Prefix, k.Label, k.Scopes, append([]string{}, k.Connections...), k.Test, when(k.CreatedAt), when(k.LastUsedAt), when(k.RevokedAt)})
+			values = append(values, keyRow{
+				k.ID, k.Prefix, k.Label, k.Scopes, append([]string{}, k.Connections...), k.Test, when(k.CreatedAt),
+				when(k.LastUsedAt), when(k.RevokedAt),
+			})
 			scopes := make([]string, 0, len(k.Scopes))
 			for _, scope := range k.Scopes {
 				scopes = append(scopes, string(scope))
 			}
-			rows = append(rows, []string{k.ID, k.Prefix, k.Label, strings.Join(scopes, ","), strings.Join(k.Connections, ","), moment(k.LastUsedAt), moment(k.RevokedAt)})
+			rows = append(rows, []string{
+				k.ID, k.Prefix, k.Label, strings.Join(scopes, ","), strings.Join(k.Connections, ","),
+				moment(k.LastUsedAt), moment(k.RevokedAt),
+			})
 		}
-		return s.list(c.JSON, values, []string{"ID", "PREFIX", "LABEL", "SCOPES", "CONNECTIONS", "LAST USED", "REVOKED"}, rows)
+		return s.list(c.JSON, values, []string{"ID", "PREFIX", "LABEL", "SCOPES", "CONNECTIONS", "LAST USED",
+			"REVOKED"}, rows)
 	})
 }
 

@@ -85,7 +85,8 @@ func (s *ticketSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (*ticketSystem) described(base string) map[string]any {
 	step := func(name, path string) map[string]any { return map[string]any{"name": name, "path": path} }
 	create, search := step("create", "tickets"), step("search", "tickets")
-	create["method"], create["body"] = http.MethodPost, "{title: .ticket.subject, text: .ticket.description, state: .ticket.status, key: .key} | given"
+	create["method"], create["body"] = http.MethodPost,
+		"{title: .ticket.subject, text: .ticket.description, state: .ticket.status, key: .key} | given"
 	search["query"] = map[string]any{"key": "{.key}"}
 	return map[string]any{
 		"base_url": base + "/api/",
@@ -95,8 +96,9 @@ func (*ticketSystem) described(base string) map[string]any {
 		"by_key":   map[string]any{"steps": []any{search}, "number": "first(.steps.search.body.tickets[].number)"},
 		"get":      map[string]any{"steps": []any{step("ticket", "tickets/{.number}")}},
 		"ticket": map[string]any{
-			"id": ".steps.ticket.body.number", "number": ".steps.ticket.body.number", "subject": ".steps.ticket.body.title",
-			"description": ".steps.ticket.body.text", "status": ".steps.ticket.body.state", "created_at": ".steps.ticket.body.created",
+			"id": ".steps.ticket.body.number", "number": ".steps.ticket.body.number",
+			"subject": ".steps.ticket.body.title", "description": ".steps.ticket.body.text",
+			"status": ".steps.ticket.body.state", "created_at": ".steps.ticket.body.created",
 		},
 	}
 }

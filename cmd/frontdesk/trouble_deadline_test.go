@@ -83,7 +83,8 @@ func begun(trickle bool) func(net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
 			return
 		}
-		_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{\"ticket\":")
+		_, err := io.WriteString(conn,
+			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{\"ticket\":")
 		for ; err == nil && trickle; time.Sleep(10 * time.Millisecond) {
 			_, err = io.WriteString(conn, " ")
 		}
@@ -100,7 +101,8 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	if fullSize() {
 		calls = 143
 	}
-	fake := salesforcefake.New(salesforcefake.Options{OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
+	fake := salesforcefake.New(
+		salesforcefake.Options{OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
 	signIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ofAPI(r) {
 			_, _ = io.Copy(io.Discard, r.Body) // until which the server does not notice who leaves
@@ -117,10 +119,12 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 		"before the headers":        zendeskAt("http://" + connected(t, silent)),
 		"in the body":               zendeskAt("http://" + connected(t, begun(false))),
 		"with a body that trickles": zendeskAt("http://" + connected(t, begun(true))),
-		signIns: {Kind: adapter.KindCRM, Provider: "salesforce", Credentials: map[string]string{"client_secret": "desk-secret"},
-			Settings: map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": signIn.URL}},
+		signIns: {Kind: adapter.KindCRM, Provider: "salesforce",
+			Credentials: map[string]string{"client_secret": "desk-secret"},
+			Settings:    map[string]any{"flow": "client_credentials", "client_id": "app", "base_url": signIn.URL}},
 	}
-	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=64",
+	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=64",
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000") // which would answer sooner
 	var names []string
 	var connections []connection.Spec
@@ -134,27 +138,32 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	t.Run("providers", func(t *testing.T) {
 		for i, name := range names {
 			for what, q := range map[string]request{
-				"read": {path: ticketPath, body: `{"ticket_number":"1"}`}, "write": {path: "/v1/tickets/create-ticket", body: `{"subject":"Door NUMBER"}`},
+				"read":  {path: ticketPath, body: `{"ticket_number":"1"}`},
+				"write": {path: "/v1/tickets/create-ticket", body: `{"subject":"Door NUMBER"}`},
 			} {
 				t.Run(name+" "+what, func(t *testing.T) {
 					t.Parallel()
 					for n := range calls {
 						body := strings.ReplaceAll(q.body, "NUMBER", strconv.Itoa(n)) // equal tickets would be one
 						began := time.Now()
-						a, err := r.as(keys[i]).call(http.MethodPost, q.path, body, fmt.Sprintf("X-Request-Timeout-Ms: %d", deadline.Milliseconds()))
+						a, err := r.as(keys[i]).call(http.MethodPost, q.path, body,
+							fmt.Sprintf("X-Request-Timeout-Ms: %d", deadline.Milliseconds()))
 						late := time.Since(began) - deadline
 						mu.Lock()
 						all = append(all, late)
 						mu.Unlock()
 						// Who comes while a sign-in is known to hang is told so at once.
-						hangsThere := name == signIns && a.status == http.StatusServiceUnavailable && a.reason() == "PROVIDER_UNAVAILABLE"
-						if err != nil || (a.status != http.StatusGatewayTimeout || a.reason() != "DEADLINE_EXCEEDED") && !hangsThere {
+						hangsThere := name == signIns && a.status == http.StatusServiceUnavailable &&
+							a.reason() == "PROVIDER_UNAVAILABLE"
+						if err != nil || (a.status != http.StatusGatewayTimeout || a.reason() != "DEADLINE_EXCEEDED") &&
+							!hangsThere {
 							t.Errorf("answered %d %s, %v", a.status, a.body, err)
 						}
 						if late > 2*time.Second { // 50 ms on a machine with nothing else to do
 							t.Errorf("answered %v after the deadline", late)
 						}
-						if late < -deadline/2 && name != signIns { // those that come after one that was slow are answered at once
+						// Those that come after one that was slow are answered at once.
+						if late < -deadline/2 && name != signIns {
 							t.Errorf("answered %v before the deadline", -late)
 						}
 					}
@@ -221,7 +230,8 @@ func (a account) late(t *testing.T, c caller, operation string, q request) answe
 	})
 	key := "Idempotency-Key: " + operation
 	first, err := c.send(q, key, "X-Request-Timeout-Ms: 1000")
-	if err != nil || first.status != http.StatusGatewayTimeout || !strings.Contains(string(first.body), "not known") {
+	if err != nil || first.status != http.StatusGatewayTimeout ||
+		!strings.Contains(string(first.body), "not known") {
 		t.Errorf("%s: answered %d %s, %v", operation, first.status, first.body, err)
 	}
 	if len(acted) != 1 {
@@ -243,8 +253,10 @@ func (a account) late(t *testing.T, c caller, operation string, q request) answe
 		}
 	}
 	again, err := c.send(q, key)
-	if err != nil || again.status != settled.status || string(again.body) != string(settled.body) || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%s: repeated once more: %d %s, first %d %s", operation, again.status, again.body, settled.status, settled.body)
+	if err != nil || again.status != settled.status || string(again.body) != string(settled.body) ||
+		again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s: repeated once more: %d %s, first %d %s", operation, again.status, again.body,
+			settled.status, settled.body)
 	}
 	return settled
 }

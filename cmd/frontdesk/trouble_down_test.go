@@ -165,12 +165,14 @@ func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 			}
 			seen(r.as(keys[1])) // drivers are opened, connections are there
 			good, bad := seen(r.as(keys[1])), seen(r.as(keys[0]))
-			t.Logf("others beside good credentials: %v; beside bad ones: %v; ratio of p50 %.2f, of p99 %.2f", good, bad,
+			t.Logf("others beside good credentials: %v; beside bad ones: %v; ratio of p50 %.2f, of p99 %.2f",
+				good, bad,
 				float64(bad.at(0.5))/float64(good.at(0.5)), float64(bad.at(0.99))/float64(good.at(0.99)))
 			if bad.at(0.5) > 3*good.at(0.5) {
 				t.Errorf("the others are slowed from %v to %v", good.at(0.5), bad.at(0.5))
 			}
-			want := map[int]string{http.StatusUnauthorized: "RECONNECT_REQUIRED", http.StatusForbidden: "PROVIDER_PERMISSION_DENIED"}[refusal]
+			want := map[int]string{http.StatusUnauthorized: "RECONNECT_REQUIRED",
+				http.StatusForbidden: "PROVIDER_PERMISSION_DENIED"}[refusal]
 			if a, err := r.as(keys[0]).call(http.MethodPost, ticketPath, body); err != nil || a.reason() != want {
 				t.Errorf("the tenant itself is answered %s, %v", a.body, err)
 			}
@@ -183,7 +185,8 @@ func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 	t.Parallel()
 	for how, trouble := range map[string]http.HandlerFunc{
-		"refuses connections": nil, "hangs": hanging, "answers 500": answering(500), "answers 502": answering(502), "answers 503": answering(503),
+		"refuses connections": nil, "hangs": hanging, "answers 500": answering(500), "answers 502": answering(502),
+		"answers 503": answering(503),
 	} {
 		if (how == "answers 500" || how == "answers 502") && !fullSize() {
 			continue // to the gateway they are as 503
@@ -338,7 +341,8 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 		calls = 20_000
 	}
 	o := newOutage(t)
-	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000000")
+	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000000")
 	keys := d.createTenantEach(slices.Repeat([]connection.Spec{zendeskAt(o.base)}, 8)...)
 	r := d.serve()
 	o.put(answering(503))
@@ -352,7 +356,8 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 				if i%2 == 0 {
 					path, body = "/v1/tickets/create-ticket", fmt.Sprintf(`{"subject":"Call %d of %d"}`, n, i)
 				}
-				if a, err := c.call(http.MethodPost, path, body); err != nil || a.status != http.StatusServiceUnavailable {
+				if a, err := c.call(http.MethodPost, path, body); err != nil ||
+					a.status != http.StatusServiceUnavailable {
 					t.Errorf("answered %d %s, %v", a.status, a.body, err)
 				}
 			}
@@ -362,7 +367,8 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 	lasted := time.Since(began)
 	made := int64(calls / len(keys) * len(keys))
 	upstream := o.calls.Load()
-	t.Logf("%d calls in %v, %d at the provider: %.3f times", made, lasted, upstream, float64(upstream)/float64(made))
+	t.Logf("%d calls in %v, %d at the provider: %.3f times", made, lasted, upstream,
+		float64(upstream)/float64(made))
 	most := int64(1.1*float64(made)) + minimum*(int64(lasted/(10*time.Second))+1)
 	if upstream > most || upstream < made+made/50 {
 		t.Errorf("%d calls made %d at the provider; want some more, and at most %d", made, upstream, most)
@@ -384,16 +390,21 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 		waits []string      // Retry-After as it reaches the caller; nil: the call succeeds by another try
 	}
 	asks := map[string]ask{
-		"one second":               {given: text("1"), least: time.Second},
-		"a fraction":               {given: text("0.7"), least: time.Second},
-		"half a minute":            {given: text("30"), waits: []string{"30"}},
-		"hours":                    {given: text("7200"), waits: []string{"3600"}}, // nobody is told more than an hour
-		"huge":                     {given: text("99999999999999999999"), waits: []string{"3600"}},
-		"a date in half a minute":  {given: date(30*time.Second, http.TimeFormat, time.UTC), waits: []string{"28", "29", "30"}},
-		"the same in another zone": {given: date(30*time.Second, time.RFC1123Z, east), waits: []string{"28", "29", "30"}},
-		"a date that has passed":   {given: date(-time.Hour, http.TimeFormat, time.UTC)},
-		"negative":                 {given: text("-5")},
-		"nonsense":                 {given: text("soon")},
+		"one second":    {given: text("1"), least: time.Second},
+		"a fraction":    {given: text("0.7"), least: time.Second},
+		"half a minute": {given: text("30"), waits: []string{"30"}},
+		// Nobody is told more than an hour.
+		"hours": {given: text("7200"), waits: []string{"3600"}},
+		"huge":  {given: text("99999999999999999999"), waits: []string{"3600"}},
+		"a date in half a minute": {given: date(30*time.Second, http.TimeFormat, time.UTC), waits: []string{
+			"28", "29", "30",
+		}},
+		"the same in another zone": {given: date(30*time.Second, time.RFC1123Z, east), waits: []string{
+			"28", "29", "30",
+		}},
+		"a date that has passed": {given: date(-time.Hour, http.TimeFormat, time.UTC)},
+		"negative":               {given: text("-5")},
+		"nonsense":               {given: text("soon")},
 	}
 	statuses := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	outages, keys := map[string]*outage{}, map[string]string{}
@@ -452,7 +463,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 					}
 					return
 				}
-				if retryAfter := a.header.Get("Retry-After"); !slices.Contains(c.waits, retryAfter) || len(asked()) != 1 || took > 5*time.Second {
+				if retryAfter := a.header.Get("Retry-After"); !slices.Contains(c.waits, retryAfter) ||
+					len(asked()) != 1 || took > 5*time.Second {
 					t.Errorf("told %q after %d calls and %v, want %v at once", retryAfter, len(asked()), took, c.waits)
 				}
 				if !strings.Contains(string(a.body), "RetryInfo") {
@@ -460,8 +472,10 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 				}
 				again, err := asker.call(http.MethodPost, ticketPath, body, "X-Request-Timeout-Ms: 6000")
 				limited := status == http.StatusTooManyRequests
-				if err != nil || limited != (again.reason() == "PROVIDER_RATE_LIMITED") || limited != (len(asked()) == 1) {
-					t.Errorf("another call: %d %s, %d calls at the provider, %v", again.status, again.body, len(asked()), err)
+				if err != nil || limited != (again.reason() == "PROVIDER_RATE_LIMITED") ||
+					limited != (len(asked()) == 1) {
+					t.Errorf("another call: %d %s, %d calls at the provider, %v", again.status, again.body,
+						len(asked()), err)
 				}
 			})
 		}

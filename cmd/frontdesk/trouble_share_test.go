@@ -19,15 +19,20 @@ import (
 func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	t.Parallel()
 	callers, hangs, lasting := 280, int64(60), 2*time.Second
-	limits := []string{"FRONTDESK_LIMITS__MAX_IN_FLIGHT=300", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST=60", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=60"}
+	limits := []string{
+		"FRONTDESK_LIMITS__MAX_IN_FLIGHT=300", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST=60",
+		"FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=60",
+	}
 	if fullSize() { // the limits as they are unless others are configured
 		callers, hangs, lasting, limits = 1500, 256, 4*time.Second, nil
 	}
 	bad, good := newOutage(t), newOutage(t)
 	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
-		"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s")...) // they hang as long as they may
+		// They hang as long as they may.
+		"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s")...)
 	const connections = 50
-	keys := d.createTenantEach(append(slices.Repeat([]connection.Spec{zendeskAt(bad.base)}, connections), slices.Repeat([]connection.Spec{zendeskAt(good.base)}, 4)...)...)
+	keys := d.createTenantEach(append(slices.Repeat([]connection.Spec{zendeskAt(bad.base)}, connections),
+		slices.Repeat([]connection.Spec{zendeskAt(good.base)}, 4)...)...)
 	r := d.serve()
 	body := ticketOf(r.as(keys[connections]))
 	shed := 0
@@ -70,9 +75,12 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	underLoad := seen()
 	stillThere := bad.inside.Load()
 	hung.Wait()
-	t.Logf("alone: %v; beside %d calls that hang (%d refused): %v; ratio of p50 %.2f, of p99 %.2f", baseline, stillThere, refused.Load(), underLoad,
-		float64(underLoad.at(0.5))/float64(baseline.at(0.5)), float64(underLoad.at(0.99))/float64(baseline.at(0.99)))
-	if shed > len(underLoad)/10 { // if the callers of one provider could hold the whole gateway, it would be nearly all of them
+	t.Logf("alone: %v; beside %d calls that hang (%d refused): %v; ratio of p50 %.2f, of p99 %.2f", baseline,
+		stillThere, refused.Load(), underLoad,
+		float64(underLoad.at(0.5))/float64(baseline.at(0.5)),
+		float64(underLoad.at(0.99))/float64(baseline.at(0.99)))
+	// If the callers of one provider could hold the whole gateway, it would be nearly all of them.
+	if shed > len(underLoad)/10 {
 		t.Errorf("%d calls to the other provider were refused, %d served", shed, len(underLoad))
 	}
 	if stillThere < hangs*3/4 {
@@ -87,12 +95,14 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 // however many.
 func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 	t.Parallel()
-	most := map[string]int64{"microsoft": 4, "twilio": 20, "telnyx": 10, "zendesk": 8} // as their drivers say, and the default
+	// As their drivers say, and the default.
+	most := map[string]int64{"microsoft": 4, "twilio": 20, "telnyx": 10, "zendesk": 8}
 	for name, most := range most {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := accounts()[name](t)
-			d := newDeployment(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=400",
+			d := newDeployment(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+				"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=400",
 				"FRONTDESK_RESILIENCE__DEADLINE=100s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=90s")...)
 			keys := d.createTenantEach(a.connection)
 			r := d.serve()
@@ -121,7 +131,8 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 					}
 					var got answer
 					var err error
-					for err == nil && (got.status == 0 || got.status == http.StatusServiceUnavailable) { // a rush is shed for what it costs the processors
+					// A rush is shed for what it costs the processors.
+					for err == nil && (got.status == 0 || got.status == http.StatusServiceUnavailable) {
 						got, err = r.as(keys[0]).send(q, fmt.Sprintf("Idempotency-Key: %d", i))
 					}
 					if err != nil || got.status/100 != 2 && got.reason() != "TICKET_NOT_FOUND" {

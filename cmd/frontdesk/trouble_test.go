@@ -81,13 +81,15 @@ func misbehaviours() map[string]misbehaviour {
 		"cut off in the body": {cutOffInTheBody, down, unknown, false},
 		"a page":              {answers(200, "text/html", page), garbage, unknown, false},
 		"half an answer":      {answers(200, "application/json", `{"id": "12`), garbage, unknown, false},
-		"other types": {answers(200, "application/json", `{"id":{"a":1},"items":"no","value":7,"ticket":"x","tickets":3,"results":"no","records":5,
+		"other types": {answers(200, "application/json",
+			`{"id":{"a":1},"items":"no","value":7,"ticket":"x","tickets":3,"results":"no","records":5,
 			"data":"no","incoming_phone_numbers":false,"available_phone_numbers":1,"sid":[],"success":"maybe"}`), garbage, unknown, false},
-		"a list":                 {answers(200, "application/json", `[1,2]`), garbage, unknown, false},
-		nothingInJSON:            {answers(200, "application/json", `null`), garbage, unknown, false},
-		nothing:                  {answers(200, "application/json", ``), garbage, unknown, false},
-		"an error that is a 200": {answers(200, "application/json", `{"error":{"code":500,"message":"Internal error"}}`), garbage, unknown, false},
-		"50 MB":                  {fiftyMegabytes, large, unknown, true},
+		"a list":      {answers(200, "application/json", `[1,2]`), garbage, unknown, false},
+		nothingInJSON: {answers(200, "application/json", `null`), garbage, unknown, false},
+		nothing:       {answers(200, "application/json", ``), garbage, unknown, false},
+		"an error that is a 200": {answers(200, "application/json",
+			`{"error":{"code":500,"message":"Internal error"}}`), garbage, unknown, false},
+		"50 MB": {fiftyMegabytes, large, unknown, true},
 		"a bomb": {func(w http.ResponseWriter, r *http.Request) {
 			answers(200, "application/json", string(bomb()), "Content-Encoding: gzip")(w, r)
 		}, large, unknown, true},
@@ -117,8 +119,10 @@ func fiftyMegabytes(w http.ResponseWriter, r *http.Request) {
 // that nobody knows, never that it did; and no answer is too large for the gateway's memory.
 func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
-		"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s") // what is read is to decide, not the time
+	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
+		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
+		// What is read is to decide, not the time.
+		"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s")
 	at := map[string]account{}
 	for name, open := range accounts() {
 		a := open(t)
@@ -175,7 +179,8 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 // isExempt reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how
 // it succeeds, or it is a large one, which meets every operation at full size only (FRONTDESK_TROUBLE=full).
 func (a account) isExempt(operation, how string, x misbehaviour) bool {
-	return (how == nothing || how == nothingInJSON && a.name != "caldav") && slices.Contains(a.emptyWhenDone, operation) ||
+	return (how == nothing || how == nothingInJSON && a.name != "caldav") &&
+		slices.Contains(a.emptyWhenDone, operation) ||
 		x.large && operation != "read" && !fullSize()
 }
 
