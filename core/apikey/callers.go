@@ -27,7 +27,7 @@ const (
 	housekeeping = time.Minute     // how often last uses are written and answers that are too old are dropped
 )
 
-// CallerOptions are what callers are told by. All are needed.
+// CallerOptions are what Callers work with. All are needed.
 type CallerOptions struct {
 	Store    *store.Store
 	Vault    *vault.Vault
@@ -116,7 +116,7 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 }
 
 // CallerOf returns a caller for work of the gateway's own on one connection, such as settling what a crash
-// left open. It has no key and no scope, and reaches that connection alone.
+// left open. It has no key and no scope, and reaches only that connection.
 func (c *Callers) CallerOf(ctx context.Context, tenantID, connectionID string) (Caller, error) {
 	t, err := tenant.ByID(ctx, c.opts.Store, tenantID)
 	if err != nil {

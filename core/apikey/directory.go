@@ -44,7 +44,7 @@ const (
 	actionRevoke = "revoke-key"
 )
 
-// Create makes an API key and answers it. It is shown this once: only its hash is kept.
+// Create makes an API key and returns it. It is shown only now: the store keeps its hash alone.
 func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (string, Key, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// usage collects when keys were used, so that the store is told once a minute and never on the way of a call.
+// usage collects when keys were used, so that they are written once a minute, and never while a call waits.
 type usage struct {
 	mu sync.Mutex
 	at map[string]time.Time // by key id, since the last write

@@ -77,7 +77,7 @@ type Applier struct {
 	Connections *connection.Directory
 }
 
-// Apply makes tenants and connections as desired and answers what it changed, or would change. Every fault of
+// Apply makes tenants and connections as desired and returns what it changed, or would change. Every fault of
 // what is desired is reported before anything is changed. Nothing is deleted unless o.Prune. A second run
 // finds nothing to do, and one that was interrupted is completed by the next. On an error the changes made
 // until then are answered with it.
@@ -305,7 +305,7 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 }
 
 // difference tells which values differ between two things that are JSON objects, the desired ones first. A
-// value that JSON cannot hold is told by the check of the connection.
+// value that JSON cannot hold is reported by the check of the connection.
 func difference(prefix string, now, want any) []string {
 	var details, removed []string
 	for _, d := range audit.Differences(now, want) {

@@ -36,7 +36,7 @@ func Comparisons(folder string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		told := func(n ast.Node) {
+		report := func(n ast.Node) {
 			text := source[files.Position(n.Pos()).Offset:files.Position(n.End()).Offset]
 			found = append(found, fmt.Sprintf("%s: %s", filepath.Base(path), text))
 		}
@@ -44,17 +44,17 @@ func Comparisons(folder string) ([]string, error) {
 			switch n := n.(type) {
 			case *ast.BinaryExpr:
 				if (n.Op == token.EQL || n.Op == token.NEQ) && compares(n.X, n.Y) {
-					told(n)
+					report(n)
 				}
 			case *ast.CallExpr:
 				if tellsByTime(n) && compares(n.Args[0], n.Args[1]) {
-					told(n)
+					report(n)
 				}
 			case *ast.SwitchStmt:
 				for _, clause := range n.Body.List {
 					for _, value := range clause.(*ast.CaseClause).List {
 						if n.Tag != nil && compares(n.Tag, value) {
-							told(value)
+							report(value)
 						}
 					}
 				}

@@ -124,12 +124,14 @@ func root(e ast.Expr) *ast.Ident {
 // of the package's own do not need.
 func meanings(positions *token.FileSet, folder string, code []*ast.File) map[*ast.Ident]types.Object {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Importer: nobody{}, Error: func(error) {}}
+	config := types.Config{Importer: noImports{}, Error: func(error) {}}
 	_, _ = config.Check(folder, positions, code, &info) // it complains of every import
 	return info.Uses
 }
 
-// nobody imports nothing.
-type nobody struct{}
+// noImports imports nothing.
+type noImports struct{}
 
-func (nobody) Import(string) (*types.Package, error) { return nil, errors.New("imports are not read") }
+func (noImports) Import(string) (*types.Package, error) {
+	return nil, errors.New("imports are not read")
+}

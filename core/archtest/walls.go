@@ -35,7 +35,7 @@ func Walls() []Wall {
 			},
 			Why: "Wiring and command line. What the operator administers is said in the words of its packages, of adapter and fault.",
 		},
-		{Folder: "config", May: []string{"core/spelling"}, Why: "Configuration knows nobody; it is handed to the gateway."},
+		{Folder: "config", May: []string{"core/spelling"}, Why: "Configuration is handed to the gateway, and imports none of it."},
 
 		{Folder: "adapters/all", May: []string{"core/adapter", "adapters/*/*"}, Why: "The one list of adapters."},
 		{
@@ -75,11 +75,11 @@ func Walls() []Wall {
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
-		{Folder: "core/timezone", Why: "Names of time zones know nobody."},
+		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
 		{Folder: "core/page/browsertest", ForTests: true, Why: "A real browser for tests of pages."},
-		{Folder: "core/telemetry", Why: "Logs, metrics and request identity know nobody, so that everybody may use them."},
+		{Folder: "core/telemetry", Why: "Logs, metrics and request identity import nothing, so that every package may use them."},
 
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
 		{Folder: "core/crm", May: []string{"core/fault"}, Why: "A contract."},
@@ -94,7 +94,7 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault", "core/pause"}, Tests: []string{"core/adapter/adaptertest"},
-			Why: "How sandboxes are told to fail.",
+			Why: "How sandboxes fail on request.",
 		},
 		{
 			Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault", "core/upstream"}, ForTests: true,
@@ -122,7 +122,7 @@ func Walls() []Wall {
 			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling"},
 			Why: "From contracts to records, pure.",
 		},
-		{Folder: "core/secret", Why: "Ids and secrets know nobody."},
+		{Folder: "core/secret", Why: "Ids and secrets."},
 		{Folder: "core/singleflight", May: []string{"core/fault", "core/telemetry"}, Why: "One fetch for many calls, whatever is fetched."},
 		{
 			Folder: "core/sealing", May: []string{"core/fault", "core/store", "core/vault"}, Tests: []string{"core/**"},
@@ -232,8 +232,8 @@ func Reservations() []Reserved {
 		{Package: "google.golang.org/api/", For: []string{"adapters/calendar/google"}, Why: "Google's API is its adapter's."},
 		{Package: "google.golang.org/", For: []string{"core/api", "adapters/calendar/google"}, Why: "google.rpc.Status is one surface's way to say an error."},
 		{Package: "database/sql", For: []string{"core/store/**"}, Why: "Queries are the store's."},
-		{Package: "github.com/jackc/pgx/", For: []string{"core/store/**"}, Why: "Which database it is, the store knows alone."},
-		{Package: "modernc.org/sqlite", For: []string{"core/store/**"}, Why: "Which database it is, the store knows alone."},
+		{Package: "github.com/jackc/pgx/", For: []string{"core/store/**"}, Why: "Only the store knows which database it is."},
+		{Package: "modernc.org/sqlite", For: []string{"core/store/**"}, Why: "Only the store knows which database it is."},
 		{Package: "github.com/pressly/goose/", For: []string{"core/store/**"}, Why: "Migrations are the store's."},
 		{Package: "github.com/sony/gobreaker/", For: []string{"core/guard"}, Why: "One guard."},
 		{Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"}, Why: "Drivers never retry."},

@@ -122,7 +122,7 @@ func (d *Directory) Update(ctx context.Context, tenantName, name string, c Chang
 	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, tokens)
 }
 
-// apply applies a change to a row, checks what comes of it, and answers what the connection's tokens grow
+// apply applies a change to a row, checks the result, and returns what the connection's tokens grow
 // from, where that is to be tried anew.
 func (d *Directory) apply(row *store.Connection, c Change) (growth, error) {
 	now, err := Of(*row)

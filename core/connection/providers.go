@@ -100,7 +100,7 @@ func (p Providers) environment(
 }
 
 // Trial returns what an adapter opens a connection with, to ask whose account it is before anything is
-// stored: tokens that were just given, and the settings. The credentials are told by name alone.
+// stored: tokens that were just given, and the settings. The credentials have names only.
 func (p Providers) Trial(
 	a adapter.Adapter, c Connection, credentials map[string]string, tokens oauth.Tokens, zone string,
 	now func() time.Time,

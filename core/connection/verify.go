@@ -57,7 +57,7 @@ func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verifi
 	return found, nil
 }
 
-// ask opens a connection in whatever state and puts harmless questions to it. It answers what it learned
+// ask opens a connection in whatever state and puts harmless questions to it. It returns what it learned
 // before it failed, too.
 func (d *Directory) ask(
 	ctx context.Context, t tenant.Tenant, s Set, kind adapter.Kind,

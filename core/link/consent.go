@@ -114,7 +114,7 @@ func (l linked) hinting() oauth.Client {
 
 // FinishConsent takes what a provider answered, and makes or mends the connection of the link. Whatever comes
 // of it, the consent is no longer under way; the link stays good until it has led to a connection. Nothing is
-// stored until the provider has told whose account it is.
+// stored until the provider has said whose account it is.
 func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, error) {
 	taken, l, err := d.takeConsent(ctx, a)
 	if err != nil {
@@ -159,8 +159,8 @@ func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, err
 	return done, err
 }
 
-// takeConsent ends the consent that an answer is for, and answers it with its link. What it is refused for is
-// told in the log only: to whoever brings a state that is not his, all of it is the same.
+// takeConsent ends the consent that an answer is for, and returns it with its link. Why it is refused is in the
+// log only: whoever brings a state of someone else learns nothing.
 func (d *Directory) takeConsent(ctx context.Context, a Answer) (store.Consent, linked, error) {
 	states := a.Query["state"]
 	if len(states) > 1 {

@@ -7,7 +7,7 @@
 //
 // What it promises: a link leads where it led when it was made, and to one connection; an answer counts in
 // the browser that began the consent, and for the authorization server that was asked; nothing is stored
-// until the provider has told whose account it is. The pages of all this are core/consent.
+// until the provider has said whose account it is. The pages of all this are core/consent.
 package link
 
 import (
@@ -128,7 +128,7 @@ type linked struct {
 	client  oauth.Client
 }
 
-// Create makes a link with which a customer connects an account by consent, and answers its token, which is
+// Create makes a link with which a customer connects an account by consent, and returns its token, which is
 // shown this once. It is refused where consent would lead nowhere: no such provider, none that customers
 // consent to, no OAuth client, settings that do not fit.
 func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (token string, made Link, err error) {
@@ -255,7 +255,7 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	}
 	kind := adapter.Kind(row.Kind)
 	l.adapter, _ = d.opts.Providers.Registry.Find(kind, row.Provider)
-	// One whose settings do not fit is told of that below.
+	// Settings that do not fit are refused below.
 	if chosen, err := l.adapter.With(l.values); err == nil {
 		l.adapter = chosen
 	}

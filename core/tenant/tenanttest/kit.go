@@ -253,7 +253,7 @@ func (p *Provider) OpenedWith() DeskSettings {
 	return p.seen
 }
 
-// CalendarDriver answers what its provider says; what it does not override must not be called.
+// CalendarDriver returns what its provider says; what it does not override must not be called.
 type CalendarDriver struct {
 	calendar.Driver
 	provider *Provider
