@@ -138,23 +138,24 @@ func (p Providers) ConsentGrant(s Spec) (g adapter.Grant, ok bool) {
 	return g, isOAuth && err == nil && g.Flow == adapter.Consent
 }
 
-// grantOf returns how a connection gets its tokens, where it lives by any.
+// grantOf returns how a connection gets its tokens. isOAuth is false where it has none, or its settings cannot
+// be used.
 func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
 	a, found := p.Registry.Find(s.Kind, s.Provider)
 	if !found {
 		return g, false, nil
 	}
 	values := adapter.Values{Settings: s.Settings, Credentials: s.Credentials}
-	if a, err = a.With(values); err != nil || a.Auth.Scheme != adapter.OAuth2 {
-		return g, false, nil
+	if fit, wrong := a.With(values); wrong == nil && fit.Auth.Scheme == adapter.OAuth2 {
+		g, err = fit.Auth.OAuth.Grant(values, p.Operators[fit.Name].Addresses)
+		return g, true, err
 	}
-	g, err = a.Auth.OAuth.Grant(values, p.Operators[a.Name].Addresses)
-	return g, true, err
+	return g, false, nil
 }
 
 // statusAfter returns the state of a connection whose tokens grow from something else now, or whose
-// credentials were given again: another chance for what was refused. One that lives by a consent keeps its
-// state until there is another one.
+// credentials were given again: another chance for what was refused. A connection by consent keeps its state
+// until there is another consent.
 func (g growth) statusAfter(was growth, status string) string {
 	switch {
 	case !g.awaitsConsent:
