@@ -52,7 +52,9 @@ const (
 
 // Scopes lists every scope; a key made without naming any has all.
 func Scopes() []Scope {
-	return []Scope{ScopeCalendarRead, ScopeCalendarWrite, ScopeTicketsRead, ScopeTicketsWrite, ScopeNumbersRead, ScopeNumbersWrite}
+	return []Scope{
+		ScopeCalendarRead, ScopeCalendarWrite, ScopeTicketsRead, ScopeTicketsWrite, ScopeNumbersRead, ScopeNumbersWrite,
+	}
 }
 
 // Key is an API key as it can be shown: never the key itself.
@@ -71,10 +73,11 @@ type Key struct {
 
 // Spec is an API key to be made.
 type Spec struct {
-	Label       string
-	Scopes      []Scope  // none: all
-	Connections []string // names of the connections it is bound to, at most one of a kind; other kinds use the defaults
-	Test        bool     // fd_test_: reaches sandbox connections only
+	Label  string
+	Scopes []Scope // none: all
+	Test   bool    // fd_test_: reaches sandbox connections only
+	// Names of the connections it is bound to, at most one of a kind. Other kinds use the defaults.
+	Connections []string
 }
 
 // Caller is who makes a request: the key's tenant, with the connections that the key reaches.

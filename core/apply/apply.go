@@ -50,10 +50,11 @@ const (
 
 // Change is one difference between what is desired and what is there. It holds no secret.
 type Change struct {
-	Action     Action   `json:"action"`
-	Tenant     string   `json:"tenant"`
-	Connection string   `json:"connection,omitempty"` // "": the tenant itself
-	Details    []string `json:"details,omitempty"`    // what is different, e.g. `settings.url: "a" -> "b"`, "credentials changed"
+	Action     Action `json:"action"`
+	Tenant     string `json:"tenant"`
+	Connection string `json:"connection,omitempty"` // "": the tenant itself
+	// What is different, e.g. `settings.url: "a" -> "b"`, "credentials changed".
+	Details []string `json:"details,omitempty"`
 }
 
 // String writes the change as a line.
@@ -229,11 +230,11 @@ func (p *planner) newConnection(path, tenantName string, want connection.Spec) {
 	if len(want.Credentials) > 0 {
 		details = append(details, "with credentials")
 	}
-	p.steps = append(p.steps, step{Change{Action: ActionCreate, Tenant: tenantName, Connection: want.Name, Details: details},
-		func(ctx context.Context) error {
-			_, err := p.applier.Connections.Add(ctx, tenantName, want)
-			return err
-		}})
+	created := Change{Action: ActionCreate, Tenant: tenantName, Connection: want.Name, Details: details}
+	p.steps = append(p.steps, step{created, func(ctx context.Context) error {
+		_, err := p.applier.Connections.Add(ctx, tenantName, want)
+		return err
+	}})
 }
 
 // connection plans one that is there.
@@ -274,11 +275,11 @@ func (p *planner) connection(path, tenantName string, want connection.Spec, row 
 	if len(details) == 0 {
 		return nil
 	}
-	p.steps = append(p.steps, step{Change{Action: ActionUpdate, Tenant: tenantName, Connection: want.Name, Details: details},
-		func(ctx context.Context) error {
-			_, err := p.applier.Connections.Update(ctx, tenantName, want.Name, change)
-			return err
-		}})
+	updated := Change{Action: ActionUpdate, Tenant: tenantName, Connection: want.Name, Details: details}
+	p.steps = append(p.steps, step{updated, func(ctx context.Context) error {
+		_, err := p.applier.Connections.Update(ctx, tenantName, want.Name, change)
+		return err
+	}})
 	return nil
 }
 

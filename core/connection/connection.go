@@ -87,7 +87,8 @@ func (c Connection) IsSandbox(r adapter.Registry) bool {
 func Of(row store.Connection) (Connection, error) {
 	c := Connection{
 		ID: row.ID, TenantID: row.TenantID, Name: row.Name, Kind: adapter.Kind(row.Kind), Provider: row.Provider,
-		IsDefault: row.IsDefault, Status: Status(row.Status), Email: row.Email, Revision: row.Revision, CreatedAt: row.CreatedAt,
+		IsDefault: row.IsDefault, Status: Status(row.Status), Email: row.Email, Revision: row.Revision,
+		CreatedAt: row.CreatedAt,
 	}
 	if len(row.Settings) > 0 {
 		if err := json.Unmarshal(row.Settings, &c.Settings); err != nil {

@@ -55,7 +55,8 @@ func authorise(
 	case adapter.Header:
 		by.authorise = func(r *http.Request) error { r.Header.Set(header, prefix+secret); return nil }
 	default:
-		return authority{}, nil, fault.From(fmt.Errorf("connection: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme))
+		err := fmt.Errorf("connection: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme)
+		return authority{}, nil, fault.From(err)
 	}
 	return by, seen, nil
 }
@@ -137,7 +138,9 @@ func unfit(auth adapter.Auth, credentials map[string]string) []fault.Field {
 		}
 	}
 	if auth.Scheme == adapter.Basic && strings.Contains(credentials[auth.Username], ":") {
-		faults = append(faults, fault.Field{Path: "credentials." + auth.Username, Message: "must not contain a colon."})
+		faults = append(faults, fault.Field{
+			Path: "credentials." + auth.Username, Message: "must not contain a colon.",
+		})
 	}
 	return faults
 }

@@ -60,8 +60,8 @@ func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connect
 	if err != nil {
 		return Connection{}, err
 	}
-	tokens := d.opts.Providers.growthOf(s)
-	status := tokens.statusAfter(growth{}, string(StatusReconnectRequired))
+	origin := d.opts.Providers.tokenOriginOf(s)
+	status := origin.statusAfter(tokenOrigin{}, string(StatusReconnectRequired))
 	id := secret.NewID("conn")
 	err = d.create(ctx, owner, s, store.Connection{ID: id, Status: status})
 	if errors.Is(err, fault.Conflict) {
@@ -71,7 +71,7 @@ func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connect
 	if err != nil {
 		return Connection{}, err
 	}
-	if err := d.fetchToken(ctx, owner.ID, id, tokens); err != nil {
+	if err := d.fetchToken(ctx, owner.ID, id, origin); err != nil {
 		return Connection{}, err
 	}
 	row, err := d.opts.Store.Connection(ctx, owner.ID, id) // whether it is the default is the store's to say
@@ -111,30 +111,30 @@ func (d *Directory) Update(ctx context.Context, tenantName, name string, c Chang
 	if err != nil {
 		return Connection{}, err
 	}
-	var tokens growth
+	var origin tokenOrigin
 	changed, err := d.change(ctx, owner, row, c.Credentials, func(row *store.Connection) (err error) {
-		tokens, err = d.apply(row, c)
+		origin, err = d.apply(row, c)
 		return err
 	})
 	if err != nil {
 		return changed, err
 	}
-	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, tokens)
+	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, origin)
 }
 
-// apply applies a change to a row, checks the result, and returns what the connection's tokens grow
-// from, where that is to be tried anew.
-func (d *Directory) apply(row *store.Connection, c Change) (growth, error) {
+// apply applies a change to a row, checks the result, and returns the tokens' origin, where that is to be tried
+// anew.
+func (d *Directory) apply(row *store.Connection, c Change) (tokenOrigin, error) {
 	now, err := Of(*row)
 	if err != nil {
-		return growth{}, err
+		return tokenOrigin{}, err
 	}
 	plain, unreadable := d.sealer.OpenConnection(*row)
 	if unreadable != nil && (c.Credentials == nil || c.Settings == nil) { // neither is to be believed without the other
-		return growth{}, unreadable
+		return tokenOrigin{}, unreadable
 	}
 	wanted := Spec{Name: now.Name, Kind: now.Kind, Provider: now.Provider, Settings: now.Settings, Credentials: plain}
-	was := d.opts.Providers.growthOf(wanted)
+	was := d.opts.Providers.tokenOriginOf(wanted)
 	if c.Settings != nil {
 		wanted.Settings = c.Settings
 	}
@@ -142,18 +142,18 @@ func (d *Directory) apply(row *store.Connection, c Change) (growth, error) {
 		wanted.Credentials = c.Credentials
 	}
 	if faults := d.opts.Providers.Check("", wanted); len(faults) > 0 {
-		return growth{}, fault.InvalidFields(faults...)
+		return tokenOrigin{}, fault.InvalidFields(faults...)
 	}
 	if row.Settings, err = MarshalSettings(wanted.Settings); err != nil {
-		return growth{}, err
+		return tokenOrigin{}, err
 	}
 	if err := d.sealer.SealConnection(row, wanted.Credentials); err != nil {
-		return growth{}, err
+		return tokenOrigin{}, err
 	}
-	is := d.opts.Providers.growthOf(wanted)
+	is := d.opts.Providers.tokenOriginOf(wanted)
 	row.IsDefault = row.IsDefault || c.Default
 	if c.Credentials == nil && is.id == was.id {
-		return growth{}, nil
+		return tokenOrigin{}, nil
 	}
 	row.Status = is.statusAfter(was, row.Status)
 	return is, nil
@@ -178,7 +178,7 @@ func (d *Directory) change(
 			Action: actionUpdate, ConnectionID: row.ID, Subject: row.Name, Changed: names,
 		})
 	})
-	d.opts.Changed()
+	d.opts.Changed() // even after a failure: a commit whose answer was lost may have been made
 	if err != nil {
 		return Connection{}, err
 	}

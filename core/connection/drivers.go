@@ -118,7 +118,8 @@ func inAnyState(Connection) error { return nil }
 
 func reconnectRequired(c Connection) error {
 	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-		"The connection %q has no credentials that %s accepts. The account has to be connected again.", c.Name, c.Provider).
+		"The connection %q has no credentials that %s accepts. The account has to be connected again.",
+		c.Name, c.Provider).
 		With("connection", c.Name).With("provider", c.Provider)
 }
 
@@ -127,7 +128,8 @@ func notConnected(kind adapter.Kind) error {
 		adapter.KindCalendar: "calendar", adapter.KindCRM: "CRM", adapter.KindTelephony: "telephony provider",
 	}
 	return fault.Newf(fault.Disconnected, fault.ReasonNotConnected,
-		"No %s is connected for this API key. Connect one, or use a key that is bound to another connection.", names[kind]).With("kind", string(kind))
+		"No %s is connected for this API key. Connect one, or use a key that is bound to another connection.",
+		names[kind]).With("kind", string(kind))
 }
 
 // opener is one of the Open methods of adapter.Adapter.
@@ -214,7 +216,9 @@ func (d *Drivers) environment(
 		env.Storage = d.opts.Store.Documents(c.ID)
 	}
 	if a.Auth.Scheme == adapter.OAuth2 {
-		env.Instance = func(ctx context.Context) (string, error) { return d.opts.Tokens.Instance(ctx, c.TenantID, c.ID) }
+		env.Instance = func(ctx context.Context) (string, error) {
+			return d.opts.Tokens.Instance(ctx, c.TenantID, c.ID)
+		}
 	}
 	return a, adapter.Values{Settings: c.Settings, Credentials: seen}, env, nil
 }

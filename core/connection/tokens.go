@@ -39,7 +39,8 @@ func (p Providers) OAuthClient(a adapter.Adapter, v adapter.Values) (oauth.Clien
 		c.Key = v.Credentials[grant.Assertion.Credential]
 	} else if c.ID == "" {
 		return oauth.Client{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"There is no OAuth client for %[1]s. The gateway's operator sets providers.%[1]s.client_id and client_secret, or the connection brings its own.", a.Name)
+			"There is no OAuth client for %[1]s. The gateway's operator sets providers.%[1]s.client_id and "+
+				"client_secret, or the connection brings its own.", a.Name)
 	}
 	return c, nil
 }
@@ -81,7 +82,8 @@ func (p Providers) tokenCredentials(sealer sealing.Sealer, row store.Connection)
 		return oauth.Credentials{}, unusable(c, err)
 	}
 	if a.Auth.Scheme != adapter.OAuth2 {
-		return oauth.Credentials{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured, "The connection %q has no tokens.", c.Name)
+		return oauth.Credentials{}, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The connection %q has no tokens.", c.Name)
 	}
 	client, err := p.OAuthClient(a, values)
 	if err != nil {
@@ -112,20 +114,20 @@ func tokenAuthority(tokens *oauth.TokenSource, c Connection) authority {
 	}
 }
 
-// growth is what a connection's tokens grow from.
-type growth struct {
+// tokenOrigin is what a connection's tokens are obtained with.
+type tokenOrigin struct {
 	isOAuth       bool
 	id            string // GrantID
-	awaitsConsent bool   // nothing was given that tokens could be had by
+	awaitsConsent bool   // no credentials were given that a token can be obtained with
 }
 
-// growthOf returns what the tokens of a connection grow from.
-func (p Providers) growthOf(s Spec) growth {
+// tokenOriginOf returns what the tokens of a connection are obtained with.
+func (p Providers) tokenOriginOf(s Spec) tokenOrigin {
 	g, isOAuth, err := p.grantOf(s)
 	if !isOAuth || err != nil {
-		return growth{isOAuth: isOAuth}
+		return tokenOrigin{isOAuth: isOAuth}
 	}
-	return growth{
+	return tokenOrigin{
 		isOAuth: true, id: GrantID(g, adapter.Values{Credentials: s.Credentials}),
 		awaitsConsent: g.Flow == adapter.Consent && s.Credentials[adapter.FieldRefreshToken] == "",
 	}
@@ -153,32 +155,32 @@ func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
 	return g, false, nil
 }
 
-// statusAfter returns the state of a connection whose tokens grow from something else now, or whose
-// credentials were given again: another chance for what was refused. A connection by consent keeps its state
-// until there is another consent.
-func (g growth) statusAfter(was growth, status string) string {
+// statusAfter returns the state of a connection whose tokens have another origin now, or whose credentials were
+// given again: another chance for what was refused. A connection by consent keeps its state until there is
+// another consent.
+func (o tokenOrigin) statusAfter(was tokenOrigin, status string) string {
 	switch {
-	case !g.awaitsConsent:
+	case !o.awaitsConsent:
 		return string(StatusOK)
-	case g.id == was.id:
+	case o.id == was.id:
 		return status
 	}
 	return string(StatusReconnectRequired)
 }
 
 // fetchToken has the access token of a new or changed connection fetched before a call needs it.
-func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID string, g growth) error {
-	if !g.isOAuth {
+func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID string, origin tokenOrigin) error {
+	if !origin.isOAuth {
 		return nil
 	}
 	d.opts.Tokens.Forget(connectionID)
-	if g.awaitsConsent {
+	if origin.awaitsConsent {
 		return nil
 	}
 	return d.opts.Tokens.Schedule(ctx, tenantID, connectionID)
 }
 
-// GrantID is a fingerprint of what a connection's tokens grow from, as far as the tenant gave it. Tokens with
+// GrantID is a fingerprint of what a connection's tokens are obtained with, as far as the tenant gave it. Tokens with
 // another one belong to credentials that were replaced since.
 func GrantID(g adapter.Grant, v adapter.Values) string {
 	parts := []string{string(g.Flow), g.ClientID, v.Credentials[adapter.FieldRefreshToken]}

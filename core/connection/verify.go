@@ -101,7 +101,8 @@ func (d *Directory) ask(
 		if err != nil {
 			return v, o.Connection, err
 		}
-		v.Details = append(v.Details, "statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
+		v.Details = append(v.Details,
+			"statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
 		if explainer, can := o.Driver.(crm.Explainer); can {
 			lines, err := explainer.Explain(ctx)
 			v.Details = append(v.Details, lines...)
@@ -150,7 +151,9 @@ func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
 }
 
 // refused makes the answer of a failure and records that credentials were refused.
-func (d *Directory) refused(ctx context.Context, link string, c Connection, found Verification, f *fault.Error) (Verification, error) {
+func (d *Directory) refused(
+	ctx context.Context, link string, c Connection, found Verification, f *fault.Error,
+) (Verification, error) {
 	found.OK, found.Problem, found.Advice = false, f.Detail, advice(link, f)
 	if found.Email == "" {
 		found.Email = c.Email
@@ -170,7 +173,7 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 	}
 	credentials, err := d.sealer.OpenConnection(row)
 	s := Spec{Kind: c.Kind, Provider: c.Provider, Settings: c.Settings, Credentials: credentials}
-	if err != nil || !d.opts.Providers.growthOf(s).isOAuth {
+	if err != nil || !d.opts.Providers.tokenOriginOf(s).isOAuth {
 		return ""
 	}
 	return fmt.Sprintf("frontdesk connect-link --tenant %s --provider %s --name %s", tenantName, c.Provider, c.Name)

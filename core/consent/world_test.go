@@ -1,7 +1,6 @@
 package consent
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,9 +39,9 @@ type world struct {
 	dial   *consenttest.Provider // another one
 	kit    *tenanttest.Kit
 	nanos  atomic.Int64 // of the clock
-	log    *lockedBuffer
-	seen   *lockedBuffer // all that was answered
-	posted atomic.Value  // string: what the last form said of where it comes from
+	log    *tenanttest.Buffer
+	seen   *tenanttest.Buffer // all that was answered
+	posted atomic.Value       // string: what the last form said of where it comes from
 	jar    http.CookieJar
 	client *http.Client
 }
@@ -54,7 +52,7 @@ func (w *world) advance(by time.Duration) { w.nanos.Add(int64(by)) }
 // start builds a world whose gateway is reached over plain HTTP, as browsers take for safe at 127.0.0.1.
 func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	t.Helper()
-	w := &world{t: t, log: &lockedBuffer{}, seen: &lockedBuffer{}}
+	w := &world{t: t, log: &tenanttest.Buffer{}, seen: &tenanttest.Buffer{}}
 	w.nanos.Store(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).UnixNano())
 	server := httptest.NewUnstartedServer(nil)
 	w.url = "http://" + server.Listener.Addr().String()
@@ -234,21 +232,4 @@ func (w *world) stored() string {
 		w.t.Fatal(err)
 	}
 	return string(text)
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -78,13 +78,15 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	}
 	state, browser := secret.Text(secretLength), secret.Text(secretLength)
 	verifier, hash := oauth.NewVerifier(), hashOf(state)
-	sealed, err := d.opts.Vault.Seal(l.tenant.ID, consentID(hash), map[string]string{"verifier": verifier, "token": token})
+	secrets := map[string]string{"verifier": verifier, "token": token}
+	sealed, err := d.opts.Vault.Seal(l.tenant.ID, consentID(hash), secrets)
 	if err != nil {
 		return Begun{}, err
 	}
 	now, redirect := d.opts.Now().UTC(), callbacks+l.callback()
 	err = d.opts.Store.BeginConsent(ctx, store.Consent{
-		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect, ExpiresAt: now.Add(consentLife),
+		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect,
+		ExpiresAt: now.Add(consentLife),
 	}, now)
 	if errors.Is(err, fault.NotFound) { // deleted in between
 		return Begun{}, linkUnknown()
@@ -93,7 +95,8 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 		return Begun{}, err
 	}
 	return Begun{
-		URL: l.hinting().AuthCodeURL(redirect, state, verifier), Browser: browser, Name: ConsentName(state), Life: consentLife,
+		URL:     l.hinting().AuthCodeURL(redirect, state, verifier),
+		Browser: browser, Name: ConsentName(state), Life: consentLife,
 	}, nil
 }
 
@@ -214,9 +217,11 @@ func (l linked) codeIn(query url.Values) (string, error) {
 	case refusal == "access_denied":
 		return "", fault.New(fault.Forbidden, ReasonConsentDeclined, "The customer declined.")
 	case refusal == "server_error", refusal == "temporarily_unavailable":
-		return "", fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable, "%s is not available at the moment.", l.adapter.Title)
+		return "", fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"%s is not available at the moment.", l.adapter.Title)
 	case query.Has("error"):
-		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed, "%s did not accept the consent.", l.adapter.Title).With("oauth_error", errorCode(refusal))
+		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed, "%s did not accept the consent.", l.adapter.Title).
+			With("oauth_error", errorCode(refusal))
 	}
 	code := query.Get("code")
 	if code == "" || len(code) > maxCode {
@@ -287,7 +292,9 @@ func (l linked) connectionID() string {
 // keeps anything from claiming to work that does not: the connection is first one that is to be reconnected,
 // then its tokens are kept, and with its being in order the link is used up. Of several consents with one
 // link one gets here at a time.
-func (d *Directory) connect(ctx context.Context, l linked, email string, tokens oauth.Tokens) (connection.Connection, error) {
+func (d *Directory) connect(
+	ctx context.Context, l linked, email string, tokens oauth.Tokens,
+) (connection.Connection, error) {
 	ctx, cancel := context.WithTimeout(audit.By(context.WithoutCancel(ctx), audit.Consent), keepTimeout)
 	defer cancel()
 	claim := make([]byte, 16)
@@ -304,7 +311,8 @@ func (d *Directory) connect(ctx context.Context, l linked, email string, tokens 
 		return connection.Connection{}, err
 	}
 	d.opts.Changed()
-	d.opts.Log.InfoContext(ctx, "a customer connected an account", "tenant", made.TenantID, "connection", made.ID, "provider", made.Provider)
+	d.opts.Log.InfoContext(ctx, "a customer connected an account",
+		"tenant", made.TenantID, "connection", made.ID, "provider", made.Provider)
 	return made, nil
 }
 
@@ -336,8 +344,8 @@ func (d *Directory) connectClaimed(
 	if err != nil {
 		return connection.Connection{}, err
 	}
-	id := l.connectionID()
-	if err := d.opts.Tokens.Keep(ctx, l.tenant.ID, id, connection.GrantID(l.client.Grant, l.values), tokens); err != nil {
+	id, grantID := l.connectionID(), connection.GrantID(l.client.Grant, l.values)
+	if err := d.opts.Tokens.Keep(ctx, l.tenant.ID, id, grantID, tokens); err != nil {
 		return connection.Connection{}, err
 	}
 	for attempt := 1; ; attempt++ {
@@ -366,7 +374,8 @@ func (d *Directory) connectClaimed(
 // wanted is the connection that the link makes, or what it puts into the one that is there.
 func (l linked) wanted() connection.Spec {
 	return connection.Spec{
-		Name: l.row.Name, Kind: adapter.Kind(l.row.Kind), Provider: l.row.Provider, Default: l.row.IsDefault, Settings: l.own,
+		Name: l.row.Name, Kind: adapter.Kind(l.row.Kind), Provider: l.row.Provider,
+		Default: l.row.IsDefault, Settings: l.own,
 	}
 }
 
@@ -386,5 +395,6 @@ func notThisConsent(why string) *fault.Error {
 }
 
 func malformed(why string) error {
-	return fault.New(fault.Forbidden, ReasonConsentMalformed, "The provider's answer cannot be read.").Because(errors.New(why))
+	return fault.New(fault.Forbidden, ReasonConsentMalformed,
+		"The provider's answer cannot be read.").Because(errors.New(why))
 }

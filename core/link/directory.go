@@ -97,9 +97,10 @@ const (
 
 // Spec is a link to be made.
 type Spec struct {
-	Connection   connection.Spec // Settings are merged into those of a connection that is there; it has no Credentials
-	OtherAccount bool            // a connection that is there may become one to another account
-	Life         time.Duration   // how long it is good; 0 is DefaultLife
+	// Settings are merged into those of a connection that is there. It has no Credentials.
+	Connection   connection.Spec
+	OtherAccount bool          // a connection that is there may become one to another account
+	Life         time.Duration // how long it is valid; 0 is DefaultLife
 }
 
 // Link is what a link is for, as far as whoever opens it may know.
@@ -149,7 +150,8 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (toke
 	}
 	row := store.ConnectLink{
 		TenantID: owner.ID, Kind: string(c.Kind), Provider: c.Provider, Name: c.Name, Settings: settings,
-		IsDefault: c.Default, OtherAccount: s.OtherAccount, CreatedAt: d.opts.Now().UTC(), ExpiresAt: d.opts.Now().UTC().Add(s.Life),
+		IsDefault: c.Default, OtherAccount: s.OtherAccount,
+		CreatedAt: d.opts.Now().UTC(), ExpiresAt: d.opts.Now().UTC().Add(s.Life),
 	}
 	l, err := d.follow(ctx, row)
 	if err != nil {
@@ -261,10 +263,12 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	}
 	if l.adapter.Name != "" && !l.adapter.MayConsent() {
 		return l, fault.Newf(fault.Unsupported, ReasonNoConsent,
-			"Customers do not give consent at %s: its connections have credentials. Make one with connection add.", l.adapter.Title)
+			"Customers do not give consent at %s: its connections have credentials. Make one with connection add.",
+			l.adapter.Title)
 	}
 	faults := d.opts.Providers.Check("", connection.Spec{
-		Name: row.Name, Kind: kind, Provider: row.Provider, Settings: l.values.Settings, Credentials: l.values.Credentials,
+		Name: row.Name, Kind: kind, Provider: row.Provider,
+		Settings: l.values.Settings, Credentials: l.values.Credentials,
 	})
 	if len(faults) > 0 {
 		return l, fault.InvalidFields(faults...)
@@ -291,7 +295,8 @@ func (d *Directory) connectionFor(ctx context.Context, row store.ConnectLink) (s
 	}
 	if there := all[at]; there.Kind != row.Kind || there.Provider != row.Provider {
 		return store.Connection{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
-			"The tenant already has a connection %q to %s (%s). Choose another name.", there.Name, there.Provider, there.Kind)
+			"The tenant already has a connection %q to %s (%s). Choose another name.",
+			there.Name, there.Provider, there.Kind)
 	}
 	return all[at], nil
 }
@@ -305,7 +310,8 @@ func (d *Directory) consentClient(l linked) (oauth.Client, error) {
 	}
 	if grant.Flow != adapter.Consent {
 		return oauth.Client{}, fault.Newf(fault.Unsupported, ReasonNoConsent,
-			"The connection %q gets its tokens by itself (%s), as its settings say: there is nothing for a customer to consent to.", l.row.Name, grant.Flow)
+			"The connection %q gets its tokens by itself (%s), as its settings say: there is nothing for a customer to "+
+				"consent to.", l.row.Name, grant.Flow)
 	}
 	operator := d.opts.Providers.Operators[name]
 	if grant.ClientID == "" && (operator.ClientID == "" || operator.ClientSecret == "") {

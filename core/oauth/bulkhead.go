@@ -35,8 +35,7 @@ type permit struct {
 
 // acquire returns a permit for a redeem at a token endpoint; release gives it back. A call waits for one. A
 // renewal ahead of time waits only for a while, and not at all behind redeems that hang: there are others to
-// renew. It fails with errBusy then. Nobody who waits for the host holds slots of the tenant, nor the other
-// way round, so that nobody waits for those who wait.
+// renew. It fails with errBusy then.
 func (s *TokenSource) acquire(ctx context.Context, tenantID, tokenURL string, urgent bool) (*permit, error) {
 	p := &permit{
 		host: s.bulkhead("host "+hostOf(tokenURL), hostSlots), tenant: s.bulkhead("tenant "+tenantID, tenantSlots),
@@ -50,19 +49,29 @@ func (s *TokenSource) acquire(ctx context.Context, tenantID, tokenURL string, ur
 		ctx, cancel = context.WithTimeout(ctx, s.limits.Queue)
 		defer cancel()
 	}
+	if err := p.wait(ctx, urgent); err != nil {
+		s.unref(p)
+		return nil, err
+	}
+	return p, nil
+}
+
+// wait takes the slots of a permit. Nobody who waits for the host holds slots of the tenant, nor the other way
+// round, so that nobody waits for those who wait.
+func (p *permit) wait(ctx context.Context, urgent bool) error {
 	for {
 		if err := p.host.wait(ctx, p.atHost, urgent); err != nil {
-			return nil, s.unref(p, err)
+			return err
 		}
 		if p.tenant.slots.TryAcquire(1) {
-			return p, nil
+			return nil
 		}
 		p.host.slots.Release(p.atHost)
 		if err := p.tenant.wait(ctx, 1, urgent); err != nil {
-			return nil, s.unref(p, err)
+			return err
 		}
 		if p.host.slots.TryAcquire(p.atHost) {
-			return p, nil
+			return nil
 		}
 		p.tenant.slots.Release(1)
 	}
@@ -90,7 +99,7 @@ func (b *bulkhead) wait(ctx context.Context, slots int64, urgent bool) error {
 func (s *TokenSource) release(p *permit) {
 	p.host.slots.Release(p.atHost)
 	p.tenant.slots.Release(1)
-	_ = s.unref(p, nil)
+	s.unref(p)
 }
 
 // redeemed records whether the host answered.
@@ -112,9 +121,8 @@ func (s *TokenSource) bulkhead(key string, slots int64) *bulkhead {
 	return b
 }
 
-// unref drops the bulkheads that nobody uses any more, unless they are known to be unresponsive. It returns
-// err.
-func (s *TokenSource) unref(p *permit, err error) error {
+// unref drops the bulkheads that nobody uses any more, unless they are known to be unresponsive.
+func (s *TokenSource) unref(p *permit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range []*bulkhead{p.host, p.tenant} {
@@ -122,7 +130,6 @@ func (s *TokenSource) unref(p *permit, err error) error {
 			delete(s.bulkheads, b.key)
 		}
 	}
-	return err
 }
 
 func hostOf(tokenURL string) string {

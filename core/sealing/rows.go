@@ -186,7 +186,7 @@ func (r *Rows) changeConnection(
 	_, err := r.opts.Store.ChangeConnection(ctx, row, func(row *store.Connection) ([]store.AuditRow, error) {
 		return nil, change(row)
 	})
-	r.opts.Changed()
+	r.opts.Changed() // even after a failure: a commit whose answer was lost may have been made
 	return err
 }
 

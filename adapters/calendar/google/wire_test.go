@@ -283,7 +283,7 @@ func FuzzEvent(f *testing.F) {
 		}
 		if event.ID == "" || !event.IsCancelled &&
 			(event.Start.Instant.IsZero() && !strings.Contains(string(body), "0001") || event.Start.Floating) {
-			t.Errorf("%s is told as %+v", body, event)
+			t.Errorf("%s is reported as %+v", body, event)
 		}
 		meetStatus(e)
 		merged(e.Attendees, []string{"a@b", ""})

@@ -168,7 +168,7 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read, err := d.ByNumber(t.Context(), made.Number); err != nil || read.Status != "Escalated to the owner" {
-		t.Errorf("a status that is not given any more is told as %q, %v", read.Status, err)
+		t.Errorf("a status that is not given any more is reported as %q, %v", read.Status, err)
 	}
 	s.AddStatus("Waiting for a spare part", "hold")
 	if err := s.Move(made.ID, "Waiting for a spare part"); err != nil {
@@ -176,7 +176,7 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 	}
 	if read, err := d.ByNumber(t.Context(), made.Number); err != nil ||
 		read.Status != "Waiting for a spare part" {
-		t.Errorf("a status that is new is told as %q, %v", read.Status, err)
+		t.Errorf("a status that is new is reported as %q, %v", read.Status, err)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestATicketIsClosedWhenZendeskSaysSo(t *testing.T) {
 		}
 		if read.Status != step.label || hour(read.ResolvedAt) != step.resolved ||
 			hour(read.ClosedAt) != step.closed {
-			t.Errorf("%s is told as %q, resolved %s, closed %s", step.label, read.Status,
+			t.Errorf("%s is reported as %q, resolved %s, closed %s", step.label, read.Status,
 				read.ResolvedAt, read.ClosedAt)
 		}
 	}

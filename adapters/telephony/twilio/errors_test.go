@@ -61,7 +61,7 @@ func TestRefusalsOfAChange(t *testing.T) {
 		}
 		if code := f.Metadata["twilio_code"]; c.apiCode != 0 && code != fmt.Sprint(c.apiCode) ||
 			c.apiCode == 0 && code != "" {
-			t.Errorf("%s: the code is told as %q", c.rule, code)
+			t.Errorf("%s: the code is reported as %q", c.rule, code)
 		}
 		if f.Unsent != (c.code == fault.RateLimited) {
 			t.Errorf("%s: unsent is %t", c.rule, f.Unsent)

@@ -81,7 +81,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzDates reads whatever is told as a date.
+// FuzzDates reads whatever is reported as a date.
 func FuzzDates(f *testing.F) {
 	for _, text := range []string{
 		"Thu, 30 Jul 2015 23:19:04 +0000", "30 Jul 15 23:19 EST", "", "(comment) 1 Jan 0001 00:00:00 -9999",
@@ -95,7 +95,7 @@ func FuzzDates(f *testing.F) {
 	})
 }
 
-// FuzzCursors makes a cursor of whatever is told as a next page, and reads whatever comes as one.
+// FuzzCursors makes a cursor of whatever is reported as a next page, and reads whatever comes as one.
 func FuzzCursors(f *testing.F) {
 	for _, text := range []string{
 		"/2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json?PageSize=50&Page=1&PageToken=PAPN1",

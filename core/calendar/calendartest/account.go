@@ -13,7 +13,7 @@ import (
 
 func accountChecks() []Check {
 	return []Check{
-		{Name: "the account is told", Harmless: true, Do: with(accountIsReported)},
+		{Name: "the account is named", Harmless: true, Do: with(accountIsReported)},
 		{Name: "the account is asked live", Bound: can[conformance.Revoker], Do: with(accountIsAskedLive)},
 		{Name: "calendars are listed, each once and one of them the default", Harmless: true,
 			Do: with(calendarsAreListed)},

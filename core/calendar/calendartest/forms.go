@@ -11,16 +11,16 @@ import (
 
 func formChecks() []Check {
 	return []Check{
-		{Name: "a whole day is told as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsReported)},
+		{Name: "a whole day is reported as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsReported)},
 		{Name: "a whole day lies in the zone of the query", Bound: can[DayMaker], Do: with(dayLiesInTheZone)},
 		{Name: "a whole day stays one when its title changes", Bound: both(writes, can[DayMaker]),
 			Do: with(dayStaysADay)},
 		{Name: "a whole day that is moved to a time becomes an event of that time",
 			Bound: both(writes, can[DayMaker]), Do: with(dayBecomesATime)},
-		{Name: "a floating time is told as one", Bound: can[FloatingMaker], Do: with(floatingIsReported)},
+		{Name: "a floating time is reported as one", Bound: can[FloatingMaker], Do: with(floatingIsReported)},
 		{Name: "a floating time lies in the zone of the query", Bound: can[FloatingMaker],
 			Do: with(floatingLiesInTheZone)},
-		{Name: "an event that leaves its owner free is told as such", Bound: can[FreeMaker],
+		{Name: "an event that leaves its owner free is reported as such", Bound: can[FreeMaker],
 			Do: with(freeIsReported)},
 	}
 }

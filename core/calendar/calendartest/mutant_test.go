@@ -213,11 +213,11 @@ func accountMutants() []mutantOf {
 		}})
 	}
 	return []mutantOf{
-		{Check: "the account is told", How: "another address",
+		{Check: "the account is named", How: "another address",
 			Mutate: mutate(mutation{account: func(context.Context, full) (Account, error) {
 				return Account{Email: "someone@example.com"}, nil
 			}})},
-		{Check: "the account is told", How: "cannot tell", Mutate: mutate(mutation{account: func(context.Context, full) (Account, error) {
+		{Check: "the account is named", How: "cannot tell", Mutate: mutate(mutation{account: func(context.Context, full) (Account, error) {
 			return Account{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "No.")
 		}})},
 		{Check: "the account is asked live", How: "remembers it", Mutate: mutateAfresh(func() mutation {

@@ -170,11 +170,11 @@ func seriesMutants() []mutantOf {
 
 func formMutants() []mutantOf {
 	const (
-		dayReported   = "a whole day is told as a day, its end exclusive"
+		dayReported   = "a whole day is reported as a day, its end exclusive"
 		dayZone       = "a whole day lies in the zone of the query"
 		dayStays      = "a whole day stays one when its title changes"
 		dayTime       = "a whole day that is moved to a time becomes an event of that time"
-		floatReported = "a floating time is told as one"
+		floatReported = "a floating time is reported as one"
 		floatZone     = "a floating time lies in the zone of the query"
 	)
 	converted := func(t *calendar.Time) {
@@ -217,7 +217,7 @@ func formMutants() []mutantOf {
 			}
 		})},
 		{Check: floatZone, How: "in UTC", Mutate: inUTC},
-		{Check: "an event that leaves its owner free is told as such", How: "all are busy",
+		{Check: "an event that leaves its owner free is reported as such", How: "all are busy",
 			Mutate: alteringEvents(func(e *Event) { e.IsFree = false })},
 	}
 }

@@ -479,10 +479,13 @@ func (b *Buffer) Write(p []byte) (int, error) {
 }
 
 // Bytes returns what was written.
-func (b *Buffer) Bytes() []byte {
+func (b *Buffer) Bytes() []byte { return []byte(b.String()) }
+
+// String returns what was written.
+func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return bytes.Clone(b.b.Bytes())
+	return b.b.String()
 }
 
 // Audited has changes recorded.
