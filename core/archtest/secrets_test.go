@@ -16,16 +16,18 @@ func TestSecretsAreComparedInConstantTime(t *testing.T) {
 		"client.go: answer.Refresh == refresh", "renewal.go: e.access != refused", "renewal.go: r.entry.access != refused",
 		"tokensource.go: e.access == refused", "stored.go: stored.Access != refused",
 	}
-	for _, room := range []string{"api", "consent", "oauth", "tenant", "upstream", "vault"} {
-		found, err := Comparisons(filepath.Join(top, "core", room))
+	for _, folder := range []string{
+		"api", "apikey", "apply", "connection", "consent", "link", "oauth", "sealing", "secret", "tenant", "upstream", "vault",
+	} {
+		found, err := Comparisons(filepath.Join(top, "core", folder))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, at := range found {
-			if room == "oauth" && slices.Contains(own, at) {
+			if folder == "oauth" && slices.Contains(own, at) {
 				continue
 			}
-			t.Errorf("core/%s/%s: use crypto/subtle", room, at)
+			t.Errorf("core/%s/%s: use crypto/subtle", folder, at)
 		}
 	}
 }
