@@ -21,6 +21,7 @@ import (
 // and repeats nothing: no request fails, each process ends by itself, and no call is left for another to
 // settle. It restarts a few times; FRONTDESK_RESTARTS=20 sets how often.
 func TestRollingRestartsLoseNothing(t *testing.T) {
+	t.Parallel()
 	restarts := 3
 	if text := os.Getenv("FRONTDESK_RESTARTS"); text != "" {
 		var err error
