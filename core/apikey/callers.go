@@ -56,7 +56,7 @@ func NewCallers(o CallerOptions) *Callers {
 		opts: o, sealer: sealing.New(o.Vault), answers: newAnswers(), fetches: singleflight.NewGroup(),
 		used: &usage{at: map[string]time.Time{}}, stop: stop,
 	}
-	c.done.Go(func() { c.keepHouse(ctx) })
+	c.done.Go(func() { c.maintain(ctx) })
 	return c
 }
 
@@ -67,8 +67,8 @@ func (c *Callers) Close() {
 	c.done.Wait()
 }
 
-// keepHouse runs until ctx ends.
-func (c *Callers) keepHouse(ctx context.Context) {
+// maintain writes when keys were used and drops old answers from memory, until ctx ends.
+func (c *Callers) maintain(ctx context.Context) {
 	tick := time.NewTicker(housekeeping)
 	defer tick.Stop()
 	for {

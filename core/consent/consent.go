@@ -83,7 +83,7 @@ func New(publicURL string, links Links) (*Pages, error) {
 func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 	l, err := p.links.Get(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return p.sorry(w, link.Consented{}, err)
+		return p.writeFailure(w, link.Consented{}, err)
 	}
 	forms := []string{"'self'"}
 	if l.SignIn != "" {
@@ -105,12 +105,12 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 // Begin answers POST of a link: on to the provider. Another site's page cannot make a browser do it.
 func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 	if err := p.foreign.Check(r); err != nil {
-		return p.sorry(w, link.Consented{},
+		return p.writeFailure(w, link.Consented{},
 			fault.New(fault.Forbidden, reasonForeign, "The request comes from another site's page.").Because(err))
 	}
 	begun, err := p.links.BeginConsent(r.Context(), r.PathValue("token"), RedirectURI(p.base.String(), ""))
 	if err != nil {
-		return p.sorry(w, link.Consented{}, err)
+		return p.writeFailure(w, link.Consented{}, err)
 	}
 	http.SetCookie(w, p.cookie(begun.Name, begun.Browser, begun.Life))
 	p.headers(w)
@@ -123,7 +123,7 @@ func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return p.sorry(w, link.Consented{},
+		return p.writeFailure(w, link.Consented{},
 			// Its text may quote a code.
 			fault.New(fault.Forbidden, link.ReasonConsentMalformed, "The answer cannot be read."))
 	}
@@ -141,7 +141,7 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	}
 	done, err := p.links.FinishConsent(r.Context(), answer)
 	if err != nil {
-		return p.sorry(w, done, err)
+		return p.writeFailure(w, done, err)
 	}
 	return p.write(w, http.StatusOK, "connected.html", struct {
 		Title string
@@ -166,8 +166,8 @@ func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 	return c
 }
 
-// sorry answers a failure, and hands it on for the log.
-func (p *Pages) sorry(w http.ResponseWriter, done link.Consented, err error) error {
+// writeFailure answers a failure, and returns it for the log.
+func (p *Pages) writeFailure(w http.ResponseWriter, done link.Consented, err error) error {
 	f := fault.From(err)
 	says := wordsOf(f, cmp.Or(done.Link.Title, "The provider"))
 	view := struct {
@@ -184,7 +184,7 @@ func (p *Pages) sorry(w http.ResponseWriter, done link.Consented, err error) err
 	if done.Token != "" && says.again {
 		view.Back = URL(p.base.String(), done.Token)
 	}
-	if failed := p.write(w, says.status, "sorry.html", view); failed != nil {
+	if failed := p.write(w, says.status, "failure.html", view); failed != nil {
 		return failed
 	}
 	return err

@@ -57,7 +57,7 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	case again, down:
 		return unavailable(err)
 	case full:
-		return hasNoRoom(err)
+		return diskFull(err)
 	case broken:
 		return damaged(err)
 	}
@@ -77,7 +77,7 @@ func orUnavailable(err error) error {
 	return unavailable(err)
 }
 
-func hasNoRoom(err error) *fault.Error {
+func diskFull(err error) *fault.Error {
 	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
 		"The gateway's database has no room left. Make room on its disk, then repeat the request.").Because(err)
 	f.RetryAfter = time.Minute // somebody has to come

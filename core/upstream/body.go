@@ -90,7 +90,7 @@ func (r *receiving) content() ([]byte, error) {
 	part := make([]byte, 16<<10)
 	for {
 		n, err := r.next(part, int64(len(content)))
-		content = append(roomy(content, n), part[:n]...)
+		content = append(grow(content, n), part[:n]...)
 		var over excess
 		switch {
 		case errors.Is(err, io.EOF), refuses && (errors.As(err, &over) || isCorrupt(err)):
@@ -103,8 +103,8 @@ func (r *receiving) content() ([]byte, error) {
 	}
 }
 
-// roomy makes room for n more bytes. It doubles, where append would copy a large answer five times.
-func roomy(content []byte, n int) []byte {
+// grow makes room for n more bytes. It doubles the capacity, where append would copy a large answer five times.
+func grow(content []byte, n int) []byte {
 	if len(content)+n <= cap(content) {
 		return content
 	}
@@ -125,14 +125,14 @@ func (r *receiving) next(part []byte, had int64) (int, error) {
 	}
 	if had+int64(n) > unchargedBytes {
 		if !r.transport.pool.budget.reads(r.payer(), int64(n)) {
-			return 0, r.noRoom()
+			return 0, r.budgetSpent()
 		}
 		r.charged += int64(n)
 	}
 	return n, err
 }
 
-// done gives back the room that reading took.
+// done returns to the budget what reading took.
 func (r *receiving) done() {
 	r.transport.pool.budget.hasRead(r.payer(), r.charged)
 	r.charged = 0
@@ -149,7 +149,7 @@ func (r *receiving) tooLarge(over excess) *fault.Error {
 		"The provider %s gave an answer that "+string(over)+" than is read.")
 }
 
-func (r *receiving) noRoom() *fault.Error {
+func (r *receiving) budgetSpent() *fault.Error {
 	return r.unread(fault.Unavailable, fault.ReasonOverloaded,
 		"The provider %s gave a large answer while the gateway was reading too many others. Try again.")
 }

@@ -47,15 +47,15 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if err != nil {
 		return calendar.Account{}, err
 	}
-	if err := d.sendsAsPromised(a); err != nil {
+	if err := d.checkScheduling(a); err != nil {
 		return calendar.Account{}, err
 	}
 	return calendar.Account{Email: a.email, Name: a.displayName}, nil
 }
 
-// sendsAsPromised returns nil where the server sends invitations, or nobody says that it does. A server may
+// checkScheduling returns nil where the server sends invitations, or nobody says that it does. A server may
 // cease to.
-func (d *driver) sendsAsPromised(a *account) error {
+func (d *driver) checkScheduling(a *account) error {
 	if d.settings.AutoSchedule && !a.autoSchedule {
 		return misconfigured("does not send invitations itself, though the connection's auto_schedule says so")
 	}
@@ -93,7 +93,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, readOnly()
 	}
 	if len(b.Attendees) > 0 {
-		if err := d.sendsAsPromised(a); err != nil {
+		if err := d.checkScheduling(a); err != nil {
 			return calendar.Event{}, err
 		}
 	}
@@ -230,7 +230,7 @@ func (d *driver) Change(
 		return calendar.Event{}, d.notOrganizer(a)
 	}
 	if c.Attendees != nil && len(*c.Attendees) > 0 {
-		if err := d.sendsAsPromised(a); err != nil {
+		if err := d.checkScheduling(a); err != nil {
 			return calendar.Event{}, err
 		}
 	}

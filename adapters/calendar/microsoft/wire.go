@@ -120,7 +120,7 @@ const wallClock = "2006-01-02T15:04:05.0000000"
 // than the zone it is shown in.
 func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZone) {
 	windows, location := zoneOf(zone)
-	if !unmistakable(location, windows, start) || !unmistakable(location, windows, end) {
+	if !unambiguous(location, windows, start) || !unambiguous(location, windows, end) {
 		windows, location = "UTC", time.UTC
 	}
 	write := func(t time.Time) *graph.DateTimeTimeZone {
@@ -140,9 +140,9 @@ func zoneOf(name string) (windows string, location *time.Location) {
 	return windows, location
 }
 
-// unmistakable reports whether the wall clock that the location shows at t means t, and no other instant, in
+// unambiguous reports whether the wall clock that the location shows at t means t, and no other instant, in
 // the zone of Windows.
-func unmistakable(location *time.Location, windows string, t time.Time) bool {
+func unambiguous(location *time.Location, windows string, t time.Time) bool {
 	iana, _ := timezone.FromWindows(windows)
 	theirs, err := time.LoadLocation(iana)
 	if err != nil {

@@ -25,7 +25,7 @@ func buyChecks() []Check {
 			Do: buyRoutesToTrunk},
 		{Name: "Buy without routing leaves the provider's default", Do: buyLeavesDefault},
 		{Name: "a number that someone else took is NUMBER_TAKEN", Bound: provides[Rival], Do: takenIsConflict},
-		{Name: "a number that nobody sells is not bought", Do: nobodysIsNotBought},
+		{Name: "a number that nobody sells is not bought", Do: unofferedIsNotBought},
 		{Name: "only an asynchronous provider answers a number that is pending", Bound: synchronous,
 			Do: nothingPends},
 	}
@@ -163,7 +163,7 @@ func takenIsConflict(ctx context.Context, h Harness) error {
 		fault.ReasonNumberTaken), n)
 }
 
-func nobodysIsNotBought(ctx context.Context, h Harness) error {
+func unofferedIsNotBought(ctx context.Context, h Harness) error {
 	n, err := buy(ctx, h, h.order(nobodys, "Fiction"))
 	if err == nil {
 		return giveBack(ctx, h, fmt.Errorf("Buy of %s, which nobody sells, answered %+v", nobodys, n), n)
