@@ -63,7 +63,8 @@ func (c *checker) rows() {
 	}
 	for i, w := range c.walls {
 		if !c.built[i] {
-			c.broken = append(c.broken, fmt.Sprintf("%s: the row of the table of walls stands for no folder", w.Folder))
+			c.broken = append(c.broken,
+				fmt.Sprintf("%s: the row of the table of walls stands for no folder", w.Folder))
 		}
 	}
 }
@@ -127,7 +128,9 @@ func (c *checker) outside(f *file, wall Wall, i imported) {
 }
 
 // saysNothing are names that say nothing of what a package is for.
-var saysNothing = []string{"base", "common", "helper", "helpers", "lib", "misc", "pkg", "shared", "tools", "types", "util", "utils"}
+var saysNothing = []string{
+	"base", "common", "helper", "helpers", "lib", "misc", "pkg", "shared", "tools", "types", "util", "utils",
+}
 
 // names wants packages that are called as their folders, by words that say something.
 func (c *checker) names(f *file) {

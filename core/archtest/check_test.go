@@ -30,11 +30,12 @@ func reservations() []Reserved {
 // whole is a module that keeps every wall: one file in every folder.
 func whole() fstest.MapFS {
 	return fstest.MapFS{
-		"go.mod":                    {Data: []byte("module desk")},
-		"cmd/desk/main.go":          source("main", "desk/adapters/all", "desk/core/store"),
-		"adapters/all/all.go":       source("all", "desk/adapters/one", "desk/adapters/two"),
-		"adapters/one/one.go":       source("one", "desk/core/fault", "desk/adapters/one/wire"),
-		"adapters/one/one_test.go":  source("one_test", "desk/adapters/one", "desk/core/proof", "testing", "database/sql"),
+		"go.mod":              {Data: []byte("module desk")},
+		"cmd/desk/main.go":    source("main", "desk/adapters/all", "desk/core/store"),
+		"adapters/all/all.go": source("all", "desk/adapters/one", "desk/adapters/two"),
+		"adapters/one/one.go": source("one", "desk/core/fault", "desk/adapters/one/wire"),
+		"adapters/one/one_test.go": source("one_test", "desk/adapters/one", "desk/core/proof", "testing",
+			"database/sql"),
 		"adapters/one/wire/wire.go": source("wire", "strings"),
 		"adapters/two/two.go":       source("two", "desk/core/fault"),
 		"core/fault/fault.go":       source("fault", "errors"),
@@ -71,7 +72,8 @@ func TestAPlantedViolationIsFound(t *testing.T) {
 			[]string{"core/store/x_test.go:3: core/store may not import adapters/one"},
 		},
 		{
-			"nor in a file that is built elsewhere", "core/store/x_windows.go", &fstest.MapFile{Data: []byte("//go:build windows\n\npackage store\n\nimport _ \"desk/adapters/one\"\n")},
+			"nor in a file that is built elsewhere", "core/store/x_windows.go",
+			&fstest.MapFile{Data: []byte("//go:build windows\n\npackage store\n\nimport _ \"desk/adapters/one\"\n")},
 			[]string{"core/store/x_windows.go:5: core/store may not import adapters/one"},
 		},
 		{
@@ -108,7 +110,8 @@ func TestAPlantedViolationIsFound(t *testing.T) {
 		},
 		{
 			"a family of reserved packages", "core/fault/x.go", source("fault", "example.com/driver/v6/pool"),
-			[]string{"core/fault/x.go:2: core/fault may not import example.com/driver/v6/pool: Drivers are the store's."},
+			[]string{"core/fault/x.go:2: core/fault may not import example.com/driver/v6/pool: " +
+				"Drivers are the store's."},
 		},
 		{
 			"a folder without row", "core/attic/attic.go", source("attic"),
@@ -143,15 +146,18 @@ func TestAPlantedViolationIsFound(t *testing.T) {
 			[]string{"core/store/x.go:2: the variable seen is state of the whole program"},
 		},
 		{
-			"a variable that is assigned to", "core/store/x.go", code("store", "var last int", "func set(n int) { last = n }"),
+			"a variable that is assigned to", "core/store/x.go",
+			code("store", "var last int", "func set(n int) { last = n }"),
 			[]string{"core/store/x.go:3: the variable last is state of the whole program: it is assigned to here"},
 		},
 		{
-			"a part of one", "core/store/x.go", code("store", "var known = map[string]*struct{ n []int }{}", "func set() { (*known[`a`]).n[0]++ }"),
+			"a part of one", "core/store/x.go",
+			code("store", "var known = map[string]*struct{ n []int }{}", "func set() { (*known[`a`]).n[0]++ }"),
 			[]string{"core/store/x.go:3: the variable known is state of the whole program: it is counted here"},
 		},
 		{
-			"one that is emptied", "core/store/x.go", code("store", "var known = map[string]int{}", "func drop() { delete(known, `a`) }"),
+			"one that is emptied", "core/store/x.go",
+			code("store", "var known = map[string]int{}", "func drop() { delete(known, `a`) }"),
 			[]string{"core/store/x.go:3: the variable known is state of the whole program: it is emptied here"},
 		},
 		{
@@ -159,15 +165,20 @@ func TestAPlantedViolationIsFound(t *testing.T) {
 			[]string{"core/store/x.go:3: the variable n is state of the whole program: it is handed out here"},
 		},
 		{
-			"a goroutine that nobody looks after", "core/store/x.go", code("store", "func f() { go f() }", "func g() { go f() }"),
-			[]string{"core/store/x.go:2: core/store starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends"},
+			"a goroutine that nobody looks after", "core/store/x.go",
+			code("store", "func f() { go f() }", "func g() { go f() }"),
+			[]string{"core/store/x.go:2: core/store starts a goroutine, and no goleak.VerifyTestMain of its tests " +
+				"looks whether it ends"},
 		},
 		{
-			"one that a group starts", "core/store/x.go", code("store", "func f() { var all sync.WaitGroup; all.Go(f) }"),
-			[]string{"core/store/x.go:2: core/store starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends"},
+			"one that a group starts", "core/store/x.go",
+			code("store", "func f() { var all sync.WaitGroup; all.Go(f) }"),
+			[]string{"core/store/x.go:2: core/store starts a goroutine, and no goleak.VerifyTestMain of its tests " +
+				"looks whether it ends"},
 		},
 		{
-			"one that a loop sets", "core/store/x.go", code("store", "var n int", "func loop() { for n = range 3 {} }"),
+			"one that a loop sets", "core/store/x.go",
+			code("store", "var n int", "func loop() { for n = range 3 {} }"),
 			[]string{"core/store/x.go:3: the variable n is state of the whole program: it is assigned to here"},
 		},
 	} {
@@ -185,7 +196,8 @@ func TestAVariableOfAnotherFileIsFound(t *testing.T) {
 	planted := whole()
 	planted["core/store/a.go"] = code("store", "func set(n int) { last = n }")
 	planted["core/store/b.go"] = code("store", "var last int")
-	wantBroken(t, planted, "core/store/a.go:2: the variable last is state of the whole program: it is assigned to here")
+	wantBroken(t, planted,
+		"core/store/a.go:2: the variable last is state of the whole program: it is assigned to here")
 }
 
 func TestWhatIsNoViolation(t *testing.T) {
@@ -201,13 +213,18 @@ func TestWhatIsNoViolation(t *testing.T) {
 		"a test's own state": func(m fstest.MapFS) {
 			m["core/store/x_test.go"] = code("store", "var n int", "func init() { n = 1 }")
 		},
-		"a method called init":   func(m fstest.MapFS) { m["core/store/x.go"] = code("store", "type t int", "func (t) init() {}") },
-		"a variable nobody sets": func(m fstest.MapFS) { m["core/store/x.go"] = code("store", "var words = []string{`a`}") },
+		"a method called init": func(m fstest.MapFS) {
+			m["core/store/x.go"] = code("store", "type t int", "func (t) init() {}")
+		},
+		"a variable nobody sets": func(m fstest.MapFS) {
+			m["core/store/x.go"] = code("store", "var words = []string{`a`}")
+		},
 		"a nearer variable of the same name": func(m fstest.MapFS) {
 			m["core/store/x.go"] = code("store", "var n int", "func f(n int) { n = 2; if n := 3; n > 2 { n++ } }")
 		},
 		"a field of the same name": func(m fstest.MapFS) {
-			m["core/store/x.go"] = code("store", "var n int", "type t struct{ n int }", "func (x *t) f() { x.n = 2; x.n++ }")
+			m["core/store/x.go"] = code("store", "var n int", "type t struct{ n int }",
+				"func (x *t) f() { x.n = 2; x.n++ }")
 		},
 		"the blank variable": func(m fstest.MapFS) {
 			m["core/store/x.go"] = code("store", "var _ error = nil", "func f() { _ = 1 }")
@@ -221,7 +238,9 @@ func TestWhatIsNoViolation(t *testing.T) {
 			m["adapters/own/go.mod"] = &fstest.MapFile{Data: []byte("module own")}
 			m["adapters/own/util/util.go"] = source("util", "desk/core/store")
 		},
-		"a module of a longer name": func(m fstest.MapFS) { m["core/fault/x.go"] = source("fault", "desktop/core/store") },
+		"a module of a longer name": func(m fstest.MapFS) {
+			m["core/fault/x.go"] = source("fault", "desktop/core/store")
+		},
 	} {
 		planted := whole()
 		plant(planted)
@@ -239,7 +258,8 @@ func TestARowThatLostItsFolderIsFound(t *testing.T) {
 func TestAFileThatDoesNotParseIsAnError(t *testing.T) {
 	planted := whole()
 	planted["core/store/x.go"] = &fstest.MapFile{Data: []byte("package store\nfunc {")}
-	if _, err := Check(planted, "desk", sampleWalls(), reservations()); err == nil || !strings.Contains(err.Error(), "core/store/x.go:2") {
+	if _, err := Check(planted, "desk", sampleWalls(), reservations()); err == nil ||
+		!strings.Contains(err.Error(), "core/store/x.go:2") {
 		t.Errorf("got %v, want the place", err)
 	}
 }

@@ -21,7 +21,8 @@ func (c *checker) leaks() {
 		}
 		if at := startsGoroutine(f.tree); at.IsValid() {
 			looked[f.folder] = true // said once
-			c.say(at, "%s starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends", f.folder)
+			c.say(at,
+				"%s starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends", f.folder)
 		}
 	}
 }

@@ -50,7 +50,9 @@ func parse(source fs.FS, modulePath string) (module, error) {
 		if err != nil {
 			return err
 		}
-		m.files = append(m.files, &file{folder: path.Dir(name), name: name, test: strings.HasSuffix(name, "_test.go"), tree: tree})
+		m.files = append(m.files, &file{
+			folder: path.Dir(name), name: name, test: strings.HasSuffix(name, "_test.go"), tree: tree,
+		})
 		return nil
 	})
 	return m, err

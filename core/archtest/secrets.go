@@ -12,7 +12,8 @@ import (
 )
 
 // secretName is how a variable or field is called that holds a secret, or what stands for one.
-var secretName = regexp.MustCompile(`(?i)(secret|token|passw(or)?d|verifier|browser|hash|mac|checksum|sum|refresh|access|apikey|credential)$`)
+var secretName = regexp.MustCompile(
+	`(?i)(secret|token|passw(or)?d|verifier|browser|hash|mac|checksum|sum|refresh|access|apikey|credential)$`)
 
 // Comparisons returns where the Go files of a folder compare what is called like a secret by a way whose time
 // tells how much of it was right: ==, !=, switch, bytes.Equal, bytes.Compare, slices.Equal, strings.Compare,
@@ -120,7 +121,8 @@ func tellsByTime(call *ast.CallExpr) bool {
 		return false
 	}
 	switch from.Name + "." + of.Sel.Name {
-	case "bytes.Equal", "bytes.Compare", "slices.Equal", "slices.Compare", "strings.Compare", "strings.EqualFold", "reflect.DeepEqual":
+	case "bytes.Equal", "bytes.Compare", "slices.Equal", "slices.Compare", "strings.Compare",
+		"strings.EqualFold", "reflect.DeepEqual":
 		return true
 	}
 	return false

@@ -13,11 +13,13 @@ import (
 func TestSecretsAreComparedInConstantTime(t *testing.T) {
 	// Tokens of providers, which the gateway holds against others of its own: nobody outside chooses either.
 	own := []string{
-		"client.go: answer.Refresh == refresh", "renewal.go: e.access != refused", "renewal.go: r.entry.access != refused",
+		"client.go: answer.Refresh == refresh", "renewal.go: e.access != refused",
+		"renewal.go: r.entry.access != refused",
 		"tokensource.go: e.access == refused", "stored.go: stored.Access != refused",
 	}
 	for _, folder := range []string{
-		"api", "apikey", "apply", "connection", "consent", "link", "oauth", "sealing", "secret", "tenant", "upstream", "vault",
+		"api", "apikey", "apply", "connection", "consent", "link", "oauth", "sealing", "secret", "tenant",
+		"upstream", "vault",
 	} {
 		found, err := Comparisons(filepath.Join(top, "core", folder))
 		if err != nil {
@@ -58,7 +60,8 @@ func TestComparisonsAreFound(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "a.go"), []byte("package p\n\nfunc f() { switch token { case given: case \"\": } }\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "a.go"),
+		[]byte("package p\n\nfunc f() { switch token { case given: case \"\": } }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := Comparisons(folder); err != nil || len(found) != 1 {

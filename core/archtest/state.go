@@ -95,7 +95,8 @@ func (c *checker) changes(tree *ast.File, meant map[*ast.Ident]types.Object) {
 				check(n.X, "handed out")
 			}
 		case *ast.CallExpr:
-			if fun, ok := n.Fun.(*ast.Ident); ok && slices.Contains([]string{"delete", "clear"}, fun.Name) && len(n.Args) > 0 {
+			if fun, ok := n.Fun.(*ast.Ident); ok && slices.Contains([]string{"delete", "clear"}, fun.Name) &&
+				len(n.Args) > 0 {
 				check(n.Args[0], "emptied")
 			}
 		}

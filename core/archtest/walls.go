@@ -4,8 +4,8 @@
 // which starts goroutines tests that they end. To add a package, add its row to [Walls]. To let a package
 // import another, say why in a review of this file.
 //
-// golangci-lint's depguard is not enough: its rules cannot say "the folder itself", so that each adapter would
-// need one of its own, and gochecknoglobals refuses the tables that packages hold.
+// golangci-lint's depguard is not enough: its rules cannot say "the folder itself", so that each adapter
+// would need one of its own, and gochecknoglobals refuses the tables that packages hold.
 package archtest
 
 // Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the
@@ -33,9 +33,13 @@ func Walls() []Wall {
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/store/storetest",
 				"adapters/calendar/caldav/servertest", "adapters/*/*/fake", "adapters/crm/rest/servertest",
 			},
-			Why: "Wiring and command line. What the operator administers is said in the words of its packages, of adapter and fault.",
+			Why: "Wiring and command line. What the operator administers is said in the words of its packages, " +
+				"of adapter and fault.",
 		},
-		{Folder: "config", May: []string{"core/spelling"}, Why: "Configuration is handed to the gateway, and imports none of it."},
+		{
+			Folder: "config", May: []string{"core/spelling"},
+			Why: "Configuration is handed to the gateway, and imports none of it.",
+		},
 
 		{Folder: "adapters/all", May: []string{"core/adapter", "adapters/*/*"}, Why: "The one list of adapters."},
 		{
@@ -46,25 +50,39 @@ func Walls() []Wall {
 			Folder: "adapters/calendar/caldav/servertest", May: []string{"core/adapter/adaptertest"}, ForTests: true,
 			Why: "Starts real servers.",
 		},
-		{Folder: "adapters/crm/rest/servertest", May: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "Starts a real server."},
 		{
-			Folder: "adapters/*/*/fake", May: []string{"adapters/*/*/fake/**", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/timezone"}, ForTests: true,
-			Why: "A pretended provider is written from the provider's documents, not from the adapter's code.",
+			Folder: "adapters/crm/rest/servertest", May: []string{"core/adapter/adaptertest"}, ForTests: true,
+			Why: "Starts a real server.",
+		},
+		{
+			Folder: "adapters/*/*/fake",
+			May: []string{
+				"adapters/*/*/fake/**", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/timezone",
+			},
+			ForTests: true,
+			Why:      "A pretended provider is written from the provider's documents, not from the adapter's code.",
 		},
 		{
 			Folder: "adapters/*/sandbox",
-			May:    []string{"core/adapter/scenario", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault"},
-			Tests:  conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
+			May: []string{
+				"core/adapter/scenario", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault",
+			},
+			Tests: conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
 		},
 		{
-			Folder: "adapters/crm/rest", May: []string{"./**", "core/adapter", "core/crm", "core/fault", "core/upstream"},
-			Tests: append(conformance(), "config"), Why: "An adapter whose examples are files as apply reads them.",
+			Folder: "adapters/crm/rest",
+			May:    []string{"./**", "core/adapter", "core/crm", "core/fault", "core/upstream"},
+			Tests:  append(conformance(), "config"), Why: "An adapter whose examples are files as apply reads them.",
 		},
 		{
 			Folder: "adapters/*/*",
-			May:    []string{"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/timezone", "core/upstream"},
-			Tests:  conformance(),
-			Why:    "An adapter sees what it implements and the client it calls with: no other adapter, store, configuration or guard.",
+			May: []string{
+				"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/timezone",
+				"core/upstream",
+			},
+			Tests: conformance(),
+			Why: "An adapter sees what it implements and the client it calls with: no other adapter, store, " +
+				"configuration or guard.",
 		},
 		{
 			Folder: "adapters/*/*/*", May: []string{"../**"},
@@ -79,7 +97,10 @@ func Walls() []Wall {
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
 		{Folder: "core/page/browsertest", ForTests: true, Why: "A real browser for tests of pages."},
-		{Folder: "core/telemetry", Why: "Logs, metrics and request identity import nothing, so that every package may use them."},
+		{
+			Folder: "core/telemetry",
+			Why:    "Logs, metrics and request identity import nothing, so that every package may use them.",
+		},
 
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
 		{Folder: "core/crm", May: []string{"core/fault"}, Why: "A contract."},
@@ -89,88 +110,130 @@ func Walls() []Wall {
 		proof("core/telephony/telephonytest", "core/telephony"),
 
 		{
-			Folder: "core/adapter", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/spelling"},
-			Why: "What an adapter says of itself.",
+			Folder: "core/adapter",
+			May:    []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/spelling"},
+			Why:    "What an adapter says of itself.",
 		},
 		{
-			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault", "core/pause"}, Tests: []string{"core/adapter/adaptertest"},
-			Why: "How sandboxes fail on request.",
+			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault", "core/pause"},
+			Tests: []string{"core/adapter/adaptertest"}, Why: "How sandboxes fail on request.",
 		},
 		{
-			Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault", "core/upstream"}, ForTests: true,
-			Why: "What tests of adapters share: the provider's side, and the client that the gateway hands a driver.",
+			Folder: "core/adapter/adaptertest", May: []string{"core/adapter", "core/fault", "core/upstream"},
+			ForTests: true,
+			Why: "What tests of adapters share: the provider's side, and the client that the gateway " +
+				"hands a driver.",
 		},
-		{Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true, Why: "What the contracts' proofs share."},
-		{Folder: "core/adapter/described", ForTests: true, Why: "Holds requests against descriptions, whosever they are."},
+		{
+			Folder: "core/adapter/conformance", May: []string{"core/fault"}, ForTests: true,
+			Why: "What the contracts' proofs share.",
+		},
+		{
+			Folder: "core/adapter/described", ForTests: true,
+			Why: "Holds requests against descriptions, whosever they are.",
+		},
 
-		{Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"}, Tests: []string{"core/fault/faulttest"}, Why: "The HTTP client below all adapters."},
-		{Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"}, Why: "One guard around every call, whatever the contract."},
+		{
+			Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"},
+			Tests: []string{"core/fault/faulttest"}, Why: "The HTTP client below all adapters.",
+		},
+		{
+			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"},
+			Why: "One guard around every call, whatever the contract.",
+		},
 		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
 		{
-			Folder: "core/oauth", May: []string{"core/adapter", "core/fault", "core/pause", "core/store", "core/telemetry", "core/upstream", "core/vault"},
+			Folder: "core/oauth",
+			May: []string{
+				"core/adapter", "core/fault", "core/pause", "core/store", "core/telemetry", "core/upstream", "core/vault",
+			},
 			Tests: []string{"core/oauth/oauthtest", "core/store/storetest"},
 			Why:   "Access tokens of all connections: asked for, sealed, kept and renewed.",
 		},
-		{Folder: "core/oauth/oauthtest", ForTests: true, Why: "A pretended authorization server is written from the RFCs."},
-		{Folder: "core/store", May: []string{"core/adapter", "core/fault", "core/pause"}, Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage."},
 		{
-			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"}, Tests: []string{"core/store/storetest"},
-			Why: "What was changed, by whom, and the proof of it.",
+			Folder: "core/oauth/oauthtest", ForTests: true,
+			Why: "A pretended authorization server is written from the RFCs.",
 		},
-		{Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true, Why: "Stores for tests of other packages."},
 		{
-			Folder: "core/normalize", May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling"},
+			Folder: "core/store", May: []string{"core/adapter", "core/fault", "core/pause"},
+			Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage.",
+		},
+		{
+			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"},
+			Tests: []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
+		},
+		{
+			Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true,
+			Why: "Stores for tests of other packages.",
+		},
+		{
+			Folder: "core/normalize",
+			May: []string{
+				"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling",
+			},
 			Why: "From contracts to records, pure.",
 		},
 		{Folder: "core/secret", Why: "Ids and secrets."},
-		{Folder: "core/singleflight", May: []string{"core/fault", "core/telemetry"}, Why: "One fetch for many calls, whatever is fetched."},
 		{
-			Folder: "core/sealing", May: []string{"core/fault", "core/store", "core/vault"}, Tests: []string{"core/**"},
-			Why: "Which rows are as the gateway wrote them. What they mean is known above.",
+			Folder: "core/singleflight", May: []string{"core/fault", "core/telemetry"},
+			Why: "One fetch for many calls, whatever is fetched.",
 		},
 		{
-			Folder: "core/tenant", May: []string{"core/audit", "core/fault", "core/secret", "core/store"}, Tests: []string{"core/**"},
-			Why: "The tenants know nothing of what they have.",
+			Folder: "core/sealing", May: []string{"core/fault", "core/store", "core/vault"},
+			Tests: []string{"core/**"},
+			Why:   "Which rows are as the gateway wrote them. What they mean is known above.",
 		},
-		{Folder: "core/tenant/tenanttest", May: []string{"core/**"}, ForTests: true, Why: "Tenants with all that they have, for tests."},
+		{
+			Folder: "core/tenant", May: []string{"core/audit", "core/fault", "core/secret", "core/store"},
+			Tests: []string{"core/**"}, Why: "The tenants know nothing of what they have.",
+		},
+		{
+			Folder: "core/tenant/tenanttest", May: []string{"core/**"}, ForTests: true,
+			Why: "Tenants with all that they have, for tests.",
+		},
 		{
 			Folder: "core/connection",
 			May: []string{
-				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth", "core/sealing",
-				"core/secret", "core/singleflight", "core/store", "core/telemetry", "core/tenant", "core/upstream", "core/vault",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth",
+				"core/sealing", "core/secret", "core/singleflight", "core/store", "core/telemetry", "core/tenant",
+				"core/upstream", "core/vault",
 			},
 			Tests: []string{"core/**"}, Why: "A tenant's account at a provider, and its driver, opened.",
 		},
 		{
 			Folder: "core/apikey",
 			May: []string{
-				"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/secret", "core/singleflight", "core/store",
-				"core/tenant", "core/vault",
+				"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/secret",
+				"core/singleflight", "core/store", "core/tenant", "core/vault",
 			},
 			Tests: []string{"core/**"}, Why: "Who makes a request, and what the key reaches.",
 		},
 		{
 			Folder: "core/link",
 			May: []string{
-				"core/adapter", "core/audit", "core/connection", "core/fault", "core/oauth", "core/sealing", "core/secret", "core/store",
-				"core/tenant", "core/vault",
+				"core/adapter", "core/audit", "core/connection", "core/fault", "core/oauth", "core/sealing",
+				"core/secret", "core/store", "core/tenant", "core/vault",
 			},
 			Tests: []string{"core/**"}, Why: "How customers connect accounts. The pages are above.",
 		},
 		{
 			Folder: "core/apply",
-			May:    []string{"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/store", "core/tenant"},
-			Tests:  []string{"core/**"}, Why: "A file of tenants and connections.",
+			May: []string{
+				"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/store",
+				"core/tenant",
+			},
+			Tests: []string{"core/**"}, Why: "A file of tenants and connections.",
 		},
 		{
-			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/pause", "core/store"}, Tests: []string{"core/store/storetest"},
-			Why: "Mutating calls, whatever they change: no contract and no record.",
+			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/pause", "core/store"},
+			Tests: []string{"core/store/storetest"},
+			Why:   "Mutating calls, whatever they change: no contract and no record.",
 		},
 		{
 			Folder: "core/service",
 			May: []string{
-				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault",
-				"core/guard", "core/journal", "core/normalize", "core/pause", "core/record", "core/spelling", "core/store",
+				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard",
+				"core/journal", "core/normalize", "core/pause", "core/record", "core/spelling", "core/store",
 				"core/apikey", "core/connection", "core/tenant",
 			},
 			Tests: []string{"core/**"},
@@ -179,8 +242,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/apikey", "core/calendar", "core/fault", "core/normalize", "core/page", "core/record", "core/service",
-				"core/spelling", "core/telemetry",
+				"core/adapter", "core/apikey", "core/calendar", "core/fault", "core/normalize", "core/page",
+				"core/record", "core/service", "core/spelling", "core/telemetry",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},
@@ -189,7 +252,8 @@ func Walls() []Wall {
 			Why: "Where customers connect accounts: pages over use cases.",
 		},
 		{
-			Folder: "core/consent/consenttest", May: []string{"core/adapter", "core/calendar", "core/fault", "core/oauth/oauthtest"}, ForTests: true,
+			Folder: "core/consent/consenttest",
+			May:    []string{"core/adapter", "core/calendar", "core/fault", "core/oauth/oauthtest"}, ForTests: true,
 			Why: "A provider at which tests give consent.",
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
@@ -201,15 +265,16 @@ func Walls() []Wall {
 func conformance() []string {
 	return []string{
 		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/scenario",
-		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest", "core/oauth/oauthtest", "core/fault/faulttest",
+		"core/calendar/calendartest", "core/crm/crmtest", "core/telephony/telephonytest", "core/oauth/oauthtest",
+		"core/fault/faulttest",
 	}
 }
 
 // proof is the row of a contract's suite.
 func proof(folder, contract string) Wall {
 	return Wall{
-		Folder: folder, May: []string{contract, "core/fault", "core/adapter/conformance"}, Tests: []string{"core/adapter/adaptertest"},
-		ForTests: true, Why: "A contract's proof.",
+		Folder: folder, May: []string{contract, "core/fault", "core/adapter/conformance"},
+		Tests: []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof.",
 	}
 }
 
@@ -225,26 +290,61 @@ func Reservations() []Reserved {
 	return []Reserved{
 		{
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
-			For: []string{"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/connection", "core/consent", "core/gateway", "core/oauth/**", "core/telemetry", "core/upstream"},
+			For: []string{
+				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/connection", "core/consent",
+				"core/gateway", "core/oauth/**", "core/telemetry", "core/upstream",
+			},
 		},
 		{Package: "github.com/gin-gonic/", For: []string{"core/api", "core/gateway"}, Why: "Routes are the API's."},
-		{Package: "github.com/danielgtaylor/huma/", For: []string{"core/api"}, Why: "The description is the API's."},
-		{Package: "google.golang.org/api/", For: []string{"adapters/calendar/google"}, Why: "Google's API is its adapter's."},
-		{Package: "google.golang.org/", For: []string{"core/api", "adapters/calendar/google"}, Why: "google.rpc.Status is one surface's way to say an error."},
+		{
+			Package: "github.com/danielgtaylor/huma/", For: []string{"core/api"}, Why: "The description is the API's.",
+		},
+		{
+			Package: "google.golang.org/api/", For: []string{"adapters/calendar/google"},
+			Why: "Google's API is its adapter's.",
+		},
+		{
+			Package: "google.golang.org/", For: []string{"core/api", "adapters/calendar/google"},
+			Why: "google.rpc.Status is one surface's way to say an error.",
+		},
 		{Package: "database/sql", For: []string{"core/store/**"}, Why: "Queries are the store's."},
-		{Package: "github.com/jackc/pgx/", For: []string{"core/store/**"}, Why: "Only the store knows which database it is."},
-		{Package: "modernc.org/sqlite", For: []string{"core/store/**"}, Why: "Only the store knows which database it is."},
+		{
+			Package: "github.com/jackc/pgx/", For: []string{"core/store/**"},
+			Why: "Only the store knows which database it is.",
+		},
+		{
+			Package: "modernc.org/sqlite", For: []string{"core/store/**"},
+			Why: "Only the store knows which database it is.",
+		},
 		{Package: "github.com/pressly/goose/", For: []string{"core/store/**"}, Why: "Migrations are the store's."},
 		{Package: "github.com/sony/gobreaker/", For: []string{"core/guard"}, Why: "One guard."},
-		{Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"}, Why: "Drivers never retry."},
+		{
+			Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"},
+			Why: "Drivers never retry.",
+		},
 		{Package: "golang.org/x/oauth2", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
 		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
 		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
-		{Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"}, Why: "One list of metrics."},
-		{Package: "github.com/hashicorp/golang-lru/", For: []string{"core/connection"}, Why: "Drivers are kept in one place."},
-		{Package: "github.com/alecthomas/kong", For: []string{"cmd/frontdesk"}, Why: "The command line is the command's."},
-		{Package: "github.com/goccy/go-yaml", For: []string{"config", "core/api"}, Why: "Files are read strictly, in one place."},
-		{Package: "github.com/itchyny/gojq", For: []string{"adapters/crm/rest"}, Why: "Settings that describe an API are one adapter's."},
+		{
+			Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"},
+			Why: "One list of metrics.",
+		},
+		{
+			Package: "github.com/hashicorp/golang-lru/", For: []string{"core/connection"},
+			Why: "Drivers are kept in one place.",
+		},
+		{
+			Package: "github.com/alecthomas/kong", For: []string{"cmd/frontdesk"},
+			Why: "The command line is the command's.",
+		},
+		{
+			Package: "github.com/goccy/go-yaml", For: []string{"config", "core/api"},
+			Why: "Files are read strictly, in one place.",
+		},
+		{
+			Package: "github.com/itchyny/gojq", For: []string{"adapters/crm/rest"},
+			Why: "Settings that describe an API are one adapter's.",
+		},
 		{Package: "os/exec", Why: "Nothing starts a program but tests."},
 		{Package: "unsafe", Why: "Nothing needs it."},
 		{Package: "math/rand", Why: "math/rand/v2 is there."},
