@@ -150,7 +150,8 @@ func TestWhatTicketFieldsDoNotFitAtTheProvider(t *testing.T) {
 			"a value that is not text."},
 		{"a value of the call is known in the call only", map[string]any{"Region": "{priority}"}, known, never, ""},
 		{"a required field", nil, required, never,
-			"requires fields on tickets that nothing sets: Site. Give them values in the connection's setting fields."},
+			"requires fields on tickets that nothing sets: Site. Give them values in the connection's " +
+				"setting fields."},
 		{"a required field that an entry sets", map[string]any{"Site": "Main"}, required, never, ""},
 		{"a required field that each call sets", nil, required,
 			func(name string) bool { return name == "Site" }, ""},

@@ -2,7 +2,9 @@
 // operations.go; that value registers its Gin route, decodes its requests and feeds the OpenAPI document and
 // the /docs page, so the four cannot drift apart.
 //
-//	handler, err := api.New(api.Options{PublicURL: "https://agents.example.com", Services: services, Keys: directory})
+//	handler, err := api.New(api.Options{
+//		PublicURL: "https://agents.example.com", Services: services, Keys: directory,
+//	})
 //
 // It promises that every fault of a request is reported at once, that an error has the style of the surface
 // in whose prefix the path falls (google.rpc.Status under /v1, RFC 9457 problem details elsewhere), and that

@@ -189,7 +189,9 @@ type fakeKeys struct{ err error }
 func (f fakeKeys) Authenticate(_ context.Context, key string) (apikey.Caller, error) {
 	caller := apikey.Caller{
 		Tenant: tenant.Tenant{ID: "ten_1", Name: "acme"}, KeyID: "key_1", Scopes: apikey.Scopes(),
-		Connections: map[adapter.Kind]connection.Connection{adapter.KindCalendar: {ID: "con_1", Provider: "sandbox"}},
+		Connections: map[adapter.Kind]connection.Connection{
+			adapter.KindCalendar: {ID: "con_1", Provider: "sandbox"},
+		},
 	}
 	switch {
 	case f.err != nil:
@@ -268,7 +270,10 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 	}
 	o := Options{
 		PublicURL: publicURL, Version: "1.0.0", Log: log, Metrics: g.metrics, Keys: fakeKeys{},
-		Services:           Services{Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices}, Numbers: fakeNumbers{g.fakeServices}},
+		Services: Services{
+			Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices},
+			Numbers: fakeNumbers{g.fakeServices},
+		},
 		LegacyConferencing: []string{"nylas"}, NewID: func() string { return fixedID },
 	}
 	for _, f := range adjust {

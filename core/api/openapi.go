@@ -356,7 +356,8 @@ func headers() map[string]*huma.Header {
 			Description: "Since when something that the request used has been deprecated (RFC 9745)."},
 		"Sunset": {Schema: text, Example: time.Unix(firstRelease, 0).UTC().AddDate(1, 0, 0).Format(http.TimeFormat),
 			Description: "When it will be removed, once that is known (RFC 8594)."},
-		"Link": {Schema: text, Example: `<https://agents.example.com/docs#deprecations>; rel="deprecation"; type="text/html"`,
+		"Link": {Schema: text,
+			Example:     `<https://agents.example.com/docs#deprecations>; rel="deprecation"; type="text/html"`,
 			Description: "Documentation of the deprecation."},
 	}
 }

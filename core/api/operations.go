@@ -58,11 +58,12 @@ func calendarOperations(s Calendar) []operation {
 					EndTime: "2026-12-01T10:30:00-05:00", Timezone: "America/New_York",
 					AttendeeEmails: []string{"pat@example.com"}, ConferencingType: "provider",
 				}, Response: meeting},
-				{Name: "localTime", Summary: "Local times in a named zone, with a link of your own", Request: bookMeetingRequest{
-					Title: "Consultation", StartTime: "2026-12-01T10:00:00", EndTime: "2026-12-01T10:30:00",
-					Timezone: "America/New_York", SelectedCalendarIDs: []string{"primary"}, ConferencingType: "url",
-					LocationURL: "https://meet.example.com/abc-defg-hij",
-				}, Response: meeting},
+				{Name: "localTime", Summary: "Local times in a named zone, with a link of your own",
+					Request: bookMeetingRequest{
+						Title: "Consultation", StartTime: "2026-12-01T10:00:00", EndTime: "2026-12-01T10:30:00",
+						Timezone: "America/New_York", SelectedCalendarIDs: []string{"primary"}, ConferencingType: "url",
+						LocationURL: "https://meet.example.com/abc-defg-hij",
+					}, Response: meeting},
 			},
 			endpoint: mutation(s, Calendar.Book, bookMeetingRequest.input),
 		},
@@ -74,9 +75,10 @@ func calendarOperations(s Calendar) []operation {
 			Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonSlotTaken,
 				fault.ReasonChangedMeanwhile, fault.ReasonNotConnected, fault.ReasonReconnectRequired,
 				fault.ReasonNotSupported},
-			Examples: []example{{Name: "move", Summary: "An hour later; the duration stays", Request: updateMeetingRequest{
-				EventID: "evt_4k1v9s", StartTime: "2026-12-01T11:00:00-05:00", Timezone: "America/New_York",
-			}, Response: moved}},
+			Examples: []example{{Name: "move", Summary: "An hour later; the duration stays",
+				Request: updateMeetingRequest{
+					EventID: "evt_4k1v9s", StartTime: "2026-12-01T11:00:00-05:00", Timezone: "America/New_York",
+				}, Response: moved}},
 			endpoint: mutation(s, Calendar.Update, updateMeetingRequest.input),
 		},
 		{
@@ -112,11 +114,12 @@ func calendarOperations(s Calendar) []operation {
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List calendars", Success: http.StatusOK,
 			Description: "Lists the calendars of the connected account.",
 			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired},
-			Examples: []example{{Name: "list", Summary: "Two calendars", Request: noFields{}, Response: record.CalendarsAnswer{
-				Calendars: []record.Calendar{
-					{ID: "primary", Name: "Front office"}, {ID: "back-office", Name: "Back office"},
-				},
-			}}},
+			Examples: []example{{Name: "list", Summary: "Two calendars", Request: noFields{},
+				Response: record.CalendarsAnswer{
+					Calendars: []record.Calendar{
+						{ID: "primary", Name: "Front office"}, {ID: "back-office", Name: "Back office"},
+					},
+				}}},
 			endpoint: lookup(s, Calendar.Calendars),
 		},
 		{

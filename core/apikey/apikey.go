@@ -53,7 +53,8 @@ const (
 // Scopes lists every scope; a key made without naming any has all.
 func Scopes() []Scope {
 	return []Scope{
-		ScopeCalendarRead, ScopeCalendarWrite, ScopeTicketsRead, ScopeTicketsWrite, ScopeNumbersRead, ScopeNumbersWrite,
+		ScopeCalendarRead, ScopeCalendarWrite, ScopeTicketsRead, ScopeTicketsWrite, ScopeNumbersRead,
+		ScopeNumbersWrite,
 	}
 }
 

@@ -165,7 +165,8 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
 		return Caller{}, badKey()
 	}
 	if what := c.sealer.WrongKey(key); what != "" {
-		c.opts.Log.ErrorContext(ctx, "an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
+		c.opts.Log.ErrorContext(ctx,
+			"an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
 			"key", key.ID, "tenant", key.TenantID, "what", "the row "+what)
 		return Caller{}, badKey()
 	}

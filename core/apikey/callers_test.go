@@ -27,7 +27,9 @@ func TestKeyAnswersWhoseItIs(t *testing.T) {
 		h.Tenant("other")
 		cal := h.Connection("acme", "front-office", adapter.KindCalendar, "dav")
 		h.Connection("other", "front-office", adapter.KindCalendar, "dav")
-		text, made := h.Key("acme", apikey.Spec{Label: "agent", Scopes: []apikey.Scope{apikey.ScopeTicketsRead, apikey.ScopeCalendarRead}})
+		text, made := h.Key("acme", apikey.Spec{
+			Label: "agent", Scopes: []apikey.Scope{apikey.ScopeTicketsRead, apikey.ScopeCalendarRead},
+		})
 		c := h.Caller(text)
 		if c.Tenant.ID != acme.ID || c.Tenant.Name != "acme" || c.KeyID != made.ID || c.Test {
 			t.Errorf("caller %+v", c)
@@ -71,7 +73,10 @@ func TestKeysThatAreNotInForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		unknown := secret.NewToken(apikey.LivePrefix)
-		for name, key := range map[string]string{"revoked": revoked, "of a deleted tenant": orphan, "unknown": unknown, "none": "", "mistyped": unknown[:45] + "!"} {
+		for name, key := range map[string]string{
+			"revoked": revoked, "of a deleted tenant": orphan, "unknown": unknown, "none": "",
+			"mistyped": unknown[:45] + "!",
+		} {
 			t.Run(name, func(t *testing.T) {
 				for range 2 { // from the store, then from memory
 					_, err := h.Callers.Authenticate(t.Context(), key)
@@ -137,7 +142,8 @@ func TestRevocationElsewhereTakesEffectInTwoSeconds(t *testing.T) {
 	h.Tenant("acme")
 	text, made := h.Key("acme", apikey.Spec{})
 	h.Caller(text)
-	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil { // as another replica does
+	// As another replica does.
+	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil {
 		t.Fatal(err)
 	}
 	h.Clock.Advance(900 * time.Millisecond)
@@ -217,29 +223,50 @@ func TestWhatAKeyReaches(t *testing.T) {
 		want        map[adapter.Kind]string
 	}{
 		{"the defaults",
-			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav", Default: true}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav", Default: true},
+				{Name: "n", Kind: tel, Provider: "sandbox"},
+			},
 			apikey.Spec{}, "", map[adapter.Kind]string{cal: "b", tel: "n"}},
 		{"what it is bound to, and the defaults of other kinds",
-			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"},
+				{Name: "n", Kind: tel, Provider: "sandbox"},
+			},
 			apikey.Spec{Connections: []string{"b"}}, "", map[adapter.Kind]string{cal: "b", tel: "n"}},
 		{"no default in place of a connection that is gone",
-			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"},
+				{Name: "n", Kind: tel, Provider: "sandbox"},
+			},
 			apikey.Spec{Connections: []string{"b"}}, "b", map[adapter.Kind]string{}},
 		{"what is left of what it is bound to",
-			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "a", Kind: cal, Provider: "dav"}, {Name: "b", Kind: cal, Provider: "dav"},
+				{Name: "n", Kind: tel, Provider: "sandbox"},
+			},
 			apikey.Spec{Connections: []string{"b", "n"}}, "b", map[adapter.Kind]string{tel: "n"}},
 		{"a live key: sandboxes too", []connection.Spec{{Name: "s", Kind: cal, Provider: "sandbox"}},
 			apikey.Spec{}, "", map[adapter.Kind]string{cal: "s"}},
-		{"a test key: sandboxes only", []connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
+		{"a test key: sandboxes only",
+			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "n", Kind: tel, Provider: "sandbox"}},
 			apikey.Spec{Test: true}, "", map[adapter.Kind]string{tel: "n"}},
 		{"a test key: the first sandbox where the default is none",
-			[]connection.Spec{{Name: "a", Kind: cal, Provider: "dav"}, {Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "a", Kind: cal, Provider: "dav"}, {Name: "z", Kind: cal, Provider: "sandbox"},
+				{Name: "s", Kind: cal, Provider: "sandbox"},
+			},
 			apikey.Spec{Test: true}, "", map[adapter.Kind]string{cal: "z"}},
 		{"a test key: the default where it is a sandbox",
-			[]connection.Spec{{Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox", Default: true}, {Name: "a", Kind: cal, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox", Default: true},
+				{Name: "a", Kind: cal, Provider: "sandbox"},
+			},
 			apikey.Spec{Test: true}, "", map[adapter.Kind]string{cal: "s"}},
 		{"a test key: what it is bound to",
-			[]connection.Spec{{Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox"}},
+			[]connection.Spec{
+				{Name: "z", Kind: cal, Provider: "sandbox"}, {Name: "s", Kind: cal, Provider: "sandbox"},
+			},
 			apikey.Spec{Test: true, Connections: []string{"s"}}, "", map[adapter.Kind]string{cal: "s"}},
 		{"nothing", nil, apikey.Spec{}, "", map[adapter.Kind]string{}},
 	} {
@@ -280,7 +307,8 @@ func TestCallerOfReachesOneConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Tenant.ID != acme.ID || len(c.Connections) != 1 || c.Connections[adapter.KindCalendar].ID != b.ID || c.KeyID != "" || c.Scopes != nil {
+	if c.Tenant.ID != acme.ID || len(c.Connections) != 1 || c.Connections[adapter.KindCalendar].ID != b.ID ||
+		c.KeyID != "" || c.Scopes != nil {
 		t.Errorf("caller %+v", c)
 	}
 	_, err = h.Callers.CallerOf(t.Context(), other.ID, b.ID)

@@ -96,13 +96,17 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 }
 
 // bind returns the ids of the connections that a key is to be bound to, and what is wrong with them.
-func (d *Directory) bind(tenantName string, k Spec, connections []connection.Connection) ([]string, []fault.Field) {
+func (d *Directory) bind(
+	tenantName string, k Spec, connections []connection.Connection,
+) ([]string, []fault.Field) {
 	var ids []string
 	var faults []fault.Field
 	taken := map[adapter.Kind]string{}
 	for i, name := range k.Connections {
 		wrong := func(format string, args ...any) {
-			faults = append(faults, fault.Field{Path: fmt.Sprintf("connections[%d]", i), Message: fmt.Sprintf(format, args...)})
+			faults = append(faults, fault.Field{
+				Path: fmt.Sprintf("connections[%d]", i), Message: fmt.Sprintf(format, args...),
+			})
 		}
 		at := slices.IndexFunc(connections, func(c connection.Connection) bool { return c.Name == name })
 		if at < 0 {
@@ -222,7 +226,9 @@ func (d *Directory) revoke(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{Action: actionRevoke, Subject: id})
+	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: actionRevoke, Subject: id,
+	})
 	if err != nil {
 		return err
 	}

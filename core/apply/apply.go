@@ -254,7 +254,8 @@ func (p *planner) connection(path, tenantName string, want connection.Spec, row 
 	}
 	var change connection.Change
 	details := difference("settings.", now.Settings, want.Settings)
-	if len(details) > 0 || unreadable != nil { // settings that were changed in the database are not to be believed
+	if len(details) > 0 || unreadable != nil {
+		// Settings that were changed in the database are not to be believed.
 		change.Settings = want.Settings
 		if change.Settings == nil {
 			change.Settings = map[string]any{}
@@ -293,14 +294,14 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 		if err := p.applier.Connections.CheckUnbound(ctx, row); err != nil {
 			return err
 		}
-		p.deletions = append(p.deletions, step{Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name},
-			func(ctx context.Context) error {
-				err := p.applier.Connections.Remove(ctx, want.Name, row.Name)
-				if errors.Is(err, fault.NotFound) {
-					return nil // someone else was faster
-				}
-				return err
-			}})
+		deleted := Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name}
+		p.deletions = append(p.deletions, step{deleted, func(ctx context.Context) error {
+			err := p.applier.Connections.Remove(ctx, want.Name, row.Name)
+			if errors.Is(err, fault.NotFound) {
+				return nil // someone else was faster
+			}
+			return err
+		}})
 	}
 	return nil
 }

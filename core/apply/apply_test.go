@@ -27,7 +27,8 @@ func desired() apply.Desired {
 	return apply.Desired{Tenants: []apply.Tenant{
 		{Name: "acme", Settings: tenant.Settings{Timezone: "Europe/Berlin"}, Connections: []connection.Spec{
 			{Name: "front-office", Kind: adapter.KindCalendar, Provider: "dav", Default: true,
-				Settings: map[string]any{"url": "https://cal.acme.example/", "size": 2.0}, Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}},
+				Settings:    map[string]any{"url": "https://cal.acme.example/", "size": 2.0},
+				Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}},
 			{Name: "rehearsal", Kind: adapter.KindCalendar, Provider: "sandbox"},
 		}},
 		{Name: "beta"},
@@ -62,7 +63,8 @@ func TestApplyMakesWhatIsDesiredOnce(t *testing.T) {
 		h := tenanttest.Open(t, url)
 		all := []string{
 			`create tenant acme: timezone: "Europe/Berlin"`,
-			`create connection acme/front-office: calendar; dav; default; settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
+			`create connection acme/front-office: calendar; dav; default; ` +
+				`settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
 			`create connection acme/rehearsal: calendar; sandbox`,
 			`create tenant beta`,
 		}
@@ -74,7 +76,8 @@ func TestApplyMakesWhatIsDesiredOnce(t *testing.T) {
 		wantChanges(t, applied(h, desired(), apply.Options{}))
 		wantChanges(t, applied(h, desired(), apply.Options{Prune: true}))
 		connections, err := h.Connections.List(t.Context(), "acme")
-		if err != nil || len(connections) != 2 || !connections[0].IsDefault || connections[0].Name != "front-office" {
+		if err != nil || len(connections) != 2 || !connections[0].IsDefault ||
+			connections[0].Name != "front-office" {
 			t.Errorf("connections %+v, %v", connections, err)
 		}
 	})
@@ -97,7 +100,9 @@ func TestApplyChangesWhatIsDifferent(t *testing.T) {
 		office.Credentials = map[string]string{"username": "desk", "password": "new " + tenanttest.Canary}
 		lines := []string{
 			`update tenant acme: dedupe_window: "0s"; prevent_double_booking: true; timezone: "Europe/Berlin" removed`,
-			`update connection acme/front-office: settings.room: "2"; settings.url: "https://cal.acme.example/" -> "https://new.acme.example/"; settings.size: 2 removed; credentials changed`,
+			`update connection acme/front-office: settings.room: "2"; ` +
+				`settings.url: "https://cal.acme.example/" -> "https://new.acme.example/"; ` +
+				`settings.size: 2 removed; credentials changed`,
 			`update connection acme/rehearsal: made the default`,
 		}
 		wantChanges(t, applied(h, want, apply.Options{DryRun: true}), lines...)
@@ -142,7 +147,8 @@ func TestApplyMendsCredentialsThatCannotBeOpened(t *testing.T) {
 	if _, err := h.Applier.Apply(t.Context(), without, apply.Options{}); err == nil {
 		t.Error("credentials that cannot be opened were left in silence")
 	}
-	wantChanges(t, applied(h, desired(), apply.Options{}), "update connection acme/front-office: credentials changed")
+	wantChanges(t, applied(h, desired(), apply.Options{}),
+		"update connection acme/front-office: credentials changed")
 	wantChanges(t, applied(h, desired(), apply.Options{}))
 }
 
@@ -150,11 +156,15 @@ func TestApplyDeletesOnlyWhenTold(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := tenanttest.Open(t, url)
 		applied(h, desired(), apply.Options{})
-		want := apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Settings: tenant.Settings{Timezone: "Europe/Berlin"}, Connections: []connection.Spec{
-			{Name: "new", Kind: adapter.KindCalendar, Provider: "sandbox"}}}}}
+		want := apply.Desired{Tenants: []apply.Tenant{{
+			Name: "acme", Settings: tenant.Settings{Timezone: "Europe/Berlin"},
+			Connections: []connection.Spec{{Name: "new", Kind: adapter.KindCalendar, Provider: "sandbox"}},
+		}}}
 		h.Clock.Advance(time.Second)
 		wantChanges(t, applied(h, want, apply.Options{}), "create connection acme/new: calendar; sandbox")
-		lines := []string{"delete connection acme/front-office", "delete connection acme/rehearsal", "delete tenant beta"}
+		lines := []string{
+			"delete connection acme/front-office", "delete connection acme/rehearsal", "delete tenant beta",
+		}
 		wantChanges(t, applied(h, want, apply.Options{Prune: true, DryRun: true}), lines...)
 		wantChanges(t, applied(h, want, apply.Options{Prune: true}), lines...)
 		wantChanges(t, applied(h, want, apply.Options{Prune: true}))
@@ -169,7 +179,8 @@ func TestApplyPrunesNothingThatKeysAreBoundTo(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	applied(h, desired(), apply.Options{})
 	h.Key("acme", apikey.Spec{Connections: []string{"rehearsal"}})
-	_, err := h.Applier.Apply(t.Context(), apply.Desired{Tenants: []apply.Tenant{{Name: "acme"}, {Name: "gamma"}}}, apply.Options{Prune: true})
+	_, err := h.Applier.Apply(t.Context(),
+		apply.Desired{Tenants: []apply.Tenant{{Name: "acme"}, {Name: "gamma"}}}, apply.Options{Prune: true})
 	tenanttest.WantFault(t, err, fault.Conflict, connection.ReasonInUse)
 	if _, err := tenant.ByName(t.Context(), h.Store, "gamma"); fault.From(err) == nil {
 		t.Error("a part was applied")
@@ -186,7 +197,8 @@ func TestApplyTellsEveryFaultAndChangesNothing(t *testing.T) {
 	want.Tenants[0].Connections[1].Default = true
 	want.Tenants[1].Name = "B"
 	want.Tenants[1].Connections = []connection.Spec{
-		{Name: "x", Kind: adapter.KindCRM, Provider: "bearer", Settings: map[string]any{"base_url": "https://acme.example"}},
+		{Name: "x", Kind: adapter.KindCRM, Provider: "bearer",
+			Settings: map[string]any{"base_url": "https://acme.example"}},
 		{Name: "x", Kind: adapter.KindCalendar, Provider: "google"},
 	}
 	want.Tenants = append(want.Tenants, apply.Tenant{Name: "acme"})
@@ -195,8 +207,10 @@ func TestApplyTellsEveryFaultAndChangesNothing(t *testing.T) {
 		"tenants[0].timezone must be an IANA time zone name such as America/New_York.",
 		"tenants[0].connections[1].default is true for another calendar connection of the tenant too.",
 		"tenants[0].connections[0].settings.url must be an absolute http or https URL without a user name.",
-		"tenants[0].connections[1].provider is another than the existing connection's (calendar, sandbox). Give the new one another name, or remove the old one first.",
-		"tenants[1].name must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit.",
+		"tenants[0].connections[1].provider is another than the existing connection's (calendar, sandbox). "+
+			"Give the new one another name, or remove the old one first.",
+		"tenants[1].name must be 1 to 63 lower-case letters, digits and hyphens, "+
+			"and must begin with a letter or digit.",
 		"tenants[1].connections[1].name is the name of another connection of the tenant too.",
 		"tenants[1].connections[0].credentials.token is required: Token.",
 		"tenants[1].connections[1].provider must be one of dav, sandbox for a calendar connection.",
@@ -209,7 +223,8 @@ func TestApplyThatWasInterruptedIsCompleted(t *testing.T) {
 	h.Tenant("acme") // as far as an earlier run came
 	wantChanges(t, applied(h, desired(), apply.Options{}),
 		`update tenant acme: timezone: "Europe/Berlin"`,
-		`create connection acme/front-office: calendar; dav; default; settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
+		`create connection acme/front-office: calendar; dav; default; `+
+			`settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
 		`create connection acme/rehearsal: calendar; sandbox`,
 		`create tenant beta`)
 }

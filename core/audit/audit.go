@@ -1,7 +1,9 @@
 // Package audit keeps one row for each change: who made it, what, when, with what outcome and for which
 // request. A row is recorded in the transaction that keeps the change itself:
 //
-//	row, err := log.Row(ctx, audit.Entry{Action: "add-connection", TenantID: id, Tenant: name, Subject: connection, Outcome: audit.Done})
+//	row, err := log.Row(ctx, audit.Entry{
+//		Action: "add-connection", TenantID: id, Tenant: name, Subject: connection, Outcome: audit.Done,
+//	})
 //	err = store.CreateConnection(ctx, connection, row)
 //
 // A row holds no secret, no title, no e-mail address and no value of a setting: names and ids only.

@@ -492,7 +492,9 @@ func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
 			s := sealing{keys: w.log.ring, known: before.Head, sealed: before.Head}
 			var mark store.AuditMark
 			for {
-				_, next, err := w.log.Store.SealAudit(t.Context(), mark, sealAtOne, func(h store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
+				_, next, err := w.log.Store.SealAudit(t.Context(), mark, sealAtOne, func(
+					h store.AuditHead, last int64, rows []store.AuditRow,
+				) ([]store.AuditRow, store.AuditHead) {
 					if turns++; turns == 2 {
 						panic(crash)
 					}

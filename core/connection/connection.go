@@ -38,8 +38,9 @@ type Status string
 
 // The states of a connection.
 const (
-	StatusOK                Status = "ok"
-	StatusReconnectRequired Status = "reconnect_required" // the provider refuses the credentials; a person must act
+	StatusOK Status = "ok"
+	// The provider refuses the credentials; a person must act.
+	StatusReconnectRequired Status = "reconnect_required"
 )
 
 // Connection is a tenant's link to one account at one provider, without its credentials.
@@ -62,19 +63,21 @@ type Set map[adapter.Kind]Connection
 
 // Spec is a connection to be made, or to be as it is written.
 type Spec struct {
-	Name        string // unique in the tenant; lower-case letters, digits and hyphens
-	Kind        adapter.Kind
-	Provider    string
-	Default     bool // the one of its kind that keys use which are bound to none; the first of a kind is in any case
+	Name     string // unique in the tenant; lower-case letters, digits and hyphens
+	Kind     adapter.Kind
+	Provider string
+	// The one of its kind that keys use which are bound to none; the first of a kind is in any case.
+	Default     bool
 	Settings    map[string]any
 	Credentials map[string]string
 }
 
 // Change is what to change of a connection: nil fields stay.
 type Change struct {
-	Default     bool              // true makes it the default; false leaves that as it is
-	Settings    map[string]any    // replaces all settings
-	Credentials map[string]string // replaces all credentials, and gives a connection to be reconnected another chance
+	Default  bool           // true makes it the default; false leaves that as it is
+	Settings map[string]any // replaces all settings
+	// Replaces all credentials, and gives a connection to be reconnected another chance.
+	Credentials map[string]string
 }
 
 // IsSandbox reports whether the connection is to a sandbox, and so to nobody's account.

@@ -43,7 +43,8 @@ func authorise(
 	if a.Auth.Scheme != adapter.None && seen[hidden] != "" {
 		seen[hidden] = withheld
 	}
-	username, secret := plain[a.Auth.Username]+a.Auth.UsernameSuffix, cmp.Or(plain[a.Auth.Password], a.Auth.FixedPassword)
+	username, secret := plain[a.Auth.Username]+a.Auth.UsernameSuffix,
+		cmp.Or(plain[a.Auth.Password], a.Auth.FixedPassword)
 	header, prefix := a.Auth.HeaderName, a.Auth.Prefix
 	by.authorise = func(*http.Request) error { return nil }
 	switch a.Auth.Scheme {
@@ -109,7 +110,9 @@ func parsed(address string) *url.URL {
 // targetOf names what a connection's calls go to. A sandbox has no host: what fails there, on demand, is that
 // one connection, and no other tenant may be kept from theirs by it.
 func targetOf(a adapter.Adapter, c Connection) Target {
-	t := Target{Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID, Sandbox: a.Sandbox}
+	t := Target{
+		Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID, Sandbox: a.Sandbox,
+	}
 	if a.Sandbox {
 		t.Host = ""
 	} else if u := baseURL(a, c); u != nil {

@@ -122,18 +122,21 @@ func (d *Directory) Update(ctx context.Context, tenantName, name string, c Chang
 	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, origin)
 }
 
-// apply applies a change to a row, checks the result, and returns the tokens' origin, where that is to be tried
-// anew.
+// apply applies a change to a row, checks the result, and returns the tokens' origin, where that is to be
+// tried anew.
 func (d *Directory) apply(row *store.Connection, c Change) (tokenOrigin, error) {
 	now, err := Of(*row)
 	if err != nil {
 		return tokenOrigin{}, err
 	}
 	plain, unreadable := d.sealer.OpenConnection(*row)
-	if unreadable != nil && (c.Credentials == nil || c.Settings == nil) { // neither is to be believed without the other
+	if unreadable != nil && (c.Credentials == nil || c.Settings == nil) {
+		// Neither is to be believed without the other.
 		return tokenOrigin{}, unreadable
 	}
-	wanted := Spec{Name: now.Name, Kind: now.Kind, Provider: now.Provider, Settings: now.Settings, Credentials: plain}
+	wanted := Spec{
+		Name: now.Name, Kind: now.Kind, Provider: now.Provider, Settings: now.Settings, Credentials: plain,
+	}
 	was := d.opts.Providers.tokenOriginOf(wanted)
 	if c.Settings != nil {
 		wanted.Settings = c.Settings
@@ -221,7 +224,9 @@ func (d *Directory) AwaitConsent(
 	ctx context.Context, owner tenant.Tenant, there store.Connection, id string, s Spec, email string,
 ) error {
 	if there.ID == "" {
-		return d.create(ctx, owner, s, store.Connection{ID: id, Status: string(StatusReconnectRequired), Email: email})
+		return d.create(ctx, owner, s, store.Connection{
+			ID: id, Status: string(StatusReconnectRequired), Email: email,
+		})
 	}
 	_, err := d.change(ctx, owner, there, nil, func(row *store.Connection) error {
 		now, err := Of(*row)
@@ -253,7 +258,9 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Connection, 
 }
 
 // find returns a connection by the names of its tenant and its own.
-func (d *Directory) find(ctx context.Context, tenantName, name string) (tenant.Tenant, store.Connection, error) {
+func (d *Directory) find(
+	ctx context.Context, tenantName, name string,
+) (tenant.Tenant, store.Connection, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
 		return owner, store.Connection{}, err
@@ -332,7 +339,8 @@ func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection) erro
 		return nil
 	}
 	return fault.Newf(fault.Conflict, ReasonInUse,
-		"The connection %q is what these API keys are bound to: %s. Revoke them first.", row.Name, strings.Join(bound, ", "))
+		"The connection %q is what these API keys are bound to: %s. Revoke them first.",
+		row.Name, strings.Join(bound, ", "))
 }
 
 // MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once

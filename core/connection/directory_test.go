@@ -24,20 +24,23 @@ func TestUnusableConnections(t *testing.T) {
 		n    connection.Spec
 		want []string
 	}{
-		{"unknown kind", connection.Spec{Name: "a", Kind: "fax", Provider: "dav"}, []string{"kind must be one of calendar, crm, telephony."}},
+		{"unknown kind", connection.Spec{Name: "a", Kind: "fax", Provider: "dav"},
+			[]string{"kind must be one of calendar, crm, telephony."}},
 		{"unknown provider", connection.Spec{Name: "a", Kind: adapter.KindCalendar, Provider: "google"},
 			[]string{"provider must be one of dav, sandbox for a calendar connection."}},
 		{"provider of another kind", connection.Spec{Name: "a", Kind: adapter.KindTelephony, Provider: "dav"},
 			[]string{"provider must be one of sandbox for a telephony connection."}},
 		{"everything at once", connection.Spec{Name: "A", Kind: adapter.KindCRM, Provider: "bearer",
-			Settings: map[string]any{"base_url": "acme", "colour": "red"}, Credentials: map[string]string{"pin": tenanttest.Canary}}, []string{
+			Settings:    map[string]any{"base_url": "acme", "colour": "red"},
+			Credentials: map[string]string{"pin": tenanttest.Canary}}, []string{
 			"name must be 1 to 63 lower-case letters, digits and hyphens, and must begin with a letter or digit.",
 			"settings.base_url must be an absolute http or https URL without a user name.",
 			"credentials.token is required: Token.",
 			"settings.colour is unknown; known are settings.base_url, credentials.token.",
 			"credentials.pin is unknown; known are settings.base_url, credentials.token."}},
 		{"a token with a line break", connection.Spec{Name: "a", Kind: adapter.KindCRM, Provider: "header",
-			Settings: map[string]any{"base_url": "https://acme.example"}, Credentials: map[string]string{"token": tenanttest.Canary + "\n"}}, []string{
+			Settings:    map[string]any{"base_url": "https://acme.example"},
+			Credentials: map[string]string{"token": tenanttest.Canary + "\n"}}, []string{
 			"credentials.token must be one line without control characters; check how it was copied."}},
 		{"a user name with a colon", connection.Spec{Name: "a", Kind: adapter.KindCalendar, Provider: "dav",
 			Credentials: map[string]string{"username": "a:b", "password": "c:d"}}, []string{
@@ -59,7 +62,8 @@ func TestCredentialsAreStoredSealed(t *testing.T) {
 		h.Tenant("acme")
 		c := h.Connection("acme", "a", adapter.KindCalendar, "dav")
 		row := h.Row(c)
-		if strings.Contains(string(row.Credentials)+string(row.Settings), tenanttest.Canary) || len(row.Credentials) == 0 {
+		if strings.Contains(string(row.Credentials)+string(row.Settings), tenanttest.Canary) ||
+			len(row.Credentials) == 0 {
 			t.Errorf("stored %q %q", row.Settings, row.Credentials)
 		}
 		if shown := fmt.Sprintf("%+v", c); strings.Contains(shown, tenanttest.Canary) {
@@ -80,34 +84,44 @@ func TestConnectionIsChangedInPlace(t *testing.T) {
 		if err := h.Connections.MarkReconnect(t.Context(), was, "401"); err != nil {
 			t.Fatal(err)
 		}
-		changed, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{Settings: map[string]any{"room": "2"}})
+		changed, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{
+			Settings: map[string]any{"room": "2"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changed.ID != was.ID || changed.Status != connection.StatusReconnectRequired || !reflect.DeepEqual(changed.Settings, map[string]any{"room": "2"}) {
+		if changed.ID != was.ID || changed.Status != connection.StatusReconnectRequired ||
+			!reflect.DeepEqual(changed.Settings, map[string]any{"room": "2"}) {
 			t.Errorf("after new settings %+v", changed)
 		}
 		plain, err := h.Sealer.OpenConnection(h.Row(was))
 		if err != nil || plain["password"] != tenanttest.Canary {
 			t.Errorf("the credentials did not stay: %v", err)
 		}
-		changed, err = h.Connections.Update(t.Context(), "acme", "a", connection.Change{Credentials: map[string]string{"username": "desk", "password": "new"}})
+		changed, err = h.Connections.Update(t.Context(), "acme", "a", connection.Change{
+			Credentials: map[string]string{"username": "desk", "password": "new"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if changed.ID != was.ID || changed.Status != connection.StatusOK || changed.Settings["room"] != "2" {
 			t.Errorf("after new credentials %+v", changed)
 		}
-		if b, err := h.Connections.Update(t.Context(), "acme", "b", connection.Change{Default: true}); err != nil || !b.IsDefault {
+		if b, err := h.Connections.Update(t.Context(), "acme", "b", connection.Change{Default: true}); err != nil ||
+			!b.IsDefault {
 			t.Errorf("the new default %+v, %v", b, err)
 		}
 		all, err := h.Connections.List(t.Context(), "acme")
 		if err != nil || all[0].Name != "a" || all[0].IsDefault || !all[1].IsDefault {
 			t.Errorf("connections %+v, %v", all, err)
 		}
-		_, err = h.Connections.Update(t.Context(), "acme", "a", connection.Change{Settings: map[string]any{"size": "many"}})
+		_, err = h.Connections.Update(t.Context(), "acme", "a", connection.Change{
+			Settings: map[string]any{"size": "many"},
+		})
 		tenanttest.WantFields(t, err, "settings.size must be a whole number.")
-		_, err = h.Connections.Add(t.Context(), "acme", connection.Spec{Name: "a", Kind: adapter.KindTelephony, Provider: "sandbox"})
+		_, err = h.Connections.Add(t.Context(), "acme", connection.Spec{
+			Name: "a", Kind: adapter.KindTelephony, Provider: "sandbox",
+		})
 		tenanttest.WantFault(t, err, fault.Conflict, tenant.ReasonNameTaken)
 	})
 }
@@ -118,7 +132,8 @@ func TestConnectionThatKeysAreBoundToStays(t *testing.T) {
 	h.Connection("acme", "a", adapter.KindCalendar, "dav")
 	h.Connection("acme", "b", adapter.KindCalendar, "dav")
 	_, made := h.Key("acme", apikey.Spec{Connections: []string{"a"}})
-	f := tenanttest.WantFault(t, h.Connections.Remove(t.Context(), "acme", "a"), fault.Conflict, connection.ReasonInUse)
+	f := tenanttest.WantFault(t, h.Connections.Remove(t.Context(), "acme", "a"), fault.Conflict,
+		connection.ReasonInUse)
 	if !strings.Contains(f.Detail, made.ID) || !strings.Contains(f.Detail, made.Prefix) {
 		t.Errorf("the keys are not named: %s", f.Detail)
 	}

@@ -100,7 +100,9 @@ func (d *Drivers) Telephony(ctx context.Context, t tenant.Tenant, s Set) (Opened
 
 // CalendarToVerify is Calendar for asking the provider whether the credentials work: it opens a connection
 // that is to be reconnected as well.
-func (d *Drivers) CalendarToVerify(ctx context.Context, t tenant.Tenant, s Set) (Opened[calendar.Driver], error) {
+func (d *Drivers) CalendarToVerify(
+	ctx context.Context, t tenant.Tenant, s Set,
+) (Opened[calendar.Driver], error) {
 	return open(ctx, d, t, s, adapter.KindCalendar, inAnyState, adapter.Adapter.OpenCalendar)
 }
 
@@ -164,7 +166,9 @@ func open[D any](
 }
 
 // openRow opens the connection as the store has it now.
-func openRow[D any](ctx context.Context, d *Drivers, c Connection, zone string, opener opener[D]) (opened, error) {
+func openRow[D any](
+	ctx context.Context, d *Drivers, c Connection, zone string, opener opener[D],
+) (opened, error) {
 	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
 	if errors.Is(err, fault.NotFound) {
 		d.drop(c.ID)

@@ -75,15 +75,21 @@ func TestDriverIsOpenedAgainWhenItsConnectionChanges(t *testing.T) {
 		}
 		stale := h.Caller(text)
 		first := open(stale)
-		if first.Connection.Revision != c.Revision || first.Target != (connection.Target{Kind: "calendar", Provider: "dav", Host: "cal.acme.example:443", Connection: c.ID}) {
+		if first.Connection.Revision != c.Revision ||
+			first.Target != (connection.Target{
+				Kind: "calendar", Provider: "dav", Host: "cal.acme.example:443", Connection: c.ID,
+			}) {
 			t.Errorf("opened %+v", first)
 		}
-		changed, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{Settings: map[string]any{"url": "https://new.acme.example/", "size": 3}})
+		changed, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{
+			Settings: map[string]any{"url": "https://new.acme.example/", "size": 3},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		second := open(h.Caller(text))
-		if second.Driver == first.Driver || second.Connection.Revision != changed.Revision || second.Target.Host != "new.acme.example:443" {
+		if second.Driver == first.Driver || second.Connection.Revision != changed.Revision ||
+			second.Target.Host != "new.acme.example:443" {
 			t.Errorf("after the change %+v", second)
 		}
 		if seen := h.Desk.OpenedWith(); seen.URL != "https://new.acme.example/" || seen.Size != 3 {
@@ -114,7 +120,8 @@ func TestDriverKnowsItsTenant(t *testing.T) {
 		return o.Driver.(*tenanttest.CalendarDriver).Env
 	}
 	env := environment()
-	if env.TenantID != acme.ID || env.ConnectionID != c.ID || env.Zone != "UTC" || env.Storage == nil || env.HTTP != nil || !env.Now().Equal(h.Clock.Now()) {
+	if env.TenantID != acme.ID || env.ConnectionID != c.ID || env.Zone != "UTC" || env.Storage == nil ||
+		env.HTTP != nil || !env.Now().Equal(h.Clock.Now()) {
 		t.Errorf("environment %+v", env)
 	}
 	if _, err := h.Tenants.Update(t.Context(), "acme", tenant.Settings{Timezone: "Europe/Berlin"}); err != nil {
@@ -182,7 +189,8 @@ func TestConnectionToBeReconnected(t *testing.T) {
 		if err := h.Connections.MarkVerified(t.Context(), again.Connection, "desk@acme.example"); err != nil {
 			t.Fatal(err)
 		}
-		if o, err = h.Calendar(h.Caller(text)); err != nil || o.Connection.Email != "desk@acme.example" || o.Connection.Status != connection.StatusOK {
+		if o, err = h.Calendar(h.Caller(text)); err != nil || o.Connection.Email != "desk@acme.example" ||
+			o.Connection.Status != connection.StatusOK {
 			t.Errorf("after it was verified: %+v, %v", o.Connection, err)
 		}
 	})
@@ -192,7 +200,9 @@ func TestMarksOfWhatWasChangedSinceAreIgnored(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	h.Tenant("acme")
 	was := h.Connection("acme", "a", adapter.KindCalendar, "dav")
-	if _, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{Credentials: map[string]string{"username": "desk", "password": "new"}}); err != nil {
+	if _, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{
+		Credentials: map[string]string{"username": "desk", "password": "new"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Connections.MarkReconnect(t.Context(), was, "401 for the old password"); err != nil {
@@ -210,7 +220,8 @@ func TestMarksOfWhatWasChangedSinceAreIgnored(t *testing.T) {
 	if err := h.Connections.Remove(t.Context(), "acme", "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.Connections.MarkReconnect(t.Context(), was, ""), h.Connections.MarkVerified(t.Context(), was, "")); err != nil {
+	if err := errors.Join(h.Connections.MarkReconnect(t.Context(), was, ""),
+		h.Connections.MarkVerified(t.Context(), was, "")); err != nil {
 		t.Errorf("marks of a removed connection: %v", err)
 	}
 }
@@ -282,7 +293,8 @@ func TestOnlySoManyDriversAreKept(t *testing.T) {
 	for _, step := range []struct {
 		name  string
 		opens int64
-	}{{"a", 1}, {"b", 2}, {"a", 2}, {"c", 3}, {"a", 3}, {"b", 4}} { // c took the place of b, which was not used for longest
+	}{{"a", 1}, {"b", 2}, {"a", 2}, {"c", 3}, {"a", 3}, {"b", 4}} {
+		// c took the place of b, which was not used for longest.
 		if _, err := h.Calendar(callers[step.name]); err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +311,8 @@ func TestCredentialsAreOnRequestsAlone(t *testing.T) {
 	h.Tenant("acme")
 	for _, n := range []connection.Spec{
 		{Name: "basic", Kind: adapter.KindCalendar, Provider: "dav",
-			Settings: map[string]any{"url": server}, Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}},
+			Settings:    map[string]any{"url": server},
+			Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}},
 		{Name: "bearer", Kind: adapter.KindCRM, Provider: "bearer",
 			Settings: map[string]any{"base_url": server}, Credentials: map[string]string{"token": tenanttest.Canary}},
 		{Name: "header", Kind: adapter.KindCRM, Provider: "header",
@@ -316,17 +329,21 @@ func TestCredentialsAreOnRequestsAlone(t *testing.T) {
 	}
 	basic := cal.Driver.(*tenanttest.CalendarDriver)
 	tenanttest.Get(t, basic.Env.HTTP, server+"/x")
-	if user, password, ok := (&http.Request{Header: got()}).BasicAuth(); !ok || user != "desk" || password != tenanttest.Canary {
+	if user, password, ok := (&http.Request{Header: got()}).BasicAuth(); !ok || user != "desk" ||
+		password != tenanttest.Canary {
 		t.Errorf("Authorization %q", got().Get("Authorization"))
 	}
 	tenanttest.Get(t, basic.Env.HTTP, other)
 	if atOther().Get("Authorization") != "" {
 		t.Error("another server got the credentials")
 	}
-	if basic.Settings.Password != connection.Withheld || basic.Settings.Username != "desk" || basic.Settings.URL != server {
+	if basic.Settings.Password != connection.Withheld || basic.Settings.Username != "desk" ||
+		basic.Settings.URL != server {
 		t.Errorf("the adapter was opened with %+v", basic.Settings)
 	}
-	for name, want := range map[string][2]string{"bearer": {"Authorization", "Bearer " + tenanttest.Canary}, "header": {"X-Token", tenanttest.Canary}} {
+	for name, want := range map[string][2]string{
+		"bearer": {"Authorization", "Bearer " + tenanttest.Canary}, "header": {"X-Token", tenanttest.Canary},
+	} {
 		text, _ := h.Key("acme", apikey.Spec{Connections: []string{name}})
 		o, err := h.CRM(h.Caller(text))
 		if err != nil {
@@ -349,7 +366,9 @@ func TestAddressesOfTenantsKeepToTheEgressRules(t *testing.T) {
 	defer pool.Close()
 	h := tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) { o.Pool = pool })
 	h.Tenant("acme")
-	n := connection.Spec{Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": server}}
+	n := connection.Spec{
+		Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": server},
+	}
 	if _, err := h.Connections.Add(t.Context(), "acme", n); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,8 @@ func (p Providers) find(c Connection) (adapter.Adapter, error) {
 	a, found := p.Registry.Find(c.Kind, c.Provider)
 	if !found {
 		return a, fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The connection %q is of the provider %q, which this build of the gateway does not have.", c.Name, c.Provider)
+			"The connection %q is of the provider %q, which this build of the gateway does not have.",
+			c.Name, c.Provider)
 	}
 	return a, nil
 }

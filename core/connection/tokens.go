@@ -140,8 +140,8 @@ func (p Providers) ConsentGrant(s Spec) (g adapter.Grant, ok bool) {
 	return g, isOAuth && err == nil && g.Flow == adapter.Consent
 }
 
-// grantOf returns how a connection gets its tokens. isOAuth is false where it has none, or its settings cannot
-// be used.
+// grantOf returns how a connection gets its tokens. isOAuth is false where it has none, or its settings
+// cannot be used.
 func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
 	a, found := p.Registry.Find(s.Kind, s.Provider)
 	if !found {
@@ -155,9 +155,9 @@ func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
 	return g, false, nil
 }
 
-// statusAfter returns the state of a connection whose tokens have another origin now, or whose credentials were
-// given again: another chance for what was refused. A connection by consent keeps its state until there is
-// another consent.
+// statusAfter returns the state of a connection whose tokens have another origin now, or whose credentials
+// were given again: another chance for what was refused. A connection by consent keeps its state until there
+// is another consent.
 func (o tokenOrigin) statusAfter(was tokenOrigin, status string) string {
 	switch {
 	case !o.awaitsConsent:
@@ -180,8 +180,8 @@ func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID strin
 	return d.opts.Tokens.Schedule(ctx, tenantID, connectionID)
 }
 
-// GrantID is a fingerprint of what a connection's tokens are obtained with, as far as the tenant gave it. Tokens with
-// another one belong to credentials that were replaced since.
+// GrantID is a fingerprint of what a connection's tokens are obtained with, as far as the tenant gave it.
+// Tokens with another one belong to credentials that were replaced since.
 func GrantID(g adapter.Grant, v adapter.Values) string {
 	parts := []string{string(g.Flow), g.ClientID, v.Credentials[adapter.FieldRefreshToken]}
 	if g.Assertion != nil {

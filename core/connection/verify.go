@@ -65,7 +65,8 @@ func (d *Directory) ask(
 	defer func() { // no guard stands before the driver here
 		if cause := recover(); cause != nil {
 			err = fault.From(errors.New("driver panicked: " + telemetry.Panic(cause)))
-			d.opts.Log.ErrorContext(ctx, "driver panicked", "panic", telemetry.Panic(cause), "stack", string(debug.Stack()))
+			d.opts.Log.ErrorContext(ctx, "driver panicked", "panic", telemetry.Panic(cause),
+				"stack", string(debug.Stack()))
 		}
 	}()
 	switch kind {
@@ -176,7 +177,8 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 	if err != nil || !d.opts.Providers.tokenOriginOf(s).isOAuth {
 		return ""
 	}
-	return fmt.Sprintf("frontdesk connect-link --tenant %s --provider %s --name %s", tenantName, c.Provider, c.Name)
+	return fmt.Sprintf("frontdesk connect-link --tenant %s --provider %s --name %s",
+		tenantName, c.Provider, c.Name)
 }
 
 // advice says what a person can do about a failed verification; link is what linkTo answered.

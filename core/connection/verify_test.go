@@ -21,8 +21,11 @@ func TestVerifySaysWhatItFound(t *testing.T) {
 		h.Desk.Says(calendar.Account{Email: "desk@acme.example", Name: "Front Desk"}, nil,
 			calendar.Calendar{ID: "/desk/", Name: "Desk", Zone: "Europe/Berlin", IsDefault: true},
 			calendar.Calendar{ID: "/holidays/", Name: "Holidays", ReadOnly: true})
-		if _, err := h.Connections.Add(t.Context(), "acme", connection.Spec{Name: "crm", Kind: adapter.KindCRM, Provider: "bearer",
-			Settings: map[string]any{"base_url": "https://acme.example"}, Credentials: map[string]string{"token": tenanttest.Canary}}); err != nil {
+		if _, err := h.Connections.Add(t.Context(), "acme", connection.Spec{
+			Name: "crm", Kind: adapter.KindCRM, Provider: "bearer",
+			Settings:    map[string]any{"base_url": "https://acme.example"},
+			Credentials: map[string]string{"token": tenanttest.Canary},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		h.Connection("acme", "tel", adapter.KindTelephony, "sandbox")
@@ -51,15 +54,19 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		advice  string
 		status  connection.Status
 	}{
-		{"credentials refused", fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The server refuses the password."),
+		{"credentials refused",
+			fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The server refuses the password."),
 			"Enter the credentials again", connection.StatusReconnectRequired},
-		{"address refused", fault.New(fault.Forbidden, fault.ReasonEgressRefused, "The address is private."), "egress.allow", connection.StatusOK},
+		{"address refused", fault.New(fault.Forbidden, fault.ReasonEgressRefused, "The address is private."),
+			"egress.allow", connection.StatusOK},
 		{"rights missing", fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not allowed."),
 			"Grant the account the missing permissions", connection.StatusOK},
-		{"nothing there", fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "No calendar."), "Check the address", connection.StatusOK},
+		{"nothing there", fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "No calendar."),
+			"Check the address", connection.StatusOK},
 		{"provider down", fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."),
 			"Check that the address is right and the provider is up", connection.StatusOK},
-		{"too many calls", fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow down."), "Wait a while", connection.StatusOK},
+		{"too many calls", fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Slow down."),
+			"Wait a while", connection.StatusOK},
 		{"defect", errorText("defect " + tenanttest.Canary), "see the gateway's log", connection.StatusOK},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
@@ -72,7 +79,8 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.OK || got.Problem != fault.From(rule.refusal).Detail ||
-				!strings.Contains(got.Advice, rule.advice) || strings.Contains(got.Problem+got.Advice, tenanttest.Canary) {
+				!strings.Contains(got.Advice, rule.advice) ||
+				strings.Contains(got.Problem+got.Advice, tenanttest.Canary) {
 				t.Errorf("got %+v", got)
 			}
 			if row := h.Row(c); row.Status != string(rule.status) {

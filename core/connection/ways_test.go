@@ -26,21 +26,31 @@ func severalWays() adapter.Adapter {
 		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
 			switch {
 			case s.Token != "":
-				return adapter.Auth{Scheme: adapter.Header, HeaderName: "Authorization", Prefix: "token ", Password: "token", BaseURL: "base_url"}, nil
+				return adapter.Auth{
+					Scheme: adapter.Header, HeaderName: "Authorization", Prefix: "token ", Password: "token",
+					BaseURL: "base_url",
+				}, nil
 			case s.Email != "":
-				return adapter.Auth{Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "key", BaseURL: "base_url"}, nil
+				return adapter.Auth{
+					Scheme: adapter.Basic, Username: "email", UsernameSuffix: "/token", Password: "key", BaseURL: "base_url",
+				}, nil
 			case s.Key != "":
 				return adapter.Auth{Scheme: adapter.Basic, Username: "key", FixedPassword: "X", BaseURL: "base_url"}, nil
 			}
 			return adapter.Auth{}, fault.InvalidField("credentials.token", "is required, or email and key, or key.")
 		})}, func(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-		return &tenanttest.CRMDriver{Env: env, Settings: tenanttest.TokenSettings{BaseURL: s.BaseURL, Token: s.Token + "|" + s.Email + "|" + s.Key}}, nil
+		return &tenanttest.CRMDriver{
+			Env:      env,
+			Settings: tenanttest.TokenSettings{BaseURL: s.BaseURL, Token: s.Token + "|" + s.Email + "|" + s.Key},
+		}, nil
 	})
 }
 
 func TestAConnectionAuthorisesByWhatItWasGiven(t *testing.T) {
 	server, got := tenanttest.Origin(t)
-	h := tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) { o.Adapters = []adapter.Adapter{severalWays()} })
+	h := tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) {
+		o.Adapters = []adapter.Adapter{severalWays()}
+	})
 	h.Tenant("acme")
 	basic := func(user, password string) string {
 		r := &http.Request{Header: http.Header{}}
@@ -52,13 +62,18 @@ func TestAConnectionAuthorisesByWhatItWasGiven(t *testing.T) {
 		credentials map[string]string
 		want, seen  string
 	}{
-		{"a token behind a word", map[string]string{"token": tenanttest.Canary}, "token " + tenanttest.Canary, connection.Withheld + "||"},
-		{"a user name with something behind it", map[string]string{"email": "pat@example.com", "key": tenanttest.Canary}, basic("pat@example.com/token", tenanttest.Canary), "|pat@example.com|" + connection.Withheld},
-		{"a key in the place of a user name", map[string]string{"key": tenanttest.Canary}, basic(tenanttest.Canary, "X"), "||" + connection.Withheld},
+		{"a token behind a word", map[string]string{"token": tenanttest.Canary}, "token " + tenanttest.Canary,
+			connection.Withheld + "||"},
+		{"a user name with something behind it",
+			map[string]string{"email": "pat@example.com", "key": tenanttest.Canary},
+			basic("pat@example.com/token", tenanttest.Canary), "|pat@example.com|" + connection.Withheld},
+		{"a key in the place of a user name", map[string]string{"key": tenanttest.Canary},
+			basic(tenanttest.Canary, "X"), "||" + connection.Withheld},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
 			_, err := h.Connections.Add(t.Context(), "acme", connection.Spec{
-				Name: "desk", Kind: adapter.KindCRM, Provider: "ways", Settings: map[string]any{"base_url": server}, Credentials: rule.credentials,
+				Name: "desk", Kind: adapter.KindCRM, Provider: "ways", Settings: map[string]any{"base_url": server},
+				Credentials: rule.credentials,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -81,6 +96,8 @@ func TestAConnectionAuthorisesByWhatItWasGiven(t *testing.T) {
 			}
 		})
 	}
-	_, err := h.Connections.Add(t.Context(), "acme", connection.Spec{Name: "none", Kind: adapter.KindCRM, Provider: "ways", Settings: map[string]any{"base_url": server}})
+	_, err := h.Connections.Add(t.Context(), "acme", connection.Spec{
+		Name: "none", Kind: adapter.KindCRM, Provider: "ways", Settings: map[string]any{"base_url": server},
+	})
 	tenanttest.WantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest)
 }

@@ -3,7 +3,8 @@
 // client or the authorization server is a tenant's own, its callback is an address beneath that, which
 // nothing else has.
 //
-//	GET  /connect/fdc_...          who asks, and for what; nothing happens yet, since messengers look into links
+//	GET  /connect/fdc_...          who asks, and for what; nothing happens yet, since messengers look into
+//	                               links
 //	POST /connect/fdc_...          on to the provider, with a cookie that binds the consent to this browser
 //	GET  /oauth/callback/google    what came of it
 //

@@ -405,7 +405,9 @@ func TestAHangingProviderSeesOneProbeAtATime(t *testing.T) {
 				var calls sync.WaitGroup
 				for i := range 60_000 / 50 {
 					calls.Go(func() {
-						_, err := Do(t.Context(), g, on(fmt.Sprint("c", i%30)), c.op, func(ctx context.Context) (string, error) {
+						_, err := Do(t.Context(), g, on(fmt.Sprint("c", i%30)), c.op, func(
+							ctx context.Context,
+						) (string, error) {
 							mu.Lock()
 							inside++
 							probes++

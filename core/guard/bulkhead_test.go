@@ -57,7 +57,9 @@ func TestAProviderNeverSeesMoreThanItAllows(t *testing.T) {
 	for rule, call := range drivers {
 		for _, op := range []Op{read, write, keyed} {
 			t.Run(fmt.Sprintf("%s %s repeatable %t", rule, op.Name, op.Repeatable), func(t *testing.T) {
-				bubble(t, Options{TryTimeout: time.Second, ConnectionQueue: 1000, BreakerFailures: 1 << 30}, func(t *testing.T, g *Guard) {
+				bubble(t, Options{TryTimeout: time.Second, ConnectionQueue: 1000, BreakerFailures: 1 << 30}, func(
+					t *testing.T, g *Guard,
+				) {
 					mailbox := target
 					mailbox.MaxConcurrent = 4
 					var all concurrency

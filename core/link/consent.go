@@ -38,8 +38,9 @@ const (
 
 // Begun is a consent that is under way.
 type Begun struct {
-	URL     string // where the customer is to be sent
-	Browser string // a secret that the browser must show when it comes back, under the name that ConsentName tells
+	URL string // where the customer is to be sent
+	// A secret that the browser must show when it comes back, under the name that ConsentName tells.
+	Browser string
 	Name    string // ConsentName of its state
 	Life    time.Duration
 }
@@ -162,8 +163,8 @@ func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, err
 	return done, err
 }
 
-// takeConsent ends the consent that an answer is for, and returns it with its link. Why it is refused is in the
-// log only: whoever brings a state of someone else learns nothing.
+// takeConsent ends the consent that an answer is for, and returns it with its link. Why it is refused is in
+// the log only: whoever brings a state of someone else learns nothing.
 func (d *Directory) takeConsent(ctx context.Context, a Answer) (store.Consent, linked, error) {
 	states := a.Query["state"]
 	if len(states) > 1 {
@@ -211,7 +212,8 @@ func (l linked) codeIn(query url.Values) (string, error) {
 	}
 	// RFC 9207 section 2.4, against mixing up authorization servers.
 	if issuer := l.client.Grant.Issuer; query.Has("iss") && issuer != "" && query.Get("iss") != issuer {
-		return "", fault.Newf(fault.Forbidden, ReasonConsentIssuer, "The answer did not come from %s.", l.adapter.Title)
+		return "", fault.Newf(fault.Forbidden, ReasonConsentIssuer,
+			"The answer did not come from %s.", l.adapter.Title)
 	}
 	switch refusal := query.Get("error"); {
 	case refusal == "access_denied":
@@ -220,7 +222,8 @@ func (l linked) codeIn(query url.Values) (string, error) {
 		return "", fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"%s is not available at the moment.", l.adapter.Title)
 	case query.Has("error"):
-		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed, "%s did not accept the consent.", l.adapter.Title).
+		return "", fault.Newf(fault.Forbidden, ReasonConsentFailed,
+			"%s did not accept the consent.", l.adapter.Title).
 			With("oauth_error", errorCode(refusal))
 	}
 	code := query.Get("code")
@@ -232,7 +235,8 @@ func (l linked) codeIn(query url.Values) (string, error) {
 
 // errorCode is what may be logged of an error's code: the RFCs' codes are letters and underscores.
 func errorCode(code string) string {
-	if len(code) > 64 || strings.ContainsFunc(code, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' }) {
+	if len(code) > 64 ||
+		strings.ContainsFunc(code, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' }) {
 		return "none of the known ones"
 	}
 	return code
@@ -360,7 +364,8 @@ func (d *Directory) connectClaimed(
 		if err != nil {
 			return connection.Connection{}, err
 		}
-		err = d.opts.Store.FinishConnectLink(ctx, linkHash, claim, d.opts.Now().UTC(), row, row.Revision, audited...)
+		err = d.opts.Store.FinishConnectLink(ctx, linkHash, claim, d.opts.Now().UTC(), row,
+			row.Revision, audited...)
 		if err == nil {
 			row.Status, row.Revision = string(connection.StatusOK), row.Revision+1
 			return connection.Of(row)

@@ -43,7 +43,9 @@ type consentHouse struct {
 
 func buildConsent(t *testing.T, url string, change ...func(*tenanttest.Options)) *consentHouse {
 	t.Helper()
-	h := &consentHouse{meet: consenttest.Start(t, "meet", func(o *oauthtest.Options) { o.Redirects = []string{callbacks + "meet"} })}
+	h := &consentHouse{meet: consenttest.Start(t, "meet", func(o *oauthtest.Options) {
+		o.Redirects = []string{callbacks + "meet"}
+	})}
 	all := append([]func(*tenanttest.Options){func(o *tenanttest.Options) {
 		o.Adapters = []adapter.Adapter{h.meet.Adapter(), (&tenanttest.Provider{}).Calendar(tenanttest.Dav())}
 		o.Operators = map[string]adapter.Operator{"meet": h.meet.Operator()}
@@ -55,7 +57,9 @@ func buildConsent(t *testing.T, url string, change ...func(*tenanttest.Options))
 
 func (h *consentHouse) link(change ...func(*link.Spec)) string {
 	h.T.Helper()
-	n := link.Spec{Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}
+	n := link.Spec{
+		Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"},
+	}
 	for _, c := range change {
 		c(&n)
 	}
@@ -79,7 +83,9 @@ func (h *consentHouse) answered(token, button string) link.Answer {
 	}
 	h.meet.Register(ask.Query().Get("redirect_uri"))
 	back := h.meet.Decide(h.T, begun.URL, button)
-	return link.Answer{Callback: strings.TrimPrefix(back.Path, "/oauth/callback/"), Query: back.Query(), Browser: begun.Browser}
+	return link.Answer{
+		Callback: strings.TrimPrefix(back.Path, "/oauth/callback/"), Query: back.Query(), Browser: begun.Browser,
+	}
 }
 
 // connect goes the whole way.
@@ -121,8 +127,10 @@ func TestAConsentMakesAConnectionThatWorks(t *testing.T) {
 		token := h.link(func(n *link.Spec) { n.Connection.Settings = map[string]any{"calendar_id": "Front desk"} })
 		shown, err := h.Links.Get(t.Context(), token)
 		if want := (link.Link{
-			Tenant: "acme", Provider: "meet", Title: "Meet Calendar", Connection: "front-office", SignIn: h.meet.URL, Callback: "meet",
-			Allows: []string{"See and change events in your calendars", "See the list of your calendars"}, ExpiresAt: h.Clock.Now().Add(24 * time.Hour),
+			Tenant: "acme", Provider: "meet", Title: "Meet Calendar", Connection: "front-office", SignIn: h.meet.URL,
+			Callback:  "meet",
+			Allows:    []string{"See and change events in your calendars", "See the list of your calendars"},
+			ExpiresAt: h.Clock.Now().Add(24 * time.Hour),
 		}); err != nil || !reflect.DeepEqual(shown, want) {
 			t.Errorf("shown %+v, %v\nwant %+v", shown, err, want)
 		}
@@ -131,7 +139,8 @@ func TestAConsentMakesAConnectionThatWorks(t *testing.T) {
 			t.Errorf("done %+v", done)
 		}
 		all := h.connections()
-		if len(all) != 1 || all[0].Status != connection.StatusOK || all[0].Email != "desk@acme.example" || !all[0].IsDefault || all[0].Settings["calendar_id"] != "Front desk" {
+		if len(all) != 1 || all[0].Status != connection.StatusOK || all[0].Email != "desk@acme.example" ||
+			!all[0].IsDefault || all[0].Settings["calendar_id"] != "Front desk" {
 			t.Errorf("connections %+v", all)
 		}
 		if given, err := h.Sealer.OpenConnection(h.Row(all[0])); err != nil || len(given) != 0 {
@@ -146,7 +155,8 @@ func TestAConsentMakesAConnectionThatWorks(t *testing.T) {
 func TestAConsentIsNoChangeForApply(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	want := apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Connections: []connection.Spec{{
-		Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet", Settings: map[string]any{"client_id": "client-of-acme"},
+		Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet",
+		Settings:    map[string]any{"client_id": "client-of-acme"},
 		Credentials: map[string]string{"client_secret": "secret-of-acme"},
 	}}}}}
 	if _, err := h.Applier.Apply(t.Context(), want, apply.Options{}); err != nil {
@@ -159,7 +169,8 @@ func TestAConsentIsNoChangeForApply(t *testing.T) {
 	if err != nil || len(changes) != 0 {
 		t.Errorf("%v %v", changes, err)
 	}
-	if after := h.Row(h.connections()[0]); after.ID != before.ID || !bytes.Equal(after.Credentials, before.Credentials) || after.Status != "ok" {
+	if after := h.Row(h.connections()[0]); after.ID != before.ID ||
+		!bytes.Equal(after.Credentials, before.Credentials) || after.Status != "ok" {
 		t.Errorf("before %+v\nafter %+v", before, after)
 	}
 	h.works("desk@acme.example")
@@ -168,7 +179,9 @@ func TestAConsentIsNoChangeForApply(t *testing.T) {
 func TestAReconnectKeepsTheConnection(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := buildConsent(t, url)
-		h.connect(h.link(func(n *link.Spec) { n.Connection.Settings = map[string]any{"calendar_id": "Front desk"} }))
+		h.connect(h.link(func(n *link.Spec) {
+			n.Connection.Settings = map[string]any{"calendar_id": "Front desk"}
+		}))
 		was := h.connections()[0]
 		h.Clock.Advance(time.Hour)
 		h.meet.Revoke()
@@ -176,12 +189,14 @@ func TestAReconnectKeepsTheConnection(t *testing.T) {
 			t.Fatalf("revoked: %+v, %v", v, err)
 		}
 		again := h.link(func(n *link.Spec) { n.Connection.Settings = map[string]any{"client_id": ""} })
-		if shown, err := h.Links.Get(t.Context(), again); err != nil || !shown.Reconnects || shown.Email != "desk@acme.example" {
+		if shown, err := h.Links.Get(t.Context(), again); err != nil || !shown.Reconnects ||
+			shown.Email != "desk@acme.example" {
 			t.Errorf("shown %+v, %v", shown, err)
 		}
 		done := h.connect(again)
 		is := h.connections()[0]
-		if is.ID != was.ID || !is.CreatedAt.Equal(was.CreatedAt) || is.Status != connection.StatusOK || is.Settings["calendar_id"] != "Front desk" || len(h.connections()) != 1 {
+		if is.ID != was.ID || !is.CreatedAt.Equal(was.CreatedAt) || is.Status != connection.StatusOK ||
+			is.Settings["calendar_id"] != "Front desk" || len(h.connections()) != 1 {
 			t.Errorf("was %+v\nis %+v", was, is)
 		}
 		if !reflect.DeepEqual(done.Connection, is) {
@@ -224,7 +239,8 @@ func TestTheAccountExpectedIsHintedAtSignIn(t *testing.T) {
 		other bool
 		want  string
 	}{{false, "desk@acme.example"}, {true, ""}} {
-		begun, err := h.Links.BeginConsent(t.Context(), h.link(func(n *link.Spec) { n.OtherAccount = c.other }), callbacks)
+		begun, err := h.Links.BeginConsent(t.Context(),
+			h.link(func(n *link.Spec) { n.OtherAccount = c.other }), callbacks)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,18 +261,31 @@ func TestLinksThatWouldLeadNowhereAreNotMade(t *testing.T) {
 		reason string
 		says   []string
 	}{
-		{"an unknown provider", func(n *link.Spec) { n.Connection.Provider = "outlook" }, fault.Invalid, fault.ReasonInvalidRequest, []string{"provider must be one of dav, meet"}},
-		{"a provider with passwords", func(n *link.Spec) { n.Connection.Provider = "dav" }, fault.Unsupported, link.ReasonNoConsent, []string{"credentials", "connection add"}},
-		{"a name that is another provider's", func(n *link.Spec) { n.Connection.Name = "old" }, fault.Conflict, tenant.ReasonNameTaken, []string{"old", "dav"}},
-		{"a grant without a customer", func(n *link.Spec) { n.Connection.Settings = map[string]any{"robot": "true"} }, fault.Unsupported, link.ReasonNoConsent, []string{"front-office", "client_credentials"}},
-		{"a setting nobody knows", func(n *link.Spec) { n.Connection.Settings = map[string]any{"colour": "red"} }, fault.Invalid, fault.ReasonInvalidRequest, []string{"settings.colour"}},
-		{"a client without its secret", func(n *link.Spec) { n.Connection.Settings = map[string]any{"client_id": "mine"} }, fault.Invalid, fault.ReasonInvalidRequest, []string{"credentials.client_secret"}},
-		{"a name that is none", func(n *link.Spec) { n.Connection.Name = "Front Office" }, fault.Invalid, fault.ReasonInvalidRequest, []string{"name"}},
-		{"a life too short", func(n *link.Spec) { n.Life = time.Second }, fault.Invalid, fault.ReasonInvalidRequest, []string{"expires"}},
-		{"a life too long", func(n *link.Spec) { n.Life = 31 * 24 * time.Hour }, fault.Invalid, fault.ReasonInvalidRequest, []string{"expires"}},
+		{"an unknown provider", func(n *link.Spec) { n.Connection.Provider = "outlook" }, fault.Invalid,
+			fault.ReasonInvalidRequest, []string{"provider must be one of dav, meet"}},
+		{"a provider with passwords", func(n *link.Spec) { n.Connection.Provider = "dav" }, fault.Unsupported,
+			link.ReasonNoConsent, []string{"credentials", "connection add"}},
+		{"a name that is another provider's", func(n *link.Spec) { n.Connection.Name = "old" }, fault.Conflict,
+			tenant.ReasonNameTaken, []string{"old", "dav"}},
+		{"a grant without a customer",
+			func(n *link.Spec) { n.Connection.Settings = map[string]any{"robot": "true"} }, fault.Unsupported,
+			link.ReasonNoConsent, []string{"front-office", "client_credentials"}},
+		{"a setting nobody knows", func(n *link.Spec) { n.Connection.Settings = map[string]any{"colour": "red"} },
+			fault.Invalid, fault.ReasonInvalidRequest, []string{"settings.colour"}},
+		{"a client without its secret",
+			func(n *link.Spec) { n.Connection.Settings = map[string]any{"client_id": "mine"} }, fault.Invalid,
+			fault.ReasonInvalidRequest, []string{"credentials.client_secret"}},
+		{"a name that is none", func(n *link.Spec) { n.Connection.Name = "Front Office" }, fault.Invalid,
+			fault.ReasonInvalidRequest, []string{"name"}},
+		{"a life too short", func(n *link.Spec) { n.Life = time.Second }, fault.Invalid, fault.ReasonInvalidRequest,
+			[]string{"expires"}},
+		{"a life too long", func(n *link.Spec) { n.Life = 31 * 24 * time.Hour }, fault.Invalid,
+			fault.ReasonInvalidRequest, []string{"expires"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			n := link.Spec{Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"}}
+			n := link.Spec{
+				Connection: connection.Spec{Name: "front-office", Kind: adapter.KindCalendar, Provider: "meet"},
+			}
 			c.change(&n)
 			_, _, err := h.Links.Create(t.Context(), "acme", n)
 			f := tenanttest.WantFault(t, err, c.code, c.reason)
@@ -281,9 +310,14 @@ func TestWithoutAnOAuthClientTheKeysAreNamed(t *testing.T) {
 			lacks.Addresses = o.Operators["meet"].Addresses
 			o.Operators = map[string]adapter.Operator{"meet": lacks}
 		})
-		_, _, err := h.Links.Create(t.Context(), "acme", link.Spec{Connection: connection.Spec{Name: "cal", Kind: adapter.KindCalendar, Provider: "meet"}})
+		_, _, err := h.Links.Create(t.Context(), "acme", link.Spec{
+			Connection: connection.Spec{Name: "cal", Kind: adapter.KindCalendar, Provider: "meet"},
+		})
 		f := tenanttest.WantFault(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
-		for _, key := range []string{"providers.meet.client_id", "providers.meet.client_secret", "setting client_id", "credential client_secret"} {
+		for _, key := range []string{
+			"providers.meet.client_id", "providers.meet.client_secret", "setting client_id",
+			"credential client_secret",
+		} {
 			if !strings.Contains(f.Detail, key) {
 				t.Errorf("%q does not name %s", f.Detail, key)
 			}
@@ -302,10 +336,13 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 			_, err := h.Links.FinishConsent(h.T.Context(), h.answered(token, "deny"))
 			tenanttest.WantFault(h.T, err, fault.Forbidden, link.ReasonConsentDeclined)
 		}, ""},
-		{"just before its end", func(h *consentHouse, _ string) { h.Clock.Advance(24*time.Hour - time.Second) }, ""},
+		{"just before its end",
+			func(h *consentHouse, _ string) { h.Clock.Advance(24*time.Hour - time.Second) }, ""},
 		{"at its end", func(h *consentHouse, _ string) { h.Clock.Advance(24 * time.Hour) }, link.ReasonExpired},
 		{"one that led to a connection", func(h *consentHouse, token string) { h.connect(token) }, link.ReasonUsed},
-		{"of a tenant that was deleted", func(h *consentHouse, _ string) { tenanttest.Must(h.T, h.Tenants.Delete(h.T.Context(), "acme")) }, link.ReasonUnknown},
+		{"of a tenant that was deleted",
+			func(h *consentHouse, _ string) { tenanttest.Must(h.T, h.Tenants.Delete(h.T.Context(), "acme")) },
+			link.ReasonUnknown},
 		{"for a name that another provider's connection has by now", func(h *consentHouse, _ string) {
 			h.Connection("acme", "front-office", adapter.KindCalendar, "dav")
 		}, link.ReasonObsolete},
@@ -350,7 +387,10 @@ func TestAMistypedLinkCostsNoQuery(t *testing.T) {
 	token := h.link()
 	tenanttest.Must(t, h.Store.Close())
 	key := secret.NewToken("fd_live_")
-	for _, wrong := range []string{"", "fdc_", token[:len(token)-1], token + "0", token[:10] + "~" + token[11:], strings.ToUpper(token), "fd" + token[2:10] + "!" + token[11:], key} {
+	for _, wrong := range []string{
+		"", "fdc_", token[:len(token)-1], token + "0", token[:10] + "~" + token[11:], strings.ToUpper(token),
+		"fd" + token[2:10] + "!" + token[11:], key,
+	} {
 		_, err := h.Links.Get(t.Context(), wrong)
 		tenanttest.WantFault(t, err, fault.NotFound, link.ReasonUnknown)
 	}
@@ -385,7 +425,8 @@ func TestOfCallbacksAtOnceOneMakesTheConnection(t *testing.T) {
 		for _, err := range results {
 			if err == nil {
 				won++
-			} else if r := fault.From(err).Reason; !slices.Contains([]string{link.ReasonUsed, link.ReasonBusy, link.ReasonNotThisConsent}, r) {
+			} else if r := fault.From(err).Reason; !slices.Contains(
+				[]string{link.ReasonUsed, link.ReasonBusy, link.ReasonNotThisConsent}, r) {
 				t.Errorf("refused with %v", err)
 			}
 		}
@@ -461,7 +502,8 @@ func TestAClaimOfAProcessThatDiedEndsByItself(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	token := h.link()
 	hash, _ := secret.HashToken(token, "fdc_")
-	tenanttest.Must(t, h.Store.ClaimConnectLink(t.Context(), hash[:], []byte("the dead"), h.Clock.Now(), h.Clock.Now().Add(link.ClaimLife)))
+	tenanttest.Must(t, h.Store.ClaimConnectLink(t.Context(), hash[:], []byte("the dead"), h.Clock.Now(),
+		h.Clock.Now().Add(link.ClaimLife)))
 	done, err := h.Links.FinishConsent(t.Context(), h.answered(token, "approve"))
 	tenanttest.WantFault(t, err, fault.Conflict, link.ReasonBusy)
 	if done.Token != token || len(h.connections()) != 0 {
@@ -533,7 +575,8 @@ func TestNoSecretOfAConsentIsInALogLineOrError(t *testing.T) {
 	})
 	token := h.link()
 	answer := h.answered(token, "approve")
-	restore := h.meet.Fail(400, `{"error":"invalid_grant","error_description":"The code `+answer.Query.Get("code")+` of `+consenttest.ClientSecret+` is unknown"}`)
+	restore := h.meet.Fail(400, `{"error":"invalid_grant","error_description":"The code `+
+		answer.Query.Get("code")+` of `+consenttest.ClientSecret+` is unknown"}`)
 	_, err := h.Links.FinishConsent(t.Context(), answer)
 	restore()
 	tenanttest.WantFault(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
@@ -561,14 +604,16 @@ func TestAConsentIsInTheAudit(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s is recorded as\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			if strings.Contains(all, token) || strings.Contains(all, "desk@acme.example") || strings.Contains(all, "Front desk") {
+			if strings.Contains(all, token) || strings.Contains(all, "desk@acme.example") ||
+				strings.Contains(all, "Front desk") {
 				t.Errorf("%s: the audit holds the link, the account or a setting: %s", name, all)
 			}
 			h.Clock.Advance(time.Millisecond)
 		}
 		var first, second string
 		withCalendar := func(n *link.Spec) { n.Connection.Settings = map[string]any{"calendar_id": "Front desk"} }
-		step("a link", func() string { first = h.link(withCalendar); return first }, "gateway create-connect-link acme front-office [settings.calendar_id]")
+		step("a link", func() string { first = h.link(withCalendar); return first },
+			"gateway create-connect-link acme front-office [settings.calendar_id]")
 		step("a customer who declines", func() string {
 			if _, err := h.Links.FinishConsent(t.Context(), h.answered(first, "deny")); err == nil {
 				t.Error("it is finished")
@@ -576,8 +621,10 @@ func TestAConsentIsInTheAudit(t *testing.T) {
 			return first
 		})
 		step("a customer who agrees", func() string { h.connect(first); return first },
-			"consent add-connection acme front-office [settings.calendar_id]", "consent connect-account acme front-office []")
-		step("a link to reconnect", func() string { second = h.link(); return second }, "gateway create-connect-link acme front-office []")
+			"consent add-connection acme front-office [settings.calendar_id]",
+			"consent connect-account acme front-office []")
+		step("a link to reconnect", func() string { second = h.link(); return second },
+			"gateway create-connect-link acme front-office []")
 		step("a customer who reconnects", func() string { h.connect(second); return second },
 			"consent update-connection acme front-office []", "consent connect-account acme front-office []")
 	})

@@ -132,7 +132,9 @@ type linked struct {
 // Create makes a link with which a customer connects an account by consent, and returns its token, which is
 // shown this once. It is refused where consent would lead nowhere: no such provider, none that customers
 // consent to, no OAuth client, settings that do not fit.
-func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (token string, made Link, err error) {
+func (d *Directory) Create(
+	ctx context.Context, tenantName string, s Spec,
+) (token string, made Link, err error) {
 	if s.Life == 0 {
 		s.Life = DefaultLife
 	}
@@ -223,7 +225,8 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 	switch f := fault.From(err); {
 	case f == nil:
 		return l, nil
-	case errors.Is(f, fault.NotFound), errors.Is(f, fault.Conflict), errors.Is(f, fault.Invalid), f.Reason == ReasonNoConsent:
+	case errors.Is(f, fault.NotFound), errors.Is(f, fault.Conflict), errors.Is(f, fault.Invalid),
+		f.Reason == ReasonNoConsent:
 		return linked{}, fault.New(fault.NotFound, ReasonObsolete,
 			"Something has changed since this link was made.").Because(err)
 	}
@@ -310,8 +313,8 @@ func (d *Directory) consentClient(l linked) (oauth.Client, error) {
 	}
 	if grant.Flow != adapter.Consent {
 		return oauth.Client{}, fault.Newf(fault.Unsupported, ReasonNoConsent,
-			"The connection %q gets its tokens by itself (%s), as its settings say: there is nothing for a customer to "+
-				"consent to.", l.row.Name, grant.Flow)
+			"The connection %q gets its tokens by itself (%s), as its settings say: "+
+				"there is nothing for a customer to consent to.", l.row.Name, grant.Flow)
 	}
 	operator := d.opts.Providers.Operators[name]
 	if grant.ClientID == "" && (operator.ClientID == "" || operator.ClientSecret == "") {

@@ -32,12 +32,15 @@ func (s tokenReply) RoundTrip(r *http.Request) (*http.Response, error) {
 // secret.
 func FuzzTokenAnswers(f *testing.F) {
 	for _, seed := range []tokenReply{
-		{200, "application/json", `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}`},
+		{200, "application/json",
+			`{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}`},
 		{200, "application/json", `{"access_token":"a","expires_in":"3600"}`},
 		{200, "application/json", `{"access_token":"a","expires_in":-1e99}`},
 		{200, "text/plain", "access_token=a&token_type=bearer"}, {200, "text/html", "<html>"}, {204, "", ""},
 		{200, "application/json", `{"access_token":"a\r\nX: y"}`},
-		{400, "application/json", `{"error":"invalid_grant","error_description":"canary-client-secret canary-refresh"}`}, {401, "application/json", `{"error":{"code":1}}`},
+		{400, "application/json",
+			`{"error":"invalid_grant","error_description":"canary-client-secret canary-refresh"}`},
+		{401, "application/json", `{"error":{"code":1}}`},
 		{429, "application/json", `[]`}, {503, "text/html", "down"}, {302, "", ""},
 	} {
 		f.Add(seed.status, seed.kind, seed.body)

@@ -56,8 +56,8 @@ func (s *TokenSource) acquire(ctx context.Context, tenantID, tokenURL string, ur
 	return p, nil
 }
 
-// wait takes the slots of a permit. Nobody who waits for the host holds slots of the tenant, nor the other way
-// round, so that nobody waits for those who wait.
+// wait takes the slots of a permit. Nobody who waits for the host holds slots of the tenant, nor the other
+// way round, so that nobody waits for those who wait.
 func (p *permit) wait(ctx context.Context, urgent bool) error {
 	for {
 		if err := p.host.wait(ctx, p.atHost, urgent); err != nil {

@@ -197,15 +197,17 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 		c := c
 		c.Key = "canary-key"
 		c.Grant.Flow = adapter.JWTBearer
-		c.Grant.Assertion = &adapter.Assertion{Subject: subject, Key: func(secret string) (adapter.SigningKey, error) {
-			if with == nil {
-				return adapter.SigningKey{}, fault.InvalidField("credentials.key", "is none")
-			}
-			return adapter.SigningKey{
-				Issuer: "robot@example.com", ID: "k1",
-				PEM: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(with)}),
-			}, nil
-		}}
+		c.Grant.Assertion = &adapter.Assertion{
+			Subject: subject, Key: func(secret string) (adapter.SigningKey, error) {
+				if with == nil {
+					return adapter.SigningKey{}, fault.InvalidField("credentials.key", "is none")
+				}
+				block := pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(with)}
+				return adapter.SigningKey{
+					Issuer: "robot@example.com", ID: "k1", PEM: pem.EncodeToMemory(&block),
+				}, nil
+			},
+		}
 		return c
 	}
 	t.Run("a signed assertion", func(t *testing.T) {

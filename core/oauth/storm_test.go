@@ -53,7 +53,8 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 		})
 	})
 	for _, delay := range []time.Duration{0, 300 * time.Millisecond, 15 * time.Second} {
-		t.Run("when a provider refuses the token to 600 callers at once, and answers after "+delay.String(), func(t *testing.T) {
+		t.Run("when a provider refuses the token to 600 callers at once, "+
+			"and answers after "+delay.String(), func(t *testing.T) {
 			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 				sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 				access := ""

@@ -82,7 +82,9 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 				h.rotation = adapter.RotationNone
 				source := h.source("a")
 				var requests atomic.Int64
-				h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+				h.through(func(
+					_ string, _ *http.Request, forward func() (*http.Response, error),
+				) (*http.Response, error) {
 					if requests.Add(1) == 2 && secondLost {
 						return nil, io.ErrUnexpectedEOF
 					}

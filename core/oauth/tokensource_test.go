@@ -72,7 +72,9 @@ func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := build(t, url, oauthtest.SingleUse, time.Hour)
 		acted, resume := make(chan struct{}), make(chan struct{})
-		h.through(func(replica string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+		h.through(func(
+			replica string, _ *http.Request, forward func() (*http.Response, error),
+		) (*http.Response, error) {
 			answer, err := forward()
 			if replica == "a" {
 				close(acted)
@@ -451,7 +453,9 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 		t.Run(c.life.String(), func(t *testing.T) {
 			onSQLite(t, oauthtest.SingleUse, c.life, func(h *harness) {
 				var last time.Time
-				h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
+				h.through(func(
+					_ string, _ *http.Request, forward func() (*http.Response, error),
+				) (*http.Response, error) {
 					least := time.Duration(c.earliest*float64(c.life)) - time.Millisecond // the store keeps whole ones
 					if gap := time.Since(last); !last.IsZero() && gap < least {
 						h.t.Errorf("renewed after %s", gap)

@@ -73,19 +73,27 @@ func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 			i.exec("UPDATE connections SET settings = $1 WHERE id = $2", evil, victim.ID)
 		},
 		"any other setting": func(i intruder, victim, _ connection.Connection) {
-			i.exec(`UPDATE connections SET settings = '{"url":"https://cal.acme.example/","room":"2"}' WHERE id = $1`, victim.ID)
+			i.exec(`UPDATE connections SET settings = '{"url":"https://cal.acme.example/","room":"2"}' WHERE id = $1`,
+				victim.ID)
 		},
 		"its provider": func(i intruder, victim, _ connection.Connection) {
 			i.exec(`UPDATE connections SET provider = 'bearer', kind = 'crm', settings = '{"base_url":"https://intruder.example/"}'
 				WHERE id = $1`, victim.ID)
 		},
 		"its tenant": func(i intruder, victim, mine connection.Connection) {
-			i.exec("UPDATE connections SET tenant_id = $1, name = 'stolen', is_default = FALSE WHERE id = $2", mine.TenantID, victim.ID)
+			i.exec("UPDATE connections SET tenant_id = $1, name = 'stolen', is_default = FALSE WHERE id = $2",
+				mine.TenantID, victim.ID)
 		},
-		"its credentials put into a connection of the intruder's": func(i intruder, victim, mine connection.Connection) {
-			i.exec(`UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE id = $1) WHERE id = $2`, victim.ID, mine.ID)
+		"its credentials put into a connection of the intruder's": func(
+			i intruder, victim, mine connection.Connection,
+		) {
+			i.exec(
+				`UPDATE connections SET credentials = (SELECT credentials FROM connections WHERE id = $1) WHERE id = $2`,
+				victim.ID, mine.ID)
 		},
-		"all that is sealed and bound put into a connection of the intruder's": func(i intruder, victim, mine connection.Connection) {
+		"all that is sealed and bound put into a connection of the intruder's": func(
+			i intruder, victim, mine connection.Connection,
+		) {
 			i.exec(`UPDATE connections SET (credentials, settings) = (SELECT credentials, settings FROM connections WHERE id = $1)
 				WHERE id = $2`, victim.ID, mine.ID)
 		},
@@ -98,7 +106,8 @@ func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 		},
 		"the form of the version before": func(i intruder, victim, _ connection.Connection) {
 			i.exec("UPDATE connections SET credentials = $1, settings = $2 WHERE id = $3",
-				append([]byte{1}, i.bytes("SELECT credentials FROM connections WHERE id = $1", victim.ID)[2:]...), evil, victim.ID)
+				append([]byte{1}, i.bytes("SELECT credentials FROM connections WHERE id = $1", victim.ID)[2:]...), evil,
+				victim.ID)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,14 +146,17 @@ func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 				if _, err := h.Vault.Rotate(); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := h.Rows.Reseal(t.Context()); fault.From(err) == nil || fault.From(err).Reason != vault.ReasonUnreadable {
+				if _, err := h.Rows.Reseal(t.Context()); fault.From(err) == nil ||
+					fault.From(err).Reason != vault.ReasonUnreadable {
 					t.Errorf("a rotation says %v", err)
 				}
 				tenantName := "acme"
 				if wrong[0].ID == mine.ID {
 					tenantName = "intruder"
 				}
-				_, err = h.Connections.Update(t.Context(), tenantName, "a", connection.Change{Credentials: map[string]string{"username": "u", "password": tenanttest.Canary}})
+				_, err = h.Connections.Update(t.Context(), tenantName, "a", connection.Change{
+					Credentials: map[string]string{"username": "u", "password": tenanttest.Canary},
+				})
 				if err == nil {
 					t.Error("new credentials were bound to settings that somebody put in")
 				}
@@ -164,10 +176,11 @@ func TestAChangedConnectionIsMendedByEnteringItAnew(t *testing.T) {
 	h.Callers.Forget()
 	_, err := h.Calendar(h.Caller(text))
 	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
-	if _, err := h.Applier.Apply(t.Context(), apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Connections: []connection.Spec{{
+	mended := apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Connections: []connection.Spec{{
 		Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{}, Default: true,
 		Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
-	}}}}}, apply.Options{}); err != nil {
+	}}}}}
+	if _, err := h.Applier.Apply(t.Context(), mended, apply.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.Calendar(h.Caller(text)); err != nil {
@@ -196,7 +209,8 @@ func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
 		"put in with the seal of another": func(s scene) string {
 			key := secret.NewToken("fd_live_")
 			hash, _ := secret.HashToken(key, "fd_live_")
-			s.i.exec(`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, seal)
+			s.i.exec(
+				`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, seal)
 				SELECT 'key_of_mine', tenant_id, prefix, $1, label, scopes, connections, test, created_at, seal FROM api_keys WHERE id = $2`, hash[:], s.ownID)
 			return key
 		},
@@ -324,7 +338,8 @@ func TestKeysGoOnThroughRotations(t *testing.T) {
 	if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := h.Rows.SealKey(t.Context(), rows[0]); err != nil || done { // as a rotation that read it before
+	// As a rotation that read it before.
+	if done, err := h.Rows.SealKey(t.Context(), rows[0]); err != nil || done {
 		t.Errorf("sealed %t, %v", done, err)
 	}
 	if wrong, err := h.Rows.Wrong(t.Context()); err != nil || len(wrong) != 0 {
@@ -342,7 +357,9 @@ func TestRowsOfTheVersionBeforeAreAdopted(t *testing.T) {
 		s := h.Connection("acme", "s", adapter.KindTelephony, "sandbox")
 		text, _ := h.Key("acme", apikey.Spec{})
 		i := intrude(t, url)
-		former, err := h.Vault.Seal(c.TenantID, c.ID, map[string]string{"username": "desk", "password": tenanttest.Canary})
+		former, err := h.Vault.Seal(c.TenantID, c.ID, map[string]string{
+			"username": "desk", "password": tenanttest.Canary,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +384,8 @@ func TestRowsOfTheVersionBeforeAreAdopted(t *testing.T) {
 			t.Errorf("adopted %d, %v", n, err)
 		}
 		wrong, err := h.Rows.Wrong(t.Context())
-		if err != nil || len(wrong) != 2 || !slices.ContainsFunc(wrong, func(w sealing.WrongRow) bool { return w.ID == c.ID }) {
+		if err != nil || len(wrong) != 2 ||
+			!slices.ContainsFunc(wrong, func(w sealing.WrongRow) bool { return w.ID == c.ID }) {
 			t.Errorf("wrong %v, %v", wrong, err)
 		}
 	})

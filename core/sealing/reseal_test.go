@@ -27,7 +27,8 @@ func TestRotationSealsEverythingAgain(t *testing.T) {
 		var all []connection.Connection
 		for _, tenant := range []string{"acme", "beta"} {
 			h.Tenant(tenant)
-			all = append(all, h.Connection(tenant, "a", adapter.KindCalendar, "dav"), h.Connection(tenant, "b", adapter.KindCalendar, "dav"))
+			all = append(all, h.Connection(tenant, "a", adapter.KindCalendar, "dav"),
+				h.Connection(tenant, "b", adapter.KindCalendar, "dav"))
 			h.Connection(tenant, "s", adapter.KindCalendar, "sandbox") // has no credentials, but is sealed
 		}
 		old := h.Vault.Status()[0].ID
@@ -43,7 +44,8 @@ func TestRotationSealsEverythingAgain(t *testing.T) {
 			t.Errorf("before: in use %v, %v", inUse, err)
 		}
 		done, err := h.Rows.Reseal(t.Context())
-		if err != nil || done.Sealed != 7 || done.Already != 0 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 7}) {
+		if err != nil || done.Sealed != 7 || done.Already != 0 ||
+			!maps.Equal(done.InUse, map[uint32]int{added.ID: 7}) {
 			t.Errorf("done %+v, %v", done, err)
 		}
 		if done, err = h.Rows.Reseal(t.Context()); err != nil || done.Sealed != 0 || done.Already != 7 {
@@ -64,7 +66,8 @@ func TestRotationSealsEverythingAgain(t *testing.T) {
 func TestInterruptedResealIsCompleted(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	h.Tenant("acme")
-	a, b := h.Connection("acme", "a", adapter.KindCalendar, "dav"), h.Connection("acme", "b", adapter.KindCalendar, "dav")
+	a, b := h.Connection("acme", "a", adapter.KindCalendar, "dav"),
+		h.Connection("acme", "b", adapter.KindCalendar, "dav")
 	if _, err := h.Vault.Rotate(); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,9 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 		})
 		work.Go(func() {
 			for { // while someone enters the credentials again
-				_, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary}})
+				_, err := h.Connections.Update(t.Context(), "acme", "a", connection.Change{
+					Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
+				})
 				if f := fault.From(err); f != nil && f.Reason != fault.ReasonChangedMeanwhile {
 					t.Errorf("an update: %v", err)
 				}
@@ -179,7 +184,9 @@ func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
 			t.Helper()
 			sealed, err := h.Vault.SealTokens(c.TenantID, c.ID, []byte(tenanttest.Canary))
 			if err == nil {
-				err = h.Store.ResetTokens(t.Context(), store.Tokens{TenantID: c.TenantID, ConnectionID: c.ID, Sealed: sealed})
+				err = h.Store.ResetTokens(t.Context(), store.Tokens{
+					TenantID: c.TenantID, ConnectionID: c.ID, Sealed: sealed,
+				})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -202,14 +209,17 @@ func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
 			t.Errorf("sealed %t, %v", sealed, err)
 		}
 		done, err := h.Rows.Reseal(t.Context()) // the connection is sealed again, and its tokens are already
-		if err != nil || done.Sealed != 1 || done.Already != 1 || !maps.Equal(done.InUse, map[uint32]int{added.ID: 2}) {
+		if err != nil || done.Sealed != 1 || done.Already != 1 ||
+			!maps.Equal(done.InUse, map[uint32]int{added.ID: 2}) {
 			t.Errorf("a second time %+v, %v", done, err)
 		}
 		after, _, err := h.Store.Tokens(t.Context(), c.TenantID, c.ID)
-		if err != nil || after.Version != before.Version+1 { // of the renewal: who redeems for this version still may save
+		// One more is of the renewal: who redeems for this version still may save.
+		if err != nil || after.Version != before.Version+1 {
 			t.Errorf("the version is %d after %d, %v", after.Version, before.Version, err)
 		}
-		if plain, err := h.Vault.UnsealTokens(c.TenantID, c.ID, after.Sealed); err != nil || string(plain) != tenanttest.Canary {
+		if plain, err := h.Vault.UnsealTokens(c.TenantID, c.ID, after.Sealed); err != nil ||
+			string(plain) != tenanttest.Canary {
 			t.Errorf("%v", err)
 		}
 	})

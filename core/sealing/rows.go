@@ -73,7 +73,9 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	}
 	for _, l := range links {
 		if !r.sealer.Genuine(l) {
-			wrong = append(wrong, WrongRow{"connect_links", hex.EncodeToString(l.Hash), l.TenantID, "was changed or put in"})
+			wrong = append(wrong, WrongRow{
+				"connect_links", hex.EncodeToString(l.Hash), l.TenantID, "was changed or put in",
+			})
 		}
 	}
 	return wrong, nil

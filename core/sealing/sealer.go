@@ -29,7 +29,9 @@ func boundConnection(row store.Connection) vault.Row {
 	if settings == "" {
 		settings = "{}" // as the store keeps it
 	}
-	return vault.Row{Purpose: vault.ConnectionRow, Columns: []string{row.TenantID, row.ID, row.Kind, row.Provider, settings}}
+	return vault.Row{
+		Purpose: vault.ConnectionRow, Columns: []string{row.TenantID, row.ID, row.Kind, row.Provider, settings},
+	}
 }
 
 // SealConnection puts the credentials into a row that is otherwise as it is to be kept. A row without any is
@@ -54,7 +56,8 @@ func (s Sealer) OpenConnection(row store.Connection) (map[string]string, error) 
 	defer clear(plain)
 	var credentials map[string]string
 	if json.Unmarshal(plain, &credentials) != nil { // the decoder's text may quote what it read
-		return nil, unfounded(fmt.Errorf("sealing: the credentials of %s are not as this program seals them", row.ID))
+		return nil, unfounded(fmt.Errorf("sealing: the credentials of %s are not as this program seals them",
+			row.ID))
 	}
 	return credentials, nil
 }

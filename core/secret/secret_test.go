@@ -68,7 +68,9 @@ func TestEveryMistypedCharacterIsNoticed(t *testing.T) {
 			t.Errorf("swapping the characters at %d goes unnoticed", i)
 		}
 	}
-	for _, wrong := range []string{"", key[1:], key[:len(key)-1], key + "0", " " + key, "fd_live_", strings.ToUpper(key)} {
+	for _, wrong := range []string{
+		"", key[1:], key[:len(key)-1], key + "0", " " + key, "fd_live_", strings.ToUpper(key),
+	} {
 		if _, ok := HashToken(wrong, "fd_live_"); ok {
 			t.Errorf("%q passes", wrong)
 		}
@@ -101,7 +103,8 @@ func FuzzHashToken(f *testing.F) {
 	f.Add(NewToken(prefix))
 	f.Add(prefix + strings.Repeat("\xff", 38))
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, ok := HashToken(text, prefix); ok && (len(text) != len(prefix)+bodyLength+checksumLength || !strings.HasPrefix(text, prefix)) {
+		if _, ok := HashToken(text, prefix); ok &&
+			(len(text) != len(prefix)+bodyLength+checksumLength || !strings.HasPrefix(text, prefix)) {
 			t.Errorf("%q passes", text)
 		}
 	})

@@ -152,7 +152,9 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme update-meeting ev1 done"}},
-		{"update, of what is not there, under whatever name", func(t *testing.T, w *world, p *process, c apikey.Caller) {
+		{"update, of what is not there, under whatever name", func(
+			t *testing.T, w *world, p *process, c apikey.Caller,
+		) {
 			_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
 				EventID: canaries + "@example.com", Title: "x",
 			})
@@ -210,7 +212,9 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			"acme key:k-acme update-phone-number PN4155550000.1 done",
 			"acme key:k-acme release-phone-number PN4155550000.1 done",
 		}},
-		{"a write that is still under way at its deadline", func(t *testing.T, w *world, p *process, c apikey.Caller) {
+		{"a write that is still under way at its deadline", func(
+			t *testing.T, w *world, p *process, c apikey.Caller,
+		) {
 			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
 			w.tickets.once("create", reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
 			_, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: canaries})

@@ -138,7 +138,8 @@ func (w *world) slow(most time.Duration, writes ...string) {
 	w.check(err)
 	defer db.Close()
 	_, err = db.Exec(fmt.Sprintf(`CREATE FUNCTION linger() RETURNS trigger AS
-		$$ BEGIN PERFORM pg_sleep(random() * %f); RETURN COALESCE(NEW, OLD); END $$ LANGUAGE plpgsql`, most.Seconds()))
+		$$ BEGIN PERFORM pg_sleep(random() * %f); RETURN COALESCE(NEW, OLD); END $$ LANGUAGE plpgsql`,
+		most.Seconds()))
 	w.check(err)
 	for i, write := range writes {
 		for _, when := range []string{"BEFORE", "AFTER"} {
@@ -158,7 +159,8 @@ func (w *world) watchClaims() {
 	w.phones.touched = func(connection, e164 string) {
 		var holder string
 		err := db.QueryRow(`SELECT COALESCE(p.connection_id, n.connection_id) FROM number_claims c
-			LEFT JOIN purchases p ON p.id = c.purchase_id LEFT JOIN numbers n ON n.id = c.number_id WHERE c.e164 = $1`, e164).Scan(&holder)
+			LEFT JOIN purchases p ON p.id = c.purchase_id LEFT JOIN numbers n ON n.id = c.number_id WHERE c.e164 = $1`,
+			e164).Scan(&holder)
 		if err != nil || holder != connection {
 			w.tb.Errorf("%s touches %s, which is claimed by %q (%v)", connection, e164, holder, err)
 		}

@@ -249,7 +249,8 @@ func (s *Store) SealAudit(
 			return err
 		}
 		// A head that is not there was taken away; the rows that follow it tell.
-		_, err = exec(ctx, tx, `INSERT INTO audit_head (name, count, mac, key_id, seal) VALUES ('head', $1, $2, $3, $4)
+		_, err = exec(ctx, tx,
+			`INSERT INTO audit_head (name, count, mac, key_id, seal) VALUES ('head', $1, $2, $3, $4)
 			ON CONFLICT (name) DO UPDATE SET count = excluded.count, mac = excluded.mac, key_id = excluded.key_id, seal = excluded.seal`,
 			next.Count, next.MAC, next.KeyID, next.Seal)
 		return err

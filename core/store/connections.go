@@ -142,7 +142,8 @@ func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit
 			return err
 		}
 		_, err = exec(ctx, tx, `UPDATE connections SET is_default = TRUE WHERE id =
-			(SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 ORDER BY created_at, id LIMIT 1)`, tenantID, was.Kind)
+			(SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 ORDER BY created_at, id LIMIT 1)`,
+			tenantID, was.Kind)
 		return err
 	})
 	return s.erased(ctx, err)

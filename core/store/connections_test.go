@@ -158,7 +158,8 @@ func TestConnections(t *testing.T) {
 			refused(t, s.CreateConnection(t.Context(), c), fault.NotFound, store.ReasonTenantNotFound)
 		})
 	})
-	t.Run("with a connection go its documents, numbers, holds and events; its answers stay, and nothing of it is to settle", func(t *testing.T) {
+	t.Run("with a connection go its documents, numbers, holds and events; its answers stay, "+
+		"and nothing of it is to settle", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")
 			c := connectionOf(t, s, "acme", "connection-of-acme", "calendar")

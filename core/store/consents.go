@@ -136,7 +136,8 @@ func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) erro
 			return err
 		}
 		_, err = exec(ctx, tx, `DELETE FROM consents WHERE link_hash = $1 AND hash NOT IN
-			(SELECT hash FROM consents WHERE link_hash = $1 ORDER BY expires_at DESC, hash LIMIT $2)`, c.LinkHash, maxConsents-1)
+			(SELECT hash FROM consents WHERE link_hash = $1 ORDER BY expires_at DESC, hash LIMIT $2)`,
+			c.LinkHash, maxConsents-1)
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,8 @@ func (t *documentTx) Put(key string, value []byte) error {
 		return t.noted(err)
 	}
 	_, err = exec(t.ctx, t.tx, `INSERT INTO documents (connection_id, key, value) VALUES ($1, $2, $3)
-		ON CONFLICT (connection_id, key) DO UPDATE SET value = excluded.value`, t.connectionID, []byte(key), string(sealed))
+		ON CONFLICT (connection_id, key) DO UPDATE SET value = excluded.value`,
+		t.connectionID, []byte(key), string(sealed))
 	return t.noted(err)
 }
 

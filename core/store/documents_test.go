@@ -68,7 +68,8 @@ func TestDocuments(t *testing.T) {
 			equal(t, get(t, s, "c2", "k"), "two")
 		})
 	})
-	t.Run("an update sees its own writes, and an error of the caller undoes it and comes back as it is", func(t *testing.T) {
+	t.Run("an update sees its own writes, and an error of the caller undoes it and "+
+		"comes back as it is", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			put(t, s, "c1", "k", "before")

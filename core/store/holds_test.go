@@ -71,7 +71,8 @@ func TestHolds(t *testing.T) {
 			taken(t, s, hold("4", "a", 0, time.Hour))
 		})
 	})
-	t.Run("callers with the same calendars in another order do not wait for each other for ever", func(t *testing.T) {
+	t.Run("callers with the same calendars in another order do not wait for "+
+		"each other for ever", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			connectionOf(t, s, "acme", "c2", "calendar")

@@ -95,7 +95,8 @@ func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (In
 // TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since.
 // The caller knows that the run of there is over. Of ours, the Owner and LeaseUntil are kept.
 func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
-	affected, err := s.exec(ctx, `UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
+	affected, err := s.exec(ctx,
+		`UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
 		WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $7 AND state = $8 AND state <> 'done'`,
 		there.TenantID, there.Operation, there.Key, ours.Owner, millis(ours.LeaseUntil), millis(now),
 		there.Owner, there.State)
@@ -213,7 +214,8 @@ func (s *Store) DropIntentsOfEffect(
 func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]string, error) {
 	return listOf(ctx, s, func(row scanner) (ref string, err error) { return ref, row.Scan(&ref) },
 		`SELECT effect_ref FROM intents WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4
-		AND effect_ref IS NOT NULL AND updated_at >= $5 ORDER BY effect_ref`, i.ConnectionID, i.Operation, i.TenantID, i.Key, millis(since))
+		AND effect_ref IS NOT NULL AND updated_at >= $5 ORDER BY effect_ref`,
+		i.ConnectionID, i.Operation, i.TenantID, i.Key, millis(since))
 }
 
 // ClaimEffect records that a running intent has had the effect of that name, before its answer is known. It

@@ -169,7 +169,9 @@ func TestTakeOverIntent(t *testing.T) {
 		took    bool
 	}{
 		{"a run is taken over", func(*testing.T, *store.Store, store.Intent) {}, true},
-		{"one whose lease is renewed as well: the caller knows that it is over", func(t *testing.T, s *store.Store, mine store.Intent) {
+		{"one whose lease is renewed as well: the caller knows that it is over", func(
+			t *testing.T, s *store.Store, mine store.Intent,
+		) {
 			mine.LeaseUntil = later
 			must(t, s.ExtendIntent(t.Context(), mine))
 		}, true},
@@ -235,7 +237,8 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 			must(t, s.FinishIntent(t.Context(), ours, store.Attached{}))
 		})
 	})
-	t.Run("its answer is kept, because the effect stands; the other run's and its events are refused", func(t *testing.T) {
+	t.Run("its answer is kept, because the effect stands; "+
+		"the other run's and its events are refused", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			lost, ours := lose(t, s)
 			lost.Answer, ours.Answer = []byte("first"), []byte("second")
@@ -288,7 +291,8 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 }
 
 func TestIntentLife(t *testing.T) {
-	t.Run("the plan grows, the lease is lengthened, the answer is kept byte for byte with the events", func(t *testing.T) {
+	t.Run("the plan grows, the lease is lengthened, the answer is kept byte for byte "+
+		"with the events", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			mine := begun(t, s, store.Intent{Kept: true, DedupeKey: "same"})

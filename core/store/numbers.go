@@ -141,8 +141,10 @@ const holderQuery = "SELECT " + numberColumns + ` FROM numbers
 // UpdateNumber replaces the name, the employees and where a number leads, if it is still as it was when it
 // was read: else fault.Conflict.
 func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
-	affected, err := s.exec(ctx, `UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
-		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, n.Name, n.Inbound, n.Outbound, n.Leads)
+	affected, err := s.exec(ctx,
+		`UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
+		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, n.Name,
+		n.Inbound, n.Outbound, n.Leads)
 	if err != nil || affected == 1 {
 		return err
 	}
@@ -180,7 +182,8 @@ func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit
 // ParkNumber takes a number out of use until it is to go back to its provider.
 func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error {
 	affected, err := s.exec(ctx, `UPDATE numbers SET release_at = $4, leads = $5, version = version + 1
-		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, millis(until), n.Leads)
+		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, millis(until),
+		n.Leads)
 	if err != nil || affected == 1 {
 		return err
 	}

@@ -19,7 +19,8 @@ type PurchaseState string
 //	            ReservePurchase
 //	(no row) -----------------> reserved   the right to buy one number is taken
 //	                               |
-//	                               | ChooseNumber, which also chooses another number for one that is someone else's
+//	                               | ChooseNumber, which also chooses another number for one that is
+//	                               | someone else's
 //	                               v
 //	                            chosen     the number is claimed; it may have been ordered
 //	                               |  \
@@ -118,7 +119,8 @@ func (s *Store) ReservePurchase(
 			return err
 		}
 		there, found, err := find(ctx, tx, scanPurchase, `UPDATE purchases SET runner = $2
-			WHERE id = $1 AND (NOT `+ended+" OR created_at > $3) RETURNING "+purchaseColumns, p.ID, p.Runner, millis(since))
+			WHERE id = $1 AND (NOT `+ended+" OR created_at > $3) RETURNING "+purchaseColumns, p.ID, p.Runner,
+			millis(since))
 		if err != nil || found {
 			kept = there
 			return err

@@ -19,7 +19,9 @@ func TestPurchases(t *testing.T) {
 			ID: id, TenantID: "acme", ConnectionID: "c1", State: store.PurchaseReserved, Runner: "o", CreatedAt: noon,
 		}
 	}
-	reserve := func(t *testing.T, s *store.Store, p store.Purchase, limits store.PurchaseLimits) (store.Purchase, store.LimitReached) {
+	reserve := func(
+		t *testing.T, s *store.Store, p store.Purchase, limits store.PurchaseLimits,
+	) (store.Purchase, store.LimitReached) {
 		t.Helper()
 		kept, reached, err := reserved(t, s, p, p.CreatedAt.Add(-time.Hour), limits)
 		must(t, err)
@@ -46,7 +48,8 @@ func TestPurchases(t *testing.T) {
 			equal(t, again.E164, "+14155550100")
 		})
 	})
-	t.Run("a done purchase is answered for a while, and then counts beside another of its key", func(t *testing.T) {
+	t.Run("a done purchase is answered for a while, and then counts beside "+
+		"another of its key", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			first, _ := reserve(t, s, purchase("p"), unlimited)
@@ -153,7 +156,8 @@ func TestPurchases(t *testing.T) {
 			})
 		}
 	})
-	t.Run("a limit counts what is held and waits, and what was spent, and no more after a day", func(t *testing.T) {
+	t.Run("a limit counts what is held and waits, and what was spent, "+
+		"and no more after a day", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			one, _ := reserve(t, s, purchase("one"), unlimited)
@@ -180,7 +184,8 @@ func TestPurchases(t *testing.T) {
 			equal(t, reached, none)
 		})
 	})
-	t.Run("a purchase that is done goes when it is old enough and no limit counts it, and an open one stays", func(t *testing.T) {
+	t.Run("a purchase that is done goes when it is old enough and no limit counts it, "+
+		"and an open one stays", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			reserve(t, s, purchase("open"), unlimited)

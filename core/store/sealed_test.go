@@ -99,7 +99,8 @@ func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
 	for name, attack := range map[string]string{
 		"another's answer": "UPDATE intents SET answer = (SELECT answer FROM intents WHERE key = 'b') WHERE " +
 			"key = 'a'",
-		"another's plan":     "UPDATE intents SET plan = (SELECT plan FROM intents WHERE key = 'b') WHERE key = 'a'",
+		"another's plan": "UPDATE intents SET plan = (SELECT plan FROM intents WHERE key = 'b') " +
+			"WHERE key = 'a'",
 		"an answer of his":   `UPDATE intents SET answer = CAST('{"event":{}}' AS BYTEA) WHERE key = 'a'`,
 		"a plan of his":      `UPDATE intents SET plan = '{"title":"x"}' WHERE key = 'a'`,
 		"its request's hash": "UPDATE intents SET answer = request_hash WHERE key = 'a'",

@@ -99,7 +99,9 @@ func fill(t *testing.T, s *store.Store, c store.Connection) {
 }
 
 // belongings counts what is left of a tenant that fill filled.
-type belongings struct{ tenants, connections, keys, unsettled, answers, events, holds, numbers, documents int }
+type belongings struct {
+	tenants, connections, keys, unsettled, answers, events, holds, numbers, documents int
+}
 
 func left(t *testing.T, s *store.Store, tenantID string) (b belongings) {
 	t.Helper()

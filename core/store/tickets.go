@@ -35,6 +35,7 @@ func (s *Store) TicketSeen(
 // by now.
 func (s *Store) PurgeTickets(ctx context.Context, before time.Time, most int) (int64, error) {
 	return s.exec(ctx, `DELETE FROM tickets_seen WHERE (tenant_id, connection_id, number) IN (
-		SELECT tenant_id, connection_id, number FROM tickets_seen WHERE created_at < $1 LIMIT $2`+s.dialect.lockFree+")",
+		SELECT tenant_id, connection_id, number FROM tickets_seen WHERE created_at < $1 LIMIT $2`+
+		s.dialect.lockFree+")",
 		millis(before), most)
 }

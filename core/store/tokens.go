@@ -101,7 +101,8 @@ func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Ti
 // SaveTokens keeps what was had with the tokens of fromVersion, and ends the lease; false where there are
 // others by now. Of t, the ids, Sealed and RefreshAt are taken.
 func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bool, error) {
-	affected, err := s.exec(ctx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
+	affected, err := s.exec(ctx,
+		`UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
 		lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $5`,
 		t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt), fromVersion)
 	return affected == 1, err
@@ -110,7 +111,8 @@ func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bo
 // PostponeTokens ends the lease that t holds after a failure, and has it tried again at next; zero is never
 // by itself. A lease that t does not hold any more is left alone.
 func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) error {
-	_, err := s.exec(ctx, `UPDATE tokens SET failures = failures + 1, refresh_at = $3, lease_owner = '', lease_until = 0
+	_, err := s.exec(ctx,
+		`UPDATE tokens SET failures = failures + 1, refresh_at = $3, lease_owner = '', lease_until = 0
 		WHERE tenant_id = $1 AND connection_id = $2 AND version = $4 AND lease_owner = $5 AND lease_until = $6`,
 		t.TenantID, t.ConnectionID, optional(next), t.Version, t.LeaseOwner, millis(t.LeaseUntil))
 	return err
@@ -133,7 +135,8 @@ func (s *Store) RefuseTokens(
 		if affected == 0 {
 			return changedMeanwhile()
 		}
-		affected, err = exec(ctx, tx, `UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = NULL, refused = TRUE,
+		affected, err = exec(ctx, tx,
+			`UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = NULL, refused = TRUE,
 			lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $4`,
 			t.TenantID, t.ConnectionID, t.Sealed, fromVersion)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 const redacted = "REDACTED"
 
 // secretNames are the parts of a field's, header's or parameter's name that make its value a secret.
-const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|api[-_ ]?key|apikey|access[-_]?key|` +
-	`private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
+const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|api[-_ ]?key|apikey|` +
+	`access[-_]?key|private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
 
 var (
 	// An API key or the token of a link of our own; their prefixes are fixed so that they can be found
@@ -28,12 +28,15 @@ var (
 
 	// A header as it stands on the wire or in a dump: the value runs to the end of the line.
 	secretHeader = regexp.MustCompile(
-		`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))(["']?\s*:\s*)(?:REDACTED\b|\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\r\n"']+)`)
+		`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|secret|signature))` +
+			`(["']?\s*:\s*)` +
+			`(?:REDACTED\b|\[[^\]\r\n]*\]|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\r\n"']+)`)
 
 	// name=value and "name": "value", in queries, forms and JSON, and in JSON inside of JSON. A text that was
 	// cut off has no closing quote.
 	secretPair = regexp.MustCompile(`(?i)([0-9a-z._-]*(?:` + secretNames +
-		`)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)(?:\\"(?:[^"\\\r\n]|\\[^"\r\n])*(?:\\")?|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\s&;,"'<>)}\]]+)`)
+		`)[0-9a-z._-]*)(\\?["']?\s*[:=]\s*)` +
+		`(?:\\"(?:[^"\\\r\n]|\\[^"\r\n])*(?:\\")?|"(?:[^"\\\r\n]|\\.)*"?|'[^'\r\n]*'?|[^\s&;,"'<>)}\]]+)`)
 
 	// The parameters of OAuth (RFC 6749) and of signed addresses whose names are common words, so that they
 	// count only behind "?", "&" or "#".

@@ -27,8 +27,12 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 		window := tenant.Duration(time.Minute)
 		dav := connection.Spec{
 			Name: "desk", Kind: adapter.KindCalendar, Provider: "dav",
-			Settings:    map[string]any{"url": "https://cal.acme.example/" + tenanttest.Canary, "room": tenanttest.Canary},
-			Credentials: map[string]string{"username": tenanttest.Canary + "@example.com", "password": tenanttest.Canary},
+			Settings: map[string]any{
+				"url": "https://cal.acme.example/" + tenanttest.Canary, "room": tenanttest.Canary,
+			},
+			Credentials: map[string]string{
+				"username": tenanttest.Canary + "@example.com", "password": tenanttest.Canary,
+			},
 		}
 		var keyText, keyID string
 		seen := map[string]bool{}
@@ -38,7 +42,10 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 			want []string // nothing where nothing is changed
 		}{
 			{"make a tenant", func() error {
-				_, err := h.Tenants.Create(ctx, "acme", tenant.Settings{Timezone: "Europe/Paris", DedupeWindow: &window, StatusWords: map[string]string{tenanttest.Canary: tenanttest.Canary}})
+				_, err := h.Tenants.Create(ctx, "acme", tenant.Settings{
+					Timezone: "Europe/Paris", DedupeWindow: &window,
+					StatusWords: map[string]string{tenanttest.Canary: tenanttest.Canary},
+				})
 				return err
 			}, []string{"operator:test create-tenant acme tenant [dedupe_window status_words timezone]"}},
 			{"make it again", func() error {
@@ -52,21 +59,30 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 			{"make a connection", func() error {
 				_, err := h.Connections.Add(ctx, "acme", dav)
 				return err
-			}, []string{"operator:test add-connection acme desk [settings.room settings.url credentials.password credentials.username]"}},
+			}, []string{"operator:test add-connection acme desk " +
+				"[settings.room settings.url credentials.password credentials.username]"}},
 			{"make one that does not fit", func() error {
-				_, err := h.Connections.Add(ctx, "acme", connection.Spec{Name: "x", Kind: adapter.KindCalendar, Provider: "nobody"})
+				_, err := h.Connections.Add(ctx, "acme", connection.Spec{
+					Name: "x", Kind: adapter.KindCalendar, Provider: "nobody",
+				})
 				return refusedAs(err, fault.Invalid)
 			}, nil},
 			{"change a connection", func() error {
-				_, err := h.Connections.Update(ctx, "acme", "desk", connection.Change{Settings: map[string]any{"url": "https://cal.acme.example/" + tenanttest.Canary, "size": 2}})
+				_, err := h.Connections.Update(ctx, "acme", "desk", connection.Change{
+					Settings: map[string]any{"url": "https://cal.acme.example/" + tenanttest.Canary, "size": 2},
+				})
 				return err
 			}, []string{"operator:test update-connection acme desk [settings.room settings.size]"}},
 			{"replace credentials", func() error {
-				_, err := h.Connections.Update(ctx, "acme", "desk", connection.Change{Credentials: map[string]string{"username": tenanttest.Canary, "password": tenanttest.Canary + "2"}})
+				_, err := h.Connections.Update(ctx, "acme", "desk", connection.Change{
+					Credentials: map[string]string{"username": tenanttest.Canary, "password": tenanttest.Canary + "2"},
+				})
 				return err
 			}, []string{"operator:test update-connection acme desk [credentials.password credentials.username]"}},
 			{"make a second one the default", func() error {
-				_, err := h.Connections.Add(ctx, "acme", connection.Spec{Name: "box", Kind: adapter.KindCalendar, Provider: "sandbox", Default: true})
+				_, err := h.Connections.Add(ctx, "acme", connection.Spec{
+					Name: "box", Kind: adapter.KindCalendar, Provider: "sandbox", Default: true,
+				})
 				return err
 			}, []string{"operator:test add-connection acme box [default]"}},
 			{"learn that one is refused, and that it works", func() error {
@@ -81,7 +97,9 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 			}, nil},
 			{"make a key", func() (err error) {
 				var k apikey.Key
-				keyText, k, err = h.Keys.Create(ctx, "acme", apikey.Spec{Label: tenanttest.Canary, Scopes: []apikey.Scope{apikey.ScopeTicketsRead, apikey.ScopeCalendarRead}})
+				keyText, k, err = h.Keys.Create(ctx, "acme", apikey.Spec{
+					Label: tenanttest.Canary, Scopes: []apikey.Scope{apikey.ScopeTicketsRead, apikey.ScopeCalendarRead},
+				})
 				keyID = k.ID
 				return err
 			}, []string{"operator:test create-key acme key [calendar:read tickets:read]"}},
@@ -89,9 +107,11 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 				_, err := h.Callers.Authenticate(ctx, keyText)
 				return err
 			}, nil},
-			{"revoke a key", func() error { return h.Keys.Revoke(ctx, keyID) }, []string{"operator:test revoke-key acme key []"}},
+			{"revoke a key", func() error { return h.Keys.Revoke(ctx, keyID) },
+				[]string{"operator:test revoke-key acme key []"}},
 			{"revoke it again", func() error { return h.Keys.Revoke(ctx, keyID) }, nil},
-			{"revoke one that is not there", func() error { return refusedAs(h.Keys.Revoke(ctx, "key_none"), fault.NotFound) }, nil},
+			{"revoke one that is not there",
+				func() error { return refusedAs(h.Keys.Revoke(ctx, "key_none"), fault.NotFound) }, nil},
 			{"seal everything again", func() error {
 				if _, err := h.Vault.Rotate(); err != nil {
 					return err
@@ -99,24 +119,34 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 				_, err := h.Rows.Reseal(ctx)
 				return err
 			}, nil}, // the gateway records the rotation
-			{"remove a connection", func() error { return h.Connections.Remove(ctx, "acme", "box") }, []string{"operator:test remove-connection acme box []"}},
+			{"remove a connection", func() error { return h.Connections.Remove(ctx, "acme", "box") },
+				[]string{"operator:test remove-connection acme box []"}},
 			{"see what apply would do", func() error {
-				_, err := h.Applier.Apply(ctx, apply.Desired{Tenants: []apply.Tenant{{Name: "bolt"}}}, apply.Options{DryRun: true, Prune: true})
+				_, err := h.Applier.Apply(ctx, apply.Desired{Tenants: []apply.Tenant{{Name: "bolt"}}},
+					apply.Options{DryRun: true, Prune: true})
 				return err
 			}, nil},
 			{"apply", func() error {
-				_, err := h.Applier.Apply(ctx, apply.Desired{Tenants: []apply.Tenant{{Name: "bolt", Settings: tenant.Settings{RejectPast: true}, Connections: []connection.Spec{dav}}}}, apply.Options{Prune: true})
+				_, err := h.Applier.Apply(ctx, apply.Desired{Tenants: []apply.Tenant{{
+					Name: "bolt", Settings: tenant.Settings{RejectPast: true},
+					Connections: []connection.Spec{dav},
+				}}}, apply.Options{Prune: true})
 				return err
 			}, []string{
 				"operator:test create-tenant bolt tenant [reject_past]",
-				"operator:test add-connection bolt desk [settings.room settings.url credentials.password credentials.username]",
+				"operator:test add-connection bolt desk " +
+					"[settings.room settings.url credentials.password credentials.username]",
 				"operator:test delete-tenant acme tenant []",
 			}},
 			{"apply again", func() error {
-				_, err := h.Applier.Apply(ctx, apply.Desired{Tenants: []apply.Tenant{{Name: "bolt", Settings: tenant.Settings{RejectPast: true}, Connections: []connection.Spec{dav}}}}, apply.Options{Prune: true})
+				_, err := h.Applier.Apply(ctx, apply.Desired{Tenants: []apply.Tenant{{
+					Name: "bolt", Settings: tenant.Settings{RejectPast: true},
+					Connections: []connection.Spec{dav},
+				}}}, apply.Options{Prune: true})
 				return err
 			}, nil},
-			{"delete a tenant", func() error { return h.Tenants.Delete(ctx, "bolt") }, []string{"operator:test delete-tenant bolt tenant []"}},
+			{"delete a tenant", func() error { return h.Tenants.Delete(ctx, "bolt") },
+				[]string{"operator:test delete-tenant bolt tenant []"}},
 		} {
 			if err := step.do(); err != nil {
 				t.Fatalf("%s: %v", step.name, err)
@@ -161,9 +191,15 @@ func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, change := range map[string]func() error{
-			"make a tenant":       func() error { _, err := h.Tenants.Create(t.Context(), "bolt", tenant.Settings{}); return err },
-			"delete a tenant":     func() error { return h.Tenants.Delete(t.Context(), "acme") },
-			"make a key":          func() error { _, _, err := h.Keys.Create(t.Context(), "acme", apikey.Spec{}); return err },
+			"make a tenant": func() error {
+				_, err := h.Tenants.Create(t.Context(), "bolt", tenant.Settings{})
+				return err
+			},
+			"delete a tenant": func() error { return h.Tenants.Delete(t.Context(), "acme") },
+			"make a key": func() error {
+				_, _, err := h.Keys.Create(t.Context(), "acme", apikey.Spec{})
+				return err
+			},
 			"remove a connection": func() error { return h.Connections.Remove(t.Context(), "acme", "desk") },
 		} {
 			if change() == nil {

@@ -55,7 +55,8 @@ func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant
 	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
 	err = d.opts.Store.CreateTenant(ctx, row, audited...)
 	if errors.Is(err, fault.Conflict) {
-		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken, "There is already a tenant %q.", name).Because(err)
+		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken,
+			"There is already a tenant %q.", name).Because(err)
 	}
 	if err != nil {
 		return Tenant{}, err

@@ -24,7 +24,10 @@ func TestTenantsAreMadeListedChangedAndDeleted(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := tenanttest.Open(t, url)
 		window := tenant.Duration(30 * time.Minute)
-		settings := tenant.Settings{Timezone: "Europe/Berlin", PreventDoubleBooking: true, DedupeWindow: &window, StatusWords: map[string]string{"fresh": "New"}}
+		settings := tenant.Settings{
+			Timezone: "Europe/Berlin", PreventDoubleBooking: true, DedupeWindow: &window,
+			StatusWords: map[string]string{"fresh": "New"},
+		}
 		h.Tenant("zeta")
 		made, err := h.Tenants.Create(t.Context(), "acme", settings)
 		if err != nil {
@@ -74,12 +77,15 @@ func TestWhatIsNotThereIsNamed(t *testing.T) {
 		"RemoveConnection": func() error { return h.Connections.Remove(ctx, "none", "a") },
 		"VerifyConnection": func() error { _, err := h.Connections.Verify(ctx, "none", "a"); return err },
 		"AddConnection": func() error {
-			_, err := h.Connections.Add(ctx, "none", connection.Spec{Name: "a", Kind: adapter.KindCalendar, Provider: "sandbox"})
+			_, err := h.Connections.Add(ctx, "none", connection.Spec{
+				Name: "a", Kind: adapter.KindCalendar, Provider: "sandbox",
+			})
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if f := tenanttest.WantFault(t, act(), fault.NotFound, tenant.ReasonNotFound); f.Detail != `There is no tenant "none".` {
+			f := tenanttest.WantFault(t, act(), fault.NotFound, tenant.ReasonNotFound)
+			if f.Detail != `There is no tenant "none".` {
 				t.Errorf("detail %q", f.Detail)
 			}
 		})
@@ -101,7 +107,9 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", "-a", "A", "a_b", "a b", "a/b", "ä", "a\n", strings.Repeat("a", 64)} {
 		_, err := h.Tenants.Create(t.Context(), name, tenant.Settings{})
 		tenanttest.WantFields(t, err, "name "+rule)
-		_, err = h.Connections.Add(t.Context(), "a", connection.Spec{Name: name, Kind: adapter.KindCalendar, Provider: "sandbox"})
+		_, err = h.Connections.Add(t.Context(), "a", connection.Spec{
+			Name: name, Kind: adapter.KindCalendar, Provider: "sandbox",
+		})
 		tenanttest.WantFields(t, err, "name "+rule)
 	}
 }
@@ -109,8 +117,10 @@ func TestNames(t *testing.T) {
 func TestUnusableTenantSettings(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	negative := tenant.Duration(-1)
-	_, err := h.Tenants.Create(t.Context(), "acme", tenant.Settings{Timezone: "Local", DedupeWindow: &negative, TicketDedupeWindow: &negative,
-		StatusWords: map[string]string{"": "New"}, PriorityWords: map[string]string{"urgent": " "}})
+	_, err := h.Tenants.Create(t.Context(), "acme", tenant.Settings{
+		Timezone: "Local", DedupeWindow: &negative, TicketDedupeWindow: &negative,
+		StatusWords: map[string]string{"": "New"}, PriorityWords: map[string]string{"urgent": " "},
+	})
 	tenanttest.WantFields(t, err,
 		"timezone must be an IANA time zone name such as America/New_York.",
 		"dedupe_window must not be negative.",

@@ -44,7 +44,9 @@ func TestDurations(t *testing.T) {
 
 // FuzzDuration: what is read is no negative time, and reads back as it is written.
 func FuzzDuration(f *testing.F) {
-	for _, seed := range []string{"10m", "1h30m", "0", `"24h"`, "'1m'", "-1s", "1e9h", "9223372036854775807ns", "1.5h", "", "10"} {
+	for _, seed := range []string{
+		"10m", "1h30m", "0", `"24h"`, "'1m'", "-1s", "1e9h", "9223372036854775807ns", "1.5h", "", "10",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

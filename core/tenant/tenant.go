@@ -134,7 +134,9 @@ func (s Settings) Check(prefix string) []fault.Field {
 	}{{"status_words", s.StatusWords}, {"priority_words", s.PriorityWords}} {
 		for word, label := range words.given {
 			if strings.TrimSpace(word) == "" || strings.TrimSpace(label) == "" {
-				faults = append(faults, fault.Field{Path: prefix + words.path, Message: "must map words to labels; neither may be empty."})
+				faults = append(faults, fault.Field{
+					Path: prefix + words.path, Message: "must map words to labels; neither may be empty.",
+				})
 			}
 		}
 	}

@@ -103,7 +103,8 @@ func (r *receiving) content() ([]byte, error) {
 	}
 }
 
-// grow makes room for n more bytes. It doubles the capacity, where append would copy a large answer five times.
+// grow makes room for n more bytes. It doubles the capacity, where append would copy a large answer five
+// times.
 func grow(content []byte, n int) []byte {
 	if len(content)+n <= cap(content) {
 		return content

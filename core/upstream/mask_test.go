@@ -64,10 +64,12 @@ func TestARefusalThatBreaksOffSaysSo(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, "s3cret-token")
 	})
-	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "p", Authorize: func(r *http.Request) error {
-		r.Header.Set("X-Key", "s3cret-token")
-		return nil
-	}})
+	client := newPool(t, PoolOptions{}).Client(ClientOptions{
+		Provider: "p", Authorize: func(r *http.Request) error {
+			r.Header.Set("X-Key", "s3cret-token")
+			return nil
+		},
+	})
 	if _, _, _, err := Do(client, request(t, http.MethodGet, server.String(), "")); err == nil {
 		t.Error("half of an answer is taken for all of it")
 	}

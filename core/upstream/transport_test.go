@@ -144,9 +144,11 @@ func TestWhatWasSent(t *testing.T) {
 		wantFault(t, err, fault.Canceled, fault.ReasonCanceled, false)
 	})
 	t.Run("a refusal to authorise sends nothing", func(t *testing.T) {
-		refusing := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest", Authorize: func(*http.Request) error {
-			return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The token is gone.")
-		}})
+		refusing := newPool(t, PoolOptions{}).Client(ClientOptions{
+			Provider: "rest", Authorize: func(*http.Request) error {
+				return fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The token is gone.")
+			},
+		})
 		_, err := refusing.Do(request(t, http.MethodPost, "http://"+closedPort(t), "body"))
 		wantFault(t, err, fault.Disconnected, fault.ReasonReconnectRequired, true)
 	})

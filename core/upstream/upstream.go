@@ -7,9 +7,9 @@
 //	err := upstream.JSON(ctx, client, http.MethodGet, address, nil, nil, &calendars, "caldav")
 //
 // It promises:
-//   - Every failure to get an answer is a *fault.Error for errors.As, though http.Client wraps it in a *url.Error.
-//     Its text holds neither userinfo nor query. Unsent is set only when no byte of the request left this
-//     machine.
+//   - Every failure to get an answer is a *fault.Error for errors.As, though http.Client wraps it in a
+//     *url.Error. Its text holds neither userinfo nor query. Unsent is set only when no byte of the request
+//     left this machine.
 //   - A request that changes something goes out once: net/http's own repeats are kept from it.
 //   - Credentials reach the origin they belong to and https hosts of its registrable domain, and nothing
 //     else. So do requests that change something. What begins by https stays so, wherever redirects lead, and

@@ -196,7 +196,8 @@ func TestSources(t *testing.T) {
 		{"file:" + dir + "/none", "the key set cannot be read: stat " + dir + "/none: no such file or directory"},
 		{"gcp-kms://projects/p", "key sets sealed by a key management service are not supported; use file:PATH " +
 			"or env:VAR"},
-		{"aws-kms://arn", "key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
+		{"aws-kms://arn",
+			"key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
 		{canary, "a key set must be file:PATH or env:VAR; without either, it is a file in the data directory"},
 	} {
 		_, err := Open(rule.source, dir)

@@ -99,9 +99,10 @@ func TestTheReferencePassesAndAMutantIsCaught(t *testing.T) {
 		}
 		return nil
 	}}
-	never := conformance.Check[account]{Name: "never bound", Bound: func(account) bool { return false }, Do: func(context.Context, account) error {
-		return errors.New("ran")
-	}}
+	never := conformance.Check[account]{
+		Name: "never bound", Bound: func(account) bool { return false },
+		Do: func(context.Context, account) error { return errors.New("ran") },
+	}
 	open := func(*testing.T) account { return account{number: 2} }
 	conformance.Run(t, []conformance.Check[account]{even, never}, open)
 	conformance.Catch(t, []conformance.Check[account]{even}, []conformance.Mutant[account]{

@@ -24,7 +24,9 @@ func ConductMutants() []ConductMutant {
 			answer(fault.Unavailable)},
 		{"a provider that is down is Unavailable", "takes it for its own defect", answer(fault.Internal)},
 		{"a provider that is down is Unavailable", "finds nothing", answer(fault.NotFound)},
-		{"a provider that is down is Unavailable", "says nothing", func(ctx context.Context, call func(context.Context) error) error {
+		{"a provider that is down is Unavailable", "says nothing", func(
+			ctx context.Context, call func(context.Context) error,
+		) error {
 			_ = call(ctx)
 			return nil
 		}},
@@ -34,20 +36,26 @@ func ConductMutants() []ConductMutant {
 			answer(fault.Unavailable)},
 		{"too many calls are RateLimited, and the provider's wait is reported, not slept",
 			"keeps the wait to itself", answer(fault.RateLimited)},
-		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "sleeps", func(ctx context.Context, call func(context.Context) error) error {
+		{"too many calls are RateLimited, and the provider's wait is reported, not slept", "sleeps", func(
+			ctx context.Context, call func(context.Context) error,
+		) error {
 			err := call(ctx)
 			if f := fault.From(err); f != nil {
 				time.Sleep(f.RetryAfter)
 			}
 			return err
 		}},
-		{"a call that fails is not made again", "tries again", func(ctx context.Context, call func(context.Context) error) error {
+		{"a call that fails is not made again", "tries again", func(
+			ctx context.Context, call func(context.Context) error,
+		) error {
 			if err := call(ctx); err == nil {
 				return nil
 			}
 			return call(ctx)
 		}},
-		{"a call that fails is not made again", "pauses", func(ctx context.Context, call func(context.Context) error) error {
+		{"a call that fails is not made again", "pauses", func(
+			ctx context.Context, call func(context.Context) error,
+		) error {
 			err := call(ctx)
 			if err != nil {
 				time.Sleep(3 * time.Second)

@@ -14,7 +14,8 @@
 //	sandbox:forbidden        is refused: the account may not do this
 //	sandbox:down             does not reach the provider
 //	sandbox:reply_lost       acts, then loses the reply, once: a repeat of the same request finds what was done
-//	sandbox:outcome_unknown  acts, then loses the reply, and whatever the call was about stays out of reach for 10 s
+//	sandbox:outcome_unknown  acts, then loses the reply, and whatever the call was about stays out of reach
+//	                         for 10 s
 //
 // The last two do nothing to a call that only reads. A sandbox may have scenarios of its own. An unknown
 // value is text like any other. In an id, the value is not part of the id: "team sandbox:slow" names "team".

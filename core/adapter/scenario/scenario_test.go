@@ -60,7 +60,9 @@ func TestAScenarioSaysHowACallFails(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for name, do := range map[string]func(context.Context, scenario.Provider, scenario.Call, func(context.Context) (int, error)) (int, error){
+				for name, do := range map[string]func(
+					context.Context, scenario.Provider, scenario.Call, func(context.Context) (int, error),
+				) (int, error){
 					"read": scenario.Read[int], "write": scenario.Write[int],
 				} {
 					p, acts, began := provider(), &counter{}, time.Now()

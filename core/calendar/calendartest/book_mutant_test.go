@@ -172,24 +172,26 @@ func bookMutants() []mutantOf {
 				}
 				return d.Event(ctx, ref)
 			}})},
-		{Check: standard, How: "lists another", Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
-			if q.CalendarID == "" {
-				q.CalendarID = second
-			}
-			return d.Events(ctx, q)
-		}})},
+		{Check: standard, How: "lists another",
+			Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
+				if q.CalendarID == "" {
+					q.CalendarID = second
+				}
+				return d.Events(ctx, q)
+			}})},
 		{Check: inNamedCalendar, How: "always the first",
 			Mutate: booking(func(b *Booking) { b.CalendarID = first })},
-		{Check: inNamedCalendar, How: "lists them all", Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
-			q.CalendarID = first
-			one, err := d.Events(ctx, q)
-			if err != nil {
-				return one, err
-			}
-			q.CalendarID = second
-			other, err := d.Events(ctx, q)
-			return Page{Events: append(one.Events, other.Events...)}, err
-		}})},
+		{Check: inNamedCalendar, How: "lists them all",
+			Mutate: mutate(mutation{events: func(ctx context.Context, d full, q Query) (Page, error) {
+				q.CalendarID = first
+				one, err := d.Events(ctx, q)
+				if err != nil {
+					return one, err
+				}
+				q.CalendarID = second
+				other, err := d.Events(ctx, q)
+				return Page{Events: append(one.Events, other.Events...)}, err
+			}})},
 		{Check: "booking in an unknown calendar is CALENDAR_NOT_FOUND", How: "the default one instead",
 			Mutate: booking(func(b *Booking) { b.CalendarID = "" })},
 		{Check: "booking in an unknown calendar is CALENDAR_NOT_FOUND", How: "the event is not found",
@@ -291,11 +293,12 @@ func keyMutants() []mutantOf {
 				}
 				return d.Book(ctx, b)
 			}})},
-		{Check: "a key names an event within its calendar only", How: "within the account", Mutate: mutateAfresh(func() mutation {
-			var known once[Event]
-			return mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
-				return known.get(b.Key, func() (Event, error) { return d.Book(ctx, b) })
-			}}
-		})},
+		{Check: "a key names an event within its calendar only", How: "within the account",
+			Mutate: mutateAfresh(func() mutation {
+				var known once[Event]
+				return mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
+					return known.get(b.Key, func() (Event, error) { return d.Book(ctx, b) })
+				}}
+			})},
 	}
 }

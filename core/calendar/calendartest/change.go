@@ -186,7 +186,8 @@ func changeKeepsTheLink(ctx context.Context, r *run) error {
 			return err
 		}
 		if event.URL != booked.URL || event.Description != description {
-			return fmt.Errorf("conferencing %q: after the change the link is %q and the description %q, want %q and %q",
+			return fmt.Errorf("conferencing %q: after the change the link is %q "+
+				"and the description %q, want %q and %q",
 				kind, event.URL, event.Description, booked.URL, description)
 		}
 	}

@@ -215,11 +215,12 @@ func changeMutants() []mutantOf {
 				c.Description = nil
 			}
 		})},
-		{Check: "an empty list of attendees clears it", How: "takes it for not given", Mutate: changing(func(c *Change) {
-			if c.Attendees != nil && len(*c.Attendees) == 0 {
-				c.Attendees = nil
-			}
-		})},
+		{Check: "an empty list of attendees clears it", How: "takes it for not given",
+			Mutate: changing(func(c *Change) {
+				if c.Attendees != nil && len(*c.Attendees) == 0 {
+					c.Attendees = nil
+				}
+			})},
 		{Check: zone, How: "the zone before", Mutate: changing(func(c *Change) { c.Zone = "America/St_Johns" })},
 		{Check: texts, How: "cut", Mutate: changing(func(c *Change) {
 			if c.Title != nil {
@@ -392,10 +393,11 @@ func cancelMutants() []mutantOf {
 				}
 				return err
 			})},
-		{Check: stale, How: "does not look", Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-			c.IfUnchanged = ""
-			return d.Cancel(ctx, ref, c)
-		})},
+		{Check: stale, How: "does not look",
+			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+				c.IfUnchanged = ""
+				return d.Cancel(ctx, ref, c)
+			})},
 		{Check: stale, How: "cancels, then refuses",
 			Mutate: canceling(func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
 				err := d.Cancel(ctx, ref, c)

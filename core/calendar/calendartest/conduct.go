@@ -37,10 +37,13 @@ func subject(h Harness) conformance.Subject {
 	ref := calendar.EventRef{CalendarID: h.Calendar, ID: h.unknownEvent()}
 	span := calendar.Span{From: now, To: now.Add(time.Hour)}
 	query := calendar.Query{CalendarID: h.Calendar, From: span.From, To: span.To, Zone: zoneUsed}
-	return conformance.Subject{Driver: driver, Secrets: h.Secrets, Provider: h.Provider, Calls: calls(driver, ref, query, calendar.Booking{
-		Key: newKey(), CalendarID: h.Calendar, Title: "A call that may fail", Start: span.From, End: span.To,
-		Zone: zoneUsed,
-	})}
+	return conformance.Subject{
+		Driver: driver, Secrets: h.Secrets, Provider: h.Provider,
+		Calls: calls(driver, ref, query, calendar.Booking{
+			Key: newKey(), CalendarID: h.Calendar, Title: "A call that may fail", Start: span.From, End: span.To,
+			Zone: zoneUsed,
+		}),
+	}
 }
 
 // calls returns all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel

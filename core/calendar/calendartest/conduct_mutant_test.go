@@ -62,41 +62,47 @@ func conductMutants() []mutantOf {
 			}
 			return h
 		}},
-		{Check: "calls at the same time do not mix", How: "one field for all calls", Mutate: mutateAfresh(func() mutation {
-			var mu sync.Mutex
-			var last Event
-			return mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
-				e, err := d.Book(ctx, b)
-				mu.Lock()
-				last = e
-				mu.Unlock()
-				time.Sleep(time.Millisecond) // of synctest's clock: until all have written
-				mu.Lock()
-				defer mu.Unlock()
-				return last, err
-			}}
-		})},
-		{Check: ended, How: "cancels and then looks", Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
-			err := d.Cancel(context.WithoutCancel(ctx), ref, c)
-			return errors.Join(ctx.Err(), err)
-		}})},
-		{Check: ended, How: "books and then looks", Mutate: mutate(mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
-			e, err := d.Book(context.WithoutCancel(ctx), b)
-			return e, errors.Join(ctx.Err(), err)
-		}})},
-		{Check: ended, How: "changes on", Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
-			return d.Change(context.WithoutCancel(ctx), ref, c)
-		}})},
-		{Check: leaves, How: "waits on", Mutate: mutate(mutation{account: func(ctx context.Context, d full) (Account, error) {
-			return d.Account(context.WithoutCancel(ctx))
-		}})},
-		{Check: leaves, How: "calls it an outage", Mutate: mutate(mutation{account: func(ctx context.Context, d full) (Account, error) {
-			account, err := d.Account(ctx)
-			if err != nil {
-				err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider could not be reached.")
-			}
-			return account, err
-		}})},
+		{Check: "calls at the same time do not mix", How: "one field for all calls",
+			Mutate: mutateAfresh(func() mutation {
+				var mu sync.Mutex
+				var last Event
+				return mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
+					e, err := d.Book(ctx, b)
+					mu.Lock()
+					last = e
+					mu.Unlock()
+					time.Sleep(time.Millisecond) // of synctest's clock: until all have written
+					mu.Lock()
+					defer mu.Unlock()
+					return last, err
+				}}
+			})},
+		{Check: ended, How: "cancels and then looks",
+			Mutate: mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+				err := d.Cancel(context.WithoutCancel(ctx), ref, c)
+				return errors.Join(ctx.Err(), err)
+			}})},
+		{Check: ended, How: "books and then looks",
+			Mutate: mutate(mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
+				e, err := d.Book(context.WithoutCancel(ctx), b)
+				return e, errors.Join(ctx.Err(), err)
+			}})},
+		{Check: ended, How: "changes on",
+			Mutate: mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
+				return d.Change(context.WithoutCancel(ctx), ref, c)
+			}})},
+		{Check: leaves, How: "waits on",
+			Mutate: mutate(mutation{account: func(ctx context.Context, d full) (Account, error) {
+				return d.Account(context.WithoutCancel(ctx))
+			}})},
+		{Check: leaves, How: "calls it an outage",
+			Mutate: mutate(mutation{account: func(ctx context.Context, d full) (Account, error) {
+				account, err := d.Account(ctx)
+				if err != nil {
+					err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider could not be reached.")
+				}
+				return account, err
+			}})},
 		{Check: unsent, How: "calls it unsent", Mutate: reply(func(err error) error {
 			f := *fault.From(err)
 			f.Unsent = true

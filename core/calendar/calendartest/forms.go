@@ -11,7 +11,8 @@ import (
 
 func formChecks() []Check {
 	return []Check{
-		{Name: "a whole day is reported as a day, its end exclusive", Bound: can[DayMaker], Do: with(dayIsReported)},
+		{Name: "a whole day is reported as a day, its end exclusive", Bound: can[DayMaker],
+			Do: with(dayIsReported)},
 		{Name: "a whole day lies in the zone of the query", Bound: can[DayMaker], Do: with(dayLiesInTheZone)},
 		{Name: "a whole day stays one when its title changes", Bound: both(writes, can[DayMaker]),
 			Do: with(dayStaysADay)},

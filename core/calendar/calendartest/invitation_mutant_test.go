@@ -37,7 +37,9 @@ func invitationMutants() []mutantOf {
 		})
 		return changed, err
 	}
-	refused := func(instead func(context.Context, full, EventRef, Change, error) (Event, error)) func(harness) harness {
+	refused := func(
+		instead func(context.Context, full, EventRef, Change, error) (Event, error),
+	) func(harness) harness {
 		return mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 			e, err := d.Change(ctx, ref, c)
 			if errors.Is(err, fault.Forbidden) {
@@ -49,7 +51,9 @@ func invitationMutants() []mutantOf {
 	changesOwnCopy := refused(func(_ context.Context, d full, ref EventRef, c Change, _ error) (Event, error) {
 		return own(d, ref, c)
 	})
-	cancelsForAll := mutate(mutation{cancel: func(ctx context.Context, d full, ref EventRef, c Cancellation) error {
+	cancelsForAll := mutate(mutation{cancel: func(
+		ctx context.Context, d full, ref EventRef, c Cancellation,
+	) error {
 		e, err := d.Event(ctx, ref)
 		if err != nil {
 			return err
@@ -81,9 +85,10 @@ func invitationMutants() []mutantOf {
 			Mutate: refused(func(ctx context.Context, d full, ref EventRef, _ Change, _ error) (Event, error) {
 				return d.Event(ctx, ref)
 			})},
-		{Check: single, How: "another code", Mutate: refused(func(context.Context, full, EventRef, Change, error) (Event, error) {
-			return Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "Not one's own.")
-		})},
+		{Check: single, How: "another code",
+			Mutate: refused(func(context.Context, full, EventRef, Change, error) (Event, error) {
+				return Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "Not one's own.")
+			})},
 		{Check: single, How: "tells the attendees and refuses",
 			Mutate: refused(func(ctx context.Context, d full, ref EventRef, _ Change, err error) (Event, error) {
 				if e, err := d.Event(ctx, ref); err == nil {
@@ -95,9 +100,10 @@ func invitationMutants() []mutantOf {
 				return Event{}, err
 			})},
 		{Check: instance, How: "changes the account's own copy", Mutate: changesOwnCopy},
-		{Check: removed, How: "refuses", Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
-			return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can.")
-		}})},
+		{Check: removed, How: "refuses",
+			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {
+				return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Only the organizer can.")
+			}})},
 		{Check: removed, How: "cancels it for all", Mutate: cancelsForAll},
 		{Check: removed, How: "says so and does nothing",
 			Mutate: mutate(mutation{cancel: func(context.Context, full, EventRef, Cancellation) error {

@@ -117,10 +117,11 @@ func listMutants() []mutantOf {
 			p.Events = slices.CompactFunc(p.Events,
 				func(a, b Event) bool { return a.Start.Instant.Equal(b.Start.Instant) })
 		})},
-		{Check: pages, How: "a cursor that does not move", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
-			q.Cursor = ""
-			return d.Events(ctx, q)
-		})},
+		{Check: pages, How: "a cursor that does not move",
+			Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+				q.Cursor = ""
+				return d.Events(ctx, q)
+			})},
 		{Check: empty, How: "an error", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
 			page, err := d.Events(ctx, q)
 			if err == nil && len(page.Events) == 0 {
@@ -130,13 +131,14 @@ func listMutants() []mutantOf {
 		})},
 		{Check: empty, How: "something",
 			Mutate: paging(func(p *Page) { p.Events = append(p.Events, Event{ID: "holiday"}) })},
-		{Check: unknown, How: "an empty list", Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
-			page, err := d.Events(ctx, q)
-			if errors.Is(err, fault.NotFound) {
-				err = nil
-			}
-			return page, err
-		})},
+		{Check: unknown, How: "an empty list",
+			Mutate: listing(func(ctx context.Context, d full, q Query) (Page, error) {
+				page, err := d.Events(ctx, q)
+				if errors.Is(err, fault.NotFound) {
+					err = nil
+				}
+				return page, err
+			})},
 		{Check: unknown, How: "the default one", Mutate: asking(func(q *Query) { q.CalendarID = "" })},
 		{Check: agree, How: "in the order of arrival",
 			Mutate: mutate(mutation{eventsOf: func(ctx context.Context, d full, queries []Query) ([]Page, error) {

@@ -217,9 +217,10 @@ func accountMutants() []mutantOf {
 			Mutate: mutate(mutation{account: func(context.Context, full) (Account, error) {
 				return Account{Email: "someone@example.com"}, nil
 			}})},
-		{Check: "the account is named", How: "cannot tell", Mutate: mutate(mutation{account: func(context.Context, full) (Account, error) {
-			return Account{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "No.")
-		}})},
+		{Check: "the account is named", How: "cannot tell",
+			Mutate: mutate(mutation{account: func(context.Context, full) (Account, error) {
+				return Account{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "No.")
+			}})},
 		{Check: "the account is asked live", How: "remembers it", Mutate: mutateAfresh(func() mutation {
 			var known once[Account]
 			return mutation{account: func(ctx context.Context, d full) (Account, error) {

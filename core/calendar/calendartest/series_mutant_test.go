@@ -40,7 +40,9 @@ func seriesMutants() []mutantOf {
 		cancelled = "cancelling an instance cancels that instance alone"
 		again     = "cancelling a cancelled instance is EVENT_NOT_FOUND"
 	)
-	changesAll := mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (e Event, err error) {
+	changesAll := mutate(mutation{change: func(
+		ctx context.Context, d full, ref EventRef, c Change,
+	) (e Event, err error) {
 		for _, other := range wholeSeries(ctx, d, ref) {
 			if answer, err := d.Change(ctx, other, c); err != nil || other.ID == ref.ID {
 				e = answer
@@ -69,12 +71,13 @@ func seriesMutants() []mutantOf {
 				}
 				return page, err
 			})},
-		{Check: read, How: "the first one", Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
-			if series, _, ok := strings.Cut(ref.ID, "_"); ok {
-				ref.ID = series + "_0"
-			}
-			return d.Event(ctx, ref)
-		}})},
+		{Check: read, How: "the first one",
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+				if series, _, ok := strings.Cut(ref.ID, "_"); ok {
+					ref.ID = series + "_0"
+				}
+				return d.Event(ctx, ref)
+			}})},
 		{Check: paged, How: "a page ends within the series", Mutate: paging(func(p *Page) { p.Next = "" })},
 		{Check: wallClock, How: "every 168 hours", Mutate: mutateAfresh(func() mutation {
 			starts := map[string]time.Time{}

@@ -3,7 +3,9 @@
 //
 //	p := consenttest.Start(t, "meet")
 //	registry, err := adapter.NewRegistry([]adapter.Adapter{p.Adapter()})
-//	providers := connection.Providers{Registry: registry, Operators: map[string]adapter.Operator{"meet": p.Operator()}, ...}
+//	providers := connection.Providers{
+//		Registry: registry, Operators: map[string]adapter.Operator{"meet": p.Operator()}, ...
+//	}
 //	answer := p.Decide(t, begun.URL, "approve")
 package consenttest
 
@@ -215,7 +217,9 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 func (p *Provider) Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name: p.name, Title: strings.ToUpper(p.name[:1]) + p.name[1:] + " Calendar", Help: "For tests.",
-		Auth: adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)}},
+		Auth: adapter.Auth{
+			Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)},
+		},
 	}, func(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
 		return driver{api: env.Addresses["api_url"], client: env.HTTP, id: s.CalendarID}, nil
 	})

@@ -48,7 +48,9 @@ func createMutants() []conformance.Mutant[Harness] {
 				drop(&t)
 				return d.Create(ctx, t)
 			}),
-			creates(check, "does not say which", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+			creates(check, "does not say which", func(
+				ctx context.Context, d full, t crm.NewTicket,
+			) (crm.Ticket, error) {
 				made, err := d.Create(ctx, t)
 				if err != nil {
 					return made, fault.New(fault.Invalid, fault.ReasonProviderRefused, "Something is wrong.")
@@ -58,34 +60,46 @@ func createMutants() []conformance.Mutant[Harness] {
 		}
 	}
 	mutants := []conformance.Mutant[Harness]{
-		creates(answers, "leaves out the number", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(answers, "leaves out the number", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			made.Number = ""
 			return made, err
 		}),
-		creates(answers, "answers what was asked for", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(answers, "answers what was asked for", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			made.Status = t.Status
 			return made, err
 		}),
-		creates(dropped, "answers the owner that was asked for", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(dropped, "answers the owner that was asked for", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			made.OwnerID = t.OwnerID
 			return made, err
 		}),
-		creates(dropped, "answers a status of its own", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(dropped, "answers a status of its own", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			made.Status = "Resolved"
 			return made, err
 		}),
-		creates("Create makes one ticket", "makes two", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates("Create makes one ticket", "makes two", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			if made, err := d.Create(ctx, t); err != nil {
 				return made, err
 			}
 			t.Key = newKey()
 			return d.Create(ctx, t)
 		}),
-		creates("Create makes one ticket", "makes none", func(context.Context, full, crm.NewTicket) (crm.Ticket, error) {
+		creates("Create makes one ticket", "makes none", func(
+			context.Context, full, crm.NewTicket,
+		) (crm.Ticket, error) {
 			return crm.Ticket{ID: "1", Number: "000001"}, nil
 		}),
 		alters("numbers are padded to NumberWidth", "tells them bare",
@@ -94,7 +108,9 @@ func createMutants() []conformance.Mutant[Harness] {
 			func(t *crm.Ticket) { t.Number = "Case " + t.Number }),
 		alters(labels, "tells the status in small letters",
 			func(t *crm.Ticket) { t.Status = strings.ToLower(t.Status) }),
-		creates(labels, "drops the priority", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(labels, "drops the priority", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			t.Priority = ""
 			return d.Create(ctx, t)
 		}),
@@ -104,11 +120,15 @@ func createMutants() []conformance.Mutant[Harness] {
 			}
 			return d.Create(ctx, t)
 		}),
-		creates("no status is the CRM's default", "has its own idea", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates("no status is the CRM's default", "has its own idea", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			t.Status = "Resolved"
 			return d.Create(ctx, t)
 		}),
-		creates("no priority is the CRM's default", "has its own idea", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates("no priority is the CRM's default", "has its own idea", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			t.Priority = "High"
 			return d.Create(ctx, t)
 		}),
@@ -128,7 +148,9 @@ func createMutants() []conformance.Mutant[Harness] {
 		alters("related records are kept", "loses the contact", func(t *crm.Ticket) { t.ContactID = "" }),
 		alters("related records are kept", "tells an owner of its own",
 			func(t *crm.Ticket) { t.OwnerID = "integration user" }),
-		creates("a refused ticket is not made", "makes it first", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates("a refused ticket is not made", "makes it first", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			bare := t
 			bare.OwnerID, bare.AccountID, bare.ContactID = "", "", ""
 			if made, err := d.Create(ctx, bare); err != nil {
@@ -173,7 +195,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 			return d.Create(ctx, t)
 		})
 	}
-	finds := func(check, how string, find func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error)) conformance.Mutant[Harness] {
+	finds := func(
+		check, how string, find func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error),
+	) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d full) mutant {
 			return mutant{find: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 				return find(ctx, d, t)
@@ -181,7 +205,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 		})
 	}
 	return []conformance.Mutant[Harness]{
-		creates("two keys make two tickets", "goes by the words", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates("two keys make two tickets", "goes by the words", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			t.Key = strings.ReplaceAll(strings.ToLower(t.Subject), " ", "")
 			return d.Create(ctx, t)
 		}),
@@ -201,7 +227,8 @@ func keyMutants() []conformance.Mutant[Harness] {
 			t.Key = newKey()
 			return d.Create(ctx, t)
 		}),
-		mutate("a second Create of one key makes no second ticket", "makes it behind the first's answer", func(d full) mutant {
+		mutate("a second Create of one key makes no "+
+			"second ticket", "makes it behind the first's answer", func(d full) mutant {
 			made := map[string]crm.Ticket{}
 			return mutant{create: func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 				key := t.Key
@@ -234,7 +261,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 				return fresh, err
 			}}
 		}),
-		creates(lostReply, "says that nothing was sent", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(lostReply, "says that nothing was sent", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			if f := fault.From(err); f != nil {
 				unsent := *f
@@ -243,7 +272,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 			}
 			return made, nil
 		}),
-		creates(lostReply, "says that the input is wrong", func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error) {
+		creates(lostReply, "says that the input is wrong", func(
+			ctx context.Context, d full, t crm.NewTicket,
+		) (crm.Ticket, error) {
 			made, err := d.Create(ctx, t)
 			if err != nil {
 				return made, fault.InvalidField("subject", "was refused.")

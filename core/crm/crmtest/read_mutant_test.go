@@ -18,7 +18,9 @@ func readMutants() []conformance.Mutant[Harness] {
 		atOnce  = "ByID answers a new ticket at once"
 		none    = "ByID says that there is none"
 	)
-	numbers := func(check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error)) conformance.Mutant[Harness] {
+	numbers := func(
+		check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error),
+	) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d full) mutant {
 			return mutant{byNumber: func(ctx context.Context, number string) (crm.Ticket, error) {
 				return find(ctx, d, number)
@@ -30,7 +32,9 @@ func readMutants() []conformance.Mutant[Harness] {
 			return d.ByNumber(ctx, read(number))
 		})
 	}
-	ids := func(check, how string, find func(ctx context.Context, d full, id string) (crm.Ticket, error)) conformance.Mutant[Harness] {
+	ids := func(
+		check, how string, find func(ctx context.Context, d full, id string) (crm.Ticket, error),
+	) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d full) mutant {
 			return mutant{byID: func(ctx context.Context, id string) (crm.Ticket, error) { return find(ctx, d, id) }}
 		})
@@ -59,7 +63,9 @@ func readMutants() []conformance.Mutant[Harness] {
 				return d.ByNumber(ctx, number)
 			}}
 		}),
-		numbers(hostile, "passes on the provider's complaint", func(ctx context.Context, d full, number string) (crm.Ticket, error) {
+		numbers(hostile, "passes on the provider's complaint", func(
+			ctx context.Context, d full, number string,
+		) (crm.Ticket, error) {
 			if strings.Contains(number, "'") {
 				return crm.Ticket{}, fault.New(fault.Invalid, fault.ReasonProviderRefused,
 					"unexpected token: ' at column 52")

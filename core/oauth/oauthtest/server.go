@@ -2,7 +2,9 @@
 // written from RFC 6749 (OAuth 2.0), RFC 7636 (PKCE, S256 only), RFC 7523 (JWT bearer), RFC 9207 (iss) and
 // RFC 9700 (security). The fakes of providers mount it for the paths that their provider has:
 //
-//	server := oauthtest.New(oauthtest.Options{AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": "secret"}})
+//	server := oauthtest.New(oauthtest.Options{
+//		AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": "secret"},
+//	})
 //	mux.Handle("/auth", server)
 //	mux.Handle("/token", server)
 //	...

@@ -144,7 +144,10 @@ func TestThePageOfAConsent(t *testing.T) {
 		return string(body)
 	}
 	text := page("login_hint", "bob@example.com")
-	for _, part := range []string{"<title>Sign in</title>", "bob@example.com", `value="events" checked`, `value="list">`, `name="approve"`, `name="deny"`, "desk &amp; co"} {
+	for _, part := range []string{
+		"<title>Sign in</title>", "bob@example.com", `value="events" checked`, `value="list">`, `name="approve"`,
+		`name="deny"`, "desk &amp; co",
+	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not on the page: %s", part, text)
 		}

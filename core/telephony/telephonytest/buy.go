@@ -125,7 +125,9 @@ func buyRoutesToTrunk(ctx context.Context, h Harness) error {
 }
 
 func buyRoutes(ctx context.Context, h Harness, to telephony.Routing) error {
-	return asBought(ctx, h, func(o *telephony.Order) { o.Routing = to }, func(o telephony.Order, n telephony.Number) error {
+	return asBought(ctx, h, func(o *telephony.Order) { o.Routing = to }, func(
+		o telephony.Order, n telephony.Number,
+	) error {
 		if n.Routing != to && n.Routing != h.Default {
 			return fmt.Errorf("the number leads to %+v, want %+v, or the provider's default %+v until a Change",
 				n.Routing, to, h.Default)

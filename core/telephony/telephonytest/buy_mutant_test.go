@@ -54,17 +54,23 @@ func buyMutants() []conformance.Mutant[Harness] {
 	}
 	return []conformance.Mutant[Harness]{
 		buys(exact, "buys whatever comes first", anything),
-		buys(exact, "buys whatever comes first, and does not say so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(exact, "buys whatever comes first, and does not say so", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := anything(ctx, d, o)
 			n.E164 = o.E164
 			return n, err
 		}),
-		buys(exact, "tells no reference", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(exact, "tells no reference", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			n.Ref = ""
 			return n, err
 		}),
-		buys(reads, "answers the order's reference", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(reads, "answers the order's reference", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			n.Ref = "order-1"
 			return n, err
@@ -75,7 +81,9 @@ func buyMutants() []conformance.Mutant[Harness] {
 			}}
 		}),
 		alters(name, "tells the number as its name", func(n *telephony.Number) { n.Name = n.E164 }),
-		buys(name, "only says so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(name, "only says so", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			name := o.Name
 			o.Name = o.E164
 			n, err := d.Buy(ctx, o)
@@ -83,7 +91,9 @@ func buyMutants() []conformance.Mutant[Harness] {
 			return n, err
 		}),
 		alters(name, "cuts it short", func(n *telephony.Number) { n.Name = n.Name[:min(len(n.Name), 20)] }),
-		buys(url, "leads it elsewhere", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(url, "leads it elsewhere", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			o.Routing.VoiceURL = "https://own.example.com"
 			return d.Buy(ctx, o)
 		}),
@@ -93,30 +103,40 @@ func buyMutants() []conformance.Mutant[Harness] {
 			func(n *telephony.Number) { n.Routing.VoiceURL = strings.ReplaceAll(n.Routing.VoiceURL, "%", "%25") }),
 		forgets(app, "forgets it, and so does Change"),
 		buys(app, "only says so", unrouted),
-		buys(app, "takes it for a trunk", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(app, "takes it for a trunk", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			o.Routing = telephony.Routing{SIPTrunk: o.Routing.Application}
 			return d.Buy(ctx, o)
 		}),
-		buys(trunk, "takes it for a URL", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(trunk, "takes it for a URL", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			if o.Routing.SIPTrunk != "" {
 				o.Routing = telephony.Routing{VoiceURL: o.Routing.SIPTrunk}
 			}
 			return d.Buy(ctx, o)
 		}),
 		buys(trunk, "only says so", unrouted),
-		buys(standard, "routes it itself", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(standard, "routes it itself", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			o.Routing.VoiceURL = "https://own.example.com"
 			return d.Buy(ctx, o)
 		}),
 		buys(taken, "takes another", anything),
-		buys(taken, "finds the number wrong", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(taken, "finds the number wrong", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Invalid, fault.ReasonProviderRefused, "21422")
 			}
 			return n, nil
 		}),
-		buys(taken, "does not say why", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(taken, "does not say why", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")
@@ -124,7 +144,9 @@ func buyMutants() []conformance.Mutant[Harness] {
 			return n, nil
 		}),
 		buys(nobody, "takes another", anything),
-		buys(nobody, "blames the provider", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(nobody, "blames the provider", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It is down.")
@@ -143,7 +165,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 		lostReply = "a Buy whose reply is lost is not called unsent, and can be settled"
 	)
 	limits := func(how string, fits func(key string) bool) conformance.Mutant[Harness] {
-		return buys(keys, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		return buys(keys, how, func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			if !fits(o.Key) {
 				return telephony.Number{}, fault.InvalidField("key", "does not fit.")
 			}
@@ -153,7 +177,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 	return []conformance.Mutant[Harness]{
 		limits("refuses long ones", func(key string) bool { return len(key) <= 36 }),
 		limits("refuses short ones", func(key string) bool { return len(key) >= 5 }),
-		buys(again, "calls it taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(again, "calls it taken", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			o.Key = newKey()
 			return d.Buy(ctx, o)
 		}),
@@ -167,7 +193,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 				return n, err
 			}}
 		}),
-		mutate("a second Buy of one key costs nothing", "releases it and buys it again", func(d telephony.Driver) mutant {
+		mutate("a second Buy of one key costs nothing", "releases it and buys it again", func(
+			d telephony.Driver,
+		) mutant {
 			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 				n, err := d.Buy(ctx, o)
 				if err != nil {
@@ -179,7 +207,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 				return d.Buy(ctx, o)
 			}}
 		}),
-		mutate("Buys of one key at one time buy one number", "looks before it buys", func(d telephony.Driver) mutant {
+		mutate("Buys of one key at one time buy one number", "looks before it buys", func(
+			d telephony.Driver,
+		) mutant {
 			var mu sync.Mutex
 			bought := 0
 			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
@@ -191,7 +221,9 @@ func keyMutants() []conformance.Mutant[Harness] {
 				return d.Buy(ctx, o)
 			}}
 		}),
-		buys(lostReply, "says that nothing was sent", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(lostReply, "says that nothing was sent", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if f := fault.From(err); f != nil {
 				unsent := *f
@@ -200,14 +232,18 @@ func keyMutants() []conformance.Mutant[Harness] {
 			}
 			return n, nil
 		}),
-		buys(lostReply, "says that it was taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(lostReply, "says that it was taken", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Conflict, fault.ReasonNumberTaken, "It was taken.")
 			}
 			return n, nil
 		}),
-		orders(lostReply, "knows an order by its answer alone", func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
+		orders(lostReply, "knows an order by its answer alone", func(
+			context.Context, telephony.Driver, telephony.Order,
+		) (telephony.Number, error) {
 			return telephony.Number{}, noNumber()
 		}),
 		mutate(lostReply, "does not list it", func(telephony.Driver) mutant {

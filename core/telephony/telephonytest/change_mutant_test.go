@@ -18,7 +18,9 @@ func listMutants() []conformance.Mutant[Harness] {
 		gone    = "a number that vanishes by other means is gone"
 		foreign = "a reference that the account has not is PHONE_NUMBER_NOT_FOUND"
 	)
-	lists := func(how string, list func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error)) conformance.Mutant[Harness] {
+	lists := func(
+		how string, list func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error),
+	) conformance.Mutant[Harness] {
 		return mutate(whole, how, func(d telephony.Driver) mutant {
 			return mutant{numbers: func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 				return list(ctx, d, q)
@@ -59,20 +61,28 @@ func listMutants() []conformance.Mutant[Harness] {
 		})
 	}
 	return []conformance.Mutant[Harness]{
-		lists("knows one page", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+		lists("knows one page", func(
+			ctx context.Context, d telephony.Driver, q telephony.Query,
+		) (telephony.Page, error) {
 			page, err := d.Numbers(ctx, q)
 			page.Next = ""
 			return page, err
 		}),
-		lists("takes no limit", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+		lists("takes no limit", func(
+			ctx context.Context, d telephony.Driver, q telephony.Query,
+		) (telephony.Page, error) {
 			q.Limit = 100
 			return d.Numbers(ctx, q)
 		}),
-		lists("comes round", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+		lists("comes round", func(
+			ctx context.Context, d telephony.Driver, q telephony.Query,
+		) (telephony.Page, error) {
 			q.Cursor = ""
 			return d.Numbers(ctx, q)
 		}),
-		lists("overlaps its pages", func(ctx context.Context, d telephony.Driver, q telephony.Query) (telephony.Page, error) {
+		lists("overlaps its pages", func(
+			ctx context.Context, d telephony.Driver, q telephony.Query,
+		) (telephony.Page, error) {
 			page, err := d.Numbers(ctx, q)
 			if q.Cursor != "" && err == nil {
 				n, err := d.Number(ctx, q.Cursor)
@@ -86,7 +96,9 @@ func listMutants() []conformance.Mutant[Harness] {
 		bought(gone, "remembers what it bought"),
 		refuses("finds the reference wrong", fault.New(fault.Invalid, fault.ReasonProviderRefused, "20404")),
 		refuses("does not say what is missing", fault.New(fault.NotFound, fault.ReasonNotFound, "404")),
-		changes(foreign, "changes nothing, and says nothing", func(context.Context, telephony.Driver, string, telephony.Change) (telephony.Number, error) {
+		changes(foreign, "changes nothing, and says nothing", func(
+			context.Context, telephony.Driver, string, telephony.Change,
+		) (telephony.Number, error) {
 			return telephony.Number{}, nil
 		}),
 		mutate(foreign, "releases nothing, and says nothing", func(telephony.Driver) mutant {
@@ -105,7 +117,9 @@ func changeMutants() []conformance.Mutant[Harness] {
 		others  = "Change touches no other number"
 	)
 	empty := ""
-	before := func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+	before := func(
+		ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+	) (telephony.Number, error) {
 		n, err := d.Number(ctx, ref)
 		if err != nil {
 			return n, err
@@ -113,7 +127,9 @@ func changeMutants() []conformance.Mutant[Harness] {
 		_, err = d.Change(ctx, ref, c)
 		return n, err
 	}
-	whole := func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+	whole := func(
+		ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+	) (telephony.Number, error) {
 		if c.Routing == nil {
 			c.Routing = &telephony.Routing{}
 		}
@@ -125,7 +141,9 @@ func changeMutants() []conformance.Mutant[Harness] {
 	return []conformance.Mutant[Harness]{
 		changes(name, "drops the routing", whole),
 		changes(name, "answers what was", before),
-		changes(name, "only says so", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(name, "only says so", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			n, err := d.Number(ctx, ref)
 			if c.Name != nil {
 				n.Name = *c.Name
@@ -135,19 +153,25 @@ func changeMutants() []conformance.Mutant[Harness] {
 		changes(routing, "drops the name", whole),
 		changes(routing, "answers what was", before),
 		changes(nothing, "empties the number", whole),
-		changes(nothing, "refuses it", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(nothing, "refuses it", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			if c == (telephony.Change{}) {
 				return telephony.Number{}, fault.InvalidField("name", "is required.")
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(away, "takes it for not given", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(away, "takes it for not given", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			if c.Routing != nil && *c.Routing == (telephony.Routing{}) {
 				c.Routing = nil
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(away, "forgets the trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(away, "forgets the trunk", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			n, err := d.Number(ctx, ref)
 			if err == nil && c.Routing != nil && *c.Routing == (telephony.Routing{}) {
 				c.Routing.SIPTrunk = n.Routing.SIPTrunk
@@ -157,7 +181,9 @@ func changeMutants() []conformance.Mutant[Harness] {
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(name, "drops an application", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(name, "drops an application", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			n, err := d.Number(ctx, ref)
 			if err == nil && c.Routing == nil && n.Routing.Application != "" {
 				c.Routing = &telephony.Routing{}
@@ -167,7 +193,9 @@ func changeMutants() []conformance.Mutant[Harness] {
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(one, "keeps the URL beside the trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(one, "keeps the URL beside the trunk", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			if c.Routing != nil && c.Routing.VoiceURL == "" {
 				n, err := d.Number(ctx, ref)
 				if err != nil {
@@ -177,13 +205,17 @@ func changeMutants() []conformance.Mutant[Harness] {
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(one, "takes an application for a trunk", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(one, "takes an application for a trunk", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			if c.Routing != nil && c.Routing.Application != "" {
 				c.Routing = &telephony.Routing{SIPTrunk: c.Routing.Application}
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(one, "keeps what wins", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(one, "keeps what wins", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			n, err := d.Number(ctx, ref)
 			if err == nil && n.Routing.SIPTrunk != "" && c.Routing != nil && c.Routing.SIPTrunk == "" {
 				c.Routing = nil
@@ -193,7 +225,9 @@ func changeMutants() []conformance.Mutant[Harness] {
 			}
 			return d.Change(ctx, ref, c)
 		}),
-		changes(others, "changes the account", func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error) {
+		changes(others, "changes the account", func(
+			ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+		) (telephony.Number, error) {
 			page, err := d.Numbers(ctx, telephony.Query{})
 			if err != nil {
 				return telephony.Number{}, err

@@ -55,7 +55,8 @@ func conductMutants() []conformance.Mutant[Harness] {
 				return d.Account(ctx)
 			}}
 		}),
-		mutate("a driver buys for several callers at once, and mixes none of them up", "mixes up its callers", func(d telephony.Driver) mutant {
+		mutate("a driver buys for several callers at once, "+
+			"and mixes none of them up", "mixes up its callers", func(d telephony.Driver) mutant {
 			var mu sync.Mutex
 			var latest telephony.Order
 			return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
@@ -106,7 +107,10 @@ func searchMutants() []conformance.Mutant[Harness] {
 		empty  = "no stock is an empty answer"
 		held   = "what is offered can be bought, and is offered no longer then"
 	)
-	searches := func(check, how string, search func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error)) conformance.Mutant[Harness] {
+	searches := func(
+		check, how string,
+		search func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error),
+	) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d telephony.Driver) mutant {
 			return mutant{search: func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
 				return search(ctx, d, s)
@@ -114,7 +118,9 @@ func searchMutants() []conformance.Mutant[Harness] {
 		})
 	}
 	alter := func(how string, alter func(*telephony.Offer)) conformance.Mutant[Harness] {
-		return searches(offers, how, func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error) {
+		return searches(offers, how, func(
+			ctx context.Context, d telephony.Driver, s telephony.Search,
+		) ([]telephony.Offer, error) {
 			found, err := d.Search(ctx, s)
 			for i := range found {
 				alter(&found[i])
@@ -127,18 +133,24 @@ func searchMutants() []conformance.Mutant[Harness] {
 		alter("tells no area code", func(o *telephony.Offer) { o.AreaCode = "" }),
 		alter("offers one number only, many times", func(o *telephony.Offer) { o.E164 = "+14155550100" }),
 		alter("offers what is near", func(o *telephony.Offer) { o.E164 = "+16285550100" }),
-		searches("Search offers at most Limit", "offers a page", func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error) {
+		searches("Search offers at most Limit", "offers a page", func(
+			ctx context.Context, d telephony.Driver, s telephony.Search,
+		) ([]telephony.Offer, error) {
 			s.Limit = 10
 			return d.Search(ctx, s)
 		}),
-		searches(empty, "finds the area code wrong", func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error) {
+		searches(empty, "finds the area code wrong", func(
+			ctx context.Context, d telephony.Driver, s telephony.Search,
+		) ([]telephony.Offer, error) {
 			found, err := d.Search(ctx, s)
 			if err == nil && len(found) == 0 {
 				return nil, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable, "None.")
 			}
 			return found, err
 		}),
-		searches(empty, "offers what is near", func(ctx context.Context, d telephony.Driver, s telephony.Search) ([]telephony.Offer, error) {
+		searches(empty, "offers what is near", func(
+			ctx context.Context, d telephony.Driver, s telephony.Search,
+		) ([]telephony.Offer, error) {
 			s.AreaCode = "415"
 			return d.Search(ctx, s)
 		}),
@@ -153,7 +165,9 @@ func searchMutants() []conformance.Mutant[Harness] {
 				return first, err
 			}}
 		}),
-		searches(held, "offers what it does not have", func(context.Context, telephony.Driver, telephony.Search) ([]telephony.Offer, error) {
+		searches(held, "offers what it does not have", func(
+			context.Context, telephony.Driver, telephony.Search,
+		) ([]telephony.Offer, error) {
 			return []telephony.Offer{{E164: "+14155550177", AreaCode: "415"}}, nil
 		}),
 	}

@@ -7,7 +7,8 @@
 //			return telephonytest.Harness{
 //				Open:     func() telephony.Driver { return open(t, server.URL) },
 //				AreaCode: "415", Empty: "212",
-//				Provider: server, // implements what it can of Spender, Rival, Mover, Filler, Blocker, conformance.Revoker, ...
+//				// It implements what it can of Spender, Rival, Mover, Filler, Blocker, conformance.Revoker, ...
+//				Provider: server,
 //			}
 //		})
 //	}

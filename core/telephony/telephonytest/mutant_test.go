@@ -158,7 +158,8 @@ func alters(check, how string, alter func(n *telephony.Number)) conformance.Muta
 
 // buys makes a mutant with its own Buy.
 func buys(
-	check, how string, buy func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
+	check, how string,
+	buy func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
 ) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
 		return mutant{buy: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
@@ -169,7 +170,8 @@ func buys(
 
 // orders makes a mutant with its own Ordered.
 func orders(
-	check, how string, ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
+	check, how string,
+	ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
 ) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
 		return mutant{ordered: func(ctx context.Context, o telephony.Order) (telephony.Number, error) {
@@ -189,7 +191,10 @@ func releases(
 
 // changes makes a mutant with its own Change.
 func changes(
-	check, how string, change func(ctx context.Context, d telephony.Driver, ref string, c telephony.Change) (telephony.Number, error),
+	check, how string,
+	change func(
+		ctx context.Context, d telephony.Driver, ref string, c telephony.Change,
+	) (telephony.Number, error),
 ) conformance.Mutant[Harness] {
 	return mutate(check, how, func(d telephony.Driver) mutant {
 		return mutant{change: func(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {

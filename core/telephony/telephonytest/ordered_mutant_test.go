@@ -20,7 +20,9 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		costs     = "Ordered costs nothing"
 	)
 	tells := func(check, how string, alter func(n *telephony.Number)) conformance.Mutant[Harness] {
-		return orders(check, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		return orders(check, how, func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err == nil {
 				alter(&n)
@@ -29,7 +31,9 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		})
 	}
 	refuses := func(check, how string, refusal *fault.Error) conformance.Mutant[Harness] {
-		return orders(check, how, func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		return orders(check, how, func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err != nil {
 				return n, refusal
@@ -85,14 +89,15 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			}
 			return h
 		}},
-		{Check: answers, How: "fills an order with a number that has no reference", Mutate: func(h Harness) Harness {
-			d := &reference{async: true}
-			h.Provider = d
-			h.Open = func() telephony.Driver {
-				return mutant{Driver: d, alter: func(n telephony.Number) telephony.Number { n.Ref = ""; return n }}
-			}
-			return h
-		}},
+		{Check: answers, How: "fills an order with a number that has no reference",
+			Mutate: func(h Harness) Harness {
+				d := &reference{async: true}
+				h.Provider = d
+				h.Open = func() telephony.Driver {
+					return mutant{Driver: d, alter: func(n telephony.Number) telephony.Number { n.Ref = ""; return n }}
+				}
+				return h
+			}},
 		knows(lostReply, "knows an order by its answer alone"),
 		tells(lostReply, "answers the order's reference", func(n *telephony.Number) { n.Ref = "order-1" }),
 		mutate(lostReply, "forgets the purchase", func(d telephony.Driver) mutant {
@@ -108,10 +113,14 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			}}
 		}),
 		orders(never, "orders it", again),
-		orders(never, "answers what was asked", func(_ context.Context, _ telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(never, "answers what was asked", func(
+			_ context.Context, _ telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			return telephony.Number{E164: o.E164, Pending: true}, nil
 		}),
-		orders(never, "orders it, and does not say so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(never, "orders it, and does not say so", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if errors.Is(err, fault.NotFound) {
 				_, _ = d.Buy(ctx, o)
@@ -123,13 +132,17 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		refuses(taken, "blames the provider", down),
 		refuses(taken, "does not say why",
 			fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")),
-		orders(taken, "answers what was asked", func(_ context.Context, _ telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(taken, "answers what was asked", func(
+			_ context.Context, _ telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			return telephony.Number{E164: o.E164, Pending: true}, nil
 		}),
 		refuses(before, "knows of none", noNumber()),
 		refuses(before, "does not say why",
 			fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")),
-		orders(before, "takes what is held for its own", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(before, "takes what is held for its own", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			page, err := d.Numbers(ctx, telephony.Query{Limit: 100})
 			if err != nil {
 				return telephony.Number{}, err
@@ -141,14 +154,18 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			}
 			return telephony.Number{}, noNumber()
 		}),
-		orders(changes, "names it as it was ordered", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(changes, "names it as it was ordered", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err != nil {
 				return n, err
 			}
 			return d.Change(ctx, n.Ref, telephony.Change{Name: &o.Name})
 		}),
-		orders(changes, "leads it where it was ordered to, and does not say so", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(changes, "leads it where it was ordered to, and does not say so", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err != nil {
 				return n, err
@@ -157,7 +174,9 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			return n, err
 		}),
 		tells(changes, "answers what was ordered", func(n *telephony.Number) { n.Name = "Front office" }),
-		orders(costs, "buys it anew", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		orders(costs, "buys it anew", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Ordered(ctx, o)
 			if err != nil {
 				return n, err
@@ -166,7 +185,9 @@ func orderedMutants() []conformance.Mutant[Harness] {
 			_, err = d.Buy(ctx, o)
 			return n, err
 		}),
-		orders(costs, "does not know it again", func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
+		orders(costs, "does not know it again", func(
+			context.Context, telephony.Driver, telephony.Order,
+		) (telephony.Number, error) {
 			return telephony.Number{}, down
 		}),
 	}

@@ -111,7 +111,8 @@ func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Numbe
 			return n, err
 		}
 	}
-	for pause, waited := 10*time.Millisecond, time.Duration(0); n.Pending && (hurries || n.Ref == ""); pause = min(2*pause, time.Second) {
+	pause, waited := 10*time.Millisecond, time.Duration(0)
+	for ; n.Pending && (hurries || n.Ref == ""); pause = min(2*pause, time.Second) {
 		if waited > soon {
 			return n, fmt.Errorf("the order %+v is not filled after %s: %+v", o, waited, n)
 		}

@@ -21,13 +21,17 @@ func releaseMutants() []conformance.Mutant[Harness] {
 			_, err := d.Change(ctx, ref, telephony.Change{Routing: &telephony.Routing{}})
 			return err
 		}),
-		releases(gone, "forgives a second release", func(ctx context.Context, d telephony.Driver, ref string) error {
+		releases(gone, "forgives a second release", func(
+			ctx context.Context, d telephony.Driver, ref string,
+		) error {
 			if err := d.Release(ctx, ref); !errors.Is(err, fault.NotFound) {
 				return err
 			}
 			return nil
 		}),
-		releases("Release releases no other number", "empties the account", func(ctx context.Context, d telephony.Driver, ref string) error {
+		releases("Release releases no other number", "empties the account", func(
+			ctx context.Context, d telephony.Driver, ref string,
+		) error {
 			page, err := d.Numbers(ctx, telephony.Query{Limit: 100})
 			if err != nil {
 				return err
@@ -59,13 +63,17 @@ func releaseMutants() []conformance.Mutant[Harness] {
 				return n
 			}}
 		}),
-		releases(stays, "says that it is released", func(ctx context.Context, d telephony.Driver, ref string) error {
+		releases(stays, "says that it is released", func(
+			ctx context.Context, d telephony.Driver, ref string,
+		) error {
 			if err := d.Release(ctx, ref); !errors.Is(err, fault.Conflict) {
 				return err
 			}
 			return nil
 		}),
-		releases(stays, "does not say what stands against it", func(ctx context.Context, d telephony.Driver, ref string) error {
+		releases(stays, "does not say what stands against it", func(
+			ctx context.Context, d telephony.Driver, ref string,
+		) error {
 			if err := d.Release(ctx, ref); !errors.Is(err, fault.Conflict) {
 				return err
 			}

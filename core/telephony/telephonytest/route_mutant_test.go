@@ -14,7 +14,9 @@ func routeMutants() []conformance.Mutant[Harness] {
 		stable  = "Route answers the same each time"
 		costs   = "Route costs nothing to ask"
 	)
-	answers := func(how string, answer func(employee int64, e164 string) (telephony.Routing, bool)) conformance.Mutant[Harness] {
+	answers := func(
+		how string, answer func(employee int64, e164 string) (telephony.Routing, bool),
+	) conformance.Mutant[Harness] {
 		return mutate(follows, how, func(telephony.Driver) mutant { return mutant{route: answer} })
 	}
 	return []conformance.Mutant[Harness]{

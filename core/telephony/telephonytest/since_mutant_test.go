@@ -39,7 +39,9 @@ func sinceMutants() []conformance.Mutant[Harness] {
 		return d.Buy(ctx, o)
 	}
 	// refused does something more where an order is refused.
-	refused := func(and func(ctx context.Context, d telephony.Driver, o telephony.Order) error) func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
+	refused := func(
+		and func(ctx context.Context, d telephony.Driver, o telephony.Order) error,
+	) func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {
 		return func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
@@ -88,7 +90,9 @@ func sinceMutants() []conformance.Mutant[Harness] {
 				return n, err
 			}}
 		}),
-		buys(twice, "does not say that it is taken", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(twice, "does not say that it is taken", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Conflict, fault.ReasonProviderConflict, "It conflicts.")
@@ -96,7 +100,9 @@ func sinceMutants() []conformance.Mutant[Harness] {
 			return n, nil
 		}),
 		buys(atOnce, "buys another", buysMore),
-		buys(atOnce, "blames the provider", func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
+		buys(atOnce, "blames the provider", func(
+			ctx context.Context, d telephony.Driver, o telephony.Order,
+		) (telephony.Number, error) {
 			n, err := d.Buy(ctx, o)
 			if err != nil {
 				return n, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It is down.")

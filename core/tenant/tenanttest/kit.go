@@ -47,7 +47,9 @@ const Canary = "Canary-5d21"
 
 // OnEveryStore runs a test on SQLite and on PostgreSQL.
 func OnEveryStore(t *testing.T, test func(t *testing.T, url string)) {
-	for name, open := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{
+		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
@@ -118,13 +120,18 @@ func Open(t testing.TB, url string, change ...func(*Options)) *Kit {
 	if k.Vault, err = vault.Open("", k.DataDir); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Now: k.Clock.Now, Log: slog.New(slog.NewTextHandler(k.Logged, nil)), Adapters: []adapter.Adapter{
-		k.Desk.Calendar(Dav()),
-		k.Sandbox.Calendar(adapter.Declaration{Name: "sandbox", Sandbox: true}),
-		tokenCRM("bearer", adapter.Auth{Scheme: adapter.Bearer, Password: "token", BaseURL: "base_url"}),
-		tokenCRM("header", adapter.Auth{Scheme: adapter.Header, HeaderName: "X-Token", Password: "token", BaseURL: "base_url"}),
-		numbers(),
-	}}
+	o := Options{
+		Now: k.Clock.Now, Log: slog.New(slog.NewTextHandler(k.Logged, nil)),
+		Adapters: []adapter.Adapter{
+			k.Desk.Calendar(Dav()),
+			k.Sandbox.Calendar(adapter.Declaration{Name: "sandbox", Sandbox: true}),
+			tokenCRM("bearer", adapter.Auth{Scheme: adapter.Bearer, Password: "token", BaseURL: "base_url"}),
+			tokenCRM("header", adapter.Auth{
+				Scheme: adapter.Header, HeaderName: "X-Token", Password: "token", BaseURL: "base_url",
+			}),
+			numbers(),
+		},
+	}
 	for _, c := range change {
 		c(&o)
 	}
@@ -152,7 +159,9 @@ func (k *Kit) assemble(o Options) {
 	}
 	var log *audit.Log
 	if o.Audited {
-		log = audit.New(audit.Options{Store: k.Store, Vault: k.Vault, Now: o.Now, Log: slog.New(slog.DiscardHandler)})
+		log = audit.New(audit.Options{
+			Store: k.Store, Vault: k.Vault, Now: o.Now, Log: slog.New(slog.DiscardHandler),
+		})
 	}
 	k.Sealer = sealing.New(k.Vault)
 	k.Callers = apikey.NewCallers(apikey.CallerOptions{
@@ -161,8 +170,8 @@ func (k *Kit) assemble(o Options) {
 	changed := k.Callers.Forget
 	providers := connection.Providers{Registry: registry, Operators: o.Operators, Pool: o.Pool}
 	k.Tokens = oauth.NewTokenSource(oauth.Options{
-		Store: k.Store, Vault: k.Vault, Credentials: providers.TokenCredentials(k.Store, k.Vault), Now: o.Now, Log: o.Log,
-		Changed: func(string) { changed() },
+		Store: k.Store, Vault: k.Vault, Credentials: providers.TokenCredentials(k.Store, k.Vault), Now: o.Now,
+		Log: o.Log, Changed: func(string) { changed() },
 	})
 	k.Consented = &TokenStore{k.Tokens}
 	k.Drivers = connection.NewDrivers(connection.DriverOptions{
@@ -172,17 +181,19 @@ func (k *Kit) assemble(o Options) {
 		Store: k.Store, Now: o.Now, Audit: log, Changed: changed, Deleted: k.Drivers.DropTenant,
 	})
 	k.Connections = connection.NewDirectory(connection.Options{
-		Store: k.Store, Vault: k.Vault, Providers: providers, Tokens: k.Tokens, Drivers: k.Drivers, Now: o.Now, Log: o.Log,
-		Audit: log, Changed: changed,
+		Store: k.Store, Vault: k.Vault, Providers: providers, Tokens: k.Tokens, Drivers: k.Drivers, Now: o.Now,
+		Log: o.Log, Audit: log, Changed: changed,
 	})
 	k.Keys = apikey.NewDirectory(apikey.Options{
 		Store: k.Store, Vault: k.Vault, Registry: registry, Now: o.Now, Audit: log, Changed: changed,
 	})
 	k.Links = link.NewDirectory(link.Options{
-		Store: k.Store, Vault: k.Vault, Providers: providers, Connections: k.Connections, Tokens: k.Consented, Now: o.Now, Log: o.Log,
-		Audit: log, Changed: changed,
+		Store: k.Store, Vault: k.Vault, Providers: providers, Connections: k.Connections, Tokens: k.Consented,
+		Now: o.Now, Log: o.Log, Audit: log, Changed: changed,
 	})
-	k.Rows = sealing.NewRows(sealing.Options{Store: k.Store, Vault: k.Vault, Now: o.Now, Log: o.Log, Changed: changed})
+	k.Rows = sealing.NewRows(sealing.Options{
+		Store: k.Store, Vault: k.Vault, Now: o.Now, Log: o.Log, Changed: changed,
+	})
 	k.Applier = apply.Applier{
 		Store: k.Store, Sealer: k.Sealer, Providers: providers, Tenants: k.Tenants, Connections: k.Connections,
 	}
@@ -225,7 +236,9 @@ type DeskSettings struct {
 // Calendar returns the provider's adapter.
 func (p *Provider) Calendar(d adapter.Declaration) adapter.Adapter {
 	d.Title, d.Help = d.Name, "For tests."
-	return adapter.Calendar(d, func(_ context.Context, s DeskSettings, env adapter.Environment) (calendar.Driver, error) {
+	return adapter.Calendar(d, func(
+		_ context.Context, s DeskSettings, env adapter.Environment,
+	) (calendar.Driver, error) {
 		p.Opens.Add(1)
 		if p.Opening != nil {
 			if err := p.Opening(); err != nil {
@@ -308,10 +321,12 @@ func (d *CRMDriver) Explain(context.Context) ([]string, error) {
 type noSettings struct{}
 
 func numbers() adapter.Adapter {
-	return adapter.Telephony(adapter.Declaration{Name: "sandbox", Title: "Sandbox", Help: "For tests.", Sandbox: true},
-		func(context.Context, noSettings, adapter.Environment) (telephony.Driver, error) {
-			return phoneDriver{}, nil
-		})
+	d := adapter.Declaration{Name: "sandbox", Title: "Sandbox", Help: "For tests.", Sandbox: true}
+	return adapter.Telephony(d, func(
+		context.Context, noSettings, adapter.Environment,
+	) (telephony.Driver, error) {
+		return phoneDriver{}, nil
+	})
 }
 
 type phoneDriver struct{ telephony.Driver }
@@ -514,7 +529,8 @@ func (k *Kit) Recorded(seen map[string]bool) (said []string, all string) {
 		if at := strings.IndexByte(subject, '_'); at > 0 { // an id, which is random
 			subject = subject[:at]
 		}
-		said = append(said, strings.TrimSpace(fmt.Sprint(r.Actor, " ", r.Action, " ", r.Tenant, " ", subject, " ", r.Changed)))
+		said = append(said,
+			strings.TrimSpace(fmt.Sprint(r.Actor, " ", r.Action, " ", r.Tenant, " ", subject, " ", r.Changed)))
 	}
 	return said, fmt.Sprintf("%+v", rows)
 }
