@@ -253,10 +253,11 @@ func (d *driver) list(
 			continue
 		}
 		id := d.id(a, address)
-		found := calendarCollection{url: address, syncToken: strings.TrimSpace(p.SyncToken), Calendar: calendar.Calendar{
-			ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p),
-			ReadOnly: !writable(p),
-		}}
+		found := calendarCollection{url: address, syncToken: strings.TrimSpace(p.SyncToken),
+			Calendar: calendar.Calendar{
+				ID: id, Name: cmp.Or(strings.TrimSpace(p.DisplayName), lastSegment(id)), Zone: d.zoneOf(p),
+				ReadOnly: !writable(p),
+			}}
 		if owners := resolveAll(answered.url, p.Owner); len(owners) > 0 {
 			found.owner = owners[0]
 		}

@@ -327,7 +327,8 @@ func TestACalendarRemovedWithoutOurKnowingIsNotFound(t *testing.T) {
 }
 
 func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
-	head, tail := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20260101T000000Z\r\n", "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	head, tail := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\n"+
+		"DTSTAMP:20260101T000000Z\r\n", "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 	for data, code := range map[string]fault.Code{
 		"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n":                           fault.Unsupported,
 		head + "DTSTART:soon" + tail:                                    fault.Unsupported,

@@ -88,7 +88,8 @@ func TestWhatLiesInMarch(t *testing.T) {
 			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"a series keeps its wall clock and its exact length when clocks are set",
 			event(
-				"DTSTART;TZID=Europe/Berlin:20260327T230000\nDTEND;TZID=Europe/Berlin:20260328T070000\nRRULE:FREQ=DAILY;COUNT=3"),
+				"DTSTART;TZID=Europe/Berlin:20260327T230000\nDTEND;TZID=Europe/Berlin:20260328T070000\n" +
+					"RRULE:FREQ=DAILY;COUNT=3"),
 			[]string{"03-27 23:00 to 03-28 07:00", "03-28 23:00 to 03-29 08:00", "03-29 23:00 to 03-30 07:00"}},
 		{"with DURATION of days the length is nominal",
 			event("DTSTART;TZID=Europe/Berlin:20260328T120000\nDURATION:P1D\nRRULE:FREQ=DAILY;COUNT=2"),
@@ -109,15 +110,18 @@ func TestWhatLiesInMarch(t *testing.T) {
 			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"EXDATE takes out, in whatever zone it is written",
 			event(
-				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T080000Z\nEXDATE;TZID=America/New_York:20260330T030000"),
+				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T080000Z\n" +
+					"EXDATE;TZID=America/New_York:20260330T030000"),
 			[]string{"03-29 09:00 to 03-29 10:00", "03-31 09:00 to 03-31 10:00"}},
 		{"EXDATE may list several, and dates for timed events",
 			event(
-				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE;TZID=Europe/Berlin:20260328T090000,20260331T090000\nEXDATE;VALUE=DATE:20260329"),
+				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE;TZID=Europe/Berlin:20260328T090000,20260331T090000\n" +
+					"EXDATE;VALUE=DATE:20260329"),
 			[]string{"03-30 09:00 to 03-30 10:00"}},
 		{"RDATE adds, each once",
 			event(
-				daily + "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=Europe/Berlin:20260329T090000,20260310T110000\nRDATE:20260311T110000Z"),
+				daily + "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=Europe/Berlin:20260329T090000,20260310T110000\n" +
+					"RDATE:20260311T110000Z"),
 			[]string{"03-10 11:00 to 03-10 12:00", "03-11 12:00 to 03-11 13:00", "03-28 09:00 to 03-28 10:00",
 				"03-29 09:00 to 03-29 10:00"}},
 		{"RDATE of periods have ends of their own",
@@ -126,7 +130,8 @@ func TestWhatLiesInMarch(t *testing.T) {
 		{"an override takes the place of its instance",
 			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3") +
 				event(
-					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\nDTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\n"+
+						"DTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
 			[]string{"03-03 15:00 to 03-03 17:00 B", "03-28 09:00 to 03-28 10:00 A", "03-30 09:00 to 03-30 10:00 A"}},
 		{"an override named in UTC does too",
 			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") +
@@ -135,38 +140,46 @@ func TestWhatLiesInMarch(t *testing.T) {
 		{"an override may move an instance out of the time",
 			event(daily+"RRULE:FREQ=DAILY;COUNT=2") +
 				event(
-					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260503T150000\nDURATION:PT2H"),
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260503T150000\n"+
+						"DURATION:PT2H"),
 			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"or into it",
 			event("DTSTART;TZID=Europe/Berlin:20260501T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=2") +
 				event(
-					"RECURRENCE-ID;TZID=Europe/Berlin:20260502T090000\nDTSTART;TZID=Europe/Berlin:20260303T150000\nDURATION:PT2H"),
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260502T090000\nDTSTART;TZID=Europe/Berlin:20260303T150000\n"+
+						"DURATION:PT2H"),
 			[]string{"03-03 15:00 to 03-03 17:00"}},
 		{"an instance that was called off is there to be told so",
 			event(daily+"RRULE:FREQ=DAILY;COUNT=2") +
 				event(
-					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T090000\nSTATUS:CANCELLED"),
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T090000\n"+
+						"STATUS:CANCELLED"),
 			[]string{"03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 09:00"}},
 		{"EXDATE outlives an override that was left behind",
 			event(daily+"RRULE:FREQ=DAILY;COUNT=2\nEXDATE;TZID=Europe/Berlin:20260329T090000") +
 				event(
-					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT1H"),
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\n"+
+						"DURATION:PT1H"),
 			[]string{"03-28 09:00 to 03-28 10:00"}},
 		{"an override for this and what follows moves those too",
 			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=4") +
 				event(
-					"RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDTEND;TZID=Europe/Berlin:20260329T113000") +
+					"RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20260329T090000\nSUMMARY:B\n"+
+						"DTSTART;TZID=Europe/Berlin:20260329T110000\nDTEND;TZID=Europe/Berlin:20260329T113000") +
 				event(
-					"RECURRENCE-ID;TZID=Europe/Berlin:20260331T090000\nSUMMARY:C\nDTSTART;TZID=Europe/Berlin:20260331T180000\nDURATION:PT1H"),
+					"RECURRENCE-ID;TZID=Europe/Berlin:20260331T090000\nSUMMARY:C\n"+
+						"DTSTART;TZID=Europe/Berlin:20260331T180000\nDURATION:PT1H"),
 			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 11:00 to 03-29 11:30 B", "03-30 11:00 to 03-30 11:30 B",
 				"03-31 18:00 to 03-31 19:00 C"}},
 		{"instances without their series stand alone",
 			event(
-				"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT1H"),
+				"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\n" +
+					"DURATION:PT1H"),
 			[]string{"03-29 11:00 to 03-29 12:00"}},
 		{"a series of days",
 			event(
-				"DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260401\nRRULE:FREQ=WEEKLY;COUNT=2\nEXDATE;VALUE=DATE:20260406"),
+				"DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260401\nRRULE:FREQ=WEEKLY;COUNT=2\n" +
+					"EXDATE;VALUE=DATE:20260406"),
 			[]string{"03-30 to 04-01"}},
 		{"a floating series",
 			event("DTSTART:20260331T220000\nDTEND:20260331T230000\nRRULE:FREQ=DAILY"),
@@ -176,7 +189,8 @@ func TestWhatLiesInMarch(t *testing.T) {
 			[]string{"03-10 10:00 to 03-10 19:00"}},
 		{"a long instance reaches in from far before",
 			event(
-				"DTSTART;TZID=Europe/Berlin:20260101T000000\nDTEND;TZID=Europe/Berlin:20260310T000000\nRRULE:FREQ=YEARLY"),
+				"DTSTART;TZID=Europe/Berlin:20260101T000000\nDTEND;TZID=Europe/Berlin:20260310T000000\n" +
+					"RRULE:FREQ=YEARLY"),
 			[]string{"01-01 00:00 to 03-10 00:00"}},
 		{"two rules of one series",
 			event(daily + "RRULE:FREQ=DAILY;COUNT=2\nRRULE:FREQ=WEEKLY;COUNT=2"),
@@ -210,7 +224,8 @@ func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
 			strings.Repeat("RRULE:FREQ=MINUTELY;COUNT=1000000000\n", 5000)),
 		"a duration of a lifetime": event("DTSTART:19700101T000000Z\nDURATION:P90000D\nRRULE:FREQ=MINUTELY"),
 		"a zone of thousands of rules": strings.Repeat("BEGIN:VTIMEZONE\nTZID:X\n"+
-			strings.Repeat("BEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=MINUTELY\nEND:STANDARD\n", 3000)+"END:VTIMEZONE\n", 3) +
+			strings.Repeat("BEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\n"+
+				"RRULE:FREQ=MINUTELY\nEND:STANDARD\n", 3000)+"END:VTIMEZONE\n", 3) +
 			event("DTSTART;TZID=X:20260101T000000\nRRULE:FREQ=SECONDLY"),
 		"one that is never reached": event(
 			"DTSTART:00010101T000000Z\nRRULE:FREQ=MINUTELY;COUNT=1000000000;BYMONTH=2;BYMONTHDAY=31"),
@@ -288,13 +303,16 @@ func TestWindowsShowPartsOfTheWhole(t *testing.T) {
 func FuzzObject(f *testing.F) {
 	f.Add([]byte("BEGIN:VCALENDAR\n" +
 		event(
-			"DTSTART;TZID=Europe/Berlin:20260328T090000\nDURATION:P1D\nRRULE:FREQ=DAILY\nEXDATE:20260328T080000Z\nRDATE;VALUE=PERIOD:20260305T080000Z/PT15M") + "END:VCALENDAR\n"))
+			"DTSTART;TZID=Europe/Berlin:20260328T090000\nDURATION:P1D\nRRULE:FREQ=DAILY\nEXDATE:20260328T080000Z\n"+
+				"RDATE;VALUE=PERIOD:20260305T080000Z/PT15M") + "END:VCALENDAR\n"))
 	f.Add([]byte("BEGIN:VCALENDAR\n" + event("DTSTART:20260328T090000\nRRULE:FREQ=WEEKLY") +
 		event("RECURRENCE-ID;RANGE=THISANDFUTURE:20260404T090000\nDTSTART;VALUE=DATE:20260404") +
 		"END:VCALENDAR\n"))
 	f.Add(
 		[]byte(
-			"BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:X\nBEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\nEND:STANDARD\nEND:VTIMEZONE\n" + event("DTSTART;TZID=X:20260328T090000") + "END:VCALENDAR\n"))
+			"BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:X\nBEGIN:STANDARD\nDTSTART:16010101T000000\nTZOFFSETFROM:+0200\n" +
+				"TZOFFSETTO:+0100\nRRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\nEND:STANDARD\nEND:VTIMEZONE\n" +
+				event("DTSTART;TZID=X:20260328T090000") + "END:VCALENDAR\n"))
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := readObject(data, zones{})

@@ -72,10 +72,11 @@ func TestRequestsOfEachOperation(t *testing.T) {
 			})
 			return err
 		}},
-		{operation: "change where the server alters it", how: schedules, want: "2 GET, 1 PUT", call: func(s *state) error {
-			_, err := s.driver.Change(t.Context(), s.event, calendar.Change{Title: &title})
-			return err
-		}},
+		{operation: "change where the server alters it", how: schedules, want: "2 GET, 1 PUT",
+			call: func(s *state) error {
+				_, err := s.driver.Change(t.Context(), s.event, calendar.Change{Title: &title})
+				return err
+			}},
 		{operation: "change of an instance", how: plain, want: "1 GET, 1 PUT", call: func(s *state) error {
 			_, err := s.driver.Change(t.Context(), instance(s), calendar.Change{Title: &title})
 			return err
@@ -86,11 +87,12 @@ func TestRequestsOfEachOperation(t *testing.T) {
 			call: func(s *state) error { return s.driver.Cancel(t.Context(), instance(s), calendar.Cancellation{}) }},
 		{operation: "first list", how: plain, want: "4 calendar-query", call: list},
 		{operation: "list", how: plain, want: "1 calendar-query, 1 sync-collection", before: list, call: list},
-		{operation: "list after changes", how: plain, want: "1 calendar-query, 1 sync-collection", call: list, before: func(s *state) error {
-			err := list(s)
-			s.Put(s.home, "new.ics", meeting("new", append(lunchTime, "RRULE:FREQ=DAILY")...))
-			return err
-		}},
+		{operation: "list after changes", how: plain, want: "1 calendar-query, 1 sync-collection", call: list,
+			before: func(s *state) error {
+				err := list(s)
+				s.Put(s.home, "new.ics", meeting("new", append(lunchTime, "RRULE:FREQ=DAILY")...))
+				return err
+			}},
 		{operation: "list with the time range trusted", how: plain, more: map[string]any{"trust_time_range": true},
 			want: "1 calendar-query", call: list},
 		{operation: "list where nothing tells what changed", how: withoutSync, before: list,

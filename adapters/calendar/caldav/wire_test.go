@@ -116,7 +116,9 @@ func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
 			Name: "Doe, Jane", Type: "required", Response: "accepted"},
 		"ATTENDEE;PARTSTAT=declined;ROLE=OPT-PARTICIPANT:mailto:a@example.com": {Email: "a@example.com",
 			Type: "optional", Response: "declined"},
-		"ATTENDEE;PARTSTAT=TENTATIVE;CUTYPE=ROOM:mailto:room%2B1@example.com?subject=x": {Email: "room+1@example.com", Type: "resource", Response: "tentative"},
+		"ATTENDEE;PARTSTAT=TENTATIVE;CUTYPE=ROOM:mailto:room%2B1@example.com?subject=x": {
+			Email: "room+1@example.com", Type: "resource", Response: "tentative",
+		},
 		"ATTENDEE;PARTSTAT=DELEGATED;EMAIL=x@example.com:urn:uuid:1": {Email: "x@example.com",
 			Type: "required", Response: "delegated"},
 		"ATTENDEE;ROLE=NON-PARTICIPANT;PARTSTAT=:/principals/bob/": {Type: "optional",
@@ -134,10 +136,13 @@ func TestTheLinkIsFoundWhereProgramsPutIt(t *testing.T) {
 		"LOCATION:Room 5":                         "",
 		"LOCATION:https://meet.example.com/1\\,2": "https://meet.example.com/1,2",
 		"URL:https://example.com/event":           "https://example.com/event",
-		"URL:https://example.com/event\nX-GOOGLE-CONFERENCE:https://meet.google.com/abc": "https://meet.google.com/abc",
-		"CONFERENCE;VALUE=URI:tel:+1-555\nCONFERENCE;VALUE=URI:https://m.example.com/1":  "https://m.example.com/1",
-		"CONFERENCE;VALUE=URI:https://m.example.com/1\nURL:https://m.example.com/1,2":    "https://m.example.com/1,2",
-		"URL:javascript:alert(1)\nLOCATION:ftp://example.com/":                           "",
+		"URL:https://example.com/event\n" +
+			"X-GOOGLE-CONFERENCE:https://meet.google.com/abc": "https://meet.google.com/abc",
+		"CONFERENCE;VALUE=URI:tel:+1-555\n" +
+			"CONFERENCE;VALUE=URI:https://m.example.com/1": "https://m.example.com/1",
+		"CONFERENCE;VALUE=URI:https://m.example.com/1\n" +
+			"URL:https://m.example.com/1,2": "https://m.example.com/1,2",
+		"URL:javascript:alert(1)\nLOCATION:ftp://example.com/": "",
 	} {
 		o := objectOfLines(t, event("DTSTART:20260101T000000Z\n"+lines))
 		if got := link(o.master); got != want {

@@ -115,7 +115,8 @@ const (
 // meeting waits until the event has its link: Google makes it after the event. An event whose link fails is
 // removed.
 func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Event) (*gcal.Event, error) {
-	for pause := firstPause; meetLink(made) == "" && meetStatus(made) == meetPending; pause = min(2*pause, longestPause) {
+	pending := func() bool { return meetLink(made) == "" && meetStatus(made) == meetPending }
+	for pause := firstPause; pending(); pause = min(2*pause, longestPause) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():

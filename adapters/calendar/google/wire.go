@@ -16,9 +16,11 @@ import (
 
 // eventFields are the parts of an event that are read, as a partial response
 // (developers.google.com/workspace/calendar/api/guides/performance#partial-response).
-const eventFields = "id,etag,status,summary,description,location,start,end,recurringEventId,originalStartTime,transparency," +
+const eventFields = "id,etag,status,summary,description,location,start,end,recurringEventId," +
+	"originalStartTime,transparency," +
 	"organizer(email,displayName,self),attendees(email,displayName,optional,resource,responseStatus)," +
-	"hangoutLink,htmlLink,extendedProperties/private,conferenceData(entryPoints(entryPointType,uri),createRequest/status)"
+	"hangoutLink,htmlLink,extendedProperties/private," +
+	"conferenceData(entryPoints(entryPointType,uri),createRequest/status)"
 
 // Private properties of events that were booked here. They stay on this calendar's copy of the event.
 const (

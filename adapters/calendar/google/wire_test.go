@@ -64,7 +64,8 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 				End: zoned("2026-12-01T16:00:00Z", "Asia/Tokyo")},
 		},
 		{
-			"no zone told", `{"id":"abc","start":{"dateTime":"2026-12-01T15:00:00.500Z"},"end":{"dateTime":"2026-12-01T16:00:00Z"}}`,
+			"no zone told",
+			`{"id":"abc","start":{"dateTime":"2026-12-01T15:00:00.500Z"},"end":{"dateTime":"2026-12-01T16:00:00Z"}}`,
 			calendar.Event{ID: "abc", Start: zoned("2026-12-01T15:00:00.5Z", ""),
 				End: zoned("2026-12-01T16:00:00Z", "")},
 		},
@@ -114,7 +115,8 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://own.example.com"},
 		},
 		{
-			"a location that is a link", `{"id":"abc","htmlLink":"https://h","location":" https://l.example.com/a?b=c ",` + times + `}`,
+			"a location that is a link",
+			`{"id":"abc","htmlLink":"https://h","location":" https://l.example.com/a?b=c ",` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://l.example.com/a?b=c"},
 		},
 		{

@@ -32,7 +32,9 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, err
 	}
 	began := d.now()
-	answer, err := ask(ctx, d, exchange{missing: noCalendar(), writes: true}, func(ctx context.Context) (*graph.Event, error) {
+	answer, err := ask(ctx, d, exchange{missing: noCalendar(), writes: true}, func(
+		ctx context.Context,
+	) (*graph.Event, error) {
 		return d.calendar(id).Events().Post(ctx, event, graph.Options{Prefer: preferText})
 	})
 	if refused := new(graph.Error); errors.As(err, &refused) && refused.Code == duplicateTransaction {

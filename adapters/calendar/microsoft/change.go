@@ -99,7 +99,9 @@ func (d *driver) Change(
 	if !segment(ref.ID) {
 		return calendar.Event{}, noEvent()
 	}
-	answer, err := ask(ctx, d, exchange{missing: noEvent(), writes: true}, func(ctx context.Context) (*graph.Event, error) {
+	answer, err := ask(ctx, d, exchange{missing: noEvent(), writes: true}, func(
+		ctx context.Context,
+	) (*graph.Event, error) {
 		options := graph.Options{Prefer: preferText, IfMatch: version}
 		return d.calendar(calendarID).Events().ByEventID(ref.ID).Patch(ctx, patch, options)
 	})

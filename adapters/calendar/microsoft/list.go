@@ -49,7 +49,9 @@ func (d *driver) view(
 			return nil, err
 		}
 	}
-	return ask(upstream.ForListing(ctx), d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.EventCollectionResponse, error) {
+	return ask(upstream.ForListing(ctx), d, exchange{missing: noCalendar()}, func(
+		ctx context.Context,
+	) (*graph.EventCollectionResponse, error) {
 		if link != "" {
 			return view.WithURL(ctx, link, options)
 		}
@@ -149,7 +151,9 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request
 	// dependencies").
 	about := exchange{slots: min(atOnce, int64(len(queries)))}
-	response, err := ask(upstream.ForListing(ctx), d, about, func(ctx context.Context) (*graph.BatchResponse, error) {
+	response, err := ask(upstream.ForListing(ctx), d, about, func(
+		ctx context.Context,
+	) (*graph.BatchResponse, error) {
 		return d.api.Batch().Post(ctx, request, graph.Options{})
 	})
 	if err != nil {

@@ -53,7 +53,8 @@ const slotTaken scenario.Name = "slot_taken"
 func Adapter() adapter.Adapter {
 	return adapter.Calendar(adapter.Declaration{
 		Name: "sandbox", Title: "Sandbox calendar", Sandbox: true,
-		Help: "A calendar inside the gateway, for building and testing without an account. It needs no credentials.",
+		Help: "A calendar inside the gateway, for building and testing without an account. " +
+			"It needs no credentials.",
 	}, open)
 }
 

@@ -21,7 +21,9 @@ func manyEvents(b *testing.B, count int) *driver {
 				ID: eventID(fmt.Sprint(i)), Calendar: primary, Version: 1, Title: fmt.Sprintf("Haircut %d", i),
 				Description: "Wash, cut and go. Comes with a friend.", Start: start, End: start.Add(30 * time.Minute),
 				Zone: "Europe/Berlin", Organizer: person{Email: "office@example.com"},
-				Attendees: []attendee{{person{Email: "one@example.com"}, "", ""}, {person{Email: "two@example.com"}, "", "accepted"}},
+				Attendees: []attendee{
+					{person{Email: "one@example.com"}, "", ""}, {person{Email: "two@example.com"}, "", "accepted"},
+				},
 			}, "")
 			if err != nil {
 				return err

@@ -137,7 +137,9 @@ func (d *driver) Change(
 	if c.Title != nil {
 		title = *c.Title
 	}
-	return write(ctx, d, d.about(ref, "change "+hash(c), title), func(tx adapter.StorageTx) (calendar.Event, error) {
+	return write(ctx, d, d.about(ref, "change "+hash(c), title), func(
+		tx adapter.StorageTx,
+	) (calendar.Event, error) {
 		if _, err := d.writable(ref.CalendarID); err != nil {
 			return calendar.Event{}, err
 		}

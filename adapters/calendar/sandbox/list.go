@@ -24,7 +24,9 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	return read(ctx, d, scenario.Call{Texts: []string{q.CalendarID}}, func(tx adapter.StorageTx) (calendar.Page, error) {
+	return read(ctx, d, scenario.Call{Texts: []string{q.CalendarID}}, func(
+		tx adapter.StorageTx,
+	) (calendar.Page, error) {
 		c, err := d.calendar(q.CalendarID)
 		if err != nil {
 			return calendar.Page{}, err

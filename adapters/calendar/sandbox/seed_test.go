@@ -154,7 +154,10 @@ func TestSomeAttendeesAnswerAtOnce(t *testing.T) {
 	d := newAccount(t).open()
 	e, err := d.Book(t.Context(), calendar.Booking{
 		Key: "k", Title: "With answers", Start: friday, End: friday.Add(time.Hour), Zone: "UTC",
-		Attendees: []string{"accepts@example.com", "Declines@example.com", "tentative+2@example.org", "someone@example.com", "accepts.not@example.com"},
+		Attendees: []string{
+			"accepts@example.com", "Declines@example.com", "tentative+2@example.org", "someone@example.com",
+			"accepts.not@example.com",
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,11 +29,14 @@ func TestATicketIsReadAsToldByFreshdesk(t *testing.T) {
 			crm.Ticket{ID: "7", Number: "7", Description: crm.Plain("a"), Status: "Offen"}},
 		{"what has no label is its number", `{"id":7,"status":99,"priority":9}`,
 			crm.Ticket{ID: "7", Number: "7", Status: "99", Priority: "9"}},
-		{"resolved", `{"id":7,"status":4,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-11T11:19:18Z"}}`,
+		{"resolved",
+			`{"id":7,"status":4,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-11T11:19:18Z"}}`,
 			crm.Ticket{ID: "7", Number: "7", Status: "4", ResolvedAt: at}},
-		{"closed", `{"id":7,"status":5,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-12T11:19:18Z"}}`,
+		{"closed",
+			`{"id":7,"status":5,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-12T11:19:18Z"}}`,
 			crm.Ticket{ID: "7", Number: "7", Status: "5", ResolvedAt: at, ClosedAt: at}},
-		{"opened again", `{"id":7,"status":2,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-12T11:19:18Z"}}`,
+		{"opened again",
+			`{"id":7,"status":2,"stats":{"resolved_at":"2026-03-12T11:19:18Z","closed_at":"2026-03-12T11:19:18Z"}}`,
 			crm.Ticket{ID: "7", Number: "7", Status: "Offen"}},
 	} {
 		var read ticket

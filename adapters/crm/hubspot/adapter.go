@@ -114,7 +114,8 @@ func (s settings) Validate() []fault.Field {
 	}
 	if !versions.MatchString(s.APIVersion) {
 		faults = append(faults, fault.Field{
-			Path: "settings.api_version", Message: "must be a version as HubSpot's addresses have it, such as 2026-09.",
+			Path:    "settings.api_version",
+			Message: "must be a version as HubSpot's addresses have it, such as 2026-09.",
 		})
 	}
 	if s.KeyProperty != "" && !properties.MatchString(s.KeyProperty) {

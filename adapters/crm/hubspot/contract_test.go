@@ -58,7 +58,8 @@ func (s *testServer) consented(t testing.TB) string {
 	}
 	return adaptertest.AccessToken(t, s.url+fake.TokenPath, url.Values{
 		"grant_type": {"refresh_token"}, "client_id": {clientID}, "client_secret": {secret},
-		"refresh_token": {s.OAuth.Grant(clientID, "admin@example.com", append(grant.ScopeNames(), grant.OptionalNames()...)...)},
+		"refresh_token": {s.OAuth.Grant(clientID, "admin@example.com",
+			append(grant.ScopeNames(), grant.OptionalNames()...)...)},
 	})
 }
 

@@ -59,8 +59,8 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 		return d.ByID(ctx, chosen.ID)
 	}
 	if errors.Is(err, fault.NotFound) && d.now().Before(t.Until.Add(searchLag)) {
-		return crm.Ticket{}, fault.NotKnownYet("HubSpot's search does not find the ticket, and may not know it yet.",
-			searchAgain).With("provider", name)
+		return crm.Ticket{}, fault.NotKnownYet(
+			"HubSpot's search does not find the ticket, and may not know it yet.", searchAgain).With("provider", name)
 	}
 	return crm.Ticket{}, err
 }

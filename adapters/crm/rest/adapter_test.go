@@ -93,22 +93,26 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 		want    []string
 	}{
 		{object{}, nil},
-		{object{"base_url": "https://desk.example/api?x=1", "number_pattern": "[", "time_zone": "Local", "number_width": float64(-1), "max_concurrent": float64(-1)}, []string{
+		{object{"base_url": "https://desk.example/api?x=1", "number_pattern": "[", "time_zone": "Local",
+			"number_width": float64(-1), "max_concurrent": float64(-1)}, []string{
 			"settings.base_url must not have a query or fragment; each step has its own parameters.",
 			"settings.number_pattern is not a regular expression: missing closing ]: `[`.",
 			"settings.time_zone must be an IANA time zone, such as Europe/Berlin.",
 			"settings.number_width must not be negative.", "settings.max_concurrent must not be negative.",
 		}},
-		{object{"headers": object{"authorization": "x", "Host": "x", "a b": "x"}, "idempotency_header": "Content-Type", "auth_header": "X Y"}, []string{
+		{object{"headers": object{"authorization": "x", "Host": "x", "a b": "x"},
+			"idempotency_header": "Content-Type", "auth_header": "X Y"}, []string{
 			"settings.idempotency_header is set by the gateway.", "settings.auth_header must be the name of a header.",
 			"settings.headers.Host is set by the gateway.", "settings.headers.a b must be the name of a header.",
 			"settings.headers.authorization is set from the credentials.",
 			"credentials.token is required with auth_header and auth_prefix.",
 		}},
 		{got(object{"when": ".a.b)", "query": object{"q": "x {.y"}, "headers": object{"X-A": "a } b"}},
-			object{"name": "2nd", "path": "tickets?id={.number}"}, object{"path": "tickets/../{.number}"}, object{"name": "p", "path": "a%zz"}), []string{
+			object{"name": "2nd", "path": "tickets?id={.number}"}, object{"path": "tickets/../{.number}"},
+			object{"name": "p", "path": "a%zz"}), []string{
 			`settings.get.steps[0].query.q has a "{" at character 3 without a "}" after it; write "{{" for a brace.`,
-			`settings.get.steps[0].headers.X-A has a "}" at character 3 without a "{" before it; write "}}" for a brace.`,
+			`settings.get.steps[0].headers.X-A has a "}" at character 3 without a "{" before it; ` +
+				`write "}}" for a brace.`,
 			`settings.get.steps[0].when is not a jq expression: unexpected token ")" at character 5 of ".a.b)".`,
 			"settings.get.steps[1].name must be letters, digits and underscores, not beginning with a digit.",
 			"settings.get.steps[1].path must be only a path; put parameters into query, and escape other characters.",
@@ -116,7 +120,8 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			`settings.get.steps[2].path must not have "." or ".." among its segments.`,
 			`settings.get.steps[3].path has a "%" that does not begin an escape; write "%25" for a percent sign.`,
 		}},
-		{got(object{"path": "a/{.x | nope}/b", "body": "{}", "expect": []any{float64(100)}}, object{"name": "b", "method": "POST"}), []string{
+		{got(object{"path": "a/{.x | nope}/b", "body": "{}", "expect": []any{float64(100)}},
+			object{"name": "b", "method": "POST"}), []string{
 			"settings.get.steps[0].path from character 4 on cannot be used as a jq expression: function not " +
 				"defined: nope/0.",
 			"settings.get.steps[0].body cannot be sent with GET.",
@@ -124,7 +129,9 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.get.steps[1].method may change something, which this operation must not do; set reads: true " +
 				"if it only reads.",
 		}},
-		{object{"get": object{"steps": []any{}}, "faults": []any{object{"fault": "conflict", "field": "status"}, object{"fault": "invalid", "status": float64(400), "match": "."}}}, []string{
+		{object{"get": object{"steps": []any{}},
+			"faults": []any{object{"fault": "conflict", "field": "status"},
+				object{"fault": "invalid", "status": float64(400), "match": "."}}}, []string{
 			"settings.faults[0] must have a status or a match, or else it would apply to every answer.",
 			"settings.faults[0].field is only for fault: invalid.",
 			"settings.get.steps must have a step.",

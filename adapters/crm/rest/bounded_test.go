@@ -125,8 +125,10 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 func TestCountingChangesNoValue(t *testing.T) {
 	input := map[string]any{
 		"a": 7, "b": 2.5, "s": "a-b-c", "t": "Größe: 3 x", "n": nil, "y": true, "l": []any{3, 1, 2, 1},
-		"o":    map[string]any{"k": "v", "m": nil},
-		"list": []any{map[string]any{"id": 1, "n": "x"}, map[string]any{"id": 2, "n": "y"}, map[string]any{"id": 3, "n": "x"}},
+		"o": map[string]any{"k": "v", "m": nil},
+		"list": []any{
+			map[string]any{"id": 1, "n": "x"}, map[string]any{"id": 2, "n": "y"}, map[string]any{"id": 3, "n": "x"},
+		},
 	}
 	for _, source := range []string{
 		".a + .b", ".a - .b, .a * .b, .a / .b, .a % 2", "-.a", "-(.a, .b)", `.s * 2`, `"ab" * 0`, `.s / "-"`,

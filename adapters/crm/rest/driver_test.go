@@ -209,7 +209,8 @@ func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 	_, _ = s.open(t, settings).Create(t.Context(), crm.NewTicket{
 		Key: "k1", Subject: `A "b" & c`, OwnerID: "a/../b?x='",
 	})
-	want := "GET /api/users/a%2F..%2Fb%3Fx=%27?number=9&q=name+%3D+%27a%2F..%2Fb%3Fx%3D%5C%27%27+and+%7Bx%7D+%3D+%22A+%5C%22b%5C%22+%26+c%22"
+	want := "GET /api/users/a%2F..%2Fb%3Fx=%27?number=9&" +
+		"q=name+%3D+%27a%2F..%2Fb%3Fx%3D%5C%27%27+and+%7Bx%7D+%3D+%22A+%5C%22b%5C%22+%26+c%22"
 	if sent := s.requests(); len(sent) == 0 || sent[0] != want {
 		t.Errorf("sent %q\nwant %q", sent, want)
 	}
@@ -462,15 +463,22 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 	}{
 		"settings.ticket.subject: gives a list, where a text is needed": {object{"subject": "[1]"},
 			`{"id":7}`},
-		"settings.ticket.id: gives nothing":                                          {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
-		"settings.ticket.created_at: gives text that is not a time; set time_layout": {object{"created_at": `"soon"`}, `{"id":7}`},
-		"settings.ticket.description: gives an object, where a text is needed":       {object{"description": "{text: {}}"}, `{"id":7}`},
-		"settings.ticket.subject: takes longer than 1s":                              {object{"subject": "[repeat(0)]"}, `{"id":7}`},
-		"settings.ticket.subject: has a value that is too large":                     {object{"subject": `"x" * 2000000`}, `{"id":7}`},
-		"settings.ticket.subject: cannot iterate over: null":                         {object{"subject": ".steps.ticket.body.none[]"}, `{"id":7}`},
+		"settings.ticket.id: gives nothing": {object{"id": ".steps.ticket.body.none"}, `{"id":7}`},
+		"settings.ticket.created_at: gives text that is not a time; set time_layout": {
+			object{"created_at": `"soon"`}, `{"id":7}`,
+		},
+		"settings.ticket.description: gives an object, where a text is needed": {
+			object{"description": "{text: {}}"}, `{"id":7}`,
+		},
+		"settings.ticket.subject: takes longer than 1s":          {object{"subject": "[repeat(0)]"}, `{"id":7}`},
+		"settings.ticket.subject: has a value that is too large": {object{"subject": `"x" * 2000000`}, `{"id":7}`},
+		"settings.ticket.subject: cannot iterate over: null": {object{"subject": ".steps.ticket.body.none[]"},
+			`{"id":7}`},
 		"The ticket system answered something other than JSON": {object{},
 			`<html>sign in</html>`},
-		"settings.ticket.status_value: gives a list, where a value of the vocabulary is needed": {object{"status_value": "[]"}, `{"id":7}`},
+		"settings.ticket.status_value: gives a list, where a value of the vocabulary is needed": {
+			object{"status_value": "[]"}, `{"id":7}`,
+		},
 	} {
 		t.Run(path, func(t *testing.T) {
 			s := serve(t, says(map[string]reply{"GET /api/tickets/7": {status: 200, body: c.body}}), anonymous)
@@ -486,17 +494,27 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 
 func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 	for path, step := range map[string]object{
-		"settings.create.steps[0].headers.X-Subject: gives control characters":                   {"headers": object{"X-Subject": "{.ticket.subject}"}},
-		"settings.create.steps[0].headers.X-Subject: gives a list, where a text is needed":       {"headers": object{"X-Subject": "{[]}"}},
-		"settings.create.steps[0].query.q: gives an object, where a text is needed":              {"query": object{"q": "a {.ticket}"}},
-		"settings.create.steps[0].path: gives an object, where a text is needed":                 {"path": "tickets/{.ticket}"},
-		"settings.create.steps[0].body: gives a list, where a form needs an object":              {"encoding": "form", "body": "[]"},
-		"settings.create.steps[0].body: gives an object for a member, where a form needs a text": {"encoding": "form", "body": "{a: {}}"},
-		"settings.create.steps[0].body: given cannot be applied to: array":                       {"body": "[] | given"},
-		"settings.create.steps[0].body: quoted cannot be applied to: array":                      {"body": "[] | quoted"},
-		"settings.create.steps[0].body: has a value that is too large":                           {"body": `"x" * 2000000`},
-		"settings.create.steps[0].when: expected an object but got: string":                      {"when": ".ticket.subject.a"},
-		"settings.create.steps[0].body: gives a value that JSON cannot express":                  {"body": "infinite"},
+		"settings.create.steps[0].headers.X-Subject: gives control characters": {
+			"headers": object{"X-Subject": "{.ticket.subject}"},
+		},
+		"settings.create.steps[0].headers.X-Subject: gives a list, where a text is needed": {
+			"headers": object{"X-Subject": "{[]}"},
+		},
+		"settings.create.steps[0].query.q: gives an object, where a text is needed": {
+			"query": object{"q": "a {.ticket}"},
+		},
+		"settings.create.steps[0].path: gives an object, where a text is needed": {"path": "tickets/{.ticket}"},
+		"settings.create.steps[0].body: gives a list, where a form needs an object": {
+			"encoding": "form", "body": "[]",
+		},
+		"settings.create.steps[0].body: gives an object for a member, where a form needs a text": {
+			"encoding": "form", "body": "{a: {}}",
+		},
+		"settings.create.steps[0].body: given cannot be applied to: array":      {"body": "[] | given"},
+		"settings.create.steps[0].body: quoted cannot be applied to: array":     {"body": "[] | quoted"},
+		"settings.create.steps[0].body: has a value that is too large":          {"body": `"x" * 2000000`},
+		"settings.create.steps[0].when: expected an object but got: string":     {"when": ".ticket.subject.a"},
+		"settings.create.steps[0].body: gives a value that JSON cannot express": {"body": "infinite"},
 	} {
 		t.Run(path, func(t *testing.T) {
 			s := serve(t, says(nil), anonymous)

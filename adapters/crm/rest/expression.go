@@ -118,7 +118,8 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 // failures of jq tell the value behind these words, which is of an answer.
 var failures = regexp.MustCompile(
 	`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
-		`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|(?:given|quoted|join|split|test|startswith|endswith|` +
+		`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|` +
+		`(?:given|quoted|join|split|test|startswith|endswith|` +
 		`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
 		`(?:null|boolean|number|string|array|object))\b`)
 

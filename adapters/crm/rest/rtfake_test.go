@@ -211,7 +211,8 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case known:
 		t.requestors = []string{requestor.Name}
-	case strings.Contains(in.Requestor, "@"): // RT makes a user of that name; what is no address is silently dropped
+	case strings.Contains(in.Requestor, "@"):
+		// RT makes a user of that name; what is no address is silently dropped.
 		t.requestors = []string{in.Requestor}
 	}
 	f.tickets = append(f.tickets, t)

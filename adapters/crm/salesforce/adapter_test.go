@@ -86,9 +86,11 @@ func TestGrants(t *testing.T) {
 			tenant: true,
 		},
 		{
-			rule:  "an app for itself",
-			given: []string{"flow=client_credentials", "base_url=" + myDomain, "client_id=3MVG9", "credential client_secret=withheld"},
-			flow:  adapter.ClientCredentials, token: myDomain, client: "3MVG9", tenant: true,
+			rule: "an app for itself",
+			given: []string{
+				"flow=client_credentials", "base_url=" + myDomain, "client_id=3MVG9", "credential client_secret=withheld",
+			},
+			flow: adapter.ClientCredentials, token: myDomain, client: "3MVG9", tenant: true,
 		},
 		{rule: "the gateway's app for itself, at an emulator", given: []string{"flow=client_credentials"},
 			login: "http://127.0.0.1:9104", flow: adapter.ClientCredentials, token: "http://127.0.0.1:9104"},

@@ -35,7 +35,11 @@ func TestACaseIsOpenedAndReadInOneCall(t *testing.T) {
 		org   fake.Options
 		more  map[string]any
 		calls int
-	}{{calls: 1}, {fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}, 1 + 1}} { // with keys one more, to look
+	}{
+		{calls: 1},
+		// With keys one more, to look.
+		{fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}, 1 + 1},
+	} {
 		s := serve(t, how.org)
 		d := s.open(t, how.more)
 		create(t, d, crm.NewTicket{Key: "k0", Subject: "A pipe"}) // with a look at what cases have

@@ -32,10 +32,15 @@ func TestEveryAccountBeginsWithTheDocumentedTickets(t *testing.T) {
 		},
 		{
 			ID: "tkt_000000000000000000001002", Number: "00001002", Subject: "Invoice shows the wrong address",
-			Description: crm.Text{Body: "<p>The invoice of <b>December</b> names our old address.</p><p>Please send a new one to:<br>12 Main Street &amp; Co.</p>", HTML: true},
-			Status:      "Pending", Priority: "Normal", OwnerID: "usr_2", AccountID: "acc_2", ContactID: "con_2",
+			Description: crm.Text{
+				Body: "<p>The invoice of <b>December</b> names our old address.</p>" +
+					"<p>Please send a new one to:<br>12 Main Street &amp; Co.</p>", HTML: true,
+			},
+			Status: "Pending", Priority: "Normal", OwnerID: "usr_2", AccountID: "acc_2", ContactID: "con_2",
 			CreatedAt: at(14, 11), UpdatedAt: at(14, 16),
-			LastComment: crm.Text{Body: "<div>Which <i>postal code</i> is it?</div><ul><li>10115</li><li>10117</li></ul>", HTML: true},
+			LastComment: crm.Text{
+				Body: "<div>Which <i>postal code</i> is it?</div><ul><li>10115</li><li>10117</li></ul>", HTML: true,
+			},
 		},
 		{
 			ID: "tkt_000000000000000000001003", Number: "00001003", Subject: "Password cannot be reset",

@@ -143,8 +143,8 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 	return d.fields.Fill(name, known.fields, t)
 }
 
-// created returns a ticket from the answer that created it. It was made, whatever else cannot be read: no error
-// may hide that.
+// created returns a ticket from the answer that created it. It was made, whatever else cannot be read: no
+// error may hide that.
 func (d *driver) created(ctx context.Context, made ticket) crm.Ticket {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(made) })
 	if err != nil {

@@ -27,7 +27,8 @@
 //	sandbox:forbidden         any           is refused: the account may not do this
 //	sandbox:down              any           does not reach the provider
 //	sandbox:reply_lost        any write     acts, then loses the reply, once: a repeat finds what was done
-//	sandbox:outcome_unknown   any write     acts, then loses the reply, and the number stays out of reach for 10 s
+//	sandbox:outcome_unknown   any write     acts, then loses the reply, and the number stays out of reach for
+//	                                        10 s
 //	sandbox:taken             buy           is refused: somebody else was faster, whichever number is tried
 //	sandbox:no_funds          buy           is refused: the account's balance is too low
 //	sandbox:trial             buy           is refused: a trial account has all the numbers it may have

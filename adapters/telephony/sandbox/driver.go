@@ -30,7 +30,9 @@ func (d *driver) Traits() telephony.Traits {
 
 // Account implements telephony.Driver.
 func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
-	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (telephony.Account, error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(
+		ctx context.Context,
+	) (telephony.Account, error) {
 		// The storage is the sandbox's provider: no answer comes without it.
 		err := d.storage.View(ctx, func(adapter.StorageTx) error { return nil })
 		return telephony.Account{Name: d.settings.Account, Ref: "AC" + d.connection}, err
@@ -39,7 +41,9 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 
 // Search implements telephony.Driver.
 func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
-	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (offers []telephony.Offer, err error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(
+		ctx context.Context,
+	) (offers []telephony.Offer, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			offers = nil
 			for _, e164 := range d.settings.stock(s.AreaCode) {
@@ -66,7 +70,9 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	if !d.settings.sold(o.E164) {
 		call.About = "" // perhaps no number at all
 	}
-	return scenario.Write(ctx, d.purchases, call, func(ctx context.Context) (bought telephony.Number, err error) {
+	return scenario.Write(ctx, d.purchases, call, func(
+		ctx context.Context,
+	) (bought telephony.Number, err error) {
 		err = d.storage.Update(ctx, func(tx adapter.StorageTx) error {
 			doc, err := d.buy(tx, o)
 			bought = d.number(doc)
@@ -107,7 +113,9 @@ func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
 
 // Numbers implements telephony.Driver.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
-	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(ctx context.Context) (page telephony.Page, err error) {
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(
+		ctx context.Context,
+	) (page telephony.Page, err error) {
 		err = d.storage.View(ctx, func(tx adapter.StorageTx) error {
 			page, err = d.page(tx, q)
 			return err

@@ -314,7 +314,8 @@ func TestWhatTheOrderLacksIsSaid(t *testing.T) {
 	} {
 		s := serve(t, fake.Options{}, on(http.MethodPost, says(200,
 			`{"data":{"id":"o1","status":"pending","requirements_met":false,
-			"phone_numbers":[{"phone_number":"+14155550100","status":"pending","regulatory_requirements":`+lines+`}]}}`)))
+			"phone_numbers":[{"phone_number":"+14155550100","status":"pending","regulatory_requirements":`+lines+
+				`}]}}`)))
 		_, err := s.open(t, nil).Buy(t.Context(), telephony.Order{Key: "k1", E164: "+14155550100"})
 		wantFault(t, err, fault.Conflict, reason)
 	}
@@ -463,23 +464,31 @@ func TestAnswersThatSaySomethingElse(t *testing.T) {
 			_, err := d.Number(t.Context(), ref)
 			return err
 		}, fault.Unsupported},
-		{"numbers without ids", http.MethodGet, `{"data":[{}]}`, func(t *testing.T, d telephony.Driver, _ string) error {
+		{"numbers without ids", http.MethodGet, `{"data":[{}]}`, func(
+			t *testing.T, d telephony.Driver, _ string,
+		) error {
 			_, err := d.Numbers(t.Context(), telephony.Query{})
 			return err
 		}, fault.Unsupported},
-		{"more numbers than asked for", http.MethodGet, `{"data":[{"id":"1","phone_number":"+1"},{"id":"2","phone_number":"+2"}]}`, func(t *testing.T, d telephony.Driver, _ string) error {
-			_, err := d.Numbers(t.Context(), telephony.Query{Limit: 1})
-			return err
-		}, fault.Unsupported},
-		{"an order of another number", http.MethodPost, `{"data":{"id":"o","status":"success","phone_numbers":[{"phone_number":"+14155550199"}]}}`, func(t *testing.T, d telephony.Driver, _ string) error {
-			_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100"})
-			return err
-		}, fault.UnknownOutcome},
+		{"more numbers than asked for", http.MethodGet,
+			`{"data":[{"id":"1","phone_number":"+1"},{"id":"2","phone_number":"+2"}]}`,
+			func(t *testing.T, d telephony.Driver, _ string) error {
+				_, err := d.Numbers(t.Context(), telephony.Query{Limit: 1})
+				return err
+			}, fault.Unsupported},
+		{"an order of another number", http.MethodPost,
+			`{"data":{"id":"o","status":"success","phone_numbers":[{"phone_number":"+14155550199"}]}}`,
+			func(t *testing.T, d telephony.Driver, _ string) error {
+				_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100"})
+				return err
+			}, fault.UnknownOutcome},
 		{"no order", http.MethodPost, `{}`, func(t *testing.T, d telephony.Driver, _ string) error {
 			_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100"})
 			return err
 		}, fault.UnknownOutcome},
-		{"another number changed", http.MethodPatch, other, func(t *testing.T, d telephony.Driver, ref string) error {
+		{"another number changed", http.MethodPatch, other, func(
+			t *testing.T, d telephony.Driver, ref string,
+		) error {
 			_, err := d.Change(t.Context(), ref, telephony.Change{Name: &name})
 			return err
 		}, fault.UnknownOutcome},

@@ -16,7 +16,9 @@ func TestANumberIsToldAsTelnyxHasIt(t *testing.T) {
 		rule, input string
 		want        func(*telephony.Number)
 	}{
-		{"null is nothing", `"status":"active","connection_id":null,"customer_reference":null,"emergency_status":null`, func(*telephony.Number) {}},
+		{"null is nothing",
+			`"status":"active","connection_id":null,"customer_reference":null,"emergency_status":null`,
+			func(*telephony.Number) {}},
 		{"the reference is the name", `"customer_reference":"Front office"`,
 			func(n *telephony.Number) { n.Name = "Front office" }},
 		{"what an order left is no name", `"customer_reference":"frontdesk-order-abc123"`,
@@ -144,7 +146,9 @@ func TestCursorsAreOfTheirPagesSize(t *testing.T) {
 // FuzzAnswers reads whatever may come: it is told or refused, and nothing panics.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
-		`null`, `{}`, `[]`, `{"errors":[null,{"code":10009},{"code":"20100","source":{"pointer":"/phone_numbers/0"}}]}`, `{"errors":{"code":"1"}}`,
+		`null`, `{}`, `[]`,
+		`{"errors":[null,{"code":10009},{"code":"20100","source":{"pointer":"/phone_numbers/0"}}]}`,
+		`{"errors":{"code":"1"}}`,
 		`{"data":{"id":"1","phone_number":"+14155550100","status":"purchase_pending","customer_reference":"frontdesk-order-a"}}`,
 		`{"data":[{"id":"12","status":"failure","created_at":"yesterday","phone_numbers":[null,{"phone_number":"+1","regulatory_requirements":[{}]}]}]}`,
 		`{"data":[{"phone_number":"+14155550100"},{"phone_number":"+1415555xxxx","best_effort":true}],"meta":{"total_pages":2}}`,

@@ -47,15 +47,16 @@ func TestWhatDoesNotFitIsToldAtOnceAndWithItsPlace(t *testing.T) {
 			[]string{"credentials.api_key_secret"}},
 		{"a secret without its key", access{"account_sid": good, "api_key_secret": "x"}, nil,
 			[]string{"credentials.api_key_sid"}},
-		{"every SID of another form or kind", access{"account_sid": good[:33], "api_key_sid": good, "api_key_secret": "x"}, []string{
-			"subaccount_sid=" + strings.ToLower(good), "voice_application=" + fake.Trunk,
-			"sip_trunk=" + fake.Application, "address_sid=" + fake.Address + "/..",
-			"bundle_sid=" + fake.Bundle[:33] + "g", "voice_url_template=/voice",
-		}, []string{
-			"credentials.account_sid", "credentials.api_key_sid", "settings.subaccount_sid",
-			"settings.voice_application", "settings.sip_trunk", "settings.address_sid", "settings.bundle_sid",
-			"settings.voice_url_template",
-		}},
+		{"every SID of another form or kind",
+			access{"account_sid": good[:33], "api_key_sid": good, "api_key_secret": "x"}, []string{
+				"subaccount_sid=" + strings.ToLower(good), "voice_application=" + fake.Trunk,
+				"sip_trunk=" + fake.Application, "address_sid=" + fake.Address + "/..",
+				"bundle_sid=" + fake.Bundle[:33] + "g", "voice_url_template=/voice",
+			}, []string{
+				"credentials.account_sid", "credentials.api_key_sid", "settings.subaccount_sid",
+				"settings.voice_application", "settings.sip_trunk", "settings.address_sid", "settings.bundle_sid",
+				"settings.voice_url_template",
+			}},
 		{"a token that is missing, and a SID that is none", access{"account_sid": "AC1"}, nil,
 			[]string{"credentials.auth_token", "credentials.account_sid"}},
 		{"a placeholder that is none", access{"account_sid": good, "auth_token": "x"},

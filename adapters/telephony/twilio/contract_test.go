@@ -119,7 +119,9 @@ func ways() []way {
 	return []way{
 		{rule: "by the auth token", by: byToken, account: ours,
 			settings: []string{"voice_url_template=" + template},
-			leads:    telephony.Routing{VoiceURL: "https://agents.example.com/voice?employee=7&number=%2B14155550100"}},
+			leads: telephony.Routing{
+				VoiceURL: "https://agents.example.com/voice?employee=7&number=%2B14155550100",
+			}},
 		{rule: "by a main API key", by: byKey, account: ours, settings: []string{
 			"voice_application=" + fake.Application, "voice_url_template=" + template,
 		},

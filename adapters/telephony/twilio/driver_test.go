@@ -74,11 +74,12 @@ func TestAnOrderAsksForTheNumberAndNothingElse(t *testing.T) {
 		want     []string
 	}{
 		{"alone", nil, []string{"POST IncomingPhoneNumbers PhoneNumber=%2B14155550100"}},
-		{"with what the connection buys numbers with, once it is known not to be held", []string{"address_sid=" + fake.Address, "bundle_sid=" + fake.Bundle}, []string{
-			"GET IncomingPhoneNumbers?PhoneNumber=%2B14155550100",
-			"POST IncomingPhoneNumbers AddressSid=" + fake.Address + "&BundleSid=" + fake.Bundle +
-				"&PhoneNumber=%2B14155550100",
-		}},
+		{"with what the connection buys numbers with, once it is known not to be held",
+			[]string{"address_sid=" + fake.Address, "bundle_sid=" + fake.Bundle}, []string{
+				"GET IncomingPhoneNumbers?PhoneNumber=%2B14155550100",
+				"POST IncomingPhoneNumbers AddressSid=" + fake.Address + "&BundleSid=" + fake.Bundle +
+					"&PhoneNumber=%2B14155550100",
+			}},
 	} {
 		var l log
 		s := serve(t, fake.Options{Now: at(noon)}, l.around)
@@ -625,9 +626,11 @@ func TestAPageLeadsNowhereElse(t *testing.T) {
 		cursor string
 		ok     bool
 	}{
-		"/2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json?PageSize=50&Page=1&PageToken=PAPN1": {"Page=1&PageToken=PAPN1", true},
-		"https://evil.example/?Page=1&PageToken=PAPN1&PhoneNumber=x":                            {"Page=1&PageToken=PAPN1", true},
-		"/2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json?PageSize=50":                        {"", false},
+		"/2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json?PageSize=50&Page=1&PageToken=PAPN1": {
+			"Page=1&PageToken=PAPN1", true,
+		},
+		"https://evil.example/?Page=1&PageToken=PAPN1&PhoneNumber=x":     {"Page=1&PageToken=PAPN1", true},
+		"/2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json?PageSize=50": {"", false},
 		"https://evil.example/":              {"", false},
 		"?Page=-1":                           {"", false},
 		"?Page=1&PageToken=a%0d%0aHost:%20b": {"", false},

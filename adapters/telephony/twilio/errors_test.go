@@ -76,7 +76,9 @@ func TestAnswersThatAreNone(t *testing.T) {
 	name := "Night desk"
 	const ref = "PN00000000000000000000000000000001"
 	for rule, body := range map[string]string{
-		"a page": `<html>`, "another number": `{"sid":"PN00000000000000000000000000000002","phone_number":"+14155550100"}`, "nothing of a number": `{}`,
+		"a page":              `<html>`,
+		"another number":      `{"sid":"PN00000000000000000000000000000002","phone_number":"+14155550100"}`,
+		"nothing of a number": `{}`,
 	} {
 		s := serve(t, fake.Options{})
 		s.Instead(says(http.StatusOK, body))

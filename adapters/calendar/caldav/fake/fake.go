@@ -307,7 +307,8 @@ type recorded struct {
 func (a *recorded) refuse(condition string) {
 	a.status = http.StatusForbidden
 	a.header.Set("Content-Type", "application/xml; charset=utf-8")
-	a.body = `<?xml version="1.0" encoding="utf-8"?><D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` + condition + `</D:error>`
+	a.body = `<?xml version="1.0" encoding="utf-8"?>` +
+		`<D:error xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` + condition + `</D:error>`
 }
 
 func (s *Server) handle(a *recorded, r *http.Request) {

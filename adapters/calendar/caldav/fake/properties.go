@@ -217,7 +217,8 @@ func (s *Server) response(path string, have properties, asked []element) string 
 func (s *Server) multistatus(a *recorded, r *http.Request, responses []string) {
 	a.status = http.StatusMultiStatus
 	a.header.Set("Content-Type", "application/xml; charset=utf-8")
-	a.body = `<?xml version="1.0" encoding="utf-8"?><D:multistatus xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` +
+	a.body = `<?xml version="1.0" encoding="utf-8"?>` +
+		`<D:multistatus xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` +
 		strings.ReplaceAll(strings.Join(responses, ""), originMark, "http://"+r.Host) + `</D:multistatus>`
 }
 

@@ -43,7 +43,8 @@ func TestRealInputIsForgiven(t *testing.T) {
 	for name, data := range map[string]string{
 		"bare line feeds":       "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Grüße\nEND:VEVENT\nEND:VCALENDAR\n",
 		"bare carriage returns": "BEGIN:VCALENDAR\rBEGIN:VEVENT\rSUMMARY:Grüße\rEND:VEVENT\rEND:VCALENDAR",
-		"a byte order mark":     "\ufeffBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Grüße\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		"a byte order mark": "\ufeffBEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Grüße\r\nEND:VEVENT\r\n" +
+			"END:VCALENDAR\r\n",
 		"folded within a character": "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Gr\xc3\r\n " +
 			"\xbc\xc3\r\n\t\x9fe\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 		"blank lines, small letters, spaces": "begin:vcalendar\r\n\r\nbegin:vevent " +

@@ -118,7 +118,8 @@ func TestExamplesOfRFC5545(t *testing.T) {
 				"10; Jul 10"},
 		{name: "every other year in January, February and March for 10 occurrences", start: "1997-03-10 09:00",
 			rule: "FREQ=YEARLY;INTERVAL=2;COUNT=10;BYMONTH=1,2,3",
-			want: "1997 Mar 10; 1999 Jan 10; Feb 10; Mar 10; 2001 Jan 10; Feb 10; Mar 10; 2003 Jan 10; Feb 10; Mar 10"},
+			want: "1997 Mar 10; 1999 Jan 10; Feb 10; Mar 10; 2001 Jan 10; Feb 10; Mar 10; " +
+				"2003 Jan 10; Feb 10; Mar 10"},
 		{name: "every third year on the 1st, 100th and 200th day for 10 occurrences", start: "1997-01-01 09:00",
 			rule: "FREQ=YEARLY;INTERVAL=3;COUNT=10;BYYEARDAY=1,100,200",
 			want: "1997 Jan 1; Apr 10; Jul 19; 2000 Jan 1; Apr 9; Jul 18; 2003 Jan 1; Apr 10; Jul 19; 2006 Jan 1"},

@@ -192,7 +192,8 @@ func tail(text string) string {
 func (a Account) makeCalendar(tb testing.TB, path string) {
 	tb.Helper()
 	name := filepath.Base(path)
-	body := `<?xml version="1.0"?><c:mkcalendar xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:set><d:prop>` +
+	body := `<?xml version="1.0"?>` +
+		`<c:mkcalendar xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:set><d:prop>` +
 		`<d:displayname>` + name + `</d:displayname>` +
 		`<c:supported-calendar-component-set><c:comp name="VEVENT"/></c:supported-calendar-component-set>` +
 		`</d:prop></d:set></c:mkcalendar>`

@@ -188,8 +188,9 @@ func (c call) complete(cal *collection, e, before *event) *refusal {
 		for name, value := range map[string]any{
 			"kind": "calendar#event", "status": "confirmed", "created": now, "iCalUID": id + "@google.com",
 			"sequence": 0.0, "eventType": "default", "organizer": map[string]any{"email": cal.ID, "self": true},
-			"creator":   map[string]any{"email": c.account.email, "self": cal.primary},
-			"htmlLink":  "https://www.google.com/calendar/event?eid=" + base64.RawURLEncoding.EncodeToString([]byte(id+" "+cal.ID)),
+			"creator": map[string]any{"email": c.account.email, "self": cal.primary},
+			"htmlLink": "https://www.google.com/calendar/event?eid=" +
+				base64.RawURLEncoding.EncodeToString([]byte(id+" "+cal.ID)),
 			"reminders": map[string]any{"useDefault": true},
 		} {
 			e.data[name] = value

@@ -225,7 +225,9 @@ func TestWhatTheMaskLeavesOutIsNotAnswered(t *testing.T) {
 			"primary": true}}},
 		"items/id": {"items": []any{map[string]any{"id": alice}}},
 		"kind,items/conferenceProperties": {"kind": "calendar#calendarList",
-			"items": []any{map[string]any{"conferenceProperties": map[string]any{"allowedConferenceSolutionTypes": []any{"hangoutsMeet"}}}}},
+			"items": []any{map[string]any{
+				"conferenceProperties": map[string]any{"allowedConferenceSolutionTypes": []any{"hangoutsMeet"}},
+			}}},
 		"items(id,conferenceProperties(kind)),etag": {"etag": `"1"`,
 			"items": []any{map[string]any{"id": alice, "conferenceProperties": map[string]any{}}}},
 		"items(id),items/summary": {"items": []any{map[string]any{"id": alice,

@@ -43,8 +43,10 @@ var eventShape = object{
 	"creator":            object{"email": text, "displayName": text, "id": text, "self": boolean},
 	"extendedProperties": object{"private": texts{}, "shared": texts{}},
 	"conferenceData": object{
-		"createRequest": object{"requestId": text, "conferenceSolutionKey": object{"type": text}, "status": object{"statusCode": text}},
-		"entryPoints":   list{object{"entryPointType": text, "uri": text, "label": text}}, "conferenceId": text,
+		"createRequest": object{
+			"requestId": text, "conferenceSolutionKey": object{"type": text}, "status": object{"statusCode": text},
+		},
+		"entryPoints": list{object{"entryPointType": text, "uri": text, "label": text}}, "conferenceId": text,
 		"conferenceSolution": object{"key": object{"type": text}, "name": text}, "signature": text, "notes": text,
 	},
 	"reminders": whatever, "source": whatever, "attachments": whatever, "gadget": whatever,

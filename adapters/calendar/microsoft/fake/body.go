@@ -14,7 +14,9 @@ const line = "__________________________________________________________________
 func blob(join string) string {
 	rule := `<div style="width:100%"><span style="white-space:nowrap; color:#5F5F5F; opacity:.36">` + line +
 		"</span></div>\r\n"
-	return "<br>\r\n" + rule + `<div class="me-email-text" lang="en-US"><div><span style="font-size:24px">Microsoft Teams</span> <a href="https://aka.ms/JoinTeamsMeeting?omkt=en-US">Need help?</a></div>` +
+	return "<br>\r\n" + rule + `<div class="me-email-text" lang="en-US">` +
+		`<div><span style="font-size:24px">Microsoft Teams</span> ` +
+		`<a href="https://aka.ms/JoinTeamsMeeting?omkt=en-US">Need help?</a></div>` +
 		"\r\n" + `<div><a id="meet_invite_block.action.join_link" href="` + escape(join) +
 		`">Join the meeting now</a></div></div>` + "\r\n" + rule
 }

@@ -135,7 +135,8 @@ func (s *Server) create(c *call, b *box) answer {
 			return invalid("ErrorInvalidRequest", "The online meeting provider is not allowed in this calendar.")
 		}
 		e.online, e.lateReads = true, s.options.LateLinks
-		e.join = fmt.Sprintf("https://teams.microsoft.com/l/meetup-join/19%%3ameeting_%s%%40thread.v2/0?context=%%7b%%7d&anon=true", url.QueryEscape(e.id))
+		e.join = fmt.Sprintf("https://teams.microsoft.com/l/meetup-join/19%%3ameeting_%s%%40thread.v2/"+
+			"0?context=%%7b%%7d&anon=true", url.QueryEscape(e.id))
 		e.body = itemBody{ContentType: "html", Content: page(plainOf(e.body), blob(e.join))}
 	}
 	for _, a := range e.attendees {
@@ -442,7 +443,8 @@ func (s *Server) show(c *call, e *event) map[string]any {
 		"organizer":       map[string]any{"emailAddress": map[string]any{"name": owner, "address": owner}},
 		"location":        map[string]any{"displayName": e.location, "locationType": "default"},
 		"isOnlineMeeting": e.online, "onlineMeeting": meeting, "onlineMeetingUrl": nil,
-		"webLink": "https://outlook.office365.com/owa/?itemid=" + url.QueryEscape(e.id) + "&exvsurl=1&path=/calendar/item",
+		"webLink": "https://outlook.office365.com/owa/?itemid=" + url.QueryEscape(e.id) +
+			"&exvsurl=1&path=/calendar/item",
 	}
 	if e.transaction != "" {
 		object["transactionId"] = e.transaction

@@ -188,7 +188,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, good := s.oauth.Bearer(r)
 	if !good {
 		w.Header().Set("WWW-Authenticate",
-			`Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="00000003-0000-0000-c000-000000000000"`)
+			`Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", `+
+				`client_id="00000003-0000-0000-c000-000000000000"`)
 		send(w, refuse(http.StatusUnauthorized, "InvalidAuthenticationToken",
 			"Access token has expired or is not yet valid."))
 		return

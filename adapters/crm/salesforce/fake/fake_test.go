@@ -172,10 +172,12 @@ func TestWrites(t *testing.T) {
 			{"method":"GET","url":"/services/data/v62.0/query?q=SELECT+CaseNumber+FROM+Case+WHERE+Id='@{a.id}'","referenceId":"b"}]}`, 200, `"CaseNumber":"00001001"`, 1},
 		{"all or nothing", "POST", "composite", `{"allOrNone":true,"compositeRequest":[
 			{"method":"POST","url":"/services/data/v62.0/sobjects/Case","referenceId":"a","body":{"Subject":"A pipe"}},
-			{"method":"GET","url":"/services/data/v62.0/query?q=SELECT+Nothing+FROM+Case","referenceId":"b"}]}`, 200, "PROCESSING_HALTED", 0},
+			{"method":"GET","url":"/services/data/v62.0/query?q=SELECT+Nothing+FROM+Case","referenceId":"b"}]}`, 200,
+			"PROCESSING_HALTED", 0},
 		{"not all", "POST", "composite", `{"compositeRequest":[
 			{"method":"POST","url":"/services/data/v62.0/sobjects/Case","referenceId":"a","body":{"Subject":"A pipe"}},
-			{"method":"GET","url":"/services/data/v62.0/query?q=SELECT+Nothing+FROM+Case","referenceId":"b"}]}`, 200, "INVALID_FIELD", 1},
+			{"method":"GET","url":"/services/data/v62.0/query?q=SELECT+Nothing+FROM+Case","referenceId":"b"}]}`, 200,
+			"INVALID_FIELD", 1},
 		{"a reference to nothing", "POST", "composite",
 			`{"allOrNone":true,"compositeRequest":[{"method":"GET","url":"/services/data/v62.0/query?q=@{a.id}","referenceId":"b"}]}`, 200, "Invalid reference", 0},
 		{"another version within", "POST", "composite",

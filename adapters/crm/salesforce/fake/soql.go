@@ -276,7 +276,8 @@ func tokenize(text string) (tokens []token, err error) {
 		case c == '>' && i+1 < len(runes) && runes[i+1] == '=':
 			tokens = append(tokens, token{text: ">="})
 			i += 2
-		case unicode.IsDigit(c): // a number, or a time, which stands without quotes ("Date Formats and Date Literals")
+		case unicode.IsDigit(c):
+			// A number, or a time, which stands without quotes ("Date Formats and Date Literals").
 			start := i
 			for i < len(runes) && (unicode.IsDigit(runes[i]) || strings.ContainsRune("-:.TZ+", runes[i])) {
 				i++

@@ -20,7 +20,9 @@ func TestTheProgramPrintsHowToConnect(t *testing.T) {
 		{"nobody else is", "/api/v2/users/me", "", "", http.StatusUnauthorized},
 		{"consent is asked for", "/oauth/authorizations/new?response_type=code&client_id=" +
 			printed[prefix+"CLIENT_ID"] +
-			"&redirect_uri=http://localhost/back&scope=read&state=s&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256", "", "", http.StatusOK},
+			"&redirect_uri=http://localhost/back&scope=read&state=s&" +
+			"code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256", "", "",
+			http.StatusOK},
 		{"tokens are given by POST", "/oauth/tokens", "", "", http.StatusMethodNotAllowed},
 	} {
 		status, _ := adaptertest.Get(t, printed["base_url"]+c.path, func(r *http.Request) {

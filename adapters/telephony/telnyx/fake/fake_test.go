@@ -34,8 +34,9 @@ func ask(
 }
 
 const (
-	search = "/available_phone_numbers?filter[country_code]=US&filter[national_destination_code]=415&filter[limit]=2"
-	order  = `{"phone_numbers":[{"phone_number":"+14155550100"}],"customer_reference":"r1"}`
+	search = "/available_phone_numbers?filter[country_code]=US&filter[national_destination_code]=415&" +
+		"filter[limit]=2"
+	order = `{"phone_numbers":[{"phone_number":"+14155550100"}],"customer_reference":"r1"}`
 )
 
 func TestItRefusesWhatTelnyxRefuses(t *testing.T) {

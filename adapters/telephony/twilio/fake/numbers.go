@@ -197,7 +197,8 @@ func (n *Number) body() map[string]any {
 		"sms_application_sid": n.SMSApplication, "status_callback": "", "status_callback_method": "POST",
 		"emergency_status": "Active", "emergency_address_sid": orNull(n.EmergencyAddress),
 		"emergency_address_status": orNull(n.EmergencyNow),
-		"uri":                      root + strings.Join([]string{"Accounts", n.Account, "IncomingPhoneNumbers", n.SID + ".json"}, "/"),
+		"uri": root +
+			strings.Join([]string{"Accounts", n.Account, "IncomingPhoneNumbers", n.SID + ".json"}, "/"),
 	}
 }
 

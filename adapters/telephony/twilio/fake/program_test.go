@@ -19,7 +19,9 @@ func TestTheProgramPrintsHowToConnect(t *testing.T) {
 		{"its subaccount is there", printed["subaccount_sid"], printed["auth_token"], http.StatusOK},
 		{"nobody else is let in", printed["account_sid"], "", http.StatusUnauthorized},
 	} {
-		status, _ := adaptertest.Get(t, printed[address]+"/2010-04-01/Accounts/"+c.account+".json", func(r *http.Request) {
+		status, _ := adaptertest.Get(t, printed[address]+"/2010-04-01/Accounts/"+c.account+".json", func(
+			r *http.Request,
+		) {
 			r.SetBasicAuth(printed["account_sid"], c.token)
 		})
 		if status != c.want {
