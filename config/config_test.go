@@ -40,7 +40,10 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Server:  Server{Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090", Drain: 5 * time.Second},
+		Server: Server{
+			Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090",
+			Drain: 5 * time.Second,
+		},
 		DataDir: "./frontdesk-data",
 		Store:   Store{URL: "sqlite:"},
 		Providers: Providers{
@@ -50,13 +53,15 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		Egress: Egress{Allow: []string{}},
 		Limits: Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
 		Resilience: Resilience{
-			Deadline: 8 * time.Second, TryTimeout: 5 * time.Second, WriteGrace: 15 * time.Second, MaxTries: 3, RetryPercent: 10,
-			Breaker:  Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},
+			Deadline: 8 * time.Second, TryTimeout: 5 * time.Second, WriteGrace: 15 * time.Second, MaxTries: 3,
+			RetryPercent: 10, Breaker: Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},
 			Bulkhead: Bulkhead{PerConnection: 8, PerConnectionQueue: 32, PerHost: 256, PerHostQueue: 256},
 		},
-		Idempotency: Idempotency{Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute, TicketDedupeWindow: 10 * time.Minute},
-		Calendar:    Calendar{LegacyConferencingTypes: []string{"nylas"}},
-		Log:         Log{Level: "info", Format: "json"},
+		Idempotency: Idempotency{
+			Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute, TicketDedupeWindow: 10 * time.Minute,
+		},
+		Calendar: Calendar{LegacyConferencingTypes: []string{"nylas"}},
+		Log:      Log{Level: "info", Format: "json"},
 	}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg, want)
@@ -95,7 +100,8 @@ providers:
 	}
 	want := Default(declared())
 	want.Server.Listen, want.Server.PublicURL = "0.0.0.0:8000", "https://desk.example.com"
-	want.Resilience.Deadline, want.Resilience.Breaker.OpenFor, want.Resilience.Breaker.Failures = 5*time.Second, 90*time.Second, 20
+	want.Resilience.Deadline = 5 * time.Second
+	want.Resilience.Breaker.OpenFor, want.Resilience.Breaker.Failures = 90*time.Second, 20
 	want.Idempotency.DedupeWindow = 0
 	want.Providers["google"]["api_url"] = "http://127.0.0.1:1/variable"
 	want.Providers["google"]["client_id"] = "file"
@@ -107,12 +113,15 @@ providers:
 
 func TestFaultsOfTheFile(t *testing.T) {
 	for _, rule := range []struct{ name, yaml, want string }{
-		{"unknown key with its neighbour", "server: {lisen: ':80'}", "server.lisen is not a known key; did you mean server.listen?"},
+		{"unknown key with its neighbour", "server: {lisen: ':80'}",
+			"server.lisen is not a known key; did you mean server.listen?"},
 		{"unknown section", "servre: {listen: ':80'}", "servre is not a known key; did you mean server?"},
 		{"key on the wrong level", "listen: ':80'", "listen is not a known key; did you mean server.listen?"},
 		{"key in other letters", "Data_Dir: x", "Data_Dir is not a known key; did you mean data_dir?"},
-		{"unknown key with no neighbour", "resilience: {breaker: {xyz: 1}}", "resilience.breaker.xyz is not a known key."},
-		{"unknown provider", "providers: {gogle: {api_url: x}}", "providers.gogle is not a known key; did you mean providers.google?"},
+		{"unknown key with no neighbour", "resilience: {breaker: {xyz: 1}}",
+			"resilience.breaker.xyz is not a known key."},
+		{"unknown provider", "providers: {gogle: {api_url: x}}",
+			"providers.gogle is not a known key; did you mean providers.google?"},
 		{"unknown provider with no neighbour", "providers: {acme: {client_id: x}}",
 			"providers.acme is not a known key."},
 		{"unknown key of a provider", "providers: {google: {api_ulr: x}}",
@@ -124,16 +133,22 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"number for a provider's key", "providers: {google: {client_id: 5}}",
 			"providers.google.client_id must be text; put it in quotes."},
 		{"provider's address without a scheme", "providers: {google: {api_url: x}}",
-			"providers.google.api_url must be an http or https URL without a query, such as https://frontdesk.example.com."},
+			"providers.google.api_url must be an http or https URL without a query, " +
+				"such as https://frontdesk.example.com."},
 		{"client secret of two lines", "providers: {microsoft: {client_secret: \"a\\nb\"}}",
 			"providers.microsoft.client_secret must be one line without control characters; check how it was copied."},
-		{"client secret that is not where it should be", "providers: {google: {client_secret: env:NO_SUCH_VARIABLE}}",
+		{"client secret that is not where it should be",
+			"providers: {google: {client_secret: env:NO_SUCH_VARIABLE}}",
 			"providers.google.client_secret the variable NO_SUCH_VARIABLE is not set."},
-		{"text for a number", "limits: {max_in_flight: many}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
-		{"quoted number", "limits: {max_in_flight: '10'}", "limits.max_in_flight must be a whole number, at least 1, without quotes."},
+		{"text for a number", "limits: {max_in_flight: many}",
+			"limits.max_in_flight must be a whole number, at least 1, without quotes."},
+		{"quoted number", "limits: {max_in_flight: '10'}",
+			"limits.max_in_flight must be a whole number, at least 1, without quotes."},
 		{"fraction", "limits: {max_in_flight: 1.5}", "limits.max_in_flight must be a whole number, at least 1."},
-		{"number beneath its bound", "limits: {max_in_flight: 0}", "limits.max_in_flight must be a whole number, at least 1."},
-		{"number above its bound", "resilience: {max_tries: 11}", "resilience.max_tries must be a whole number from 1 to 10."},
+		{"number beneath its bound", "limits: {max_in_flight: 0}",
+			"limits.max_in_flight must be a whole number, at least 1."},
+		{"number above its bound", "resilience: {max_tries: 11}",
+			"resilience.max_tries must be a whole number from 1 to 10."},
 		{"number beyond int64", "limits: {max_in_flight: 99999999999999999999}",
 			"limits.max_in_flight must be a whole number, at least 1, without quotes."},
 		{"duration without a unit", "resilience: {deadline: 8}",
@@ -152,13 +167,17 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"unusable item of a list", "egress: {allow: [10.0.0.0/8, 10.0.0.1]}",
 			"egress.allow[1] must be a network such as 10.0.0.0/8, or 10.1.2.3/32 for one address."},
 		{"empty item of a list", "egress: {allow: [~]}", "egress.allow[0] has no value."},
-		{"address without a port", "server: {listen: localhost}", "server.listen must be a host and a port, such as 127.0.0.1:8080 or :8080."},
-		{"port out of range", "server: {listen: ':65536'}", "server.listen must be a host and a port, such as 127.0.0.1:8080 or :8080."},
+		{"address without a port", "server: {listen: localhost}",
+			"server.listen must be a host and a port, such as 127.0.0.1:8080 or :8080."},
+		{"port out of range", "server: {listen: ':65536'}",
+			"server.listen must be a host and a port, such as 127.0.0.1:8080 or :8080."},
 		{"public address with a query", "server: {public_url: 'https://a.example/?x=1'}",
 			"server.public_url must be an http or https URL without a query, such as https://frontdesk.example.com."},
-		{"two things on one address", "server: {ops_listen: '127.0.0.1:8080'}", "server.ops_listen must differ from server.listen."},
+		{"two things on one address", "server: {ops_listen: '127.0.0.1:8080'}",
+			"server.ops_listen must differ from server.listen."},
 		{"unknown store", "store: {url: 'mysql://x'}",
-			"store.url must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, which hold such an address."},
+			"store.url must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, " +
+				"which hold such an address."},
 		{"key management service", "secrets: {keyset: 'gcp-kms://x'}",
 			"secrets.keyset must be file:PATH, env:VAR or empty; key management services are not supported."},
 		{"empty directory", "data_dir: ' '", "data_dir must not be empty."},
@@ -177,7 +196,9 @@ func TestFaultsOfTheFile(t *testing.T) {
 }
 
 func TestTextThatIsNotYAMLIsNotQuoted(t *testing.T) {
-	for _, text := range []string{"store: {url: 'postgres://u:canary@h/d'", "store:\n  url: \"canary\n: [", "a: 1\na: canary"} {
+	for _, text := range []string{
+		"store: {url: 'postgres://u:canary@h/d'", "store:\n  url: \"canary\n: [", "a: 1\na: canary",
+	} {
 		_, err := Load(write(t, "frontdesk.yaml", text), nil, declared())
 		var faults *Error
 		if !errors.As(err, &faults) || strings.Contains(err.Error(), "canary") {
@@ -194,7 +215,8 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Fault{
-		{Key: "limits.max_in_flight", Variable: "FRONTDESK_LIMITS__MAX_IN_FLIGHT", Message: "must be a whole number, at least 1."},
+		{Key: "limits.max_in_flight", Variable: "FRONTDESK_LIMITS__MAX_IN_FLIGHT",
+			Message: "must be a whole number, at least 1."},
 		{Key: "log.colour", Message: "is not a known key."},
 		{Key: "log.level", Message: "must be one of debug, info, warn, error."},
 		{Key: "server.listen", Message: "must be a host and a port, such as 127.0.0.1:8080 or :8080."},
@@ -202,7 +224,8 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	if !reflect.DeepEqual(faults.Faults, want) {
 		t.Errorf("got  %+v\nwant %+v", faults.Faults, want)
 	}
-	if !strings.Contains(err.Error(), "\n  limits.max_in_flight (FRONTDESK_LIMITS__MAX_IN_FLIGHT) must be a whole number, at least 1.\n") {
+	if !strings.Contains(err.Error(),
+		"\n  limits.max_in_flight (FRONTDESK_LIMITS__MAX_IN_FLIGHT) must be a whole number, at least 1.\n") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -235,7 +258,8 @@ func TestVariablesThatAreNoKeys(t *testing.T) {
 				return
 			}
 			name, _, _ := strings.Cut(rule.variable, "=")
-			if err == nil || !strings.HasSuffix(err.Error(), rule.want) || !strings.Contains(err.Error(), "\n  "+name+" is not a known key") {
+			if err == nil || !strings.HasSuffix(err.Error(), rule.want) ||
+				!strings.Contains(err.Error(), "\n  "+name+" is not a known key") {
 				t.Errorf("got %v, want ... %s", err, rule.want)
 			}
 		})
@@ -309,15 +333,18 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		if cfg.Resilience.MaxTries < 1 || cfg.Resilience.Deadline < 100*time.Millisecond || cfg.DataDir == "" || address(cfg.Server.Listen) != "" {
+		if cfg.Resilience.MaxTries < 1 || cfg.Resilience.Deadline < 100*time.Millisecond || cfg.DataDir == "" ||
+			address(cfg.Server.Listen) != "" {
 			t.Errorf("unusable: %+v", cfg)
 		}
 	})
 }
 
 func TestClientSecretMayBeElsewhere(t *testing.T) {
-	cfg, err := Load(write(t, "frontdesk.yaml", "providers: {microsoft: {client_secret: env:FRONTDESK_CLIENT_SECRET}}"), []string{
-		"FRONTDESK_CLIENT_SECRET=canary", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=file:" + write(t, "secret", "other canary\n"),
+	file := write(t, "frontdesk.yaml", "providers: {microsoft: {client_secret: env:FRONTDESK_CLIENT_SECRET}}")
+	cfg, err := Load(file, []string{
+		"FRONTDESK_CLIENT_SECRET=canary",
+		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=file:" + write(t, "secret", "other canary\n"),
 	}, declared())
 	secrets := []string{cfg.Providers["microsoft"]["client_secret"], cfg.Providers["google"]["client_secret"]}
 	if err != nil || !slices.Equal(secrets, []string{"canary", "other canary"}) {

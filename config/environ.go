@@ -80,11 +80,13 @@ func variableMeantBy(name string, known []string) string {
 // variables such as FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR ("Environment variables" in
 // "Service", kubernetes.io).
 func isForOthers(name string) bool {
-	return name == "FRONTDESK_REQUIRE_ALL" || strings.HasPrefix(name, "FRONTDESK_TEST_") || serviceLink.MatchString(name)
+	return name == "FRONTDESK_REQUIRE_ALL" || strings.HasPrefix(name, "FRONTDESK_TEST_") ||
+		serviceLink.MatchString(name)
 }
 
 var serviceLink = regexp.MustCompile(
-	`^FRONTDESK(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9]+)*|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+	`^FRONTDESK(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9]+)*|` +
+		`PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
 // refersTo reports whether the configuration names the variable as the place of a secret.
 func (d *decoder) refersTo(cfg *Config, name string) bool {

@@ -10,7 +10,8 @@ import (
 
 // Fault is one thing that is wrong.
 type Fault struct {
-	Key      string // the path, such as "server.listen" or "tenants[0].connections[1].kind"; "" is the file as a whole
+	// The path, such as "server.listen" or "tenants[0].connections[1].kind"; "" is the file as a whole.
+	Key      string
 	Variable string // the variable that gave it; "" when the file did
 	Message  string // what is wrong and what to do, as a sentence without the key
 }

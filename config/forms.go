@@ -84,7 +84,8 @@ func storeURL(s string) string {
 }
 
 func isStoreURL(s string) bool {
-	return strings.HasPrefix(s, "sqlite:") || strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+	return strings.HasPrefix(s, "sqlite:") || strings.HasPrefix(s, "postgres://") ||
+		strings.HasPrefix(s, "postgresql://")
 }
 
 func keyset(s string) string {
@@ -110,7 +111,8 @@ func network(s string) string {
 }
 
 func word(s string) string {
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+	if s == "" ||
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return "must be a word without spaces."
 	}
 	return ""

@@ -14,8 +14,10 @@ import (
 const tenantsExample = "tenants.example.yaml"
 
 func TestTenantsExampleIsRead(t *testing.T) {
-	got, err := LoadTenants(tenantsExample, []string{"ACME_CALDAV_USERNAME=desk@acme.example", "ACME_CALDAV_PASSWORD=open sesame",
-		"ACME_GOOGLE_REFRESH_TOKEN=1//open-sesame"})
+	got, err := LoadTenants(tenantsExample, []string{
+		"ACME_CALDAV_USERNAME=desk@acme.example", "ACME_CALDAV_PASSWORD=open sesame",
+		"ACME_GOOGLE_REFRESH_TOKEN=1//open-sesame",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,8 @@ func TestTenantsExampleIsRead(t *testing.T) {
 					Settings:    map[string]any{"calendar_id": "primary"},
 					Credentials: map[string]string{"refresh_token": "1//open-sesame"}},
 				{Name: "helpdesk", Kind: "crm", Provider: "salesforce", Settings: map[string]any{"fields": map[string]any{
-					"Region__c": "EMEA", "Callback__c": true, "Topics__c": []any{"Heating", "Water"}, "Summary__c": "Call: {subject}",
+					"Region__c": "EMEA", "Callback__c": true, "Topics__c": []any{"Heating", "Water"},
+					"Summary__c": "Call: {subject}",
 				}}},
 				{Name: "rehearsal", Kind: "calendar", Provider: "sandbox"},
 			}},
@@ -92,27 +95,34 @@ func TestFaultsOfTenants(t *testing.T) {
 			"tenants[1].time_zone is not a known key; did you mean tenants[].timezone?"},
 		{"unknown key of a connection", good + ", provder: x}]}]",
 			"tenants[0].connections[0].provder is not a known key; did you mean tenants[].connections[].provider?"},
-		{"name missing", "tenants: [{timezone: UTC}]", "tenants[0].name is required: The tenant's name: lower-case letters, digits and hyphens."},
+		{"name missing", "tenants: [{timezone: UTC}]",
+			"tenants[0].name is required: The tenant's name: lower-case letters, digits and hyphens."},
 		{"kind missing", "tenants: [{name: a, connections: [{name: b, provider: c}]}]",
 			"tenants[0].connections[0].kind is required: What the connection is for."},
 		{"unknown kind", "tenants: [{name: a, connections: [{name: b, provider: c, kind: fax}]}]",
 			"tenants[0].connections[0].kind must be one of calendar, crm, telephony."},
 		{"duration", "tenants: [{name: a, dedupe_window: 10}]",
 			"tenants[0].dedupe_window must be a duration such as 500ms, 8s or 10m from 0s to 24h."},
-		{"yes for a boolean", "tenants: [{name: a, reject_past: yes}]", "tenants[0].reject_past must be true or false, without quotes."},
+		{"yes for a boolean", "tenants: [{name: a, reject_past: yes}]",
+			"tenants[0].reject_past must be true or false, without quotes."},
 		{"word that is a number", "tenants: [{name: a, status_words: {one: 1}}]",
 			"tenants[0].status_words.one must be text; put it in quotes."},
 		{"secret written out", good + ", credentials: {password: canary}}]}]",
-			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; do not write the secret itself here."},
+			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; " +
+				"do not write the secret itself here."},
 		{"secret after env:", good + ", credentials: {password: 'env:ca nary'}}]}]",
-			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; do not write the secret itself here."},
+			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; " +
+				"do not write the secret itself here."},
 		{"secret that is a number", good + ", credentials: {password: 1234}}]}]",
-			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; do not write the secret itself here."},
+			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; " +
+				"do not write the secret itself here."},
 		{"secret from standard input", good + ", credentials: {password: '-'}}]}]",
-			"tenants[0].connections[0].credentials.password standard input cannot be read here; use env:VAR or file:PATH."},
+			"tenants[0].connections[0].credentials.password standard input cannot be read here; " +
+				"use env:VAR or file:PATH."},
 		{"variable not set", good + ", credentials: {password: 'env:NOT_SET'}}]}]",
 			"tenants[0].connections[0].credentials.password the variable NOT_SET is not set."},
-		{"setting that JSON lacks", good + ", settings: {x: .inf}}]}]", "tenants[0].connections[0].settings.x must be a finite number."},
+		{"setting that JSON lacks", good + ", settings: {x: .inf}}]}]",
+			"tenants[0].connections[0].settings.x must be a finite number."},
 		{"setting beyond a number", good + ", settings: {x: 9007199254740993}}]}]",
 			"tenants[0].connections[0].settings.x is too large for a number; put it in quotes."},
 	} {
@@ -137,7 +147,9 @@ tenants:
 		t.Fatal(err)
 	}
 	c := got.Tenants[0].Connections[0]
-	want := map[string]any{"n": 5.0, "f": -1.5, "b": true, "t": "5", "l": []any{1.0, "x"}, "m": map[string]any{"k": "v"}}
+	want := map[string]any{
+		"n": 5.0, "f": -1.5, "b": true, "t": "5", "l": []any{1.0, "x"}, "m": map[string]any{"k": "v"},
+	}
 	if !reflect.DeepEqual(c.Settings, want) {
 		t.Errorf("settings = %#v, want %#v", c.Settings, want)
 	}
@@ -165,7 +177,8 @@ func TestSecretSources(t *testing.T) {
 		{"file of several lines", file("pem", "one\ntwo\n"), "", "one\ntwo", ""},
 		{"file that is empty", file("empty", "\n"), "", "", "is empty"},
 		{"file that is not there", "file:" + dir + "/none", "", "", "no such file"},
-		{"file that is too large", file("large", strings.Repeat("x", maxSecretBytes+1)), "", "", "which is too long for a secret"},
+		{"file that is too large", file("large", strings.Repeat("x", maxSecretBytes+1)), "", "",
+			"which is too long for a secret"},
 		{"standard input", "-", "typed\n", "typed", ""},
 		{"a literal", "canary", "", "", "do not write the secret itself here"},
 		{"nothing", "", "", "", "do not write the secret itself here"},
@@ -176,7 +189,8 @@ func TestSecretSources(t *testing.T) {
 			if rule.wrong == "" && (err != nil || got != rule.want) {
 				t.Errorf("got %q, %v", got, err)
 			}
-			if rule.wrong != "" && (err == nil || !strings.Contains(err.Error(), rule.wrong) || strings.Contains(err.Error(), "canary")) {
+			if rule.wrong != "" &&
+				(err == nil || !strings.Contains(err.Error(), rule.wrong) || strings.Contains(err.Error(), "canary")) {
 				t.Errorf("got %v, want ... %s", err, rule.wrong)
 			}
 		})

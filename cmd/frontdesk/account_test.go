@@ -154,25 +154,28 @@ func accounts() map[string]func(testing.TB) account {
 			fake := caldavfake.New(caldavfake.Options{User: "pat", Password: "desk-secret", Email: customer})
 			calendar := fake.AddCalendar("work", "Work", "", false)
 			base := p.serve(t, func(string) http.Handler { return fake })
-			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"change", "remove"}, connection: connection.Spec{
-				Provider: "caldav", Settings: map[string]any{
-					"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true,
-				},
-				Credentials: map[string]string{"username": "pat", "password": "desk-secret"},
-			}})
+			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"change", "remove"},
+				connection: connection.Spec{
+					Provider: "caldav", Settings: map[string]any{
+						"url": base + fake.Home(), "calendar": calendar, "trust_time_range": true,
+					},
+					Credentials: map[string]string{"username": "pat", "password": "desk-secret"},
+				}})
 		},
 		"google": func(t testing.TB) account {
 			p := fakeGoogle(t)
 			p.environ = p.withoutClient()
-			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"remove"}, connection: connection.Spec{
-				Provider: "google", Settings: map[string]any{"subject": customer},
-				Credentials: map[string]string{"service_account": serviceAccountFile(t, "1")},
-			}})
+			return calendarAccount(account{fakeProvider: p, emptyWhenDone: []string{"remove"},
+				connection: connection.Spec{
+					Provider: "google", Settings: map[string]any{"subject": customer},
+					Credentials: map[string]string{"service_account": serviceAccountFile(t, "1")},
+				}})
 		},
 		"microsoft": func(t testing.TB) account {
-			return calendarAccount(account{fakeProvider: fakeMicrosoft(t), emptyWhenDone: []string{"remove"}, connection: connection.Spec{
-				Provider: "microsoft", Settings: map[string]any{"directory": "common", "mailbox": customer},
-			}})
+			return calendarAccount(account{fakeProvider: fakeMicrosoft(t), emptyWhenDone: []string{"remove"},
+				connection: connection.Spec{
+					Provider: "microsoft", Settings: map[string]any{"directory": "common", "mailbox": customer},
+				}})
 		},
 		"salesforce": func(t testing.TB) account {
 			p := &fakeProvider{name: "salesforce"}
@@ -246,8 +249,9 @@ func calendarAccount(a account) account {
 	var booked atomic.Int64
 	a.create = func(name string) request {
 		at := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(booked.Add(1)) * time.Hour)
-		return request{path: "/v1/calendar/book-meeting", body: fmt.Sprintf(`{"title":%q,"start_time":%q,"end_time":%q,"attendee_emails":["sam@example.com"]}`,
-			name, at.Format(time.RFC3339), at.Add(30*time.Minute).Format(time.RFC3339))}
+		return request{path: "/v1/calendar/book-meeting",
+			body: fmt.Sprintf(`{"title":%q,"start_time":%q,"end_time":%q,"attendee_emails":["sam@example.com"]}`,
+				name, at.Format(time.RFC3339), at.Add(30*time.Minute).Format(time.RFC3339))}
 	}
 	a.change = func(made answer, name string) request {
 		return request{

@@ -228,16 +228,19 @@ func xmlForms() map[string]func() []byte {
 
 // icalForms returns a multistatus with hostile objects.
 func icalForms() map[string]func() []byte {
-	const before = davBegin + `<d:response><d:href>/dav/pat@example.com/main/x.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
+	const before = davBegin +
+		`<d:response><d:href>/dav/pat@example.com/main/x.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
 		"<c:calendar-data>"
 	const after = `</c:calendar-data></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>` +
 		davEnd
-	const event = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nDTSTART:20270302T100000Z\nDTEND:20270302T103000Z\n"
+	const event = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nDTSTART:20270302T100000Z\n" +
+		"DTEND:20270302T103000Z\n"
 	const done = "END:VEVENT\nEND:VCALENDAR\n"
 	in := func(part string, size int) func() []byte { return repeated(before+event, part, done+after, size) }
 	object := `<d:response><d:href>/dav/pat@example.com/main/%d.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +
 		"<c:calendar-data>" + event
-	objectEnd := done + `</c:calendar-data></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`
+	objectEnd := done +
+		`</c:calendar-data></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`
 	return map[string]func() []byte{
 		"empty lines":                   in("\n", listBytes),
 		"lines of nothing":              in(":\n", listBytes),

@@ -248,7 +248,8 @@ func equalCalls() []way {
 		}}
 	}
 	book := func(title any) string {
-		return fmt.Sprintf(`{"title":"Call %v","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`, title)
+		return fmt.Sprintf(
+			`{"title":"Call %v","start_time":"2027-01-04T08:00:00Z","end_time":"2027-01-04T08:05:00Z"}`, title)
 	}
 	ticket := func(subject any) string { return fmt.Sprintf(`{"subject":"Call %v"}`, subject) }
 	return []way{

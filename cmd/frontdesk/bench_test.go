@@ -29,7 +29,8 @@ func BenchmarkListOf2000Events(b *testing.B) {
 		booking.Go(func() {
 			for i := worker; i < 2000; i += 8 {
 				at := begin.Add(time.Duration(i*7919%2000) * 15 * time.Minute)
-				c.post(200, "calendar/book-meeting", fmt.Sprintf(`{"title":"Consultation %d","start_time":%q,"end_time":%q,"attendee_emails":["pat@example.com"]}`,
+				c.post(200, "calendar/book-meeting", fmt.Sprintf(
+					`{"title":"Consultation %d","start_time":%q,"end_time":%q,"attendee_emails":["pat@example.com"]}`,
 					i, at.Format(time.RFC3339), at.Add(15*time.Minute).Format(time.RFC3339)))
 			}
 		})

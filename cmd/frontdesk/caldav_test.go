@@ -41,15 +41,19 @@ func TestNewcomerConnectsACalendarServer(t *testing.T) {
 				t.Errorf("start_time is %s", got)
 			}
 			seen := other.all()
-			for _, want := range []string{`Zahnarzt\, neu\; ümlaut`, "pat@example.com", "https://meet.example.com/x", "20270302T100000", "Europe/Paris"} {
+			for _, want := range []string{
+				`Zahnarzt\, neu\; ümlaut`, "pat@example.com", "https://meet.example.com/x", "20270302T100000",
+				"Europe/Paris",
+			} {
 				if !strings.Contains(seen, want) {
 					t.Errorf("another client does not see %q:\n%s", want, seen)
 				}
 			}
 
 			other.put("made-elsewhere.ics",
-				"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:made-elsewhere\r\nDTSTAMP:20270101T000000Z\r\n"+
-					"DTSTART;TZID=America/New_York:20270303T090000\r\nDURATION:PT45M\r\nRRULE:FREQ=DAILY;COUNT=3\r\nSUMMARY:Made elsewhere\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n")
+				"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:made-elsewhere\r\n"+
+					"DTSTAMP:20270101T000000Z\r\nDTSTART;TZID=America/New_York:20270303T090000\r\nDURATION:PT45M\r\n"+
+					"RRULE:FREQ=DAILY;COUNT=3\r\nSUMMARY:Made elsewhere\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n")
 			listed := c.post(200, "calendar/list-events", `{"start_time":"2027-03-01","end_time":"2027-03-08"}`)
 			var subjects, starts []string
 			for i := range listed.get("events").([]any) {

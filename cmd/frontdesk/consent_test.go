@@ -29,7 +29,8 @@ func googleAt(redirect string) consenting {
 		Clients: map[string]string{"the-client": "s3cret-canary"}, Redirects: []string{redirect},
 		Issuer: "https://accounts.google.com",
 	}})
-	return consenting{accountEmail, "https://www.googleapis.com/auth/calendar.events", fake, fake.OAuth, func(at string) []string {
+	const scope = "https://www.googleapis.com/auth/calendar.events"
+	return consenting{accountEmail, scope, fake, fake.OAuth, func(at string) []string {
 		return []string{
 			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client",
 			"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=s3cret-canary",

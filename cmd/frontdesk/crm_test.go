@@ -61,7 +61,8 @@ func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(
 			p := &fakeProvider{name: "salesforce", title: "Salesforce"}
 			base := p.serve(t, func(string) http.Handler {
 				return salesforcefake.New(salesforcefake.Options{
-					Accounts: []string{customer}, OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret-token"}},
+					Accounts: []string{customer},
+					OAuth:    oauthtest.Options{Clients: map[string]string{"app": "desk-secret-token"}},
 				})
 			})
 			return p, func(d *deployment, _ *running) {

@@ -200,7 +200,9 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file []any
-	add := func(kind adapter.Kind, provider, address, want string, settings map[string]any, credentials map[string]string) {
+	add := func(
+		kind adapter.Kind, provider, address, want string, settings map[string]any, credentials map[string]string,
+	) {
 		t.Helper()
 		declared, _ := registry.Find(kind, provider)
 		// As it is when it is added.

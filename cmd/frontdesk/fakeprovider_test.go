@@ -258,7 +258,8 @@ func TestFromConsentToCancelledMeeting(t *testing.T) {
 		}
 		expire()
 		moved := c.post(200, "calendar/update-meeting",
-			fmt.Sprintf(`{"event_id": %q, "start_time": "2027-03-02T15:00:00", "attendee_emails": ["sam@example.com"]}`, event))
+			fmt.Sprintf(
+				`{"event_id": %q, "start_time": "2027-03-02T15:00:00", "attendee_emails": ["sam@example.com"]}`, event))
 		if moved.text("event", "end_time") != "2027-03-02T15:30:00-05:00" {
 			t.Errorf("moved: %s", moved.body)
 		}

@@ -308,7 +308,8 @@ func mixedCalls(keys []string) func(i int) loadRequest {
 		switch i / len(keys) % 4 {
 		case 0:
 			s.path, s.writes = "/v1/calendar/book-meeting", true
-			s.body = fmt.Sprintf(`{"title":"Call %d","start_time":%q,"end_time":%q,"attendee_emails":["pat@example.com"]}`,
+			s.body = fmt.Sprintf(
+				`{"title":"Call %d","start_time":%q,"end_time":%q,"attendee_emails":["pat@example.com"]}`,
 				i, at.Format(time.RFC3339), at.Add(5*time.Minute).Format(time.RFC3339))
 		case 1:
 			s.path, s.body = "/v1/calendar/list-calendars", "{}"

@@ -625,7 +625,11 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 				if repeated {
 					c.settle(q, "k")
 				} else {
-					for deadline := time.Now().Add(30 * time.Second); !strings.Contains(string(c.do(200, http.MethodGet, phoneNumbers, "").body), `"inbound_cloud_employee_id":7`); time.Sleep(50 * time.Millisecond) {
+					finished := func() bool {
+						listed := c.do(200, http.MethodGet, phoneNumbers, "")
+						return strings.Contains(string(listed.body), `"inbound_cloud_employee_id":7`)
+					}
+					for deadline := time.Now().Add(30 * time.Second); !finished(); time.Sleep(50 * time.Millisecond) {
 						if time.Now().After(deadline) {
 							t.Fatal("nobody has finished the purchase")
 						}

@@ -129,8 +129,13 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 			_ = json.NewEncoder(w).Encode(map[string]any{
 				"message": page, "detail": page, "description": page, "code": 20003, "category": short,
 				"error_description": page,
-				"error":             map[string]any{"code": short, "message": page, "title": page, "errors": []any{map[string]any{"reason": short, "message": page}}},
-				"errors":            []any{map[string]any{"code": short, "title": short, "detail": page, "message": page, "errorCode": short, "field": page}},
+				"error": map[string]any{
+					"code": short, "message": page, "title": page,
+					"errors": []any{map[string]any{"reason": short, "message": page}},
+				},
+				"errors": []any{map[string]any{
+					"code": short, "title": short, "detail": page, "message": page, "errorCode": short, "field": page,
+				}},
 			})
 		})
 	}
@@ -158,7 +163,8 @@ func deploymentWithSecrets(
 		mailbox.ServeHTTP(w, r)
 	}))
 	salesforce = serve(salesforcefake.New(salesforcefake.Options{
-		Accounts: []string{customer}, OAuth: oauthtest.Options{Clients: map[string]string{"app": "cnry-salesforce-client"}},
+		Accounts: []string{customer},
+		OAuth:    oauthtest.Options{Clients: map[string]string{"app": "cnry-salesforce-client"}},
 	}))
 	dav := caldavfake.New(caldavfake.Options{User: "pat", Password: "cnry-caldav-password", Email: customer})
 	dav.AddCalendar("front", "Front", "", false)

@@ -63,7 +63,9 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 					<-start
 					began := time.Now()
 					a, err := gateways[i%3].call(http.MethodPost, "/v1/calendar/book-meeting",
-						fmt.Sprintf(`{"title": "Caller %d", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`, i), fmt.Sprint("Idempotency-Key: caller-", i))
+						fmt.Sprintf(
+							`{"title": "Caller %d", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`, i),
+						fmt.Sprint("Idempotency-Key: caller-", i))
 					if err != nil {
 						t.Error(err)
 					}

@@ -90,7 +90,9 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 			r := d.serve()
 			c := r.as(key)
 			booking := func(title string, hour int) string {
-				return fmt.Sprintf(`{"title": %q, "start_time": "2027-03-02T%02d:00:00Z", "end_time": "2027-03-02T%02d:30:00Z"}`, title, hour, hour)
+				return fmt.Sprintf(
+					`{"title": %q, "start_time": "2027-03-02T%02d:00:00Z", "end_time": "2027-03-02T%02d:30:00Z"}`,
+					title, hour, hour)
 			}
 			there := c.post(200, "calendar/book-meeting", booking("there", 8)).text("event", "event_id")
 			var reached atomic.Int64
