@@ -73,10 +73,7 @@ func newWorld(t *testing.T, driver, url string) *world {
 // process returns the log of another process on the same database.
 func (w *world) process() *Log {
 	w.t.Helper()
-	s, err := store.Open(w.t.Context(), w.url)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := storetest.Connect(w.t, w.url)
 	w.t.Cleanup(func() { s.Close() })
 	return New(Options{
 		Store: s, Vault: w.vault, Now: w.now, Log: slog.New(slog.NewTextHandler(w.logged, nil)),

@@ -84,8 +84,7 @@ func (w *world) check(err error) {
 // journal returns the journal of a new process that knows one operation.
 func (w *world) journal(op Operation) *Journal {
 	w.tb.Helper()
-	rows, err := store.Open(context.Background(), w.url)
-	w.check(err)
+	rows := storetest.Connect(w.tb, w.url)
 	w.tb.Cleanup(func() { w.check(rows.Close()) })
 	j := New(Options{
 		Store: rows, Log: slog.New(slog.DiscardHandler), Now: w.now, LeaseClock: w.now,

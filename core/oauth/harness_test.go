@@ -122,10 +122,7 @@ func (h *harness) give(id, refresh string) {
 // replica makes a token source with a store of its own, as another replica has.
 func (h *harness) source(name string, change ...func(*TokenSource)) *TokenSource {
 	h.t.Helper()
-	s, err := store.Open(h.t.Context(), h.url)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	s := storetest.Connect(h.t, h.url)
 	source := NewTokenSource(Options{
 		Store: s, Vault: h.vault, Owner: name, Log: slog.New(slog.NewTextHandler(&h.logged, nil)),
 		Credentials: func(ctx context.Context, tenantID, connectionID string) (Credentials, error) {

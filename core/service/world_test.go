@@ -134,13 +134,11 @@ var processes atomic.Int64
 func (w *world) start() *process {
 	w.tb.Helper()
 	p := &process{world: w, owner: fmt.Sprintf("process-%d", processes.Add(1))}
-	var err error
 	address := w.url
 	if w.reach != nil {
 		address = w.reach(p)
 	}
-	p.store, err = store.Open(context.Background(), address)
-	w.check(err)
+	p.store = storetest.Connect(w.tb, address)
 	keys, err := keySet()
 	w.check(err)
 	p.store.SealWith(keys)

@@ -176,6 +176,8 @@ func TestAWriterOfAnotherProcessIsWaitedForUntilTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	refused(t, calls["write"](ctx, s), fault.Timeout, fault.ReasonDeadlineExceeded)
+	s.BoundCalls(300 * time.Millisecond) // the store's own, for a caller who has more time
+	refused(t, calls["write"](t.Context(), s), fault.Unavailable, fault.ReasonStoreUnavailable)
 	must(t, calls["read"](t.Context(), s))
 	must(t, tx.Rollback())
 	must(t, calls["write"](t.Context(), s))

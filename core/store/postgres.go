@@ -40,7 +40,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	// So that a server behind a load balancer or a failed-over one is left in time.
 	db.SetConnMaxLifetime(30 * time.Minute)
-	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), dialect: dialect{
+	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), limit: callLimit, dialect: dialect{
 		goose: goose.DialectPostgres, classify: classifyPostgres,
 		// The rows that transactions update first make them take turns, so READ COMMITTED is enough to write.
 		// The tests run operations against each other between any two statements.

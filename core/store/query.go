@@ -23,7 +23,7 @@ func pool(connector driver.Connector, size int) *sql.DB {
 // try runs op, and repeats it while another writer is in its way, within the caller's time and our own
 // limit.
 func (s *Store) try(ctx context.Context, op func(context.Context) error) error {
-	return s.tryFor(ctx, callLimit, op)
+	return s.tryFor(ctx, s.limit, op)
 }
 
 func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context.Context) error) error {

@@ -51,6 +51,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	}
 	s := &Store{
 		path:  path,
+		limit: callLimit,
 		write: pool(writer, 1),
 		read:  pool(reader, max(4, 2*runtime.GOMAXPROCS(0))),
 		dialect: dialect{

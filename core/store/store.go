@@ -39,7 +39,8 @@ type Store struct {
 	read    *sql.DB       // the same pool as write on PostgreSQL
 	turns   chan struct{} // holds one for each turn that is held; nil where turns are not needed
 	closed  atomic.Bool
-	sealer  Sealer // nil: nothing is sealed
+	sealer  Sealer        // nil: nothing is sealed
+	limit   time.Duration // of a call
 	hashKey atomic.Pointer[[]byte]
 
 	path      string                  // of the file of SQLite; "" on PostgreSQL
@@ -69,13 +70,17 @@ type dialect struct {
 }
 
 const (
-	callLimit = 4 * time.Second  // of a call
+	callLimit = 4 * time.Second  // of a call, unless BoundCalls sets another one
 	longLimit = 10 * time.Second // of what happens once in a process, while others may migrate
 )
 
 // Open opens the database at "sqlite:PATH" or "postgres://...". It does not migrate. A SQLite file is made
 // when there is none; a PostgreSQL server need not be up yet.
 func Open(ctx context.Context, url string) (*Store, error) { return open(ctx, url, pool) }
+
+// BoundCalls sets how long a call may take; four seconds where nobody sets it. It is called before the store is
+// used.
+func (s *Store) BoundCalls(limit time.Duration) { s.limit = limit }
 
 // open opens with pools of the caller's making.
 func open(ctx context.Context, url string, pool newPool) (*Store, error) {

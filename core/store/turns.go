@@ -57,7 +57,7 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Du
 func (s *Store) beginTurn(
 	ctx context.Context, end func(), connectionID string, limit time.Duration,
 ) (*sql.Tx, error) {
-	late := time.AfterFunc(callLimit, end)
+	late := time.AfterFunc(s.limit, end)
 	defer late.Stop()
 	tx, err := s.write.BeginTx(ctx, s.dialect.writing)
 	if err != nil {
