@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"frontdesk/core/store/storetest"
 )
 
 // audited is a row as audit list --json prints it.
@@ -196,10 +197,7 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	if out, _, _ := d.do("", "doctor"); !strings.Contains(out, "intact, 3 rows") {
 		t.Errorf("%s", out)
 	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, "frontdesk.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Database(t, "sqlite:"+filepath.Join(dir, "frontdesk.db"))
 	defer db.Close()
 	if _, err := db.Exec("UPDATE audit SET actor = 'operator:nobody' WHERE id = 2"); err != nil {
 		t.Fatal(err)

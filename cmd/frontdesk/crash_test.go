@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"frontdesk/core/store/storetest"
 )
 
 // A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked
@@ -276,10 +277,7 @@ func (d *deployment) wantSound() {
 	if file == "" {
 		return
 	}
-	db, err := sql.Open("sqlite", "file:"+file)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	db := storetest.Database(d.t, "sqlite:"+file)
 	defer db.Close()
 	var says string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&says); err != nil || says != "ok" {

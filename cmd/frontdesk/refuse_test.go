@@ -1,10 +1,11 @@
 package main
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"frontdesk/core/store/storetest"
 )
 
 // What is not the gateway's alone, or not its own, is refused by every command, with what to do and the exit
@@ -32,10 +33,7 @@ func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+d.databaseFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Database(t, "sqlite:"+d.databaseFile())
 	defer db.Close()
 	if _, err := db.Exec(
 		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, 1)"); err != nil {

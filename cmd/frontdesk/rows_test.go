@@ -1,20 +1,18 @@
 package main
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"frontdesk/core/store/storetest"
 )
 
 // tamper changes the database as somebody who has not the key set.
 func (d *deployment) tamper(statements ...string) {
 	d.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+d.databaseFile())
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	db := storetest.Database(d.t, "sqlite:"+d.databaseFile())
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -45,10 +44,7 @@ func storeTroubles() map[string]storeTrouble {
 		"the file is locked by another process": {
 			open: sqlite, reads: true,
 			begin: func(t *testing.T, d *deployment, _ *running, _ *storetest.Cluster) func() {
-				db, err := sql.Open("sqlite", "file:"+d.databaseFile()+"?_txlock=immediate")
-				if err != nil {
-					t.Fatal(err)
-				}
+				db := storetest.Database(t, "sqlite:"+d.databaseFile())
 				tx, err := db.Begin()
 				if err != nil {
 					t.Fatal(err)

@@ -29,11 +29,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // onBoth proves a rule on each database.
 func onBoth(t *testing.T, rule func(t *testing.T, w *world)) {
 	t.Helper()
-	for _, d := range []struct {
-		name, driver string
-		url          func(testing.TB) string
-	}{{"sqlite", "sqlite", storetest.SQLite}, {"postgres", "pgx", storetest.Postgres}} {
-		t.Run(d.name, func(t *testing.T) { rule(t, newWorld(t, d.driver, d.url(t))) })
+	for name, url := range map[string]func(testing.TB) string{
+		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) { rule(t, newWorld(t, url(t))) })
 	}
 }
 
@@ -50,7 +49,7 @@ type world struct {
 	mu       sync.Mutex
 }
 
-func newWorld(t *testing.T, driver, url string) *world {
+func newWorld(t *testing.T, url string) *world {
 	t.Helper()
 	dir := t.TempDir()
 	w := &world{
@@ -63,10 +62,7 @@ func newWorld(t *testing.T, driver, url string) *world {
 	}
 	storetest.Open(t, url)
 	w.log = w.process()
-	if w.attacker, err = sql.Open(driver, strings.TrimPrefix(url, "sqlite:")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.attacker.Close() })
+	w.attacker = storetest.Database(t, url)
 	return w
 }
 
@@ -566,7 +562,7 @@ func TestWithAnotherKeySetItGoesOnAndSaysSo(t *testing.T) {
 }
 
 func TestRowsComeFromTheContextAndAreCleaned(t *testing.T) {
-	w := newWorld(t, "sqlite", storetest.SQLite(t))
+	w := newWorld(t, storetest.SQLite(t))
 	ctx := telemetry.With(By(t.Context(), Operator("tenant create")), telemetry.RequestID("req-1"))
 	row, err := w.log.Row(ctx, Entry{
 		Action: "a", Subject: "a\x00b\nc\xff" + strings.Repeat("x", 2*mostText), Outcome: Failed("NO"),
@@ -582,7 +578,7 @@ func TestRowsComeFromTheContextAndAreCleaned(t *testing.T) {
 }
 
 func TestTheKeyIsInNoFileInTheClear(t *testing.T) {
-	w := newWorld(t, "sqlite", storetest.SQLite(t))
+	w := newWorld(t, storetest.SQLite(t))
 	w.record(1)
 	w.seal()
 	key := w.log.ring.held[w.log.ring.current]

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"os"
@@ -122,21 +121,18 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 var databases = map[string]func(t *testing.T) (url string, do func(statement string)){
 	"sqlite": func(t *testing.T) (string, func(string)) {
 		path := filepath.Join(t.TempDir(), "f.db")
-		return "sqlite:" + path, executes(t, "sqlite", "file:"+path)
+		return "sqlite:" + path, executes(t, "sqlite:"+path)
 	},
 	"postgres": func(t *testing.T) (string, func(string)) {
 		url := storetest.EmptyPostgres(t)
-		return url, executes(t, "pgx", url+"&default_transaction_read_only=off")
+		return url, executes(t, url+"&default_transaction_read_only=off")
 	},
 }
 
-func executes(t *testing.T, driver, address string) func(string) {
+func executes(t *testing.T, url string) func(string) {
 	return func(statement string) {
 		t.Helper()
-		db, err := sql.Open(driver, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := storetest.Database(t, url)
 		defer db.Close()
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)

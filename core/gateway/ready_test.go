@@ -2,11 +2,12 @@ package gateway
 
 import (
 	"context"
-	"database/sql"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"frontdesk/core/store/storetest"
 )
 
 // While the store answers reads and takes no writes, the gateway is not ready; afterwards it is again.
@@ -55,10 +56,7 @@ func TestReadyzFailsWhileWritesFail(t *testing.T) {
 
 func lockedElsewhere(t *testing.T, url string) (unlock func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+url[len("sqlite:"):]+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Database(t, url)
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -140,10 +139,7 @@ func (w *world) recover(j *Journal) {
 // database returns the database of SQLite itself.
 func (w *world) database() *sql.DB {
 	w.tb.Helper()
-	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
-	w.check(err)
-	w.tb.Cleanup(func() { _ = db.Close() })
-	return db
+	return storetest.Database(w.tb, w.url)
 }
 
 func loseReply(*Run) error {

@@ -31,16 +31,7 @@ type intruder struct {
 
 func intrude(t *testing.T, url string) intruder {
 	t.Helper()
-	driver, address := "pgx", url
-	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
-		driver, address = "sqlite", path+"?_pragma=busy_timeout(5000)"
-	}
-	db, err := sql.Open(driver, address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return intruder{t: t, db: db}
+	return intruder{t: t, db: storetest.Database(t, url)}
 }
 
 // exec changes rows, and fails the test where it changes none.

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"os"
@@ -291,10 +290,8 @@ func TestADeletedTenantsRowsStay(t *testing.T) {
 // the row is written once the audit takes rows again.
 func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
-	w.check(err)
-	defer db.Close()
-	_, err = db.Exec(
+	db := w.database()
+	_, err := db.Exec(
 		"CREATE TRIGGER failing BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	w.check(err)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))

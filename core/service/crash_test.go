@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -297,10 +296,7 @@ func TestStoreFailsAtOneStep(t *testing.T) {
 // database returns the file of a world on SQLite, for what a test does to it behind the store's back.
 func (w *world) database() *sql.DB {
 	w.tb.Helper()
-	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite:"))
-	w.check(err)
-	w.tb.Cleanup(func() { _ = db.Close() })
-	return db
+	return storetest.Database(w.tb, w.url)
 }
 
 func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -134,10 +133,8 @@ func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 // triggers name them, such as "UPDATE ON purchases".
 func (w *world) slow(most time.Duration, writes ...string) {
 	w.tb.Helper()
-	db, err := sql.Open("pgx", w.url)
-	w.check(err)
-	defer db.Close()
-	_, err = db.Exec(fmt.Sprintf(`CREATE FUNCTION linger() RETURNS trigger AS
+	db := w.database()
+	_, err := db.Exec(fmt.Sprintf(`CREATE FUNCTION linger() RETURNS trigger AS
 		$$ BEGIN PERFORM pg_sleep(random() * %f); RETURN COALESCE(NEW, OLD); END $$ LANGUAGE plpgsql`,
 		most.Seconds()))
 	w.check(err)
@@ -153,9 +150,7 @@ func (w *world) slow(most time.Duration, writes ...string) {
 // watchClaims fails the test when a number is ordered, changed or given back for a connection that has not
 // claimed it.
 func (w *world) watchClaims() {
-	db, err := sql.Open("pgx", w.url)
-	w.check(err)
-	w.tb.Cleanup(func() { _ = db.Close() })
+	db := w.database()
 	w.phones.touched = func(connection, e164 string) {
 		var holder string
 		err := db.QueryRow(`SELECT COALESCE(p.connection_id, n.connection_id) FROM number_claims c

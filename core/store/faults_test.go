@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -170,14 +169,13 @@ func TestAnUpdateThatHangsDoesNotHoldItsCallersLongerThanTheirDeadline(t *testin
 func TestAWriterOfAnotherProcessIsWaitedForUntilTheDeadline(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.db")
 	s := storetest.Open(t, "sqlite:"+path)
-	other := got(sql.Open("sqlite", "file:"+path+"?_txlock=immediate"))(t)
-	defer other.Close()
-	tx := got(other.BeginTx(t.Context(), nil))(t)
+	tx := got(storetest.Database(t, "sqlite:"+path).BeginTx(t.Context(), nil))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	refused(t, calls["write"](ctx, s), fault.Timeout, fault.ReasonDeadlineExceeded)
 	s.BoundCalls(300 * time.Millisecond) // the store's own, for a caller who has more time
 	refused(t, calls["write"](t.Context(), s), fault.Unavailable, fault.ReasonStoreUnavailable)
+	s.BoundCalls(30 * time.Second)
 	must(t, calls["read"](t.Context(), s))
 	must(t, tx.Rollback())
 	must(t, calls["write"](t.Context(), s))

@@ -30,14 +30,7 @@ func sealing(t testing.TB, s *store.Store) *vault.Vault {
 
 func rawDB(t *testing.T, url string) *sql.DB {
 	t.Helper()
-	driver, address := "pgx", url
-	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
-		driver, address = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)"
-	}
-	db, err := sql.Open(driver, address)
-	must(t, err)
-	t.Cleanup(func() { db.Close() })
-	return db
+	return storetest.Database(t, url)
 }
 
 // answeredCall makes a call and a document that speak of a person.

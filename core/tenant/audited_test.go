@@ -1,7 +1,6 @@
 package tenant_test
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
 	"frontdesk/core/tenant/tenanttest"
 )
@@ -180,13 +180,7 @@ func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
 		h := tenanttest.Open(t, url, tenanttest.Audited)
 		h.Tenant("acme")
 		h.Connection("acme", "desk", adapter.KindCalendar, "sandbox")
-		path, isFile := strings.CutPrefix(url, "sqlite:")
-		driver := map[bool]string{true: "sqlite", false: "pgx"}[isFile]
-		db, err := sql.Open(driver, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
+		db := storetest.Database(t, url)
 		if _, err := db.Exec("ALTER TABLE audit RENAME TO audit_away"); err != nil {
 			t.Fatal(err)
 		}

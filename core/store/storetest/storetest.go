@@ -11,6 +11,7 @@ package storetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,6 +66,23 @@ func Connect(tb testing.TB, url string) *store.Store {
 	}
 	s.BoundCalls(patience)
 	return s
+}
+
+// Database opens the database at url itself, for what a test does behind the store's back. On SQLite its
+// transactions write, and wait for other writers as long as tests need. It is closed when the test ends.
+func Database(tb testing.TB, url string) *sql.DB {
+	tb.Helper()
+	driver, address := "pgx", url
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		driver = "sqlite"
+		address = fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)", path, patience.Milliseconds())
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // tables is a SQLite file with every table and no row. The migrations take a quarter of a second under the
