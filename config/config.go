@@ -137,7 +137,7 @@ func Load(path string, environ []string, declared []Provider) (Config, error) {
 	d.variables(&cfg)
 	cfg.settle(&d)
 	if len(d.faults) > 0 {
-		return Config{}, &Error{Source: path, Faults: d.sorted()}
+		return Config{}, &Error{Source: path, Faults: d.sortFaults()}
 	}
 	return cfg, nil
 }

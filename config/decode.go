@@ -190,15 +190,15 @@ func (d *decoder) secret(path string, node any, into reflect.Value) {
 func scalar(node any, into reflect.Value, is form) string {
 	switch given := node.(type) {
 	case map[string]any, []any:
-		return "must be " + wanted(into, is) + ", not a list or mapping."
+		return "must be " + describe(into, is) + ", not a list or mapping."
 	case string:
 		if isNumberOrBool(into) {
-			return "must be " + wanted(into, is) + ", without quotes."
+			return "must be " + describe(into, is) + ", without quotes."
 		}
 		return text(given, into, is)
 	case bool:
 		if into.Kind() != reflect.Bool {
-			return "must be " + wanted(into, is) + "; put it in quotes if it is meant as text."
+			return "must be " + describe(into, is) + "; put it in quotes if it is meant as text."
 		}
 		into.SetBool(given)
 		return ""
@@ -221,21 +221,21 @@ func text(given string, into reflect.Value, is form) string {
 	if into.Type() == reflect.TypeFor[time.Duration]() {
 		n, err := time.ParseDuration(given)
 		if err != nil || outside(int64(n), is, durationBound) {
-			return "must be " + wanted(into, is) + "."
+			return "must be " + describe(into, is) + "."
 		}
 		into.SetInt(int64(n))
 		return ""
 	}
 	switch into.Kind() {
 	case reflect.String:
-		if problem := malformed(is.kind, given); problem != "" {
+		if problem := checkForm(is.kind, given); problem != "" {
 			return problem
 		}
 		into.SetString(given)
 	case reflect.Int:
 		n, err := strconv.Atoi(given)
 		if err != nil || outside(int64(n), is, intBound) {
-			return "must be " + wanted(into, is) + "."
+			return "must be " + describe(into, is) + "."
 		}
 		into.SetInt(int64(n))
 	case reflect.Bool:
@@ -249,8 +249,8 @@ func text(given string, into reflect.Value, is form) string {
 	return ""
 }
 
-// wanted says what a value must be, with its bounds.
-func wanted(into reflect.Value, is form) string {
+// describe says what a value must be, with its bounds.
+func describe(into reflect.Value, is form) string {
 	if len(is.choices) > 0 {
 		return "one of " + strings.Join(is.choices, ", ")
 	}

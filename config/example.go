@@ -42,7 +42,7 @@ func (e *example) section(t reflect.Type, indent string) {
 			if indent == "" {
 				e.WriteString("\n")
 			}
-			e.key(name, help, written(field.Tag.Get("default"), kind), indent)
+			e.key(name, help, yamlOf(field.Tag.Get("default"), kind), indent)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (e *example) providers(indent string) {
 	for _, p := range e.declared {
 		e.heading(p.Name, p.Help, indent)
 		for _, k := range p.Keys {
-			e.key(k.Name, k.Help, written(k.Default, reflect.String), indent+"  ")
+			e.key(k.Name, k.Help, yamlOf(k.Default, reflect.String), indent+"  ")
 		}
 	}
 }
@@ -82,8 +82,8 @@ func (e *example) comment(text, indent string) {
 	e.WriteString(line + "\n")
 }
 
-// written returns a default as YAML.
-func written(fallback string, kind reflect.Kind) string {
+// yamlOf returns a default as YAML.
+func yamlOf(fallback string, kind reflect.Kind) string {
 	switch kind {
 	case reflect.String:
 		return fmt.Sprintf("%q", fallback)

@@ -51,8 +51,8 @@ func (d *decoder) wrong(key, format string, args ...any) {
 	d.faults = append(d.faults, Fault{Key: key, Variable: d.variable, Message: fmt.Sprintf(format, args...)})
 }
 
-// sorted returns the faults by key, each once.
-func (d *decoder) sorted() []Fault {
+// sortFaults returns the faults by key, each once.
+func (d *decoder) sortFaults() []Fault {
 	slices.SortStableFunc(d.faults, func(a, b Fault) int {
 		return strings.Compare(a.Key+"\x00"+a.Variable, b.Key+"\x00"+b.Variable)
 	})

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// malformed checks a text by the kind that a field's tag names, and returns what is wrong with it, "" when
+// checkForm checks a text by the kind that a field's tag names, and returns what is wrong with it, "" when
 // nothing is.
-func malformed(kind, s string) string {
+func checkForm(kind, s string) string {
 	switch kind {
 	case "":
 		return ""
 	case "given":
-		return given(s)
+		return quoteGiven(s)
 	case "address":
 		return address(s)
 	case "address or none":
@@ -45,7 +45,7 @@ func malformed(kind, s string) string {
 	panic("config: a field of kind " + kind)
 }
 
-func given(s string) string {
+func quoteGiven(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "must not be empty."

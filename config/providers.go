@@ -49,7 +49,7 @@ func (v Providers) keys(declared []Provider) []key {
 				path: providerPath(p.Name, k.Name), help: k.Help, fallback: k.Default,
 				setText: func(given string) string {
 					v[p.Name][k.Name] = given
-					return malformed(k.Kind, given)
+					return checkForm(k.Kind, given)
 				},
 			})
 		}

@@ -56,7 +56,7 @@ func parseTenants(source string, raw []byte, environ []string) (Tenants, error) 
 		d.wrong("tenants", "is required: a list, which may be empty ([]).")
 	}
 	if len(d.faults) > 0 {
-		return Tenants{}, &Error{Source: source, Faults: d.sorted()}
+		return Tenants{}, &Error{Source: source, Faults: d.sortFaults()}
 	}
 	return t, nil
 }

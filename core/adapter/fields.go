@@ -204,7 +204,7 @@ func (f TicketFields) field(provider string, known []TicketField, name string) (
 
 // take makes a value of the field's type, or says why it cannot be one.
 func (k TicketField) take(provider string, value any) (any, error) {
-	typed, fits := k.typed(value)
+	typed, fits := k.convert(value)
 	if !fits {
 		return nil, misfit(provider, "gives the field %s a value that is not %s.", k.Name,
 			shapeOf[k.Type])
@@ -223,7 +223,7 @@ func (k TicketField) take(provider string, value any) (any, error) {
 	return typed, nil
 }
 
-func (k TicketField) typed(value any) (typed any, fits bool) {
+func (k TicketField) convert(value any) (typed any, fits bool) {
 	list, isList := value.([]string)
 	switch k.Type {
 	case ListField:

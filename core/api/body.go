@@ -28,7 +28,7 @@ const (
 	bodyWithin    = 2 * time.Second // the time that a body may take: callers are servers, which have it at hand
 )
 
-// readBody takes the body of a request under the cap. Whether it is JSON is for [wellFormed] to say; of an
+// readBody takes the body of a request under the cap. Whether it is JSON is for [checkForm] to say; of an
 // operation that takes none, it is nil.
 func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error) {
 	if wanted {
@@ -106,13 +106,13 @@ func malformed(why string) *fault.Error {
 	}
 }
 
-// wellFormed holds a body against RFC 8259 and against what RFC 7493 section 2 adds, without which two
+// checkForm holds a body against RFC 8259 and against what RFC 7493 section 2 adds, without which two
 // readers may understand one text differently: UTF-8 without lone surrogates, and no name twice in an object.
 //
 // How much there is in it is bounded first, by a look at its bytes: names and values are compared, and cost
 // memory.
-func wellFormed(body []byte) error {
-	if err := bounded(body); err != nil {
+func checkForm(body []byte) error {
+	if err := checkBounds(body); err != nil {
 		return err
 	}
 	if !utf8.Valid(body) {
@@ -127,8 +127,8 @@ func wellFormed(body []byte) error {
 	return nil
 }
 
-// bounded counts the names, values and levels of a text, which need not be valid JSON.
-func bounded(body []byte) error {
+// checkBounds counts the names, values and levels of a text, which need not be valid JSON.
+func checkBounds(body []byte) error {
 	names, values, depth, text := 0, 0, 0, false
 	for i := 0; i < len(body); i++ {
 		switch b := body[i]; {

@@ -268,7 +268,7 @@ func (c *checks) areaCode(path, given string) string {
 // quoteName writes a name of the body as a path. One that could be read as another path, or is not printable,
 // is quoted; a long one is cut.
 func quoteName(name string) string {
-	name = shortened(name, maxNameEchoed)
+	name = shorten(name, maxNameEchoed)
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	if strings.Trim(name, plain) == "" && name != "" && name != locationBody {
 		return name
@@ -276,8 +276,8 @@ func quoteName(name string) string {
 	return "[" + strconv.Quote(name) + "]"
 }
 
-// quoted writes a text as JSON.
-func quoted(text string) json.RawMessage {
+// quote writes a text as JSON.
+func quote(text string) json.RawMessage {
 	b, err := json.Marshal(text)
 	if err != nil {
 		return json.RawMessage(`""`)

@@ -131,7 +131,7 @@ func membersOf(body []byte, found *checks) ([]member, error) {
 		}
 		return nil, malformed("it is empty, send an object")
 	}
-	if err := wellFormed(body); err != nil {
+	if err := checkForm(body); err != nil {
 		return nil, err
 	}
 	if body[0] != '{' {
@@ -267,7 +267,7 @@ func (c *checks) pathID(name, given string) int64 {
 	path := "path." + name
 	n, err := strconv.ParseInt(given, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != given {
-		c.remember(path, quoted(given))
+		c.remember(path, quote(given))
 		c.fail(path, "must be a 64-bit integer in decimal digits")
 		return 0
 	}

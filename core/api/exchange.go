@@ -175,8 +175,8 @@ func printable(value string, limit int) bool {
 	return true
 }
 
-// shortened cuts a text that someone else chose the length of.
-func shortened(text string, limit int) string {
+// shorten cuts a text that someone else chose the length of.
+func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

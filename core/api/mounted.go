@@ -47,5 +47,5 @@ func (a *api) loggedPath(path string) string {
 			return begin + "…"
 		}
 	}
-	return shortened(path, maxPathLogged)
+	return shorten(path, maxPathLogged)
 }

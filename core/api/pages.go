@@ -186,7 +186,7 @@ func (a *api) docsOperation(op operation) docsOperation {
 	}
 	for _, e := range op.Examples {
 		v.Examples = append(v.Examples, docsExample{
-			Summary: e.Summary, Curl: a.curl(op, e), Answer: indented(e.Response),
+			Summary: e.Summary, Curl: a.curl(op, e), Answer: indent(e.Response),
 		})
 	}
 	for _, reason := range op.reasons() {
@@ -243,13 +243,13 @@ func (a *api) curl(op operation, e example) string {
 		lines = append(lines, `-H "Idempotency-Key: call-7f3c-1"`)
 	}
 	if op.takesBody() {
-		body := strings.ReplaceAll(indented(e.Request), "'", `'\''`)
+		body := strings.ReplaceAll(indent(e.Request), "'", `'\''`)
 		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+body+"'")
 	}
 	return strings.Join(lines, " \\\n  ")
 }
 
-func indented(value any) string {
+func indent(value any) string {
 	if value == nil {
 		return ""
 	}

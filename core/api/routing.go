@@ -51,6 +51,7 @@ func (a *api) wrongMethod(c *gin.Context) {
 	}
 	a.fail(c, &fault.Error{
 		Code: fault.Unsupported, Reason: reasonWrongMethod,
-		Detail: fmt.Sprintf("This path takes %s, not %s.", allowed, shortened(c.Request.Method, maxMethodEchoed)),
+		Detail: fmt.Sprintf("This path takes %s, not %s.", allowed,
+			shorten(c.Request.Method, maxMethodEchoed)),
 	})
 }

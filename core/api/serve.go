@@ -35,7 +35,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 		defer cancel()
 		in, err := a.admit(c, op, x, checks, ctx)
 		if err != nil {
-			a.fail(c, ended(ctx, err))
+			a.fail(c, asDeadline(ctx, err))
 			return
 		}
 		if !a.gate.enter(a.now(), in.caller.Tenant.ID, op.writes) {
@@ -51,7 +51,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 			}
 		}
 		if err != nil {
-			a.fail(c, ended(ctx, err))
+			a.fail(c, asDeadline(ctx, err))
 			return
 		}
 		write(c, op, answer)
@@ -147,7 +147,7 @@ func (a *api) withDeadline(r *http.Request, checks *checks) (context.Context, co
 		asked, err := strconv.ParseInt(given[0], 10, 64)
 		switch {
 		case err != nil || asked <= 0 || len(given) > 1:
-			checks.remember(prefixOfHeader+headerTimeout, quoted(given[0]))
+			checks.remember(prefixOfHeader+headerTimeout, quote(given[0]))
 			checks.fail(prefixOfHeader+headerTimeout, "must be a positive number of milliseconds")
 		case asked < limit.Milliseconds():
 			limit = time.Duration(asked) * time.Millisecond
@@ -170,9 +170,9 @@ func (c *checks) idempotencyKey(h http.Header) string {
 	return given[0]
 }
 
-// ended distinguishes a deadline of ours that passed from a caller who left. Both reach a use case as the end
-// of its context, and code below may have seen either first.
-func ended(ctx context.Context, err error) error {
+// asDeadline distinguishes a deadline of ours that passed from a caller who left. Both reach a use case as
+// the end of its context, and code below may have seen either first.
+func asDeadline(ctx context.Context, err error) error {
 	if !errors.Is(err, fault.Canceled) && !errors.Is(err, context.Canceled) {
 		return err
 	}

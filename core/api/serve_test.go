@@ -24,7 +24,7 @@ func TestEveryOperationAnswersAsTheContractSays(t *testing.T) {
 		for _, e := range op.Examples {
 			body := ""
 			if op.takesBody() {
-				body = indented(e.Request)
+				body = indent(e.Request)
 			}
 			a := g.send(op.Method, strings.ReplaceAll(op.Path, "{id}", "4711"), body)
 			if a.status != op.Success {

@@ -152,7 +152,7 @@ func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 		"100,000 levels": {strings.Repeat(`{"`, 50_000), "it nests deeper than 32 levels"},
 	} {
 		var err error
-		allocations := testing.AllocsPerRun(10, func() { err = wellFormed([]byte(c.body)) })
+		allocations := testing.AllocsPerRun(10, func() { err = checkForm([]byte(c.body)) })
 		if f := fault.From(err); err == nil || !strings.Contains(f.Detail, c.want) {
 			t.Errorf("%s: %v, want %q", rule, err, c.want)
 		}
@@ -166,7 +166,7 @@ func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 		"signs in texts are no values":  `{"a":"` + strings.Repeat(`:,[{\"`, 10_000) + `"}`,
 		"a text that ends in a reverse": `{"a":"\\","b":["\\\"",{}]}`,
 	} {
-		if err := wellFormed([]byte(body)); err != nil {
+		if err := checkForm([]byte(body)); err != nil {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
@@ -207,7 +207,7 @@ func FuzzMembers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		object := []byte(strings.TrimSpace(body))
-		if len(object) == 0 || object[0] != '{' || wellFormed(object) != nil {
+		if len(object) == 0 || object[0] != '{' || checkForm(object) != nil {
 			return
 		}
 		members, err := membersIn(object)

@@ -182,7 +182,7 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
 		return Caller{}, err
 	}
 	caller := Caller{
-		Tenant: owner, KeyID: key.ID, Test: key.Test, Connections: reached(key, connections, c.opts.Registry),
+		Tenant: owner, KeyID: key.ID, Test: key.Test, Connections: reach(key, connections, c.opts.Registry),
 	}
 	for _, s := range key.Scopes {
 		caller.Scopes = append(caller.Scopes, Scope(s))
@@ -190,11 +190,11 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
 	return caller, nil
 }
 
-// reached returns the connections a key reaches: those it is bound to, and the tenant's defaults of other
+// reach returns the connections a key reaches: those it is bound to, and the tenant's defaults of other
 // kinds. When a connection it is bound to is gone, its kind is not known any more, so that no default may
 // take its place. For a test key the sandbox connection that was made first stands in for a default that is
 // not a sandbox.
-func reached(key store.APIKey, all []connection.Connection, r adapter.Registry) connection.Set {
+func reach(key store.APIKey, all []connection.Connection, r adapter.Registry) connection.Set {
 	reach := make(connection.Set, len(adapter.Kinds()))
 	bound := 0
 	for _, c := range all {

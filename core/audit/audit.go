@@ -133,7 +133,7 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	for _, name := range e.Changed {
 		row.Changed = append(row.Changed, clean(name))
 	}
-	row.MAC = keys.unchained(row)
+	row.MAC = keys.macOf(row)
 	l.owes.Store(true)
 	return row, nil
 }

@@ -50,13 +50,13 @@ func (k *ring) mac(keyID string, e encoding) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// unchained returns the MAC of a row that is not in the chain yet.
-func (k *ring) unchained(r store.AuditRow) string {
+// macOf returns the MAC of a row that is not in the chain yet.
+func (k *ring) macOf(r store.AuditRow) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofRow).row(r))
 }
 
-// chained returns the MAC of a row in its position after another.
-func (k *ring) chained(r store.AuditRow, before string) string {
+// macAfter returns the MAC of a row in its position after another.
+func (k *ring) macAfter(r store.AuditRow, before string) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofPosition).number(r.ID).text(before).row(r))
 }
 

@@ -83,7 +83,7 @@ func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 func TestEveryFieldCounts(t *testing.T) {
 	keys := &ring{held: map[string][]byte{"k": {1}, "l": {1}}, current: "k"}
 	row := store.AuditRow{ID: 1, At: time.UnixMilli(1), KeyID: "k", Changed: []string{"a"}}
-	unchained, placed := keys.unchained(row), keys.chained(row, "before")
+	unchained, placed := keys.macOf(row), keys.macAfter(row, "before")
 	if unchained == placed {
 		t.Error("a row's MAC is good for a place")
 	}
@@ -102,14 +102,14 @@ func TestEveryFieldCounts(t *testing.T) {
 		default:
 			t.Fatalf("%s is of a kind that this test does not know", name)
 		}
-		if same := keys.unchained(changed) == unchained; same != (name == "ID" || name == "MAC") {
+		if same := keys.macOf(changed) == unchained; same != (name == "ID" || name == "MAC") {
 			t.Errorf("%s: the MAC of the row alone is the same: %v", name, same)
 		}
-		if same := keys.chained(changed, "before") == placed; same != (name == "MAC") {
+		if same := keys.macAfter(changed, "before") == placed; same != (name == "MAC") {
 			t.Errorf("%s: the MAC of the row in its place is the same: %v", name, same)
 		}
 	}
-	if keys.chained(row, "another") == placed {
+	if keys.macAfter(row, "another") == placed {
 		t.Error("the row before does not count")
 	}
 	head := store.AuditHead{Count: 1, MAC: "m", KeyID: "k", Seal: "s"}
@@ -121,7 +121,7 @@ func TestEveryFieldCounts(t *testing.T) {
 			t.Errorf("the head's %s does not count", name)
 		}
 	}
-	if same("", keys.unchained(store.AuditRow{KeyID: "gone"})) {
+	if same("", keys.macOf(store.AuditRow{KeyID: "gone"})) {
 		t.Error("without the key, no MAC is as good as the right one")
 	}
 }

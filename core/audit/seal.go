@@ -154,13 +154,13 @@ func (s *sealing) chain(
 	}
 	sealed := make([]store.AuditRow, 0, len(rows))
 	for _, row := range rows {
-		if !same(row.MAC, s.keys.unchained(row)) {
+		if !same(row.MAC, s.keys.macOf(row)) {
 			s.strange++
 			continue
 		}
 		position++
 		row.ID, row.KeyID = position, s.keys.current
-		row.MAC = s.keys.chained(row, before)
+		row.MAC = s.keys.macAfter(row, before)
 		before = row.MAC
 		sealed = append(sealed, row)
 	}

@@ -87,7 +87,7 @@ func (l *Log) verify(ctx context.Context, o VerifyOptions, keys *ring, there int
 		problem = v.holdAgainst(o.Known)
 	}
 	if err == nil && problem == nil {
-		problem, err = v.unsealed(ctx, l.Store)
+		problem, err = v.checkUnsealed(ctx, l.Store)
 	}
 	return Report{Sound: problem == nil, Head: v.head, Unsealed: v.waiting, Problem: problem}, err
 }
@@ -146,7 +146,7 @@ func (v *verifying) step(row store.AuditRow) *Problem {
 		return &Problem{Row: next, What: fmt.Sprintf("is missing: row %d is followed by row %d. Rows were "+
 			"removed, or the head of the chain was changed", v.head.Rows, row.ID)}
 	}
-	if !same(row.MAC, v.keys.chained(row, v.head.Hash)) {
+	if !same(row.MAC, v.keys.macAfter(row, v.head.Hash)) {
 		return wrong("is not as it was written: it was changed, moved or inserted")
 	}
 	v.head = Head{Rows: row.ID, Hash: row.MAC}
@@ -197,15 +197,15 @@ func (v *verifying) holdAgainst(known []Known) *Problem {
 	return nil
 }
 
-// unsealed looks at rows that are not in the chain yet.
-func (v *verifying) unsealed(ctx context.Context, s *store.Store) (*Problem, error) {
+// checkUnsealed looks at rows that are not in the chain yet.
+func (v *verifying) checkUnsealed(ctx context.Context, s *store.Store) (*Problem, error) {
 	for mark := (store.AuditMark{}); ; {
 		rows, err := s.UnsealedAudit(ctx, mark, verifyAtOnce)
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			if !same(row.MAC, v.keys.unchained(row)) {
+			if !same(row.MAC, v.keys.macOf(row)) {
 				return &Problem{UID: row.UID, At: row.At, What: "was not written by this gateway: it was " +
 					"changed or inserted"}, nil
 			}

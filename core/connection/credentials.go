@@ -78,7 +78,7 @@ const bearer = "Bearer "
 func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) upstream.ClientOptions {
 	home := baseURL(a, c)
 	if home == nil && a.Auth.Scheme == adapter.OAuth2 {
-		home = parsed(p.Operators[a.Name].Addresses[a.Auth.OAuth.API])
+		home = parseURL(p.Operators[a.Name].Addresses[a.Auth.OAuth.API])
 	}
 	return upstream.ClientOptions{
 		Authorize:     by.authorise,
@@ -93,10 +93,10 @@ func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) 
 // baseURL returns the address that a connection's credentials belong to; nil where its adapter has its own.
 func baseURL(a adapter.Adapter, c Connection) *url.URL {
 	text, _ := c.Settings[a.Auth.BaseURL].(string)
-	return parsed(text)
+	return parseURL(text)
 }
 
-func parsed(address string) *url.URL {
+func parseURL(address string) *url.URL {
 	if address == "" {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (p Providers) Check(prefix string, s Spec) []fault.Field {
 	case !slices.Contains(adapter.Kinds(), s.Kind):
 		faults = append(faults, fault.Field{Path: "kind", Message: "must be one of " + listKinds() + "."})
 	case !found:
-		faults = append(faults, fault.Field{Path: "provider", Message: p.known(s.Kind)})
+		faults = append(faults, fault.Field{Path: "provider", Message: p.describe(s.Kind)})
 	default:
 		values := adapter.Values{Settings: s.Settings, Credentials: s.Credentials}
 		f := fault.From(a.Check(values))
@@ -62,8 +62,8 @@ func listKinds() string {
 	return strings.Join(kinds, ", ")
 }
 
-// known tells the providers of a kind.
-func (p Providers) known(kind adapter.Kind) string {
+// describe tells the providers of a kind.
+func (p Providers) describe(kind adapter.Kind) string {
 	var names []string
 	for _, a := range p.Registry.All() {
 		if a.Kind == kind {

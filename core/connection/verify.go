@@ -48,7 +48,7 @@ func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verifi
 		used = c // it did not even open
 	}
 	if failure != nil {
-		return d.refused(ctx, d.linkTo(row, tenantName), used, found, fault.From(failure))
+		return d.recordRefusal(ctx, d.linkTo(row, tenantName), used, found, fault.From(failure))
 	}
 	found.OK = true
 	if err := d.MarkVerified(ctx, used, found.Email); err != nil {
@@ -151,8 +151,8 @@ func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
 	return line
 }
 
-// refused makes the answer of a failure and records that credentials were refused.
-func (d *Directory) refused(
+// recordRefusal makes the answer of a failure and records that credentials were refused.
+func (d *Directory) recordRefusal(
 	ctx context.Context, link string, c Connection, found Verification, f *fault.Error,
 ) (Verification, error) {
 	found.OK, found.Problem, found.Advice = false, f.Detail, advice(link, f)

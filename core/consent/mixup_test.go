@@ -210,7 +210,7 @@ func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 	told, err := m.kit.Links.Callbacks(t.Context(), "acme")
 	if err != nil || m.url+"/oauth/callback/"+told["own"] != own ||
 		m.url+"/oauth/callback/"+told["client"] != client {
-		t.Errorf("the operator is told %v, %v", told, err)
+		t.Errorf("the operator is addresses %v, %v", addresses, err)
 	}
 	m.meet.Register(client)
 	if got := m.send(http.MethodGet,

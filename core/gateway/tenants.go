@@ -76,11 +76,11 @@ func (g *Gateway) Apply(ctx context.Context, file config.Tenants, o apply.Option
 		Store: g.store, Sealer: sealing.New(g.vault), Providers: g.providers,
 		Tenants: g.tenants, Connections: g.connections,
 	}
-	return a.Apply(ctx, desired(file), o)
+	return a.Apply(ctx, desiredOf(file), o)
 }
 
-// desired turns a file of tenants into what is to be made.
-func desired(file config.Tenants) apply.Desired {
+// desiredOf turns a file of tenants into what is to be made.
+func desiredOf(file config.Tenants) apply.Desired {
 	var want apply.Desired
 	for _, t := range file.Tenants {
 		d := apply.Tenant{Name: t.Name, Settings: tenant.Settings{

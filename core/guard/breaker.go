@@ -117,12 +117,12 @@ func (b *breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 		},
 		IsSuccessful:  func(err error) bool { return err == nil },
 		IsExcluded:    func(err error) bool { return errors.Is(err, errExcluded) },
-		OnStateChange: func(_ string, _, to gobreaker.State) { b.changed(generation, to) },
+		OnStateChange: func(_ string, _, to gobreaker.State) { b.onStateChange(generation, to) },
 	})
 }
 
-// changed runs under gobreaker's lock, so it must not call gobreaker.
-func (b *breaker) changed(generation int, to gobreaker.State) {
+// onStateChange runs under gobreaker's lock, so it must not call gobreaker.
+func (b *breaker) onStateChange(generation int, to gobreaker.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if generation == b.generation {
@@ -207,8 +207,8 @@ func (b *breaker) reset() {
 	b.become(gobreaker.StateClosed)
 }
 
-// forgotten removes the breaker from the metrics. What it does after that is not counted.
-func (b *breaker) forgotten() {
+// forget removes the breaker from the metrics. What it does after that is not counted.
+func (b *breaker) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.generation++

@@ -173,7 +173,7 @@ func Do[T any](
 func (g *Guard) do(ctx context.Context, t Target, op Op, driver driverCall) (any, *fault.Error) {
 	labels := telemetry.CallLabels{Kind: t.Kind, Provider: t.Provider, Operation: op.Name}
 	started := time.Now()
-	result, f := g.guarded(ctx, &call{guard: g, target: t, op: op, labels: labels, driver: driver})
+	result, f := g.callWithPermit(ctx, &call{guard: g, target: t, op: op, labels: labels, driver: driver})
 	if f != nil && f.RetryAfter > g.options.MaxRetryAfter {
 		c := *f
 		c.RetryAfter = g.options.MaxRetryAfter
@@ -190,8 +190,8 @@ func outcome(f *fault.Error) string {
 	return string(f.Code)
 }
 
-// guarded sets the total deadline and takes a permit.
-func (g *Guard) guarded(ctx context.Context, c *call) (any, *fault.Error) {
+// callWithPermit sets the total deadline and takes a permit.
+func (g *Guard) callWithPermit(ctx context.Context, c *call) (any, *fault.Error) {
 	if !g.enter() {
 		return nil, unsent(fault.Unavailable, fault.ReasonOverloaded,
 			"The gateway is shutting down. Try again.", time.Second)
@@ -205,7 +205,7 @@ func (g *Guard) guarded(ctx context.Context, c *call) (any, *fault.Error) {
 	c.connection = g.connections.pin(c.target.Connection, c.target.Provider)
 	defer g.connections.unpin(c.connection)
 
-	permit, f := c.admitted(ctx)
+	permit, f := c.admit(ctx)
 	if f != nil {
 		return nil, f
 	}
@@ -215,9 +215,9 @@ func (g *Guard) guarded(ctx context.Context, c *call) (any, *fault.Error) {
 	return c.retrying(ctx)
 }
 
-// admitted takes a permit. It does not queue for a provider in doubt: the queue behind calls that hang is
+// admit takes a permit. It does not queue for a provider in doubt: the queue behind calls that hang is
 // long, and waiting in it is useless.
-func (c *call) admitted(ctx context.Context) (*permit, *fault.Error) {
+func (c *call) admit(ctx context.Context) (*permit, *fault.Error) {
 	doubtful, open := c.inDoubt()
 	if open {
 		return nil, doubtful.refused()

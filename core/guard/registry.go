@@ -84,7 +84,7 @@ func (s *registry) forget() {
 		if old.pins == 0 {
 			s.order.Remove(e)
 			delete(s.byKey, old.key)
-			old.breaker.forgotten()
+			old.breaker.forget()
 		}
 		e = before
 	}

@@ -41,9 +41,9 @@ func (w *throttle) left(operation string, now time.Time) time.Duration {
 	return left
 }
 
-// limited returns the fault of a call that would come too early, or nil. A provider inside the process is
+// checkLimit returns the fault of a call that would come too early, or nil. A provider inside the process is
 // always called: a sandbox limits only the one call that it was told to.
-func (c *call) limited() *fault.Error {
+func (c *call) checkLimit() *fault.Error {
 	if c.target.Host == "" {
 		return nil
 	}

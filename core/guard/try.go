@@ -33,7 +33,7 @@ type call struct {
 // try makes one attempt. final means that no other may follow: the caller's time is over, or a write is still
 // running.
 func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool) {
-	if f := c.limited(); f != nil {
+	if f := c.checkLimit(); f != nil {
 		return nil, f, false
 	}
 	v, f := c.allow()
@@ -69,7 +69,7 @@ func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool)
 func (c *call) context(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := c.guard.options.TryTimeout
 	if !c.op.Read {
-		end, _ := ctx.Deadline() // guarded set one
+		end, _ := ctx.Deadline() // callWithPermit set one
 		timeout = time.Until(end) + c.guard.options.WriteGrace
 		ctx = context.WithoutCancel(ctx)
 	}

@@ -174,8 +174,8 @@ func processOf(owner string) string {
 	return process
 }
 
-// abandoned returns the intents that nobody carries on.
-func (j *Journal) abandoned(ctx context.Context, limit int) ([]store.Intent, error) {
+// findAbandoned returns the intents that nobody carries on.
+func (j *Journal) findAbandoned(ctx context.Context, limit int) ([]store.Intent, error) {
 	now := j.opts.LeaseClock()
 	from, to := now, now.Add(j.longestLease())
 	if j.opts.Store.TracksProcesses() { // a lease tells less than the state of its process

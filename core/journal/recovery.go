@@ -86,7 +86,7 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 	if err := j.writeAnswers(ctx); err != nil {
 		return err
 	}
-	open, err := j.abandoned(ctx, recoveryScan)
+	open, err := j.findAbandoned(ctx, recoveryScan)
 	if err != nil {
 		return err
 	}

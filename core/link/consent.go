@@ -305,7 +305,7 @@ func (d *Directory) connect(
 	rand.Read(claim)
 	now := d.opts.Now().UTC()
 	if err := d.opts.Store.ClaimConnectLink(ctx, l.row.Hash, claim, now, now.Add(claimLife)); err != nil {
-		return connection.Connection{}, d.claimed(ctx, l.row.Hash, err)
+		return connection.Connection{}, d.claimFailure(ctx, l.row.Hash, err)
 	}
 	made, err := d.connectClaimed(ctx, l.row.Hash, claim, email, tokens)
 	if err != nil {
@@ -320,8 +320,8 @@ func (d *Directory) connect(
 	return made, nil
 }
 
-// claimed says why a link could not be claimed.
-func (d *Directory) claimed(ctx context.Context, hash []byte, err error) error {
+// claimFailure says why a link could not be claimed.
+func (d *Directory) claimFailure(ctx context.Context, hash []byte, err error) error {
 	if !errors.Is(err, fault.Conflict) {
 		return err
 	}
@@ -344,7 +344,7 @@ func (d *Directory) connectClaimed(
 		return connection.Connection{}, fault.New(fault.Conflict, ReasonOtherAccount,
 			"The consent is for a different account from the connected one.")
 	}
-	err = d.opts.Connections.AwaitConsent(ctx, l.tenant, l.there, l.row.ConnectionID, l.wanted(), email)
+	err = d.opts.Connections.AwaitConsent(ctx, l.tenant, l.there, l.row.ConnectionID, l.spec(), email)
 	if err != nil {
 		return connection.Connection{}, err
 	}
@@ -376,8 +376,8 @@ func (d *Directory) connectClaimed(
 	}
 }
 
-// wanted is the connection that the link makes, or what it puts into the one that is there.
-func (l linked) wanted() connection.Spec {
+// spec is the connection that the link makes, or what it puts into the one that is there.
+func (l linked) spec() connection.Spec {
 	return connection.Spec{
 		Name: l.row.Name, Kind: adapter.Kind(l.row.Kind), Provider: l.row.Provider,
 		Default: l.row.IsDefault, Settings: l.own,

@@ -594,11 +594,11 @@ func TestAConsentIsInTheAudit(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := buildConsent(t, url, tenanttest.Audited)
 		seen := map[string]bool{}
-		h.Recorded(seen)
+		h.NewAuditRows(seen)
 		step := func(name string, do func() string, want ...string) {
 			t.Helper()
 			token := do()
-			got, all := h.Recorded(seen)
+			got, all := h.NewAuditRows(seen)
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {

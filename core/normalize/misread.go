@@ -46,5 +46,5 @@ func misread(s string, form TimeForm) error {
 			return refusal(m.sentence)
 		}
 	}
-	return expected(form)
+	return formFault(form)
 }

@@ -42,7 +42,7 @@ const longestTime = 64
 // The error is a sentence that follows the field's name, see the package.
 func ParseTime(s string, form TimeForm) (InputTime, error) {
 	if len(s) > longestTime {
-		return InputTime{}, expected(form)
+		return InputTime{}, formFault(form)
 	}
 	c, ok := scanClock(s)
 	switch {
@@ -61,7 +61,7 @@ func ParseTime(s string, form TimeForm) (InputTime, error) {
 	return t, nil
 }
 
-func expected(form TimeForm) error {
+func formFault(form TimeForm) error {
 	const sentence = "must be RFC 3339, such as 2026-12-01T10:00:00-05:00, or a local time without an offset, " +
 		"such as 2026-12-01T10:00:00"
 	if form == DateTimeOrDate {

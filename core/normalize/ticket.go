@@ -74,11 +74,11 @@ func Label(given string, valid []string, words map[string]string) (label string,
 		return "", false
 	}
 	if meant, known := wordFor(given, words); known {
-		if label, ok := spelled(meant, valid); ok {
+		if label, ok := findLabel(meant, valid); ok {
 			return label, true
 		}
 	}
-	return spelled(given, valid)
+	return findLabel(given, valid)
 }
 
 // wordFor looks a word up, the one of exactly that spelling before others, and among those the first in
@@ -99,8 +99,8 @@ func wordFor(given string, words map[string]string) (meant string, known bool) {
 	return words[slices.Min(alike)], true
 }
 
-// spelled finds a label, the one of exactly that spelling before others.
-func spelled(given string, valid []string) (label string, ok bool) {
+// findLabel finds a label, the one of exactly that spelling before others.
+func findLabel(given string, valid []string) (label string, ok bool) {
 	given = strings.TrimSpace(given)
 	if slices.Contains(valid, given) {
 		return given, true

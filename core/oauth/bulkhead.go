@@ -102,8 +102,8 @@ func (s *TokenSource) release(p *permit) {
 	s.unref(p)
 }
 
-// redeemed records whether the host answered.
-func (p *permit) redeemed(answered bool) {
+// release records whether the host answered.
+func (p *permit) release(answered bool) {
 	p.host.unresponsive.Store(!answered)
 	p.tenant.unresponsive.Store(!answered)
 }

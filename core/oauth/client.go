@@ -66,7 +66,7 @@ func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 func (c Client) Exchange(ctx context.Context, code, redirect, verifier string) (Tokens, error) {
 	w := &wire{ctx: ctx, next: c.HTTP.Transport}
 	t, err := c.config(redirect).Exchange(c.context(ctx, w), code, oauth2.VerifierOption(verifier))
-	return c.answered(t, err, w, code, verifier)
+	return c.tokensOf(t, err, w, code, verifier)
 }
 
 // Token gets an access token: with Consent by redeeming the refresh token, else by the application's own
@@ -96,7 +96,7 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 		source = c.config("").TokenSource(c.context(ctx, w), &oauth2.Token{RefreshToken: refresh})
 	}
 	t, err := source.Token()
-	answer, err := c.answered(t, err, w, refresh)
+	answer, err := c.tokensOf(t, err, w, refresh)
 	if answer.Refresh == refresh { // x/oauth2 repeats the one that was sent where the answer has none
 		answer.Refresh = ""
 	}
@@ -155,9 +155,9 @@ func (b *wireBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answered makes tokens of an answer. The secrets are those that were sent: servers may repeat them in what
+// tokensOf makes tokens of an answer. The secrets are those that were sent: servers may repeat them in what
 // they say.
-func (c Client) answered(t *oauth2.Token, err error, w *wire, secrets ...string) (Tokens, error) {
+func (c Client) tokensOf(t *oauth2.Token, err error, w *wire, secrets ...string) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, c.fault(err, w, append(secrets, c.Secret, c.Key))
 	}

@@ -46,7 +46,7 @@ func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, er
 		return nil, errBusy
 	}
 	t, err := s.redeem(ctx, v)
-	permit.redeemed(!errors.Is(err, fault.Timeout) && !errors.Is(err, fault.Unavailable))
+	permit.release(!errors.Is(err, fault.Timeout) && !errors.Is(err, fault.Unavailable))
 	s.measure(v, err)
 	switch {
 	case IsRefused(err):
@@ -96,11 +96,11 @@ func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
 	began := s.options.Now()
 	t, err := s.ask(ctx, v)
 	if !IsRefused(err) {
-		return t, s.unanswered(ctx, v, began, err)
+		return t, s.timeoutFault(ctx, v, began, err)
 	}
 	for _, wait := range []time.Duration{0, jitter(s.limits.Confirm)} {
 		if wait > 0 && pause.For(ctx, wait) != nil {
-			return Tokens{}, s.unanswered(ctx, v, began, fault.From(ctx.Err()))
+			return Tokens{}, s.timeoutFault(ctx, v, began, fault.From(ctx.Err()))
 		}
 		now, err := s.read(ctx, v.row.TenantID, v.row.ConnectionID)
 		if err != nil {
@@ -111,12 +111,12 @@ func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
 		}
 	}
 	t, err = s.ask(ctx, v)
-	return t, s.unanswered(ctx, v, began, err)
+	return t, s.timeoutFault(ctx, v, began, err)
 }
 
-// unanswered turns the error of a redeem that reached its limit into an unavailable provider: the limit is
+// timeoutFault turns the error of a redeem that reached its limit into an unavailable provider: the limit is
 // not a deadline that a caller set.
-func (s *TokenSource) unanswered(ctx context.Context, v view, began time.Time, err error) error {
+func (s *TokenSource) timeoutFault(ctx context.Context, v view, began time.Time, err error) error {
 	if errors.Is(asTimeout(ctx, err), fault.Timeout) {
 		return silent(v.credentials.Client.Provider, s.options.Now().Sub(began)).Because(err)
 	}

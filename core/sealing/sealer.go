@@ -51,19 +51,19 @@ func (s Sealer) SealConnection(row *store.Connection, credentials map[string]str
 func (s Sealer) OpenConnection(row store.Connection) (map[string]string, error) {
 	plain, err := s.vault.OpenRow(boundConnection(row), row.Credentials)
 	if err != nil {
-		return nil, unfounded(err)
+		return nil, unreadable(err)
 	}
 	defer clear(plain)
 	var credentials map[string]string
 	if json.Unmarshal(plain, &credentials) != nil { // the decoder's text may quote what it read
-		return nil, unfounded(fmt.Errorf("sealing: the credentials of %s are not as this program seals them",
+		return nil, unreadable(fmt.Errorf("sealing: the credentials of %s are not as this program seals them",
 			row.ID))
 	}
 	return credentials, nil
 }
 
-// unfounded is the failure of a connection whose row cannot be opened as a whole.
-func unfounded(err error) error {
+// unreadable is the failure of a connection whose row cannot be opened as a whole.
+func unreadable(err error) error {
 	f := fault.New(fault.Unavailable, vault.ReasonUnreadable,
 		"The stored credentials and settings of this connection cannot be opened together: the row was "+
 			"changed in the database, or the key set is another one. The gateway's operator must restore "+

@@ -30,7 +30,7 @@ type Hash = [sha256.Size]byte
 
 // NewToken makes a token.
 func NewToken(prefix string) string {
-	return sealed(prefix + Text(bodyLength))
+	return withChecksum(prefix + Text(bodyLength))
 }
 
 // NewID makes an id such as "conn_3ZbV...", unique by its 119 random bits.
@@ -57,8 +57,8 @@ func HashToken(token, prefix string) (hash Hash, ok bool) {
 	return sha256.Sum256([]byte(token)), true
 }
 
-// sealed appends the checksum of what precedes it.
-func sealed(text string) string { return text + checksum(text) }
+// withChecksum appends the checksum of what precedes it.
+func withChecksum(text string) string { return text + checksum(text) }
 
 // checksum writes the CRC-32 of s in six base62 digits, the most significant first.
 func checksum(s string) string {

@@ -16,7 +16,8 @@ func TestTokensAreWrittenOneWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The CRC-32 of what precedes them is 0x2817e78b.
-	if got, want := sealed("fd_live_"+body), "fd_live_000000000000000000000000000000000jWOM7"; got != want {
+	want := "fd_live_000000000000000000000000000000000jWOM7"
+	if got := withChecksum("fd_live_" + body); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	shape := regexp.MustCompile(`^fd_(live|test)_[0-9A-Za-z]{38}$`)

@@ -457,7 +457,7 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 func (b *purchase) lookUpOrder(ctx context.Context) (telephony.Number, error) {
 	op := read("look-up-order")
 	return ask(ctx, b.client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
-		return b.client.driver.Ordered(ctx, b.orderRequest())
+		return b.client.driver.FindOrder(ctx, b.orderRequest())
 	})
 }
 

@@ -161,7 +161,7 @@ func (d *phoneDriver) Buy(ctx context.Context, o telephony.Order) (telephony.Num
 	})
 }
 
-func (d *phoneDriver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+func (d *phoneDriver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	return step(ctx, &d.account, d.process, "ordered", func() (telephony.Number, error) {
 		held := slices.IndexFunc(d.held, func(n telephony.Number) bool { return n.E164 == o.E164 })
 		switch {

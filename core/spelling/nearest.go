@@ -22,7 +22,7 @@ func Nearest(given string, known []string) string {
 		if n := len(given) - len(name); n > 4*utf8.UTFMax || n < -4*utf8.UTFMax {
 			continue // more letters differ than are tolerated
 		}
-		if d := Distance(given, name); d < fewest && d <= tolerated(given, name) {
+		if d := Distance(given, name); d < fewest && d <= tolerance(given, name) {
 			best, fewest = name, d
 		}
 	}
@@ -32,8 +32,8 @@ func Nearest(given string, known []string) string {
 	return nearestByWords(given, known)
 }
 
-// tolerated returns how many letters may differ: one of three, four at most.
-func tolerated(a, b string) int {
+// tolerance returns how many letters may differ: one of three, four at most.
+func tolerance(a, b string) int {
 	return min(4, max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))/3)
 }
 

@@ -122,27 +122,27 @@ func places(from, count int) string {
 	return strings.Join(all, ", ")
 }
 
-// recorded runs one statement that writes one row at most, and adds the audit's rows if it did.
-func (s *Store) recorded(
+// execAudited runs one statement that writes one row at most, and adds the audit's rows if it did.
+func (s *Store) execAudited(
 	ctx context.Context, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
 	if len(rows) == 0 || s.dialect.joins && len(rows) == 1 {
 		err = s.try(ctx, func(ctx context.Context) error {
-			affected, err = s.execRecorded(ctx, s.write, rows, query, args...)
+			affected, err = s.execAuditedIn(ctx, s.write, rows, query, args...)
 			return err
 		})
 		return affected, err
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		affected, err = s.execRecorded(ctx, tx, rows, query, args...)
+		affected, err = s.execAuditedIn(ctx, tx, rows, query, args...)
 		return err
 	})
 	return affected, err
 }
 
-// execRecorded is recorded within a transaction. Where the database takes both in one statement, recording
-// costs no round trip.
-func (s *Store) execRecorded(
+// execAuditedIn is execAudited within a transaction. Where the database takes both in one statement,
+// recording costs no round trip.
+func (s *Store) execAuditedIn(
 	ctx context.Context, q querier, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
 	if len(rows) == 1 && s.dialect.joins {

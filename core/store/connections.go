@@ -146,7 +146,7 @@ func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit
 			tenantID, was.Kind)
 		return err
 	})
-	return s.erased(ctx, err)
+	return s.afterErase(ctx, err)
 }
 
 // Connections lists a tenant's connections by name.

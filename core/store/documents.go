@@ -83,7 +83,7 @@ func (t *documentTx) Get(key string) ([]byte, error) {
 	if err == nil {
 		doc, err = t.store.open(sealedDocuments, 0, []string{t.connectionID, key}, doc)
 	}
-	return doc, t.noted(err)
+	return doc, t.note(err)
 }
 
 // Put implements adapter.StorageTx.
@@ -93,12 +93,12 @@ func (t *documentTx) Put(key string, value []byte) error {
 	}
 	sealed, err := t.store.seal(sealedDocuments, 0, []string{t.connectionID, key}, blob(value))
 	if err != nil {
-		return t.noted(err)
+		return t.note(err)
 	}
 	_, err = exec(t.ctx, t.tx, `INSERT INTO documents (connection_id, key, value) VALUES ($1, $2, $3)
 		ON CONFLICT (connection_id, key) DO UPDATE SET value = excluded.value`,
 		t.connectionID, []byte(key), string(sealed))
-	return t.noted(err)
+	return t.note(err)
 }
 
 // Delete implements adapter.StorageTx.
@@ -108,7 +108,7 @@ func (t *documentTx) Delete(key string) error {
 	}
 	_, err := exec(t.ctx, t.tx, "DELETE FROM documents WHERE connection_id = $1 AND key = $2",
 		t.connectionID, []byte(key))
-	return t.noted(err)
+	return t.note(err)
 }
 
 // Scans read in batches, small at first, because many stop early. Between batches no query is open, so that
@@ -140,12 +140,12 @@ func (t *documentTx) Scan(prefix, after string, each func(key string, value []by
 		}
 		batch, err := list(t.ctx, t.tx, scanDocument, query+" ORDER BY key LIMIT $3", args...)
 		if err != nil {
-			return t.noted(err)
+			return t.note(err)
 		}
 		for _, doc := range batch {
 			value, err := t.store.open(sealedDocuments, 0, []string{t.connectionID, doc.key}, doc.value)
 			if err != nil {
-				return t.noted(err)
+				return t.note(err)
 			}
 			if !each(doc.key, value) {
 				return nil
@@ -168,7 +168,7 @@ func successor(prefix string) string {
 	return ""
 }
 
-func (t *documentTx) noted(err error) error {
+func (t *documentTx) note(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -132,7 +132,7 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 // ExtendIntent lengthens the lease to i.LeaseUntil; a lease never becomes shorter. A run that does not hold
 // the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
 func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
-	affected, err := s.recorded(ctx, audit,
+	affected, err := s.execAudited(ctx, audit,
 		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held,
 		heldBy(i, millis(i.LeaseUntil))...)
 	if err == nil && affected == 0 {
@@ -155,7 +155,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	}
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	if len(with.Seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
-		affected, err := s.recorded(ctx, audit, finish, args...)
+		affected, err := s.execAudited(ctx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()
 		}
@@ -167,7 +167,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		if err := seeEvents(ctx, tx, with.Seen); err != nil {
 			return err
 		}
-		affected, err := s.execRecorded(ctx, tx, audit, finish, args...)
+		affected, err := s.execAuditedIn(ctx, tx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()
 		}
@@ -183,10 +183,11 @@ const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effe
 // not as i says any more is left alone, and nothing of it is recorded.
 func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit ...AuditRow) error {
 	if state == IntentUnknown {
-		_, err := s.recorded(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
+		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
 		return err
 	}
-	_, err := s.recorded(ctx, audit, `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
+	_, err := s.execAudited(ctx, audit,
+		`DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
 		AND owner = $4 AND state = $5`, heldBy(i, cmp.Or(i.State, IntentRunning))...)
 	return err
 }

@@ -48,7 +48,7 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.recorded(ctx, audit,
+	_, err = s.execAudited(ctx, audit,
 		"INSERT INTO api_keys ("+keyWritten+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
 		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt), k.Seal)
@@ -99,7 +99,7 @@ func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
 func (s *Store) RevokeKey(
 	ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow,
 ) error {
-	affected, err := s.recorded(ctx, audit,
+	affected, err := s.execAudited(ctx, audit,
 		"UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
 		id, millis(at), seal)
 	if err == nil && affected == 0 {

@@ -82,7 +82,7 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 		return err
 	})
 	if err == nil {
-		err = known(version, migrator)
+		err = checkVersion(version, migrator)
 	}
 	return version, err
 }
@@ -97,8 +97,8 @@ func (s *Store) version(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// known refuses the version of a later program, which may mean other things by its rows.
-func known(version int64, migrator *goose.Provider) error {
+// checkVersion refuses the version of a later program, which may mean other things by its rows.
+func checkVersion(version int64, migrator *goose.Provider) error {
 	steps := migrator.ListSources()
 	if last := steps[len(steps)-1].Version; version > last {
 		return tooNew(version, last)
@@ -116,7 +116,7 @@ func (s *Store) knowing(ctx context.Context) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return migrator, known(version, migrator)
+	return migrator, checkVersion(version, migrator)
 }
 
 func (s *Store) up(ctx context.Context) error {

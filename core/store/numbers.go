@@ -158,7 +158,8 @@ func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 // Nobody has it any more. Its id is never given again.
 func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		affected, err := s.execRecorded(ctx, tx, audit, "UPDATE numbers SET released_at = $5 WHERE "+unchanged,
+		affected, err := s.execAuditedIn(ctx, tx, audit,
+			"UPDATE numbers SET released_at = $5 WHERE "+unchanged,
 			n.TenantID, n.ID, n.Version, n.Ref, millis(at))
 		if err != nil {
 			return err

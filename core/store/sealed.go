@@ -69,7 +69,7 @@ func (s *Store) open(t sealedTable, at int, row []string, kept []byte) ([]byte, 
 		return kept, nil
 	}
 	c := t.columns[at]
-	sealed, isSealed := s.sealed(c, kept)
+	sealed, isSealed := s.decodeSealed(c, kept)
 	if !isSealed {
 		return nil, unreadable(fmt.Errorf("store: %s.%s of a row is not sealed", t.name, c.name))
 	}
@@ -80,8 +80,8 @@ func (s *Store) open(t sealedTable, at int, row []string, kept []byte) ([]byte, 
 	return append([]byte{}, plain...), nil // nothing is not NULL
 }
 
-// sealed returns what the sealer made, where the kept value is such.
-func (s *Store) sealed(c sealedColumn, kept []byte) ([]byte, bool) {
+// decodeSealed returns what the sealer made, where the kept value is such.
+func (s *Store) decodeSealed(c sealedColumn, kept []byte) ([]byte, bool) {
 	if !c.isText {
 		return kept, s.sealer.IsSealed(kept)
 	}
@@ -247,7 +247,7 @@ func (s *Store) resealRow(
 		if kept == nil {
 			continue
 		}
-		sealed, isSealed := s.sealed(t.columns[at], kept)
+		sealed, isSealed := s.decodeSealed(t.columns[at], kept)
 		plain, readable := kept, true
 		if isSealed {
 			opened, failed := s.open(t, at, names, kept)

@@ -144,8 +144,8 @@ func (s *Store) Rebuild(ctx context.Context) error {
 	return s.Forget(ctx)
 }
 
-// erased ends what has removed a tenant or connection.
-func (s *Store) erased(ctx context.Context, err error) error {
+// afterErase ends what has removed a tenant or connection.
+func (s *Store) afterErase(ctx context.Context, err error) error {
 	if err == nil {
 		_ = s.Forget(ctx) // the rows are gone in any case, and the gateway forgets again every minute
 	}

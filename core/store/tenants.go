@@ -20,7 +20,7 @@ func scanTenant(row scanner) (t Tenant, err error) {
 
 // CreateTenant adds a tenant. A name that is taken is a Conflict.
 func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) error {
-	_, err := s.recorded(ctx, audit, "INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
+	_, err := s.execAudited(ctx, audit, "INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
 		t.ID, t.Name, object(t.Settings), millis(t.CreatedAt))
 	return err
 }
@@ -29,7 +29,7 @@ func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) e
 func (s *Store) UpdateTenant(
 	ctx context.Context, id string, settings json.RawMessage, audit ...AuditRow,
 ) error {
-	affected, err := s.recorded(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id,
+	affected, err := s.execAudited(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id,
 		object(settings))
 	if err == nil && affected == 0 {
 		return tenantNotFound()
@@ -39,11 +39,11 @@ func (s *Store) UpdateTenant(
 
 // DeleteTenant removes a tenant and everything that is its own, but for what the audit says of it.
 func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) error {
-	affected, err := s.recorded(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
+	affected, err := s.execAudited(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
 	if err == nil && affected == 0 {
 		return tenantNotFound()
 	}
-	return s.erased(ctx, err)
+	return s.afterErase(ctx, err)
 }
 
 // Tenants lists every tenant by name.

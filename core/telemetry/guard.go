@@ -14,7 +14,7 @@ func (m *Metrics) Call(l CallLabels, outcome string, took time.Duration) {
 	if m == nil {
 		return
 	}
-	l = m.bounded(l)
+	l = m.boundLabels(l)
 	m.calls.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", outcome)).Inc()
 	m.callSeconds.WithLabelValues(l.Kind, l.Provider, l.Operation).Observe(took.Seconds())
 }
@@ -24,7 +24,7 @@ func (m *Metrics) Retry(l CallLabels, code string) {
 	if m == nil {
 		return
 	}
-	l = m.bounded(l)
+	l = m.boundLabels(l)
 	m.retries.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", code)).Inc()
 }
 
@@ -34,7 +34,7 @@ func (m *Metrics) RetryDenied(l CallLabels, why string) {
 	if m == nil {
 		return
 	}
-	l = m.bounded(l)
+	l = m.boundLabels(l)
 	m.retryDenied.WithLabelValues(l.Kind, l.Provider, l.Operation, why).Inc()
 }
 
@@ -43,7 +43,7 @@ func (m *Metrics) Late(l CallLabels, outcome string) {
 	if m == nil {
 		return
 	}
-	l = m.bounded(l)
+	l = m.boundLabels(l)
 	m.late.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", outcome)).Inc()
 }
 
@@ -114,7 +114,7 @@ func (b *Bulkhead) Refused() {
 	}
 }
 
-func (m *Metrics) bounded(l CallLabels) CallLabels {
+func (m *Metrics) boundLabels(l CallLabels) CallLabels {
 	return CallLabels{
 		Kind:      m.names.of("kind", l.Kind),
 		Provider:  m.names.of("provider", l.Provider),

@@ -39,11 +39,11 @@ type Driver interface {
 	// nothing. With Traits().AsyncBuy the number answered may have Pending set; its Ref may then be "".
 	Buy(ctx context.Context, o Order) (Number, error)
 
-	// Ordered returns what became of an order: the number, Pending while the order is under way;
+	// FindOrder returns what became of an order: the number, Pending while the order is under way;
 	// fault.Conflict, reason NUMBER_TAKEN, where it was refused or the number is someone else's;
 	// fault.NotFound where the provider knows of no such order and the account does not hold the number. An
 	// order that Buy was told of is known at once.
-	Ordered(ctx context.Context, o Order) (Number, error)
+	FindOrder(ctx context.Context, o Order) (Number, error)
 
 	// Numbers reads one page of the account's numbers, in any order.
 	Numbers(ctx context.Context, q Query) (Page, error)

@@ -151,7 +151,7 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 			if err := step.do(); err != nil {
 				t.Fatalf("%s: %v", step.name, err)
 			}
-			got, all := h.Recorded(seen)
+			got, all := h.NewAuditRows(seen)
 			slices.Sort(got) // of one moment, they come in any order
 			want := slices.Sorted(slices.Values(step.want))
 			if !slices.Equal(got, want) {

@@ -50,7 +50,7 @@ func (t *transport) receive(
 		return err
 	}
 	if of, ok := resp.Body.(*exchangeBody); ok {
-		content = masked(content, of.secrets)
+		content = mask(content, of.secrets)
 	}
 	decoded, err := t.pool.budget.decode(ctx, r.shape.cost(len(content)))
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *receiving) content() ([]byte, error) {
 		case errors.As(err, &over):
 			return nil, r.tooLarge(over)
 		case err != nil:
-			return nil, r.failed(err)
+			return nil, r.incompleteFault(err)
 		}
 	}
 }
@@ -146,27 +146,27 @@ func (r *receiving) payer() string {
 
 // tooLarge is for reads that nothing can be had; for a write, that it happened and cannot be told how.
 func (r *receiving) tooLarge(over excess) *fault.Error {
-	return r.unread(fault.Exhausted, ReasonAnswerTooLarge,
+	return r.unreadFault(fault.Exhausted, ReasonAnswerTooLarge,
 		"The provider %s gave an answer that "+string(over)+" than is read.")
 }
 
 func (r *receiving) budgetSpent() *fault.Error {
-	return r.unread(fault.Unavailable, fault.ReasonOverloaded,
+	return r.unreadFault(fault.Unavailable, fault.ReasonOverloaded,
 		"The provider %s gave a large answer while the gateway was reading too many others. Try again.")
 }
 
-// failed is for an answer that did not come whole.
-func (r *receiving) failed(err error) *fault.Error {
+// incompleteFault is for an answer that did not come whole.
+func (r *receiving) incompleteFault(err error) *fault.Error {
 	if isCorrupt(err) {
-		return r.unread(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		return r.unreadFault(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The provider %s gave an answer that cannot be decompressed. Check the connection's address.").
 			Because(redacted{err})
 	}
 	return r.transport.failure(r.ctx, r.hop.URL, err, true)
 }
 
-// unread returns the fault of a request that was answered, but not so that it can be told how.
-func (r *receiving) unread(code fault.Code, reason, format string) *fault.Error {
+// unreadFault returns the fault of a request that was answered, but not so that it can be told how.
+func (r *receiving) unreadFault(code fault.Code, reason, format string) *fault.Error {
 	provider := r.transport.client.Provider
 	if !safe(r.hop.Method) && !lists(r.hop) {
 		code, reason = fault.UnknownOutcome, fault.ReasonOutcomeUnknown

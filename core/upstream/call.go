@@ -61,10 +61,10 @@ func (x Exchange) Do(ctx context.Context, client *http.Client) error {
 	if err != nil {
 		return err
 	}
-	return Read(client, req, x.answered)
+	return Read(client, req, x.receive)
 }
 
-func (x Exchange) answered(answer *http.Response, body []byte) error {
+func (x Exchange) receive(answer *http.Response, body []byte) error {
 	status, header := answer.StatusCode, answer.Header
 	switch {
 	case (status < 200 || status > 299) && x.Refusal != nil:

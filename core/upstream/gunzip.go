@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// unpacked decompresses the body of an answer below its bounds. net/http would do it, too, but does not tell
-// how much there was before.
-func unpacked(resp *http.Response) {
+// decompress decompresses the body of an answer below its bounds. net/http would do it, too, but does not
+// tell how much there was before.
+func decompress(resp *http.Response) {
 	if !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		return
 	}

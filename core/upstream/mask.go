@@ -10,9 +10,9 @@ import (
 // any text are equal by chance.
 const minMasked = 6
 
-// masked strikes out of an answer that refuses the credentials that its request carried: some servers repeat
+// mask strikes out of an answer that refuses the credentials that its request carried: some servers repeat
 // in their errors what they were sent, and errors are read by people. What is struck out keeps its length.
-func masked(text []byte, secrets []string) []byte {
+func mask(text []byte, secrets []string) []byte {
 	for _, secret := range secrets {
 		text = bytes.ReplaceAll(text, []byte(secret), bytes.Repeat([]byte("*"), len(secret)))
 	}

@@ -22,9 +22,9 @@ var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie
 var portableHeaders = []string{"Accept", "Accept-Language", "Content-Type", "Depth", "Prefer", "User-Agent",
 	"If-Match", "If-None-Match", "If-Modified-Since"}
 
-// redirected returns the request that a response redirects to, or nil when the response is the one to hand
+// redirect returns the request that a response redirects to, or nil when the response is the one to hand
 // out.
-func (t *transport) redirected(
+func (t *transport) redirect(
 	hop *http.Request, resp *http.Response, anchor *url.URL,
 ) (*http.Request, error) {
 	given := resp.Header.Get("Location")

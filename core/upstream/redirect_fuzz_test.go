@@ -31,7 +31,7 @@ func FuzzRedirect(f *testing.F) {
 			return
 		}
 		hop.Header.Set("Authorization", "Basic s3cret")
-		next, err := new(transport).redirected(hop, &http.Response{
+		next, err := new(transport).redirect(hop, &http.Response{
 			StatusCode: status, Header: http.Header{"Location": {location}},
 		}, at)
 		if err != nil || next == nil {

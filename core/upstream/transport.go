@@ -40,7 +40,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			cancel()
 			return nil, err
 		}
-		next, err := t.redirected(hop, resp, anchor)
+		next, err := t.redirect(hop, resp, anchor)
 		if err == nil && next != nil && hops == maxRedirects {
 			closeBody(next.Body)
 			err = t.misconfigured("redirects more than %d times", maxRedirects)
@@ -55,7 +55,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 				cancel()
 				return nil, err
 			}
-			if err := t.unexpected(req, resp); err != nil {
+			if err := t.checkEmpty(req, resp); err != nil {
 				return nil, err
 			}
 			return resp, nil
@@ -157,7 +157,7 @@ func (t *transport) send(
 	}
 	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
 	t.log(ctx, hop, resp.StatusCode, started, nil)
-	unpacked(resp)
+	decompress(resp)
 	resp.Request = hop // as the driver made it: without the credentials
 	body := &exchangeBody{ReadCloser: resp.Body, stop: stop}
 	if resp.StatusCode >= http.StatusBadRequest {
@@ -169,7 +169,7 @@ func (t *transport) send(
 
 // complete sets what every request has alike.
 func (t *transport) complete(out *http.Request) {
-	out.Header.Set("Accept-Encoding", "gzip") // and nothing else, whatever a driver asks for; see unpacked
+	out.Header.Set("Accept-Encoding", "gzip") // and nothing else, whatever a driver asks for; see decompress
 	if out.Header.Get("User-Agent") == "" && t.pool.options.UserAgent != "" {
 		out.Header.Set("User-Agent", t.pool.options.UserAgent)
 	}

@@ -31,13 +31,13 @@ func UnmarshalXML(ctx context.Context, body []byte, out any) error {
 // control characters.
 func withoutControls(body []byte) []byte {
 	body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
-	if bytes.IndexFunc(body, func(r rune) bool { return allowed(r) != r }) < 0 {
+	if bytes.IndexFunc(body, func(r rune) bool { return xmlRune(r) != r }) < 0 {
 		return body
 	}
-	return bytes.Map(allowed, body)
+	return bytes.Map(xmlRune, body)
 }
 
-func allowed(r rune) rune {
+func xmlRune(r rune) rune {
 	switch {
 	case r < ' ' && r != '\t' && r != '\n' && r != '\r':
 		return -1

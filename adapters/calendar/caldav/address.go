@@ -21,11 +21,11 @@ func (d *driver) id(a *account, address *url.URL) string {
 // locate returns the way back from an id.
 func (a *account) locate(id string) (*url.URL, error) { return a.base.Parse(id) }
 
-// named resolves an address that an answer names; ok is false where the rules of redirects do not let it be
+// resolve resolves an address that an answer names; ok is false where the rules of redirects do not let it be
 // followed.
-func (a answer) named(href string) (address *url.URL, ok bool) { return named(a.url, href) }
+func (a answer) resolve(href string) (address *url.URL, ok bool) { return resolve(a.url, href) }
 
-func named(from *url.URL, href string) (address *url.URL, ok bool) {
+func resolve(from *url.URL, href string) (address *url.URL, ok bool) {
 	href = strings.TrimSpace(href)
 	if href == "" {
 		return nil, false

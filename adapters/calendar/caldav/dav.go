@@ -180,8 +180,8 @@ const (
 	caldavSpace = "urn:ietf:params:xml:ns:caldav"
 )
 
-// found returns the properties that the resource has; those it has not come with a status of their own.
-func (r response) found() prop {
+// properties returns the properties that the resource has; those it has not come with a status of their own.
+func (r response) properties() prop {
 	for _, ps := range r.Propstats {
 		if ps.Status == "" || statusOf(ps.Status) == http.StatusOK {
 			return ps.Prop

@@ -23,7 +23,7 @@ func FuzzMultistatus(f *testing.F) {
 		var m multistatus
 		if upstream.UnmarshalXML(t.Context(), body, &m) == nil {
 			for _, r := range m.Responses {
-				_ = r.found()
+				_ = r.properties()
 				_ = statusOf(r.Status)
 				if strings.Contains(r.Href, "root:") && !strings.Contains(string(body), "root:") {
 					t.Fatalf("a file of this machine is in %q", r.Href)

@@ -180,7 +180,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 	if len(m.Responses) == 0 {
 		return entry{}, misconfigured("gives no answer about the connection's address")
 	}
-	own := m.Responses[0].found()
+	own := m.Responses[0].properties()
 	e := entry{at: a.url, own: own, autoSchedule: schedules(a.header)}
 	if own.Type.has(caldavSpace, "calendar") {
 		e.given = a.url
@@ -199,7 +199,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 		}
 		return entry{}, misconfigured("names no user at the connection's address")
 	}
-	at, ok := a.named(own.Principal.Href)
+	at, ok := a.resolve(own.Principal.Href)
 	if !ok {
 		return entry{}, misconfigured("names a user by an address that cannot be used")
 	}
@@ -213,7 +213,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 	if len(m.Responses) == 0 {
 		return entry{}, misconfigured("gives no answer about the account")
 	}
-	e.at, e.own, e.autoSchedule = a.url, m.Responses[0].found(), e.autoSchedule || schedules(a.header)
+	e.at, e.own, e.autoSchedule = a.url, m.Responses[0].properties(), e.autoSchedule || schedules(a.header)
 	if len(e.own.Homes.List) == 0 && e.given == nil {
 		return entry{}, misconfigured("keeps no calendars for the account")
 	}
@@ -241,11 +241,11 @@ func (d *driver) list(
 		a.base = &url.URL{Scheme: answered.url.Scheme, Host: answered.url.Host}
 	}
 	for _, r := range m.Responses {
-		address, ok := answered.named(r.Href)
+		address, ok := answered.resolve(r.Href)
 		if !ok {
 			continue
 		}
-		p := r.found()
+		p := r.properties()
 		if urls := resolveAll(answered.url, p.Default); len(urls) > 0 {
 			standard = urls[0]
 		}
@@ -326,7 +326,7 @@ func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, erro
 		return nil, err
 	}
 	for _, r := range m.Responses {
-		if urls := resolveAll(a.url, r.found().Default); len(urls) > 0 {
+		if urls := resolveAll(a.url, r.properties().Default); len(urls) > 0 {
 			return urls[0], nil
 		}
 	}
@@ -371,7 +371,7 @@ func (d *driver) markDefault(a *account, given, standard *url.URL) {
 func resolveAll(base *url.URL, list hrefs) []*url.URL {
 	var all []*url.URL
 	for _, item := range list.List {
-		if u, ok := named(base, item.Href); ok {
+		if u, ok := resolve(base, item.Href); ok {
 			all = append(all, u)
 		}
 	}

@@ -113,7 +113,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, notUnderstood()
 	case answered.status < 300:
 		r = r.movedTo(d, a, answered)
-		made, err := d.stored(ctx, r, root, answered)
+		made, err := d.readStored(ctx, r, root, answered)
 		if errors.Is(err, fault.Conflict) {
 			// Not there although it was accepted: shown late, or never kept. That it was removed in between
 			// is for an earlier booking of the key to say, after which another would be made.
@@ -126,7 +126,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	failed, href := conditions(answered.body)
 	if failed.has(caldavSpace, "no-uid-conflict") {
 		// The server keeps it under a name of its own (RFC 4791 section 5.3.2.1).
-		if u, ok := answered.named(href); ok && within(target.ID, d.id(a, u)) {
+		if u, ok := answered.resolve(href); ok && within(target.ID, d.id(a, u)) {
 			r.id, r.url = d.id(a, u), u
 		}
 		return d.bookedBefore(ctx, r, uid)
@@ -138,7 +138,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (calendar.Event, error) {
 	o, r, err := d.read(ctx, r)
 	if err != nil {
-		return calendar.Event{}, vanished(err)
+		return calendar.Event{}, readBackFault(err)
 	}
 	i := o.single()
 	if i.event.Text("UID") != uid {
@@ -172,7 +172,7 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	return o.picked(i, r), nil
+	return o.eventOf(i, r), nil
 }
 
 // pick finds the event that a reference means. One that was cancelled is as good as gone.
@@ -194,7 +194,7 @@ func (o *object) pick(r resource) (instance, error) {
 	return i, nil
 }
 
-func (o *object) picked(i instance, r resource) calendar.Event {
+func (o *object) eventOf(i instance, r resource) calendar.Event {
 	if r.isInstance {
 		return o.instanceEvent(i, r.calendarID, r.id, r.version)
 	}
@@ -221,7 +221,7 @@ func (d *driver) Change(
 		return calendar.Event{}, changedMeanwhile()
 	}
 	if c.Title == nil && c.Description == nil && c.Start == nil && c.Attendees == nil {
-		return o.picked(i, r), nil
+		return o.eventOf(i, r), nil
 	}
 	switch own, err := d.organizes(ctx, a, r.calendarID, o); {
 	case err != nil:
@@ -278,7 +278,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if err != nil || answered.keeps() {
 		return err
 	}
-	return d.cancelled(ctx, r)
+	return d.checkCancelled(ctx, r)
 }
 
 // Events asks for the objects of a time and expands them. There are no pages in CalDAV: each call reads all,

@@ -96,7 +96,7 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			return m
 		}
 		if at := o.instant(m, time.UTC); m.Form != old.Form || m.TZID != old.TZID {
-			m = o.written(at, old)
+			m = o.momentLike(at, old)
 		}
 		return ical.Moment{Wall: m.Wall.Add(by), Form: begin.Form, TZID: begin.TZID}
 	}
@@ -182,7 +182,7 @@ func (e edit) cancel(i instance, own bool) (empty bool) {
 		})
 	})
 	if o.master == nil {
-		return len(o.root.Named("VEVENT")) == 0
+		return len(o.root.ChildrenNamed("VEVENT")) == 0
 	}
 	o.master.Add(e.asMaster(i.of).Property("EXDATE"))
 	if own {
@@ -198,7 +198,7 @@ func (e edit) asMaster(of ical.Moment) ical.Moment {
 	if of.Form == first.Form && of.TZID == first.TZID || e.object.isLocal(of) || e.object.isLocal(first) {
 		return of
 	}
-	return e.object.written(e.object.instant(of, time.UTC), first)
+	return e.object.momentLike(e.object.instant(of, time.UTC), first)
 }
 
 func (e edit) stamp(event *ical.Component) {

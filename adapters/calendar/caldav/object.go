@@ -47,7 +47,7 @@ func readObject(data []byte, known zones) (*object, error) {
 
 func objectOf(root *ical.Component, known zones) (*object, error) {
 	o := &object{root: root, known: known, zones: map[string]zone{}}
-	for _, event := range root.Named("VEVENT") {
+	for _, event := range root.ChildrenNamed("VEVENT") {
 		start, _ := event.Get("DTSTART")
 		if _, err := start.Moment(); err != nil {
 			return nil, errNoEvent
@@ -206,7 +206,7 @@ type exceptions struct {
 
 func (o *object) exdates() (exceptions, error) {
 	e := exceptions{object: o, keys: map[string]bool{}, dates: map[string]bool{}}
-	excluded, err := o.excluded()
+	excluded, err := o.exclusions()
 	for _, id := range excluded {
 		e.add(id)
 	}
@@ -289,7 +289,7 @@ func (o *object) instance(s start) instance {
 	i := instance{event: o.master, of: s.Moment, start: s.Moment}
 	if ov, ok := o.following(s.Moment); ok {
 		i.event = ov.event
-		i.start = o.shifted(s.Moment, ov)
+		i.start = o.shift(s.Moment, ov)
 	} else if s.end != nil {
 		i.end = *s.end
 		return i
@@ -311,8 +311,8 @@ func (o *object) following(m ical.Moment) (override, bool) {
 	return last, found
 }
 
-// shifted moves an instance by as much as the override moved its own.
-func (o *object) shifted(m ical.Moment, ov override) ical.Moment {
+// shift moves an instance by as much as the override moved its own.
+func (o *object) shift(m ical.Moment, ov override) ical.Moment {
 	own := startOf(ov.event)
 	if own.Form == m.Form && own.TZID == m.TZID && ov.of.Form == m.Form && ov.of.TZID == m.TZID {
 		m.Wall = m.Wall.Add(own.Wall.Sub(ov.of.Wall))
@@ -322,11 +322,11 @@ func (o *object) shifted(m ical.Moment, ov override) ical.Moment {
 		return ical.Moment{Wall: m.Wall.Add(own.Wall.Sub(ov.of.Wall)), Form: own.Form, TZID: own.TZID}
 	}
 	at := o.instant(m, time.UTC).Add(o.instant(own, time.UTC).Sub(o.instant(ov.of, time.UTC)))
-	return o.written(at, own)
+	return o.momentLike(at, own)
 }
 
-// written writes an instant as the model is written.
-func (o *object) written(at time.Time, model ical.Moment) ical.Moment {
+// momentLike writes an instant as the model is written.
+func (o *object) momentLike(at time.Time, model ical.Moment) ical.Moment {
 	if model.Form == ical.Zoned {
 		if z, ok := o.zone(model.TZID).(namedZone); ok {
 			wall := wallIn(at, z.location)
@@ -374,7 +374,7 @@ func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Mo
 		return begin
 	}
 	length := max(0, o.instant(last, time.UTC).Sub(o.instant(first, time.UTC)))
-	return o.written(o.instant(begin, time.UTC).Add(length), last)
+	return o.momentLike(o.instant(begin, time.UTC).Add(length), last)
 }
 
 func (o *object) after(begin ical.Moment, d ical.Duration) ical.Moment {
@@ -390,7 +390,7 @@ func (o *object) after(begin ical.Moment, d ical.Duration) ical.Moment {
 		begin.Wall = begin.Wall.Add(d.Exact)
 		return begin
 	}
-	return o.written(o.instant(begin, time.UTC).Add(d.Exact), begin)
+	return o.momentLike(o.instant(begin, time.UTC).Add(d.Exact), begin)
 }
 
 func startOf(event *ical.Component) ical.Moment {

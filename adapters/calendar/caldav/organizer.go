@@ -69,7 +69,7 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 	case len(m.Responses) == 0:
 		return false, nil
 	}
-	user := calendarUserOf(answered.url, m.Responses[0].found())
+	user := calendarUserOf(answered.url, m.Responses[0].properties())
 	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(answered.url, p) }), nil
 }
 
@@ -77,7 +77,7 @@ const addressProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns
 	`<c:calendar-user-address-set/></d:prop></d:propfind>`
 
 func organizersOf(o *object) (all []ical.Property) {
-	for _, event := range o.root.Named("VEVENT") {
+	for _, event := range o.root.ChildrenNamed("VEVENT") {
 		if organizer, ok := event.Get("ORGANIZER"); ok && strings.TrimSpace(organizer.Value) != "" {
 			all = append(all, organizer)
 		}

@@ -56,7 +56,7 @@ func (r resource) condition() http.Header {
 
 // movedTo follows a server that keeps a new resource under a name of its own.
 func (r resource) movedTo(d *driver, a *account, answered answer) resource {
-	if u, ok := answered.named(answered.header.Get("Location")); ok && within(r.calendarID, d.id(a, u)) {
+	if u, ok := answered.resolve(answered.header.Get("Location")); ok && within(r.calendarID, d.id(a, u)) {
 		r.id, r.url = d.id(a, u), u
 	}
 	return r
@@ -127,7 +127,7 @@ func (d *driver) put(
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	event, err := d.stored(ctx, r, root, a)
+	event, err := d.readStored(ctx, r, root, a)
 	if err != nil || a.keeps() {
 		return event, err
 	}
@@ -180,8 +180,8 @@ func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 	return fields
 }
 
-// cancelled returns nil when an instance that was taken out is not there any more.
-func (d *driver) cancelled(ctx context.Context, r resource) error {
+// checkCancelled returns nil when an instance that was taken out is not there any more.
+func (d *driver) checkCancelled(ctx context.Context, r resource) error {
 	o, r, err := d.read(ctx, r)
 	if err == nil {
 		_, err = o.pick(r)
@@ -192,7 +192,7 @@ func (d *driver) cancelled(ctx context.Context, r resource) error {
 	case errors.Is(err, fault.NotFound):
 		return nil
 	}
-	return vanished(err)
+	return readBackFault(err)
 }
 
 // write puts a changed object in the place of the one that was read.
@@ -216,9 +216,9 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 	return a, refusal(a)
 }
 
-// stored returns the event as it is after a write. A strong ETag in the answer says that it is what was sent
-// (RFC 4791 section 5.3.4); without one the server may have altered it, so it is read.
-func (d *driver) stored(
+// readStored returns the event as it is after a write. A strong ETag in the answer says that it is what was
+// sent (RFC 4791 section 5.3.4); without one the server may have altered it, so it is read.
+func (d *driver) readStored(
 	ctx context.Context, r resource, root *ical.Component, a answer,
 ) (calendar.Event, error) {
 	var o *object
@@ -230,7 +230,7 @@ func (d *driver) stored(
 		o, r, err = d.read(ctx, r)
 	}
 	if err != nil {
-		return calendar.Event{}, vanished(err)
+		return calendar.Event{}, readBackFault(err)
 	}
 	i := o.single()
 	if r.isInstance {
@@ -243,13 +243,13 @@ func (d *driver) stored(
 		}
 		i = found
 	}
-	return o.picked(i, r), nil
+	return o.eventOf(i, r), nil
 }
 
-// vanished returns the fault of a failure to read back what was written, or what the server says is there.
-// That it is not there any more means that someone removed it in between; and the write went out, whether or
-// not the reading did.
-func vanished(err error) error {
+// readBackFault returns the fault of a failure to read back what was written, or what the server says is
+// there. That it is not there any more means that someone removed it in between; and the write went out,
+// whether or not the reading did.
+func readBackFault(err error) error {
 	f := *fault.From(err)
 	f.Unsent = false
 	if f.Code == fault.NotFound {

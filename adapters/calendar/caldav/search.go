@@ -75,7 +75,7 @@ func (d *driver) search(
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
-	objects, release, err := d.decoded(ctx, inRange, series)
+	objects, release, err := d.decode(ctx, inRange, series)
 	if err != nil || d.settings.TrustTimeRange {
 		return objects, release, err
 	}
@@ -85,7 +85,7 @@ func (d *driver) search(
 			if series, err = d.examine(ctx, a, target); err != nil {
 				return nil, nil, err
 			}
-			if objects, release, err = d.decoded(ctx, inRange, series); err != nil {
+			if objects, release, err = d.decode(ctx, inRange, series); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -99,8 +99,8 @@ func (d *driver) search(
 	return found, release, nil
 }
 
-// decoded reads the objects within the budget of answers, with room for those of the series.
-func (d *driver) decoded(
+// decode reads the objects within the budget of answers, with room for those of the series.
+func (d *driver) decode(
 	ctx context.Context, list []resource, series *seriesSet,
 ) (objects []located, release func(), err error) {
 	size, lines := 0, 0
@@ -219,7 +219,7 @@ func (d *driver) members(
 ) ([]resource, error) {
 	var list []resource
 	for _, r := range m.Responses {
-		address, ok := answered.named(r.Href)
+		address, ok := answered.resolve(r.Href)
 		if !ok {
 			return nil, misconfigured("names an event by an address that cannot be used")
 		}
@@ -229,7 +229,7 @@ func (d *driver) members(
 		} else if status == http.StatusNotFound || !within(target.ID, id) {
 			continue
 		}
-		p := r.found()
+		p := r.properties()
 		if p.Data == "" {
 			return nil, misconfigured("lists events without their data")
 		}

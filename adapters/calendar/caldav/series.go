@@ -112,8 +112,8 @@ func (o *object) dates(property ical.Property) ([]start, error) {
 	return list, nil
 }
 
-// excluded lists the EXDATEs.
-func (o *object) excluded() ([]ical.Moment, error) {
+// exclusions lists the EXDATEs.
+func (o *object) exclusions() ([]ical.Moment, error) {
 	if o.master == nil {
 		return nil, nil
 	}

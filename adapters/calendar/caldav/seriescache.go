@@ -165,7 +165,8 @@ func (d *driver) synchronize(
 	ctx context.Context, a *account, target calendarCollection, set *seriesSet,
 ) (*seriesSet, answer, error) {
 	body := `<d:sync-collection xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` +
-		`<d:sync-token>` + escaped(set.token) + `</d:sync-token><d:sync-level>1</d:sync-level>` + objectProps +
+		`<d:sync-token>` + escapeXML(set.token) + `</d:sync-token>` +
+		`<d:sync-level>1</d:sync-level>` + objectProps +
 		`</d:sync-collection>`
 	m, answered, err := d.query(ctx, methodReport, target.url, "0", body)
 	if err != nil {
@@ -182,11 +183,11 @@ func (d *driver) synchronize(
 	known := zones{}
 	var bare []string // told to have changed, without the data
 	for _, r := range m.Responses {
-		address, ok := answered.named(r.Href)
+		address, ok := answered.resolve(r.Href)
 		if !ok {
 			return nil, answered, errUnsynced
 		}
-		id, p := d.id(a, address), r.found()
+		id, p := d.id(a, address), r.properties()
 		switch status := statusOf(r.Status); {
 		case status == http.StatusInsufficientStorage: // there is more (RFC 6578 section 3.6)
 			return nil, answered, errUnsynced
@@ -227,7 +228,7 @@ func (d *driver) multiget(
 ) ([]resource, answer, error) {
 	body := `<c:calendar-multiget xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">` + objectProps
 	for _, href := range hrefs {
-		body += `<d:href>` + escaped(strings.TrimSpace(href)) + `</d:href>`
+		body += `<d:href>` + escapeXML(strings.TrimSpace(href)) + `</d:href>`
 	}
 	m, answered, err := d.query(ctx, methodReport, target.url, "0", body+`</c:calendar-multiget>`)
 	if err != nil {
@@ -237,8 +238,8 @@ func (d *driver) multiget(
 	return found, answered, err
 }
 
-// escaped returns a text as it is written in XML.
-func escaped(text string) string {
+// escapeXML returns a text as it is written in XML.
+func escapeXML(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
 	return b.String()

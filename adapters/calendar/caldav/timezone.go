@@ -54,7 +54,7 @@ func (zs zones) find(object *ical.Component, tzid string) zone {
 	if location := zs.location(tzid); location != nil {
 		return namedZone{location}
 	}
-	for _, definition := range object.Named("VTIMEZONE") {
+	for _, definition := range object.ChildrenNamed("VTIMEZONE") {
 		if definition.Text("TZID") != tzid {
 			continue
 		}
@@ -224,7 +224,7 @@ func zoneName(data []byte, known zones) string {
 	if err != nil {
 		return ""
 	}
-	for _, definition := range root.Named("VTIMEZONE") {
+	for _, definition := range root.ChildrenNamed("VTIMEZONE") {
 		if z := known.find(root, definition.Text("TZID")); z != nil {
 			return z.name()
 		}

@@ -64,7 +64,7 @@ func (d *driver) canMeet(ctx context.Context, calendarID string) error {
 	if d.meet.has(calendarID) {
 		return nil
 	}
-	entry, err := d.listed(ctx, calendarID)
+	entry, err := d.readListEntry(ctx, calendarID)
 	switch f := fault.From(err); {
 	case f != nil && f.Code == fault.NotFound:
 		return nil
@@ -79,7 +79,7 @@ func (d *driver) canMeet(ctx context.Context, calendarID string) error {
 // cannotMeetAnyMore looks anew after a booking was refused as not valid: Google's answer ("Invalid conference
 // type value.") says so in words alone.
 func (d *driver) cannotMeetAnyMore(ctx context.Context, calendarID string) bool {
-	entry, err := d.listed(ctx, calendarID)
+	entry, err := d.readListEntry(ctx, calendarID)
 	return err == nil && !makesLinks(entry)
 }
 

@@ -61,10 +61,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type callersKey struct{}
 
-// kept returns a context for Google's library that does not end, and carries the one that does. Where a
+// detach returns a context for Google's library that does not end, and carries the one that does. Where a
 // context has ended, the library answers its error in place of the transport's (gensupport.SendRequest),
 // which alone knows whether anything was sent.
-func kept(ctx context.Context) context.Context {
+func detach(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), callersKey{}, ctx)
 }
 
@@ -89,7 +89,7 @@ func (d *driver) Traits() calendar.Traits {
 
 // Account reads the primary calendar, whose id is the account's address.
 func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
-	entry, err := d.listed(ctx, primary)
+	entry, err := d.readListEntry(ctx, primary)
 	if err != nil {
 		return calendar.Account{}, err
 	}
@@ -101,12 +101,12 @@ const primary = "primary"
 
 const calendarFields = "id,summary,summaryOverride,timeZone,accessRole,primary,conferenceProperties"
 
-// listed reads one entry of the account's list of calendars, and remembers what the entry tells.
-func (d *driver) listed(ctx context.Context, calendarID string) (*gcal.CalendarListEntry, error) {
+// readListEntry reads one entry of the account's list of calendars, and remembers what the entry tells.
+func (d *driver) readListEntry(ctx context.Context, calendarID string) (*gcal.CalendarListEntry, error) {
 	if !addressable(calendarID) {
 		return nil, noCalendar()
 	}
-	entry, err := present(d.api.CalendarList.Get(calendarID).Fields(calendarFields).Context(kept(ctx)).Do())
+	entry, err := present(d.api.CalendarList.Get(calendarID).Fields(calendarFields).Context(detach(ctx)).Do())
 	if err != nil {
 		return nil, calendarMissing(refusal(err, reading))
 	}
@@ -129,7 +129,7 @@ func (d *driver) note(entry *gcal.CalendarListEntry) {
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const fields = "kind,nextPageToken,items(" + calendarFields + ")"
 	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).
-		Context(kept(ctx))
+		Context(detach(ctx))
 	var list []calendar.Calendar
 	for {
 		page, err := present(call.Do())
@@ -156,7 +156,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 // Book inserts an event under an id made of the key. That the id is taken means that this booking was made
 // before.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
-	calendarID, err := d.named(b.CalendarID)
+	calendarID, err := d.resolveID(b.CalendarID)
 	if err != nil {
 		return calendar.Event{}, err
 	}
@@ -171,7 +171,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		}
 	}
 	made, err := present(d.api.Events.Insert(calendarID, event).ConferenceDataVersion(1).SendUpdates("all").
-		Fields(eventFields).Context(kept(ctx)).Do())
+		Fields(eventFields).Context(detach(ctx)).Do())
 	switch f := refusal(err, writing); {
 	case f == nil:
 	case hasStatus(f, http.StatusConflict):
@@ -236,7 +236,7 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 func (d *driver) get(
 	ctx context.Context, calendarID, id string, fields googleapi.Field,
 ) (*gcal.Event, error) {
-	found, err := present(d.api.Events.Get(calendarID, id).Fields(fields).Context(kept(ctx)).Do())
+	found, err := present(d.api.Events.Get(calendarID, id).Fields(fields).Context(detach(ctx)).Do())
 	if err != nil {
 		return nil, eventMissing(refusal(err, reading))
 	}
@@ -279,11 +279,11 @@ func (d *driver) Change(
 			if before.AttendeesOmitted {
 				return calendar.Event{}, guestsHidden()
 			}
-			patch.Attendees = merged(before.Attendees, *c.Attendees)
+			patch.Attendees = mergeAttendees(before.Attendees, *c.Attendees)
 		}
 	}
 	call := d.api.Events.Patch(calendarID, ref.ID, patch).ConferenceDataVersion(1).SendUpdates("all").
-		Fields(eventFields).Context(kept(ctx))
+		Fields(eventFields).Context(detach(ctx))
 	call.Header().Set("If-Match", version)
 	changed, err := present(call.Do())
 	if err != nil {
@@ -306,7 +306,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 }
 
 func (d *driver) remove(ctx context.Context, calendarID, id, version string) error {
-	call := d.api.Events.Delete(calendarID, id).SendUpdates("all").Context(kept(upstream.ForNothing(ctx)))
+	call := d.api.Events.Delete(calendarID, id).SendUpdates("all").Context(detach(upstream.ExpectEmpty(ctx)))
 	if version != "" {
 		call.Header().Set("If-Match", version)
 	}
@@ -321,7 +321,7 @@ func (d *driver) remove(ctx context.Context, calendarID, id, version string) err
 // documented, how timeMin and timeMax are held against days (googleapis/google-api-dotnet-client#1778).
 func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
 	const most, usual = 2500, 500
-	calendarID, err := d.named(q.CalendarID)
+	calendarID, err := d.resolveID(q.CalendarID)
 	if err != nil {
 		return calendar.Page{}, err
 	}
@@ -331,7 +331,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	}
 	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
 		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
-		Fields("kind,nextPageToken,items(" + eventFields + ")").Context(kept(upstream.ForListing(ctx)))
+		Fields("kind,nextPageToken,items(" + eventFields + ")").Context(detach(upstream.ForListing(ctx)))
 	if q.Zone != "" {
 		call.TimeZone(q.Zone)
 	}
@@ -401,15 +401,15 @@ func (d *driver) listedAs(ctx context.Context, calendarID string, items []*gcal.
 			return e.Organizer.Email
 		}
 	}
-	entry, err := d.listed(ctx, primary)
+	entry, err := d.readListEntry(ctx, primary)
 	if err != nil {
 		return primary
 	}
 	return entry.Id
 }
 
-// named returns the id of the calendar that is meant.
-func (d *driver) named(calendarID string) (string, error) {
+// resolveID returns the id of the calendar that is meant.
+func (d *driver) resolveID(calendarID string) (string, error) {
 	if calendarID == "" {
 		calendarID = d.standard
 	}
@@ -422,7 +422,7 @@ func (d *driver) named(calendarID string) (string, error) {
 // locate returns the calendar of a reference. An id that Google would not give is not sent: ".." would lead
 // elsewhere.
 func (d *driver) locate(ref calendar.EventRef) (string, error) {
-	calendarID, err := d.named(ref.CalendarID)
+	calendarID, err := d.resolveID(ref.CalendarID)
 	if err != nil || !addressable(ref.ID) || strings.ContainsFunc(ref.ID, foreignToIDs) {
 		return "", noEvent()
 	}

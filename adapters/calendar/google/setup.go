@@ -24,12 +24,12 @@ const noEventID = "frontdesksetupcheck0"
 // CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may
 // change events in it, and that the token lets it.
 func (d *driver) CheckSetup(ctx context.Context) error {
-	calendarID, err := d.named("")
+	calendarID, err := d.resolveID("")
 	if err != nil {
 		return noStandard()
 	}
 	list := d.api.Events.List(calendarID).MaxResults(1).Fields("kind,accessRole")
-	page, err := present(list.Context(kept(ctx)).Do())
+	page, err := present(list.Context(detach(ctx)).Do())
 	switch f := refusal(err, reading); {
 	case f == nil:
 	case errors.Is(f, fault.NotFound):
@@ -49,7 +49,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 // scopes of a token are else told only to who sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	change := d.api.Events.Patch(calendarID, noEventID, &gcal.Event{}).SendUpdates("none").Fields("id")
-	_, err := change.Context(kept(ctx)).Do()
+	_, err := change.Context(detach(ctx)).Do()
 	f := refusal(err, reading)
 	if f == nil || hasStatus(f, http.StatusNotFound) || hasStatus(f, http.StatusGone) {
 		return nil

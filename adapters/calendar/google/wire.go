@@ -47,7 +47,7 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	}
 	e := &gcal.Event{
 		Id: idOf(b.Key), Summary: b.Title, Description: b.Description, Start: start, End: end,
-		Attendees:          merged(nil, b.Attendees),
+		Attendees:          mergeAttendees(nil, b.Attendees),
 		ExtendedProperties: &gcal.EventExtendedProperties{Private: map[string]string{keyProperty: b.Key}},
 	}
 	switch b.Conferencing {
@@ -107,10 +107,10 @@ func newPatch(c calendar.Change) (*gcal.Event, error) {
 	return patch, nil
 }
 
-// merged returns the list of attendees to write. A patch replaces the list whole, so those who stay are
-// written as they were read, with their answers; so is the organizer, who is listed beside the guests and is
-// none.
-func merged(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee {
+// mergeAttendees returns the list of attendees to write. A patch replaces the list whole, so those who stay
+// are written as they were read, with their answers; so is the organizer, who is listed beside the guests and
+// is none.
+func mergeAttendees(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee {
 	list := []*gcal.EventAttendee{}
 	known := map[string]*gcal.EventAttendee{}
 	for _, a := range before {

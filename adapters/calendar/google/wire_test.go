@@ -211,7 +211,7 @@ func TestChangesAsGoogleTakesThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.change.Attendees != nil {
-				patch.Attendees = merged(nil, *c.change.Attendees)
+				patch.Attendees = mergeAttendees(nil, *c.change.Attendees)
 			}
 			sameJSON(t, patch, c.want)
 		})
@@ -288,6 +288,6 @@ func FuzzEvent(f *testing.F) {
 			t.Errorf("%s is reported as %+v", body, event)
 		}
 		meetStatus(e)
-		merged(e.Attendees, []string{"a@b", ""})
+		mergeAttendees(e.Attendees, []string{"a@b", ""})
 	})
 }

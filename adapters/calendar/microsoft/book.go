@@ -27,7 +27,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	event, err := d.booked(ctx, id, b)
+	event, err := d.buildEvent(ctx, id, b)
 	if err != nil {
 		return calendar.Event{}, err
 	}
@@ -49,17 +49,17 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, unreadable(errNoID, true)
 	}
 	if b.Conferencing == calendar.ConferencingProvider {
-		if answer, err = d.linked(ctx, id, answer); err != nil {
+		if answer, err = d.awaitLink(ctx, id, answer); err != nil {
 			return calendar.Event{}, err
 		}
 	}
-	return written(answer, id)
+	return readWritten(answer, id)
 }
 
 var errNoID = &graph.Unreadable{Reason: "an event without an id"}
 
-// written returns the event as a write answered it. What cannot be read was written all the same.
-func written(e *graph.Event, calendarID string) (calendar.Event, error) {
+// readWritten returns the event as a write answered it. What cannot be read was written all the same.
+func readWritten(e *graph.Event, calendarID string) (calendar.Event, error) {
 	event, err := toEvent(e, calendarID)
 	if err != nil {
 		return calendar.Event{}, unreadable(&graph.Unreadable{Reason: err.Error()}, true)
@@ -71,8 +71,10 @@ func written(e *graph.Event, calendarID string) (calendar.Event, error) {
 // which has longer ones cut): a link that is cut leads nowhere.
 const maxLocation = 255
 
-// booked returns the event that a booking asks for.
-func (d *driver) booked(ctx context.Context, calendarID string, b calendar.Booking) (*graph.Event, error) {
+// buildEvent returns the event that a booking asks for.
+func (d *driver) buildEvent(
+	ctx context.Context, calendarID string, b calendar.Booking,
+) (*graph.Event, error) {
 	event := &graph.Event{
 		TransactionID: new(transactionID(calendarID, b.Key)), Subject: &b.Title, Body: plainBody(b.Description),
 	}
@@ -167,9 +169,9 @@ const (
 	longestPause = 800 * time.Millisecond
 )
 
-// linked returns the event with its link. Exchange may make the link a moment after the event; where it makes
-// none, the event goes again.
-func (d *driver) linked(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
+// awaitLink returns the event with its link. Exchange may make the link a moment after the event; where it
+// makes none, the event goes again.
+func (d *driver) awaitLink(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
 	for pause := firstPause; pause <= longestPause; pause *= 2 {
 		if joinURL(event) != "" {
 			return event, nil

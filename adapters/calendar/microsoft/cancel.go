@@ -37,7 +37,7 @@ func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Eve
 	organizer := event.IsOrganizer == nil || *event.IsOrganizer
 	wanted := event.ResponseRequested == nil || *event.ResponseRequested
 	return tell(ctx, d, exchange{missing: noEvent(), writes: true}, func(ctx context.Context) error {
-		ctx = upstream.ForNothing(ctx)
+		ctx = upstream.ExpectEmpty(ctx)
 		switch {
 		case organizer && len(event.Attendees) > 0:
 			return at.Cancel(ctx, &graph.CancelRequestBody{Comment: &comment}, options)

@@ -85,7 +85,7 @@ func (d *driver) Change(
 			patch.Attendees = merge(now.Attendees, *c.Attendees)
 		}
 		if c.Description != nil {
-			if patch.Body, err = d.described(ctx, calendarID, now, *c.Description); err != nil {
+			if patch.Body, err = d.buildBody(ctx, calendarID, now, *c.Description); err != nil {
 				return calendar.Event{}, err
 			}
 		}
@@ -108,7 +108,7 @@ func (d *driver) Change(
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	return written(answer, calendarID)
+	return readWritten(answer, calendarID)
 }
 
 // merge returns the list to write, nil where it is the one that is there. Who stays is written as they are,
@@ -147,11 +147,11 @@ func attendeeKey(a *graph.Attendee) string {
 	return strings.ToLower(text(a.EmailAddress.Address))
 }
 
-// described returns the body that says the description, nil where the event's own does. In the body of an
+// buildBody returns the body that says the description, nil where the event's own does. In the body of an
 // online meeting lies how to join; without it the meeting is none any more
 // (learn.microsoft.com/graph/api/event-update, "update the body property of an event"), so it is read as the
 // page it is, and written back with the rest of it as it was.
-func (d *driver) described(
+func (d *driver) buildBody(
 	ctx context.Context, calendarID string, now *graph.Event, description string,
 ) (*graph.ItemBody, error) {
 	if readBody(now) == description {

@@ -119,7 +119,7 @@ const included = 10
 
 // ByNumber reads a ticket by its id, which is the number that people see.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
-	id, ok := parsed(number)
+	id, ok := parseID(number)
 	if !ok {
 		return crm.Ticket{}, noTicket()
 	}

@@ -129,7 +129,7 @@ func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
 			continue
 		}
 		var ok bool
-		if *related.to, ok = parsed(related.given); !ok {
+		if *related.to, ok = parseID(related.given); !ok {
 			faults = append(faults, fault.Field{Path: related.path, Message: "is not a Freshdesk id. Send " +
 				"its digits."})
 		}
@@ -146,8 +146,8 @@ var lineEnds = strings.NewReplacer("\r\n", "<br>", "\n", "<br>", "\r", "<br>")
 // htmlOf writes plain text as the HTML that a description is.
 func htmlOf(plain string) string { return lineEnds.Replace(html.EscapeString(plain)) }
 
-// parsed reads an id exactly as Freshdesk writes it.
-func parsed(id string) (int64, bool) {
+// parseID reads an id exactly as Freshdesk writes it.
+func parseID(id string) (int64, bool) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }

@@ -133,13 +133,13 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	if !isID(made.ID) {
 		return crm.Ticket{}, unreadable(http.MethodPost)
 	}
-	return d.created(ctx, t, body, made), nil
+	return d.readCreated(ctx, t, body, made), nil
 }
 
-// created returns the new ticket. It is not read again, since that could fail and tell of a failure where
+// readCreated returns the new ticket. It is not read again, since that could fail and tell of a failure where
 // there is none; for the same reason labels that cannot be had are left empty. What the answer leaves out is
 // as it was sent: HubSpot took it.
-func (d *driver) created(ctx context.Context, t crm.NewTicket, sent creation, made record) crm.Ticket {
+func (d *driver) readCreated(ctx context.Context, t crm.NewTicket, sent creation, made record) crm.Ticket {
 	for property, value := range sent.Properties {
 		if _, isSet := made.Properties[property]; !isSet {
 			if made.Properties == nil {

@@ -53,7 +53,7 @@ func say(t *testing.T, s *testServer, ticketID string, entries ...fake.Entry) {
 }
 
 // since lists what was asked of the server after n calls.
-func since(s *testServer, n int) []string { return s.Asked()[n:] }
+func since(s *testServer, n int) []string { return s.CallLog()[n:] }
 
 // clock is a time that a test moves.
 type clock struct{ at atomic.Pointer[time.Time] }
@@ -86,7 +86,7 @@ func TestANumberThatIsNoneCostsNoCall(t *testing.T) {
 		}
 	}
 	if s.Calls() != 0 {
-		t.Errorf("asked %q", s.Asked())
+		t.Errorf("asked %q", s.CallLog())
 	}
 }
 
@@ -121,7 +121,7 @@ func TestATicketIsMadeWithWhatItIsAboutInOneCall(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("sent %s", sent)
 	}
-	if asked := s.Asked(); !slices.Equal(asked, []string{
+	if asked := s.CallLog(); !slices.Equal(asked, []string{
 		"GET /crm/pipelines/2026-09/tickets", "GET /crm/properties/2026-09/tickets/hs_ticket_priority",
 		"GET /crm/properties/2026-09/tickets/source_type", "POST /crm/objects/2026-09/tickets",
 	}) {
@@ -208,7 +208,7 @@ func TestWithoutTheScopeForConversationsACommentIsEmptyAndNotAskedForAgainForAWh
 	made := create(t, d, crm.NewTicket{ContactID: "101"})
 	say(t, s, made.ID, fake.Entry{Kind: "MESSAGE", Text: "Hello."})
 	conversations := func() (n int) {
-		for _, asked := range s.Asked() {
+		for _, asked := range s.CallLog() {
 			if strings.Contains(asked, "/conversations/") {
 				n++
 			}
@@ -509,7 +509,7 @@ func TestWhatWasJustMadeIsFoundThoughSearchLags(t *testing.T) {
 	if _, err := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "abc"}); err != nil {
 		t.Error(err)
 	}
-	for _, asked := range s.Asked() {
+	for _, asked := range s.CallLog() {
 		if strings.HasSuffix(asked, "/search") {
 			t.Errorf("asked %s", asked)
 		}

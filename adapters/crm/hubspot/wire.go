@@ -137,8 +137,8 @@ func (r record) ticket(s stage, priority string) crm.Ticket {
 		ID: r.ID, Number: r.ID, // a ticket has no other number: hs_ticket_id is its id
 		Subject: r.property(subjectProperty), Description: description(r.property(contentProperty)),
 		Status: s.Label, Priority: priority,
-		OwnerID: r.property(ownerProperty), AccountID: r.related("companies", "ticket_to_company"),
-		ContactID: r.related("contacts", "ticket_to_contact"),
+		OwnerID: r.property(ownerProperty), AccountID: r.association("companies", "ticket_to_company"),
+		ContactID: r.association("contacts", "ticket_to_contact"),
 		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt),
 	}
 	if s.ID == "" || s.closed() { // a ticket that was opened again may keep the date
@@ -147,9 +147,9 @@ func (r record) ticket(s stage, priority string) crm.Ticket {
 	return t
 }
 
-// related returns the record of a kind that the ticket is about. A company is associated by several types at
-// once; the one named is the primary company's.
-func (r record) related(kind, first string) string {
+// association returns the record of a kind that the ticket is about. A company is associated by several types
+// at once; the one named is the primary company's.
+func (r record) association(kind, first string) string {
 	list := r.Associations[kind].Results
 	if len(list) == 0 {
 		return ""

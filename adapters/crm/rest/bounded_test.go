@@ -164,8 +164,8 @@ func TestCountingChangesNoValue(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)
 		}
-		plain, err := gojq.Compile(query, gojq.WithFunction("given", 0, 0, given),
-			gojq.WithFunction("quoted", 0, 0, quoted))
+		plain, err := gojq.Compile(query, gojq.WithFunction("given", 0, 0, dropNulls),
+			gojq.WithFunction("quoted", 0, 0, quote))
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)
 		}

@@ -80,7 +80,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	r.key = t.Key
 	made, number, err := d.create(ctx, r)
 	if err == nil {
-		err = d.named(ctx, r, d.otherIDs(t, &made))
+		err = d.restoreIDs(ctx, r, d.otherIDs(t, &made))
 	}
 	if !d.sendable(number) {
 		number = "" // a text of the ticket system's, which no fault repeats

@@ -44,8 +44,8 @@ func parse(path, source string) (expression, string) {
 		}
 		return expression{}, fmt.Sprintf("is not a jq expression: %v.", err)
 	}
-	options := append(counting(), gojq.WithFunction("given", 0, 0, given),
-		gojq.WithFunction("quoted", 0, 0, quoted))
+	options := append(counting(), gojq.WithFunction("given", 0, 0, dropNulls),
+		gojq.WithFunction("quoted", 0, 0, quote))
 	if _, err := gojq.Compile(query, options...); err != nil {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
@@ -61,8 +61,8 @@ func parse(path, source string) (expression, string) {
 	return expression{setting: path, code: code}, ""
 }
 
-// given drops the members of an object that are null.
-func given(v any, _ []any) any {
+// dropNulls drops the members of an object that are null.
+func dropNulls(v any, _ []any) any {
 	members, ok := v.(map[string]any)
 	if !ok {
 		return fmt.Errorf("given cannot be applied to: %s", gojq.TypeOf(v))
@@ -76,9 +76,9 @@ func given(v any, _ []any) any {
 	return kept
 }
 
-// quoted puts a text into single quotes for a query language that escapes by backslash, as SOQL and TicketSQL
+// quote puts a text into single quotes for a query language that escapes by backslash, as SOQL and TicketSQL
 // do.
-func quoted(v any, _ []any) any {
+func quote(v any, _ []any) any {
 	text, ok := textOf(v)
 	if !ok {
 		return fmt.Errorf("quoted cannot be applied to: %s", gojq.TypeOf(v))

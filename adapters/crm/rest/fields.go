@@ -89,9 +89,9 @@ func (c *compiled) unsettable(ticket map[string]any) error {
 	return nil
 }
 
-// named writes the ids of a ticket as they were given, where they are the same records by the expressions of
-// create.shown.
-func (d *driver) named(ctx context.Context, r *run, others []otherID) error {
+// restoreIDs writes the ids of a ticket as they were given, where they are the same records by the
+// expressions of create.shown.
+func (d *driver) restoreIDs(ctx context.Context, r *run, others []otherID) error {
 	for _, id := range others {
 		shown, err := id.shown.text(ctx, r.input)
 		if err != nil {
@@ -140,5 +140,5 @@ func (d *driver) namedAnew(ctx context.Context, wanted crm.NewTicket, t *crm.Tic
 	if err := r.steps(ctx, d.compiled.create[:acts]); err != nil {
 		return err
 	}
-	return d.named(ctx, r, others)
+	return d.restoreIDs(ctx, r, others)
 }

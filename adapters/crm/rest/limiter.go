@@ -67,7 +67,7 @@ func call(name string, args ...*gojq.Query) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name, Args: args}}}
 }
 
-func counted(name string, args ...*gojq.Query) *gojq.Query {
+func tally(name string, args ...*gojq.Query) *gojq.Query {
 	return call(ownPrefix+name, append(args, call(workName))...)
 }
 
@@ -122,18 +122,18 @@ func (l *limiter) body(q *gojq.Query) *gojq.Query {
 	l.patterns(q.Patterns)
 	switch q.Op {
 	case gojq.OpAdd, gojq.OpSub, gojq.OpMod:
-		return pipe(&gojq.Query{Left: l.query(q.Left), Op: q.Op, Right: l.query(q.Right)}, counted("made"))
+		return pipe(&gojq.Query{Left: l.query(q.Left), Op: q.Op, Right: l.query(q.Right)}, tally("made"))
 	case gojq.OpMul, gojq.OpDiv:
 		left, right := call("$"+ownPrefix+"left"), call("$"+ownPrefix+"right")
-		product := pipe(&gojq.Query{Left: left, Op: q.Op, Right: right}, counted("made"))
-		work := pipe(counted("repeats", left, right), product)
+		product := pipe(&gojq.Query{Left: left, Op: q.Op, Right: right}, tally("made"))
+		work := pipe(tally("repeats", left, right), product)
 		return bound(l.query(q.Right), right.Term.Func.Name, bound(l.query(q.Left), left.Term.Func.Name, work))
 	case gojq.OpUpdateMul, gojq.OpUpdateDiv:
 		l.refuse("has %s: write it out", q.Op)
 		return q
 	case gojq.OpAssign, gojq.OpModify, gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMod, gojq.OpUpdateAlt:
 		l.path(q.Left)
-		return pipe(&gojq.Query{Left: q.Left, Op: q.Op, Right: l.query(q.Right)}, counted("made"))
+		return pipe(&gojq.Query{Left: q.Left, Op: q.Op, Right: l.query(q.Right)}, tally("made"))
 	}
 	return &gojq.Query{Left: l.query(q.Left), Patterns: q.Patterns, Op: q.Op, Right: l.query(q.Right)}
 }
@@ -200,18 +200,18 @@ func (l *limiter) base(t *gojq.Term) *gojq.Query {
 			l.text(member.KeyString)
 			member.KeyQuery, member.Val = l.query(member.KeyQuery), l.query(member.Val)
 		}
-		return pipe(plain, counted("made"))
+		return pipe(plain, tally("made"))
 	case gojq.TermTypeArray:
 		t.Array.Query = l.query(t.Array.Query)
-		return pipe(plain, counted("made"))
+		return pipe(plain, tally("made"))
 	case gojq.TermTypeUnary:
 		t.Unary.Term = &gojq.Term{Type: gojq.TermTypeQuery, Query: l.term(t.Unary.Term)}
 	case gojq.TermTypeFormat:
-		return pipe(plain, counted("made"))
+		return pipe(plain, tally("made"))
 	case gojq.TermTypeString:
 		if len(t.Str.Queries) > 0 {
 			l.text(t.Str)
-			return pipe(plain, counted("made"))
+			return pipe(plain, tally("made"))
 		}
 	case gojq.TermTypeIf:
 		t.If.Cond, t.If.Then, t.If.Else = l.query(t.If.Cond), l.query(t.If.Then), l.query(t.If.Else)
@@ -258,19 +258,19 @@ func (l *limiter) function(t *gojq.Term) *gojq.Query {
 		for _, path := range f.Args {
 			l.path(path)
 		}
-		return pipe(plain, counted("made"))
+		return pipe(plain, tally("made"))
 	}
 	l.all(f.Args)
 	switch {
 	case kind == makes:
-		return pipe(plain, counted("made"))
+		return pipe(plain, tally("made"))
 	case kind == widens:
-		return pipe(pipe(counted("widens"), plain), counted("made"))
+		return pipe(pipe(tally("widens"), plain), tally("made"))
 	case len(f.Args) == 1 && (kind == joins || kind == formats || kind == parts):
 		argument := f.Args[0]
 		f.Args[0] = call("$" + ownPrefix + "by")
-		first := counted(map[uses]string{joins: "joins", formats: "formats", parts: "parts"}[kind], f.Args[0])
-		return bound(argument, f.Args[0].Term.Func.Name, pipe(first, pipe(plain, counted("made"))))
+		first := tally(map[uses]string{joins: "joins", formats: "formats", parts: "parts"}[kind], f.Args[0])
+		return bound(argument, f.Args[0].Term.Func.Name, pipe(first, pipe(plain, tally("made"))))
 	case kind == parts, kind == tests, kind == matches:
 		return l.regular(f, plain, kind)
 	}
@@ -289,7 +289,7 @@ func (l *limiter) regular(f *gojq.Func, plain *gojq.Query, k uses) *gojq.Query {
 	if f.Name == "sub" || f.Name == "gsub" {
 		last = 2
 		if len(f.Args) > 1 {
-			f.Args[1] = pipe(f.Args[1], counted("made"))
+			f.Args[1] = pipe(f.Args[1], tally("made"))
 		}
 	}
 	if len(f.Args) > last {
@@ -299,9 +299,9 @@ func (l *limiter) regular(f *gojq.Func, plain *gojq.Query, k uses) *gojq.Query {
 	if k == tests {
 		name = "tests"
 	}
-	look := pipe(counted(name, variable, flagsVariable), plain)
+	look := pipe(tally(name, variable, flagsVariable), plain)
 	if k != tests {
-		look = pipe(look, counted("made"))
+		look = pipe(look, tally("made"))
 	}
 	return bound(flags, flagsVariable.Term.Func.Name, bound(pattern, variable.Term.Func.Name, look))
 }

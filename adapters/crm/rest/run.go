@@ -74,11 +74,11 @@ func (r *run) step(ctx context.Context, s step) error {
 		return at(s, fault.From(err))
 	}
 	r.trace(fmt.Sprintf("%s: %s %s answered %d", s.label, req.Method, req.URL.EscapedPath(), got.status))
-	return r.answered(ctx, s, got, readable)
+	return r.receive(ctx, s, got, readable)
 }
 
-// answered takes in what a step was answered.
-func (r *run) answered(ctx context.Context, s step, got answer, readable bool) error {
+// receive takes in what a step was answered.
+func (r *run) receive(ctx context.Context, s step, got answer, readable bool) error {
 	if err := r.matchRules(ctx, s, got); err != nil {
 		return err
 	}

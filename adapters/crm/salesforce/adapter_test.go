@@ -266,7 +266,7 @@ func TestQuotedTextIsOneLiteral(t *testing.T) {
 		`00001001`: `'00001001'`, `'`: `'\''`, `\`: `'\\'`, `\'`: `'\\\''`,
 		`' OR Id != '`: `'\' OR Id != \''`, "": `''`,
 	} {
-		if got := quoted(text); got != want {
+		if got := quote(text); got != want {
 			t.Errorf("%q is quoted as %s, want %s", text, got, want)
 		}
 	}

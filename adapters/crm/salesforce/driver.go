@@ -114,7 +114,7 @@ func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, err
 // Requests Using Composite", REST API Developer Guide). With a field for keys it is an upsert, which makes no
 // second case of a key.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	if faults := malformed(t); len(faults) > 0 {
+	if faults := checkIDs(t); len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
 	}
 	body, err := d.body(ctx, t)
@@ -192,7 +192,7 @@ func (d keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 
 // find reads the cases whose field has the value: two are one too many.
 func (d *driver) find(ctx context.Context, field, value string) ([]crm.Ticket, error) {
-	found, err := query[record](ctx, d, d.selected+" WHERE "+field+" = "+quoted(value)+" LIMIT 2")
+	found, err := query[record](ctx, d, d.selected+" WHERE "+field+" = "+quote(value)+" LIMIT 2")
 	if err != nil {
 		return nil, err
 	}

@@ -186,10 +186,10 @@ func invalid(
 		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the "+
 			"provider's message at debug level.")
 	}
-	return named(plain, faults)
+	return fieldsFault(plain, faults)
 }
 
-func named(plain *fault.Error, faults []fault.Field) *fault.Error {
+func fieldsFault(plain *fault.Error, faults []fault.Field) *fault.Error {
 	f := fault.InvalidFields(faults...)
 	f.Metadata, f.Upstream = plain.Metadata, plain.Upstream
 	return f
@@ -219,7 +219,7 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 func unknownRecord(
 	plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields,
 ) *fault.Error {
-	given := related(t)
+	given := relations(t)
 	if of := slices.DeleteFunc(slices.Clone(given),
 		func(r relation) bool { return !slices.Contains(e.Fields, r.field) }); len(of) > 0 {
 		given = of
@@ -245,7 +245,7 @@ func unknownRecord(
 		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"Salesforce does not let the connected user use a record that the case would belong to.")
 	}
-	return named(plain, faults)
+	return fieldsFault(plain, faults)
 }
 
 func unknownLabels(status, priority bool) *fault.Error {

@@ -26,7 +26,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 		return crm.Ticket{}, err
 	}
 	if user != "" {
-		conditions += " AND CreatedById = " + quoted(user)
+		conditions += " AND CreatedById = " + quote(user)
 	}
 	conditions += " ORDER BY CreatedDate DESC LIMIT " + strconv.Itoa(mostCases+1)
 	found, err := query[record](ctx, d, d.selected+conditions)

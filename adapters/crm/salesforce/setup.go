@@ -55,7 +55,7 @@ func (d *driver) recordsExist(ctx context.Context, lists *picklists) error {
 			if !recordID.MatchString(id) {
 				continue
 			}
-			soql := "SELECT Id FROM " + kind + " WHERE Id = " + quoted(id) + " LIMIT 1"
+			soql := "SELECT Id FROM " + kind + " WHERE Id = " + quote(id) + " LIMIT 1"
 			found, err := query[struct{ ID string }](ctx, d, soql)
 			if err != nil {
 				return err

@@ -41,9 +41,9 @@ func selection(comments string) string {
 	return "SELECT " + fields + ", (" + lastComment[comments] + ") FROM Case"
 }
 
-// quoted makes a text a literal of SOQL: quote and backslash are the characters reserved in one ("Reserved
+// quote makes a text a literal of SOQL: quote and backslash are the characters reserved in one ("Reserved
 // Characters").
-func quoted(s string) string {
+func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
@@ -296,8 +296,8 @@ func (d description) picklists() *picklists {
 // lost.
 var recordID = regexp.MustCompile(`\A[a-zA-Z0-9]{15}(?:[a-zA-Z0-9]{3})?\z`)
 
-// related returns the records that a new ticket names, by our path and by the API's field.
-func related(t crm.NewTicket) (given []relation) {
+// relations returns the records that a new ticket names, by our path and by the API's field.
+func relations(t crm.NewTicket) (given []relation) {
 	for _, r := range []relation{
 		{"owner_id", "OwnerId", t.OwnerID}, {"account_id", "AccountId", t.AccountID},
 		{"contact_id", "ContactId", t.ContactID},
@@ -326,9 +326,9 @@ func withShortIDs(given crm.NewTicket, t crm.Ticket) crm.Ticket {
 	return t
 }
 
-// malformed returns the ids of a ticket that cannot be any record's.
-func malformed(t crm.NewTicket) (faults []fault.Field) {
-	for _, r := range related(t) {
+// checkIDs returns the ids of a ticket that cannot be any record's.
+func checkIDs(t crm.NewTicket) (faults []fault.Field) {
+	for _, r := range relations(t) {
 		if !recordID.MatchString(r.id) {
 			faults = append(faults, fault.Field{
 				Path: r.path, Message: "must be a Salesforce id: 15 or 18 letters and digits.",

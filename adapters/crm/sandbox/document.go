@@ -74,7 +74,7 @@ func idOf(key string) string {
 	return "tkt_" + hex.EncodeToString(sum[:12])
 }
 
-func padded(number string) string {
+func pad(number string) string {
 	return strings.Repeat("0", max(0, numberWidth-len(number))) + number
 }
 
@@ -88,7 +88,7 @@ func (d *driver) byNumber(tx adapter.StorageTx, number string) (doc document, fo
 		return doc, false, err
 	}
 	if kept == nil {
-		doc, found = d.seeded(func(seed document) bool { return seed.Number == number })
+		doc, found = d.seedTicket(func(seed document) bool { return seed.Number == number })
 		return doc, found, nil
 	}
 	return doc, true, json.Unmarshal(kept, &doc)
@@ -105,7 +105,7 @@ func (d *driver) byID(tx adapter.StorageTx, id string) (doc document, found bool
 		return doc, false, err
 	}
 	if kept == nil {
-		doc, found = d.seeded(func(seed document) bool { return seed.ID == id })
+		doc, found = d.seedTicket(func(seed document) bool { return seed.ID == id })
 		return doc, found, nil
 	}
 	var number string
@@ -172,7 +172,7 @@ func (d *driver) nextNumber(tx adapter.StorageTx) (string, error) {
 		}
 	}
 	last++
-	return padded(fmt.Sprint(last)), put(tx, lastKey, last)
+	return pad(fmt.Sprint(last)), put(tx, lastKey, last)
 }
 
 func put(tx adapter.StorageTx, key string, value any) error {

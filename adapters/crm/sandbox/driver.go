@@ -88,9 +88,9 @@ func (d *driver) check(t crm.NewTicket) error {
 	}{
 		{"status", t.Status, "status", d.settings.Statuses},
 		{"priority", t.Priority, "priority", d.settings.Priorities},
-		{"owner_id", t.OwnerID, "user", d.related(owners)},
-		{"account_id", t.AccountID, "account", d.related(accounts)},
-		{"contact_id", t.ContactID, "contact", d.related(contacts)},
+		{"owner_id", t.OwnerID, "user", d.knownIDs(owners)},
+		{"account_id", t.AccountID, "account", d.knownIDs(accounts)},
+		{"contact_id", t.ContactID, "contact", d.knownIDs(contacts)},
 	} {
 		if field.given != "" && field.known != nil && !slices.Contains(field.known, field.given) {
 			message := "is not a known " + field.what + "; send one of " + strings.Join(field.known, ", ") + "."
@@ -103,8 +103,8 @@ func (d *driver) check(t crm.NewTicket) error {
 	return nil
 }
 
-// related returns the ids that exist, nil when any does.
-func (d *driver) related(seeded []string) []string {
+// knownIDs returns the ids that exist, nil when any does.
+func (d *driver) knownIDs(seeded []string) []string {
 	if d.settings.Related == "any" {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (d *driver) related(seeded []string) []string {
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	given := number
 	if bare := scenario.Strip(given); bare != strings.TrimSpace(given) {
-		number = padded(strings.TrimLeft(bare, "# ")) // beside a scenario the gateway cannot pad the number
+		number = pad(strings.TrimLeft(bare, "# ")) // beside a scenario the gateway cannot pad the number
 	}
 	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) {
 		return d.byNumber(tx, number)

@@ -15,9 +15,9 @@ var (
 // firstNumber is the number of the first ticket of an account.
 const firstNumber = 1001
 
-// seeded returns a ticket that an account begins with. They are no documents: nothing changes them, and an
-// account has them before anything was written.
-func (d *driver) seeded(is func(document) bool) (document, bool) {
+// seedTicket returns a ticket that an account begins with. They are no documents: nothing changes them, and
+// an account has them before anything was written.
+func (d *driver) seedTicket(is func(document) bool) (document, bool) {
 	seeds := d.seeds()
 	i := slices.IndexFunc(seeds, is)
 	if i < 0 {

@@ -116,7 +116,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if made.Ticket.ID <= 0 {
 		return crm.Ticket{}, unreadable(http.MethodPost)
 	}
-	return d.created(ctx, made.Ticket), nil
+	return d.readCreated(ctx, made.Ticket), nil
 }
 
 // label puts the labels on a ticket and answers the setting's fields for it, which takes a look at the
@@ -143,9 +143,9 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 	return d.fields.Fill(name, known.fields, t)
 }
 
-// created returns a ticket from the answer that created it. It was made, whatever else cannot be read: no
+// readCreated returns a ticket from the answer that created it. It was made, whatever else cannot be read: no
 // error may hide that.
-func (d *driver) created(ctx context.Context, made ticket) crm.Ticket {
+func (d *driver) readCreated(ctx context.Context, made ticket) crm.Ticket {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(made) })
 	if err != nil {
 		known = labels{}
@@ -176,7 +176,7 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 
 // ByNumber reads a ticket by its id, which is the number that people see.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
-	id, ok := parsed(number)
+	id, ok := parseID(number)
 	if !ok {
 		return crm.Ticket{}, noTicket()
 	}

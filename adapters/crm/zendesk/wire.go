@@ -101,7 +101,7 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 			continue
 		}
 		var ok bool
-		if *related.to, ok = parsed(related.given); !ok {
+		if *related.to, ok = parseID(related.given); !ok {
 			faults = append(faults, fault.Field{Path: related.path, Message: "is not a Zendesk id. Send its " +
 				"digits."})
 		}
@@ -115,8 +115,8 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 // externalID names the ticket of a key.
 func externalID(key string) string { return "frontdesk-" + key }
 
-// parsed reads an id exactly as Zendesk writes it.
-func parsed(id string) (int64, bool) {
+// parseID reads an id exactly as Zendesk writes it.
+func parseID(id string) (int64, bool) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }

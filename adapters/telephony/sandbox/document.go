@@ -83,7 +83,7 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	}
 	doc = document{
 		Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key,
-		Block: blocked(areaCodeOf(o.E164)),
+		Block: blockOf(areaCodeOf(o.E164)),
 	}
 	doc.lead(o.Routing)
 	if d.settings.OrderTime > 0 {

@@ -82,8 +82,8 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	})
 }
 
-// Ordered implements telephony.Driver.
-func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+// FindOrder implements telephony.Driver.
+func (d *driver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	call := scenario.Call{About: o.E164}
 	if !d.settings.sold(o.E164) {
 		call.About = ""

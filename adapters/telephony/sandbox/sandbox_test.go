@@ -231,8 +231,8 @@ func TestAnOrderMayTakeATime(t *testing.T) {
 			t.Errorf("an order that takes two seconds is answered %+v by a driver of %+v", n, d.Traits())
 		}
 		time.Sleep(2*time.Second - time.Nanosecond)
-		if n, err := d.Ordered(t.Context(), o); err != nil || n != onOrder {
-			t.Errorf("before two seconds are over Ordered answers %+v, %v", n, err)
+		if n, err := d.FindOrder(t.Context(), o); err != nil || n != onOrder {
+			t.Errorf("before two seconds are over FindOrder answers %+v, %v", n, err)
 		}
 		if there, err = d.Numbers(t.Context(), telephony.Query{}); err != nil || len(there.Numbers) != 0 {
 			t.Errorf("a number on order is listed: %+v, %v", there, err)
@@ -241,9 +241,9 @@ func TestAnOrderMayTakeATime(t *testing.T) {
 			t.Errorf("a number on order is for sale: %q", left)
 		}
 		time.Sleep(time.Nanosecond)
-		n, err := d.Ordered(t.Context(), o)
+		n, err := d.FindOrder(t.Context(), o)
 		if err != nil || n.Pending || n.Ref == "" || n.Name != o.Name {
-			t.Errorf("after two seconds Ordered answers %+v, %v", n, err)
+			t.Errorf("after two seconds FindOrder answers %+v, %v", n, err)
 		}
 		if there, err = d.Numbers(t.Context(), telephony.Query{}); err != nil ||
 			!slices.Equal(there.Numbers, []telephony.Number{n}) {

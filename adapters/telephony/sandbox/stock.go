@@ -54,8 +54,8 @@ func (s settings) sold(e164 string) bool {
 	return len(e164) == len("+1AAA5550100") && slices.Contains(s.stock(areaCodeOf(e164)), e164)
 }
 
-// blocked is why a number of an area code cannot be released.
-func blocked(areaCode string) telephony.Block {
+// blockOf is why a number of an area code cannot be released.
+func blockOf(areaCode string) telephony.Block {
 	switch areaCode {
 	case addressed:
 		return telephony.BlockEmergency

@@ -27,7 +27,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	}, &made)
 	switch {
 	case isRefusal(err):
-		return d.refused(ctx, o, err)
+		return d.explainRefusal(ctx, o, err)
 	case err != nil:
 		return telephony.Number{}, err
 	}
@@ -36,7 +36,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	}
 	n, err := d.became(ctx, o, made.Data)
 	if isFault(err, fault.Conflict, fault.ReasonNumberTaken) {
-		return d.refused(ctx, o, err)
+		return d.explainRefusal(ctx, o, err)
 	}
 	return n, err
 }
@@ -48,10 +48,13 @@ func isRefusal(err error) bool {
 		isFault(err, fault.NotFound, fault.ReasonNotFound)
 }
 
-// refused finds out what the refusal of an order means, since Telnyx documents no code of it: that the number
-// is this order's already, that it is not for sale any more, or that the order is wrong in another way.
-func (d *driver) refused(ctx context.Context, o telephony.Order, refusal error) (telephony.Number, error) {
-	n, err := d.Ordered(ctx, o)
+// explainRefusal finds out what the refusal of an order means, since Telnyx documents no code of it: that the
+// number is this order's already, that it is not for sale any more, or that the order is wrong in another
+// way.
+func (d *driver) explainRefusal(
+	ctx context.Context, o telephony.Order, refusal error,
+) (telephony.Number, error) {
+	n, err := d.FindOrder(ctx, o)
 	switch {
 	case err == nil, errors.Is(err, fault.Conflict):
 		return n, err
@@ -71,10 +74,10 @@ func (d *driver) refused(ctx context.Context, o telephony.Order, refusal error) 
 	return telephony.Number{}, numberTaken()
 }
 
-// Ordered looks for the orders of the key, and for the number where there is none: the list of orders may be
-// behind. Since when the purchase is, it need not ask: a number that the account came by in another way is of
-// no order of the key.
-func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+// FindOrder looks for the orders of the key, and for the number where there is none: the list of orders may
+// be behind. Since when the purchase is, it need not ask: a number that the account came by in another way is
+// of no order of the key.
+func (d *driver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	made, err := d.order(ctx, o)
 	if err != nil {
 		return telephony.Number{}, err
@@ -148,7 +151,7 @@ func (d *driver) became(ctx context.Context, o telephony.Order, made order) (tel
 		return telephony.Number{}, err
 	case n.ID != "":
 		return n.number(), nil
-	case made.changed().IsZero() || d.now().Sub(made.changed()) < lag:
+	case made.changedAt().IsZero() || d.now().Sub(made.changedAt()) < lag:
 		return telephony.Number{E164: o.E164, Pending: true}, nil
 	}
 	return telephony.Number{}, noNumber()

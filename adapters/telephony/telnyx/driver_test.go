@@ -237,23 +237,23 @@ func TestAnOrderUnderWay(t *testing.T) {
 		t.Errorf("ordered: %+v, %v", n, err)
 	}
 	for range 2 { // under way, and then filled but not listed
-		if n, err := d.Ordered(t.Context(), o); err != nil || n != pending {
+		if n, err := d.FindOrder(t.Context(), o); err != nil || n != pending {
 			t.Errorf("after %s: %+v, %v", time.Duration(c.passed.Load()), n, err)
 		}
 		c.pass(time.Minute)
 	}
-	n, err := d.Ordered(t.Context(), o)
+	n, err := d.FindOrder(t.Context(), o)
 	if err != nil || n.Pending || n.Ref != s.Held()[0].ID {
 		t.Errorf("filled: %+v, %v", n, err)
 	}
 	if err := s.Vanish(t.Context(), o.E164); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := d.Ordered(t.Context(), o); err != nil || n != pending {
+	if n, err := d.FindOrder(t.Context(), o); err != nil || n != pending {
 		t.Errorf("just filled, and not there: %+v, %v", n, err)
 	}
 	c.pass(15 * time.Minute)
-	_, err = d.Ordered(t.Context(), o)
+	_, err = d.FindOrder(t.Context(), o)
 	wantFault(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 
@@ -267,7 +267,7 @@ func TestAnOrderThatFailsLaterIsTaken(t *testing.T) {
 		t.Fatalf("ordered: %+v, %v", n, err)
 	}
 	c.pass(time.Minute)
-	_, err := d.Ordered(t.Context(), o)
+	_, err := d.FindOrder(t.Context(), o)
 	wantFault(t, err, fault.Conflict, fault.ReasonNumberTaken)
 
 	// The purchase goes on under the same key, with another number and then with this one again.
@@ -284,7 +284,7 @@ func TestAnOrderThatFailsLaterIsTaken(t *testing.T) {
 		c.pass(time.Minute)
 	}
 	for _, o := range []telephony.Order{next, o} {
-		if n, err := d.Ordered(t.Context(), o); err != nil || n.E164 != o.E164 || n.Ref == "" {
+		if n, err := d.FindOrder(t.Context(), o); err != nil || n.E164 != o.E164 || n.Ref == "" {
 			t.Errorf("ordered %s: %+v, %v", o.E164, n, err)
 		}
 	}
@@ -295,7 +295,7 @@ func TestANumberThatHasAnothersDigitsIsAnother(t *testing.T) {
 	if err := s.Arrive(t.Context(), "+5514155550100"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.open(t, nil).Ordered(t.Context(), telephony.Order{Key: "k1", E164: "+14155550100"})
+	_, err := s.open(t, nil).FindOrder(t.Context(), telephony.Order{Key: "k1", E164: "+14155550100"})
 	wantFault(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 
@@ -303,7 +303,7 @@ func TestAKeyThatBeginsLikeAnotherIsAnother(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
 	n := bought(t, d, "k10")
-	_, err := d.Ordered(t.Context(), telephony.Order{Key: "k1", E164: n.E164})
+	_, err := d.FindOrder(t.Context(), telephony.Order{Key: "k1", E164: n.E164})
 	wantFault(t, err, fault.Conflict, fault.ReasonNumberTaken)
 }
 

@@ -97,8 +97,8 @@ func (o order) lineOf(e164 string) (orderLine, bool) {
 	return orderLine{}, false
 }
 
-// changed returns when the order changed last; zero where that is not told.
-func (o order) changed() time.Time { return time.Time(cmp.Or(o.UpdatedAt, o.CreatedAt)) }
+// changedAt returns when the order changed last; zero where that is not told.
+func (o order) changedAt() time.Time { return time.Time(cmp.Or(o.UpdatedAt, o.CreatedAt)) }
 
 // stamp is a time. One that cannot be read is none: an order is worth more than its time.
 type stamp time.Time

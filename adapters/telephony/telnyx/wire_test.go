@@ -177,7 +177,7 @@ func FuzzAnswers(f *testing.F) {
 		if json.Unmarshal(body, &made) == nil {
 			line, _ := made.Data.lineOf("+14155550100")
 			line.addressAlone()
-			made.Data.changed()
+			made.Data.changedAt()
 		}
 		_ = json.Unmarshal(body, &ordersAnswer{})
 		_ = json.Unmarshal(body, &numbersAnswer{})

@@ -59,7 +59,7 @@ func read(method string, status int, header http.Header, answer []byte, out any)
 	switch {
 	case status < 200 || status > 299:
 		return refusal(status, header, answer)
-	case out == nil && upstream.Nothing(answer):
+	case out == nil && upstream.IsEmpty(answer):
 		return nil
 	}
 	if out == nil || json.Unmarshal(answer, out) != nil {

@@ -149,7 +149,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	form := url.Values{"PhoneNumber": {o.E164}}
 	if d.address != "" || d.bundle != "" {
 		// These would be given to a number that the account held before, too.
-		switch n, err := d.Ordered(ctx, o); {
+		switch n, err := d.FindOrder(ctx, o); {
 		case err == nil:
 			return n, nil
 		case !errors.Is(err, fault.NotFound):
@@ -174,7 +174,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error) (telephony.Number, error) {
 	switch {
 	case hasCode(refused, notAvailable):
-		switch n, err := d.Ordered(ctx, o); {
+		switch n, err := d.FindOrder(ctx, o); {
 		case err == nil:
 			return n, nil
 		case errors.Is(err, fault.NotFound), hasCode(err, testCredentials): // those hold no numbers
@@ -215,7 +215,7 @@ const clockSlack = 5 * time.Minute
 // ownNumber returns a number of the account if it is the order's own. If its creation time cannot be read,
 // the outcome is unknown.
 func ownNumber(n number, o telephony.Order, method string) (telephony.Number, error) {
-	created, dated := n.created()
+	created, dated := n.createdAt()
 	switch {
 	case !n.complete() || n.E164 != o.E164 || !dated:
 		return telephony.Number{}, unreadable(method)
@@ -225,8 +225,8 @@ func ownNumber(n number, o telephony.Order, method string) (telephony.Number, er
 	return numberOf(n), nil
 }
 
-// Ordered looks for the number in the account. Twilio fills orders at once and keeps none that it refused.
-func (d *driver) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+// FindOrder looks for the number in the account. Twilio fills orders at once and keeps none that it refused.
+func (d *driver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	found, err := d.list(ctx, url.Values{"PhoneNumber": {o.E164}})
 	if err != nil {
 		return telephony.Number{}, err

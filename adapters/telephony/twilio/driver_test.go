@@ -111,8 +111,8 @@ func TestANumberIsTheOrdersOwnByWhenItCame(t *testing.T) {
 			before, _ := s.Number("+14155550100")
 			d := s.driver(t, settings...)
 			_, bought := d.Buy(t.Context(), order("+14155550100"))
-			_, lookErr := d.Ordered(t.Context(), order("+14155550100"))
-			for what, err := range map[string]error{"Buy": bought, "Ordered": lookErr} {
+			_, lookErr := d.FindOrder(t.Context(), order("+14155550100"))
+			for what, err := range map[string]error{"Buy": bought, "FindOrder": lookErr} {
 				if !c.ours {
 					wantFault(t, c.rule+", "+what, err, fault.Conflict, fault.ReasonNumberTaken)
 				} else if err != nil {
@@ -666,7 +666,7 @@ func TestOfAListOnlyWhatIsMeantCounts(t *testing.T) {
 	)
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, `{"incoming_phone_numbers":[`+other+`,`+none+`,`+ours+`]}`))
-	if n, err := s.driver(t).Ordered(t.Context(), order("+14155550100")); err != nil ||
+	if n, err := s.driver(t).FindOrder(t.Context(), order("+14155550100")); err != nil ||
 		n.Ref != "PN00000000000000000000000000000001" {
 		t.Errorf("of numbers that are alike, the one ordered: %+v, %v", n, err)
 	}
@@ -717,7 +717,10 @@ func TestItAsksNoMoreThanItNeeds(t *testing.T) {
 			return err
 		}, 1},
 		{"a purchase", func() (err error) { n, err = d.Buy(t.Context(), order("+14155550100")); return err }, 1},
-		{"what became of it", func() error { _, err := d.Ordered(t.Context(), order("+14155550100")); return err },
+		{"what became of it", func() error {
+			_, err := d.FindOrder(t.Context(), order("+14155550100"))
+			return err
+		},
 			1},
 		{"a page", func() error { _, err := d.Numbers(t.Context(), telephony.Query{}); return err }, 1},
 		{"a number", func() error { _, err := d.Number(t.Context(), n.Ref); return err }, 1},

@@ -16,7 +16,7 @@ var _ adapter.SetupChecker = (*driver)(nil)
 // webhooks Twilio tells nothing. A key that may not read one of them can use it all the same, and then
 // nothing is said of it.
 func (d *driver) CheckSetup(ctx context.Context) error {
-	for _, named := range d.named() {
+	for _, named := range d.references() {
 		var there struct {
 			SID    string `json:"sid"`
 			Status string `json:"status"`
@@ -49,10 +49,10 @@ type reference struct {
 	approved                    bool // it counts only once it is approved
 }
 
-// named returns what the settings name. Trunks (twilio.com/docs/sip-trunking/api/trunk-resource) and bundles
-// (twilio.com/docs/phone-numbers/regulatory/api/bundles) are asked for without naming an account, so that a
-// parent's credentials do not find those of its subaccount.
-func (d *driver) named() []reference {
+// references returns what the settings name. Trunks (twilio.com/docs/sip-trunking/api/trunk-resource) and
+// bundles (twilio.com/docs/phone-numbers/regulatory/api/bundles) are asked for without naming an account, so
+// that a parent's credentials do not find those of its subaccount.
+func (d *driver) references() []reference {
 	own := d.root + d.account
 	all := []reference{
 		{

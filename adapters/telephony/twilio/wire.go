@@ -61,8 +61,8 @@ func (n number) block() telephony.Block {
 	return telephony.BlockNone
 }
 
-// created returns when the number came into the account. Twilio writes dates as RFC 2822 does.
-func (n number) created() (time.Time, bool) {
+// createdAt returns when the number came into the account. Twilio writes dates as RFC 2822 does.
+func (n number) createdAt() (time.Time, bool) {
 	at, err := mail.ParseDate(n.Created)
 	return at, err == nil
 }

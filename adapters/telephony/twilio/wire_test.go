@@ -17,7 +17,7 @@ func TestDatesAreReadAsTwilioWritesThem(t *testing.T) {
 		"Thu, 30 Jul 2015 19:19:04 -0400": true, "Thu, 30 Jul 2015 23:19:04 GMT": true, "": false,
 		"2015-07-30T23:19:04Z": false, "Thu, 32 Jul 2015 23:19:04 +0000": false,
 	} {
-		at, got := number{Created: text}.created()
+		at, got := number{Created: text}.createdAt()
 		if got != ok || ok && !at.Equal(want) {
 			t.Errorf("%q: %s, %t", text, at, got)
 		}
@@ -89,7 +89,7 @@ func FuzzDates(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if at, ok := (number{Created: text}).created(); !ok && !at.IsZero() {
+		if at, ok := (number{Created: text}).createdAt(); !ok && !at.IsZero() {
 			t.Errorf("%q is no date, and %s", text, at)
 		}
 	})

@@ -127,7 +127,7 @@ func (d *Description) check(r *http.Request) error {
 			return fmt.Errorf("the query parameter %q is not described", name)
 		}
 	}
-	r.URL.RawQuery = numbered(r.URL.Query()).Encode()
+	r.URL.RawQuery = numberItems(r.URL.Query()).Encode()
 	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: parameters, Route: route,
 		Options: &openapi3filter.Options{
@@ -151,9 +151,9 @@ func describes(route *routers.Route, name string) bool {
 		p.Schema.Value.Properties[property] != nil
 }
 
-// numbered writes the items of a list inside an object with their places, as the filter reads them: a[b][]=c
-// is a[b][0]=c.
-func numbered(query url.Values) url.Values {
+// numberItems writes the items of a list inside an object with their places, as the filter reads them:
+// a[b][]=c is a[b][0]=c.
+func numberItems(query url.Values) url.Values {
 	for name, values := range query {
 		list, isList := strings.CutSuffix(name, "][]")
 		if !isList {

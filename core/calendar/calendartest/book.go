@@ -211,7 +211,7 @@ func attendeesAreInvited(ctx context.Context, r *run) error {
 		"guest-000.o'neil+frontdesk@example.com", "guest-001.o'neil+frontdesk@example.com",
 		"mixed.case@example.com",
 	}
-	if err := wantList("invited", invited(event), want...); err != nil {
+	if err := wantList("invited", addressesOf(event), want...); err != nil {
 		return err
 	}
 	for _, a := range event.Attendees {
@@ -228,7 +228,7 @@ func nobodyIsInvited(ctx context.Context, r *run) error {
 		return err
 	}
 	event, err := r.read(ctx, refOf(booked))
-	return errors.Join(err, wantList("invited", invited(event)))
+	return errors.Join(err, wantList("invited", addressesOf(event)))
 }
 
 // mostGuests is the interface's own limit.
@@ -246,7 +246,7 @@ func manyAreInvited(ctx context.Context, r *run) error {
 		return err
 	}
 	event, err := r.read(ctx, refOf(booked))
-	return errors.Join(err, wantList("invited", invited(event), b.Attendees...))
+	return errors.Join(err, wantList("invited", addressesOf(event), b.Attendees...))
 }
 
 func linkIsMade(ctx context.Context, r *run) error {

@@ -118,7 +118,7 @@ func changeKeeps(
 			wantSame("the answer of Change beside what is read after it", after, answer),
 			wantSpan("after the change", after, b.Start, b.End),
 			wantZone("after the change", after.Start, b.Zone),
-			wantList("invited after the change", invited(after), slices.Clone(b.Attendees)...),
+			wantList("invited after the change", addressesOf(after), slices.Clone(b.Attendees)...),
 		)
 	}
 }
@@ -233,7 +233,7 @@ func answersAreKept(ctx context.Context, r *run) error {
 		func(a string) bool { return strings.HasPrefix(a, "new.guest@") })
 	return errors.Join(
 		wantList("answers of those who stay", kept, want[0], want[2]),
-		wantList("invited", invited(after), b.Attendees[0], b.Attendees[2], "new.guest@example.com"),
+		wantList("invited", addressesOf(after), b.Attendees[0], b.Attendees[2], "new.guest@example.com"),
 	)
 }
 

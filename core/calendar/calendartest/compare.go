@@ -64,8 +64,8 @@ func attendees(e calendar.Event) []string {
 	return list
 }
 
-// invited returns the addresses alone.
-func invited(e calendar.Event) []string {
+// addressesOf returns the addresses alone.
+func addressesOf(e calendar.Event) []string {
 	list := attendees(e)
 	for i, a := range list {
 		list[i], _, _ = strings.Cut(a, " ")

@@ -240,7 +240,7 @@ func lostReplyIsFound(ctx context.Context, r *run) error {
 		return err
 	}
 	err = errors.Join(wantSpan("Book again", again, b.Start, b.End),
-		wantList("invited", invited(again), b.Attendees...))
+		wantList("invited", addressesOf(again), b.Attendees...))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func eventIsRead(ctx context.Context, r *run) error {
 	return errors.Join(
 		wantSame("Event", booked, event),
 		wantSpan("Event", event, b.Start, b.End),
-		wantList("invited", invited(event), b.Attendees...),
+		wantList("invited", addressesOf(event), b.Attendees...),
 	)
 }
 

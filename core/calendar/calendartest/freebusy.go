@@ -45,11 +45,11 @@ func (r *run) busy(ctx context.Context, span calendar.Span, calendarIDs ...strin
 		}
 		spans = append(spans, b.Span)
 	}
-	return joined(spans, span), nil
+	return joinSpans(spans, span), nil
 }
 
-// joined cuts spans to one and joins those that touch.
-func joined(spans []calendar.Span, within calendar.Span) []calendar.Span {
+// joinSpans cuts spans to one and joins those that touch.
+func joinSpans(spans []calendar.Span, within calendar.Span) []calendar.Span {
 	var all []calendar.Span
 	slices.SortFunc(spans, func(a, b calendar.Span) int { return a.From.Compare(b.From) })
 	for _, s := range spans {
@@ -143,7 +143,7 @@ func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 			spans = append(spans, calendar.Span{From: instantOf(e.Start), To: instantOf(e.End)})
 		}
 	}
-	return joined(spans, within)
+	return joinSpans(spans, within)
 }
 
 func seriesIsBusy(ctx context.Context, r *run) error {
@@ -199,7 +199,7 @@ func busyPerCalendar(ctx context.Context, r *run) error {
 				second = append(second, busy.Span)
 			}
 		}
-		return wantSpans("the second calendar", joined(second, span), span)
+		return wantSpans("the second calendar", joinSpans(second, span), span)
 	})
 }
 

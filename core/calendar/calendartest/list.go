@@ -160,7 +160,8 @@ func manyAgree(ctx context.Context, r *run) error {
 			if err != nil {
 				return err
 			}
-			if err := wantIDs(fmt.Sprintf("query %d", i), titled(pages[i].Events, b.Title), single...); err != nil {
+			err = wantIDs(fmt.Sprintf("query %d", i), withTitle(pages[i].Events, b.Title), single...)
+			if err != nil {
 				return err
 			}
 		}

@@ -151,8 +151,8 @@ func (r *run) list(ctx context.Context, q calendar.Query) ([]calendar.Event, err
 	return nil, fmt.Errorf("Events does not come to an end within %d pages", mostPages)
 }
 
-// titled returns the events of that title, by start.
-func titled(events []calendar.Event, title string) []calendar.Event {
+// withTitle returns the events of that title, by start.
+func withTitle(events []calendar.Event, title string) []calendar.Event {
 	var found []calendar.Event
 	for _, e := range events {
 		if e.Title == title && !e.IsCancelled {
@@ -166,7 +166,7 @@ func titled(events []calendar.Event, title string) []calendar.Event {
 // listTitled returns the listed events of that title, by start.
 func (r *run) listTitled(ctx context.Context, q calendar.Query, title string) ([]calendar.Event, error) {
 	all, err := r.list(ctx, q)
-	return titled(all, title), err
+	return withTitle(all, title), err
 }
 
 // seen tries a look at a listing until it is as wanted: once where reads are consistent, for a while

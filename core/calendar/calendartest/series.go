@@ -198,7 +198,7 @@ func instanceIsChangedAlone(ctx context.Context, r *run) error {
 	err = errors.Join(
 		wantSame("the changed instance", all[2], read, "Title", "Description", "Attendees", "Organizer"),
 		wantSame("the answer beside what is read after it", read, answer),
-		wantList("invited to the changed instance", invited(read), guests...),
+		wantList("invited to the changed instance", addressesOf(read), guests...),
 	)
 	if err != nil || read.Title != title || read.Description != description {
 		return errors.Join(err, fmt.Errorf("the instance's title is %q and its description %q", read.Title,
@@ -218,7 +218,7 @@ func (r *run) others(
 		if err != nil {
 			return err
 		}
-		same := slices.DeleteFunc(titled(listed, before[one].Title), func(e calendar.Event) bool {
+		same := slices.DeleteFunc(withTitle(listed, before[one].Title), func(e calendar.Event) bool {
 			return e.ID == before[one].ID && title == before[one].Title
 		})
 		if err := wantIDs("the other instances", same, rest...); err != nil {

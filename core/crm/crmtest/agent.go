@@ -78,8 +78,8 @@ func commentMarkup(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// moved makes a ticket, has an agent move it through the labels, and reads it back.
-func moved(ctx context.Context, h Harness, labels ...string) (crm.Ticket, error) {
+// moveTicket makes a ticket, has an agent move it through the labels, and reads it back.
+func moveTicket(ctx context.Context, h Harness, labels ...string) (crm.Ticket, error) {
 	t, err := h.Open().Create(ctx, newTicket("A ticket on its way"))
 	if err != nil {
 		return t, err
@@ -98,7 +98,7 @@ func statusFollows(ctx context.Context, h Harness) error {
 		if label == "" {
 			continue
 		}
-		t, err := moved(ctx, h, label)
+		t, err := moveTicket(ctx, h, label)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func resolution(ctx context.Context, h Harness) error {
 	if resolved == "" {
 		return nil
 	}
-	t, err := moved(ctx, h, resolved)
+	t, err := moveTicket(ctx, h, resolved)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func resolution(ctx context.Context, h Harness) error {
 	if reopened == "" {
 		return nil
 	}
-	if t, err = moved(ctx, h, resolved, reopened); err != nil {
+	if t, err = moveTicket(ctx, h, resolved, reopened); err != nil {
 		return err
 	}
 	if !t.ResolvedAt.IsZero() || !t.ClosedAt.IsZero() {
@@ -139,7 +139,7 @@ func closing(ctx context.Context, h Harness) error {
 	if closed == "" {
 		return nil
 	}
-	t, err := moved(ctx, h, closed)
+	t, err := moveTicket(ctx, h, closed)
 	if err != nil {
 		return err
 	}

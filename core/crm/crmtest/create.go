@@ -72,14 +72,14 @@ func sameTicket(a, b crm.Ticket) error {
 }
 
 func createMakesOne(ctx context.Context, h Harness) error {
-	return counted(ctx, h, 1, func() error {
+	return wantMore(ctx, h, 1, func() error {
 		_, err := h.Open().Create(ctx, newTicket("One ticket"))
 		return err
 	})
 }
 
-// counted runs do and wants the account to have that many tickets more after it.
-func counted(ctx context.Context, h Harness, more int, do func() error) error {
+// wantMore runs do and wants the account to have that many tickets more after it.
+func wantMore(ctx context.Context, h Harness, more int, do func() error) error {
 	counter := h.Provider.(Counter)
 	before, err := counter.Tickets(ctx)
 	if err != nil {

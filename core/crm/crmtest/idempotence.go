@@ -57,7 +57,7 @@ func sameKeyAnswersTheFirst(ctx context.Context, h Harness) error {
 }
 
 func sameKeyMakesNoSecond(ctx context.Context, h Harness) error {
-	return counted(ctx, h, 1, func() error {
+	return wantMore(ctx, h, 1, func() error {
 		t := newTicket("Said three times")
 		for range 3 {
 			if _, err := h.Open().Create(ctx, t); err != nil {
@@ -168,8 +168,8 @@ func isOpen(err error) bool {
 		f.Code == fault.Unavailable && f.Reason == fault.ReasonOutcomeUnknown && f.RetryAfter > 0)
 }
 
-// asked returns a ticket as Find is asked for it: with subject as it was sent, and when that was.
-func asked(h Harness, subject string) crm.NewTicket {
+// ticketAsked returns a ticket as Find is asked for it: with subject as it was sent, and when that was.
+func ticketAsked(h Harness, subject string) crm.NewTicket {
 	t := newTicket(subject)
 	t.Since, t.Until = h.Now(), h.Now()
 	t.Description = "Described by " + t.Key + "."
@@ -177,7 +177,7 @@ func asked(h Harness, subject string) crm.NewTicket {
 }
 
 func find(ctx context.Context, h Harness) error {
-	t := asked(h, "To be found")
+	t := ticketAsked(h, "To be found")
 	made, err := h.Open().Create(ctx, t)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func find(ctx context.Context, h Harness) error {
 
 // findNone asks for a ticket of long ago, so that no search can lag any more.
 func findNone(ctx context.Context, h Harness) error {
-	t := asked(h, "Never made")
+	t := ticketAsked(h, "Never made")
 	t.Subject += " " + t.Key
 	t.Since, t.Until = t.Since.Add(-2*time.Hour), t.Since.Add(-time.Hour)
 	_, err := h.Open().(crm.Finder).Find(ctx, t)
@@ -205,7 +205,7 @@ func findNone(ctx context.Context, h Harness) error {
 }
 
 func findNothingElse(ctx context.Context, h Harness) error {
-	t := asked(h, "Wanted")
+	t := ticketAsked(h, "Wanted")
 	for _, other := range []crm.NewTicket{
 		{Key: newKey(), Subject: t.Subject}, {Key: newKey(), Subject: "Unwanted", Description: t.Description},
 		{Key: newKey(), Subject: "Unwanted"},
@@ -221,7 +221,7 @@ func findNothingElse(ctx context.Context, h Harness) error {
 }
 
 func findNoOthers(ctx context.Context, h Harness) error {
-	t := asked(h, "Said by two")
+	t := ticketAsked(h, "Said by two")
 	made, err := h.Open().Create(ctx, t)
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func findNoOthers(ctx context.Context, h Harness) error {
 }
 
 func findWithoutGuess(ctx context.Context, h Harness) error {
-	t := asked(h, "Said by two at once")
+	t := ticketAsked(h, "Said by two at once")
 	first, err := h.Open().Create(ctx, t)
 	if err != nil {
 		return err

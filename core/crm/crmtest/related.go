@@ -61,7 +61,7 @@ func unknown(ctx context.Context, h Harness, r Related, path string) error {
 }
 
 func refusedIsNotMade(ctx context.Context, h Harness) error {
-	return counted(ctx, h, 0, func() error {
+	return wantMore(ctx, h, 0, func() error {
 		if _, err := h.Open().Create(ctx, h.Unknown.on(newTicket("Never to be seen"))); err == nil {
 			return fmt.Errorf("Create with unknown records succeeded")
 		}

@@ -40,7 +40,7 @@ func (s *Server) byAssertion(r *http.Request) reply {
 		Algorithm string `json:"alg"`
 	}
 	var c claims
-	if !decoded(head, &header) || !decoded(body, &c) {
+	if !decode(head, &header) || !decode(body, &c) {
 		return invalidGrant("The assertion is not a JWT.")
 	}
 	key, known := s.options.Assertions[c.Issuer]
@@ -78,7 +78,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return s[:at], s[at+len(separator):], true
 }
 
-func decoded(part string, into any) bool {
+func decode(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
 }

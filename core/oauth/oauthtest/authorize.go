@@ -38,7 +38,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	ask := r.URL.Query()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if repeated(ask) != "" {
+	if repeatedParameter(ask) != "" {
 		http.Error(w, "a parameter is there twice", http.StatusBadRequest)
 		return
 	}
@@ -164,8 +164,8 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request, back *url.URL, a
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// repeated names a parameter that is there more than once, which RFC 6749 section 3.1 forbids.
-func repeated(values url.Values) string {
+// repeatedParameter names a parameter that is there more than once, which RFC 6749 section 3.1 forbids.
+func repeatedParameter(values url.Values) string {
 	for name, all := range values {
 		if len(all) > 1 {
 			return name

@@ -82,7 +82,7 @@ func (s *Server) answerTo(r *http.Request) reply {
 		return refusal(http.StatusBadRequest, "invalid_request", "The form cannot be read.")
 	}
 	form := r.PostForm
-	if name := repeated(form); name != "" {
+	if name := repeatedParameter(form); name != "" {
 		return refusal(http.StatusBadRequest, "invalid_request", "The parameter "+name+" is there twice.")
 	}
 	client, wrong := s.client(r)
@@ -153,7 +153,7 @@ func (s *Server) byCode(client string, form url.Values) reply {
 		return invalidGrant("The code was given to another client.")
 	case form.Get("redirect_uri") != c.redirect:
 		return invalidGrant("redirect_uri is not the one of the authorization request.")
-	case !verified(c.challenge, form):
+	case !verifyChallenge(c.challenge, form):
 		return invalidGrant("The code verifier does not fit.")
 	}
 	answer := s.give(c.grant, c.grant.Scopes)
@@ -163,9 +163,9 @@ func (s *Server) byCode(client string, form url.Values) reply {
 	return answer
 }
 
-// verified compares a PKCE verifier with its challenge (RFC 7636 section 4.6). A verifier without a challenge
-// is refused as well (RFC 9700 section 2.1.1, downgrade).
-func verified(challenge string, form url.Values) bool {
+// verifyChallenge compares a PKCE verifier with its challenge (RFC 7636 section 4.6). A verifier without a
+// challenge is refused as well (RFC 9700 section 2.1.1, downgrade).
+func verifyChallenge(challenge string, form url.Values) bool {
 	verifier := form.Get("code_verifier")
 	if challenge == "" {
 		return verifier == ""

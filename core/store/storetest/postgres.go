@@ -25,7 +25,7 @@ import (
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
-	started(tb, err)
+	wantStarted(tb, err)
 	if err := c.template(); err != nil {
 		tb.Fatalf("PostgreSQL's tables are not made: %v", err)
 	}
@@ -36,7 +36,7 @@ func Postgres(tb testing.TB) (url string) {
 func EmptyPostgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
-	started(tb, err)
+	wantStarted(tb, err)
 	return c.database(tb, "")
 }
 
@@ -69,12 +69,12 @@ func (c *Cluster) makeTemplate() error {
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := start()
-	started(tb, err)
+	wantStarted(tb, err)
 	tb.Cleanup(func() { c.alive.Close() })
 	return c
 }
 
-func started(tb testing.TB, err error) {
+func wantStarted(tb testing.TB, err error) {
 	tb.Helper()
 	var missing *missingError
 	if errors.As(err, &missing) && os.Getenv("FRONTDESK_REQUIRE_ALL") != "1" {

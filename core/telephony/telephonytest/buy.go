@@ -58,7 +58,7 @@ func idempotent(h Harness) bool { return h.Open().Traits().IdempotentBuy }
 const voiceURL = "https://agents.example.com/voice?employee=7&number=%2B14155550100"
 
 func buysExactly(ctx context.Context, h Harness) error {
-	offers, err := offered(ctx, h, 2)
+	offers, err := search(ctx, h, 2)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func buysExactly(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	_, first, err := held(ctx, h, offers[0].E164)
+	_, first, err := findHeld(ctx, h, offers[0].E164)
 	switch {
 	case err != nil:
 	case n.Ref == "" || n.E164 != offers[1].E164:
@@ -83,7 +83,7 @@ func boughtReadsBack(ctx context.Context, h Harness) error {
 		if err := readsAs(ctx, h, n); err != nil {
 			return err
 		}
-		listed, there, err := held(ctx, h, n.E164)
+		listed, there, err := findHeld(ctx, h, n.E164)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func buyKeepsName(ctx context.Context, h Harness) error {
 		if err := readsAs(ctx, h, n); err != nil {
 			return err
 		}
-		n, err := completed(ctx, h, o, n)
+		n, err := complete(ctx, h, o, n)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func buyRoutes(ctx context.Context, h Harness, to telephony.Routing) error {
 		if err := readsAs(ctx, h, n); err != nil {
 			return err
 		}
-		n, err := completed(ctx, h, o, n)
+		n, err := complete(ctx, h, o, n)
 		if err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func lostReply(ctx context.Context, h Harness) error {
 		return giveBack(ctx, h, err, found)
 	}
 	return withOrder(ctx, h, o, func(again telephony.Number) error {
-		found, there, err := held(ctx, h, o.E164)
+		found, there, err := findHeld(ctx, h, o.E164)
 		if err == nil && (!there || again.Ref != found.Ref) {
 			err = fmt.Errorf("Buy after a lost reply answered %+v, and the account holds %+v", again, found)
 		}
@@ -281,16 +281,16 @@ func lostReply(ctx context.Context, h Harness) error {
 
 // lookBack looks back for an order whose answer never came, and wants the number in the account's list too.
 func lookBack(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, error) {
-	n, err := h.Open().Ordered(ctx, o)
+	n, err := h.Open().FindOrder(ctx, o)
 	if err != nil {
-		return n, fmt.Errorf("Ordered of an order whose reply was lost: %w", err)
+		return n, fmt.Errorf("FindOrder of an order whose reply was lost: %w", err)
 	}
-	if n, err = filled(ctx, h, o, n); err != nil {
+	if n, err = awaitFill(ctx, h, o, n); err != nil {
 		return n, err
 	}
-	found, there, err := held(ctx, h, o.E164)
+	found, there, err := findHeld(ctx, h, o.E164)
 	if err == nil && (!there || found.Ref != n.Ref || n.Ref == "") {
-		err = fmt.Errorf("%s was bought, its reply lost; Ordered answers %+v, and the account lists %+v",
+		err = fmt.Errorf("%s was bought, its reply lost; FindOrder answers %+v, and the account lists %+v",
 			o.E164, n, found)
 	}
 	return n, err

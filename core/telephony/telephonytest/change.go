@@ -22,8 +22,8 @@ func changeChecks() []Check {
 
 func hasTwoKinds(h Harness) bool { return len(h.routes()) > 1 }
 
-// changed changes a number of every kind of routing in turn, and wants it told and read as is.
-func changed(ctx context.Context, h Harness, c telephony.Change, want func(*telephony.Number)) error {
+// checkChange changes a number of every kind of routing in turn, and wants it told and read as is.
+func checkChange(ctx context.Context, h Harness, c telephony.Change, want func(*telephony.Number)) error {
 	for _, from := range h.routes() {
 		if err := changedFrom(ctx, h, from, c, want); err != nil {
 			return err
@@ -43,7 +43,7 @@ func changedFrom(
 
 // changesTo makes a change after which the number is as wanted.
 func changesTo(ctx context.Context, h Harness, want telephony.Number, c telephony.Change) error {
-	got, err := h.Open().Change(ctx, want.Ref, copied(c))
+	got, err := h.Open().Change(ctx, want.Ref, clone(c))
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func changesTo(ctx context.Context, h Harness, want telephony.Number, c telephon
 	return readsAs(ctx, h, want)
 }
 
-// copied keeps what a check wants apart from what a driver is given, and may alter.
-func copied(c telephony.Change) telephony.Change {
+// clone keeps what a check wants apart from what a driver is given, and may alter.
+func clone(c telephony.Change) telephony.Change {
 	if c.Name != nil {
 		name := *c.Name
 		c.Name = &name
@@ -81,7 +81,7 @@ func describe(c telephony.Change) string {
 
 func changeName(ctx context.Context, h Harness) error {
 	name := "Night desk"
-	return changed(ctx, h, telephony.Change{Name: &name}, func(n *telephony.Number) { n.Name = name })
+	return checkChange(ctx, h, telephony.Change{Name: &name}, func(n *telephony.Number) { n.Name = name })
 }
 
 // changeRouting goes from one webhook to another, or from the provider's default where numbers have no
@@ -96,7 +96,7 @@ func changeRouting(ctx context.Context, h Harness) error {
 }
 
 func changeNothing(ctx context.Context, h Harness) error {
-	return changed(ctx, h, telephony.Change{}, func(*telephony.Number) {})
+	return checkChange(ctx, h, telephony.Change{}, func(*telephony.Number) {})
 }
 
 // detach allows the number to lead nowhere, or where one leads that was bought without routing.

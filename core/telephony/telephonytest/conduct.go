@@ -35,8 +35,8 @@ func subject(h Harness) conformance.Subject {
 			_, err := d.Buy(ctx, h.order(nobodys, name))
 			return err
 		}},
-		{Name: "Ordered", Run: func(ctx context.Context) error {
-			_, err := d.Ordered(ctx, h.order(nobodys, name))
+		{Name: "FindOrder", Run: func(ctx context.Context) error {
+			_, err := d.FindOrder(ctx, h.order(nobodys, name))
 			return err
 		}},
 		{Name: "Numbers", Run: func(ctx context.Context) error {
@@ -121,7 +121,7 @@ func concurrentReads(ctx context.Context, h Harness) error {
 
 func concurrentPurchases(ctx context.Context, h Harness) error {
 	d := h.Open()
-	offers, err := offered(ctx, h, 3)
+	offers, err := search(ctx, h, 3)
 	if err != nil {
 		return err
 	}
@@ -132,10 +132,10 @@ func concurrentPurchases(ctx context.Context, h Harness) error {
 		if err != nil {
 			return fmt.Errorf("Buy beside others: %w", err)
 		}
-		if bought[i], err = filled(ctx, h, o, n); err != nil {
+		if bought[i], err = awaitFill(ctx, h, o, n); err != nil {
 			return err
 		}
-		if n, err = completed(ctx, h, o, bought[i]); err != nil {
+		if n, err = complete(ctx, h, o, bought[i]); err != nil {
 			return err
 		}
 		if n.E164 != o.E164 || n.Name != o.Name {

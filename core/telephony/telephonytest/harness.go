@@ -41,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Checks() []Check {
 	return slices.Concat(conductChecks(), accountChecks(), searchChecks(), routeChecks(),
 		buyChecks(), keyChecks(),
-		sinceChecks(), orderedChecks(), listChecks(), changeChecks(), releaseChecks())
+		sinceChecks(), findOrderChecks(), listChecks(), changeChecks(), releaseChecks())
 }
 
 // Harness is an account under test.

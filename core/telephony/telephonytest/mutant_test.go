@@ -76,10 +76,10 @@ func (m mutant) Buy(ctx context.Context, o telephony.Order) (telephony.Number, e
 	return m.tell(ask(ctx, m, func(ctx context.Context) (telephony.Number, error) { return own(ctx, o) }))
 }
 
-func (m mutant) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+func (m mutant) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	own := m.ordered
 	if own == nil {
-		own = m.Driver.Ordered
+		own = m.Driver.FindOrder
 	}
 	return m.tell(ask(ctx, m, func(ctx context.Context) (telephony.Number, error) { return own(ctx, o) }))
 }
@@ -168,7 +168,7 @@ func buys(
 	})
 }
 
-// orders makes a mutant with its own Ordered.
+// orders makes a mutant with its own FindOrder.
 func orders(
 	check, how string,
 	ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),

@@ -21,7 +21,7 @@ func listChecks() []Check {
 }
 
 func pagesAreWhole(ctx context.Context, h Harness) error {
-	offers, err := offered(ctx, h, 3)
+	offers, err := search(ctx, h, 3)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func vanishedIsGone(ctx context.Context, h Harness) error {
 
 // wantGone returns nil when the account neither lists the number nor can read it.
 func wantGone(ctx context.Context, h Harness, n telephony.Number) error {
-	_, there, err := held(ctx, h, n.E164)
+	_, there, err := findHeld(ctx, h, n.E164)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func later(o telephony.Order) telephony.Order {
 	return o
 }
 
-// offered returns exactly n numbers for sale.
-func offered(ctx context.Context, h Harness, n int) ([]telephony.Offer, error) {
+// search returns exactly n numbers for sale.
+func search(ctx context.Context, h Harness, n int) ([]telephony.Offer, error) {
 	offers, err := h.Open().Search(ctx, telephony.Search{AreaCode: h.AreaCode, Limit: n})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func offered(ctx context.Context, h Harness, n int) ([]telephony.Offer, error) {
 
 // orderOf asks for one number that is for sale.
 func orderOf(ctx context.Context, h Harness) (telephony.Order, error) {
-	offers, err := offered(ctx, h, 1)
+	offers, err := search(ctx, h, 1)
 	if err != nil {
 		return telephony.Order{}, err
 	}
@@ -53,7 +53,7 @@ func withNumber(
 	ctx context.Context, h Harness, how func(*telephony.Order), check func(n telephony.Number) error,
 ) error {
 	return asBought(ctx, h, how, func(o telephony.Order, n telephony.Number) error {
-		n, err := completed(ctx, h, o, n)
+		n, err := complete(ctx, h, o, n)
 		if err != nil {
 			return err
 		}
@@ -93,15 +93,17 @@ func buy(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, e
 	if err != nil {
 		return telephony.Number{}, err
 	}
-	return filled(ctx, h, o, n)
+	return awaitFill(ctx, h, o, n)
 }
 
 // soon is how long an order may take whose provider cannot be told to fill it.
 const soon = 10 * time.Second
 
-// filled waits for an order that Buy or Ordered answered as pending. Where nobody can hurry the provider, a
-// number that is pending and has its reference will do.
-func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Number) (telephony.Number, error) {
+// awaitFill waits for an order that Buy or FindOrder answered as pending. Where nobody can hurry the
+// provider, a number that is pending and has its reference will do.
+func awaitFill(
+	ctx context.Context, h Harness, o telephony.Order, n telephony.Number,
+) (telephony.Number, error) {
 	if !n.Pending || !h.Open().Traits().AsyncBuy {
 		return n, nil
 	}
@@ -123,8 +125,8 @@ func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Numbe
 			waited += pause
 		}
 		var err error
-		if n, err = h.Open().Ordered(ctx, o); err != nil {
-			return n, fmt.Errorf("Ordered of an order under way: %w", err)
+		if n, err = h.Open().FindOrder(ctx, o); err != nil {
+			return n, fmt.Errorf("FindOrder of an order under way: %w", err)
 		}
 	}
 	if n.Ref == "" || n.E164 != o.E164 {
@@ -133,9 +135,9 @@ func filled(ctx context.Context, h Harness, o telephony.Order, n telephony.Numbe
 	return n, nil
 }
 
-// completed does to a number bought what its buyer does: what Buy left to Change, of name and routing, is
+// complete does to a number bought what its buyer does: what Buy left to Change, of name and routing, is
 // changed.
-func completed(
+func complete(
 	ctx context.Context, h Harness, o telephony.Order, n telephony.Number,
 ) (telephony.Number, error) {
 	var c telephony.Change
@@ -151,7 +153,7 @@ func completed(
 	if err := readsAs(ctx, h, n); err != nil {
 		return n, fmt.Errorf("Buy left a part of the order to Change: %w", err)
 	}
-	changed, err := h.Open().Change(ctx, n.Ref, copied(c))
+	changed, err := h.Open().Change(ctx, n.Ref, clone(c))
 	if err != nil {
 		return n, fmt.Errorf("the change %s that Buy left: %w", describe(c), err)
 	}
@@ -221,8 +223,8 @@ func everyNumber(ctx context.Context, h Harness, limit int) (map[string]telephon
 	}
 }
 
-// held reports whether the account lists a number.
-func held(ctx context.Context, h Harness, e164 string) (telephony.Number, bool, error) {
+// findHeld reports whether the account lists a number.
+func findHeld(ctx context.Context, h Harness, e164 string) (telephony.Number, bool, error) {
 	all, err := everyNumber(ctx, h, 0)
 	if err != nil {
 		return telephony.Number{}, false, err

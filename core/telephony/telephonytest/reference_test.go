@@ -207,7 +207,7 @@ func (r *reference) listed() []*number {
 	return slices.DeleteFunc(slices.Clone(r.numbers), func(n *number) bool { return n.Pending })
 }
 
-func (r *reference) Ordered(ctx context.Context, o telephony.Order) (telephony.Number, error) {
+func (r *reference) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	if err := r.Enter(ctx); err != nil {
 		return telephony.Number{}, err
 	}

@@ -44,8 +44,9 @@ func releaseTouchesOne(ctx context.Context, h Harness) error {
 	})
 }
 
-// blocked runs the check on a number that the provider would not take back, for every reason that it knows.
-func blocked(ctx context.Context, h Harness, check func(n telephony.Number) error) error {
+// forEachBlock runs the check on a number that the provider would not take back, for every reason that it
+// knows.
+func forEachBlock(ctx context.Context, h Harness, check func(n telephony.Number) error) error {
 	blocker, known := h.Provider.(Blocker), 0
 	for _, why := range []telephony.Block{telephony.BlockEmergency, telephony.BlockLock} {
 		err := withNumber(ctx, h, nil, func(n telephony.Number) error {
@@ -74,8 +75,8 @@ func blocked(ctx context.Context, h Harness, check func(n telephony.Number) erro
 }
 
 func blockIsReported(ctx context.Context, h Harness) error {
-	return blocked(ctx, h, func(n telephony.Number) error {
-		listed, _, err := held(ctx, h, n.E164)
+	return forEachBlock(ctx, h, func(n telephony.Number) error {
+		listed, _, err := findHeld(ctx, h, n.E164)
 		if err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func blockIsReported(ctx context.Context, h Harness) error {
 }
 
 func blockedStays(ctx context.Context, h Harness) error {
-	return blocked(ctx, h, func(n telephony.Number) error {
+	return forEachBlock(ctx, h, func(n telephony.Number) error {
 		want := n.Block.Fault()
 		if err := conformance.WantFault("Release of a blocked number", h.Open().Release(ctx, n.Ref), want.Code,
 			want.Reason); err != nil {

@@ -30,7 +30,7 @@ func withArrival(ctx context.Context, h Harness, check func(n telephony.Number) 
 	if err := h.Provider.(Mover).Arrive(ctx, o.E164); err != nil {
 		return err
 	}
-	n, there, err := held(ctx, h, o.E164)
+	n, there, err := findHeld(ctx, h, o.E164)
 	if err != nil {
 		return err
 	}

@@ -506,9 +506,9 @@ func (b *Buffer) String() string {
 // Audited has changes recorded.
 func Audited(o *Options) { o.Audited = true }
 
-// Recorded returns what the audit says that is new: "actor action tenant subject [names]" of each row, and of
-// all the whole.
-func (k *Kit) Recorded(seen map[string]bool) (said []string, all string) {
+// NewAuditRows returns what the audit says that is new: "actor action tenant subject [names]" of each row,
+// and of all the whole.
+func (k *Kit) NewAuditRows(seen map[string]bool) (said []string, all string) {
 	k.T.Helper()
 	rows, err := k.Store.AuditRows(k.T.Context(), store.AuditFilter{Limit: 1000})
 	if err != nil {

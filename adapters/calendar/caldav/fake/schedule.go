@@ -18,7 +18,7 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 	if before != nil {
 		old = read(before.data)
 	}
-	was, now := s.invited(old), s.invited(after)
+	was, now := s.attendees(old), s.attendees(after)
 	for _, email := range slices.Sorted(maps.Keys(was)) {
 		if !now[email] {
 			s.notices[path] = append(s.notices[path], Notice{email, "cancellation"})
@@ -31,7 +31,8 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 		}
 		s.notices[path] = append(s.notices[path], Notice{email, kind})
 	}
-	if organizer := s.inviter(old); organizer != "" && (after == nil || excluded(after) > excluded(old)) {
+	organizer := s.inviter(old)
+	if organizer != "" && (after == nil || countExcluded(after) > countExcluded(old)) {
 		// RFC 6638 sections 3.2.2.3 and 3.2.2.4.
 		s.notices[path] = append(s.notices[path], Notice{organizer, "reply"})
 	}
@@ -65,7 +66,7 @@ func (s *Server) inviter(calendar *ical.Calendar) string {
 	return ""
 }
 
-func excluded(calendar *ical.Calendar) (n int) {
+func countExcluded(calendar *ical.Calendar) (n int) {
 	for _, event := range calendar.Events() {
 		n += len(event.Props["EXDATE"])
 	}
@@ -103,8 +104,8 @@ func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 	return false
 }
 
-// invited returns the attendees, where the account is the organizer.
-func (s *Server) invited(calendar *ical.Calendar) map[string]bool {
+// attendees returns the attendees, where the account is the organizer.
+func (s *Server) attendees(calendar *ical.Calendar) map[string]bool {
 	emails := map[string]bool{}
 	if calendar == nil {
 		return emails

@@ -3,7 +3,7 @@
 // the components around them, as they came:
 //
 //	object, err := ical.Decode(data)
-//	event := object.Named("VEVENT")[0]
+//	event := object.ChildrenNamed("VEVENT")[0]
 //	event.SetText("SUMMARY", "Moved")
 //	data = ical.Encode(object)
 //
@@ -63,8 +63,8 @@ func (p Property) With(name, value string) Property {
 // Text returns the value as text (RFC 5545 section 3.3.11).
 func (p Property) Text() string { return unescapeText(p.Value) }
 
-// Named returns the children of that name.
-func (c *Component) Named(name string) []*Component {
+// ChildrenNamed returns the children of that name.
+func (c *Component) ChildrenNamed(name string) []*Component {
 	var found []*Component
 	for _, child := range c.Children {
 		if child.Name == name {

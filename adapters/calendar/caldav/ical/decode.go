@@ -30,7 +30,7 @@ func Decode(data []byte) (*Component, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var open []*Component
 	parts, lists := 0, 0
-	for line := range unfolded(data) {
+	for line := range contentLines(data) {
 		lists += bytes.Count(line, []byte(";")) + bytes.Count(line, []byte(","))
 		if parts++; parts > maxParts || lists > maxLists {
 			return nil, ErrTooLarge
@@ -81,8 +81,9 @@ func shown(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// unfolded walks the content lines, continuation lines joined (RFC 5545 section 3.1), blank ones left out.
-func unfolded(data []byte) func(yield func([]byte) bool) {
+// contentLines walks the content lines, continuation lines joined (RFC 5545 section 3.1), blank ones left
+// out.
+func contentLines(data []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		var line []byte
 		for len(data) > 0 {

@@ -34,7 +34,7 @@ func TestWhatIsNotKnownIsKept(t *testing.T) {
 	if got := string(ical.Encode(c)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := c.Named("VEVENT")[0].Text("SUMMARY"); got != "Grüße" {
+	if got := c.ChildrenNamed("VEVENT")[0].Text("SUMMARY"); got != "Grüße" {
 		t.Errorf("the summary is %q", got)
 	}
 }
@@ -51,11 +51,11 @@ func TestRealInputIsForgiven(t *testing.T) {
 			"\r\nsummary:Grüße\r\n\r\nend:vevent\r\nend:vcalendar \r\n",
 	} {
 		c, err := ical.Decode([]byte(data))
-		if err != nil || len(c.Named("VEVENT")) != 1 {
+		if err != nil || len(c.ChildrenNamed("VEVENT")) != 1 {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := c.Named("VEVENT")[0].Text("SUMMARY"); got != "Grüße" {
+		if got := c.ChildrenNamed("VEVENT")[0].Text("SUMMARY"); got != "Grüße" {
 			t.Errorf("%s: the summary is %q", name, got)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 // caller.
 func (r Rule) Between(start, from, to time.Time, budget *Budget) ([]time.Time, error) {
 	x := expansion{
-		rule: r.completed(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget,
+		rule: r.withDefaults(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget,
 	}
 	if x.to < x.start {
 		return nil, nil
@@ -56,9 +56,9 @@ type expansion struct {
 	found           []time.Time
 }
 
-// completed fills in what the start implies (RFC 5545 section 3.3.10: information that the rule does not
+// withDefaults fills in what the start implies (RFC 5545 section 3.3.10: information that the rule does not
 // contain comes from DTSTART).
-func (r Rule) completed(start time.Time) Rule {
+func (r Rule) withDefaults(start time.Time) Rule {
 	if r.Freq >= Daily && len(r.WeekNumbers)+len(r.YearDays)+len(r.MonthDays)+len(r.Days) == 0 {
 		switch r.Freq {
 		case Yearly:

@@ -12,23 +12,23 @@ func (r Rule) matches(date time.Time) bool {
 	if len(r.Months) > 0 && !slices.Contains(r.Months, int(month)) {
 		return false
 	}
-	if len(r.MonthDays) > 0 && !named(r.MonthDays, day, monthLength(year, month)) {
+	if len(r.MonthDays) > 0 && !contains(r.MonthDays, day, monthLength(year, month)) {
 		return false
 	}
-	if len(r.YearDays) > 0 && !named(r.YearDays, date.YearDay(), yearLength(year)) {
+	if len(r.YearDays) > 0 && !contains(r.YearDays, date.YearDay(), yearLength(year)) {
 		return false
 	}
 	if r.Freq == Yearly && len(r.WeekNumbers) > 0 {
 		number, weeks := week(date, r.WeekStart)
-		if !named(r.WeekNumbers, number, weeks) {
+		if !contains(r.WeekNumbers, number, weeks) {
 			return false
 		}
 	}
 	return len(r.Days) == 0 || slices.ContainsFunc(r.Days, func(w Weekday) bool { return r.isDay(date, w) })
 }
 
-// named reports whether the list names position n of so many, from either end.
-func named(list []int, n, of int) bool {
+// contains reports whether the list names position n of so many, from either end.
+func contains(list []int, n, of int) bool {
 	return slices.Contains(list, n) || slices.Contains(list, n-of-1)
 }
 

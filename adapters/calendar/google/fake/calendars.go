@@ -34,7 +34,7 @@ func (c *collection) entry() map[string]any {
 
 // calendarList returns the account's list of calendars, or one entry of it.
 func (c call) calendarList(id []string) (map[string]any, *refusal) {
-	if refused := c.allowed("calendar", "calendar.readonly", "calendar.calendarlist",
+	if refused := c.requireScope("calendar", "calendar.readonly", "calendar.calendarlist",
 		"calendar.calendarlist.readonly"); refused != nil {
 		return nil, refused
 	}
@@ -64,5 +64,5 @@ func (c call) calendarList(id []string) (map[string]any, *refusal) {
 			entries = append(entries, cal.entry())
 		}
 	}
-	return c.paged(map[string]any{"kind": "calendar#calendarList", "etag": `"1"`}, entries, 100, 250)
+	return c.page(map[string]any{"kind": "calendar#calendarList", "etag": `"1"`}, entries, 100, 250)
 }

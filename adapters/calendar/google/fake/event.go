@@ -40,7 +40,7 @@ func (c call) events(calendarID string, id []string) (map[string]any, *refusal) 
 	if c.request.Method == http.MethodGet {
 		scopes = append(scopes, "calendar.readonly", "calendar.events.readonly")
 	}
-	if refused := c.allowed(scopes...); refused != nil {
+	if refused := c.requireScope(scopes...); refused != nil {
 		return nil, refused
 	}
 	cal := c.account.calendar(calendarID)

@@ -162,7 +162,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	answer, refused := s.answer(r, path)
 	if refused == nil && answer != nil {
-		answer, refused = selected(answer, r.URL.Query().Get("fields"))
+		answer, refused = selectFields(answer, r.URL.Query().Get("fields"))
 	}
 	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without an answer
@@ -224,8 +224,8 @@ type call struct {
 	request *http.Request
 }
 
-// allowed reports whether the token has one of the scopes.
-func (c call) allowed(scopes ...string) *refusal {
+// requireScope reports whether the token has one of the scopes.
+func (c call) requireScope(scopes ...string) *refusal {
 	for _, name := range scopes {
 		if slices.Contains(c.scopes, scopePrefix+name) {
 			return nil

@@ -8,10 +8,10 @@ import (
 // mask is what of an object is asked for; an empty one is all of it.
 type mask map[string]mask
 
-// selected returns the partial response
+// selectFields returns the partial response
 // (developers.google.com/workspace/calendar/api/guides/performance#partial): what the parameter fields names,
 // and nothing else, not even the token of the next page.
-func selected(answer map[string]any, fields string) (map[string]any, *refusal) {
+func selectFields(answer map[string]any, fields string) (map[string]any, *refusal) {
 	if fields == "" {
 		return answer, nil
 	}
@@ -89,7 +89,7 @@ var selectable = []string{
 
 func (m mask) unknown() string {
 	for name, inner := range m {
-		if !slices.Contains(selectable, name) && !named(eventShape, name) {
+		if !slices.Contains(selectable, name) && !hasField(eventShape, name) {
 			return name
 		}
 		if deeper := inner.unknown(); deeper != "" {
@@ -99,16 +99,16 @@ func (m mask) unknown() string {
 	return ""
 }
 
-func named(shape any, name string) bool {
+func hasField(shape any, name string) bool {
 	switch shape := shape.(type) {
 	case object:
 		for own, inner := range shape {
-			if own == name || named(inner, name) {
+			if own == name || hasField(inner, name) {
 				return true
 			}
 		}
 	case list:
-		return named(shape.of, name)
+		return hasField(shape.of, name)
 	}
 	return false
 }

@@ -60,7 +60,7 @@ func (c call) list(cal *collection) (map[string]any, *refusal) {
 		}
 		items = append(items, item)
 	}
-	return c.paged(map[string]any{
+	return c.page(map[string]any{
 		"kind": "calendar#events", "etag": `"1"`, "summary": cal.Name, "timeZone": cal.Zone, "accessRole": cal.Role,
 		"defaultReminders": []any{},
 	}, items, 250, 2500)

@@ -11,10 +11,10 @@ type page struct {
 	rest  []any
 }
 
-// paged responds with a page of a list: as many entries as asked for, or fewer, or none, as Google reserves
+// page responds with a page of a list: as many entries as asked for, or fewer, or none, as Google reserves
 // the right to (developers.google.com/workspace/calendar/api/v3/reference/events/list#maxResults). Tokens fit
 // the query that they were given for.
-func (c call) paged(answer map[string]any, entries []any, usual, most int) (map[string]any, *refusal) {
+func (c call) page(answer map[string]any, entries []any, usual, most int) (map[string]any, *refusal) {
 	size := usual
 	if asked := c.query.Get("maxResults"); asked != "" {
 		n, err := strconv.Atoi(asked)

@@ -113,7 +113,7 @@ func (s *Server) create(c *call, b *box) answer {
 	}
 	digest := sha256.Sum256(c.body)
 	if w.TransactionID != nil {
-		if a := s.repeated(c, *w.TransactionID, digest); a != nil {
+		if a := s.answerRepeat(c, *w.TransactionID, digest); a != nil {
 			return *a
 		}
 	}
@@ -146,9 +146,9 @@ func (s *Server) create(c *call, b *box) answer {
 	return answer{status: http.StatusCreated, body: s.show(c, e)}
 }
 
-// repeated handles a POST whose transactionId is taken: with the event as it is where the body is the same
-// (blog.rykoma.net/2020/10/05/1559), else by a refusal.
-func (s *Server) repeated(c *call, transaction string, digest [32]byte) *answer {
+// answerRepeat handles a POST whose transactionId is taken: with the event as it is where the body is the
+// same (blog.rykoma.net/2020/10/05/1559), else by a refusal.
+func (s *Server) answerRepeat(c *call, transaction string, digest [32]byte) *answer {
 	for _, e := range s.events {
 		if e.transaction != transaction || e.removed && s.options.Forgets {
 			continue

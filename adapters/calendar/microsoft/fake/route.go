@@ -198,5 +198,5 @@ func (s *Server) listCalendars(c *call) answer {
 	for _, b := range s.calendars {
 		all = append(all, pick(c, s.showCalendar(b)))
 	}
-	return s.paged(c, all)
+	return s.page(c, all)
 }

@@ -53,7 +53,7 @@ func (s *Server) view(c *call, b *box) answer {
 	for _, e := range found {
 		all = append(all, pick(c, s.show(c, e)))
 	}
-	return s.paged(c, all)
+	return s.page(c, all)
 }
 
 // readMoment reads a time; without an offset it is in UTC.
@@ -82,8 +82,8 @@ const (
 	longestPage = 1000
 )
 
-// paged responds with a page of a list. Its link is to be followed as it is.
-func (s *Server) paged(c *call, all []map[string]any) answer {
+// page responds with a page of a list. Its link is to be followed as it is.
+func (s *Server) page(c *call, all []map[string]any) answer {
 	size, after := defaultSize, 0
 	if top := c.query.Get("$top"); top != "" {
 		n, err := strconv.Atoi(top)

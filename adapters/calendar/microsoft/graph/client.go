@@ -25,7 +25,7 @@ type Client struct {
 func New(client *http.Client, base string) (*Client, error) {
 	adapter, err := khttp.NewNetHttpRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
 		&authentication.AnonymousAuthenticationProvider{}, kjson.NewJsonParseNodeFactory(),
-		kjson.NewJsonSerializationWriterFactory(), pipelined(client))
+		kjson.NewJsonSerializationWriterFactory(), withPipeline(client))
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 	khttp "github.com/microsoft/kiota-http-go"
 )
 
-// pipelined returns the client with Kiota's pipeline in front of its transport. The default set of
+// withPipeline returns the client with Kiota's pipeline in front of its transport. The default set of
 // middlewares repeats POST on 503, compresses, and follows redirects by itself; all three are the given
 // client's business or nobody's.
-func pipelined(client *http.Client) *http.Client {
+func withPipeline(client *http.Client) *http.Client {
 	c := *client
 	parent := c.Transport
 	if parent == nil {

@@ -159,7 +159,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, *refusal) 
 	if !ok {
 		return nil, invalidAuthentication()
 	}
-	if limited := s.metered(w, r, private); limited != nil {
+	if limited := s.meter(w, r, private); limited != nil {
 		return nil, limited
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)

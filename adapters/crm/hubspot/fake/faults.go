@@ -37,8 +37,8 @@ func (s *Server) Answer(status int, wait time.Duration) {
 	s.with(func(f *faults) { f.status, f.wait = status, wait })
 }
 
-// Asked lists the calls so far, as "GET /path".
-func (s *Server) Asked() []string {
+// CallLog lists the calls so far, as "GET /path".
+func (s *Server) CallLog() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
@@ -80,10 +80,10 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 // searchesPerSecond is what search allows beside the other limits.
 const searchesPerSecond = 5
 
-// metered counts a call against the limits and tells what is left of them, which search does not
+// meter counts a call against the limits and tells what is left of them, which search does not
 // (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines). Daily limits are told to private
 // apps only.
-func (s *Server) metered(w http.ResponseWriter, r *http.Request, private bool) *refusal {
+func (s *Server) meter(w http.ResponseWriter, r *http.Request, private bool) *refusal {
 	now := s.options.Now()
 	if strings.HasSuffix(r.URL.Path, "/search") {
 		s.searches = append(recentOf(s.searches, now, time.Second), now)

@@ -82,7 +82,7 @@ func (c call) create([]string) (any, *refusal) {
 	if t.properties["hs_pipeline"] == "" {
 		t.properties["hs_pipeline"] = c.standard().id
 	}
-	if refused := first(c.complete(t), c.valid(t), c.associate(t, in), c.taken(t)); refused != nil {
+	if refused := first(c.complete(t), c.valid(t), c.associate(t, in), c.refuseTaken(t)); refused != nil {
 		return nil, refused
 	}
 	t.id = strconv.FormatInt(c.next(), 10)
@@ -266,8 +266,8 @@ func (c call) associate(t *ticket, in creation) *refusal {
 	return nil
 }
 
-// taken refuses a value that another ticket has, where values are unique.
-func (c call) taken(t *ticket) *refusal {
+// refuseTaken refuses a value that another ticket has, where values are unique.
+func (c call) refuseTaken(t *ticket) *refusal {
 	for _, name := range c.options.Unique {
 		value := t.properties[name]
 		if value != "" && c.find(func(other *ticket) bool { return other.properties[name] == value }) != nil {

@@ -27,7 +27,7 @@ var anyID = regexp.MustCompile(`^[a-zA-Z0-9]{15}([a-zA-Z0-9]{3})?$`)
 
 // insert makes a case. A key and its field come from an upsert.
 func (s *Server) insert(c call, field, key string) reply {
-	given, no := s.given(c.body)
+	given, no := s.decodeFields(c.body)
 	if no != nil {
 		return *no
 	}
@@ -87,7 +87,7 @@ func (s *Server) upsert(c call, field, key string) reply {
 		}
 		return reply{http.StatusMultipleChoices, places}
 	}
-	given, no := s.given(c.body)
+	given, no := s.decodeFields(c.body)
 	if no != nil {
 		return *no
 	}
@@ -102,7 +102,7 @@ func (s *Server) upsert(c call, field, key string) reply {
 	}
 }
 
-func (s *Server) given(body []byte) (map[string]any, *reply) {
+func (s *Server) decodeFields(body []byte) (map[string]any, *reply) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
 		no := refuse(http.StatusBadRequest, "JSON_PARSER_ERROR", "Unexpected character in the body")

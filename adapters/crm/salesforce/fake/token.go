@@ -32,7 +32,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	switch form.Get("grant_type") {
 	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
 		var wrong string
-		if client, account, wrong = s.asserted(r, form.Get("assertion")); wrong != "" {
+		if client, account, wrong = s.checkAssertion(r, form.Get("assertion")); wrong != "" {
 			oauthError(w, "invalid_grant", wrong)
 			return
 		}
@@ -94,9 +94,9 @@ func (r *recorder) Write(part []byte) (int, error) { return r.body.Write(part) }
 // longest is how far ahead an assertion may end. The documentation asks for three minutes; clocks differ.
 const longest = 5 * time.Minute
 
-// asserted looks at an assertion ("OAuth 2.0 JWT Bearer Flow for Server-to-Server Integration"): iss is the
-// app, sub the user, aud the authorization server, signed with RS256 by the key of the app's certificate.
-func (s *Server) asserted(r *http.Request, assertion string) (client, account, wrong string) {
+// checkAssertion looks at an assertion ("OAuth 2.0 JWT Bearer Flow for Server-to-Server Integration"): iss is
+// the app, sub the user, aud the authorization server, signed with RS256 by the key of the app's certificate.
+func (s *Server) checkAssertion(r *http.Request, assertion string) (client, account, wrong string) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {
 		return "", "", "invalid assertion"
@@ -110,7 +110,7 @@ func (s *Server) asserted(r *http.Request, assertion string) (client, account, w
 		Audience string `json:"aud"`
 		Expires  int64  `json:"exp"`
 	}
-	if !decoded(parts[0], &header) || !decoded(parts[1], &claims) {
+	if !decode(parts[0], &header) || !decode(parts[1], &claims) {
 		return "", "", "invalid assertion"
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
@@ -134,7 +134,7 @@ func (s *Server) asserted(r *http.Request, assertion string) (client, account, w
 	return claims.Issuer, claims.Subject, ""
 }
 
-func decoded(part string, into any) bool {
+func decode(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
 }

@@ -185,7 +185,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 	case "GET ticket/metrics":
 		return c.reading(c.metrics, "tickets")
 	case "POST tickets":
-		if refused := c.allowed("tickets", "write"); refused != nil {
+		if refused := c.requireScope("tickets", "write"); refused != nil {
 			return 0, nil, refused
 		}
 		return c.create(w, r)
@@ -282,9 +282,9 @@ type call struct {
 	id     int64
 }
 
-// allowed reports whether the token has the scope of the resource, or that of all. The resource "" has none
-// of its own.
-func (c call) allowed(resource, action string) *refusal {
+// requireScope reports whether the token has the scope of the resource, or that of all. The resource "" has
+// none of its own.
+func (c call) requireScope(resource, action string) *refusal {
 	if slices.Contains(c.scopes, action) || resource != "" && slices.Contains(c.scopes, resource+":"+action) {
 		return nil
 	}
@@ -294,7 +294,7 @@ func (c call) allowed(resource, action string) *refusal {
 func (c call) reading(
 	read func() (map[string]any, *refusal), resource string, parameters ...string,
 ) (int, map[string]any, *refusal) {
-	if refused := c.allowed(resource, "read"); refused != nil {
+	if refused := c.requireScope(resource, "read"); refused != nil {
 		return 0, nil, refused
 	}
 	for name, values := range c.query {

@@ -34,9 +34,9 @@ func (s *Server) who(r *http.Request) actor {
 	return anonymous
 }
 
-// allowed returns who asks, if they may use the account: a parent may use its subaccounts as well, but no
+// authorize returns who asks, if they may use the account: a parent may use its subaccounts as well, but no
 // subaccount its parent (twilio.com/docs/iam/api/subaccounts, "Authentication").
-func (s *Server) allowed(r *http.Request, account string) (actor, *refusal) {
+func (s *Server) authorize(r *http.Request, account string) (actor, *refusal) {
 	as := s.who(r)
 	switch {
 	case as == anonymous, as == subaccount && account == s.options.AccountSID, as == tester &&

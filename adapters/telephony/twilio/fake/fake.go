@@ -158,7 +158,7 @@ func (s *Server) answer(r *http.Request, path string) (int, map[string]any, *ref
 	account, rest, _ := strings.Cut(rest, "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	as, refused := s.allowed(r, account)
+	as, refused := s.authorize(r, account)
 	if refused != nil {
 		return 0, nil, refused
 	}
@@ -201,7 +201,7 @@ func (c call) serve(method, rest string) (int, map[string]any, *refusal) {
 	case method == http.MethodPost && name == "":
 		return c.buy()
 	}
-	n := c.held(func(n *Number) bool { return n.SID == name })
+	n := c.findNumber(func(n *Number) bool { return n.SID == name })
 	switch {
 	case n == nil:
 		return 0, nil, notFound(c.path)

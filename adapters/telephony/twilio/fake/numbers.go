@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-func (c call) held(is func(*Number) bool) *Number {
+func (c call) findNumber(is func(*Number) bool) *Number {
 	i := slices.IndexFunc(c.numbers, func(n *Number) bool { return n.Account == c.account && is(n) })
 	if i < 0 {
 		return nil
@@ -22,7 +22,7 @@ func (c call) held(is func(*Number) bool) *Number {
 func (c call) newNumber(e164 string) *Number {
 	c.made++
 	return &Number{
-		SID: fmt.Sprintf("PN%032x", c.made), Account: c.account, E164: e164, Name: formatted(e164),
+		SID: fmt.Sprintf("PN%032x", c.made), Account: c.account, E164: e164, Name: format(e164),
 		VoiceURL: c.options.DefaultVoiceURL, VoiceMethod: "POST",
 		Created: c.options.Now().UTC().Truncate(time.Second),
 	}
@@ -40,7 +40,7 @@ func (c call) buy() (int, map[string]any, *refusal) {
 	case e164 != "" && !e164s.MatchString(e164), e164 == "" && areaCode == "":
 		return 0, nil, invalidNumber(e164)
 	case e164 != "":
-		if n := c.held(func(n *Number) bool { return n.E164 == e164 }); n != nil {
+		if n := c.findNumber(func(n *Number) bool { return n.E164 == e164 }); n != nil {
 			return c.buyAgain(n)
 		}
 	}
@@ -87,7 +87,7 @@ func (c call) sellable(one stocked) *refusal {
 	switch {
 	case c.options.Trial && c.account == SubaccountSID:
 		return refuse(http.StatusBadRequest, 10002, "Trial accounts do not support the feature you tried to use")
-	case c.options.Trial && c.held(func(*Number) bool { return true }) != nil:
+	case c.options.Trial && c.findNumber(func(*Number) bool { return true }) != nil:
 		return refuse(http.StatusBadRequest, 21404,
 			"Trial accounts are allowed only one Twilio number. To purchase additional numbers, please upgrade your "+
 				"account.")
@@ -156,7 +156,7 @@ func (c call) set(n *Number) *refusal {
 		to.Application = ""
 	}
 	if to.Name == "" {
-		to.Name = formatted(to.E164)
+		to.Name = format(to.E164)
 	}
 	*n = to
 	return nil

@@ -87,7 +87,7 @@ func (c call) search(where string) (map[string]any, *refusal) {
 
 func (one stocked) body() map[string]any {
 	return map[string]any{
-		"friendly_name": formatted(one.e164), "phone_number": one.e164, "iso_country": one.country,
+		"friendly_name": format(one.e164), "phone_number": one.e164, "iso_country": one.country,
 		"address_requirements": one.needs, "beta": false,
 		"capabilities": map[string]any{"voice": !one.mute, "SMS": true, "MMS": true}, "lata": "722",
 		"locality": "Springfield", "rate_center": "SPRINGFLD", "region": "CA", "postal_code": nil,
@@ -95,8 +95,8 @@ func (one stocked) body() map[string]any {
 	}
 }
 
-// formatted returns how a number is called that has no name.
-func formatted(e164 string) string {
+// format returns how a number is called that has no name.
+func format(e164 string) string {
 	digits := strings.TrimPrefix(e164, "+1")
 	if len(digits) != 10 {
 		return e164

@@ -35,7 +35,7 @@ func TestASuccessThatIsToSayNothing(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			req := request(t, http.MethodDelete, server.JoinPath(path).String(), "")
-			resp, err := client.Do(req.WithContext(ForNothing(t.Context())))
+			resp, err := client.Do(req.WithContext(ExpectEmpty(t.Context())))
 			if err == nil {
 				_ = resp.Body.Close()
 			}

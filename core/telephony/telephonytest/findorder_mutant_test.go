@@ -11,19 +11,19 @@ import (
 
 func orderedMutants() []conformance.Mutant[Harness] {
 	const (
-		answers   = "Ordered answers an order at once, and then its number"
-		lostReply = "Ordered answers an order whose reply was lost"
-		never     = "Ordered of an order that was never made is NotFound, and buys nothing"
-		taken     = "Ordered of a number that someone else took is NotFound or NUMBER_TAKEN"
-		before    = "Ordered of a number that the account held before is NUMBER_TAKEN"
-		changes   = "Ordered changes nothing"
-		costs     = "Ordered costs nothing"
+		answers   = "FindOrder answers an order at once, and then its number"
+		lostReply = "FindOrder answers an order whose reply was lost"
+		never     = "FindOrder of an order that was never made is NotFound, and buys nothing"
+		taken     = "FindOrder of a number that someone else took is NotFound or NUMBER_TAKEN"
+		before    = "FindOrder of a number that the account held before is NUMBER_TAKEN"
+		changes   = "FindOrder changes nothing"
+		costs     = "FindOrder costs nothing"
 	)
 	tells := func(check, how string, alter func(n *telephony.Number)) conformance.Mutant[Harness] {
 		return orders(check, how, func(
 			ctx context.Context, d telephony.Driver, o telephony.Order,
 		) (telephony.Number, error) {
-			n, err := d.Ordered(ctx, o)
+			n, err := d.FindOrder(ctx, o)
 			if err == nil {
 				alter(&n)
 			}
@@ -34,7 +34,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		return orders(check, how, func(
 			ctx context.Context, d telephony.Driver, o telephony.Order,
 		) (telephony.Number, error) {
-			n, err := d.Ordered(ctx, o)
+			n, err := d.FindOrder(ctx, o)
 			if err != nil {
 				return n, refusal
 			}
@@ -54,7 +54,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 					if !answered[o.Key] {
 						return telephony.Number{}, noNumber()
 					}
-					return d.Ordered(ctx, o)
+					return d.FindOrder(ctx, o)
 				},
 			}
 		})
@@ -76,7 +76,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 					asked = true
 					return telephony.Number{}, noNumber()
 				}
-				return d.Ordered(ctx, o)
+				return d.FindOrder(ctx, o)
 			}}
 		}),
 		{Check: answers, How: "never fills an order", Mutate: func(h Harness) Harness {
@@ -106,7 +106,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 				if err == nil {
 					return n, nil
 				}
-				if bought, looked := d.Ordered(ctx, o); looked == nil {
+				if bought, looked := d.FindOrder(ctx, o); looked == nil {
 					_ = d.Release(ctx, bought.Ref)
 				}
 				return n, err
@@ -121,7 +121,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		orders(never, "orders it, and does not say so", func(
 			ctx context.Context, d telephony.Driver, o telephony.Order,
 		) (telephony.Number, error) {
-			n, err := d.Ordered(ctx, o)
+			n, err := d.FindOrder(ctx, o)
 			if errors.Is(err, fault.NotFound) {
 				_, _ = d.Buy(ctx, o)
 			}
@@ -157,7 +157,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		orders(changes, "names it as it was ordered", func(
 			ctx context.Context, d telephony.Driver, o telephony.Order,
 		) (telephony.Number, error) {
-			n, err := d.Ordered(ctx, o)
+			n, err := d.FindOrder(ctx, o)
 			if err != nil {
 				return n, err
 			}
@@ -166,7 +166,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		orders(changes, "leads it where it was ordered to, and does not say so", func(
 			ctx context.Context, d telephony.Driver, o telephony.Order,
 		) (telephony.Number, error) {
-			n, err := d.Ordered(ctx, o)
+			n, err := d.FindOrder(ctx, o)
 			if err != nil {
 				return n, err
 			}
@@ -177,7 +177,7 @@ func orderedMutants() []conformance.Mutant[Harness] {
 		orders(costs, "buys it anew", func(
 			ctx context.Context, d telephony.Driver, o telephony.Order,
 		) (telephony.Number, error) {
-			n, err := d.Ordered(ctx, o)
+			n, err := d.FindOrder(ctx, o)
 			if err != nil {
 				return n, err
 			}

@@ -9,18 +9,18 @@ import (
 	"frontdesk/core/fault"
 )
 
-type nothingKey struct{}
+type emptyKey struct{}
 
-// ForNothing marks a request whose success has no body, such as a removal. A library that drives the client
+// ExpectEmpty marks a request whose success has no body, such as a removal. A library that drives the client
 // leaves such an answer unread, and would take the page of a proxy, a firewall or a sign-in service for it,
 // since they answer 200 as well.
-func ForNothing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, nothingKey{}, true)
+func ExpectEmpty(ctx context.Context) context.Context {
+	return context.WithValue(ctx, emptyKey{}, true)
 }
 
-// Nothing reports whether a body says nothing: it is empty, or the empty value that servers which answer
+// IsEmpty reports whether a body says nothing: it is empty, or the empty value that servers which answer
 // everything in JSON put in the place of it.
-func Nothing(body []byte) bool {
+func IsEmpty(body []byte) bool {
 	switch string(bytes.TrimSpace(body)) {
 	case "", "{}", "null", `""`:
 		return true
@@ -28,15 +28,15 @@ func Nothing(body []byte) bool {
 	return false
 }
 
-// unexpected returns the fault of a success that says something where there is nothing to say; nil where it
+// checkEmpty returns the fault of a success that says something where there is nothing to say; nil where it
 // says nothing.
-func (t *transport) unexpected(req *http.Request, resp *http.Response) error {
-	if wanted, _ := req.Context().Value(nothingKey{}).(bool); !wanted || resp.StatusCode < 200 ||
+func (t *transport) checkEmpty(req *http.Request, resp *http.Response) error {
+	if wanted, _ := req.Context().Value(emptyKey{}).(bool); !wanted || resp.StatusCode < 200 ||
 		resp.StatusCode > 299 {
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 16)) // more is not nothing
-	if err == nil && Nothing(body) {
+	if err == nil && IsEmpty(body) {
 		return nil
 	}
 	_ = resp.Body.Close()
