@@ -207,10 +207,10 @@ func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 	if l, err := m.kit.Links.Get(t.Context(), token); err != nil || m.url+"/oauth/callback/"+l.Callback != own {
 		t.Errorf("the operator is told %q, %v; want the end of %s", l.Callback, err, own)
 	}
-	told, err := m.kit.Links.Callbacks(t.Context(), "acme")
-	if err != nil || m.url+"/oauth/callback/"+told["own"] != own ||
-		m.url+"/oauth/callback/"+told["client"] != client {
-		t.Errorf("the operator is addresses %v, %v", addresses, err)
+	addresses, err := m.kit.Links.Callbacks(t.Context(), "acme")
+	if err != nil || m.url+"/oauth/callback/"+addresses["own"] != own ||
+		m.url+"/oauth/callback/"+addresses["client"] != client {
+		t.Errorf("the operator is told %v, %v", addresses, err)
 	}
 	m.meet.Register(client)
 	if got := m.send(http.MethodGet,
