@@ -7,10 +7,10 @@ import (
 	"frontdesk/core/store"
 )
 
-// origin is who asked for a run, as the audit says it.
+// origin identifies who asked for a run, as the audit records it.
 type origin struct {
-	actor     string // "": nobody, it is recovery's run
-	tenant    string // its name
+	actor     string // "" if recovery started the run
+	tenant    string // the tenant's name
 	requestID string
 }
 
@@ -18,8 +18,9 @@ func originOf(ctx context.Context, c Call) origin {
 	return origin{actor: audit.Key(c.Caller.KeyID), tenant: c.Caller.Tenant, requestID: audit.RequestID(ctx)}
 }
 
-// rows returns what the audit says of a run that ends with an outcome: nothing where there is none. What a
-// caller named is not in it, since callers name anything. What the provider named is.
+// rows returns the audit rows of a run that ends with an outcome. It returns none if outcome is empty or
+// nothing is audited. The rows hold the provider's id of the effect. They hold nothing that the caller named,
+// since a caller can name anything.
 func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error) {
 	if outcome == "" || r.journal.opts.Audit == nil {
 		return nil, nil
@@ -43,8 +44,9 @@ func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error
 	return []store.AuditRow{row}, nil
 }
 
-// rowsIfAny returns the rows of a run that made no change, or none that is known. Such a run does not stay
-// open for want of a row: whoever took it up might make the change that its caller was told is not made.
+// rowsIfAny returns the audit rows of a run that made no change, or none that is known. If the rows cannot be
+// built, it logs the error and returns nil. The run must end anyway: if it stayed open, another run could
+// make the change after the caller was told that it was not made.
 func (r *Run) rowsIfAny(ctx context.Context, outcome string) []store.AuditRow {
 	rows, err := r.rows(ctx, outcome)
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 
 // Write is what every mutating call carries besides its input.
 type Write struct {
-	// IdempotencyKey is the caller's, at most 255 characters; "" when none was given.
+	// IdempotencyKey is the caller's key, at most 255 characters, or "" if none was given.
 	IdempotencyKey string
 
-	// Aside runs wait, in which the call waits for the answer to an equal one, without what the caller's
-	// other calls need to go on; or refuses to, when too many wait. nil: just runs it.
+	// Aside runs wait, which waits for the end of an equal call, without holding the resources that the
+	// caller's other calls need. It returns an error without running wait if too many calls wait already. If
+	// Aside is nil, wait runs directly.
 	Aside func(wait func() error) error
 }
 
@@ -27,38 +28,37 @@ func (w Write) aside(wait func() error) error {
 	return w.Aside(wait)
 }
 
-// Answer is what a mutating call returns: the record, and the exact body to send, so that a repeat is
-// answered byte for byte.
+// Answer is the result of a mutating call: the record and the exact response body, which a repeat gets again.
 type Answer[T any] struct {
 	Record   T
 	Body     json.RawMessage // json.Marshal(Record) of the first answer
-	Replayed bool            // this is the answer of an earlier call
+	Replayed bool            // whether this is the answer of an earlier call
 }
 
-// Caller is who made a call.
+// Caller identifies who made a call.
 type Caller struct {
 	TenantID string
-	Tenant   string // its name
-	KeyID    string // of the API key
+	Tenant   string // the tenant's name
+	KeyID    string // id of the API key
 }
 
 // Call is a mutating call.
 type Call struct {
 	Caller       Caller
-	Operation    string // the name of a registered one
+	Operation    string // the name of a registered operation
 	Write        Write
 	ConnectionID string
 	Plan         any           // the request after normalization, and the steps taken since; JSON
-	Canonical    any           // the plan in the form that equal calls share, where that is not the plan itself
-	Subject      string        // what is changed, where a later change of it is the one that counts
-	DedupeWindow time.Duration // how long an equal call without a key is the same call; 0: never
+	Canonical    any           // the plan in the form that equal calls share; nil: Plan is that form
+	Subject      string        // what is changed, if only the latest change of it counts
+	DedupeWindow time.Duration // how long an equal call without a key counts as the same call; 0: never
 
-	// Repeatable says that a run which is taken over while it still goes on does no harm: whatever both do at
-	// the provider has one effect. Such a run has a short lease.
+	// Repeatable means that another run can safely take over while this run still goes on: together they have
+	// one effect at the provider. Such a run has a short lease.
 	Repeatable bool
 
-	// Stale reports whether the effect of an equal call without a key has surely changed since, so that its
-	// answer would not be true any more. nil: it is not looked at.
+	// Stale reports whether the effect of an equal call without a key has certainly changed since, so that
+	// its answer is no longer true. If Stale is nil, the effect is not checked.
 	Stale func(context.Context, store.Intent) bool
 }
 
@@ -67,12 +67,11 @@ type submission struct {
 	journal   *Journal
 	operation Operation
 	call      Call
-	intent    store.Intent // what the call intends, before anybody runs it
-	waited    bool         // it has waited for an equal call
+	intent    store.Intent // the intent of the call, not owned by a run yet
+	waited    bool         // whether the call has waited for an equal one
 }
 
-// Perform carries a call through, or returns what an earlier equal call returned. While that one still runs,
-// it waits.
+// Perform carries out a call, or returns the answer of an earlier equal call. It waits while that one runs.
 func Perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P, T]) (Answer[T], error) {
 	op, err := j.operation(c.Operation)
 	if err != nil {
@@ -119,9 +118,9 @@ func (s *submission) begin(ctx context.Context) (*Run, store.Intent, error) {
 	return s.own(ctx, &Run{journal: j, operation: s.operation, intent: ours}), there, nil
 }
 
-// record writes the intent, or returns that of an equal call. Where this call or another has waited for an
-// equal one, that is likely to be there. Then it is looked for first, since many who try to write make others
-// wait for the store.
+// record writes the intent, or returns the intent of an equal call. If calls with the same key have waited
+// for each other, an intent is probably there. Then record reads before it writes, since many attempts to
+// write delay other users of the store.
 func (s *submission) record(
 	ctx context.Context, intent store.Intent,
 ) (there store.Intent, began bool, err error) {
@@ -147,8 +146,8 @@ func (s *submission) record(
 	return there, began, err
 }
 
-// join decides what becomes of a call whose intent is there already. It returns the run that carries that
-// intent on, or the intent whose answer is this call's; and neither where the call is to begin anew.
+// join decides how a call goes on if an equal intent exists already. It returns a run that resumes that
+// intent, or the intent whose answer the call returns. It returns neither if the call must begin again.
 func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Run, *store.Intent, error) {
 	j := s.journal
 	fresh, done := s.isFresh(there), there.State == store.IntentDone
@@ -156,7 +155,7 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	switch {
 	case known && fresh:
 		return nil, &pending, nil
-	case !fresh && (done || there.Kept) && !j.IsRunning(there): // too long ago to count
+	case !fresh && (done || there.Kept) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
 	case s.intent.Kept && !isSameRequest(there, s.intent):
 		return nil, nil, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
@@ -166,7 +165,7 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 			there.TenantID, there.ConnectionID, there.Operation, there.EffectRef)
 	case done:
 		return nil, &there, nil
-	case j.IsRunning(there): // its answer is this call's
+	case j.IsRunning(there): // this call returns its answer
 		return nil, nil, s.await(ctx, waiting, there)
 	case there.ConnectionID == "":
 		return nil, nil, fault.Unknowable(
@@ -180,13 +179,13 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	return s.own(ctx, run), nil, nil
 }
 
-// own makes a run that of the call.
+// own sets the fields of a run that come from the call.
 func (s *submission) own(ctx context.Context, r *Run) *Run {
 	r.origin, r.dedupeWindow = originOf(ctx, s.call), s.call.DedupeWindow
 	return r
 }
 
-// await waits for an equal call that is under way.
+// await waits for an equal call that still runs.
 func (s *submission) await(ctx, waiting context.Context, there store.Intent) error {
 	err := s.call.Write.aside(func() error { return s.journal.await(waiting, there) })
 	s.waited = true
@@ -205,11 +204,12 @@ func (s *submission) isFresh(there store.Intent) bool {
 	return s.journal.opts.Now().Sub(there.CreatedAt) < counts
 }
 
-// AnswerMargin is what is left of a caller's time to answer it, when nothing more is waited for.
+// AnswerMargin is the part of a caller's time that is reserved for the response. Waits end this long before
+// the caller's deadline.
 const AnswerMargin = 400 * time.Millisecond
 
-// waiting returns the context for which a call may wait for an equal one: its own, less the time that it
-// takes to say that the other one still runs.
+// waiting returns the context in which a call waits for an equal one. It ends before the call's own deadline,
+// so that there is time to respond that the other call still runs.
 func (j *Journal) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := j.opts.WaitForEqual
 	if end, ok := ctx.Deadline(); ok {
@@ -218,7 +218,7 @@ func (j *Journal) waiting(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, left-min(AnswerMargin, left/4))
 }
 
-// stillRunning returns the failure of a call that has waited for an equal one in vain.
+// stillRunning returns the error of a call that waited for an equal one in vain.
 func (j *Journal) stillRunning(ctx context.Context, there store.Intent) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -232,10 +232,10 @@ func (j *Journal) stillRunning(ctx context.Context, there store.Intent) error {
 	return f
 }
 
-// withdraw sees to it that a call is not carried out whose caller is told that it was not recorded, should it
-// be recorded all the same.
+// withdraw makes sure that an intent is not carried out after its caller is told that it was not recorded.
+// The store may have recorded it anyway.
 func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
-	if ctx.Err() != nil { // it is the caller who is gone, and not the store
+	if ctx.Err() != nil { // the caller is gone, but the store may be available
 		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
 		if j.opts.Store.ReleaseIntent(record, intent, "") == nil {

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// intentOf writes a call down as an intent.
+// intentOf returns the intent of a call.
 func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 	plan, err := json.Marshal(c.Plan)
 	if err != nil {
@@ -24,8 +24,8 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 			return store.Intent{}, err
 		}
 	}
-	// What rows are looked for by, or what providers are told, must not tell what the request was to whoever
-	// guesses.
+	// Lookup keys and the keys that providers see must not let anyone confirm a guess at the request. So they
+	// are built from its digest.
 	hashed, err := j.opts.Store.Digest(ctx, string(request))
 	if err != nil {
 		return store.Intent{}, err
@@ -44,8 +44,7 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 	switch {
 	case intent.Kept:
 		intent.Key = "key:" + c.Write.IdempotencyKey
-		// The same key and request name the same effect at the provider even if our own record of it were
-		// lost.
+		// The same key and request give the same effect key, even if our own record of the effect is lost.
 		intent.EffectKey = EffectKey(intent.TenantID, intent.Operation, intent.Key, c.ConnectionID, hashed)
 	case c.DedupeWindow > 0:
 		intent.Key = "same:" + intent.DedupeKey
@@ -62,21 +61,21 @@ func SubjectKey(connectionID, subject string) string {
 	return hex.EncodeToString(digest(connectionID, subject))
 }
 
-// EffectKey returns a name for an effect, derived from parts. It is in the letters that every provider takes
-// as part of an id: base32hex of RFC 4648 section 7 in lower case, which is also what Google Calendar demands
-// of event ids.
+// EffectKey derives the name of an effect from parts. Its characters are accepted by every provider in ids:
+// base32hex of RFC 4648 section 7 in lower case, which Google Calendar requires of event ids.
 func EffectKey(parts ...string) string {
 	sum := digest(parts...)
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 }
 
-// isSameRequest reports whether two intents are of one request. An answer outlives its connection.
+// isSameRequest reports whether two intents have the same request. The earlier intent may have lost its
+// connection, since an answer outlives its connection.
 func isSameRequest(there, now store.Intent) bool {
 	return string(there.RequestHash) == string(now.RequestHash) &&
 		(there.ConnectionID == now.ConnectionID || there.ConnectionID == "")
 }
 
-// digest hashes parts so that no two lists of parts collide.
+// digest hashes parts with their lengths, so that different lists of parts do not collide.
 func digest(parts ...string) []byte {
 	h := sha256.New()
 	for _, p := range parts {

@@ -1,6 +1,6 @@
-// Package journal carries mutating calls through crashes and lost answers. It writes down what a call intends
-// before its provider is asked, and the answer after. A repeat of the call finds that answer. What was cut
-// off is carried on by a repeat or by recovery, from the step that it had reached. See the states in
+// Package journal makes mutating calls survive crashes and lost responses. It records what a call intends
+// before the provider is called, and the answer afterwards. A repeat of the call returns the recorded answer.
+// A repeat or recovery resumes an interrupted call from the step that it had reached. See the states in
 // core/store.
 //
 //	j := journal.New(options)
@@ -9,8 +9,8 @@
 //	answer, err := journal.Perform(ctx, j, journal.Call{Operation: "open-door", Plan: plan}, open)
 //
 // One key has one effect, as far as the operation's handler can find out what an earlier run did. A caller is
-// told that a call failed only when it surely had no effect. The journal knows no operation: what it needs to
-// know of one is in Operation.
+// told that a call failed only if it certainly had no effect. The journal knows nothing about any particular
+// operation: each is described by an Operation.
 package journal
 
 import (
@@ -26,29 +26,29 @@ import (
 	"frontdesk/core/store"
 )
 
-// Options are what a journal is built from. All but the last five are needed.
+// Options configure a journal. All but the last five are required.
 type Options struct {
 	Store       *store.Store
 	Log         *slog.Logger
 	Now         func() time.Time
 	Owner       string        // names this process in intents and leases
 	KeepAnswers time.Duration // how long an answer to an Idempotency-Key is kept
-	Deadline    time.Duration // of a run whose context has none
+	Deadline    time.Duration // time limit of a run whose context has no deadline
 	WriteGrace  time.Duration // how long a write may still be under way after its caller's deadline
 
-	LeaseClock   func() time.Time // of leases; nil: one that follows the database's clock
-	Lease        time.Duration    // of runs that can be taken over without harm; 0: two seconds
-	WaitForEqual time.Duration    // for an equal call that still runs; 0: as long as Deadline
+	LeaseClock   func() time.Time // clock of leases; nil: one that follows the database's clock
+	Lease        time.Duration    // length of the lease of a repeatable run; 0: two seconds
+	WaitForEqual time.Duration    // how long a call waits for an equal one; 0: as long as Deadline
 	Metrics      Metrics          // nil: nothing is counted
 	Audit        *audit.Log       // nil: nothing is recorded
 }
 
-// Metrics counts what becomes of mutating calls.
+// Metrics counts the outcomes of mutating calls.
 type Metrics interface {
-	// Intent counts the outcome of a call, of a repeat ("replayed"), or of one that recovery carried on
+	// Intent counts the outcome of a call, of a repeat ("replayed"), or of one that recovery resumed
 	// ("settled").
 	Intent(operation, outcome string)
-	// UnsettledIntents records how many of the intents in a round of recovery nobody carries on.
+	// UnsettledIntents records how many abandoned intents a round of recovery found.
 	UnsettledIntents(count int)
 }
 
@@ -57,40 +57,40 @@ type noMetrics struct{}
 func (noMetrics) Intent(string, string) {}
 func (noMetrics) UnsettledIntents(int)  {}
 
-// Operation is what the journal needs to know of a mutating operation. All but the first two may be left out.
+// Operation describes a mutating operation to the journal. All fields but the first two are optional.
 type Operation struct {
-	// Name is how intents, logs and metrics know the operation.
+	// Name identifies the operation in intents, logs and metrics.
 	Name string
 
-	// Resume carries on a run that nobody waits for. See the function Resume.
+	// Resume resumes a run for which no caller waits. See the function Resume.
 	Resume func(context.Context, *Run) error
 
-	// Idempotent says that a repeat changes nothing more, even where it is not taken for the same call.
+	// Idempotent means that a repeat changes nothing more, even if it does not count as the same call.
 	Idempotent bool
 
-	// Supersede is called in place of Resume for an intent that another call for the same subject has
-	// overtaken. It sees to it that the provider ends with what the other call wrote. nil: calls never
+	// Supersede is called instead of Resume for an intent that another call for the same subject has
+	// overtaken. It makes sure that the provider ends up with what the other call wrote. nil: calls never
 	// overtake each other.
 	Supersede func(context.Context, store.Intent) error
 
-	// GaveUp reports whether a plan says that nothing will tell what became of its call. Recovery leaves such
-	// an intent alone until a caller asks again. nil: no plan says so.
+	// GaveUp reports whether a plan is marked as one whose outcome can never be learned. Recovery skips such
+	// an intent until a caller repeats the call. nil: no plan is marked.
 	GaveUp func(plan json.RawMessage) bool
 
 	// InProgress returns the effect keys of the calls that the provider is known to be working on. Recovery
-	// looks at these every PendingInterval. nil: none is known.
+	// tries these every PendingInterval. nil: none is known.
 	InProgress func(context.Context) (effectKeys []string, err error)
 
-	// AdviseRepeat returns how a caller gets what an unknown outcome may have left, where the operation knows
-	// better than the journal; else "". nil: it never does.
+	// AdviseRepeat returns advice on how a caller gets what a call with an unknown outcome may have left. It
+	// returns "" if the journal's own advice applies. nil: the journal's own advice always applies.
 	AdviseRepeat func(f *fault.Error, hasKey bool) string
 
-	// AdviseLook returns what a person looks for when nothing will tell what became of a call that began at
-	// that time. nil: the journal's own words.
+	// AdviseLook returns advice on what a person looks for if the outcome of a call can never be learned.
+	// began is the time when the call began. nil: the journal's own advice.
 	AdviseLook func(began string) string
 }
 
-// Journal runs mutating calls. It is used concurrently.
+// Journal runs mutating calls. It is safe for concurrent use.
 type Journal struct {
 	opts       Options
 	clock      *leaseClock
@@ -103,7 +103,7 @@ type Journal struct {
 	announced sync.Once
 }
 
-// New returns a journal that knows no operation yet.
+// New returns a journal without operations.
 func New(o Options) *Journal {
 	clock := newLeaseClock()
 	if o.LeaseClock == nil {
@@ -116,7 +116,7 @@ func New(o Options) *Journal {
 	return &Journal{opts: o, clock: clock, operations: map[string]Operation{}}
 }
 
-// Register adds operations to the journal. It comes before every other method.
+// Register adds operations to the journal. It must be called before any other method.
 func (j *Journal) Register(operations ...Operation) {
 	for _, op := range operations {
 		j.operations[op.Name] = op

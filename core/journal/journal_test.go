@@ -111,7 +111,7 @@ func TestWhatIsInProgressIsLookedAtMoreOften(t *testing.T) {
 				}
 				return loseReply(r)
 			}
-			w.advance(time.Hour / 2) // so that the next try has a while
+			w.advance(time.Hour / 2) // so that the next try is not due at once
 			w.recover(j)
 			tried := len(w.plans)
 			w.advance(PendingInterval)
@@ -132,7 +132,7 @@ func TestAnOperationAdvisesItsCallers(t *testing.T) {
 		op     Operation
 		key    string
 		open   func(*Run) error
-		repeat bool // is suggested
+		repeat bool // whether a repeat is suggested
 		want   string
 	}{
 		{"a key", Operation{}, "k", loseReply, true, "Repeat it with the same Idempotency-Key"},

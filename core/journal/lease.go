@@ -11,19 +11,19 @@ import (
 
 const (
 	leaseMargin   = 2 * time.Second  // a lease outlives the deadline of its run by this
-	defaultLease  = 2 * time.Second  // of a run that another may take over without harm,
-	leaseRenewals = 4                // which is renewed so often while it lasts
+	defaultLease  = 2 * time.Second  // length of the lease of a repeatable run
+	leaseRenewals = 4                // how often a lease is renewed while it lasts
 	peerGrace     = 15 * time.Second // see isOverForPeers
 	clockSlack    = time.Second      // two synchronized lease clocks differ by less
 )
 
-// leaseClock is the time in which leases are measured. It runs with the machine's monotonic clock, so that a
-// step of the wall clock neither ends a lease nor lengthens it. It is set by the database's clock, which all
+// leaseClock is the clock by which leases are measured. It runs on the machine's monotonic clock, so a step
+// of the wall clock neither ends a lease nor lengthens it. It is set from the database's clock, which all
 // replicas share.
 type leaseClock struct {
 	mu   sync.Mutex
-	time time.Time // of the database,
-	read time.Time // and when it was read, with the monotonic reading
+	time time.Time // the database's time at the last sync
+	read time.Time // the local time of that sync, with its monotonic reading
 }
 
 func newLeaseClock() *leaseClock {
@@ -37,8 +37,8 @@ func (c *leaseClock) now() time.Time {
 	return c.time.Add(time.Since(c.read))
 }
 
-// sync sets the clock by the database's, and returns how far the machine's wall clock is ahead of
-// that.
+// sync sets the clock from the database's clock. It returns how far the machine's wall clock is ahead of the
+// database's clock.
 func (c *leaseClock) sync(ctx context.Context, s *store.Store) (ahead time.Duration, err error) {
 	asked := time.Now()
 	there, err := s.Clock(ctx)
@@ -53,8 +53,8 @@ func (c *leaseClock) sync(ctx context.Context, s *store.Store) (ahead time.Durat
 	return read.Round(0).Sub(c.time), nil
 }
 
-// localRuns are the runs of this process that have not ended. Of its own runs the process knows what it would
-// have to conclude from leases of others.
+// localRuns are the runs of this process that have not ended. The process knows the state of its own runs and
+// need not infer it from leases.
 type localRuns struct {
 	mu   sync.Mutex
 	runs map[string]localRun // by Intent.Owner
@@ -62,8 +62,8 @@ type localRuns struct {
 
 type localRun struct {
 	intent store.Intent
-	renews bool // its lease is short
-	// by time.Now: the run has ended, but its write may be under way until then; zero: it has not
+	renews bool // whether the run has a short lease, which is renewed
+	// until is when the run of an ended call stops counting as running, by time.Now; zero: it has not ended
 	until time.Time
 }
 
@@ -76,7 +76,7 @@ func (l *localRuns) add(i store.Intent, renews bool) {
 	l.runs[i.Owner] = localRun{intent: i, renews: renews}
 }
 
-// end removes a run, unless something of it goes on; see keep.
+// end removes a run, unless keep has been called for it.
 func (l *localRuns) end(owner string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,14 +85,14 @@ func (l *localRuns) end(owner string) {
 	}
 }
 
-// remove removes a run, whatever of it goes on.
+// remove removes a run, even if keep has been called for it.
 func (l *localRuns) remove(owner string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.runs, owner)
 }
 
-// keep counts a run as one that goes on for a while.
+// keep makes an ended run count as running for d.
 func (l *localRuns) keep(owner string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *localRuns) has(owner string) bool {
 	return there
 }
 
-// renewing returns the runs whose leases are to be renewed.
+// renewing returns the intents of the runs whose leases must be renewed.
 func (l *localRuns) renewing() (all []store.Intent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,9 +125,10 @@ func (l *localRuns) renewing() (all []store.Intent) {
 	return all
 }
 
-// IsRunning reports whether a run of the intent goes on, as far as can be told. Of this process's runs it is
-// known. Of another's it is known on SQLite whether that process lives. Beyond that the lease counts. It
-// cannot end later than a lease that begins now: one that does was made by a clock that was wrong.
+// IsRunning reports whether a run of the intent still goes on, as far as this process can know. The process
+// knows its own runs. On SQLite it also knows whether another process is alive, and the runs of a dead one
+// are over. Otherwise the lease decides. A lease of a process in unknown state does not count if it ends
+// later than one that begins now: it was set by a wrong clock.
 func (j *Journal) IsRunning(i store.Intent) bool {
 	if i.State != store.IntentRunning {
 		return false
@@ -150,10 +151,10 @@ func (j *Journal) longestLease() time.Duration {
 	return max(j.opts.Deadline, j.opts.WriteGrace) + leaseMargin + clockSlack
 }
 
-// isOverForPeers reports whether the run of an intent is over for a process that nobody asked to carry it on.
-// The process that wrote the row may know that its caller was refused. It withdraws such rows as soon as it
-// has the store again (see refusedIntents). So its peers leave it that time, unless it is known to be gone. A
-// caller who repeats the call does not wait for that.
+// isOverForPeers reports whether the run of an intent is over for a process that resumes it without being
+// asked by a caller. The process that wrote the row may know that its caller was refused, and withdraws such
+// rows as soon as it can reach the store again (see refusedIntents). So other processes leave it peerGrace
+// after the lease, unless the process is known to be gone. A caller's repeat does not wait for that.
 func (j *Journal) isOverForPeers(i store.Intent) bool {
 	if i.State != store.IntentRunning {
 		return true
@@ -174,11 +175,11 @@ func processOf(owner string) string {
 	return process
 }
 
-// findAbandoned returns the intents that nobody carries on.
+// findAbandoned returns at most limit of the intents that no process carries on.
 func (j *Journal) findAbandoned(ctx context.Context, limit int) ([]store.Intent, error) {
 	now := j.opts.LeaseClock()
 	from, to := now, now.Add(j.longestLease())
-	if j.opts.Store.TracksProcesses() { // a lease tells less than the state of its process
+	if j.opts.Store.TracksProcesses() { // the state of a process says more than its lease
 		from = to
 	}
 	open, err := j.opts.Store.UnsettledIntents(ctx, from, to, limit)
@@ -194,7 +195,7 @@ func (j *Journal) findAbandoned(ctx context.Context, limit int) ([]store.Intent,
 	return left, nil
 }
 
-// renewLeases lengthens the short leases of the runs that go on.
+// renewLeases extends the short leases of the runs of this process that still go on.
 func (j *Journal) renewLeases(ctx context.Context) {
 	for _, i := range j.local.renewing() {
 		i.LeaseUntil = j.opts.LeaseClock().Add(j.opts.Lease)

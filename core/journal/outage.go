@@ -10,16 +10,16 @@ import (
 	"frontdesk/core/store"
 )
 
-// refusedIntents are those of calls whose callers were told that the store did not take them. It may have
-// taken them all the same: the database can commit and its answer be lost. Then they must not be carried out.
-// So they are withdrawn as soon as the store answers, which is before their leases end unless it was away for
-// longer.
+// refusedIntents are the intents of calls whose callers were told that the store did not record them. The
+// store may have recorded them anyway: the database can commit and its response can be lost. Such intents
+// must not be carried out. The process withdraws them as soon as the store is available again. That is before
+// their leases end, unless the outage lasts longer.
 type refusedIntents struct {
 	mu   sync.Mutex
 	list []store.Intent
 }
 
-// maxRefused bounds what an outage leaves to withdraw.
+// maxRefused bounds the number of refused intents kept during an outage.
 const maxRefused = 10_000
 
 func (r *refusedIntents) add(i store.Intent) {
@@ -28,7 +28,7 @@ func (r *refusedIntents) add(i store.Intent) {
 	if len(r.list) == maxRefused {
 		r.list = r.list[1:]
 	}
-	// What names the run, and no more.
+	// Keep only the fields that identify the run.
 	r.list = append(r.list, store.Intent{
 		TenantID: i.TenantID, Operation: i.Operation, Key: i.Key,
 		Owner: i.Owner, LeaseUntil: i.LeaseUntil, State: i.State,
@@ -49,7 +49,7 @@ func (r *refusedIntents) restore(rest []store.Intent) {
 	r.list = all[max(0, len(all)-maxRefused):]
 }
 
-// withdrawRefused removes refused intents that were recorded.
+// withdrawRefused removes the refused intents that were recorded anyway.
 func (j *Journal) withdrawRefused(ctx context.Context) error {
 	all := j.refused.take()
 	for n, i := range all {
@@ -61,8 +61,8 @@ func (j *Journal) withdrawRefused(ctx context.Context) error {
 	return nil
 }
 
-// pendingAnswers are answers that callers were given while the store was away. The process writes them when
-// it is back.
+// pendingAnswers are the answers that callers received during an outage of the store. The process writes them
+// when the store is available again.
 type pendingAnswers struct {
 	mu   sync.Mutex
 	list []pendingAnswer
@@ -73,8 +73,8 @@ type pendingAnswer struct {
 	record func(context.Context) error
 }
 
-// maxAnswers bounds what an outage leaves to write. Of a further call only its row is left, and it is
-// recovered as after a crash.
+// maxAnswers bounds the number of answers kept during an outage. Further calls leave only their rows, which
+// are recovered as after a crash.
 const maxAnswers = 10_000
 
 // add keeps an answer, and reports whether there was room for it.
@@ -88,7 +88,7 @@ func (p *pendingAnswers) add(i store.Intent, record func(context.Context) error)
 	return true
 }
 
-// find returns the intent with its answer, where the process has one for the effect that the row is about.
+// find returns the intent with its pending answer, if the process has one for the effect of the stored row.
 func (p *pendingAnswers) find(there store.Intent) (store.Intent, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *pendingAnswers) find(there store.Intent) (store.Intent, bool) {
 	return store.Intent{}, false
 }
 
-// remove forgets the answer of a run.
+// remove drops the answer of a run.
 func (p *pendingAnswers) remove(owner string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,8 +115,8 @@ func (p *pendingAnswers) all() []pendingAnswer {
 	return slices.Clone(p.list)
 }
 
-// writeAnswers records the pending answers, until the store is away again. One that it refuses for another
-// reason stands in the way of no other, and of nothing else that recovers.
+// writeAnswers records the pending answers. It stops with an error if the store is unavailable again. An
+// answer that the store rejects for another reason blocks neither the other answers nor the rest of recovery.
 func (j *Journal) writeAnswers(ctx context.Context) error {
 	for _, a := range j.answers.all() {
 		switch err := a.record(ctx); {

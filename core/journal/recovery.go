@@ -13,27 +13,27 @@ import (
 	"frontdesk/core/store"
 )
 
-// Recovery takes up intents that nobody carries any more: the process died, or the provider's answer was
-// lost. Every replica does it, since an intent goes to whoever takes it over first. So nothing waits for a
-// replica that died.
+// Recovery resumes intents that no process carries on any more: the process died, or the provider's response
+// was lost. Every replica runs recovery, and an intent goes to the first replica that takes it over. So no
+// intent waits for a replica that died.
 
 const (
 	recoveryInterval    = 2 * time.Second // between rounds
-	recoveryScan        = 1000            // intents looked at in a round,
-	recoveryBatch       = 200             // of which so many are taken up
-	recoveryConcurrency = 16              // so many at a time,
-	recoveryBudget      = 5 * time.Second // and none after that long: slow ones come again later
+	recoveryScan        = 1000            // most intents read in a round
+	recoveryBatch       = 200             // most intents resumed in a round
+	recoveryConcurrency = 16              // most intents resumed at a time
+	recoveryBudget      = 5 * time.Second // no intent is started later than this in a round
 
-	maxRetryDelay        = 10 * time.Minute // between tries at an intent that stays unknown,
-	maxRetryDelayKeyless = time.Minute      // and at one without a key, while equal calls still count as one
+	maxRetryDelay        = 10 * time.Minute // between tries of an intent with a key that stays unknown
+	maxRetryDelayKeyless = time.Minute      // the same without a key: equal calls may still count as one
 
-	// PendingInterval is the time between looks at what a provider is known to be working on.
+	// PendingInterval is the time between tries of a call that its provider is known to be working on.
 	PendingInterval = 30 * time.Second
 
 	syncInterval = time.Minute
 )
 
-// Run recovers what was cut off and renews leases, until ctx ends.
+// Run recovers interrupted calls and renews leases until ctx ends.
 func (j *Journal) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -52,11 +52,11 @@ func (j *Journal) Run(ctx context.Context) {
 	}
 }
 
-// keepLeases renews the leases of the runs that go on, and keeps their clock with the database's, until ctx
-// ends.
+// keepLeases renews the leases of the runs that still go on, and keeps the lease clock in step with the
+// database's clock, until ctx ends.
 func (j *Journal) keepLeases(ctx context.Context) {
 	if j.opts.Store.TracksProcesses() {
-		return // leases are long, and what counts is whether their process lives
+		return // leases are long, and what counts is whether the process is alive
 	}
 	next := j.opts.Now().Add(syncInterval)
 	for pause.For(ctx, j.opts.Lease/leaseRenewals) == nil {
@@ -70,14 +70,14 @@ func (j *Journal) keepLeases(ctx context.Context) {
 	}
 }
 
-// SyncClock sets the clock of leases by the database's clock, and returns how far the machine's is
-// ahead of that.
+// SyncClock sets the lease clock from the database's clock. It returns how far the machine's clock is ahead
+// of the database's clock.
 func (j *Journal) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 	return j.clock.sync(ctx, j.opts.Store)
 }
 
-// RecoverOnce makes one round of recovery: it writes what the store was not there for, and carries on what is
-// due.
+// RecoverOnce runs one round of recovery. It writes what an outage of the store has held up and resumes the
+// intents that are due.
 func (j *Journal) RecoverOnce(ctx context.Context) error {
 	began := j.opts.Now()
 	if err := j.withdrawRefused(ctx); err != nil {
@@ -109,7 +109,7 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 			return nil
 		})
 	}
-	return group.Wait() // never an error: what fails is said where it fails, and tried again
+	return group.Wait() // never an error: tryRecover logs failures, and a later round tries again
 }
 
 // inProgress returns the effect keys of the calls that providers are known to be working on.
@@ -127,14 +127,14 @@ func (j *Journal) inProgress(ctx context.Context) (keys []string, err error) {
 	return keys, nil
 }
 
-// isDue spreads the tries at an intent that stays unknown: each waits as long again as the intent has been
-// open. What is known to be in progress is looked at more often.
+// isDue reports whether an open intent is due for another try. The delay before a try is the time that the
+// intent had been open at the last one, up to a maximum. It is shorter for intents known to be in progress.
 func (j *Journal) isDue(i store.Intent, now time.Time, inProgress bool) bool {
 	if i.State == store.IntentRunning {
 		return true
 	}
 	if op := j.operations[i.Operation]; op.GaveUp != nil && op.GaveUp(i.Plan) {
-		return false // until somebody asks again
+		return false // until a caller repeats the call
 	}
 	most := maxRetryDelay
 	if !i.Kept {
@@ -146,7 +146,7 @@ func (j *Journal) isDue(i store.Intent, now time.Time, inProgress bool) bool {
 	return now.Sub(i.UpdatedAt) >= min(i.UpdatedAt.Sub(i.CreatedAt), most)
 }
 
-// tryRecover carries one intent on, unless the gateway ends.
+// tryRecover resumes one intent, unless the gateway is shutting down. It logs a failure.
 func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 	if ctx.Err() != nil {
 		return
@@ -157,8 +157,8 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 	}
 }
 
-// recover carries one intent on. What was taken over is not let go of when the gateway ends: cut off in the
-// middle, it would be nobody's until its lease has passed.
+// recover resumes one intent. Once it has taken over the intent, it goes on even if the gateway is shutting
+// down. If it stopped in the middle, no process could take over the intent until the lease ends.
 func (j *Journal) recover(ctx context.Context, i store.Intent) error {
 	op, err := j.operation(i.Operation)
 	if err != nil {
@@ -184,8 +184,8 @@ func (j *Journal) recover(ctx context.Context, i store.Intent) error {
 	return op.Resume(ctx, run)
 }
 
-// supersede ends the run of an intent that a later call for the same subject has overtaken, or an earlier one
-// that was answered since. Nobody asks for this change again, so it must not undo theirs.
+// supersede ends the run of an intent that another call for the same subject has overtaken: a later call, or
+// an earlier one that was answered since. No caller repeats this change, so it must not undo the other.
 func (r *Run) supersede(ctx context.Context, i store.Intent) error {
 	if err := r.operation.Supersede(ctx, i); err != nil {
 		r.release(ctx, store.IntentUnknown, "")

@@ -47,7 +47,7 @@ func TestRecoveryBoundsTheWorkOfARound(t *testing.T) {
 	if len(w.opened) != recoveryBatch+5 {
 		t.Errorf("two rounds recover %d", len(w.opened))
 	}
-	// A provider that keeps each waiting ends the round before it has had them all.
+	// With a slow provider, the round ends before it has tried every intent.
 	for i := range recoveryBatch {
 		w.cutOff(j, fmt.Sprint("slow ", i), fmt.Sprint("slow door ", i))
 	}

@@ -12,19 +12,19 @@ import (
 	"frontdesk/core/store"
 )
 
-const recordTimeout = 2 * time.Second // for recording what came of a call, after its own deadline
+const recordTimeout = 2 * time.Second // for recording the outcome of a call, after its own deadline
 
-// Handler takes the steps of a plan. A resumed run is handed the plan as far as the earlier one got.
+// Handler carries out the steps of a plan. A resumed run gets the plan as the earlier run last saved it.
 type Handler[P, T any] func(ctx context.Context, r *Run, plan P) (Result[T], error)
 
-// Result is what a run achieved.
+// Result is the result of a successful run.
 type Result[T any] struct {
 	Record   T              // the answer
 	Ref      string         // the provider's id of the effect
 	Attached store.Attached // what to record together with the answer
 }
 
-// Run is one execution of a call: the first one, or one that carries the call on.
+// Run is one execution of a call: the first one, or one that resumes the call.
 type Run struct {
 	journal   *Journal
 	operation Operation
@@ -32,13 +32,13 @@ type Run struct {
 	origin    origin
 
 	resumed        bool          // an earlier run may have reached the provider
-	unattended     bool          // nobody waits for the answer
-	unknownAudited bool          // the audit says already that the outcome is unknown
-	dedupeWindow   time.Duration // how long an equal call without a key is this one
+	unattended     bool          // no caller waits for the answer
+	unknownAudited bool          // the audit already records that the outcome is unknown
+	dedupeWindow   time.Duration // how long an equal call without a key counts as this one
 
 	effectExpected bool       // this run may have reached the provider; see ExpectEffect
 	repeatable     bool       // the call that has the effect can be made again without a second effect
-	mu             sync.Mutex // over intent once the provider may answer later than the run ends
+	mu             sync.Mutex // guards intent once the provider may respond after the run has ended
 }
 
 // Intent returns the intent that the run carries out.
@@ -47,20 +47,21 @@ func (r *Run) Intent() store.Intent { return r.intent }
 // Resumed reports whether an earlier run may have reached the provider.
 func (r *Run) Resumed() bool { return r.resumed }
 
-// Unattended reports whether nobody waits for the answer.
+// Unattended reports whether no caller waits for the answer.
 func (r *Run) Unattended() bool { return r.unattended }
 
-// ExpectEffect comes before the call that has the effect. Repeatable says that this call can be made again
-// without a second effect.
+// ExpectEffect must be called before the provider call that has the effect. repeatable means that this
+// provider call can be made again without a second effect.
 func (r *Run) ExpectEffect(repeatable bool) { r.effectExpected, r.repeatable = true, repeatable }
 
-// RetractEffect says that the provider refused the call that ExpectEffect announced.
+// RetractEffect records that the provider rejected the call announced by ExpectEffect.
 func (r *Run) RetractEffect() { r.effectExpected = false }
 
-// RuleOutEffect says that no run so far has had an effect.
+// RuleOutEffect records that no run so far has had an effect.
 func (r *Run) RuleOutEffect() { r.resumed, r.effectExpected = false, false }
 
-// Save records the plan before the next step is taken. Nothing may be done at the provider when it fails.
+// Save records the plan before the next step is taken. If Save fails, the run must not do anything at the
+// provider.
 func (r *Run) Save(ctx context.Context, plan any) error {
 	raw, err := json.Marshal(plan)
 	if err != nil {
@@ -70,11 +71,10 @@ func (r *Run) Save(ctx context.Context, plan any) error {
 	return r.journal.opts.Store.SaveIntentPlan(ctx, r.intent)
 }
 
-// Detached returns a run without an intent, to carry on work of which the intent is gone. Nobody waits for
-// it.
+// Detached returns an unattended run without an intent. It is for resuming work whose intent is gone.
 func (j *Journal) Detached() *Run { return &Run{journal: j, resumed: true, unattended: true} }
 
-// Resume returns a function that carries on runs of an operation, for Operation.Resume.
+// Resume returns a function for Operation.Resume. The function resumes runs of an operation with handle.
 func Resume[P, T any](handle Handler[P, T]) func(context.Context, *Run) error {
 	return func(ctx context.Context, r *Run) error {
 		_, err := finish(ctx, r, handle)
@@ -82,7 +82,7 @@ func Resume[P, T any](handle Handler[P, T]) func(context.Context, *Run) error {
 	}
 }
 
-// takeOver returns a run of an intent whose own run is over; nil where another process was faster.
+// takeOver returns a new run of an intent whose run is over. It returns nil if another process was faster.
 func (j *Journal) takeOver(
 	ctx context.Context, op Operation, there store.Intent, repeatable bool,
 ) (*Run, error) {
@@ -96,8 +96,8 @@ func (j *Journal) takeOver(
 	return &Run{journal: j, operation: op, intent: ours, resumed: true, unknownAudited: unknown}, nil
 }
 
-// start returns the intent as a run of this process owns it within ctx. The run counts as one that goes on
-// until finish, or local.end.
+// start returns the intent as owned by a new run of this process, with a lease that fits ctx. The run counts
+// as running until finish or local.end is called.
 func (j *Journal) start(ctx context.Context, i store.Intent, repeatable bool) store.Intent {
 	j.announced.Do(func() {
 		if err := j.opts.Store.Announce(j.opts.Owner); err != nil {
@@ -121,7 +121,7 @@ func (j *Journal) start(ctx context.Context, i store.Intent, repeatable bool) st
 	return i
 }
 
-// finish carries a run through by the plan in its intent, and records what came of it.
+// finish carries out a run by the plan in its intent and records the outcome.
 func finish[P, T any](ctx context.Context, r *Run, handle Handler[P, T]) (Answer[T], error) {
 	defer r.journal.local.end(r.intent.Owner)
 	var plan P
@@ -145,15 +145,15 @@ func finish[P, T any](ctx context.Context, r *Run, handle Handler[P, T]) (Answer
 	return Answer[T]{Record: done.Record, Body: body}, nil
 }
 
-// WasTakenOver reports whether a run ended because another one has its intent. The other's answer is the
-// call's.
+// WasTakenOver reports whether a run failed because another run has taken over its intent. The call then
+// returns the answer of the other run.
 func WasTakenOver(err error) bool {
 	return err != nil && fault.From(err).Reason == store.ReasonIntentLost
 }
 
-// fail closes the intent of a run that failed, and returns what to tell the caller. A failure that surely had
-// no effect leaves nothing behind. Where the provider may have acted, the intent stays, and the caller is
-// told that the outcome is unknown rather than that the call failed.
+// fail closes the intent of a failed run and returns the error for the caller. If the run certainly had no
+// effect, the intent is removed. If the provider may have acted, the intent stays, and the error says that
+// the outcome is unknown rather than that the call failed.
 func (r *Run) fail(ctx context.Context, err error) error {
 	f := fault.From(err)
 	r.mu.Lock()
@@ -174,9 +174,9 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	}
 	if mayBeRunning || stopped {
 		r.journal.local.keep(r.intent.Owner, r.journal.opts.WriteGrace+leaseMargin)
-		// The call may still arrive at the provider: until it surely has, nobody may take the intent up. And
-		// where recovery was stopped, the end of the lease comes sooner than the next try at what stays
-		// unknown.
+		// The request may still arrive at the provider. Until it certainly has, no other run may take over
+		// the intent. If recovery was stopped, the end of the lease comes sooner than the next try of an
+		// intent that stays unknown.
 		r.extend(ctx, outcome)
 	} else {
 		r.release(ctx, store.IntentUnknown, outcome)
@@ -184,7 +184,7 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	return reported
 }
 
-// release ends the run in the store. Outcome is what the audit is to say; "": nothing.
+// release ends the run in the store. If outcome is not empty, it is recorded in the audit.
 func (r *Run) release(ctx context.Context, state, outcome string) {
 	if state == "" {
 		r.count("failed")
@@ -201,7 +201,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 
 func (r *Run) count(outcome string) { r.journal.opts.Metrics.Intent(r.intent.Operation, outcome) }
 
-// extend keeps the intent ours while its write may be under way.
+// extend lengthens the lease of the intent while its write may still be under way.
 func (r *Run) extend(ctx context.Context, outcome string) {
 	longer := r.intent
 	longer.LeaseUntil = r.journal.opts.LeaseClock().Add(r.journal.opts.WriteGrace + leaseMargin)
@@ -213,14 +213,15 @@ func (r *Run) extend(ctx context.Context, outcome string) {
 	switch {
 	case err == nil:
 		r.unknownAudited = r.unknownAudited || len(rows) > 0
-	case fault.From(err).Code != fault.Conflict: // a conflict: the answer has come meanwhile, see Late
+	case fault.From(err).Code != fault.Conflict: // on a conflict, the answer has arrived meanwhile; see Late
 		r.journal.opts.Log.ErrorContext(ctx, "the lease of an intent could not be extended",
 			"operation", r.intent.Operation, "error", err)
 	}
 }
 
-// Late returns a function that records the answer of a write which came after its caller was told that the
-// deadline passed. What is repeatable is recovered by a repeat, which need not wait for that.
+// Late returns a function that records the provider's response to a write if it arrives after the caller was
+// told that the deadline passed. The function ignores repeatable writes: a repeat recovers them without
+// waiting for the response.
 func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) func(answer any, err error) {
 	return func(answer any, err error) {
 		if r.repeatable {
@@ -252,8 +253,8 @@ func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) 
 	}
 }
 
-// LateUnknown is for a write whose late answer does not settle the call. It lets anybody look what became of
-// it.
+// LateUnknown handles the late response to a write if that response does not settle the call. It releases the
+// intent, so that any process can find out the outcome. It ignores repeatable writes.
 func (r *Run) LateUnknown(any, error) {
 	if r.repeatable {
 		return
@@ -265,8 +266,8 @@ func (r *Run) LateUnknown(any, error) {
 	r.release(ctx, store.IntentUnknown, "")
 }
 
-// complete records the answer. Where another run has recorded one first, it returns that: it is the answer
-// that repeats get. While the store is away, the process keeps the answer itself.
+// complete records the answer. If another run has recorded an answer first, complete returns the intent with
+// that answer, which is the one that repeats get. If the store is unavailable, the process keeps the answer.
 func (r *Run) complete(
 	ctx context.Context, body []byte, ref string, with store.Attached,
 ) (first store.Intent, overtaken bool) {
@@ -302,7 +303,7 @@ func (r *Run) complete(
 	return r.intent, false
 }
 
-// record writes the answer, what is attached to it, and the row of the audit.
+// record writes the answer, what is attached to it, and the audit row.
 func (r *Run) record(ctx context.Context, with store.Attached) error {
 	rows, err := r.rows(ctx, audit.Done)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	minRetryAfter = 2 * time.Second  // what was cut off is not known sooner
+	minRetryAfter = 2 * time.Second  // the outcome of an interrupted call is not known sooner
 	repeatMargin  = 10 * time.Second // the time that a caller's repeat takes to arrive
 )
 
-// HadNoEffect reports whether a failed run surely left nothing at the provider.
+// HadNoEffect reports whether a failed run certainly had no effect at the provider.
 func (r *Run) HadNoEffect(f *fault.Error) bool {
 	if !r.resumed && !r.effectExpected {
 		return true
@@ -27,9 +27,10 @@ func (r *Run) HadNoEffect(f *fault.Error) bool {
 	return true
 }
 
-// unknownOutcome says what is unknown, and suggests a repeat only where that cannot have the effect a second
-// time. A passed deadline and a provider that answers 503 (RFC 9110 section 15.6.4: it could not handle the
-// request) keep their own reasons, since they tell the caller more. Anything else is OUTCOME_UNKNOWN.
+// unknownOutcome returns the error of a call whose outcome is unknown. It suggests a repeat only if a repeat
+// cannot have the effect a second time. A reason that tells the caller more is kept, such as a passed
+// deadline or a provider's 503 (RFC 9110 section 15.6.4: it could not handle the request). Any other reason
+// becomes OUTCOME_UNKNOWN.
 func (r *Run) unknownOutcome(f *fault.Error) error {
 	if f.Code == fault.Canceled {
 		return f
@@ -73,7 +74,7 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 
 func sentence(s string) string { return strings.TrimSuffix(s, ".") + ". " }
 
-// canRepeat reports whether the same request, sent again after a wait, is taken for the same call or changes
+// canRepeat reports whether the same request, sent again after wait, counts as the same call or changes
 // nothing more.
 func (r *Run) canRepeat(wait time.Duration) bool {
 	switch i := r.intent; {
@@ -86,7 +87,7 @@ func (r *Run) canRepeat(wait time.Duration) bool {
 	}
 }
 
-// repeatAdvice returns how a caller learns of an unknown outcome without having the effect twice.
+// repeatAdvice returns advice on how a caller learns an unknown outcome without causing a second effect.
 func (r *Run) repeatAdvice(wait time.Duration) string {
 	switch {
 	case r.intent.Kept:
@@ -98,7 +99,7 @@ func (r *Run) repeatAdvice(wait time.Duration) string {
 		"The gateway finds out the outcome as soon as it can."
 }
 
-// lookAdvice returns what a person does about an outcome that nothing will tell.
+// lookAdvice returns advice for a person if the outcome of a call can never be learned.
 func lookAdvice(op Operation, i store.Intent) string {
 	began := i.CreatedAt.UTC().Format("2006-01-02 15:04") + " UTC"
 	if op.AdviseLook == nil {

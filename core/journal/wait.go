@@ -9,27 +9,26 @@ import (
 	"frontdesk/core/store"
 )
 
-// waiters are the calls of this process that wait for an equal one that runs. Of those that wait for the same
-// one, one reads the store for all.
+// waiters are the calls of this process that wait for an equal running call. One of the calls that wait for
+// the same run reads the store for all of them.
 type waiters struct {
 	mu     sync.Mutex
 	shared map[intentID]*sharedWait
 }
 
-// intentID names an intent.
 type intentID struct{ tenant, operation, key string }
 
 func idOf(i store.Intent) intentID { return intentID{i.TenantID, i.Operation, i.Key} }
 
-// sharedWait is what the calls share that wait for the same run.
+// sharedWait is the state that calls share while they wait for the same run.
 type sharedWait struct {
 	members int
-	reader  chan struct{} // holds what the one who reads puts in
-	done    chan struct{} // closed by the reader once the run has ended, or cannot be read
+	reader  chan struct{} // a semaphore that the reading call holds
+	done    chan struct{} // closed by the reader once the run has ended or cannot be read
 	err     error         // set before done is closed
 }
 
-// join counts a call among those that wait for an intent. The call must leave.
+// join adds a call to those that wait for an intent. The call must run leave when it stops waiting.
 func (w *waiters) join(i store.Intent) (shared *sharedWait, leave func()) {
 	name := idOf(i)
 	w.mu.Lock()
@@ -59,7 +58,7 @@ func (w *waiters) has(i store.Intent) bool {
 	return w.shared[idOf(i)] != nil
 }
 
-// finish releases the others. A later call begins to wait anew.
+// finish releases all calls that wait for an intent. A later call starts a new wait.
 func (w *waiters) finish(i store.Intent, shared *sharedWait, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,8 +67,9 @@ func (w *waiters) finish(i store.Intent, shared *sharedWait, err error) {
 	close(shared.done)
 }
 
-// wait returns the result of a read, which waits for the end of an intent's run. It is the read of another
-// call for the same intent, or its own. Where the call that reads has to go, another reads on.
+// wait runs read, which waits for the end of an intent's run, and returns its result. If another call for the
+// same intent reads already, wait returns the result of that read. If the reading call has to stop, another
+// waiting call reads on.
 func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) error {
 	shared, leave := w.join(i)
 	defer leave()
@@ -82,7 +82,7 @@ func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) e
 	}
 	defer func() { <-shared.reader }()
 	select {
-	case <-shared.done: // while this one became the reader
+	case <-shared.done: // while this call became the reader
 		return shared.err
 	default:
 	}
@@ -94,10 +94,9 @@ func (w *waiters) wait(ctx context.Context, i store.Intent, read func() error) e
 	return err
 }
 
-const pollInterval = 40 * time.Millisecond // between the first looks at an equal call that still runs
+const pollInterval = 40 * time.Millisecond // between the first reads of an equal call that still runs
 
-// await waits until the run of an intent has ended, or until ctx ends. It only reads, and less often the
-// longer it takes.
+// await waits until the run of an intent has ended or ctx ends. It only reads, at growing intervals.
 func (j *Journal) await(ctx context.Context, i store.Intent) error {
 	return j.waiters.wait(ctx, i, func() error {
 		for wait := pollInterval; ; wait = min(2*wait, 8*pollInterval) {

@@ -37,7 +37,7 @@ func TestOneOfThoseThatWaitReads(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		time.Sleep(50*time.Second + time.Millisecond) // half of them have left
+		time.Sleep(50*time.Second + time.Millisecond) // half of the waiting calls have given up
 		close(ended)
 		gone, released := 0, 0
 		for range 100 {

@@ -21,12 +21,12 @@ type world struct {
 	tb    testing.TB
 	url   string
 	store *store.Store
-	open  func(*Run) error // what happens besides when a door is opened; nil: nothing
+	open  func(*Run) error // called when a door is opened; nil: nothing is called
 
 	mu     sync.Mutex
 	time   time.Time
 	opened []string   // the effects, by their keys
-	plans  []doorPlan // as handed to the handler
+	plans  []doorPlan // the plans passed to the handler
 }
 
 func (w *world) now() time.Time {

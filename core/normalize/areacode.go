@@ -2,11 +2,11 @@ package normalize
 
 import "strings"
 
-// The geographic area codes of the North American Numbering Plan that are assigned, as NANPA and the Canadian
-// Numbering Administrator list them; overlays that are announced but not yet in service are included, since a
-// provider knows better than a table when it can sell the first number. Left out, and so refused: codes for
-// services (N11, 456, 600), personal numbers (5XX), toll-free (8YY), premium (900), 700, 710 of the US
-// government, and everything unassigned.
+// The assigned geographic area codes of the North American Numbering Plan, as NANPA and the Canadian
+// Numbering Administrator list them. Overlays that are announced but not yet in service are included, since
+// the provider knows better than a table when it can sell the first number. Not included, and so refused, are
+// codes for services (N11, 456, 600), personal numbers (5XX), toll-free (8YY), premium (900), 700, 710 of the
+// US government, and everything unassigned.
 const (
 	areaCodesUS = " 201 202 203 205 206 207 208 209 210 212 213 214 215 216 217 218 219 220 223 224 225 227 " +
 		"228 229 231 234 235 239" +
@@ -46,7 +46,7 @@ const (
 )
 
 // AreaCode returns the area code of an E.164 number of the North American Numbering Plan: the three digits
-// behind +1. Any other number has none, "".
+// after +1. It returns "" for any other number.
 func AreaCode(e164 string) string {
 	national, found := strings.CutPrefix(e164, "+1")
 	if !found || len(national) != 10 || strings.Trim(national, "0123456789") != "" || national[0] < '2' {
@@ -55,8 +55,7 @@ func AreaCode(e164 string) string {
 	return national[:3]
 }
 
-// IsAssignedAreaCode reports whether code is a geographic area code of the North American Numbering Plan that
-// is assigned.
+// IsAssignedAreaCode reports whether code is an assigned geographic area code of the numbering plan.
 func IsAssignedAreaCode(code string) bool {
 	return len(code) == 3 && strings.Trim(code, "0123456789") == "" && strings.Contains(areaCodes, " "+code)
 }

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The longest address, and the longest part before its @ (RFC 5321 sections 4.5.3.1.3 and 4.5.3.1.1: a path
-// of 256 octets, less its angle brackets).
+// Limits on an address and on the part before its @ (RFC 5321 sections 4.5.3.1.3 and 4.5.3.1.1: a path of 256
+// octets, less its angle brackets).
 const (
 	longestAddressBytes   = 254
 	longestLocalPartBytes = 64
 )
 
-// Email checks that s is one addr-spec (RFC 5322 section 3.4.1) to which mail can be sent, and answers it as
-// given. The part before the @ is a dot-atom (section 3.2.3), where RFC 6531 section 3.3 also allows letters
-// beyond ASCII; the domain is a fully qualified name (RFC 5321 section 2.3.5), internationalized ones as RFC
-// 5891 writes them or in their own letters. Refused, though the grammar knows them: quoted strings, which RFC
-// 5321 section 4.1.2 advises against, address literals, comments, display names and lists.
+// Email checks that s is one addr-spec (RFC 5322 section 3.4.1) to which mail can be sent, and returns it
+// unchanged. The part before the @ is a dot-atom (section 3.2.3), in which RFC 6531 section 3.3 also allows
+// letters beyond ASCII. The domain is a fully qualified name (RFC 5321 section 2.3.5); an internationalized
+// one is written as in RFC 5891 or in its own letters. Some valid forms are refused: quoted strings, which
+// RFC 5321 section 4.1.2 advises against, address literals, comments, display names and lists.
 //
 // The error is a sentence that follows the field's name, see the package.
 func Email(s string) (string, error) {
@@ -54,8 +54,7 @@ func Email(s string) (string, error) {
 	return s, nil
 }
 
-// doesNotShow reports the characters that do not show, or change how others show, such as those that turn the
-// direction.
+// doesNotShow reports whether r is invisible or changes how other characters show, such as a direction mark.
 func doesNotShow(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Noncharacter_Code_Point)
@@ -80,7 +79,7 @@ func checkLocalPart(local string) error {
 	return nil
 }
 
-// isAtext is RFC 5322 section 3.2.3, widened by RFC 6532 section 3.2.
+// isAtext reports whether r is atext of RFC 5322 section 3.2.3, widened by RFC 6532 section 3.2.
 func isAtext(r rune) bool {
 	if r >= utf8.RuneSelf {
 		return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S, unicode.P)
@@ -98,8 +97,9 @@ func checkDomain(domain string) error {
 	if err != nil || !strings.Contains(ascii, ".") || !validLengths(ascii) {
 		return incomplete
 	}
-	// What is mapped by more than letter case, such as full-width letters and dots, is not how the domain is
-	// written (RFC 5891 section 5.4), and a provider that does not map it would send the invitation nowhere.
+	// A domain that the mapping changes by more than letter case, such as full-width letters and dots, is not
+	// in the form in which domains are written (RFC 5891 section 5.4). A provider that does not map it would
+	// send the invitation nowhere.
 	letters, err := idna.Lookup.ToUnicode(ascii)
 	if err != nil || !strings.EqualFold(domain, ascii) && !strings.EqualFold(domain, letters) {
 		return incomplete
@@ -110,7 +110,8 @@ func checkDomain(domain string) error {
 	return nil
 }
 
-// validLengths is RFC 1035 section 2.3.4: labels of 1 to 63 octets, in a name of 253 as written.
+// validLengths checks the limits of RFC 1035 section 2.3.4: labels of 1 to 63 octets, in a name of at most
+// 253 as written.
 func validLengths(ascii string) bool {
 	if len(ascii) > 253 {
 		return false
@@ -123,14 +124,14 @@ func validLengths(ascii string) bool {
 	return true
 }
 
-// EmailKey returns the form by which two addresses are compared: without letter case, and with the domain as
-// in the DNS. (RFC 5321 section 2.4 lets a host tell letter case in the name apart; none that people use
+// EmailKey returns the form by which two addresses are compared: in lower case, and with the domain as in the
+// DNS. (RFC 5321 section 2.4 lets a host distinguish letter case before the @, but no host in common use
 // does.)
 func EmailKey(s string) string {
 	key := strings.ToLower(strings.TrimSpace(s))
 	at := strings.LastIndexByte(key, '@')
 	if at < 0 || len(key) > longestAddressBytes {
-		return key // no address; and punycode takes the square of a length
+		return key // not an address; also, punycode takes time quadratic in the length
 	}
 	if ascii, err := idna.Lookup.ToASCII(key[at+1:]); err == nil {
 		return key[:at+1] + ascii

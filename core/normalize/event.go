@@ -10,9 +10,9 @@ import (
 	"frontdesk/core/record"
 )
 
-// Meeting returns the record of a booked or changed event. Its times are shown in the requested zone; with
-// none requested in the zone the event is kept in; and where the event names none, or none that is known, in
-// the fallback.
+// Meeting returns the record of a booked or changed event. Its times are shown in the requested zone. If none
+// is requested, they are shown in the zone the event is kept in. If the event has no zone, or an unknown one,
+// they are shown in the fallback.
 func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meeting {
 	zone := newZones(requested, fallback).of(&e)
 	start, end := span(&e, zone)
@@ -21,8 +21,8 @@ func Meeting(e calendar.Event, requested, fallback *time.Location) record.Meetin
 	}
 }
 
-// Events returns the records of events, each with its times as Meeting shows them, in the order of their
-// starts, then of their ids. Whole days lie between midnights of the zone they are shown in. The list and the
+// Events returns the records of events, with times shown as by Meeting, in the order of their starts and then
+// of their ids. All-day events lie between midnights of the zone they are shown in. The list and the
 // attendees in it are never nil.
 func Events(list []calendar.Event, requested, fallback *time.Location) []record.Event {
 	type placed struct{ start, end time.Time }
@@ -65,7 +65,7 @@ func Events(list []calendar.Event, requested, fallback *time.Location) []record.
 	return records
 }
 
-// sortKey is what events are ordered by. It holds no pointer: moving those about would cost more than
+// sortKey is the key that events are sorted by. It holds no pointer: moving pointers would cost more than
 // comparing.
 type sortKey struct {
 	second     int64
@@ -73,8 +73,8 @@ type sortKey struct {
 	index      int
 }
 
-// span places an event's times. An end before the start, which RFC 5545 section 3.8.2.2 forbids but some
-// calendars hold, is taken for none: the event has no length.
+// span returns the instants of an event's start and end. RFC 5545 section 3.8.2.2 forbids an end before the
+// start, but some calendars have one. Such an event is treated as having no length.
 func span(e *calendar.Event, zone *time.Location) (start, end time.Time) {
 	start, end = Instant(e.Start, zone), Instant(e.End, zone)
 	if end.Before(start) {
@@ -83,7 +83,7 @@ func span(e *calendar.Event, zone *time.Location) (start, end time.Time) {
 	return start, end
 }
 
-// zones answers the zone to show an event in, and reads each name once.
+// zones finds the zone to show an event in, and loads each name once.
 type zones struct {
 	requested, fallback *time.Location
 	known               map[string]*time.Location
@@ -96,8 +96,8 @@ func newZones(requested, fallback *time.Location) *zones {
 	return &zones{requested: requested, fallback: fallback, known: map[string]*time.Location{"": fallback}}
 }
 
-// of returns one zone for the start and the end, so that the two can be compared by eye and ear. An event may
-// begin in one zone and end in another (RFC 5545 section 3.8.2.2): the zone of its start is its own.
+// of returns one zone for the start and the end, so that a person can compare the two. An event may begin in
+// one zone and end in another (RFC 5545 section 3.8.2.2); then the zone of its start is used.
 func (z *zones) of(e *calendar.Event) *time.Location {
 	if z.requested != nil {
 		return z.requested
@@ -115,9 +115,9 @@ func (z *zones) of(e *calendar.Event) *time.Location {
 	return zone
 }
 
-// attendeeType maps what providers call the part of an attendee to the interface's three words: our own,
-// Google's and Graph's, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. Whoever is not known to be
-// less is required, which is ROLE's default.
+// attendeeType maps a provider's word for the role of an attendee to one of the interface's three words. It
+// knows our own, Google's and Graph's words, and ROLE and CUTYPE of RFC 5545 sections 3.2.16 and 3.2.3. The
+// default is required, as it is for ROLE.
 func attendeeType(word string) string {
 	switch word {
 	case "required", "optional", "resource":
@@ -132,9 +132,9 @@ func attendeeType(word string) string {
 	return "required"
 }
 
-// responseStatus maps what providers call an answer to the interface's four words: our own, Google's and
-// Graph's, and PARTSTAT of RFC 5545 section 3.2.12. Whoever is not known to have answered has not, which is
-// PARTSTAT's default.
+// responseStatus maps a provider's word for a response to one of the interface's four words. It knows our
+// own, Google's and Graph's words, and PARTSTAT of RFC 5545 section 3.2.12. The default is needs_action, as
+// it is for PARTSTAT.
 func responseStatus(word string) string {
 	switch word {
 	case "needs_action", "accepted", "declined", "tentative":
@@ -151,8 +151,8 @@ func responseStatus(word string) string {
 	return "needs_action"
 }
 
-// plainWord returns a word without the ways of writing it: NEEDS-ACTION, needsAction and needs_action are
-// one.
+// plainWord returns a word in lower case and without separators, so that NEEDS-ACTION, needsAction and
+// needs_action are the same.
 func plainWord(word string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

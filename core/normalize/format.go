@@ -6,7 +6,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// Format writes t in RFC 3339 with the offset of the zone, whole seconds unless t has a fraction. "Z" is
+// Format formats t in RFC 3339 with the offset of the zone, in whole seconds unless t has a fraction. "Z" is
 // written for UTC alone: in London's winter the offset is +00:00, since "Z" says that the offset of the place
 // is not known (RFC 9557 section 2.2).
 func Format(t time.Time, zone *time.Location) string {
@@ -25,9 +25,9 @@ func appendTime(to []byte, t time.Time, zone *time.Location) []byte {
 	return t.AppendFormat(to, time.RFC3339Nano)
 }
 
-// writable is t as RFC 3339 section 5.6 can write it: with four digits of a year, and an offset of whole
-// minutes. Before standard time clocks followed the sun, to the second: the instant is kept, and shown with
-// the minutes of its offset.
+// writable returns t in a form that RFC 3339 section 5.6 can express: with a four-digit year and an offset of
+// whole minutes. Before standard time, clocks followed the sun to the second. For such a time, the instant is
+// kept and the seconds of the offset are dropped.
 func writable(t time.Time) time.Time {
 	if _, offset := t.Zone(); offset%60 != 0 {
 		t = t.In(time.FixedZone("", offset/60*60))
@@ -41,8 +41,8 @@ func writable(t time.Time) time.Time {
 	return t
 }
 
-// Instant returns the moment a provider's time means. A whole day begins at its midnight in the zone (RFC
-// 5545 section 3.3.4), and a floating time is the zone's local time (section 3.3.5, form 1). A nil zone is
+// Instant returns the instant that a provider's time means. A whole day begins at midnight in the zone (RFC
+// 5545 section 3.3.4), and a floating time is local time in the zone (section 3.3.5, form 1). A nil zone is
 // UTC.
 func Instant(t calendar.Time, zone *time.Location) time.Time {
 	if zone == nil {

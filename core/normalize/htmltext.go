@@ -10,20 +10,21 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// deepestIndent bounds how far a list is moved in: a hostile one nests thousands deep, and each level would
-// write more.
+// deepestIndent bounds the indentation of lists. Hostile input nests lists thousands deep, and each level
+// would write more.
 const deepestIndent = 6
 
-// HTMLToText returns what a person reads of an HTML text: paragraphs with an empty line between them, lists
-// with their bullets and numbers, the rows of a table as lines, an image's alternative text; links are their
-// text. Scripts, styles and whatever else is not shown is dropped. The work and the output grow with the
-// input and no faster, however the input nests or breaks off: tokens are read once, and no tree is built.
+// HTMLToText returns the text that a person reads in an HTML source: paragraphs with an empty line between
+// them, lists with their bullets and numbers, the rows of a table as lines, an image's alternative text, and
+// the text of links. Scripts, styles and everything else that is not shown are dropped. The work and the
+// output grow linearly with the input, however the input nests or breaks off: tokens are read once, and no
+// tree is built.
 func HTMLToText(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))
 	for {
 		switch kind := tokens.Next(); kind {
-		case html.ErrorToken: // the end: reading a string fails in no other way
+		case html.ErrorToken: // the end: reading from a string cannot fail otherwise
 			return w.out.String()
 		case html.TextToken:
 			w.text(string(tokens.Text()))
@@ -37,13 +38,13 @@ func HTMLToText(source string) string {
 	}
 }
 
-// attributes are those of the tag just read.
+// attributes are the attributes of the tag just read.
 type attributes struct {
 	tokens *html.Tokenizer
 	any    bool
 }
 
-// get returns the first attribute of a name. It can be asked once.
+// get returns the value of the first attribute with a name. It can be called only once.
 func (a attributes) get(name string) string {
 	for more := a.any; more; {
 		var key, value []byte
@@ -54,20 +55,19 @@ func (a attributes) get(name string) string {
 	return ""
 }
 
-// textWriter writes the text of the tags it is told of. White space is owed until a word follows, so that
-// none is written twice or at an end.
+// textWriter writes the text of the tags passed to it. White space is not written until a word follows, so
+// that none is written twice or at the end.
 type textWriter struct {
 	out     strings.Builder
-	lines   int    // line ends owed
-	spaces  int    // spaces owed
-	bullet  string // the mark owed to the item that began
+	lines   int    // line ends not written yet
+	spaces  int    // spaces not written yet
+	bullet  string // the mark of the list item just begun, not written yet
 	lists   []list // the lists that are open
 	pre     int    // pre elements that are open
 	dropped atom.Atom
-	depth   int // open elements of the kind dropped
+	depth   int // number of open elements with the tag dropped
 }
 
-// list is one open list.
 type list struct {
 	ordered bool
 	next    int
@@ -82,7 +82,7 @@ func (w *textWriter) open(tag atom.Atom, attrs attributes, selfClosing bool) {
 	}
 	switch tag {
 	case atom.Svg, atom.Math:
-		if !selfClosing { // outside these two a slash closes nothing
+		if !selfClosing { // on other elements, a slash closes nothing
 			w.dropped, w.depth = tag, 1
 		}
 	case atom.Script, atom.Style, atom.Title, atom.Template, atom.Noscript, atom.Iframe,
@@ -130,7 +130,7 @@ func (w *textWriter) close(tag atom.Atom) {
 	}
 }
 
-// boundary begins a new line or paragraph where an element that has its own begins or ends.
+// boundary begins a new line or paragraph at the start and end of an element that requires one.
 func (w *textWriter) boundary(tag atom.Atom) {
 	switch tag {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Table, atom.Dl,
@@ -146,7 +146,7 @@ func (w *textWriter) boundary(tag atom.Atom) {
 	}
 }
 
-// line ends the line, unless it holds nothing but a bullet yet.
+// line ends the line, unless the line holds only a bullet so far.
 func (w *textWriter) line() {
 	if w.bullet == "" {
 		w.lines, w.spaces = max(w.lines, 1), 0
@@ -192,7 +192,7 @@ func (w *textWriter) startItem() {
 	}
 }
 
-// text writes words. All white space is one space (CSS Text Level 3 section 4.1), but inside pre.
+// text writes words. White space becomes one space (CSS Text Level 3 section 4.1), except inside pre.
 func (w *textWriter) text(s string) {
 	if w.dropped != 0 {
 		return
@@ -215,7 +215,7 @@ func (w *textWriter) text(s string) {
 	}
 }
 
-// word pays what is owed and writes the word.
+// word writes the outstanding white space and bullet, and then the word.
 func (w *textWriter) word(s string) {
 	begun := w.out.Len() > 0
 	newLine := !begun || w.lines > 0
@@ -246,8 +246,7 @@ func (w *textWriter) indent() int {
 	return max(0, min(depth, deepestIndent))
 }
 
-// dropFiller takes out the invisible characters with which mails fill their previews and offer places to
-// break lines.
+// dropFiller removes the invisible characters that mails use to fill their previews and to allow line breaks.
 func dropFiller(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -258,8 +257,8 @@ func dropFiller(s string) string {
 	}, tidy(s))
 }
 
-// tidy makes every line end a newline, drops the other control characters but tabs, and puts U+FFFD in the
-// place of what is not UTF-8.
+// tidy converts every line end to a newline, drops the other control characters except tabs, and replaces
+// invalid UTF-8 with U+FFFD.
 func tidy(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

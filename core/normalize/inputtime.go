@@ -2,10 +2,10 @@ package normalize
 
 import "time"
 
-// InputTime is a time as a caller wrote it, not yet placed in a zone. The zero value was not given. Two are
-// equal with == when they say the same in the same way.
+// InputTime is a time as a caller wrote it, not yet placed in a zone. The zero value means that no time was
+// given. Two are equal with == if they were written with the same clock time and the same offset.
 type InputTime struct {
-	wall   int64 // the clock's reading as seconds since 1970, as if it stood in UTC
+	wall   int64 // the clock time as seconds since 1970, as if in UTC
 	nanos  int32
 	offset int32 // seconds east of UTC
 	kind   inputKind
@@ -22,12 +22,12 @@ const (
 // IsZero reports whether no time was given.
 func (t InputTime) IsZero() bool { return t.kind == notGiven }
 
-// HasOffset reports whether the time names its instant itself. A local one needs a zone to do so.
+// HasOffset reports whether the time has an offset. A time without one needs a zone to become an instant.
 func (t InputTime) HasOffset() bool { return t.kind == withOffset }
 
-// In returns the instant meant, shown in the zone. An offset wins: the zone then only shows. A local time is
-// read in the zone as RFC 5545 section 3.3.5 says, see place. The zero value gives the zero time; a nil zone
-// is UTC.
+// In returns the instant that the time means, shown in the zone. A time with an offset is only shown in the
+// zone. A local time is read in the zone as RFC 5545 section 3.3.5 says, see localize. In returns the zero
+// time for the zero value. A nil zone is UTC.
 func (t InputTime) In(zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

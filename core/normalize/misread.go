@@ -2,11 +2,10 @@ package normalize
 
 import "regexp"
 
-// fullTime is the part of a time that is written as it should be.
+// fullTime matches the date and the time of day in their right form.
 const fullTime = `^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?`
 
-// misreadings are the forms of a time that callers send besides the right ones, and what to tell them. The
-// first that fits is told.
+// misreadings are common wrong forms of a time and the sentences to return for them. The first match counts.
 var misreadings = []struct {
 	looksLike *regexp.Regexp
 	sentence  string
@@ -39,7 +38,7 @@ var misreadings = []struct {
 			"2026-12-01T09:05:00"},
 }
 
-// misread says what is wrong with a time that follows no form we take.
+// misread returns an error that explains what is wrong with a time in none of the accepted forms.
 func misread(s string, form TimeForm) error {
 	for _, m := range misreadings {
 		if m.looksLike.MatchString(s) {

@@ -9,27 +9,28 @@ import (
 	"strings"
 )
 
-// numberingAreas are the areas that area codes serve, one per line: the country, degrees north and east of
-// about the middle of where people live in it, and the area codes, the oldest first. A code that serves
+// numberingAreas lists the areas that area codes serve, one per line: the country, the degrees north and east
+// of the approximate middle of the populated area, and the area codes, the oldest first. A code that serves
 // several areas has a line for each.
 //
-// Which codes share an area is what NANPA (nanpa.com, Area Code Relief Planning) and the Canadian Numbering
-// Administrator (cnac.ca) announced. The places are the averages of the Area Code Geolocation Database, "free
-// to use for any purpose (commercial or not)" (github.com/ravisorg/Area-Code-Geolocation-Database), rounded
-// to a tenth of a degree; where that has none or is far off (231, 276, 321, 606, 906, 907, Canada and the
-// islands), the largest city's.
+// Which codes share an area is taken from the announcements of NANPA (nanpa.com, Area Code Relief Planning)
+// and the Canadian Numbering Administrator (cnac.ca). The places are the averages of the Area Code
+// Geolocation Database, "free to use for any purpose (commercial or not)"
+// (github.com/ravisorg/Area-Code-Geolocation-Database), rounded to a tenth of a degree. If the database has
+// no place or one that is far off (231, 276, 321, 606, 906, 907, Canada and the islands), the place is that
+// of the largest city.
 //
 //go:embed areas.txt
 var numberingAreas string
 
 const (
 	mostNeighbours = 8
-	farthest       = 400 // kilometres between areas: what is farther is not near for anybody
+	farthest       = 400 // kilometres between areas that count as near
 )
 
-// NeighbouringAreaCodes returns the area codes to try where one has no numbers, at most eight, the nearest
+// NeighbouringAreaCodes returns the area codes to try if code has no numbers, at most eight, the nearest
 // first: those that serve the same area, then those of other areas by distance. All are of the same country.
-// A code that is not assigned has none, and neither has one whose country or surroundings have no other.
+// The result is empty for an unassigned code, and for one without near area codes in its country.
 func NeighbouringAreaCodes(code string) []string {
 	var own, others []area
 	for line := range strings.Lines(numberingAreas) {
@@ -69,12 +70,12 @@ type area struct {
 
 func readArea(line string) area {
 	words := strings.Fields(line)
-	north, _ := strconv.ParseFloat(words[1], 64) // the table is ours, and tested
+	north, _ := strconv.ParseFloat(words[1], 64) // the embedded table is tested
 	east, _ := strconv.ParseFloat(words[2], 64)
 	return area{words[0], north, east, words[3:]}
 }
 
-// from returns the distance to the nearest of some areas, in kilometres.
+// from returns the distance in kilometres to the nearest of the given areas.
 func (a area) from(areas []area) float64 {
 	nearest := math.Inf(1)
 	for _, b := range areas {

@@ -136,7 +136,7 @@ func TestAreasAreWithinOneState(t *testing.T) {
 				long[location] = true
 			}
 		}
-		if delete(long, "British Colombia"); len(short) > 1 || len(long) > 1 { // a misspelling of theirs
+		if delete(long, "British Colombia"); len(short) > 1 || len(long) > 1 { // misspelt in their data
 			t.Errorf("the area %q is in %v and %v", strings.TrimSpace(line), short, long)
 		}
 	}
@@ -153,7 +153,7 @@ func locationOf(t *testing.T, code string) string {
 	}
 	location, err := phonenumbers.GetGeocodingForNumber(number, "en")
 	if err != nil {
-		return "" // no language tag of the country's own: it does not know the country
+		return "" // no language tag for the country: the library does not know it
 	}
 	return location
 }

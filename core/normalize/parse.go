@@ -5,39 +5,40 @@ import (
 	"time"
 )
 
-// TimeForm is which forms of a time an operation takes.
+// TimeForm selects the forms of a time that an operation accepts.
 type TimeForm uint8
 
 // The forms.
 const (
-	DateTime       TimeForm = iota // a time of day is needed
-	DateTimeOrDate                 // a date alone is the day's start
+	DateTime       TimeForm = iota // a time of day is required
+	DateTimeOrDate                 // a date alone means the start of the day
 )
 
-// The first and the last time taken: the four-digit years of RFC 3339 section 5.6, less the day that a zone
-// may be ahead of or behind UTC, so that each can be shown in all of them. Year 0 is none of a caller's.
+// The earliest and the latest accepted time. They cover the four-digit years of RFC 3339 section 5.6, less a
+// day at each end: a zone may be up to a day ahead of or behind UTC, and each time must have a four-digit
+// year in every zone. Year 0 is not accepted.
 var (
 	earliest = time.Date(1, time.January, 2, 0, 0, 0, 0, time.UTC).Unix()
 	latest   = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC).Unix() - 1
 )
 
-// longestTime bounds what is looked at. RFC 3339 knows no longest fraction of a second.
+// longestTime bounds the length of the input. RFC 3339 has no limit on the fraction of a second.
 const longestTime = 64
 
-// ParseTime reads a time of the input: RFC 3339, or an ISO 8601 local time in extended format without an
+// ParseTime parses a time of the input: RFC 3339, or an ISO 8601 local time in extended format without an
 // offset. Precisely, with RFC 3339's names (section 5.6):
 //
 //	time   = full-date [ ("T" / "t" / " ") hh ":" mm [ ":" ss [ ("." / ",") 1*DIGIT ] ] [ offset ] ]
 //	offset = "Z" / "z" / ("+" / "-") hh [ [ ":" ] mm ]
 //
-// That is RFC 3339 itself, with its own leniency in letter case and the space, and beside it what ISO 8601
-// allows and callers send with one possible meaning: no seconds (web forms), a comma, an offset without colon
-// (strftime) or without minutes (PostgreSQL). Digits of a fraction beyond nanoseconds are dropped. The offset
-// -00:00 is UTC (section 4.3). A date alone is taken with DateTimeOrDate.
+// This is RFC 3339 itself, including its leniency in letter case and the space. It also accepts forms that
+// ISO 8601 allows, that callers send and that have only one meaning: no seconds (web forms), a comma, an
+// offset without colon (strftime) or without minutes (PostgreSQL). Digits of a fraction beyond nanoseconds
+// are dropped. The offset -00:00 is UTC (section 4.3). A date alone is accepted with DateTimeOrDate.
 //
-// A leap second (section 5.7) is read as the second before it, as RFC 5545 section 3.3.12 tells those who
-// keep none; it is taken only where there can be one, at the end of a month in UTC. There is no hour 24: RFC
-// 3339 ends at 23 and ISO 8601 dropped it in 2019.
+// A leap second (section 5.7) is read as the second before it, as RFC 5545 section 3.3.12 specifies for
+// implementations without leap seconds. It is accepted only if there can be one, at the end of a month in
+// UTC. There is no hour 24: RFC 3339 ends at 23 and ISO 8601 dropped hour 24 in 2019.
 //
 // The error is a sentence that follows the field's name, see the package.
 func ParseTime(s string, form TimeForm) (InputTime, error) {
@@ -70,7 +71,7 @@ func formFault(form TimeForm) error {
 	return refusal(sentence)
 }
 
-// clock is what was written, digit by digit, before it is known to make sense.
+// clock holds the numbers of a time as written, before they are checked.
 type clock struct {
 	year, month, day       int
 	hour, minute, second   int
@@ -118,13 +119,13 @@ func scanClock(s string) (c clock, ok bool) {
 	return c, r.ok && r.rest == ""
 }
 
-// scanner takes a text apart from its front. Once it meets what it does not expect, ok stays false.
+// scanner consumes a text from its front. After unexpected input, ok stays false.
 type scanner struct {
 	rest string
 	ok   bool
 }
 
-// one takes one byte of the set.
+// one consumes one byte, which must be in the set, and returns it.
 func (r *scanner) one(set string) byte {
 	if !r.ok || r.rest == "" || !holds(set, r.rest[0]) {
 		r.ok = false
@@ -135,7 +136,7 @@ func (r *scanner) one(set string) byte {
 	return b
 }
 
-// has takes one byte of the set if it is next.
+// has consumes the next byte if it is in the set, and reports whether it did.
 func (r *scanner) has(set string) bool {
 	if !r.ok || r.rest == "" || !holds(set, r.rest[0]) {
 		return false
@@ -144,7 +145,7 @@ func (r *scanner) has(set string) bool {
 	return true
 }
 
-// digits takes exactly n digits.
+// digits consumes exactly n digits and returns their value.
 func (r *scanner) digits(n int) (value int) {
 	for range n {
 		value = value*10 + int(r.one("0123456789")) - '0'
@@ -152,7 +153,7 @@ func (r *scanner) digits(n int) (value int) {
 	return value
 }
 
-// fraction takes at least one digit behind the point and answers nanoseconds.
+// fraction consumes one or more digits after the point and returns nanoseconds.
 func (r *scanner) fraction() (nanos int) {
 	nanos = r.digits(1)
 	for taken := 1; ; taken++ {
@@ -179,7 +180,7 @@ func holds(set string, b byte) bool {
 	return false
 }
 
-// check holds the numbers to their ranges (RFC 3339 section 5.7).
+// check checks that the numbers are in their ranges (RFC 3339 section 5.7).
 func (c clock) check() error {
 	switch {
 	case c.month < 1 || c.month > 12:
@@ -207,8 +208,8 @@ func (c clock) check() error {
 	return nil
 }
 
-// mayLeap reports whether the minute is the last of a month in UTC, at whose end a leap second is put (ITU-R
-// TF.460; RFC 3339 appendix D). A local time cannot tell.
+// mayLeap reports whether the minute is the last of a month in UTC, which is where a leap second is inserted
+// (ITU-R TF.460; RFC 3339 appendix D). It is false for a local time, whose offset from UTC is not known.
 func (c clock) mayLeap() bool {
 	if !c.hasOffset {
 		return false

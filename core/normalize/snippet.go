@@ -8,13 +8,13 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// ellipsis stands for what a snippet leaves out.
+// ellipsis replaces the part of a text that a snippet leaves out.
 const ellipsis = "…"
 
-// Snippet returns the beginning of a text, without the white space around it, in at most so many characters;
-// the ellipsis of a shortened one is among them. Characters are counted as code points, as JSON Schema's
-// maxLength counts them, and a text is cut between grapheme clusters only (Unicode Standard Annex 29), so
-// that no emoji and no accent is torn.
+// Snippet returns the beginning of a text, without surrounding white space, in at most the given number of
+// characters, including the ellipsis of a shortened text. Characters are counted as code points, as JSON
+// Schema's maxLength counts them. A text is cut only between grapheme clusters (Unicode Standard Annex 29),
+// so that no emoji and no accented letter is split.
 func Snippet(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {

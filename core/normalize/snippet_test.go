@@ -8,7 +8,7 @@ import (
 
 func TestSnippet(t *testing.T) {
 	const (
-		family = "👨‍👩‍👧‍👦" // 7 code points, one character to the eye
+		family = "👨‍👩‍👧‍👦" // 7 code points, shown as one character
 		flag   = "🇩🇪"      // 2 code points
 		accent = "e\u0301" // 2 code points
 	)

@@ -8,10 +8,10 @@ import (
 	"frontdesk/core/record"
 )
 
-// NotTaken returns the names of the fields that were asked of a new ticket and that the ticket does not have,
-// in the order of the interface. Ids count only if they are equal, labels without regard to case. A subject
-// and a description count if all their words are there in their order: CRMs put words of their own around
-// them and write white space, punctuation and markup anew.
+// NotTaken returns the names of the fields that were requested for a new ticket and that the ticket does not
+// have, in the order of the interface. Ids must be equal, labels equal without regard to case. A subject and
+// a description match if all their words occur in the ticket's text in the same order: CRMs add words of
+// their own and change white space, punctuation and markup.
 func NotTaken(wanted crm.NewTicket, t record.Ticket) []string {
 	var names []string
 	for _, field := range []struct {
@@ -39,7 +39,7 @@ func sameLabel(wanted, has string) bool {
 	return strings.EqualFold(strings.TrimSpace(wanted), strings.TrimSpace(has))
 }
 
-// hasWords reports whether a text has all the words in their order.
+// hasWords reports whether all words of wanted occur in has in the same order.
 func hasWords(wanted, has string) bool {
 	there := words(has)
 	for _, word := range words(wanted) {

@@ -10,11 +10,11 @@ import (
 	"frontdesk/core/record"
 )
 
-// longestComment is how many characters of the last comment are shown.
+// longestComment is the maximum length of the last comment in a record, in characters.
 const longestComment = 280
 
-// Ticket returns the record of a ticket: texts without markup, the last comment shortened, times in UTC and
-// absent when the CRM knows none.
+// Ticket returns the record of a ticket: texts without markup, the last comment shortened, times in UTC, and
+// absent if the CRM has none.
 func Ticket(t crm.Ticket) record.Ticket {
 	return record.Ticket{
 		ID:           t.ID,
@@ -48,10 +48,10 @@ func plainText(t crm.Text) string {
 	return strings.TrimSpace(tidy(t.Body))
 }
 
-// TicketNumber returns a ticket's number as the CRM writes it, made of how a caller says it: without the
-// spaces and the number sign around it and, where the CRM pads, with as many leading zeros as make up the
-// width (0 does not pad). Spaces between digits, which dictation puts there, are dropped as well. A number
-// that holds anything but digits is otherwise left alone. "" means that none was given.
+// TicketNumber converts a ticket number as a caller says it into the form that the CRM uses. Spaces and
+// number signs around it are dropped. If the CRM pads numbers, leading zeros fill it up to width; a width of
+// 0 means no padding. Spaces between digits, which dictation inserts, are dropped as well. A number that
+// holds anything but digits is otherwise left alone. TicketNumber returns "" if no number was given.
 func TicketNumber(given string, width int) string {
 	number := strings.TrimFunc(given, func(r rune) bool { return r == '#' || unicode.IsSpace(r) })
 	digits := strings.Join(strings.Fields(number), "")
@@ -65,9 +65,9 @@ func TicketNumber(given string, width int) string {
 	return strings.Repeat("0", max(0, width-len(digits))) + digits
 }
 
-// Label finds the CRM's label that a caller means, without regard to letter case and surrounding spaces. The
-// tenant's own words come first (word to label), then the labels themselves; the answer is spelled as in
-// valid. A word that leads to no valid label is passed over.
+// Label finds the CRM's label that a caller means, without regard to letter case and surrounding spaces. It
+// first looks in the tenant's own words (word to label), then in the labels themselves. The result is spelled
+// as in valid. A word for a label that is not valid is ignored.
 func Label(given string, valid []string, words map[string]string) (label string, ok bool) {
 	given = strings.TrimSpace(given)
 	if given == "" {
@@ -81,8 +81,8 @@ func Label(given string, valid []string, words map[string]string) (label string,
 	return findLabel(given, valid)
 }
 
-// wordFor looks a word up, the one of exactly that spelling before others, and among those the first in
-// order, so that the answer does not depend on the map's.
+// wordFor looks up a word. An exact match comes before matches in other case, and of those the first in
+// sorted order counts, so that the result does not depend on map order.
 func wordFor(given string, words map[string]string) (meant string, known bool) {
 	if meant, known = words[given]; known {
 		return meant, true
@@ -99,7 +99,7 @@ func wordFor(given string, words map[string]string) (meant string, known bool) {
 	return words[slices.Min(alike)], true
 }
 
-// findLabel finds a label, the one of exactly that spelling before others.
+// findLabel finds a label. An exact match comes before a match in other case.
 func findLabel(given string, valid []string) (label string, ok bool) {
 	given = strings.TrimSpace(given)
 	if slices.Contains(valid, given) {

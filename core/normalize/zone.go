@@ -13,16 +13,17 @@ import (
 )
 
 // zoneNames are the names of the time-zone database of the Go release, backward links included, one per line
-// and sorted. "Factory" is left out: it stands for a zone that nobody set.
+// and sorted. "Factory" is left out: it stands for a zone that was never set.
 //
 //go:embed zones.txt
 var zoneNames string
 
 const longestZoneName = 64
 
-// LoadZone returns the zone of an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC 9557
-// section 4.1). Whatever else time.LoadLocation takes is refused: "" and "Local", which mean the machine's
-// own zone, paths, and names in other case. The error names the zones that were probably meant.
+// LoadZone returns the zone with an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC
+// 9557 section 4.1). It refuses everything else that time.LoadLocation accepts: "" and "Local", which mean
+// UTC and the machine's own zone, paths, and names in other case. The error names the zones that were
+// probably meant.
 func LoadZone(name string) (*time.Location, error) {
 	if isZoneName(name) {
 		if zone, err := time.LoadLocation(name); err == nil {
@@ -48,12 +49,12 @@ func isZoneName(name string) bool {
 		(strings.HasPrefix(zoneNames, name+"\n") || strings.Contains(zoneNames, "\n"+name+"\n"))
 }
 
-// mostSuggestions is how many names a refusal offers.
+// mostSuggestions is the maximum number of names that an error suggests.
 const mostSuggestions = 3
 
-// suggestZones returns the names that may have been meant, the likeliest first. What counts is the last part,
-// the city, in whatever case and with spaces or hyphens for its underscores; one letter of four may be wrong,
-// those of the region included. A city that is right makes up for any region: there is no US/New_York.
+// suggestZones returns the names that may have been meant, the likeliest first. It compares the last part,
+// the city, without regard to case, and with spaces or hyphens treated as underscores. One letter of four may
+// be wrong, counting those of the region. A correct city matches with any region: there is no US/New_York.
 func suggestZones(name string) []string {
 	key := zoneKey(name)
 	if key == "" || len(name) > longestZoneName {
@@ -94,12 +95,13 @@ func splitZone(key string) (region, city string) {
 	return key[:max(slash, 0)], key[slash+1:]
 }
 
-// zoneKey returns a name as people vary it: in letter case, and with spaces or hyphens for the underscore.
+// zoneKey returns a name in the form by which names are compared: in lower case, and with underscores for
+// spaces and hyphens.
 func zoneKey(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
 }
 
-// spokenZone knows what people call the zones that they name most, in English and in Windows' words.
+// spokenZone returns the zones for common names of time zones, in English and as Windows names them.
 func spokenZone(key string) []string {
 	key = strings.TrimSuffix(key, "_zone")
 	key = strings.TrimSuffix(key, "_time")

@@ -1,6 +1,6 @@
-// Package record holds the interface's records: exactly the shapes that go over the wire, section 2 of the
-// written interface, and nothing that a provider knows. core/normalize makes them, core/service hands them
-// on, core/api writes them with encoding/json as they stand.
+// Package record defines the records of the interface. They have exactly the shapes that go over the wire
+// (section 2 of the written interface) and hold nothing specific to a provider. core/normalize builds them,
+// core/service passes them on, and core/api writes them with encoding/json unchanged.
 package record
 
 // Meeting is the metadata of a booked or updated event.
@@ -11,7 +11,7 @@ type Meeting struct {
 	EndTime   string `json:"end_time" format:"date-time" doc:"End, RFC 3339 with the offset of the requested time zone." example:"2026-12-01T10:30:00-05:00"`
 }
 
-// MeetingAnswer is the body of book-meeting and update-meeting.
+// MeetingAnswer is the response body of book-meeting and update-meeting.
 type MeetingAnswer struct {
 	Event Meeting `json:"event" doc:"The event as it is now."`
 }
@@ -28,7 +28,7 @@ type Event struct {
 	IsCancelled    bool       `json:"is_cancelled" doc:"Whether the event is cancelled. Some providers still list cancelled events."`
 }
 
-// Attendee is one invited to an event.
+// Attendee is a person or resource invited to an event.
 type Attendee struct {
 	Email          string `json:"email" doc:"E-mail address." example:"pat@example.com"`
 	Name           string `json:"name" doc:"Display name. Empty if the provider does not tell it." example:"Pat Doe"`
@@ -36,12 +36,12 @@ type Attendee struct {
 	ResponseStatus string `json:"response_status" doc:"needs_action, accepted, declined or tentative." example:"accepted"`
 }
 
-// EventsAnswer is the body of list-events.
+// EventsAnswer is the response body of list-events.
 type EventsAnswer struct {
 	Events []Event `json:"events" nullable:"false" doc:"The events of the window, by start and then id."`
 }
 
-// CancelAnswer is the body of cancel-meeting.
+// CancelAnswer is the response body of cancel-meeting.
 type CancelAnswer struct {
 	OK      bool   `json:"ok" doc:"Always true: the event is cancelled."`
 	EventID string `json:"event_id" doc:"The event that was cancelled." example:"evt_4k1v9s"`
@@ -53,12 +53,12 @@ type Calendar struct {
 	Name string `json:"name" doc:"Display name." example:"Front office"`
 }
 
-// CalendarsAnswer is the body of list-calendars.
+// CalendarsAnswer is the response body of list-calendars.
 type CalendarsAnswer struct {
 	Calendars []Calendar `json:"calendars" nullable:"false" doc:"Every calendar of the account that holds events."`
 }
 
-// VerifyAnswer is the body of verify-calendar-connection.
+// VerifyAnswer is the response body of verify-calendar-connection.
 type VerifyAnswer struct {
 	OK    bool   `json:"ok" doc:"Whether the provider accepts the credentials now."`
 	Email string `json:"email" doc:"Address of the connected account. If ok is false, the last known one. Empty if nothing is connected." example:"office@example.com"`
@@ -82,7 +82,7 @@ type Ticket struct {
 	LastComment  string `json:"last_comment" doc:"The most recent public comment, plain text, 280 characters at most." example:"A locksmith comes tomorrow."`
 }
 
-// TicketAnswer is the body of create-ticket and get-ticket.
+// TicketAnswer is the response body of create-ticket and get-ticket.
 type TicketAnswer struct {
 	Ticket Ticket `json:"ticket" doc:"The ticket as it is now."`
 }
@@ -97,7 +97,7 @@ type PhoneNumber struct {
 	OutboundCloudEmployeeID *int64 `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee handling outbound calls. Absent if none is assigned." example:"7"`
 }
 
-// PhoneNumbersAnswer is the body of the list of phone numbers.
+// PhoneNumbersAnswer is the response body of the list of phone numbers.
 type PhoneNumbersAnswer struct {
 	PhoneNumbers []PhoneNumber `json:"phone_numbers" nullable:"false" doc:"The caller's phone numbers, by id."`
 }

@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// The actions on numbers outside of a call.
+// Audit actions on numbers outside of a call.
 const (
 	actionAdopt   = "adopt-phone-number"
 	actionLose    = "lose-phone-number"
@@ -15,8 +15,8 @@ const (
 	actionRestore = "restore-phone-number"
 )
 
-// auditNumber returns the rows that say what became of a number outside of a call. They are for the
-// transaction that writes the number. Whose doing it is, the context says; else it is the gateway's.
+// auditNumber returns the audit rows for a change of a number outside of a call. They must be written in the
+// transaction that writes the number. The actor comes from ctx; the default is the gateway.
 func (o *Options) auditNumber(ctx context.Context, action string, n store.Number) ([]store.AuditRow, error) {
 	if o.Audit == nil {
 		return nil, nil

@@ -24,7 +24,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// keySet is one for all worlds, in a variable: a file of each world's own would have to reach the disk each
+// keySet returns the key set that all worlds share. A key file per world would have to be synced to disk each
 // time.
 var keySet = sync.OnceValues(func() (*vault.Vault, error) {
 	dir, err := os.MkdirTemp("", "frontdesk-keys-")
@@ -46,7 +46,7 @@ var keySet = sync.OnceValues(func() (*vault.Vault, error) {
 	return vault.Open("env:"+variable, "")
 })
 
-// audit returns the audit as a process with that view of the store writes it.
+// audit returns the audit log of a process with that store.
 func (w *world) audit(s *store.Store) *audit.Log {
 	w.tb.Helper()
 	keys, err := keySet()
@@ -54,8 +54,7 @@ func (w *world) audit(s *store.Store) *audit.Log {
 	return audit.New(audit.Options{Store: s, Vault: keys, Now: w.clock.now, Log: slog.New(slog.DiscardHandler)})
 }
 
-// recorded returns what the audit says: "tenant actor action subject outcome" of each row, in the order of
-// time.
+// recorded returns the audit rows as "tenant actor action subject outcome", in the order of time.
 func (w *world) recorded() []string {
 	w.tb.Helper()
 	l := w.audit(w.store)
@@ -77,7 +76,7 @@ func (w *world) recorded() []string {
 	return lines
 }
 
-// The texts of callers, of which the audit keeps none.
+// Texts of callers, which the audit must not store.
 const canaries = "canary-7f3a"
 
 func canaryMeeting(t *testing.T, h int) BookMeeting {
@@ -91,7 +90,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	type outcome struct {
 		name string
 		do   func(t *testing.T, w *world, p *process, c apikey.Caller)
-		want []string // after what was needed before
+		want []string // the rows after those of the preparation
 	}
 	later := func(t *testing.T, w *world) {
 		w.clock.advance(30 * time.Second)
@@ -219,7 +218,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			_, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: canaries})
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 			close(let)
-			p.stop() // waits for the late write
+			p.stop() // stop waits for the late write
 		}, []string{"acme key:k-acme create-ticket  unknown:DEADLINE_EXCEEDED",
 			"acme key:k-acme create-ticket id1 done"}},
 	} {
@@ -249,7 +248,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	}
 }
 
-// auditText returns all that the audit's rows hold, as the database has it.
+// auditText returns the text of all audit rows as stored in the database.
 func auditText(t *testing.T, w *world) string {
 	t.Helper()
 	rows, err := w.store.AuditRows(background, store.AuditFilter{Limit: 1000})
@@ -286,8 +285,8 @@ func TestADeletedTenantsRowsStay(t *testing.T) {
 	}
 }
 
-// TestAnEffectThatCannotBeRecordedStands lets the audit refuse rows. What the caller is told stays true, and
-// the row is written once the audit takes rows again.
+// TestAnEffectThatCannotBeRecordedStands makes the audit reject rows. What the caller was told stays true,
+// and the row is written once the audit accepts rows again.
 func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	db := w.database()
@@ -333,7 +332,7 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	w.check(err)
 	var lines []string
 	for _, r := range rows {
-		if r.Action != opReturn { // which the run of the release records
+		if r.Action != opReturn { // the run of the release records this one
 			lines = append(lines, r.Actor+" "+r.Action+" "+r.Subject)
 		}
 	}

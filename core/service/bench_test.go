@@ -10,9 +10,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// BenchmarkBooking measures what a booking costs beside the provider's call: the use case against the bare
-// driver, whose provider answers after the time that a fast one takes. On two shared cores the ratio was 1.03
-// on SQLite and on PostgreSQL, and 1.11 and 1.06 where double booking is prevented.
+// BenchmarkBooking measures the cost of a booking besides the provider's call: it compares the use case with
+// the bare driver, whose provider responds as fast as a fast real one. On two shared cores the ratio was 1.03
+// on SQLite and on PostgreSQL, and 1.11 and 1.06 with double booking prevented.
 //
 //	go test -run '^$' -bench Booking -benchtime 200x ./core/service
 func BenchmarkBooking(b *testing.B) {
@@ -52,7 +52,7 @@ func BenchmarkBooking(b *testing.B) {
 	}
 }
 
-// slow makes the booking call of the provider take so long.
+// slow makes each booking call of the provider take d.
 func slow(a *account, d time.Duration) {
 	a.script(func(_ *process, call string) reaction {
 		if call != "book" {

@@ -15,14 +15,14 @@ import (
 	"frontdesk/core/store"
 )
 
-// bookPlan is a booking after normalization, and how far it got.
+// bookPlan is a booking after normalization, and its progress.
 type bookPlan struct {
 	Title        string                `json:"title"`
 	Description  string                `json:"description,omitempty"`
 	Start        time.Time             `json:"start"`
 	End          time.Time             `json:"end"`
 	Zone         string                `json:"zone"`
-	Shown        string                `json:"shown,omitempty"` // the zone asked for in the answer
+	Shown        string                `json:"shown,omitempty"` // the requested zone
 	Attendees    []string              `json:"attendees,omitempty"`
 	CalendarIDs  []string              `json:"calendar_ids,omitempty"`
 	Conferencing calendar.Conferencing `json:"conferencing,omitempty"`
@@ -31,7 +31,7 @@ type bookPlan struct {
 	Again        bool                  `json:"again,omitempty"` // the first key's event was cancelled since
 }
 
-// Book makes one meeting, in the first of the selected calendars, else in the default one.
+// Book books one meeting, in the first of the selected calendars or else in the default one.
 func (s *Calendar) Book(
 	ctx context.Context, c apikey.Caller, w Write, in BookMeeting,
 ) (Answer[record.MeetingAnswer], error) {
@@ -82,7 +82,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	return plan, nil
 }
 
-// canonical returns the form in which equal bookings are equal: addresses are compared without case and
+// canonical returns a form that is the same for equal bookings: addresses are compared without case and
 // order.
 func (p bookPlan) canonical() bookPlan {
 	p.Attendees = emailKeys(p.Attendees)
@@ -103,13 +103,11 @@ func (p bookPlan) matches(e calendar.Event) bool {
 	return e.Title == p.Title && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
 }
 
-// showsLate is how long a provider may take to show an event it made, where it does not promise to show it at
-// once.
+// showsLate is how long a provider without consistent reads may take to show a new event.
 const showsLate = 30 * time.Second
 
-// isStale reports whether the meeting of an equal booking was cancelled or moved since, by this gateway or by
-// other means. Then "you are booked for ten" would not be true. When that cannot be learned, the earlier
-// answer counts.
+// isStale reports whether the meeting of an equal booking was cancelled or moved since, through this gateway
+// or by other means. The earlier answer would then be wrong. If isStale cannot find out, it reports false.
 func (c calendarClient) isStale(ctx context.Context, plan bookPlan, earlier store.Intent) bool {
 	cancelled, err := c.isCancelling(ctx, earlier.EffectRef, earlier.CreatedAt)
 	if err != nil || cancelled {
@@ -130,8 +128,8 @@ func (c calendarClient) isStale(ctx context.Context, plan bookPlan, earlier stor
 	return !start.Equal(plan.Start) || !end.Equal(plan.End)
 }
 
-// checkNotPast refuses a start in the past where the tenant wishes that. A call that began in time may be
-// finished later.
+// checkNotPast returns an error for a start in the past if the tenant's settings forbid that. A resumed run
+// is not checked, since its call began in time.
 func (c calendarClient) checkNotPast(run *journal.Run, start time.Time, zone *time.Location) error {
 	now := c.opts.Now()
 	if run.Resumed() || !c.tenant.Settings.RejectPast || !start.Before(now) {
@@ -141,17 +139,17 @@ func (c calendarClient) checkNotPast(run *journal.Run, start time.Time, zone *ti
 		now.In(zone).Format("Monday, 2 January 2006, 15:04")+" in "+zone.String()+".")
 }
 
-// booking makes one meeting.
+// booking is the state of one booking under way.
 type booking struct {
 	client calendarClient
 	run    *journal.Run
 	plan   bookPlan
 	zone   *time.Location
-	shown  *time.Location // the zone asked for; nil: the event's
+	shown  *time.Location // the requested zone; nil: the event's
 	held   *hold
 }
 
-// book runs a booking, first or resumed.
+// book runs a booking, new or resumed.
 func (s *Calendar) book(
 	ctx context.Context, client calendarClient, run *journal.Run, plan bookPlan,
 ) (journal.Result[record.MeetingAnswer], error) {
@@ -179,7 +177,7 @@ func (s *Calendar) book(
 	event, err := b.carryOut(ctx)
 	if err != nil {
 		if !run.HadNoEffect(fault.From(err)) {
-			b.held.letExpire() // it may have been booked: nobody else gets the slot until that is known
+			b.held.letExpire() // it may have been booked: keep the slot until that is known
 		}
 		return none, err
 	}
@@ -187,7 +185,7 @@ func (s *Calendar) book(
 	return b.result(event), nil
 }
 
-// reserve takes the slot where the tenant wishes that, and records that it is free.
+// reserve takes the slot if the tenant prevents double booking, and records that the slot is free.
 func (b *booking) reserve(ctx context.Context) (err error) {
 	if !b.client.tenant.Settings.PreventDoubleBooking {
 		return nil
@@ -215,8 +213,8 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	return nil
 }
 
-// carryOut books the meeting. Where the key's event was made and cancelled before, it makes a new event: it
-// is a new request under an old key.
+// carryOut books the meeting. If the event of the key was made and cancelled before, it makes a new event:
+// the call is a new request under an old key.
 func (b *booking) carryOut(ctx context.Context) (calendar.Event, error) {
 	event, err := b.ask(ctx)
 	wasCancelled := err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile
@@ -258,7 +256,7 @@ func (b *booking) result(e calendar.Event) journal.Result[record.MeetingAnswer] 
 	}
 }
 
-// lateResult returns the result of a booking that was answered after its caller had gone.
+// lateResult returns the result of a booking whose response arrived after its caller had gone.
 func (b *booking) lateResult(
 	ctx context.Context, e calendar.Event,
 ) (journal.Result[record.MeetingAnswer], error) {

@@ -9,8 +9,8 @@ import (
 
 const cacheEntries = 10_000
 
-// cache remembers what a provider said for a while, by connection and revision. It is bounded; what does not
-// fit is asked again.
+// cache stores values from a provider for a while, by connection and revision. Its size is bounded; a dropped
+// value is fetched again.
 type cache[V any] struct {
 	now  func() time.Time
 	life time.Duration
@@ -32,7 +32,7 @@ func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
 	return &cache[V]{now: now, life: life, kept: map[cacheKey]cached[V]{}}
 }
 
-// get returns what is remembered, else asks.
+// get returns the cached value, or calls ask and caches the result.
 func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, error) {
 	key := cacheKey{of.ID, of.Revision}
 	c.mu.Lock()
@@ -48,7 +48,7 @@ func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.kept) >= cacheEntries {
-		for old := range c.kept { // any one: the map's order is as good as another
+		for old := range c.kept { // any entry will do
 			delete(c.kept, old)
 			break
 		}
@@ -57,7 +57,7 @@ func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, erro
 	return value, nil
 }
 
-// forget makes the next get ask.
+// forget removes a connection's value, so that the next get calls ask.
 func (c *cache[V]) forget(of connection.Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

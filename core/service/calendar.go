@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Calendar has the six operations on meetings.
+// Calendar implements the six operations on meetings.
 type Calendar struct {
 	opts      *Options
 	journal   *journal.Journal
@@ -80,8 +80,8 @@ func (c calendarClient) listCalendars(ctx context.Context) ([]calendar.Calendar,
 	})
 }
 
-// findCalendar returns the calendar of that id, the default one for "". A calendar that the account does not
-// list is not refused here: the provider knows shared ones that it does not list.
+// findCalendar returns the calendar with an id, or the default one for "". It does not reject an id that the
+// account does not list: the provider may know shared calendars that it does not list.
 func (c calendarClient) findCalendar(ctx context.Context, id string) (calendar.Calendar, error) {
 	all, err := c.listCalendars(ctx)
 	if err != nil {
@@ -98,7 +98,8 @@ func (c calendarClient) findCalendar(ctx context.Context, id string) (calendar.C
 	return all[i], nil
 }
 
-// zone returns the zone to read and show times in: the requested one, else the calendar's, else the tenant's.
+// zone returns the zone in which times are read and shown: the requested one, else the calendar's, else the
+// tenant's.
 func (c calendarClient) zone(ctx context.Context, requested, calendarID string) (*time.Location, error) {
 	if requested != "" {
 		return c.loadZone(requested)
@@ -123,7 +124,7 @@ func (c calendarClient) loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// requestedZone returns the zone that the request names, nil when it names none.
+// requestedZone returns the zone that the request names, or nil if it names none.
 func (c calendarClient) requestedZone(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil
@@ -131,7 +132,7 @@ func (c calendarClient) requestedZone(name string) (*time.Location, error) {
 	return c.loadZone(name)
 }
 
-// checkWritable refuses what the account cannot do, before anything is recorded.
+// checkWritable returns an error for a change that the account does not support, before anything is recorded.
 func (c calendarClient) checkWritable(attendees []string) error {
 	if c.traits.ReadOnly {
 		return fault.New(fault.Unsupported, fault.ReasonNotSupported,
@@ -145,7 +146,7 @@ func (c calendarClient) checkWritable(attendees []string) error {
 	return nil
 }
 
-// first returns the first of ids, "" when there is none.
+// first returns the first of ids, or "" if there is none.
 func first(ids []string) string {
 	if len(ids) == 0 {
 		return ""
@@ -153,7 +154,7 @@ func first(ids []string) string {
 	return ids[0]
 }
 
-// Calendars lists the caller's calendars, asked live.
+// Calendars lists the caller's calendars. It bypasses the cache.
 func (s *Calendar) Calendars(ctx context.Context, c apikey.Caller) (record.CalendarsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -171,8 +172,8 @@ func (s *Calendar) Calendars(ctx context.Context, c apikey.Caller) (record.Calen
 	return record.CalendarsAnswer{Calendars: list}, nil
 }
 
-// Verify asks the provider live whether the credentials work. It is no fault when nothing is connected, or
-// when the provider refuses the credentials. It is one when that cannot be learned.
+// Verify asks the provider whether it accepts the credentials now. It returns no error if nothing is
+// connected or the provider rejects the credentials. It returns an error if it cannot find out.
 func (s *Calendar) Verify(ctx context.Context, c apikey.Caller) (record.VerifyAnswer, error) {
 	opened, err := s.opts.Drivers.CalendarToVerify(ctx, c.Tenant, c.Connections)
 	if f := fault.From(err); err != nil {

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// calendarAccount is a provider's account with calendars. Event ids count up in the whole account.
+// calendarAccount is a provider's account with calendars. Event ids are numbered across the whole account.
 type calendarAccount struct {
 	account
 	traits    calendar.Traits
@@ -19,11 +19,11 @@ type calendarAccount struct {
 	calendars []calendar.Calendar
 	events    []*fakeEvent
 	pageSize  int
-	endless   bool // every page names a next one
+	endless   bool // every page has a next page
 	tells410  bool
 
 	booked, changed, cancelled int            // effects
-	retitled                   map[string]int // by title: how often a change set it
+	retitled                   map[string]int // by title: number of changes that set it
 }
 
 type fakeEvent struct {
@@ -80,7 +80,7 @@ func (a *calendarAccount) edit(id string, change func(*calendar.Event)) {
 	}
 }
 
-// put adds an event behind the gateway's back and answers its id.
+// put adds an event behind the gateway's back and returns its id.
 func (a *calendarAccount) put(e calendar.Event) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -276,7 +276,7 @@ func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar
 	})
 }
 
-// placed returns where a whole day lies; other times know it themselves.
+// placed returns the instant of a time. All-day and floating times lie in the zone.
 func placed(t calendar.Time, zone *time.Location) time.Time {
 	if t.AllDay || t.Floating {
 		y, m, day := t.Instant.Date()
@@ -285,7 +285,7 @@ func placed(t calendar.Time, zone *time.Location) time.Time {
 	return t.Instant
 }
 
-// freeBusyDriver can also be asked for busy times.
+// freeBusyDriver is a calendarDriver that supports free/busy queries.
 type freeBusyDriver struct{ *calendarDriver }
 
 func (d freeBusyDriver) FreeBusy(

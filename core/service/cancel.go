@@ -19,8 +19,8 @@ type cancelPlan struct {
 	CalendarID string `json:"calendar_id,omitempty"`
 }
 
-// Cancel removes a meeting and lets the provider tell the attendees. It is idempotent: an event that is gone
-// through this gateway, or that the provider says is gone, is cancelled.
+// Cancel cancels a meeting and has the provider notify the attendees. It is idempotent: it succeeds for an
+// event that was cancelled through this gateway, or that the provider reports as gone.
 func (s *Calendar) Cancel(
 	ctx context.Context, c apikey.Caller, w Write, in CancelMeeting,
 ) (Answer[record.CancelAnswer], error) {
@@ -38,7 +38,7 @@ func (s *Calendar) Cancel(
 	}, with(client, s.cancel))
 }
 
-// cancel runs a cancellation, first or resumed.
+// cancel runs a cancellation, new or resumed.
 func (s *Calendar) cancel(
 	ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan,
 ) (journal.Result[record.CancelAnswer], error) {
@@ -60,13 +60,13 @@ func (s *Calendar) cancel(
 		})
 	})
 	if f := fault.From(err); err != nil {
-		// A run that was cut off may have removed it. Then it is gone by this call's own doing.
+		// An interrupted run may have removed it. Then this call itself has cancelled it.
 		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
 		if !already {
 			return none, err
 		}
 	}
-	// From here on an equal booking is a new one.
+	// From here on an equal booking counts as a new one.
 	err = s.opts.Store.DropIntentsOfEffect(ctx, client.tenant.ID, client.connection.ID, opBook, plan.EventID)
 	if err != nil {
 		return none, err
@@ -83,8 +83,9 @@ func (s *Calendar) cancel(
 	}, nil
 }
 
-// isCancelling reports whether a cancellation of the event began since, and did not surely fail. One that was
-// cut off is carried on: a caller who is answered with the event would lose it then.
+// isCancelling reports whether a cancellation of the event has begun since the given time and has not
+// certainly failed. An interrupted cancellation will be resumed, and the event would then be lost to a caller
+// who was given it.
 func (c calendarClient) isCancelling(ctx context.Context, eventID string, since time.Time) (bool, error) {
 	key := journal.SubjectKey(c.connection.ID, eventID)
 	_, found, err := c.opts.Store.RecentIntent(ctx, c.tenant.ID, opCancel, key, since)

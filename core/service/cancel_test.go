@@ -22,7 +22,7 @@ func TestCancel(t *testing.T) {
 		return id
 	}
 	for name, test := range map[string]struct {
-		event    func(*testing.T, *world, *process) string // answers its id
+		event    func(*testing.T, *world, *process) string // returns the event's id
 		calendar string
 		tells410 bool
 		reason   string

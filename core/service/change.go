@@ -21,7 +21,7 @@ type changePlan struct {
 	Outbound EmployeeChange `json:"outbound"`
 }
 
-// Update changes a number's name and employees: at the provider first, in the gateway's table after.
+// Update changes a number's name and employees, first at the provider and then in the gateway's table.
 func (s *Numbers) Update(
 	ctx context.Context, c apikey.Caller, w Write, in UpdateNumber,
 ) (Answer[record.PhoneNumber], error) {
@@ -39,7 +39,7 @@ func (s *Numbers) Update(
 	}, with(client, s.applyChange))
 }
 
-// answerUnchanged answers a change of nothing.
+// answerUnchanged returns the answer to a request that changes nothing.
 func (s *Numbers) answerUnchanged(
 	ctx context.Context, client telephonyClient, id int64,
 ) (Answer[record.PhoneNumber], error) {
@@ -52,7 +52,7 @@ func (s *Numbers) answerUnchanged(
 	return Answer[record.PhoneNumber]{Record: number, Body: body}, err
 }
 
-// applyChange runs a change of a number. It sets what was asked for, so it is safe to run again.
+// applyChange runs a change of a number. It sets the requested values, so it is safe to run again.
 func (s *Numbers) applyChange(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan changePlan,
 ) (journal.Result[record.PhoneNumber], error) {
@@ -75,7 +75,7 @@ func (s *Numbers) applyChange(
 	return journal.Result[record.PhoneNumber]{Record: numberRecord(row), Ref: row.Ref}, nil
 }
 
-// apply returns the row as it will be, and what the provider has to change.
+// apply returns the changed row and the change to make at the provider.
 func (plan changePlan) apply(client telephonyClient, row store.Number) (store.Number, telephony.Change) {
 	var change telephony.Change
 	if plan.Name != nil {
@@ -93,8 +93,8 @@ func (plan changePlan) apply(client telephonyClient, row store.Number) (store.Nu
 	return row, change
 }
 
-// rewriteNumber writes the row of a number to its provider once more. A change of the number was cut off and
-// overtaken by another one, and may have reached the provider after that one.
+// rewriteNumber writes the row of a number to its provider once more. It is called for an interrupted change
+// that another one has overtaken: the interrupted change may have reached the provider after the other one.
 func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	var plan changePlan
 	if err := json.Unmarshal(i.Plan, &plan); err != nil {
@@ -109,7 +109,7 @@ func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 		row, err := client.number(ctx, plan.ID)
 		if err != nil || row.Version == written.Version {
 			if err != nil && fault.From(err).Code == fault.NotFound {
-				return nil // released since
+				return nil // released meanwhile
 			}
 			return err
 		}
@@ -125,8 +125,8 @@ func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 	return changedMeanwhile()
 }
 
-// releaseVanished releases the row of a number that the provider no longer has, if it is still as it was
-// read.
+// releaseVanished releases the row of a number that the provider no longer has, unless the row has changed
+// since it was read.
 func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err

@@ -19,15 +19,15 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// crashCase is a mutating call with a key, on a world prepared for it.
+// crashCase is a mutating call with a key, and the preparation of its world.
 type crashCase struct {
 	name    string
-	prepare func(w *world)                                     // what the account is like
-	before  func(w *world, p *process, c apikey.Caller) string // makes what the call is about and answers its id
+	prepare func(w *world)                                     // prepares the account
+	before  func(w *world, p *process, c apikey.Caller) string // makes the call's subject, returns its id
 	call    func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error)
 	effects func(w *world) int
-	unasked bool // what did not reach the provider is not carried on where nobody asks for it again
-	unknown bool // the provider cannot tell what became of a call: then that is what is said
+	unasked bool // recovery does not resume a call that did not reach the provider
+	unknown bool // the provider cannot report the outcome of a call, so it stays unknown
 }
 
 func crashCases(tb testing.TB) []crashCase {
@@ -111,7 +111,7 @@ func crashCases(tb testing.TB) []crashCase {
 			unasked: true, effects: (*world).purchases},
 		{
 			name: "change a number", before: aNumber,
-			// Setting the same twice is one effect.
+			// Setting the same value twice is one effect.
 			effects: func(w *world) int { return min(1, len(w.phones.changes)) },
 			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				name := "Night"
@@ -133,7 +133,8 @@ func (w *world) purchases() int { return w.phones.bought }
 
 func (w *world) ticketCount() int { return w.tickets.count() }
 
-// killAt kills whoever makes the n-th call of a driver from now on: before the provider acts, or after.
+// killAt kills the process that makes the n-th call of a driver from now on, before or after the provider
+// acts.
 func (w *world) killAt(n int64, after bool) (died *atomic.Bool) {
 	died = &atomic.Bool{}
 	var made atomic.Int64
@@ -159,9 +160,9 @@ func (w *world) heal() {
 	w.phones.script(nil)
 }
 
-// TestCrash kills the process at every call of a driver, before and after the provider acts. In another
-// process, either a repeat finishes the call, or recovery does and the repeat is told its answer: with one
-// effect, always.
+// TestCrash kills the process at every call of a driver, before and after the provider acts. Either a repeat
+// in another process finishes the call, or recovery does and the repeat gets its answer. There is always
+// exactly one effect.
 func TestCrash(t *testing.T) {
 	for _, c := range crashCases(t) {
 		for _, by := range []string{"a repeat", "recovery", "late recovery"} {
@@ -217,7 +218,7 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 	left := w.unsettled()
 	if by != "a repeat" {
 		two.recover(t)
-		for range 3 { // an order may take a while
+		for range 3 { // an order may take several tries
 			if w.unsettled() > 0 && !c.unknown {
 				w.clock.advance(maxRetryDelay)
 				two.recover(t)
@@ -252,7 +253,7 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 	return true
 }
 
-// unsettled counts the intents that nobody runs.
+// unsettled returns the number of open intents without a running process.
 func (w *world) unsettled() int {
 	w.tb.Helper()
 	open, err := w.store.UnsettledIntents(context.Background(), w.clock.now(),
@@ -278,8 +279,8 @@ var storeSteps = []string{
 	"UPDATE ON number_claims", "DELETE ON number_claims",
 }
 
-// TestStoreFailsAtOneStep lets one kind of write fail during the call, as when the store goes away there, and
-// the process die after it. What the call told its caller stays true, and there is one effect in the end.
+// TestStoreFailsAtOneStep makes one kind of write fail during the call, as in an outage of the store, and
+// then kills the process. What the caller was told stays true, and there is exactly one effect in the end.
 func TestStoreFailsAtOneStep(t *testing.T) {
 	for _, c := range crashCases(t) {
 		for i, when := range storeSteps {
@@ -293,7 +294,7 @@ func TestStoreFailsAtOneStep(t *testing.T) {
 	}
 }
 
-// database returns the file of a world on SQLite, for what a test does to it behind the store's back.
+// database returns the SQLite file of a world, for changes behind the store's back.
 func (w *world) database() *sql.DB {
 	w.tb.Helper()
 	return storetest.Database(w.tb, w.url)

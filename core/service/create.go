@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// creation opens one ticket.
+// creation is the state of one ticket's creation.
 type creation struct {
 	tickets *Tickets
 	client  crmClient
@@ -23,7 +23,7 @@ type creation struct {
 	plan    ticketPlan
 }
 
-// create runs a creation, first or resumed.
+// create runs a creation, new or resumed.
 func (s *Tickets) create(
 	ctx context.Context, client crmClient, run *journal.Run, plan ticketPlan,
 ) (journal.Result[record.TicketAnswer], error) {
@@ -41,8 +41,8 @@ func ticketResult(_ context.Context, t crm.Ticket) (journal.Result[record.Ticket
 	return journal.Result[record.TicketAnswer]{Record: answer, Ref: t.ID}, nil
 }
 
-// carryOut opens the ticket. Where the CRM does not take a repeated create for the first one, a resumed run
-// looks whether the ticket is there before it creates anything.
+// carryOut opens the ticket. If creates in the CRM are not idempotent, a resumed run first looks for the
+// ticket.
 func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 	repeatable := c.client.driver.Traits().IdempotentCreate
 	if c.run.Resumed() && !repeatable {
@@ -72,13 +72,13 @@ func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 	if repeatable || c.run.HadNoEffect(f) {
 		return ticket, err
 	}
-	// The answer was lost and creating again could make a second ticket: look whether it is there.
+	// The response was lost and another create could make a second ticket: look for the first.
 	found, lookErr := c.find(ctx)
 	switch looked := fault.From(lookErr); {
 	case looked == nil:
 		return found, nil
 	case looked.IsUnknowable() && f.Code != fault.Timeout && f.Code != fault.Canceled:
-		// Of those two codes, the create may be answered late.
+		// After these two codes, the response to the create may still arrive.
 		return found, c.saveUnknowable(ctx, lookErr)
 	case looked.RetryAfter > f.RetryAfter:
 		later := *f
@@ -88,7 +88,7 @@ func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 	return ticket, err
 }
 
-// newTicket returns the plan as drivers know it.
+// newTicket returns the plan in the form that drivers take.
 func (c *creation) newTicket() crm.NewTicket {
 	intent := c.run.Intent()
 	t := c.plan.newTicket()
@@ -96,8 +96,8 @@ func (c *creation) newTicket() crm.NewTicket {
 	return t
 }
 
-// latestEnd returns when the last create of the plan is over, however it ended: it goes on for a while after
-// its caller has gone.
+// latestEnd returns when the plan's last create has certainly ended. A create may go on for a while after its
+// caller has gone.
 func (c *creation) latestEnd() time.Time {
 	sent := c.run.Intent().CreatedAt
 	if c.plan.Again.After(sent) {
@@ -106,8 +106,8 @@ func (c *creation) latestEnd() time.Time {
 	return sent.Add(c.tickets.opts.Deadline + c.tickets.opts.Guard.WriteGrace())
 }
 
-// find asks the CRM what became of a create. It fails with fault.NotFound when there is surely no ticket. Any
-// other failure leaves the outcome unknown.
+// find asks the CRM for the outcome of a create. It fails with fault.NotFound if there is certainly no
+// ticket. Any other failure leaves the outcome unknown.
 func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 	finder, can := c.client.driver.(crm.Finder)
 	if !can {
@@ -139,14 +139,14 @@ func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 			return crm.Ticket{}, fault.NotKnownYet("The ticket does not exist yet, but may still be created.", wait)
 		}
 		return crm.Ticket{}, f
-	case c.run.HadNoEffect(f): // it is the look that failed
+	case c.run.HadNoEffect(f): // the lookup itself failed
 		return crm.Ticket{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, f.Detail).Because(f)
 	}
 	return crm.Ticket{}, err
 }
 
-// checkOwnership returns why a ticket that was found by what it says cannot be taken for this call's. Others
-// are the calls that may have made it. Of calls that are equal it does not matter which ticket is whose, as
+// checkOwnership returns an error if a ticket that was found by its content may not be this call's. others
+// are the calls that may have made it. Among equal calls it does not matter which ticket belongs to which, as
 // long as no two have the same.
 func (c *creation) checkOwnership(found crm.Ticket, others []store.Intent) error {
 	ours := c.run.Intent()
@@ -165,7 +165,7 @@ func (c *creation) checkOwnership(found crm.Ticket, others []store.Intent) error
 	return nil
 }
 
-// isAlike reports whether the tickets of two plans may be taken for each other.
+// isAlike reports whether the tickets of two plans could be confused.
 func isAlike(a, b json.RawMessage) bool {
 	var one, two ticketPlan
 	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &two) != nil {
@@ -174,8 +174,8 @@ func isAlike(a, b json.RawMessage) bool {
 	return crm.SameText(one.Subject, two.Subject) && crm.SameText(one.Description, two.Description)
 }
 
-// saveUnknowable records whether a look has told that nothing will ever be known, so that recovery does not
-// look again. It returns what the look failed with.
+// saveUnknowable records whether err says that the outcome can never be learned, so that recovery does not
+// look again. It returns err.
 func (c *creation) saveUnknowable(ctx context.Context, err error) error {
 	f := fault.From(err)
 	if f.IsUnknowable() == c.plan.Unknowable {
@@ -189,7 +189,7 @@ func (c *creation) saveUnknowable(ctx context.Context, err error) error {
 	return err
 }
 
-// isUnknowable reports whether the plan of a create says that nothing will tell what became of it.
+// isUnknowable reports whether the plan of a create is marked as one whose outcome can never be learned.
 func isUnknowable(plan json.RawMessage) bool {
 	var p ticketPlan
 	return json.Unmarshal(plan, &p) == nil && p.Unknowable

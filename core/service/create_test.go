@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// cutOffs makes every create lose its answer, and every look fail, until the script is taken away.
+// cutOffs makes every create lose its response and every lookup fail, until the script is removed.
 func cutOffs(w *world) {
 	w.tickets.script(func(_ *process, call string) reaction {
 		switch call {
@@ -26,7 +26,7 @@ func cutOffs(w *world) {
 	})
 }
 
-// notArriving makes every create get lost on its way, and every look fail.
+// notArriving makes every create get lost before it reaches the provider, and every lookup fail.
 func notArriving(w *world) {
 	w.tickets.script(func(_ *process, call string) reaction {
 		if call == "create" || call == "find" {
@@ -41,7 +41,7 @@ func create(p *process, c apikey.Caller, w Write, in CreateTicket) (string, erro
 	return answer.Record.Ticket.ID, err
 }
 
-// wantUnknowable wants an outcome that suggests no repeat and tells a person what to do.
+// wantUnknowable checks for an unknown outcome that suggests no repeat and advises a person what to do.
 func wantUnknowable(t *testing.T, err error) {
 	t.Helper()
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
@@ -83,7 +83,7 @@ func TestWhoAsksAgainLearnsWhatHasBecomeKnown(t *testing.T) {
 	w.tickets.mu.Unlock()
 	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
 	wantUnknowable(t, err)
-	w.tickets.mu.Lock() // a person changes the other one
+	w.tickets.mu.Lock() // a person changes the other ticket
 	w.tickets.made[0].Subject = "gate"
 	w.tickets.mu.Unlock()
 	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id2" {
@@ -124,7 +124,7 @@ func TestTwoEqualCallsThatWereCutOffDoNotShareATicket(t *testing.T) {
 	w.tickets.script(nil)
 	w.clock.advance(time.Minute)
 	p.recover(t)
-	w.clock.advance(time.Minute) // who looked while the other claimed the ticket looks again
+	w.clock.advance(time.Minute) // a call that looked while the other claimed the ticket looks again
 	p.recover(t)
 	one, err := create(p, c, key("one"), door)
 	w.check(err)
@@ -276,12 +276,12 @@ func waits(f *fault.Error, wait time.Duration) *fault.Error {
 	return f
 }
 
-// ticketOf returns a ticket that somebody else opened just now.
+// ticketOf returns a ticket that someone else has just opened.
 func ticketOf(w *world, id, subject string) crm.Ticket {
 	return crm.Ticket{ID: id, Number: id, Subject: subject, CreatedAt: w.clock.now()}
 }
 
-// A purchase has no window in which an equal one is the same, and a booking may have none.
+// A purchase has no dedupe window, and a booking may have none.
 func TestNoRepeatIsSuggestedThatBuysOrBooksTwice(t *testing.T) {
 	ended := tenant.Duration(0)
 	for name, test := range map[string]struct {

@@ -15,13 +15,13 @@ type crmAccount struct {
 	account
 	traits     crm.Traits
 	findsKeys  bool
-	findsText  bool // its driver finds tickets by what they say
+	findsText  bool // its driver finds tickets by their content
 	findsIDs   bool
-	lags       bool                // its search finds nothing that was made
-	drops      func(t *crm.Ticket) // takes from a new ticket what the CRM does not keep
+	lags       bool                // its search finds no new tickets
+	drops      func(t *crm.Ticket) // removes from a new ticket what the CRM does not keep
 	vocabulary crm.Vocabulary
 	made       []crm.Ticket
-	keys       []string // of made
+	keys       []string // the keys of made
 }
 
 func newCRMAccount() *crmAccount {
@@ -99,7 +99,7 @@ func (d *crmDriver) ByNumber(ctx context.Context, number string) (crm.Ticket, er
 	})
 }
 
-// keyFindingCRM can say what became of a create.
+// keyFindingCRM is a driver that finds the outcome of a create by its key.
 type keyFindingCRM struct{ *crmDriver }
 
 func (d keyFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
@@ -111,7 +111,7 @@ func (d keyFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, e
 	})
 }
 
-// textFindingCRM finds tickets by what they say.
+// textFindingCRM is a driver that finds tickets by their content.
 type textFindingCRM struct{ *crmDriver }
 
 func (d textFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
@@ -123,7 +123,7 @@ func (d textFindingCRM) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, 
 	})
 }
 
-// idFindingCRM reads tickets by id as well, which does not wait for a search.
+// idFindingCRM is a driver that also reads tickets by id, which does not depend on the search.
 type idFindingCRM struct{ *crmDriver }
 
 func (d idFindingCRM) ByID(ctx context.Context, id string) (crm.Ticket, error) {

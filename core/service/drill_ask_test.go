@@ -13,12 +13,12 @@ import (
 	"frontdesk/core/record"
 )
 
-// age is whether what was asked still counts.
+// age is the state of a request's record: whether it still counts.
 type age int
 
 const (
 	current age = iota
-	edge        // it cannot be known from outside
+	edge        // not known from outside
 	over
 )
 
@@ -41,7 +41,7 @@ func (d *drill) age(r *request) age {
 			keep = d.window
 		}
 		if m := d.meets[r.made]; r.state == sure && m != nil && m.state != sure {
-			return edge // cancelled since: an equal booking is a new one
+			return edge // may be cancelled since, so that an equal booking is a new one
 		}
 	}
 	now := d.world.clock.now()
@@ -54,7 +54,7 @@ func (d *drill) age(r *request) age {
 	return edge
 }
 
-// effects counts what a request did at the provider.
+// effects returns the number of effects of a request at the provider.
 func (d *drill) effects(r *request) (n int) {
 	switch r.operation {
 	case opBook:
@@ -81,7 +81,7 @@ func (d *drill) effects(r *request) (n int) {
 	return n
 }
 
-// call asks for something, new or again, as one of the tenants.
+// call makes a new or repeated request as one of the tenants.
 func (d *drill) call() {
 	operations := []string{
 		opBook, opBook, opBook, opCreate, opCreate, opCreate, opBuy, opBuy, opUpdate, opUpdate, opCancel, opCancel,
@@ -102,7 +102,7 @@ func (d *drill) call() {
 		}
 		d.asked[name] = r
 		there = r
-	case there.state == untold && d.chance(2): // nothing is kept of it: the key is good for another body
+	case there.state == untold && d.chance(2): // nothing is stored: the key may get another body
 		if !d.aim(r) {
 			return
 		}
@@ -118,7 +118,7 @@ func (d *drill) call() {
 	d.ask(there, i, d.faults())
 }
 
-// aim gives a request its words, and something to change where it changes something.
+// aim sets the texts of a request and, for a change, its subject. It reports false if there is no subject.
 func (d *drill) aim(r *request) bool {
 	d.labels++
 	r.label, r.hour = fmt.Sprintf("r%d-%d", d.seed, d.labels), 2*d.labels
@@ -141,7 +141,7 @@ func (d *drill) aim(r *request) bool {
 	return true
 }
 
-// reuse asks for something else under a key that was answered.
+// reuse sends another request under a key that was answered.
 func (d *drill) reuse(there, other *request) {
 	if !d.aim(other) {
 		return
@@ -164,7 +164,7 @@ func (d *drill) wantRefused(err error, reason string) {
 	}
 }
 
-// send makes the call at a process.
+// send sends a request to a process.
 func (d *drill) send(r *request, at int) (body json.RawMessage, made string, replayed bool, err error) {
 	p, c, w := d.two[at].process, d.callers[r.tenant], Write{IdempotencyKey: r.key}
 	switch r.operation {
@@ -207,17 +207,17 @@ func (d *drill) send(r *request, at int) (body json.RawMessage, made string, rep
 	}
 }
 
-// known is a number that a caller was told of.
+// known records a number that a caller was told of.
 func (d *drill) known(tenant int, n record.PhoneNumber) {
 	if _, there := d.lines[n.ID]; !there {
 		d.lines[n.ID] = &heldNumber{tenant: tenant, e164: n.E164, state: sure, name: n.Name}
 	}
 }
 
-// ask asks, and holds the answer against what the caller may rely on.
+// ask sends a request and checks the answer against what the caller may rely on.
 func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 	if r.key == "" && r.state == unsure {
-		d.pass(13 * time.Second) // else it would wait for the run that died
+		d.pass(13 * time.Second) // otherwise the call would wait for the dead run
 	}
 	switch d.age(r) {
 	case edge:
@@ -227,7 +227,7 @@ func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 		r.allowed++
 		r.base, r.state, r.again = d.effects(r), unsure, true
 	case over:
-		if r.state == unsure { // recovery may be at it now
+		if r.state == unsure { // recovery may have run it again
 			r.allowed++
 			r.base, r.from = d.effects(r), d.world.clock.now()
 			if r.operation == opBuy {
@@ -282,7 +282,7 @@ func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 	}
 }
 
-// unheard is a call whose caller heard nothing, because the process died.
+// unheard handles a call without an answer because the process died.
 func (d *drill) unheard(r *request, before standing) {
 	if before == sure {
 		return
@@ -291,7 +291,7 @@ func (d *drill) unheard(r *request, before standing) {
 	d.blur(r)
 }
 
-// blur is what may be otherwise from now on.
+// blur marks the state that the request may have changed as uncertain.
 func (d *drill) blur(r *request) {
 	switch r.operation {
 	case opUpdate:
@@ -318,10 +318,10 @@ func (d *drill) answered(r *request, body, made string, replayed bool) {
 		if m := d.meets[made]; m == nil {
 			d.meets[made] = &meet{tenant: r.tenant, state: sure}
 		} else if r.key == "" {
-			m.state = sure // it stands, whatever became of a cancellation: so the caller is told now
+			m.state = sure // the caller is told now that it stands, whatever the outcome of a cancellation
 		}
 	case opUpdate:
-		if !replayed { // else it was done some time since it was asked first
+		if !replayed { // a replayed change was made some time after the first request
 			d.meets[r.event].title = r.label
 			d.overtake(r)
 		}
@@ -339,8 +339,8 @@ func (d *drill) answered(r *request, body, made string, replayed bool) {
 	}
 }
 
-// overtake lets changes of the same meeting that are in doubt be made once more when their callers ask again:
-// the title was another one meanwhile.
+// overtake allows one more effect for each uncertain change of the same meeting: the title was another one
+// meanwhile, so a repeat sets it again.
 func (d *drill) overtake(newer *request) {
 	for _, r := range d.asked {
 		if r != newer && r.operation == opUpdate && r.event == newer.event && r.state == unsure {
@@ -349,7 +349,7 @@ func (d *drill) overtake(newer *request) {
 	}
 }
 
-// refused is a call that failed, or whose outcome is not known.
+// refused handles a call that failed or whose outcome is unknown.
 func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool) {
 	d.note("  %s", f.Reason)
 	d.counted[f.Reason]++
@@ -371,8 +371,8 @@ func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool
 	case f.Reason == fault.ReasonIdempotencyReused, f.Reason == fault.ReasonIdempotencyRunning,
 		f.Code == fault.Internal:
 		d.wrong("%s is refused: %v", r, f)
-	default: // it is said that nothing was done
-		// What a change made of a meeting that was cancelled since cannot be found out by anybody any more.
+	default: // the error says that nothing was done
+		// The outcome of a change to a meeting that was cancelled since can no longer be found out.
 		gone := r.operation == opUpdate && d.meets[r.event].state != sure
 		if n := d.effects(r); n > r.base && !gone && !d.excused(r, f) {
 			d.wrong("%s is said to have failed (%v), and had %d effects", r, f, n-r.base)
@@ -381,8 +381,8 @@ func (d *drill) refused(r *request, before standing, f *fault.Error, faults bool
 	}
 }
 
-// excused is what may fail though nothing is wrong: what is changed may be gone, and a slot may be taken by
-// the meeting that was made when the same was asked before.
+// excused reports whether a failure is legitimate: the subject of a change may be gone, and a slot may be
+// taken by the meeting of an earlier equal request.
 func (d *drill) excused(r *request, f *fault.Error) bool {
 	switch r.operation {
 	case opBook:

@@ -19,9 +19,9 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// drill is one sequence of calls, faults, deaths and waits, drawn from a seed. Two tenants call two processes
-// with the same few keys for every operation; what they may rely on is in ask. The worlds are used again by
-// the next drill: to make a database takes longer than a drill.
+// drill is one sequence of calls, faults, deaths and waits, generated from a seed. Two tenants call two
+// processes with the same few keys for every operation; ask defines what they may rely on. Drills share
+// worlds, since creating a database takes longer than a drill.
 type drill struct {
 	t       *testing.T
 	seed    uint64
@@ -29,7 +29,7 @@ type drill struct {
 	world   *world
 	callers [2]apikey.Caller
 	two     *[2]*trap
-	deadly  bool // processes die at every kind of point; else providers fail in every way as well
+	deadly  bool // processes die more often; otherwise providers fail in every way as well
 	window  time.Duration
 
 	asked   map[string]*request
@@ -38,31 +38,31 @@ type drill struct {
 	lines   map[int64]*heldNumber // by number id
 	buys    int                   // numbers that may have been bought
 	kills   map[string]int        // by point
-	counted map[string]int        // what was answered
+	counted map[string]int        // answers by kind
 	trace   []string
 }
 
-// request is what one tenant asked under one key, or again and again in the same words without a key.
+// request is a request that one tenant sends under one key, or sends unchanged again and again without a key.
 type request struct {
 	tenant    int
 	operation string
 	key       string // "": none
-	label     string // tells its effect from every other's
+	label     string // identifies its effect
 	hour      int
-	event     string // that is changed or cancelled
-	number    int64  // that is changed or released
+	event     string // the event to change or cancel
+	number    int64  // the number to change or release
 
 	state standing
-	body  string // as told
-	made  string // event id or ticket number, as told
+	body  string // as the caller got it
+	made  string // event id or ticket number, as the caller got it
 
-	from, until time.Time // when what the store has of it began, as far as can be known from outside
-	allowed     int       // effects
-	base        int       // effects before what runs now
-	again       bool      // it was done before, and its time was over
+	from, until time.Time // bounds on when its stored intent began, as known from outside
+	allowed     int       // effects allowed
+	base        int       // effects before the current try
+	again       bool      // an earlier one has expired
 }
 
-// standing is what the caller knows of a request.
+// standing is what the caller knows about a request.
 type standing int
 
 const (
@@ -71,10 +71,10 @@ const (
 	unsure                 // the caller was told that the outcome is unknown, or nothing
 )
 
-// meet is a meeting that a caller was told of, heldLine a number.
+// meet is a meeting that a caller was told of, heldNumber a number.
 type meet struct {
 	tenant int
-	state  standing // told: it is there; doubt: it may be cancelled; unheard: it is cancelled
+	state  standing // sure: it is there; unsure: it may be cancelled; untold: it is cancelled
 	title  string   // "": a change is in doubt
 }
 
@@ -85,7 +85,7 @@ type heldNumber struct {
 	name   string
 }
 
-// drills runs seeded drills on a store, spread over worlds.
+// drills runs seeded drills on a store, in several worlds.
 func drills(t *testing.T, open func(testing.TB) string, runs int, deadly bool) {
 	t.Helper()
 	first := uint64(1)
@@ -141,7 +141,7 @@ func add(to, more map[string]int) {
 	}
 }
 
-// size returns how many runs a test makes.
+// size returns the number of runs of a test, from an environment variable or else standard.
 func size(variable string, standard int) int {
 	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
 		return n
@@ -149,20 +149,20 @@ func size(variable string, standard int) int {
 	return standard
 }
 
-// TestEveryKeyHasOneEffect draws sequences of every mutating operation, with and without keys, repeated in
-// the same words and in others, while they run and after they ended, before and after their 72 hours; while
-// providers refuse, are down, act and lose their answers, and processes die. FRONTDESK_SEQUENCES says how
-// many there are on each store, FRONTDESK_SEED which is the first.
+// TestEveryKeyHasOneEffect runs random sequences of every mutating operation. Calls come with and without
+// keys, and are repeated with the same and with other bodies, while they run and after they ended, before and
+// after their 72 hours. Meanwhile providers reject, are down, act and lose their responses, and processes
+// die. FRONTDESK_SEQUENCES is the number of sequences on each store, FRONTDESK_SEED the first seed.
 func TestEveryKeyHasOneEffect(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) { drills(t, s.open, size("FRONTDESK_SEQUENCES", 2*s.runs), false) })
 	}
 }
 
-// TestADeathAnywhereLosesAndDoublesNothing kills processes at every point that they pass, again and again:
-// before and after each call of a driver, and before and after each write in the store. What was left open is
-// settled within 30 seconds. FRONTDESK_CRASHES says how many sequences there are on each store, each with
-// about four deaths, FRONTDESK_SEED which is the first.
+// TestADeathAnywhereLosesAndDoublesNothing repeatedly kills processes at every point that they pass: before
+// and after each call of a driver, and before and after each write in the store. Open calls are settled
+// within 30 seconds. FRONTDESK_CRASHES is the number of sequences on each store, each with about four deaths,
+// FRONTDESK_SEED the first seed.
 func TestADeathAnywhereLosesAndDoublesNothing(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) { drills(t, s.open, size("FRONTDESK_CRASHES", s.runs), true) })
@@ -172,7 +172,7 @@ func TestADeathAnywhereLosesAndDoublesNothing(t *testing.T) {
 var stores = []struct {
 	name string
 	open func(testing.TB) string
-	runs int // of a drill, where nothing else is said: SQLite is slow under the race detector
+	runs int // default number of drills; SQLite is slow under the race detector
 }{{"SQLite", storetest.SQLite, 12}, {"PostgreSQL", storetest.Postgres, 20}}
 
 func newDrill(t *testing.T, w *world, seed uint64, deadly bool) *drill {
@@ -196,12 +196,12 @@ func newDrill(t *testing.T, w *world, seed uint64, deadly bool) *drill {
 	}
 	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
 	switch d.dice.IntN(4) {
-	case 0: // as the sandbox
-	case 1: // as Twilio
+	case 0: // like the sandbox
+	case 1: // like Twilio
 		w.phones.bare, w.phones.byNumber = true, true
-	case 2: // as Telnyx
+	case 2: // like Telnyx
 		looks := d.dice.IntN(2)
-		if deadly { // an order under way is settled when the provider has filled it, not within 30 seconds
+		if deadly { // a pending order is settled when the provider has filled it, not within 30 seconds
 			looks = 0
 		}
 		w.phones.ordersTake(looks)
@@ -224,7 +224,7 @@ func newDrill(t *testing.T, w *world, seed uint64, deadly bool) *drill {
 	return d
 }
 
-// chance is true one time in n.
+// chance reports true one time in n.
 func (d *drill) chance(n int) bool { return d.dice.IntN(n) == 0 }
 
 func (d *drill) note(format string, args ...any) {
@@ -254,9 +254,9 @@ func (d *drill) run() {
 	d.end()
 }
 
-// step is one thing that happens.
+// step runs one random step of a drill.
 func (d *drill) step() {
-	d.world.clock.advance(time.Millisecond) // no two changes at one time
+	d.world.clock.advance(time.Millisecond) // no two changes at the same time
 	switch n := d.dice.IntN(20); {
 	case n < 14:
 		d.call()
@@ -281,7 +281,7 @@ func (d *drill) pass(span time.Duration) {
 	d.world.clock.advance(span)
 }
 
-// recover lets one of the processes settle what is due, as each does every two seconds.
+// recover makes one of the processes settle what is due, as each does every two seconds.
 func (d *drill) recover() {
 	d.world.clock.advance(recoveryInterval)
 	i := d.dice.IntN(2)
@@ -292,7 +292,7 @@ func (d *drill) recover() {
 	d.reap(i)
 }
 
-// parkedGoBack is the other work of the background: a process that dies at it is no failure.
+// parkedGoBack runs the other work in the background. It returns no error if the process dies meanwhile.
 func (d *drill) parkedGoBack(i int) error {
 	p := d.two[i].process
 	if err := p.Numbers.returnDue(background); err != nil && !p.dead.Load() {
@@ -307,14 +307,14 @@ func (d *drill) die(i int) {
 	d.two[i] = d.world.startWithTrap()
 }
 
-// arm may let a process die at one of the points that it passes next.
+// arm may make a process die at one of the points that it passes next.
 func (d *drill) arm(i int) {
 	if d.deadly && !d.chance(3) || d.chance(6) {
 		d.two[i].arm(1+d.dice.IntN(4), d.chance(2), d.chance(2))
 	}
 }
 
-// reap puts another process in the place of one that died.
+// reap replaces a process that has died.
 func (d *drill) reap(i int) (died bool) {
 	d.two[i].disarm()
 	d.script(nil)
@@ -327,7 +327,7 @@ func (d *drill) reap(i int) (died bool) {
 	return true
 }
 
-// script is how the providers react; each call goes through the trap of the process that makes it.
+// script sets how the providers react. Each call goes through the trap of the process that makes it.
 func (d *drill) script(then func(call string) reaction) {
 	react := func(p *process, call string) reaction {
 		for _, trap := range d.two {
@@ -348,7 +348,7 @@ func (d *drill) script(then func(call string) reaction) {
 	d.world.phones.script(react)
 }
 
-// faults draws what goes wrong with the next calls of a provider.
+// faults returns random failures for the next calls of a provider.
 func (d *drill) faults() func(call string) reaction {
 	if d.deadly || d.chance(2) {
 		return nil
@@ -373,7 +373,7 @@ func (d *drill) faults() func(call string) reaction {
 	}
 }
 
-// check holds after every step.
+// check checks what must be true after every step.
 func (d *drill) check() {
 	for _, r := range d.asked {
 		if n := d.effects(r); n > r.allowed {
@@ -409,7 +409,7 @@ func (d *drill) check() {
 	}
 }
 
-// end lets everything be settled, asks everything again, and compares.
+// end lets everything be settled, repeats every request, and compares the results.
 func (d *drill) end() {
 	d.note("the end: all is well from now on")
 	d.script(nil)
@@ -434,7 +434,7 @@ func (d *drill) end() {
 		if r.key == "" && r.state != sure || d.age(r) != current {
 			continue
 		}
-		for range 3 { // an order may take a while
+		for range 3 { // an order may take several tries
 			d.ask(r, 0, nil)
 			if r.state == sure || d.blind(r.operation) || d.t.Failed() {
 				break
@@ -448,14 +448,14 @@ func (d *drill) end() {
 	d.check()
 	d.world.clock.advance(2 * time.Hour)
 	d.world.check(p.Numbers.returnDue(background))
-	p.Numbers.reconcileAll(background) // what nobody asks for any more and nothing is kept of
+	p.Numbers.reconcileAll(background) // for purchases that no caller repeats and of which no intent is left
 	d.compareNumbers()
 	if held := d.world.phones; held.released > len(d.lines) {
 		d.wrong("%d numbers were given back, of %d", held.released, len(d.lines))
 	}
 }
 
-// open counts the intents that nobody runs and that can be settled.
+// open returns the number of open intents that can be settled and have no running process.
 func (d *drill) open() (n int) {
 	open, err := d.world.store.UnsettledIntents(background, d.world.clock.now().Add(time.Hour),
 		d.world.clock.now(), 1000)
@@ -470,7 +470,7 @@ func (d *drill) open() (n int) {
 	return n
 }
 
-// blind reports whether the provider cannot tell what became of a call.
+// blind reports whether the provider cannot report the outcome of a call.
 func (d *drill) blind(operation string) bool {
 	switch operation {
 	case opBook:
@@ -481,8 +481,7 @@ func (d *drill) blind(operation string) bool {
 	return false
 }
 
-// compareNumbers holds the numbers of the account against what callers list, and both against what they were
-// told.
+// compareNumbers compares the numbers of the account with the table, and both with what callers were told.
 func (d *drill) compareNumbers() {
 	listed := map[string]string{}
 	for _, c := range d.callers {

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/guard"
 )
 
-// endpoint is a connected account as the guard needs to know it.
+// endpoint describes a connected account to the guard.
 type endpoint struct {
 	opts       *Options
 	connection connection.Connection
@@ -17,8 +17,8 @@ type endpoint struct {
 	verify     func(context.Context) error // asks the provider whether it accepts the credentials
 }
 
-// newEndpoint returns the endpoint of an opened connection. The driver's account function verifies the
-// credentials.
+// newEndpoint returns the endpoint of an opened connection. account is the driver's function that verifies
+// the credentials.
 func newEndpoint[D, A any](
 	opts *Options, o connection.Opened[D], maxConcurrent int, account func(context.Context) (A, error),
 ) endpoint {
@@ -32,9 +32,9 @@ func newEndpoint[D, A any](
 	}}
 }
 
-// ask calls a driver through the guard. A connection is marked when the provider refuses the credentials, and
-// refuses them again when it is asked for the account. A person learns of it then, and the next caller is
-// told at once.
+// ask calls a driver through the guard. If the provider rejects the credentials, and rejects them again when
+// asked for the account, ask marks the connection. The mark is shown to a person, and later callers get the
+// error at once.
 func ask[T any](
 	ctx context.Context, e endpoint, op guard.Op, try func(context.Context) (T, error),
 ) (T, error) {
@@ -53,17 +53,17 @@ func ask[T any](
 	return none, f.With("provider", e.connection.Provider)
 }
 
-// refusesCredentials reports whether the provider refuses the credentials when it is asked for the account.
+// refusesCredentials reports whether the provider rejects the credentials when asked for the account.
 func (e endpoint) refusesCredentials(ctx context.Context) bool {
 	confirm := func(ctx context.Context) (struct{}, error) { return struct{}{}, e.verify(ctx) }
 	_, err := guard.Do(ctx, e.opts.Guard, e.target, read("confirm-credentials"), confirm)
 	return err != nil && fault.From(err).Code == fault.Disconnected
 }
 
-// read returns an operation without effect.
+// read returns a guard operation without an effect.
 func read(name string) guard.Op { return guard.Op{Name: name, Read: true} }
 
-// callerFor returns the caller of work that nobody waits for.
+// callerFor returns the caller for work in the background.
 func (o *Options) callerFor(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error) {
 	c, err := o.Callers.CallerOf(ctx, tenantID, connectionID)
 	if f := fault.From(err); err != nil && f.Code == fault.NotFound {

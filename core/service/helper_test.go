@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/record"
 )
 
-// How core/journal recovers.
+// Intervals of the recovery in core/journal.
 const (
 	pollInterval     = 40 * time.Millisecond
 	recoveryInterval = 2 * time.Second
@@ -20,7 +20,7 @@ const (
 	maxRetryDelay    = 10 * time.Minute
 )
 
-// when reads a time as a caller writes it.
+// when parses a time as a caller writes it.
 func when(tb testing.TB, s string) normalize.InputTime {
 	tb.Helper()
 	t, err := normalize.ParseTime(s, normalize.DateTimeOrDate)
@@ -30,7 +30,7 @@ func when(tb testing.TB, s string) normalize.InputTime {
 	return t
 }
 
-// monday is the day on which the tests' meetings are; slots are counted in hours from its midnight in UTC.
+// monday is the day of the tests' meetings. Slots are counted in hours from its midnight in UTC.
 var monday = time.Date(2030, 3, 4, 0, 0, 0, 0, time.UTC)
 
 func hour(h int) time.Time { return monday.Add(time.Duration(h) * time.Hour) }
@@ -43,7 +43,7 @@ func meeting(tb testing.TB, title string, h int) BookMeeting {
 	}
 }
 
-// book books and fails the test when that fails.
+// book books a meeting and fails the test if that fails.
 func book(tb testing.TB, p *process, c apikey.Caller, w Write, in BookMeeting) Answer[record.MeetingAnswer] {
 	tb.Helper()
 	answer, err := p.Calendar.Book(context.Background(), c, w, in)
@@ -53,10 +53,10 @@ func book(tb testing.TB, p *process, c apikey.Caller, w Write, in BookMeeting) A
 	return answer
 }
 
-// impatient lets calls give up at once to wait for equal ones.
+// impatient makes calls stop waiting for equal ones at once.
 func impatient(o *Options, _ *guard.Options) { o.WaitForEqual = pollInterval }
 
-// within returns a context whose deadline is so soon that a hanging provider ends it in a test.
+// within returns a context with a deadline so short that a test can wait for a hanging provider.
 func within(tb testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	tb.Cleanup(cancel)

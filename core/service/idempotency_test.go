@@ -405,7 +405,7 @@ func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
 	}
 }
 
-// What is said when the outcome is not known.
+// Errors for unknown outcomes.
 
 func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
 	lost := reaction{after: fails(cutOff())}
@@ -562,13 +562,13 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 			_, _, err := test.call(p, c, ctx)
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
 			_, _, err = test.call(p, c, background)
-			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning) // it may arrive yet: nobody takes it up
+			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning) // it may still arrive
 			w.clock.advance(3 * time.Second)
 			p.recover(t)
 			close(let)
-			p.stop() // waits for the late write
+			p.stop() // stop waits for the late write
 			body, replayed, err := test.call(w.start(), c, background)
-			// What came of a purchase is looked up, since the number may not be there yet: then the repeat
+			// The outcome of a purchase is looked up, since the number may not be there yet. The repeat then
 			// finishes it.
 			if err != nil || !replayed && name != "buy" || body == "" || test.made(w) != 1 {
 				t.Fatalf("got %s, replayed %v, %v; %d effects", body, replayed, err, test.made(w))

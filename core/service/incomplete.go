@@ -9,9 +9,8 @@ import (
 	"frontdesk/core/record"
 )
 
-// checkComplete returns the fault of a ticket that is open without a value that was asked for, nil where it
-// has them all. It looks at nothing but the request and the record that is kept, so a repeat is told the
-// same.
+// checkComplete returns an error if an open ticket lacks a value that was requested, or nil if it has them
+// all. The result depends only on the request and the recorded answer, so a repeat gets the same error.
 func checkComplete(plan ticketPlan, t record.Ticket) error {
 	names := normalize.NotTaken(plan.newTicket(), t)
 	if len(names) == 0 {
@@ -28,7 +27,8 @@ func checkComplete(plan ticketPlan, t record.Ticket) error {
 	return f.With("not_set", strings.Join(names, ","))
 }
 
-// actualValue returns what a ticket has in the place of a value. Texts are long and stay with get-ticket.
+// actualValue describes the value that a ticket has instead of the requested one. Texts are long and are left
+// to get-ticket.
 func actualValue(name string, t record.Ticket) string {
 	has, short := map[string]string{
 		"status": t.Status, "priority": t.Priority,

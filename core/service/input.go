@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/normalize"
 )
 
-// BookMeeting is the input of book-meeting. The times are read but not yet placed in a zone: that may need
-// the calendar's own.
+// BookMeeting is the input of book-meeting. Its times are parsed but not yet placed in a zone, since that may
+// need the calendar's zone.
 type BookMeeting struct {
 	Title        string
 	Description  string
@@ -20,7 +20,7 @@ type BookMeeting struct {
 	LocationURL  string
 }
 
-// UpdateMeeting is the input of update-meeting; zero values are not given.
+// UpdateMeeting is the input of update-meeting; zero values mean not given.
 type UpdateMeeting struct {
 	EventID     string
 	Title       string
@@ -31,7 +31,7 @@ type UpdateMeeting struct {
 	CalendarIDs []string
 }
 
-// ListEvents is the input of list-events; zero values are not given.
+// ListEvents is the input of list-events; zero values mean not given.
 type ListEvents struct {
 	Start, End  normalize.InputTime
 	Timezone    string
@@ -44,7 +44,7 @@ type CancelMeeting struct {
 	CalendarID string
 }
 
-// CreateTicket is the input of create-ticket; zero values are not given.
+// CreateTicket is the input of create-ticket; zero values mean not given.
 type CreateTicket struct {
 	Subject     string
 	Description string
@@ -58,13 +58,12 @@ type CreateTicket struct {
 // BuyNumber is the input of buying a number.
 type BuyNumber struct {
 	AreaCode string
-	Name     string // "" takes the number itself as its name
+	Name     string // "": the number itself
 	Inbound  *int64
 	Outbound *int64
 }
 
-// UpdateNumber is the input of updating a number: Set says that the field was given, a nil value that it is
-// cleared.
+// UpdateNumber is the input of updating a number. A nil Name is not given.
 type UpdateNumber struct {
 	ID       int64
 	Name     *string
@@ -72,11 +71,11 @@ type UpdateNumber struct {
 	Outbound EmployeeChange
 }
 
-// EmployeeChange is a change of an assigned cloud employee.
+// EmployeeChange is a change of an assigned cloud employee. Set means that the field was given.
 type EmployeeChange struct {
 	Set bool
-	ID  *int64 // nil clears
+	ID  *int64 // nil clears the assignment
 }
 
-// defaultListWindow is how far list-events looks when no end is given.
+// defaultListWindow is the length of the window of list-events if no end is given.
 const defaultListWindow = 7 * 24 * time.Hour

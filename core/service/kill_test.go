@@ -18,23 +18,23 @@ import (
 	"frontdesk/core/store"
 )
 
-// trap kills a process at a named point: before or after it calls a driver, before or after it writes in the
-// store. The write is carried out as a whole or not at all, as the database promises; what the process learns
-// of it is nothing. On SQLite the point is a commit, on PostgreSQL any message to the server, so that a
-// process dies in the midst of transactions and after reads as well.
+// trap kills a process at a named point: before or after it calls a driver, or before or after it writes to
+// the store. The write is carried out as a whole or not at all, as the database promises, but the process
+// gets no result. On SQLite the point is a commit. On PostgreSQL it is any message to the server, so that a
+// process also dies within transactions and after reads.
 type trap struct {
 	process *process
 
 	mu    sync.Mutex
-	calls int // of drivers until it dies at one, when above zero
-	steps int // in the store until it dies at one, when above zero
+	calls int // driver calls until the process dies at one, if above zero
+	steps int // store steps until the process dies at one, if above zero
 	after bool
-	died  string // where
+	died  string // the point where it died
 
-	survives bool // a step in PostgreSQL: only its connection is cut
+	survives bool // at a step in PostgreSQL, only the connection is cut
 }
 
-// arm lets the process die at the n-th call of a driver or step in the store from now on.
+// arm makes the process die at its n-th call of a driver or n-th step in the store from now on.
 func (t *trap) arm(n int, inStore, after bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,7 +55,7 @@ func (t *trap) point(kind, name string) string {
 	return "before " + kind + " " + name
 }
 
-// call is the process's next call of a driver.
+// call counts a call of a driver and returns the reaction to it.
 func (t *trap) call(name string) reaction {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +70,7 @@ func (t *trap) call(name string) reaction {
 	return reaction{before: die}
 }
 
-// step is the process's next step in the store; it answers whether the process dies there.
+// step counts a step in the store. It reports whether the process dies there.
 func (t *trap) step(name string) (dies, after bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func (t *trap) step(name string) (dies, after bool) {
 	return true, t.after
 }
 
-// bury takes a dead process away.
+// bury removes a dead process.
 func (w *world) bury(t *trap) {
 	t.process.dead.Store(true)
 	_ = t.process.store.Close()
@@ -90,7 +90,7 @@ func (w *world) bury(t *trap) {
 	w.mu.Unlock()
 }
 
-// startWithTrap starts a process that dies at points of its trap.
+// startWithTrap starts a process with a trap and returns the trap.
 func (w *world) startWithTrap() *trap {
 	w.tb.Helper()
 	t := &trap{}
@@ -103,7 +103,8 @@ func (w *world) startWithTrap() *trap {
 	return t
 }
 
-// committers are what watches the commits on a file of SQLite, by the path that its process opened it under.
+// committers are the traps that watch commits on a SQLite file, by the path under which their process opened
+// it.
 var committers sync.Map
 
 // watchCommits registers the hook for the whole process. The driver's list of hooks has no lock: TestMain
@@ -141,7 +142,7 @@ func (t *trap) commit(name string) int32 {
 	if t.process.dead.Load() {
 		return 1
 	}
-	if name == "" { // a statement that found nothing to change
+	if name == "" { // a statement that changed nothing
 		return 0
 	}
 	dies, after := t.step(name)
@@ -155,8 +156,8 @@ func (t *trap) commit(name string) int32 {
 	return 1
 }
 
-// onSQLite returns a path of the file that is the process's own, so that its connections are told from
-// others'.
+// onSQLite returns a path of the database file that only this process uses, so that its connections can be
+// identified.
 func (t *trap) onSQLite(p *process) string {
 	tb := p.world.tb
 	tb.Helper()
@@ -170,7 +171,7 @@ func (t *trap) onSQLite(p *process) string {
 	return "sqlite:" + path
 }
 
-// onPostgres returns the address of a relay to the server that is the process's own.
+// onPostgres returns the address of a relay to the server that only this process uses.
 func (t *trap) onPostgres(p *process) string {
 	w := p.world
 	w.tb.Helper()
@@ -178,7 +179,7 @@ func (t *trap) onPostgres(p *process) string {
 	address, err := url.Parse(w.url)
 	w.check(err)
 	query := address.Query()
-	dir, err := os.MkdirTemp("/tmp", "frontdesk-relay-") // the path of a socket has about a hundred bytes
+	dir, err := os.MkdirTemp("/tmp", "frontdesk-relay-") // socket paths are limited to about a hundred bytes
 	w.check(err)
 	r := &relay{
 		trap: t, server: filepath.Join(query.Get("host"), ".s.PGSQL.5432"), conns: map[net.Conn]struct{}{},
@@ -192,7 +193,7 @@ func (t *trap) onPostgres(p *process) string {
 	return address.String()
 }
 
-// relay stands between a process and PostgreSQL.
+// relay forwards messages between a process and PostgreSQL.
 type relay struct {
 	trap     *trap
 	server   string
@@ -200,7 +201,7 @@ type relay struct {
 	group    sync.WaitGroup
 
 	mu    sync.Mutex
-	conns map[net.Conn]struct{} // nil: it has ended
+	conns map[net.Conn]struct{} // nil: the relay has ended
 }
 
 func (r *relay) accept() {
@@ -214,7 +215,7 @@ func (r *relay) accept() {
 			_ = client.Close()
 			continue
 		}
-		last := make(chan struct{}) // closed when the server's next answer is the last that counts
+		last := make(chan struct{}) // closed when the server's next response is the last one
 		r.group.Go(func() { r.ask(client, server, last) })
 		r.group.Go(func() { r.answer(client, server, last) })
 	}
@@ -261,7 +262,7 @@ func (r *relay) die() {
 	r.end()
 }
 
-// ask passes on what the process sends.
+// ask forwards what the process sends.
 func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 	defer r.drop(client, server)
 	statements := prepared{}
@@ -271,7 +272,7 @@ func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 		if err != nil {
 			return
 		}
-		if r.trap.process.dead.Load() { // of a call
+		if r.trap.process.dead.Load() { // it died at a call
 			r.end()
 			return
 		}
@@ -282,7 +283,7 @@ func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 		}
 		if dies && !after {
 			r.die()
-			return // with this connection, if with nothing else
+			return // at least this connection ends
 		}
 		if dies {
 			close(last)
@@ -293,11 +294,11 @@ func (r *relay) ask(client, server net.Conn, last chan<- struct{}) {
 	}
 }
 
-// prepared are a connection's statements by the names that its client gave them.
+// prepared maps the names of a connection's prepared statements to what they do.
 type prepared map[string]string
 
-// name returns what a message does, and whether it does anything: a client prepares statements and asks
-// whether the server is there as well.
+// name returns what a message does, and whether it counts as a step. Preparing a statement and pinging the
+// server do not count.
 func (p prepared) name(message []byte) (string, bool) {
 	const header = 5
 	if len(message) < header {
@@ -327,7 +328,7 @@ func brief(sql string) string {
 	return verb
 }
 
-// answer passes on what the server answers; the last answer is waited for, and kept from the process.
+// answer forwards what the server sends. It reads the last response to its end but does not forward it.
 func (r *relay) answer(client, server net.Conn, last <-chan struct{}) {
 	defer r.drop(client, server)
 	var tail []byte
@@ -345,7 +346,7 @@ func (r *relay) answer(client, server net.Conn, last <-chan struct{}) {
 				r.die()
 				return
 			}
-			continue // the answer has more parts
+			continue // the response has more parts
 		default:
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {
@@ -354,7 +355,7 @@ func (r *relay) answer(client, server net.Conn, last <-chan struct{}) {
 	}
 }
 
-// readyLength is the length of the message ReadyForQuery, with which an answer ends (PostgreSQL's manual,
+// readyLength is the length of the message ReadyForQuery, which ends a response (PostgreSQL's manual,
 // Message Formats).
 const readyLength = 6
 
@@ -362,8 +363,8 @@ func readyForQuery(tail []byte) bool {
 	return len(tail) == readyLength && string(tail[:readyLength-1]) == "Z\x00\x00\x00\x05"
 }
 
-// TestATrapKillsWhereItSays proves the traps themselves: what a process writes as it dies is there or not, as
-// the trap was armed, and the process can do nothing more.
+// TestATrapKillsWhereItSays checks the traps themselves: the last write of a process is stored or not, as the
+// trap was armed, and the process can do nothing more.
 func TestATrapKillsWhereItSays(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		called := w.startWithTrap()
@@ -385,7 +386,7 @@ func TestATrapKillsWhereItSays(t *testing.T) {
 					ID: name, Name: name, CreatedAt: w.clock.now(),
 				})
 			}
-			w.check(write(fmt.Sprint("before", after))) // PostgreSQL has prepared the statement from here on
+			w.check(write(fmt.Sprint("before", after))) // from here on, PostgreSQL has prepared the statement
 			dead.arm(1, true, after)
 			_ = write(fmt.Sprint("last", after))
 			if !dead.process.dead.Load() || dead.died == "" {

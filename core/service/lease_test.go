@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// realLeases has processes measure leases in real time, short ones in a fifth of a second.
+// realLeases makes processes measure leases in real time, with short leases of a fifth of a second.
 func realLeases(o *Options, _ *guard.Options) { o.LeaseClock, o.Lease = nil, 200*time.Millisecond }
 
 func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
@@ -45,8 +45,8 @@ func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 	}
 }
 
-// TestAStepOfTheClockTakesNoRunOver: what runs in this process runs, whatever the clock says. Ticket systems
-// that cannot tell what became of a call would have two tickets.
+// TestAStepOfTheClockTakesNoRunOver checks that a run of this process counts as running, whatever the clock
+// says. Otherwise there would be two tickets in a CRM that cannot report the outcome of a create.
 func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		c := w.tenant("acme")
@@ -98,7 +98,7 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 }
 
 // storeAway cuts each connection to PostgreSQL at the n-th message from now on, before or after the server
-// has it.
+// receives it.
 func storeAway(t *testing.T, w *world) *trap {
 	t.Helper()
 	cut := w.startWithTrap()
@@ -107,13 +107,13 @@ func storeAway(t *testing.T, w *world) *trap {
 	return cut
 }
 
-// TestAnAnswerThatWasGivenStaysGiven loses each message between a booking and PostgreSQL, or its answer.
+// TestAnAnswerThatWasGivenStaysGiven loses each message between a booking and PostgreSQL, or its response.
 func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
-	w.meetings.traits.IdempotentBook = false // nobody could find out later
+	w.meetings.traits.IdempotentBook = false // no run could find out the outcome later
 	c := w.tenant("acme")
 	cut := storeAway(t, w)
-	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // statements are prepared from here on
+	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // from here on, statements are prepared
 	given := 0
 	for n := 1; n <= 6; n++ {
 		for _, after := range []bool{false, true} {
@@ -148,8 +148,8 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing: other answers are written, and what others left is
-// settled.
+// TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing checks that other answers are written and that abandoned
+// calls are settled.
 func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	_, err := w.database().Exec(
@@ -172,8 +172,8 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// TestPeersLeaveWhatTheStoreRefused: the caller was told that the call is not recorded, and it was. While its
-// process cannot take it back, no other replica carries it out.
+// TestPeersLeaveWhatTheStoreRefused checks calls that were recorded although the caller was told otherwise.
+// While the process cannot withdraw such a call, no other replica carries it out.
 func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")
@@ -205,8 +205,8 @@ func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 	}
 }
 
-// TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting: the provider is away until equal calls no longer count as
-// one.
+// TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting repeats a call after an outage of the provider, which may
+// last until equal calls no longer count as one.
 func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
 	for name, act := range map[string]func(w *world, p *process){
 		"the recovery worker settles it in time": func(w *world, p *process) {

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	maxEvents       = 2500 // in one answer
-	listConcurrency = 8    // calendars read at one time; the guard holds what the provider allows
-	maxEmptyPages   = 100  // pages without an event before a provider's paging is taken for broken
+	maxEvents       = 2500 // in one response
+	listConcurrency = 8    // calendars read at one time; the guard enforces the provider's own limit
+	maxEmptyPages   = 100  // consecutive pages without events before paging counts as broken
 )
 
-// List returns the events of the selected calendars, else of the default one, that overlap the window. Series
-// are expanded, every page is followed, and events are sorted by start and then id. It never returns a part.
+// List returns the events that overlap the window, from the selected calendars or else the default one.
+// Series are expanded, every page is read, and events are sorted by start and then id. List never returns a
+// partial result.
 func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (record.EventsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -51,7 +52,7 @@ func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (re
 	return record.EventsAnswer{Events: normalize.Events(events, requested, zone)}, nil
 }
 
-// window returns the span asked for: from now, for seven days, where nothing else is said.
+// window returns the requested window. It defaults to seven days from now.
 func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, error) {
 	w := calendar.Span{From: s.opts.Now()}
 	if !in.Start.IsZero() {
@@ -68,8 +69,8 @@ func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, er
 	return w, nil
 }
 
-// readEvents reads every page of every calendar, several calendars at a time. Whole days and floating times
-// lie in the requested zone, else each in its own calendar's. The events say which.
+// readEvents reads every page of every calendar, several calendars at a time. All-day and floating times lie
+// in the requested zone, or else in the zone of their calendar. Start.Zone of each event names it.
 func (c calendarClient) readEvents(
 	ctx context.Context, calendarIDs []string, w calendar.Span, requested string,
 ) ([]calendar.Event, error) {
@@ -112,7 +113,8 @@ func (c calendarClient) readEvents(
 	return all, nil
 }
 
-// readFirstPages reads all calendars at once where the provider can, and returns nils where it cannot.
+// readFirstPages reads the first pages of several calendars in one request if the provider supports that.
+// Otherwise the pages are nil.
 func (c calendarClient) readFirstPages(
 	ctx context.Context, queries []calendar.Query,
 ) ([]*calendar.Page, error) {
@@ -134,7 +136,7 @@ func (c calendarClient) readFirstPages(
 	return pages, nil
 }
 
-// readPages follows the pages of one calendar from the first, which may be there already.
+// readPages reads the pages of one calendar. The first page may be given.
 func (c calendarClient) readPages(
 	ctx context.Context, q calendar.Query, have *calendar.Page,
 ) ([]calendar.Event, error) {

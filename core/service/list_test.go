@@ -48,7 +48,7 @@ func TestListFollowsEveryPageAndMergesTheCalendars(t *testing.T) {
 }
 
 func TestListFailsAsAWhole(t *testing.T) {
-	for _, at := range []int{1, 2} { // on its first page, or later
+	for _, at := range []int{1, 2} { // the first page fails, or a later one
 		w, p, c := sqliteWorld(t)
 		w.meetings.pageSize = 1
 		w.meetings.fill("side", 3)
@@ -97,7 +97,7 @@ func TestListEndsWherePagesDoNot(t *testing.T) {
 func TestListWindow(t *testing.T) {
 	for name, test := range map[string]struct {
 		in     ListEvents
-		within []time.Duration // starts of events of a minute, from now
+		within []time.Duration // starts of one-minute events, from now
 		found  []string
 	}{
 		"nothing given is the next seven days": {

@@ -11,12 +11,11 @@ import (
 	"frontdesk/core/store"
 )
 
-// Where an event lies. Providers whose event ids say nothing without a calendar (Google) need to be told the
-// calendar; callers mostly know the event id alone. So the gateway remembers, per tenant, where it saw an
-// event, unless that is the default calendar, where it looks anyway.
+// Some providers (Google) have event ids that are valid only within a calendar, but callers mostly know the
+// event id alone. So the gateway remembers, per tenant, in which calendar it saw an event. It does not
+// remember the default calendar, where it looks anyway.
 
-// newLocation returns what to remember of an event that was just made in the calendar named; "" is the
-// default one.
+// newLocation returns what to remember about an event just made in the named calendar; "" is the default one.
 func (c calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
 	if !c.traits.IDsPerCalendar || named == "" {
 		return nil
@@ -24,12 +23,12 @@ func (c calendarClient) newLocation(e calendar.Event, named string) []store.Even
 	return []store.EventSeen{c.location(e.ID, cmp.Or(e.CalendarID, named), false)}
 }
 
-// locationOf returns what to remember of an event that was just changed.
+// locationOf returns what to remember about an event that was just changed.
 func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []store.EventSeen {
 	return c.locationsOf(ctx, []calendar.Event{e})
 }
 
-// locationsOf returns what to remember of the events outside the default calendar.
+// locationsOf returns what to remember about the events outside the default calendar.
 func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
 	if !c.traits.IDsPerCalendar {
 		return nil
@@ -47,7 +46,6 @@ func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event
 	return seen
 }
 
-// location returns the row of an event.
 func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
 		TenantID: c.tenant.ID, ConnectionID: c.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone,
@@ -55,7 +53,7 @@ func (c calendarClient) location(eventID, calendarID string, gone bool) store.Ev
 	}
 }
 
-// rememberLocations keeps where listed events were seen. What this process wrote lately is not written again.
+// rememberLocations stores the calendars of listed events. It skips those that this process stored recently.
 func (s *Calendar) rememberLocations(
 	ctx context.Context, client calendarClient, events []calendar.Event,
 ) error {
@@ -70,9 +68,9 @@ func (s *Calendar) rememberLocations(
 	return nil
 }
 
-// candidates returns the calendars to look for an event in, in this order: where it was seen, those the
-// caller names, the default one. Where event ids are unique in the account, any one will do. It reports
-// whether the event was cancelled through this gateway.
+// candidates returns the calendars to look for an event in, in this order: the one where it was seen, those
+// that the caller names, the default one. If event ids are unique in the account, it returns a single
+// calendar. gone reports whether the event was cancelled through this gateway.
 func (c calendarClient) candidates(
 	ctx context.Context, eventID string, named []string,
 ) (list []string, gone bool, err error) {
@@ -94,8 +92,8 @@ func (c calendarClient) candidates(
 	return list, found && seen.Gone, nil
 }
 
-// tryCalendars tries each calendar until one has the event. When none has, it returns the fault of a calendar
-// that does not exist before that of an event that does not.
+// tryCalendars tries each calendar until one has the event. If none has it, the fault of a calendar that does
+// not exist, or of an event that is gone, takes precedence over that of an unknown event.
 func tryCalendars[T any](
 	ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error),
 ) (T, error) {
@@ -131,7 +129,7 @@ func (c calendarClient) readEvent(
 	})
 }
 
-// recentLocations is what this process wrote of events lately. It is bounded: when full, it starts anew.
+// recentLocations are the rows that this process stored recently. When they are too many, they are cleared.
 type recentLocations struct {
 	mu   sync.Mutex
 	rows map[locationKey]struct{}
@@ -165,7 +163,7 @@ func (r *recentLocations) add(list []store.EventSeen) {
 	}
 }
 
-// drop forgets an event that was cancelled.
+// drop removes an event that was cancelled.
 func (r *recentLocations) drop(e store.EventSeen) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

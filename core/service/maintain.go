@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	maintainInterval  = 20 * time.Second // between looks at what is to go back
+	maintainInterval  = 20 * time.Second // between checks for numbers to give back
 	reconcileInterval = 15 * time.Minute
 	reconcileTimeout  = time.Minute      // for one account
-	strayAfter        = 10 * time.Minute // a purchase without an intent is looked at
+	strayAfter        = 10 * time.Minute // age at which a purchase without an intent is recovered
 )
 
-// maintain looks after the numbers until ctx ends. Those whose wait is over go back, and every account is
-// compared with the table now and then. Every replica does it, at times that are spread.
+// maintain looks after the numbers until ctx ends. It gives back the numbers whose wait is over, and at
+// random intervals compares every account with the table. Every replica does this.
 func (s *Numbers) maintain(ctx context.Context) {
 	next := s.opts.Now().Add(mathrand.N(reconcileInterval))
 	for {
@@ -38,7 +38,7 @@ func (s *Numbers) maintain(ctx context.Context) {
 	}
 }
 
-// reconcileAll compares every account that is in order with the table.
+// reconcileAll compares every account in working order with the table.
 func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
 		s.opts.Log.WarnContext(ctx, "purchases without an intent could not be recovered", "error", err)
@@ -78,7 +78,7 @@ func (s *Numbers) reconcileOne(ctx context.Context, c connection.Connection) {
 	}
 }
 
-// recoverStrays ends purchases whose intent is gone. A number that was bought is taken in.
+// recoverStrays ends the purchases whose intents are gone. A number that was bought is added to the table.
 func (s *Numbers) recoverStrays(ctx context.Context) error {
 	open, err := s.opts.Store.StrayPurchases(ctx, s.opts.Now().Add(-strayAfter))
 	if err != nil {
@@ -93,8 +93,7 @@ func (s *Numbers) recoverStrays(ctx context.Context) error {
 	return nil
 }
 
-// recoverStray carries on a purchase of which only the row is left. What its caller wanted besides a number
-// is not known any more.
+// recoverStray resumes a purchase of which only the row is left. Its caller's other requests are lost.
 func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Deadline)
 	defer cancel()
@@ -118,7 +117,7 @@ func (s *Numbers) recoverStray(ctx context.Context, row store.Purchase) error {
 	return nil
 }
 
-// returnDue gives the numbers back whose wait is over.
+// returnDue gives back the numbers whose wait is over.
 func (s *Numbers) returnDue(ctx context.Context) error {
 	due, err := s.opts.Store.SendBack(ctx, s.opts.Now())
 	if err != nil {

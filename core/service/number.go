@@ -17,16 +17,16 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// Numbers has the five operations on phone numbers. The provider holds the numbers; the gateway's table gives
-// them their ids and remembers the cloud employees.
+// Numbers implements the five operations on phone numbers. The provider holds the numbers; the gateway's
+// table assigns their ids and stores their cloud employees.
 type Numbers struct {
 	opts      *Options
 	journal   *journal.Journal
-	firstPoll time.Duration    // at an order under way, after it was made
-	setups    *cache[struct{}] // of connections whose settings were found to work
+	firstPoll time.Duration    // delay before the first poll of a new order
+	setups    *cache[struct{}] // connections whose settings are known to work
 }
 
-const rememberSetup = 5 * time.Minute // that a connection's settings work at the provider
+const rememberSetup = 5 * time.Minute // how long a successful check of a connection's settings counts
 
 func newNumbers(o *Options, j *journal.Journal) *Numbers {
 	return &Numbers{opts: o, journal: j, firstPoll: firstPoll, setups: newCache[struct{}](o.Now, rememberSetup)}
@@ -54,7 +54,7 @@ type telephonyClient struct {
 	endpoint   endpoint
 	caller     apikey.Caller
 	sandbox    bool
-	realm      string // within which a number is held once: all real providers, or one sandbox
+	realm      string // a number is held once within it: all real providers, or one sandbox
 }
 
 // open opens the caller's telephony connection.
@@ -74,7 +74,7 @@ func (s *Numbers) open(ctx context.Context, c apikey.Caller) (telephonyClient, e
 	return client, nil
 }
 
-// openFor opens a connection for work that nobody waits for.
+// openFor opens a connection for work in the background.
 func (s *Numbers) openFor(ctx context.Context, tenantID, connectionID string) (telephonyClient, error) {
 	c, err := s.opts.callerFor(ctx, tenantID, connectionID)
 	if err != nil {
@@ -83,9 +83,9 @@ func (s *Numbers) openFor(ctx context.Context, tenantID, connectionID string) (t
 	return s.open(ctx, c)
 }
 
-// List reads the provider's account and makes the gateway's table agree with it. Numbers that came by other
-// means get an id, and numbers that went are released. Calls that lead elsewhere than they should are pointed
-// back where that is safe.
+// List reads the provider's account and brings the gateway's table into agreement with it. Numbers that are
+// new in the account get an id, and numbers that are gone from it are released. Wrong routing of calls is
+// restored if that is safe.
 func (s *Numbers) List(ctx context.Context, c apikey.Caller) (record.PhoneNumbersAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Numbers) Get(ctx context.Context, c apikey.Caller, id int64) (record.Ph
 	return numberRecord(row), nil
 }
 
-// number returns the caller's number. Another tenant's, or another connection's, does not exist for it.
+// number returns the caller's number. For numbers of other tenants or connections it returns not found.
 func (c telephonyClient) number(ctx context.Context, id int64) (store.Number, error) {
 	row, err := c.opts.Store.Number(ctx, c.connection.TenantID, id)
 	if err == nil && row.ConnectionID != c.connection.ID {
@@ -136,8 +136,8 @@ func (c telephonyClient) readNumber(ctx context.Context, ref string) (telephony.
 	})
 }
 
-// route returns where a number's inbound calls go: nowhere when no employee takes them. It reports false
-// where the connection does not say.
+// route returns the routing of a number's inbound calls; it is empty if employee is nil. route reports false
+// if the connection does not define routing.
 func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing, bool) {
 	if employee == nil {
 		_, says := c.driver.Route(0, e164)
@@ -146,7 +146,7 @@ func (c telephonyClient) route(employee *int64, e164 string) (telephony.Routing,
 	return c.driver.Route(*employee, e164)
 }
 
-// marshalRouting returns where calls were pointed, as the table remembers it.
+// marshalRouting returns a routing as the table stores it.
 func marshalRouting(to telephony.Routing) string {
 	if to == (telephony.Routing{}) {
 		return ""
@@ -158,7 +158,7 @@ func marshalRouting(to telephony.Routing) string {
 	return string(raw)
 }
 
-// setNumber has the provider change a number, and checks that it did.
+// setNumber changes a number at the provider, and checks that the provider applied the change.
 func (c telephonyClient) setNumber(ctx context.Context, ref string, change telephony.Change) error {
 	op := guard.Op{Name: opChange, Repeatable: true}
 	now, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
@@ -177,8 +177,8 @@ func (c telephonyClient) setNumber(ctx context.Context, ref string, change telep
 	return nil
 }
 
-// explainNotFound returns what it is that a change did not find: the number, or what its calls were to lead
-// to.
+// explainNotFound finds out whether it was the number or the destination of its calls that a change did not
+// find, and returns the error for that.
 func (c telephonyClient) explainNotFound(ctx context.Context, ref string, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
@@ -191,7 +191,7 @@ func (c telephonyClient) explainNotFound(ctx context.Context, ref string, err er
 			"Check the connection's settings.").Because(err)
 }
 
-// routeCalls has a number's calls go where its row says they should, as it is now, and remembers it.
+// routeCalls routes a number's calls at the provider as its row requires, and records the routing in the row.
 func (c telephonyClient) routeCalls(ctx context.Context, row store.Number) (store.Number, error) {
 	return c.retryConflicts(ctx, row, func(row store.Number) (store.Number, error) {
 		to, _ := c.route(row.Inbound, row.E164)
@@ -203,9 +203,9 @@ func (c telephonyClient) routeCalls(ctx context.Context, row store.Number) (stor
 	})
 }
 
-// retryConflicts makes a change at the provider and in the table. Providers of numbers have no versions, but
-// the table has. A change that finds the row changed by someone else meanwhile is made again from what the
-// row became, at the provider as well. So of several changes at one time both places end with the same one.
+// retryConflicts runs a change at the provider and in the table. Providers have no versions of numbers, but
+// the table has. If the row was changed meanwhile, retryConflicts reads it again and repeats the change, at
+// the provider as well. So after concurrent changes, the provider and the table agree.
 func (c telephonyClient) retryConflicts(
 	ctx context.Context, row store.Number,
 	change func(store.Number) (store.Number, error),
@@ -229,7 +229,7 @@ func changedMeanwhile() error {
 		"Others keep changing the number at the same time. Repeat the request.")
 }
 
-// displayName returns a number's own name, else the number itself.
+// displayName returns a number's name, or the number itself if it has none.
 func displayName(name, e164 string) string {
 	if name == "" {
 		return e164
@@ -237,7 +237,6 @@ func displayName(name, e164 string) string {
 	return name
 }
 
-// numberRecord returns the interface's record of a number.
 func numberRecord(n store.Number) record.PhoneNumber {
 	return record.PhoneNumber{
 		ID: n.ID, Name: n.Name, E164: n.E164, AreaCode: normalize.AreaCode(n.E164),
@@ -245,7 +244,6 @@ func numberRecord(n store.Number) record.PhoneNumber {
 	}
 }
 
-// sortByID orders numbers by their ids.
 func sortByID(rows []store.Number) {
 	slices.SortFunc(rows, func(a, b store.Number) int { return int(min(max(a.ID-b.ID, -1), 1)) })
 }

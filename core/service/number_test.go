@@ -121,7 +121,7 @@ func TestListOfNumbersKeepsAChangeMadeMeanwhile(t *testing.T) {
 
 func TestNumbersOfOtherTenantsAreNotThere(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	other := w.tenant("other") // with credentials of the same account
+	other := w.tenant("other") // has credentials of the same account
 	mine := buyOne(t, p, c, BuyNumber{})
 	if got := listed(t, p, other); len(got) != 0 {
 		t.Errorf("another tenant sees %+v", got)
@@ -182,7 +182,7 @@ func TestBuyWithoutStock(t *testing.T) {
 func TestBuyDoesNotOfferWhatSomeoneHereHolds(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	first := buyOne(t, p, c, BuyNumber{})
-	w.phones.stock = append([]string{first.E164}, w.phones.stock...) // a catalogue that lags behind
+	w.phones.stock = append([]string{first.E164}, w.phones.stock...) // the catalogue lags behind
 	if second := buyOne(t, p, c, BuyNumber{}); second.E164 == first.E164 {
 		t.Fatalf("got %+v twice", second)
 	}

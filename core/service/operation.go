@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// The names of the mutating operations, as intents, logs and metrics know them.
+// Names of the mutating operations in intents, logs and metrics.
 const (
 	opBook   = "book-meeting"
 	opUpdate = "update-meeting"
@@ -20,13 +20,13 @@ const (
 	opReturn = "release-phone-number"
 )
 
-// Write is what every mutating call carries besides its input.
+// Write holds what every mutating call has besides its input.
 type Write = journal.Write
 
-// Answer is what a mutating use case returns.
+// Answer is the result of a mutating use case.
 type Answer[T any] = journal.Answer[T]
 
-// callerOf returns the caller as the journal knows it.
+// callerOf converts a caller for the journal.
 func callerOf(c apikey.Caller) journal.Caller {
 	return journal.Caller{TenantID: c.Tenant.ID, Tenant: c.Tenant.Name, KeyID: c.KeyID}
 }
@@ -36,14 +36,14 @@ type steps[C, P, T any] func(
 	ctx context.Context, client C, run *journal.Run, plan P,
 ) (journal.Result[T], error)
 
-// with returns the handler of a call whose connection is open.
+// with returns a handler that calls do with an open connection.
 func with[C, P, T any](client C, do steps[C, P, T]) journal.Handler[P, T] {
 	return func(ctx context.Context, run *journal.Run, plan P) (journal.Result[T], error) {
 		return do(ctx, client, run, plan)
 	}
 }
 
-// resume returns how a run that nobody waits for is carried on: it opens the connection first.
+// resume returns a function for journal.Operation.Resume. It opens the connection and then calls do.
 func resume[C, P, T any](
 	opts *Options, open func(context.Context, apikey.Caller) (C, error), do steps[C, P, T],
 ) func(context.Context, *journal.Run) error {
@@ -60,7 +60,7 @@ func resume[C, P, T any](
 	})
 }
 
-// windowOf returns a tenant's own setting, else the default.
+// windowOf returns a tenant's own setting, or else the default.
 func windowOf(own *tenant.Duration, standard time.Duration) time.Duration {
 	if own == nil {
 		return standard

@@ -11,15 +11,15 @@ import (
 )
 
 // TestACallThatTheStoreRefusedIsNotCarriedOutLater loses each message between a booking and PostgreSQL, or
-// its answer: the connection breaks, the process lives. Who is told that the store does not answer may book
-// something else instead.
+// its response: the connection breaks, but the process lives. A caller who is told that the store does not
+// respond may book something else instead.
 func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")
 	cut := w.startWithTrap()
 	cut.survives = true
 	defer w.bury(cut)
-	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // statements are prepared from here on
+	book(t, cut.process, c, key("first"), meeting(t, "first", 1)) // from here on, statements are prepared
 	refused := 0
 	for n := 1; n <= 4; n++ {
 		for _, after := range []bool{false, true} {

@@ -22,24 +22,24 @@ import (
 )
 
 const (
-	offersPerSearch = 10  // numbers looked at,
-	maxSearches     = 3   // so often, before giving up when others snatch them away
-	maxOffers       = 250 // asked for at once, to look past those that others here have
-	maxOrders       = 3   // that one request places, each after the one before failed
+	offersPerSearch = 10  // numbers tried in each search
+	maxSearches     = 3   // searches before giving up if others buy the numbers first
+	maxOffers       = 250 // most offers per search, to look past those that others here have
+	maxOrders       = 3   // orders that one run places, each after the one before failed
 
-	firstPoll = 150 * time.Millisecond // of an order under way; each next poll waits half as long again,
-	maxPoll   = time.Second            // but no longer than that
+	firstPoll = 150 * time.Millisecond // delay before the first poll of an order; it grows by half
+	maxPoll   = time.Second            // up to this at most
 
-	maxNeighbours     = 5               // area codes searched when the one asked for is sold out,
-	neighboursTimeout = 2 * time.Second // for so long at most
+	maxNeighbours     = 5               // area codes searched if the requested one is sold out
+	neighboursTimeout = 2 * time.Second // time limit of those searches
 
-	defaultPurchasesPerDay = 10  // numbers that a tenant may buy in 24 hours,
-	defaultHeldNumbers     = 100 // and hold, where it says nothing else
+	defaultPurchasesPerDay = 10  // numbers that a tenant may buy in 24 hours by default
+	defaultHeldNumbers     = 100 // numbers that a tenant may hold by default
 
-	metaNumber = "phone_number" // of faults that come after money was spent
+	metaNumber = "phone_number" // in faults that occur after money was spent
 )
 
-// buyPlan is a purchase after normalization. How far it got is in the table of purchases.
+// buyPlan is a purchase after normalization. Its progress is in the table of purchases.
 type buyPlan struct {
 	AreaCode string `json:"area_code"`
 	Name     string `json:"name,omitempty"`
@@ -47,23 +47,23 @@ type buyPlan struct {
 	Outbound *int64 `json:"outbound,omitempty"`
 }
 
-// refusal is why a number that was bought goes back, as the table of purchases keeps it. The fault is called
-// undo there since plans of intents held it under this name.
+// refusal is why a number that was bought is given back, as stored in the table of purchases. The fault is
+// called undo there since plans of intents used that name.
 type refusal struct {
 	Fault struct {
 		Code   fault.Code `json:"code"`
 		Reason string     `json:"reason"`
 		Detail string     `json:"detail"`
 	} `json:"undo"`
-	Undetected bool `json:"unseen,omitempty"` // a check of the settings does not find what is wrong
+	Undetected bool `json:"unseen,omitempty"` // a check of the settings does not find the fault
 }
 
-// Buy buys one number in an area code. It is a saga, and every step of it can be taken up again after a
-// crash. The right to buy is taken under the tenant's limits. A number is chosen and claimed. Exactly that
-// one is ordered, named and pointed at its employee. Then it is recorded as held. See the states in
-// core/store: nothing touches a number at the provider before the store says whose it is. Whoever takes up a
-// purchase first asks the provider what became of the order. A second number is chosen only when the first is
-// surely someone else's.
+// Buy buys one number in an area code. It is a saga, and every step can be resumed after a crash. It first
+// reserves the right to buy under the tenant's limits. Then it chooses and claims a number, orders exactly
+// that number, and sets its name and routing. Finally it records the number as held. See the states in
+// core/store: nothing touches a number at the provider before the store says whose it is. A resumed run first
+// asks the provider for the outcome of the order. It chooses a second number only if the first certainly
+// belongs to someone else.
 func (s *Numbers) Buy(
 	ctx context.Context, c apikey.Caller, w Write, in BuyNumber,
 ) (Answer[record.PhoneNumber], error) {
@@ -71,15 +71,15 @@ func (s *Numbers) Buy(
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	// Recovery drops a purchase that was not ordered, and its order must not be on its way then. That is why
-	// replicas leave a run alone for longer than its lease.
+	// Recovery drops a purchase that was not ordered, so its order must not be on its way at that time. That
+	// is why replicas leave a run alone for longer than its lease.
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID, Plan: buyPlan(in),
 		Repeatable: client.driver.Traits().IdempotentBuy,
 	}, with(client, s.buy))
 }
 
-// purchase is one purchase under way.
+// purchase is the state of one purchase under way.
 type purchase struct {
 	opts         *Options
 	numbers      *Numbers
@@ -87,11 +87,11 @@ type purchase struct {
 	run          *journal.Run
 	plan         buyPlan
 	row          store.Purchase
-	deadline     time.Time // when the caller's time is over
+	deadline     time.Time // when the caller's time ends
 	ordersPlaced int       // placed by this run
 }
 
-// buy runs a purchase, first or resumed.
+// buy runs a purchase, new or resumed.
 func (s *Numbers) buy(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan buyPlan,
 ) (journal.Result[record.PhoneNumber], error) {
@@ -112,7 +112,7 @@ func (s *Numbers) buy(
 	return journal.Result[record.PhoneNumber]{Record: numberRecord(number), Ref: number.Ref}, nil
 }
 
-// perform takes the steps that are left, and closes a purchase that surely led to nothing.
+// perform takes the remaining steps, and closes a purchase that certainly had no effect.
 func (b *purchase) perform(ctx context.Context) (store.Number, error) {
 	number, err := b.takeSteps(ctx)
 	if err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) || b.isEnded() {
@@ -130,9 +130,9 @@ func (b *purchase) isEnded() bool {
 	return b.row.State == store.PurchaseDone || b.row.State == store.PurchaseReturned
 }
 
-// reserve takes the right to buy a number, or returns what was bought under the same Idempotency-Key. That is
-// known for as long as answers are kept, also where the intent has gone because there was nothing to answer
-// any more.
+// reserve reserves the right to buy a number, or returns the purchase that was made under the same
+// Idempotency-Key. That purchase is known for as long as answers are kept, even if the intent is gone because
+// there was nothing to answer any more.
 func (s *Numbers) reserve(
 	ctx context.Context, client telephonyClient, run *journal.Run,
 ) (store.Purchase, error) {
@@ -158,7 +158,7 @@ func (s *Numbers) reserve(
 	return row, nil
 }
 
-// purchaseLimits returns a tenant's limits. Those that it does not set are there for real money alone.
+// purchaseLimits returns a tenant's limits. The default limits do not apply to sandboxes.
 func purchaseLimits(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
 	limits := store.PurchaseLimits{PerDay: defaultPurchasesPerDay, Held: defaultHeldNumbers}
 	if sandbox {
@@ -173,8 +173,7 @@ func purchaseLimits(t tenant.Tenant, sandbox bool) store.PurchaseLimits {
 	return limits
 }
 
-// takeSteps takes the steps that are left. It buys a number where none was ordered, or the order surely
-// failed.
+// takeSteps takes the remaining steps. It buys a number if none was ordered or the order certainly failed.
 func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	switch b.row.State {
 	case store.PurchaseReserved:
@@ -193,7 +192,7 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 			return store.Number{}, b.recordReturn(ctx)
 		}
 	}
-	b.run.RuleOutEffect() // whatever was ordered before, the account has not got it
+	b.run.RuleOutEffect() // the account does not have any number ordered before
 	if b.run.Unattended() {
 		return store.Number{}, fault.New(fault.Exhausted, fault.ReasonNoNumbersAvailable,
 			"The purchase was cut off before the order. Nothing was bought.")
@@ -204,7 +203,7 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	return b.buyOffered(ctx)
 }
 
-// buyOffered buys the first number offered that nobody else gets first.
+// buyOffered buys the first offered number that no one else gets first.
 func (b *purchase) buyOffered(ctx context.Context) (store.Number, error) {
 	for round := range maxSearches {
 		offers, err := b.findOffers(ctx, round)
@@ -232,7 +231,7 @@ func (b *purchase) buyOffered(ctx context.Context) (store.Number, error) {
 			"Try another area code, or this one later.", b.plan.AreaCode)
 }
 
-// loadBought returns the number of a purchase that was cut off after its last step.
+// loadBought returns the number of a purchase that was interrupted after its last step.
 func (b *purchase) loadBought(ctx context.Context) (store.Number, error) {
 	row, held, err := b.opts.Store.NumberHolder(ctx, b.client.realm, b.row.E164)
 	switch {
@@ -244,8 +243,8 @@ func (b *purchase) loadBought(ctx context.Context) (store.Number, error) {
 	return row, nil
 }
 
-// wasDelivered reports whether the account once had the number that it surely has not got now. Its provider
-// took the order, and would say of a failed order that it failed.
+// wasDelivered reports whether the account once had the number, which it certainly no longer has. The
+// provider accepted the order, and would report a failed order as failed.
 func (b *purchase) wasDelivered(err error) bool {
 	switch b.row.State {
 	case store.PurchaseFilled, store.PurchaseReturning:
@@ -256,8 +255,8 @@ func (b *purchase) wasDelivered(err error) bool {
 	return false
 }
 
-// recordReturn ends a purchase whose number went back, at the provider or by us, and returns why. The
-// purchase goes on counting: it was paid for.
+// recordReturn ends a purchase whose number was given back, by the provider or by the gateway, and returns
+// the reason as an error. The purchase still counts towards the limits: it was paid for.
 func (b *purchase) recordReturn(ctx context.Context) error {
 	if err := b.opts.Store.MarkReturned(context.WithoutCancel(ctx), b.row); err != nil {
 		return b.unfinishedFault("and given back to the provider, but that could not be recorded yet", err)
@@ -266,7 +265,7 @@ func (b *purchase) recordReturn(ctx context.Context) error {
 	return b.returnedFault()
 }
 
-// returnedFault returns that a number was bought and is not held any more.
+// returnedFault returns the error that a number was bought and is no longer held.
 func (b *purchase) returnedFault() error {
 	b.run.RuleOutEffect()
 	why, refused := parseRefusal(b.row.Refusal)
@@ -283,9 +282,9 @@ func parseRefusal(raw json.RawMessage) (why refusal, refused bool) {
 }
 
 // checkSetup checks that the connection's settings work at the provider, before money is spent on a number
-// that could not be set up. That they work is remembered for a while, unless a number had to go back since
-// they were changed. Then they are checked again. Where no check finds what is wrong with them, nothing is
-// ordered before they change.
+// that could not be set up. A successful check is cached for a while. If a number had to be given back since
+// the settings were changed, they are checked every time. If no check finds the fault in them, nothing is
+// ordered until the settings change.
 func (b *purchase) checkSetup(ctx context.Context) error {
 	of := b.client.connection
 	raw, err := b.opts.Store.RefusedSetup(ctx, of.TenantID, of.ID, of.Revision)
@@ -305,7 +304,7 @@ func (b *purchase) checkSetup(ctx context.Context) error {
 	return err
 }
 
-// verifySetup asks the provider whether the settings work, where the driver can.
+// verifySetup asks the provider whether the settings work, if the driver supports that.
 func (b *purchase) verifySetup(ctx context.Context) error {
 	checker, can := b.client.driver.(adapter.SetupChecker)
 	if !can {
@@ -317,19 +316,19 @@ func (b *purchase) verifySetup(ctx context.Context) error {
 	return err
 }
 
-// timeLeft returns for how long the provider may still be asked: what is left of the caller's time, less a
-// margin in which to answer.
+// timeLeft returns how long the provider may still be asked: the rest of the caller's time, less a margin for
+// the response.
 func (b *purchase) timeLeft() time.Duration { return time.Until(b.deadline) - journal.AnswerMargin }
 
-// isNotBought reports whether a failure says that the account surely has not got the number from this order.
+// isNotBought reports whether err means that the account certainly has not got the number from this order.
 func isNotBought(err error) bool {
 	f := fault.From(err)
 	isMissing := f.Code == fault.NotFound && f.Reason == fault.ReasonNumberNotFound
 	return isMissing || f.Reason == fault.ReasonNumberTaken
 }
 
-// findOffers returns numbers for sale in the area code. A provider goes on offering what others here have
-// chosen and not ordered yet. When the first search led to nothing, the next ones look past those.
+// findOffers returns numbers for sale in the area code. A provider goes on offering numbers that others here
+// have chosen but not ordered yet. After a search without success, the next searches look past those numbers.
 func (b *purchase) findOffers(ctx context.Context, round int) ([]telephony.Offer, error) {
 	var taken []string
 	if round > 0 {
@@ -363,8 +362,8 @@ func (b *purchase) search(ctx context.Context, areaCode string, limit int) ([]te
 	return fitting, err
 }
 
-// soldOutFault returns that there is nothing for sale, and which neighbouring area codes have something, as
-// far as the provider tells in time.
+// soldOutFault returns the error that no number is for sale. It names the neighbouring area codes that have
+// numbers, as far as the provider responds in time.
 func (b *purchase) soldOutFault(ctx context.Context) error {
 	f := fault.Newf(fault.Exhausted, fault.ReasonNoNumbersAvailable,
 		"No phone number is for sale in area code %s now.", b.plan.AreaCode)
@@ -397,7 +396,7 @@ func (b *purchase) soldOutFault(ctx context.Context) error {
 	return f
 }
 
-// claimAndOrder claims a number and orders it. It fails with NUMBER_TAKEN where someone else was faster.
+// claimAndOrder claims a number and orders it. It fails with NUMBER_TAKEN if someone else was faster.
 func (b *purchase) claimAndOrder(ctx context.Context, e164 string) (telephony.Number, error) {
 	chosen, err := b.opts.Store.ChooseNumber(ctx, b.row, e164)
 	if err != nil {
@@ -411,7 +410,6 @@ func (b *purchase) claimAndOrder(ctx context.Context, e164 string) (telephony.Nu
 	return b.placeOrder(ctx)
 }
 
-// orderRequest returns the order of the number chosen.
 func (b *purchase) orderRequest() telephony.Order {
 	o := telephony.Order{
 		Key: b.row.ID, Since: b.row.CreatedAt, E164: b.row.E164, Name: displayName(b.plan.Name, b.row.E164),
@@ -422,7 +420,7 @@ func (b *purchase) orderRequest() telephony.Order {
 	return o
 }
 
-// placeOrder orders the number chosen, and waits until it is there.
+// placeOrder orders the chosen number and waits until it is ready.
 func (b *purchase) placeOrder(ctx context.Context) (telephony.Number, error) {
 	repeatable := b.client.driver.Traits().IdempotentBuy
 	b.ordersPlaced++
@@ -437,8 +435,8 @@ func (b *purchase) placeOrder(ctx context.Context) (telephony.Number, error) {
 	return b.awaitNumber(ctx, number)
 }
 
-// resolveOrder finds out what became of an order that was cut off. Where nobody waits for the number, it is
-// not ordered again: no money is spent unasked.
+// resolveOrder finds out the outcome of an interrupted order. If no caller waits for the number, it is not
+// ordered again: no money is spent without a request.
 func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	number, err := b.lookUpOrder(ctx)
 	switch {
@@ -453,7 +451,7 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	return number, err
 }
 
-// lookUpOrder asks what became of the order.
+// lookUpOrder asks the provider for the outcome of the order.
 func (b *purchase) lookUpOrder(ctx context.Context) (telephony.Number, error) {
 	op := read("look-up-order")
 	return ask(ctx, b.client.endpoint, op, func(ctx context.Context) (telephony.Number, error) {
@@ -461,15 +459,15 @@ func (b *purchase) lookUpOrder(ctx context.Context) (telephony.Number, error) {
 	})
 }
 
-// awaitNumber waits until the number ordered can be used, as long as someone waits for it.
+// awaitNumber waits until the ordered number can be used, for as long as a caller waits for it.
 func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (telephony.Number, error) {
-	b.run.ExpectEffect(true) // from here on everything can be done again
+	b.run.ExpectEffect(true) // from here on every step can be repeated
 	for wait := b.numbers.firstPoll; number.Pending; wait = min(wait+wait/2, maxPoll) {
 		if b.run.Unattended() || b.timeLeft() < wait {
 			b.markOrdered(ctx)
 			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending,
 				"%s is ordered and will be ready soon.", b.row.E164)
-			f.RetryAfter = journal.PendingInterval // it only takes its time
+			f.RetryAfter = journal.PendingInterval // the order is fine, but not done yet
 			return number, f.With(metaNumber, b.row.E164)
 		}
 		if err := pause.For(ctx, wait); err != nil {
@@ -488,7 +486,7 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 	return number, nil
 }
 
-// markOrdered records that the provider took the order.
+// markOrdered records that the provider accepted the order.
 func (b *purchase) markOrdered(ctx context.Context) {
 	if b.row.State != store.PurchaseChosen {
 		return
@@ -501,7 +499,7 @@ func (b *purchase) markOrdered(ctx context.Context) {
 	b.row.State = store.PurchaseOrdered
 }
 
-// setUp gives a number that was bought its name and routing, and its id.
+// setUp sets the name and routing of a number that was bought, and assigns its id.
 func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Number, error) {
 	b.run.ExpectEffect(true)
 	switch b.row.State {
@@ -532,7 +530,7 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 		CreatedAt: b.opts.Now(),
 	}
 	var rows []store.AuditRow
-	if b.run.Intent().Key == "" { // whoever ends the intent of a purchase records that it was made
+	if b.run.Intent().Key == "" { // otherwise, the purchase is audited when its intent ends
 		var err error
 		if rows, err = b.opts.auditNumber(ctx, actionAdopt, held); err != nil {
 			return held, err
@@ -546,8 +544,8 @@ func (b *purchase) setUp(ctx context.Context, number telephony.Number) (store.Nu
 	return row, nil
 }
 
-// refuseSetup handles a number that was bought and could not be named and routed. A refusal sends it back.
-// Anything else is tried again later.
+// refuseSetup handles a number that was bought but could not be named and routed. If the provider rejected
+// the change, the number is given back. Other failures are tried again later.
 func (b *purchase) refuseSetup(
 	ctx context.Context, number telephony.Number, change telephony.Change, err error,
 ) error {
@@ -559,7 +557,7 @@ func (b *purchase) refuseSetup(
 	}
 	var why refusal
 	why.Fault.Code, why.Fault.Reason, why.Fault.Detail = f.Code, f.Reason, f.Detail
-	var revision int64 // of the connection, unless it is the caller's request that was refused
+	var revision int64 // of the connection; 0 if it is the caller's request that was refused
 	if change.Routing != nil && len(f.Fields) == 0 {
 		revision = b.client.connection.Revision
 	}
@@ -576,7 +574,7 @@ func (b *purchase) refuseSetup(
 	return b.returnNumber(ctx, number)
 }
 
-// returnNumber gives a number back that cannot be set up.
+// returnNumber gives back a number that cannot be set up.
 func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) error {
 	if err := b.client.releaseAtProvider(ctx, number.Ref); err != nil {
 		why, _ := parseRefusal(b.row.Refusal)
@@ -586,22 +584,22 @@ func (b *purchase) returnNumber(ctx context.Context, number telephony.Number) er
 	return b.recordReturn(ctx)
 }
 
-// unfinishedFault returns what is left to do after the number was bought. A repeat, recovery or
-// reconciliation does it.
+// unfinishedFault returns an error that says what is left to do after the number was bought. A repeat,
+// recovery or reconciliation does it.
 func (b *purchase) unfinishedFault(what string, err error) error {
 	return b.unknownFault("was bought, "+what, err)
 }
 
-// unknownFault returns how far a purchase got that costs money.
+// unknownFault returns an error that says how far a purchase that costs money has got.
 func (b *purchase) unknownFault(what string, err error) error {
-	if journal.WasTakenOver(err) { // whose answer is this call's, too
+	if journal.WasTakenOver(err) { // the call returns the other run's answer
 		return err
 	}
 	f := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, fmt.Sprintf("%s %s.", b.row.E164, what))
 	return f.With(metaNumber, b.row.E164).Because(err)
 }
 
-// adviseBuyer returns how a caller gets a number that was bought or ordered, without buying another.
+// adviseBuyer advises a caller how to get a number that was bought or ordered, without buying another.
 func adviseBuyer(f *fault.Error, hasKey bool) string {
 	switch {
 	case f.Metadata[metaNumber] == "":

@@ -23,7 +23,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// limited gives a tenant limits of its own.
+// limited sets the limits of a tenant.
 func (w *world) limited(c apikey.Caller, perDay, held int) apikey.Caller {
 	c.Tenant.Settings.MaxPurchasesPerDay, c.Tenant.Settings.MaxPhoneNumbers = &perDay, &held
 	return w.with(c)
@@ -96,8 +96,8 @@ func TestAFailedPurchaseDoesNotCount(t *testing.T) {
 	buyOne(t, p, c, BuyNumber{})
 }
 
-// TestTenantsOfOneAccountNeverGetTheSameNumber: at some providers, ordering a number that the account holds
-// already is answered as if it had been bought.
+// TestTenantsOfOneAccountNeverGetTheSameNumber uses a provider that accepts the order of a number that the
+// account already holds, as some providers do.
 func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		if strings.HasPrefix(w.url, "postgres") {
@@ -129,8 +129,8 @@ func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
 	})
 }
 
-// slow has writes take up to a moment longer on PostgreSQL, so that others come in between. They are named as
-// triggers name them, such as "UPDATE ON purchases".
+// slow delays writes on PostgreSQL by a random time up to most, so that other writes come in between. The
+// writes are named as in triggers, such as "UPDATE ON purchases".
 func (w *world) slow(most time.Duration, writes ...string) {
 	w.tb.Helper()
 	db := w.database()
@@ -147,7 +147,7 @@ func (w *world) slow(most time.Duration, writes ...string) {
 	}
 }
 
-// watchClaims fails the test when a number is ordered, changed or given back for a connection that has not
+// watchClaims fails the test if a number is ordered, changed or given back for a connection that has not
 // claimed it.
 func (w *world) watchClaims() {
 	db := w.database()
@@ -162,10 +162,10 @@ func (w *world) watchClaims() {
 	}
 }
 
-// TestNothingTouchesANumberThatIsNotItsOwn: three processes buy, list, change and release for three tenants
-// who share an account of a few numbers, and every other set-up is refused, so that numbers go back while
-// others look for them. Others find numbers in the account before their purchase is recorded, and every write
-// to the store takes its time.
+// TestNothingTouchesANumberThatIsNotItsOwn runs three processes that buy, list, change and release for three
+// tenants with a shared account of a few numbers. Every third change is rejected, so that numbers are given
+// back while others look for them. Others find numbers in the account before their purchase is recorded, and
+// every write to the store is delayed.
 func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 	w := newWorld(t, storetest.Postgres)
 	const any = "INSERT OR UPDATE OR DELETE ON "
@@ -179,7 +179,7 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 		switch {
 		case call == "change" && changes.Add(1)%3 == 0:
 			return reaction{before: fails(fault.InvalidField("name", "is refused."))}
-		case call == "release": // what goes back is for sale again
+		case call == "release": // a released number is for sale again
 			return reaction{after: func(context.Context) error { w.phones.restock(8); return nil }}
 		}
 		return reaction{}
@@ -333,7 +333,7 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
 	for name, test := range map[string]struct {
 		outage      []string // the calls that fail
-		least, most int      // looks in ten minutes after an hour
+		least, most int      // number of looks in ten minutes, after an hour
 	}{
 		"one that is under way":             {least: 19, most: 20},
 		"one that is, but cannot be asked":  {outage: []string{"ordered"}, least: 19, most: 20},
@@ -468,7 +468,7 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
 			wantReason(t, err, fault.Invalid, fault.ReasonProviderRefused) // one key buys once
 			c = w.changed(c)
-			buyOne(t, p, c, BuyNumber{}) // the second of two a day: money was spent on the first
+			buyOne(t, p, c, BuyNumber{}) // the second of two a day, since money was spent on the first
 			_, err = p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
 			wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit)
 		})
@@ -484,7 +484,7 @@ func (w *world) changed(c apikey.Caller) apikey.Caller {
 	return w.with(c)
 }
 
-// TestNoNumberIsBoughtToBeGivenBack: where numbers cannot be set up, at most one goes back.
+// TestNoNumberIsBoughtToBeGivenBack checks that at most one number is given back if numbers cannot be set up.
 func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 	wrong := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no such trunk.")
 	refuse := func(w *world, how *fault.Error) {
@@ -498,7 +498,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		prepare func(w *world)
-		first   string // the reason that the first of many is refused for, and the others
+		first   string // reasons of the errors of the first of many calls and of the others
 		others  string
 		bought  int
 		mends   func(w *world, c apikey.Caller) apikey.Caller
@@ -594,7 +594,7 @@ func TestASetupThatWorksIsRememberedForAWhile(t *testing.T) {
 	}
 }
 
-// TestANameThatIsRefusedKeepsNobodyElseFromBuying: it is the caller's.
+// TestANameThatIsRefusedKeepsNobodyElseFromBuying rejects a name, which is a fault of one request only.
 func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.bare, w.phones.trunk = true, "TK1"
@@ -638,8 +638,8 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 
 func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 	for name, test := range map[string]struct {
-		atConsole bool // released there, and noticed by a list; else through the gateway
-		settled   bool // before the repeat
+		atConsole bool // released at the provider and noticed by a list; else through the gateway
+		settled   bool // settled before the repeat
 	}{
 		"released through the gateway":          {},
 		"released through the gateway, settled": {settled: true},
@@ -654,7 +654,7 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 					"RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
 			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
-			w.check(err) // it is told, and lost with its process
+			w.check(err) // the caller gets the answer, which is lost with the process
 			p.kill()
 			p = w.start()
 			_, err = db.Exec("DROP TRIGGER failing")
@@ -693,7 +693,7 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain: no list shows it before.
+// TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain uses a number that no list has shown.
 func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *testing.T) {
 	reaches := map[string]func(w *world){
 		"its order under way": func(w *world) { w.phones.ordersTake(1000) },
@@ -739,8 +739,8 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 
 func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) {
 	for name, test := range map[string]struct {
-		change    error // how setting up fails
-		atConsole bool  // released there
+		change    error // the error of setting up
+		atConsole bool  // released at the provider
 	}{
 		"given back as it cannot be set up": {change: fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"There is no such name.")},
@@ -795,7 +795,7 @@ func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	w.heal()
 	open, err := w.store.UnsettledIntents(background, w.clock.now().Add(time.Hour), w.clock.now(), 10)
 	w.check(err)
-	w.check(w.store.ReleaseIntent(background, open[0], "")) // nobody carries it on
+	w.check(w.store.ReleaseIntent(background, open[0], "")) // no process resumes it
 	w.clock.advance(time.Hour)
 	p.Numbers.reconcileAll(background)
 	if got := listed(t, p, c); len(got) != 1 || got[0].E164 != "+14155550000" {
@@ -839,11 +839,11 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 	})
 }
 
-// TestSagaSurvivesEveryKill kills processes at random calls of the provider, again and again, over purchases
-// at providers of every character, and lets repeats and recovery finish them. In the end every key has bought
-// one number at most, no number is lost: each that the account holds is in the table, named and routed, and
-// each that was told is held. FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS says how many there
-// are, 60 by default.
+// TestSagaSurvivesEveryKill kills processes at random calls of the provider during purchases, with providers
+// of every kind, and lets repeats and recovery finish the purchases. In the end every key has bought at most
+// one number, and no number is lost: each number of the account is in the table, named and routed, and each
+// that a caller was told of is held. FRONTDESK_SAGA_SEED repeats one run; FRONTDESK_SAGA_RUNS is the number
+// of runs, 60 by default.
 func TestSagaSurvivesEveryKill(t *testing.T) {
 	runs, first := 60, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_SAGA_RUNS")); err == nil {
@@ -882,10 +882,10 @@ func saga(t *testing.T, seed uint64) (kills int) {
 	c := w.limited(w.tenant("acme"), 100, 100)
 	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
 	switch dice.IntN(4) {
-	case 0: // as the sandbox
-	case 1: // as Twilio
+	case 0: // like the sandbox
+	case 1: // like Twilio
 		w.phones.bare, w.phones.byNumber = true, true
-	case 2: // as Telnyx
+	case 2: // like Telnyx
 		w.phones.ordersTake(dice.IntN(3))
 	case 3:
 		w.phones.traits.IdempotentBuy = false
@@ -927,7 +927,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 			_ = p.recoverOnce()
 		default:
 			k := fmt.Sprint("k", dice.IntN(keys))
-			if bought[k] != "" && dice.IntN(3) > 0 { // rather one that is not done
+			if bought[k] != "" && dice.IntN(3) > 0 { // prefer a key that is not done
 				k = fmt.Sprint("k", dice.IntN(keys))
 			}
 			answer, err := p.Numbers.Buy(background, c, key(k), BuyNumber{
@@ -951,7 +951,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 		}
 	}
 	left.Store(-1)
-	for range 6 { // what is open settles by itself
+	for range 6 { // open purchases settle without repeats
 		w.clock.advance(time.Minute)
 		p.recover(t)
 	}
@@ -1001,7 +1001,7 @@ func checkSaga(t *testing.T, w *world, p *process, c apikey.Caller, bought map[s
 	}
 }
 
-// telephonySettings gives the tenant's telephony connection settings.
+// telephonySettings sets the settings of the tenant's telephony connection.
 func (w *world) telephonySettings(c apikey.Caller, settings map[string]any) apikey.Caller {
 	connections := map[adapter.Kind]connection.Connection{}
 	for kind, conn := range c.Connections {

@@ -7,16 +7,16 @@ import (
 	"frontdesk/core/pause"
 )
 
-// purger deletes what was kept long enough. It works in short batches, with rests that are longer, so that
-// callers do not notice. Every replica does it.
+// purger deletes records that were kept long enough. It works in short batches with longer pauses between
+// them, so that callers are not slowed down. Every replica does this.
 type purger struct{ opts *Options }
 
 const (
 	purgeEvery  = 10 * time.Minute
 	keepKeyless = 24 * time.Hour // finished calls without a key; longer than any dedupe window of use
 
-	purgeTurn = 4 * time.Millisecond // a batch may keep other writers waiting for about that long,
-	purgeRest = 5                    // and so many times as long as it took it leaves them alone
+	purgeTurn = 4 * time.Millisecond // a batch may delay other writers for about this long
+	purgeRest = 5                    // a pause lasts this many times as long as the batch before
 	minBatch  = 5                    // rows, or pages of the file
 	maxBatch  = 200
 )
@@ -33,7 +33,7 @@ func (p *purger) run(ctx context.Context) {
 	}
 }
 
-// purge deletes everything that is due, and gives the room back.
+// purge deletes everything that is due and returns free space to the disk.
 func (p *purger) purge(ctx context.Context) error {
 	now := p.opts.Now()
 	answers := now.Add(-p.opts.KeepAnswers)
@@ -56,7 +56,7 @@ func (p *purger) purge(ctx context.Context) error {
 	return nil
 }
 
-// purgeInBatches calls batch until it does less than it may. How much that is follows the time that it takes.
+// purgeInBatches calls batch until it returns less than most. The batch size adapts to the time it takes.
 func purgeInBatches(ctx context.Context, batch func(ctx context.Context, most int) (int64, error)) error {
 	for most := minBatch; ; {
 		began := time.Now()

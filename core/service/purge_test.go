@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A purge goes on until all is done, rests longer than it works, and does less at a time where that takes
-// long.
+// A purge goes on until everything is done, pauses longer than it works, and uses smaller batches if they are
+// slow.
 func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 	for name, perRow := range map[string]time.Duration{
 		"quick": 10 * time.Microsecond, "slow": 3 * time.Millisecond,

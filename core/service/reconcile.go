@@ -12,24 +12,24 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// Repair is how far a reconciliation goes.
+// Repair is how much a reconciliation repairs.
 type Repair int
 
 // The degrees.
 const (
 	RepairNothing Repair = iota // differences are only reported
-	RepairSafe                  // what undoes nobody's work is set right
-	RepairAll                   // calls that someone pointed elsewhere at the provider are pointed back, too
+	RepairSafe                  // repairs that undo no one's work are made
+	RepairAll                   // calls that someone rerouted at the provider are also routed back
 )
 
 // Drift is a difference between a provider's account and the gateway's table.
 type Drift struct {
-	ID       int64     `json:"id,omitempty"` // of the number, where it has one
+	ID       int64     `json:"id,omitempty"` // id of the number, if it has one
 	E164     string    `json:"e164"`
 	Kind     DriftKind `json:"kind"`
 	Says     string    `json:"says"`
 	Repaired bool      `json:"repaired"`
-	Advice   string    `json:"advice,omitempty"` // what to do, where it was not repaired
+	Advice   string    `json:"advice,omitempty"` // what to do, if it was not repaired
 }
 
 // DriftKind names a kind of difference.
@@ -39,13 +39,13 @@ type DriftKind string
 const (
 	DriftUnknown   DriftKind = "unknown"   // the account holds a number that the gateway does not know
 	DriftGone      DriftKind = "gone"      // the account no longer has a number
-	DriftRenamed   DriftKind = "renamed"   // it has another name at the provider
-	DriftMisrouted DriftKind = "misrouted" // its calls do not go where they should
+	DriftRenamed   DriftKind = "renamed"   // the number has another name at the provider
+	DriftMisrouted DriftKind = "misrouted" // the number's calls are not routed to its employee
 )
 
 const (
-	maxNumbers = 5000 // of one account
-	maxRepairs = 20   // numbers whose calls one list points back, since a person waits for it
+	maxNumbers = 5000 // most numbers of one account
+	maxRepairs = 20   // most numbers whose routing one list restores, since a caller waits for it
 )
 
 // Reconcile compares a connection's account with the gateway's table.
@@ -76,8 +76,8 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
-	// The table is read first. A number that is bought or released while the account is read is then in
-	// neither list wrongly.
+	// The table is read first. So a number that is bought or released while the account is read is not in the
+	// wrong list.
 	rows, err := s.opts.Store.Numbers(ctx, client.connection.TenantID, client.connection.ID)
 	if err != nil {
 		return nil, nil, err
@@ -112,7 +112,8 @@ func (s *Numbers) reconcile(
 	return kept, r.drifts, nil
 }
 
-// readAccount reads every page of the provider's account, by reference. Numbers still on order are left out.
+// readAccount reads every page of the provider's account. It returns the numbers by reference, without those
+// still on order.
 func (c telephonyClient) readAccount(ctx context.Context) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
 	for q := (telephony.Query{}); ; {
@@ -153,7 +154,7 @@ func (r *reconciliation) compare(
 	ctx context.Context, row store.Number, n telephony.Number, listed bool,
 ) (store.Number, bool, error) {
 	if !listed {
-		// Lists of some providers lag behind; the number itself is asked for before it is given up.
+		// Lists of some providers lag behind. So the number itself is read before it is released.
 		var err error
 		if n, err = r.client.readNumber(ctx, row.Ref); err != nil {
 			if fault.From(err).Code != fault.NotFound {
@@ -172,8 +173,8 @@ func (r *reconciliation) compare(
 	return row, err == nil, err
 }
 
-// releaseGone releases the row of a number that the account no longer has. One that was changed since the
-// table was read is left to the next comparison: it may have come back.
+// releaseGone releases the row of a number that the account no longer has. If the row was changed since the
+// table was read, it is left to the next comparison: the number may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
 	if r.repair < RepairSafe {
 		r.report(row, DriftGone, false, goneText, "The next list of the numbers removes it.")
@@ -201,8 +202,8 @@ const goneText = "The account no longer has the number."
 
 const renamedText = "It has another name at the provider."
 
-// adoptName takes over a name given at the provider. The row is read again, so that a change made since is
-// kept.
+// adoptName copies a name given at the provider to the row. The row is read again first, so that a later
+// change is kept.
 func (r *reconciliation) adoptName(
 	ctx context.Context, row store.Number, n telephony.Number,
 ) (store.Number, error) {
@@ -215,7 +216,7 @@ func (r *reconciliation) adoptName(
 	}
 	now, err := r.client.number(ctx, row.ID)
 	if err != nil || now.Name == n.Name || now.Version != row.Version {
-		return now, err // changed through the gateway since the account was read: that is the newer one
+		return now, err // a change through the gateway since the account was read is newer
 	}
 	now.Name = n.Name
 	err = r.opts.Store.UpdateNumber(ctx, now)
@@ -229,10 +230,9 @@ func (r *reconciliation) adoptName(
 	return now, err
 }
 
-// repairRouting points the calls of a number back to the employee who should get them. It is safe where
-// nobody has pointed them elsewhere: they lead nowhere, or where the gateway itself pointed them before the
-// connection's settings changed. What somebody chose at the provider, such as a person's own phone while the
-// agent is out of order, is only reported.
+// repairRouting routes the calls of a number back to its employee. That is safe if no one has rerouted them:
+// they are routed nowhere, or as the gateway itself did before the connection's settings changed. A routing
+// chosen at the provider, such as to a person's own phone while the agent is out of order, is only reported.
 func (r *reconciliation) repairRouting(
 	ctx context.Context, row store.Number, n telephony.Number,
 ) (store.Number, error) {
@@ -278,9 +278,8 @@ func (r *reconciliation) repairRouting(
 	}
 }
 
-// addUnknown takes in a number of the account that the connection's table does not have, and reports whether
-// it is the connection's. Another's stays that one's and is not shown. One that waits to go back is not shown
-// either.
+// addUnknown adds a number that is in the account but not in the connection's table. It reports whether the
+// number belongs to the connection and is in use. A number of another connection is left to that connection.
 func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (store.Number, bool, error) {
 	holder, held, err := r.opts.Store.NumberHolder(ctx, r.client.realm, n.E164)
 	if err != nil {
@@ -292,7 +291,7 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 	row := r.client.newRow(n)
 	const what = "The account holds a number that the gateway does not know."
 	switch {
-	case held: // came in since the table was read, or is there again under another reference
+	case held: // added since the table was read, or now under another reference
 	case r.settings.Held == adapter.HeldOwn:
 		r.report(row, DriftUnknown, false, what,
 			"The connection holds only its own numbers: add it with frontdesk number adopt, or leave it.")
@@ -303,7 +302,7 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 	}
 	kept, err := r.client.adopt(ctx, row)
 	if err != nil {
-		if fault.From(err).Code == fault.Conflict { // someone else's, or on order
+		if fault.From(err).Code == fault.Conflict { // held by another connection, or on order
 			return row, false, nil
 		}
 		return row, false, err
@@ -314,7 +313,7 @@ func (r *reconciliation) addUnknown(ctx context.Context, n telephony.Number) (st
 	return kept, true, nil
 }
 
-// newRow returns the row of a number that came by other means.
+// newRow returns the row of a number that was found in the account.
 func (c telephonyClient) newRow(n telephony.Number) store.Number {
 	return store.Number{
 		TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, Realm: c.realm,
@@ -322,9 +321,9 @@ func (c telephonyClient) newRow(n telephony.Number) store.Number {
 	}
 }
 
-// adopt claims a number that came by other means, and gives it its id. The list in which it was found may be
-// behind. So the provider is asked once more for a number that was given back here before, or that is held
-// under another reference.
+// adopt claims a number that was found in the account and gives it an id. The list in which it was found may
+// be out of date. So adopt reads the number itself if it was given back here before, or if it is held under
+// another reference.
 func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.Number, error) {
 	rows, err := c.opts.auditNumber(ctx, actionAdopt, found)
 	if err != nil {
@@ -336,7 +335,7 @@ func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.N
 	}
 	if kept.Ref != found.Ref {
 		if _, err := c.readNumber(ctx, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
-			return kept, err // it is the list that is behind
+			return kept, err // the list is out of date
 		}
 	}
 	_, err = c.readNumber(ctx, found.Ref)
@@ -358,7 +357,7 @@ func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.N
 	return kept, err
 }
 
-// Adopt takes a number in that the account holds by other means, for connections that hold only their own.
+// Adopt adds a number of the account to the table, for connections that hold only their own numbers.
 func (s *Numbers) Adopt(ctx context.Context, c apikey.Caller, e164 string) (store.Number, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {

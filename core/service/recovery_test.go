@@ -62,9 +62,9 @@ func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, open)
 			w.tenant("acme")
-			const calls = 8 // as many as the guard lets through to one connection
+			const calls = 8 // as many as the guard admits to one connection
 			one := w.start()
-			one.recover(t) // it had been settling, and dies with whatever it held for that
+			one.recover(t) // it was settling intents, and dies while it holds them
 			dieWith(t, w, w.tenants["t-acme"], calls)
 			one.kill()
 			replicas := [2]*process{w.start(), w.start()}
@@ -128,7 +128,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 
 var _ Metrics = (*telemetry.Metrics)(nil)
 
-// measuredWorld returns a world with one process and one tenant, and its metrics as they are served.
+// measuredWorld returns a world with one process and one tenant, and a function that serves its metrics.
 func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served func() string) {
 	metrics := telemetry.NewMetrics(telemetry.Build{})
 	w = newWorld(t, storetest.SQLite)
@@ -238,7 +238,7 @@ func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
 	go func() { p.Run(ctx); close(ended) }()
 	<-entered
 	stop()
-	<-ended // though the provider has not answered
+	<-ended // although the provider has not responded
 	close(let)
 	p.stop()
 	two := w.start()

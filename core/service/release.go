@@ -16,13 +16,13 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// releasePlan names the number to release.
+// releasePlan is a release after normalization.
 type releasePlan struct {
 	ID int64 `json:"id"`
 }
 
-// Release gives a number back to the provider for good, or, where the connection has a release_delay, takes
-// it out of use until then. Its id is never used again.
+// Release gives a number back to the provider for good. If the connection has a release_delay, the number is
+// taken out of use at once and given back after the delay. Its id is never used again.
 func (s *Numbers) Release(ctx context.Context, c apikey.Caller, w Write, id int64) (Answer[struct{}], error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Numbers) Release(ctx context.Context, c apikey.Caller, w Write, id int6
 	}, with(client, s.release))
 }
 
-// release runs a release, first or resumed.
+// release runs a release, new or resumed.
 func (s *Numbers) release(
 	ctx context.Context, client telephonyClient, run *journal.Run, plan releasePlan,
 ) (journal.Result[struct{}], error) {
@@ -70,7 +70,7 @@ func (s *Numbers) release(
 		}
 		return row, err
 	})
-	if err != nil && fault.From(err).Code != fault.NotFound { // a list may have seen it go
+	if err != nil && fault.From(err).Code != fault.NotFound { // not found: a list may have released the row
 		return none, err
 	}
 	return journal.Result[struct{}]{Ref: row.Ref}, nil
@@ -88,8 +88,8 @@ func (c telephonyClient) releaseAtProvider(ctx context.Context, ref string) erro
 	return err
 }
 
-// park has a number's calls lead nowhere and takes it out of use until it goes back, unless the provider
-// would not take it back then.
+// park routes a number's calls nowhere and takes the number out of use until it is given back. It fails if
+// the provider would not take the number back then.
 func (s *Numbers) park(
 	ctx context.Context, client telephonyClient, run *journal.Run, row store.Number, delay time.Duration,
 ) error {
@@ -110,12 +110,12 @@ func (s *Numbers) park(
 	return s.opts.Store.ParkNumber(context.WithoutCancel(ctx), row, s.opts.Now().Add(delay))
 }
 
-// Held lists all numbers that a tenant holds, by id, those waiting to go back among them.
+// Held lists all numbers that a tenant holds, by id, including those waiting to be given back.
 func (s *Numbers) Held(ctx context.Context, tenantID string) ([]store.Number, error) {
 	return s.opts.Store.TenantNumbers(ctx, tenantID)
 }
 
-// Restore takes a released number that still waits back into use, with its name, employees and id.
+// Restore puts a released number that still waits back into use, with its name, employees and id.
 func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (record.PhoneNumber, error) {
 	client, err := s.openParked(ctx, tenantID, id)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	return numberRecord(row), nil
 }
 
-// openParked opens the connection of a number that waits to go back.
+// openParked opens the connection of a number that waits to be given back.
 func (s *Numbers) openParked(ctx context.Context, tenantID string, id int64) (telephonyClient, error) {
 	waiting, err := s.opts.Store.ParkedNumbers(ctx, tenantID)
 	if err != nil {

@@ -178,8 +178,8 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 	}
 }
 
-// TestAListThatIsBehindChangesNothing: while an account is read, a number of it is released, and bought
-// again.
+// TestAListThatIsBehindChangesNothing releases a number of an account, and buys it again, while the account
+// is read.
 func TestAListThatIsBehindChangesNothing(t *testing.T) {
 	for name, again := range map[string]bool{"released": false, "released and bought again": true} {
 		for _, lister := range []string{"acme", "bolt"} {
@@ -247,7 +247,7 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 	w.clock.advance(time.Second)
 	_, err = p.Numbers.Update(background, c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
 	w.check(err)
-	w.phones.held[0].Name = older // the older one reaches the provider after all
+	w.phones.held[0].Name = older // the older change reaches the provider after all
 	w.clock.advance(time.Minute)
 	p.recover(t)
 	if w.unsettled() != 0 || w.phones.numbers()[0].Name != newer {
@@ -258,8 +258,8 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 	}
 }
 
-// TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince: which of the two was asked for first does not matter
-// to a caller who was told that it is done.
+// TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince checks that an answered change stays, whichever of the
+// two changes was requested first.
 func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
@@ -285,7 +285,8 @@ func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 	}
 }
 
-// TestANameIsGivenAlsoWhereTheTableHasItAlready: the provider may have that of a change that was cut off.
+// TestANameIsGivenAlsoWhereTheTableHasItAlready changes the name at the provider, as an interrupted change
+// may.
 func TestANameIsGivenAlsoWhereTheTableHasItAlready(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	name := "Front"

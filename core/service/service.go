@@ -1,7 +1,7 @@
-// Package service holds the use cases: one method per operation of the interface. A use case takes checked
-// input, records what it is about to do, asks the guard to call the driver, normalizes what came back and
-// returns a record. It knows no HTTP. Calendars, tickets and numbers live here. What they share with every
-// mutating call is core/journal.
+// Package service implements the use cases: one method per operation of the interface. A use case takes
+// checked input, records what it is about to do, calls the driver through the guard, normalizes the result
+// and returns a record. It knows nothing about HTTP. This package has the calendars, tickets and numbers;
+// what all mutating calls share is in core/journal.
 package service
 
 import (
@@ -23,10 +23,10 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Drivers opens the connections of callers; *connection.Drivers is one.
+// Drivers opens the connections of callers; *connection.Drivers implements it.
 type Drivers interface {
 	Calendar(ctx context.Context, t tenant.Tenant, s connection.Set) (connection.Opened[calendar.Driver], error)
-	// CalendarToVerify opens the calendar even when its credentials are known to be refused, to ask again.
+	// CalendarToVerify opens the calendar even if the provider is known to reject its credentials.
 	CalendarToVerify(
 		ctx context.Context, t tenant.Tenant, s connection.Set,
 	) (connection.Opened[calendar.Driver], error)
@@ -36,25 +36,25 @@ type Drivers interface {
 	) (connection.Opened[telephony.Driver], error)
 }
 
-// Callers tells who asks for work that no key asks for; *apikey.Callers is one.
+// Callers finds the caller for work in the background; *apikey.Callers implements it.
 type Callers interface {
-	// CallerOf returns the tenant with that one connection.
+	// CallerOf returns the tenant as a caller with only the one connection.
 	CallerOf(ctx context.Context, tenantID, connectionID string) (apikey.Caller, error)
 }
 
-// Connections lists connections and notes their state; *connection.Directory is one.
+// Connections lists connections and records their state; *connection.Directory implements it.
 type Connections interface {
-	// RealOnes lists the connections of a kind, of all tenants, but for sandboxes, to which nobody else has
-	// access.
+	// RealOnes lists the connections of a kind, of all tenants. Sandboxes are left out: nothing but the
+	// gateway has access to them.
 	RealOnes(ctx context.Context, kind adapter.Kind) ([]connection.Connection, error)
 	MarkReconnect(ctx context.Context, c connection.Connection, why string) error
 	MarkVerified(ctx context.Context, c connection.Connection, email string) error
 }
 
-// Metrics counts what becomes of mutating calls; *telemetry.Metrics is one.
+// Metrics counts the outcomes of mutating calls; *telemetry.Metrics implements it.
 type Metrics = journal.Metrics
 
-// Options are what the use cases are built from. All but Metrics and Audit are needed.
+// Options configure the use cases. All but the last five are required.
 type Options struct {
 	Store        *store.Store
 	Drivers      Drivers
@@ -65,16 +65,16 @@ type Options struct {
 	Now          func() time.Time
 	Owner        string        // names this process in intents and leases
 	KeepAnswers  time.Duration // how long an answer to an Idempotency-Key is kept
-	DedupeWindow time.Duration // for book-meeting without a key, where the tenant sets none
+	DedupeWindow time.Duration // for book-meeting without a key, if the tenant sets none
 
 	TicketDedupeWindow time.Duration // the same for create-ticket
 
-	Deadline     time.Duration    // for work in the background
+	Deadline     time.Duration    // time limit of work in the background
 	LeaseClock   func() time.Time // see journal.Options
 	Lease        time.Duration    // see journal.Options
-	WaitForEqual time.Duration    // for an equal call that still runs, at most; 0: as long as Deadline
+	WaitForEqual time.Duration    // how long a call waits for an equal one; 0: as long as Deadline
 	Metrics      Metrics          // nil: nothing is counted
-	Audit        *audit.Log       // of changes; nil: none is recorded
+	Audit        *audit.Log       // nil: no changes are recorded
 }
 
 // Services are the use cases of all three kinds.
@@ -103,7 +103,7 @@ func New(o Options) *Services {
 	return s
 }
 
-// Run recovers what was cut off, looks after the phone numbers and purges old records, until ctx ends.
+// Run recovers interrupted calls, looks after the phone numbers and purges old records until ctx ends.
 func (s *Services) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -112,8 +112,8 @@ func (s *Services) Run(ctx context.Context) {
 	s.journal.Run(ctx)
 }
 
-// Synchronise sets the clock of leases by the database's clock, and returns how far the machine's is ahead of
-// that.
+// Synchronise sets the lease clock from the database's clock. It returns how far the machine's clock is ahead
+// of the database's clock.
 func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {
 	return s.journal.SyncClock(ctx)
 }

@@ -14,10 +14,10 @@ import (
 	"frontdesk/core/store"
 )
 
-// Double booking is prevented in two steps. A hold on the slot is taken in the store, which serialises
-// everyone who books through any replica of the gateway; whoever comes second is told at once. Then the
-// provider is asked whether the slot is free, which covers what was booked by other means. A hold outlives
-// its booking by a little, because some providers do not show an event at once.
+// Double booking is prevented in two steps. First, a hold on the slot is taken in the store, which serialises
+// all bookings through any replica of the gateway; the second booking fails at once. Then the provider is
+// asked whether the slot is free, which covers events booked by other means. A hold outlives its booking by a
+// little, because some providers do not show an event at once.
 
 const (
 	holdWhileBooking = 30 * time.Second
@@ -28,20 +28,20 @@ const (
 type slot struct {
 	ids       []string // calendar ids; none means the default one
 	span      calendar.Span
-	except    string                    // the event that moves
-	foundFree bool                      // an earlier run of the call found it free, and may have filled it
-	isOwn     func(calendar.Event) bool // reports what that run would have filled it with
+	except    string                    // id of the event that moves
+	foundFree bool                      // an earlier run of the call found it free and may have booked it
+	isOwn     func(calendar.Event) bool // reports whether that run may have booked this event
 }
 
-// hold is a slot taken. A nil hold holds nothing.
+// hold is a hold on a slot. A nil hold holds nothing.
 type hold struct {
 	opts *Options
 	ids  []string
 	kept bool
 }
 
-// reserve takes the slot, or fails with SLOT_TAKEN. Every run of a call takes it under the same names, so
-// that a run is not in the way of the one that carries it on.
+// reserve takes the slot, or fails with SLOT_TAKEN. Every run of a call takes it under the same ids, so that
+// an earlier run does not block the one that resumes the call.
 func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot) (*hold, error) {
 	if !want.span.To.After(want.span.From) {
 		return nil, nil // an event without a length takes no time
@@ -72,7 +72,7 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 	if taken != nil && !slices.Contains(h.ids, taken.ID) {
 		return nil, slotTaken()
 	}
-	if taken != nil { // by the run that was cut off
+	if taken != nil { // by the interrupted run
 		if err := c.opts.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
 			return nil, err
 		}
@@ -95,8 +95,8 @@ func slotTaken() error {
 	return fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken. Offer another one.")
 }
 
-// resolveCalendars names every calendar by its own id, so that the default calendar is the same slot however
-// it is called.
+// resolveCalendars returns the ids of the calendars, so that the default calendar is the same slot with and
+// without its id.
 func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		ids = []string{""}
@@ -129,7 +129,7 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
 		zone, err := normalize.LoadZone(e.Start.Zone)
 		if err != nil {
-			zone = time.UTC // a name that only the provider knows: such an event is at an instant
+			zone = time.UTC // only the provider knows the name; such an event has an instant
 		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
 		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, c.connection.Email)
@@ -148,7 +148,7 @@ func isDeclined(e calendar.Event, owner string) bool {
 // overlaps reports whether two spans share time; spans that touch do not.
 func overlaps(a, b calendar.Span) bool { return a.From.Before(b.To) && b.From.Before(a.To) }
 
-// keep leaves the slot taken for a while after it was booked.
+// keep keeps the slot taken for a while after it was booked.
 func (h *hold) keep(ctx context.Context, eventID string) {
 	if h == nil {
 		return
@@ -157,7 +157,7 @@ func (h *hold) keep(ctx context.Context, eventID string) {
 	h.assign(ctx, eventID)
 }
 
-// assign makes the hold that of an event.
+// assign assigns the hold to an event.
 func (h *hold) assign(ctx context.Context, eventID string) {
 	if h == nil {
 		return
@@ -175,7 +175,7 @@ func (h *hold) letExpire() {
 	}
 }
 
-// release frees the slot unless it was kept. It works after the caller has left.
+// release frees the slot unless it was kept. It works even after the caller has left.
 func (h *hold) release(ctx context.Context) {
 	if h == nil || h.kept {
 		return

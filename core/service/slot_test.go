@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// protectedWorld returns one whose tenant prevents double booking.
+// protectedWorld returns a world whose tenant prevents double booking.
 func protectedWorld(t *testing.T) (*world, *process, apikey.Caller) {
 	t.Helper()
 	w, p, c := sqliteWorld(t)
@@ -134,7 +134,7 @@ func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
 
 func TestSlotIsHeldWhileItsBookingIsInDoubt(t *testing.T) {
 	w, p, c := protectedWorld(t)
-	w.meetings.times(3, "book", reaction{before: fails(cutOff())}) // not made, but who knows
+	w.meetings.times(3, "book", reaction{before: fails(cutOff())}) // not made, but the gateway cannot know
 	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)

@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// phoneAccount is a provider's account with numbers, and its stock.
+// phoneAccount is a provider's account with numbers, and the provider's stock.
 type phoneAccount struct {
 	account
 	traits   telephony.Traits
@@ -20,16 +20,16 @@ type phoneAccount struct {
 	keys     map[string]string // E.164 -> the key it was bought under
 	hidden   []string          // refs that the list does not show yet
 	pageSize int
-	template string // of the voice URL; "" and no trunk routes nothing
+	template string // of the voice URL; without it and a trunk, nothing is routed
 	trunk    string
-	byNumber bool           // orders know no keys: a number held is anybody's who orders it
-	bare     bool           // an order leaves name and routing to a change
-	fills    map[string]int // E.164 -> how often an order is looked at before it is filled
-	slow     int            // what fills starts from, for orders of an asynchronous provider
-	checks   bool           // drivers can check the setup, by
-	setup    error          // what is wrong with it
+	byNumber bool           // orders have no keys: an order of a held number succeeds for anyone
+	bare     bool           // an order does not set name and routing
+	fills    map[string]int // E.164 -> how many more looks until the order is filled
+	slow     int            // initial value of fills, for orders of an asynchronous provider
+	checks   bool           // drivers can check the setup
+	setup    error          // the error of that check
 
-	// Is told before a number is ordered, changed or given back; nil: nobody is.
+	// touched is called before a number is ordered, changed or given back; nil: nothing is called.
 	touched func(connection, e164 string)
 
 	bought, released int // effects
@@ -47,8 +47,7 @@ func newPhoneAccount() *phoneAccount {
 	return a
 }
 
-// ordersTake makes the account one whose orders are filled only after they were looked at so often, and are
-// not repeatable.
+// ordersTake makes orders of the account complete only after the given number of looks, and not repeatable.
 func (a *phoneAccount) ordersTake(looks int) {
 	a.traits, a.slow = telephony.Traits{AsyncBuy: true}, looks
 }
@@ -60,7 +59,7 @@ func (a *phoneAccount) snatch(e164 string) {
 	a.stock = slices.DeleteFunc(a.stock, func(s string) bool { return s == e164 })
 }
 
-// restock puts the first numbers of the stock up for sale that the account does not hold.
+// restock puts the first count numbers up for sale, except those that the account holds.
 func (a *phoneAccount) restock(count int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +92,7 @@ type phoneDriver struct {
 	connection string
 }
 
-// touches reports what is about to be done to a number.
+// touches reports to touched what is about to be done to a number.
 func (d *phoneDriver) touches(e164 string) {
 	if d.touched != nil {
 		d.touched(d.connection, e164)
@@ -242,7 +241,7 @@ func (d *phoneDriver) Release(ctx context.Context, ref string) error {
 	return err
 }
 
-// checkingPhone is a driver that can tell whether its connection's settings work.
+// checkingPhone is a driver that can check its connection's settings.
 type checkingPhone struct{ *phoneDriver }
 
 var _ adapter.SetupChecker = checkingPhone{}

@@ -18,7 +18,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// Tickets has the two operations on tickets.
+// Tickets implements the two operations on tickets.
 type Tickets struct {
 	opts         *Options
 	journal      *journal.Journal
@@ -35,9 +35,8 @@ type ticketPlan struct {
 	AccountID   string `json:"account_id,omitempty"`
 	ContactID   string `json:"contact_id,omitempty"`
 
-	// How far it got, where the CRM does not take a repeated create for the first one: when it was last
-	// created anew, after it was sure that there was no ticket, and whether nothing will tell what became of
-	// it.
+	// Progress, if creates in the CRM are not idempotent: when the ticket was last created again, after a
+	// lookup found for certain that there was none, and whether the outcome can never be learned.
 	Again      time.Time `json:"again,omitzero"`
 	Unknowable bool      `json:"unknowable,omitempty"`
 }
@@ -107,8 +106,8 @@ func (s *Tickets) Create(
 	return answer, checkComplete(plan, answer.Record.Ticket)
 }
 
-// planTicket puts the labels into the CRM's words. A label that is not known is refused with the valid ones
-// before the CRM is asked for anything but its vocabulary. Before it refuses, it reads the vocabulary anew.
+// planTicket converts the labels into the CRM's own. It refuses an unknown label with a list of the valid
+// ones, before it asks the CRM for anything but its vocabulary. Before it refuses, it rereads the vocabulary.
 func (s *Tickets) planTicket(
 	ctx context.Context, c apikey.Caller, client crmClient, in CreateTicket,
 ) (ticketPlan, error) {
@@ -140,7 +139,7 @@ func (s *Tickets) planTicket(
 	}
 }
 
-// resolveLabel returns the CRM's label for what was given, and adds the fault where there is none.
+// resolveLabel returns the CRM's label for the given one, or adds a fault if there is none.
 func resolveLabel(
 	faults []fault.Field, path, given string, valid []string, words map[string]string,
 ) (string, []fault.Field) {
@@ -161,7 +160,7 @@ func resolveLabel(
 	return "", append(faults, f)
 }
 
-// Get returns the ticket of a number, as a caller says it.
+// Get returns the ticket with a number as a caller says it.
 func (s *Tickets) Get(ctx context.Context, c apikey.Caller, number string) (record.TicketAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
@@ -178,9 +177,9 @@ func (s *Tickets) Get(ctx context.Context, c apikey.Caller, number string) (reco
 	return record.TicketAnswer{Ticket: normalize.Ticket(ticket)}, nil
 }
 
-// rememberNumber keeps which ticket a number means, where a CRM reads tickets by an id that is not the
-// number. The CRM's search may not find for a while what was just made. A failure is logged: the call does
-// not need it.
+// rememberNumber stores the ticket id for a number, if the CRM reads tickets by an id that is not the number.
+// The CRM's search may not find a new ticket for a while. A failure is only logged, since the call does not
+// need the id.
 func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ticket) {
 	if _, can := client.driver.(crm.IDFinder); !can || t.ID == "" || t.Number == "" || t.ID == t.Number {
 		return
@@ -195,7 +194,7 @@ func (s *Tickets) rememberNumber(ctx context.Context, client crmClient, t crm.Ti
 	}
 }
 
-// readTicket returns a call that reads the ticket of a number, by its id where that is known.
+// readTicket returns a function that reads the ticket with a number, by its id if the id is known.
 func (s *Tickets) readTicket(client crmClient, number string) func(context.Context) (crm.Ticket, error) {
 	return func(ctx context.Context) (crm.Ticket, error) {
 		finder, can := client.driver.(crm.IDFinder)

@@ -76,7 +76,7 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 	lost := reaction{after: fails(cutOff())}
 	for name, test := range map[string]struct {
 		account  func(*crmAccount)
-		repeated error // of the first answer; nil: it is found at once
+		repeated error // the error of the first answer; nil: the ticket is found at once
 		settled  bool
 	}{
 		"found by its key at once": {func(a *crmAccount) { a.findsKeys = true }, nil, true},
@@ -189,7 +189,7 @@ func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
 	_, err = p.Tickets.Get(background, c, "2")
 	wantReason(t, err, fault.NotFound, fault.ReasonTicketNotFound)
 
-	// One that has another number by now is looked for by the number.
+	// A ticket whose number has changed is searched by number.
 	w.tickets.mu.Lock()
 	w.tickets.made[0].Number, w.tickets.lags = "00000007", false
 	w.tickets.mu.Unlock()
@@ -201,8 +201,8 @@ func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
 	}
 }
 
-// A ticket that the CRM opened without a value is neither a plain success nor a failure that invites a second
-// ticket.
+// A ticket that the CRM opened without a value is neither a plain success nor a failure that suggests opening
+// a second ticket.
 func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
 	in := CreateTicket{
 		Subject: "door", Status: "Closed", Priority: "High", OwnerID: "7", AccountID: "8", ContactID: "9",

@@ -16,29 +16,29 @@ import (
 	"frontdesk/core/store"
 )
 
-// updatePlan is a change after normalization. The times stay as given until the event is read: one without an
-// offset lies in the zone of the event's own calendar, and they may build on what the event has.
+// updatePlan is a change after normalization. The times stay as given until the event is read: a time without
+// an offset lies in the zone of the event's calendar, and times may depend on those of the event.
 type updatePlan struct {
 	EventID     string         `json:"event_id"`
 	Title       string         `json:"title,omitempty"`
 	Description string         `json:"description,omitempty"`
 	Start       *calendar.Time `json:"start,omitempty"`
 	End         *calendar.Time `json:"end,omitempty"`
-	Zone        string         `json:"zone,omitempty"` // the zone asked for
+	Zone        string         `json:"zone,omitempty"` // the requested zone
 	Attendees   []string       `json:"attendees,omitempty"`
 	CalendarIDs []string       `json:"calendar_ids,omitempty"`
 	Sent        bool           `json:"sent,omitempty"`    // the change may have reached the provider,
-	Version     string         `json:"version,omitempty"` // made on this version of the event
+	Version     string         `json:"version,omitempty"` // based on this version of the event
 }
 
-// A change that someone else overtook is read and tried again, with longer and longer pauses, within the
+// A change that conflicts with another one is tried again on the new event, with growing pauses, within the
 // deadline.
 const (
 	maxChangeTries = 10
 	changePause    = 20 * time.Millisecond // after the first try; twice that after the second, and so on
 )
 
-// Update changes what is given of a meeting and nothing else.
+// Update changes the given fields of a meeting and nothing else.
 func (s *Calendar) Update(
 	ctx context.Context, c apikey.Caller, w Write, in UpdateMeeting,
 ) (Answer[record.MeetingAnswer], error) {
@@ -72,7 +72,7 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 	return plan, nil
 }
 
-// planTime returns a time as far as it is known before the event is read; nil when none is given.
+// planTime returns a time as far as it is known before the event is read, or nil if none is given.
 func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 	if t.IsZero() {
 		return nil
@@ -84,18 +84,18 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 	return &at
 }
 
-// canonical returns the form in which equal changes are equal.
+// canonical returns a form that is the same for equal changes.
 func (p updatePlan) canonical() updatePlan {
 	p.Attendees = emailKeys(p.Attendees)
 	return p
 }
 
-// isAppliedTo reports whether the event is as the change would make it.
+// isAppliedTo reports whether the event already is as the change would make it.
 func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 	wanted, organizer := emailKeys(p.Attendees), normalize.EmailKey(e.Organizer.Email)
 	var invited []string
 	for _, a := range e.Attendees {
-		// Some providers list the organizer among the guests, whoever is invited.
+		// Some providers list the organizer among the guests, even if the change does not invite them.
 		if key := normalize.EmailKey(a.Email); key != organizer || slices.Contains(wanted, key) {
 			invited = append(invited, a.Email)
 		}
@@ -107,15 +107,15 @@ func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 		(len(p.Attendees) == 0 || slices.Equal(wanted, emailKeys(invited)))
 }
 
-// update changes one meeting.
+// update is the state of one change of a meeting.
 type update struct {
 	client      calendarClient
 	run         *journal.Run
 	plan        updatePlan
-	calendarIDs []string // in which the event may be
+	calendarIDs []string // calendars in which the event may be
 }
 
-// update runs a change, first or resumed.
+// update runs a change, new or resumed.
 func (s *Calendar) update(
 	ctx context.Context, client calendarClient, run *journal.Run, plan updatePlan,
 ) (journal.Result[record.MeetingAnswer], error) {
@@ -129,7 +129,7 @@ func (s *Calendar) update(
 		return none, err
 	}
 	if !plan.Sent {
-		run.RuleOutEffect() // the run that was cut off did not get that far
+		run.RuleOutEffect() // the interrupted run did not get that far
 	}
 	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
 	event, zone, err := u.carryOut(ctx)
@@ -143,15 +143,15 @@ func (s *Calendar) update(
 	}, nil
 }
 
-// carryOut makes the change. Where someone else overtakes it, it reads the event again and changes what is
-// there then.
+// carryOut makes the change. If the event was changed meanwhile, it reads the event again and repeats the
+// change.
 func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, error) {
 	for try, known := 1, u.plan.Version; ; try++ {
 		event, err := u.client.readEvent(ctx, u.calendarIDs, u.plan.EventID)
 		if err != nil {
 			return event, nil, err
 		}
-		// The zone comes before the change, so that nothing is left to fail after it.
+		// The zone is found before the change, so that nothing can fail after it.
 		zone, err := u.client.zone(ctx, u.plan.Zone, event.CalendarID)
 		if err != nil {
 			return event, nil, err
@@ -171,9 +171,9 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 	}
 }
 
-// isNeeded reports whether the change is still to be made. A resumed run looks whether the event has it
-// already, so that nobody is told of it twice. If it has not, and someone else changed the event since, the
-// change is made for a caller who asks for it again. It is not made when nobody does: theirs may be the newer
+// isNeeded reports whether the change must still be made. A resumed run first checks whether the event
+// already has the change, so that no attendee is notified twice. If it does not, and the event was changed by
+// others since, the change is made only if a caller waits for it. Otherwise the other change may be the newer
 // one.
 func (u *update) isNeeded(event calendar.Event, zone *time.Location, known string) (bool, error) {
 	untouched := event.Version != "" && event.Version == known
@@ -189,7 +189,7 @@ func (u *update) isNeeded(event calendar.Event, zone *time.Location, known strin
 	return true, nil
 }
 
-// change makes the change on the event as it was just read. Local times lie in the zone.
+// change makes the change on the event as just read. Local times lie in the zone.
 func (u *update) change(
 	ctx context.Context, event calendar.Event, zone *time.Location,
 ) (calendar.Event, error) {
@@ -222,12 +222,12 @@ func (u *update) change(
 	case err == nil:
 		held.keep(ctx, changed.ID)
 	case !u.run.HadNoEffect(fault.From(err)):
-		held.letExpire() // it may lie there now
+		held.letExpire() // the event may occupy the slot now
 	}
 	return changed, err
 }
 
-// move sets the new times of the change, and takes their slot where the tenant wishes that.
+// move sets the new times of the change, and takes their slot if the tenant prevents double booking.
 func (u *update) move(
 	ctx context.Context, change *calendar.Change, event calendar.Event, zone *time.Location,
 ) (*hold, error) {
@@ -251,8 +251,8 @@ func (u *update) move(
 	return u.client.reserve(ctx, u.run, want)
 }
 
-// zoneToKeep returns the name of the zone the moved event is kept in: the one asked for, else its own, else
-// its calendar's.
+// zoneToKeep returns the name of the zone in which the moved event is kept: the requested one, else the
+// event's own, else that of its calendar.
 func zoneToKeep(plan updatePlan, event calendar.Event, calendars *time.Location) string {
 	if _, err := normalize.LoadZone(event.Start.Zone); plan.Zone == "" && err == nil {
 		return event.Start.Zone

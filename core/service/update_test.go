@@ -235,7 +235,7 @@ func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
 	in := meeting(t, "moves", 10)
 	in.CalendarIDs = []string{"side"}
 	id := book(t, p, c, Write{}, in).Record.Event.EventID
-	// As Google shows it in the calendar it left.
+	// Google shows the event like this in the calendar it left.
 	w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true })
 	w.meetings.put(calendar.Event{
 		ID: id, CalendarID: "main", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
@@ -247,7 +247,7 @@ func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
 	}
 }
 
-// An update whose answer was lost, and that someone else's newer one followed.
+// An update whose response was lost is followed by someone else's newer one.
 func TestRecoveryDoesNotOverwriteANewerChange(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID

@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// A call that waits for an equal one does so aside, and is refused where nobody else may wait.
+// A call that waits for an equal one does so within Aside, and is refused if no more calls may wait.
 func TestEqualCallsWaitAside(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.traits.IdempotentBook = false

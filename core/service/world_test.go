@@ -26,8 +26,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// world is one installation: a store, the providers' accounts behind it, a clock, and any number of processes
-// of the gateway that share them. A process can be killed at any call of a driver.
+// world is one installation: a store, the providers' accounts, a clock, and any number of gateway processes
+// that share them. A process can be killed at any call of a driver.
 type world struct {
 	tb    testing.TB
 	url   string
@@ -41,11 +41,11 @@ type world struct {
 	mu      sync.Mutex
 	tenants map[string]apikey.Caller       // by tenant id
 	status  map[string]connection.Status   // by connection id
-	marked  map[string]int                 // connections marked to be reconnected, how often
+	marked  map[string]int                 // by connection id: how often it was marked to be reconnected
 	emails  map[string]string              // as last verified
 	lives   map[*process]struct{}          // processes not stopped
-	options func(*Options, *guard.Options) // may change what a process is made of
-	reach   func(*process) string          // the address under which the next process has the store; nil: url
+	options func(*Options, *guard.Options) // may change the options of a process
+	reach   func(*process) string          // returns the store's address for the next process; nil: url
 }
 
 // clock stands still unless it is advanced.
@@ -72,14 +72,14 @@ func newWorld(tb testing.TB, open func(testing.TB) string) *world {
 	return w
 }
 
-// sqliteWorld returns what most tests need: one process and one tenant.
+// sqliteWorld returns a world on SQLite with one process and one tenant.
 func sqliteWorld(tb testing.TB) (*world, *process, apikey.Caller) {
 	tb.Helper()
 	w := newWorld(tb, storetest.SQLite)
 	return w, w.start(), w.tenant("acme")
 }
 
-// tenant makes a tenant with a connection of each kind and answers a caller of it.
+// tenant makes a tenant with a connection of each kind and returns a caller of it.
 func (w *world) tenant(name string) apikey.Caller {
 	w.tb.Helper()
 	c := apikey.Caller{
@@ -104,7 +104,7 @@ func (w *world) tenant(name string) apikey.Caller {
 	return w.with(c)
 }
 
-// with makes the caller's settings those that recovery sees, too.
+// with makes the caller's settings visible to recovery, too.
 func (w *world) with(c apikey.Caller) apikey.Caller {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *world) start() *process {
 	keys, err := keySet()
 	w.check(err)
 	p.store.SealWith(keys)
-	// As before a gateway serves; where this fails, the first call does it.
+	// As a gateway does before it serves. If this fails, the first call does it.
 	_, _ = p.store.Digest(context.Background(), "")
 	guarding := guard.Options{
 		Deadline: 5 * time.Second, WriteGrace: 2 * time.Second, BackoffBase: time.Millisecond,
@@ -168,7 +168,7 @@ func (w *world) start() *process {
 	return p
 }
 
-// stop ends the process in order.
+// stop shuts the process down gracefully.
 func (p *process) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -181,15 +181,14 @@ func (p *process) stop() {
 	p.world.mu.Unlock()
 }
 
-// kill cuts the process off from the store and from the providers: whatever its goroutines still do changes
-// nothing.
+// kill cuts the process off from the store and the providers. What its goroutines still do has no effect.
 func (p *process) kill() {
 	if p.dead.CompareAndSwap(false, true) {
 		_ = p.store.Close()
 	}
 }
 
-// recover lets the process settle what is due once, and fails the test when a round cannot be made.
+// recover makes the process settle what is due once, and fails the test if the round fails.
 func (p *process) recover(tb testing.TB) {
 	tb.Helper()
 	if err := p.recoverOnce(); err != nil {
@@ -205,7 +204,7 @@ func (p *process) recoverOnce() error {
 	return p.purger.purge(context.Background())
 }
 
-// directory opens the accounts of the world.
+// directory opens the connections to the world's accounts.
 type directory struct {
 	world   *world
 	process *process
@@ -305,27 +304,27 @@ func (d *directory) MarkVerified(_ context.Context, c connection.Connection, ema
 	return nil
 }
 
-// reaction is what happens to one call of a driver besides what the driver does: before it acts, and after.
-// An error is what the call answers.
+// reaction is what happens in one call of a driver before and after the account acts. An error is what the
+// call returns.
 type reaction struct {
 	before, after func(context.Context) error
 }
 
-// account is what the fakes of the three kinds share: a lock, and the script of what goes wrong.
+// account is the part that the three fakes share: a lock, and the script of failures.
 type account struct {
 	mu    sync.Mutex
 	react func(p *process, call string) reaction // nil: all goes well
 	calls map[string]int
 }
 
-// script sets what goes wrong from now on; nil is nothing.
+// script sets the failures from now on; nil means none.
 func (a *account) script(react func(p *process, call string) reaction) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.react = react
 }
 
-// once makes the next call of that name react so, and all others go well.
+// once makes the next call with that name react so. All other calls succeed.
 func (a *account) once(call string, r reaction) { a.times(1, call, r) }
 
 func (a *account) times(n int64, call string, r reaction) {
@@ -345,7 +344,7 @@ func (a *account) called(call string) int {
 	return a.calls[call]
 }
 
-// step makes one call of a driver: act runs under the account's lock.
+// step runs one call of a driver. act runs under the account's lock.
 func step[T any](ctx context.Context, a *account, p *process, call string, act func() (T, error)) (T, error) {
 	var none T
 	a.mu.Lock()
@@ -375,7 +374,7 @@ func step[T any](ctx context.Context, a *account, p *process, call string, act f
 	return answer, err
 }
 
-// What can go wrong.
+// Failures of providers.
 
 func fails(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
@@ -402,7 +401,7 @@ func refusesCredentials() *fault.Error {
 
 func hang(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-// faultOf returns the fault that a call must have failed with.
+// faultOf returns the fault of a call, and fails the test if the call succeeded.
 func faultOf(tb testing.TB, err error) *fault.Error {
 	tb.Helper()
 	if err == nil {
