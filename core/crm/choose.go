@@ -9,15 +9,15 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ClockSkew is how far the clock of a CRM may be from the gateway's.
+// ClockSkew is the largest difference expected between the clock of a CRM and the gateway's.
 const ClockSkew = 2 * time.Minute
 
-// Choose returns the one of the tickets found that a Create of t made, for a CRM that keeps no key. Found
-// must be all the tickets that can be it: those created no earlier than t.Since, less [ClockSkew].
+// Choose returns the ticket among found that a Create of t created. It is for CRMs that do not store the key.
+// found must hold every possible ticket: all those created no earlier than t.Since, less [ClockSkew].
 //
-// A ticket fits when it says all that t says: subject, description, and the ids that are given. Where one
-// fits and no other, it is the one. A ticket that says only a part of it is no proof, neither that it is the
-// one nor that there is none: people and rules of a CRM change new tickets.
+// A ticket fits if its subject, its description and the ids that t gives equal those of t. If exactly one
+// ticket fits, Choose returns it. A ticket that equals t only in part proves neither that it is the one nor
+// that there is none: people and rules of a CRM change new tickets.
 func Choose(t NewTicket, found []Ticket) (Ticket, error) {
 	var fitting []Ticket
 	resembling := false
@@ -57,8 +57,8 @@ func resembles(t NewTicket, f Ticket) bool {
 
 func sameIfGiven(found, given string) bool { return given == "" || found == given }
 
-// SameText reports whether two texts are the same but for white space, which CRMs trim and lose with the ends
-// of lines.
+// SameText reports whether two texts are equal apart from white space. CRMs trim white space and drop the
+// ends of lines.
 func SameText(a, b string) bool { return withoutSpace(a) == withoutSpace(b) }
 
 func withoutSpace(s string) string {

@@ -27,7 +27,7 @@ func TestChoose(t *testing.T) {
 	duplicate := with(func(t *crm.Ticket) { t.ID = "2" })
 	for rule, c := range map[string]struct {
 		found []crm.Ticket
-		want  string // the id; "" is none, "?" is that it will not be known
+		want  string // the id; "" is none, "?" is fault.Unknowable
 	}{
 		"none at all": {nil, ""},
 		"the one":     {[]crm.Ticket{fitting}, "1"},

@@ -1,5 +1,5 @@
-// Package crm is the contract between the gateway and a ticket system. See package calendar for how
-// contracts, optional capabilities and traits divide the work; core/crm/crmtest proves what is said here.
+// Package crm defines the contract between the gateway and a ticket system. See package calendar for how
+// contracts, optional capabilities and traits divide the work. Package crmtest checks drivers against it.
 package crm
 
 import (
@@ -7,84 +7,84 @@ import (
 	"time"
 )
 
-// Driver is one tenant's CRM account. It is safe for concurrent use, never retries, never sleeps, holds no
-// secret. Every error is a *fault.Error, or the context's.
+// Driver is one tenant's CRM account. It is safe for concurrent use, never retries, never sleeps and holds no
+// secret. Every error is a *fault.Error or the context's error.
 type Driver interface {
-	// Traits are constant for the life of the driver and cost nothing to ask.
+	// Traits returns the driver's traits, which are constant for the life of the driver, without a request.
 	Traits() Traits
 
-	// Account asks the provider live whose account this is; fault.Disconnected when the credentials are
-	// refused.
+	// Account asks the provider whose account this is, without a cache. It fails with fault.Disconnected if
+	// the provider rejects the credentials.
 	Account(ctx context.Context) (Account, error)
 
-	// Vocabulary returns the labels a new ticket may carry, in the CRM's own order. The service caches it.
+	// Vocabulary returns the labels that a new ticket can have, in the CRM's order. The service caches it.
 	Vocabulary(ctx context.Context) (Vocabulary, error)
 
-	// Create makes one ticket and answers it as the CRM now has it, number included. Status and
-	// Priority are labels of the Vocabulary, spelled as there, or "" for the CRM's default. Where
-	// Traits().IdempotentCreate, a second Create with the same Key makes no second ticket and answers the
-	// first. A related record that does not exist (owner, account, contact) is fault.Invalid with that field
-	// named, and so is a field that the CRM has no place for. What the CRM drops after all is not in the
-	// ticket that Create answers: the service compares the two and says so. An id that the CRM writes in
-	// another way is answered as it was given, if it is the same record.
+	// Create creates one ticket and returns it as the CRM now has it, with its number. Status and Priority
+	// are labels of the Vocabulary, spelled as there, or "" for the CRM's default. If
+	// Traits().IdempotentCreate is set, a second Create with the same Key creates no second ticket and
+	// returns the first. If a related record (owner, account, contact) does not exist or the CRM has no place
+	// for a field, Create fails with fault.Invalid and names the field. A value that the CRM drops without an
+	// error is not in the returned ticket: the service compares the two and reports it. If the CRM writes an
+	// id in another way, Create returns it as it was given, if it is the same record.
 	Create(ctx context.Context, t NewTicket) (Ticket, error)
 
-	// ByNumber returns the ticket with exactly this number, as padded by the CRM; fault.NotFound, reason
-	// TICKET_NOT_FOUND, otherwise. The number is data from a caller: it never becomes part of a query
-	// unescaped.
+	// ByNumber returns the ticket with exactly this number, as padded by the CRM. If there is none, it fails
+	// with fault.NotFound, reason TICKET_NOT_FOUND. The number is data from a caller: it never becomes part
+	// of a query unescaped.
 	ByNumber(ctx context.Context, number string) (Ticket, error)
 }
 
-// Finder is a Driver that can say what became of an interrupted Create.
+// Finder is a Driver that can find out whether an interrupted Create created its ticket.
 type Finder interface {
-	// Find returns the ticket that a Create of t made, and none of t.Others. Where the CRM keeps no key, that
-	// is the one ticket that says what t says; see [Choose]. It fails with fault.NotFound, reason
-	// TICKET_NOT_FOUND, when there is surely none; with fault.NotKnownYet while that cannot be known, because
-	// a search lags; and with fault.Unknowable when it can never be known, such as where two tickets fit
-	// equally. It never guesses.
+	// Find returns the ticket that a Create of t created. It never returns one of t.Others. If the CRM does
+	// not store the key, it returns the only ticket whose content matches t; see [Choose]. Find fails with
+	// fault.NotFound, reason TICKET_NOT_FOUND, if there is certainly no ticket; with fault.NotKnownYet if
+	// this is not known yet because the CRM's search lags; and with fault.Unknowable if it can never be
+	// known, such as when two tickets match equally. It never guesses.
 	Find(ctx context.Context, t NewTicket) (Ticket, error)
 }
 
-// IDFinder is a Driver that can read a ticket by id, which does not wait for the CRM's search to catch up.
+// IDFinder is a Driver that can read a ticket by id. The read does not wait for the CRM's search to catch up.
 type IDFinder interface {
 	ByID(ctx context.Context, id string) (Ticket, error)
 }
 
-// Explainer is a Driver that can say how it comes to its answers, for people who verify a connection that
-// they described themselves.
+// Explainer is a Driver that can describe the steps behind its results. It helps people verify a connection
+// that they described themselves.
 type Explainer interface {
-	// Explain asks the provider live, changes nothing there, and answers a line for each thing it did and
-	// what came of it, without secrets; with an error, the lines of what went well before it.
+	// Explain queries the provider and changes nothing there. It returns one line for each step and its
+	// result, without secrets. If a step fails, it returns the lines of the steps before it and the error.
 	Explain(ctx context.Context) ([]string, error)
 }
 
 // Traits are facts about a CRM. The zero value promises nothing.
 type Traits struct {
-	IdempotentCreate bool // a repeated Create with the same Key makes no second ticket
-	FindsByKey       bool // Find goes by the key: it never finds a ticket of another call that says the same
+	IdempotentCreate bool // a repeated Create with the same Key creates no second ticket
+	FindsByKey       bool // Find goes by the key and never returns another call's ticket with equal content
 	NumberWidth      int  // numbers are padded with zeros to this many digits; 0 is not padded
-	MaxConcurrent    int  // calls at one time on one connection that the provider allows; 0 is no limit known
+	MaxConcurrent    int  // most concurrent calls that the provider allows on one connection; 0 is unknown
 }
 
-// Account is who the provider says the credentials belong to.
+// Account is the account that the credentials belong to, as the provider reports it.
 type Account struct {
-	Email string // "" when the provider tells none
+	Email string // "" if the provider reports none
 	Name  string // the account's or organisation's name
 }
 
-// Vocabulary is the labels of the account.
+// Vocabulary holds the status and priority labels of the account.
 type Vocabulary struct {
 	Statuses   []string
 	Priorities []string
 }
 
-// NewTicket is a ticket to be made. Empty strings are not given.
+// NewTicket is a ticket to create. An empty string means that the value is not given.
 type NewTicket struct {
 	Key   string    // 1 to 64 characters of [a-z0-9]; names the ticket across retries
-	Since time.Time // for Find, by the gateway's clock: no Create of it was sent earlier
-	// For Find, by the gateway's clock: every Create of it is over by then, however it ended.
+	Since time.Time // for Find, by the gateway's clock: no Create of this ticket was sent earlier
+	// For Find, by the gateway's clock: every Create of this ticket had ended by then, whatever its outcome.
 	Until       time.Time
-	Others      []string // for Find: ids of tickets that are known to be other calls'
+	Others      []string // for Find: ids of tickets known to belong to other calls
 	Subject     string
 	Description string // plain text
 	Status      string // a label of the Vocabulary
@@ -94,7 +94,7 @@ type NewTicket struct {
 	ContactID   string
 }
 
-// Ticket is a ticket as the CRM told it. What has no source is left empty, never invented.
+// Ticket is a ticket as the CRM reports it. Fields that the CRM does not report are empty, never invented.
 type Ticket struct {
 	ID, Number           string
 	Subject              string
@@ -107,11 +107,11 @@ type Ticket struct {
 	LastComment          Text      // the most recent public comment
 }
 
-// Text is text with its markup named.
+// Text is plain text or HTML.
 type Text struct {
 	Body string
 	HTML bool
 }
 
-// Plain is text without markup.
+// Plain returns s as a Text without markup.
 func Plain(s string) Text { return Text{Body: s} }

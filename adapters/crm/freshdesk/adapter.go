@@ -1,4 +1,4 @@
-// Package freshdesk opens and reads tickets of Freshdesk by its API, version 2.
+// Package freshdesk opens and reads Freshdesk tickets through version 2 of its API.
 package freshdesk
 
 import (
@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "freshdesk"
 
 type settings struct {
@@ -34,8 +34,8 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// Validate implements the check of settings. Beneath what people copy from a browser, such as /a/tickets,
-// there is no API.
+// Validate checks the settings. It rejects a base_url with a path, such as /a/tickets copied from a browser,
+// since the API is not beneath it.
 func (s settings) Validate() []fault.Field {
 	faults := s.Fields.Without(always)
 	if u, err := url.Parse(s.BaseURL); err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||

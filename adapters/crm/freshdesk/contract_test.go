@@ -38,7 +38,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return &testServer{server, adaptertest.Serve(t, server, around...)}
 }
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+// open opens a driver as the gateway does: with an authorised client, and without any secret.
 func (s *testServer) open(t testing.TB) crm.Driver {
 	t.Helper()
 	return s.with(t, nil)
@@ -73,7 +73,7 @@ func TestContract(t *testing.T) {
 
 func TestEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
 	api := described.Open(t, "freshdesk-tickets.openapi.json", "/")
-	// The description leaves the list of tickets out.
+	// Freshdesk's API description does not have the list of tickets.
 	checked := func(next http.Handler) http.Handler {
 		held := api.Handler(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func harness(t *testing.T, s *testServer) crmtest.Harness {
 
 func id(n int64) string { return strconv.FormatInt(n, 10) }
 
-// outside is what agents do in Freshdesk's own pages, in the words of the suite.
+// outside adapts the fake's agent actions to the interfaces of the suite.
 type outside struct{ *fake.Server }
 
 func (o outside) Tickets(context.Context) (int, error) { return o.Server.Tickets(), nil }

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// driver is one account, seen by one agent. What it remembers is only ever a saving.
+// driver is one account, seen by one agent. It remembers labels only to save requests.
 type driver struct {
 	client    *http.Client
 	base      string
@@ -32,10 +32,10 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	return &driver{client: env.HTTP, base: base, requester: s.RequesterEmail, fields: s.Fields}, nil
 }
 
-// Traits are Freshdesk's, of any account: it promises nothing.
+// Traits implements crm.Driver. Freshdesk promises nothing.
 func (d *driver) Traits() crm.Traits { return crm.Traits{} }
 
-// Account asks whose the key is.
+// Account implements crm.Driver. It returns the agent that the API key belongs to.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	var me agent
 	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {
@@ -47,7 +47,7 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	return crm.Account{Email: me.Contact.Email, Name: me.Contact.Name}, nil
 }
 
-// Vocabulary asks for the labels anew.
+// Vocabulary implements crm.Driver. It always requests the labels.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	known, err := d.askLabels(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return known.vocabulary(), nil
 }
 
-// askLabels reads the fields, and remembers them.
+// askLabels requests the ticket fields and remembers their labels.
 func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	var fields []field
 	if err := d.get(ctx, "/ticket_fields", nil, &fields); err != nil {
@@ -67,7 +67,7 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	return known, nil
 }
 
-// knownLabels returns those remembered, where enough does with them, and else asked for.
+// knownLabels returns the remembered labels if enough accepts them. Otherwise it requests them.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
 	if known := d.labels.Load(); known != nil && enough(*known) {
 		return *known, nil
@@ -75,7 +75,7 @@ func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (lab
 	return d.askLabels(ctx)
 }
 
-// Create makes a ticket. It reads the labels before, so that afterwards only reading the answer can fail.
+// Create implements crm.Driver. It reads the labels first, so that only reading the response can fail later.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	wanted, err := newTicketOf(t, d.requester)
 	if err != nil {
@@ -114,10 +114,10 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	return ticketOf(made, known), nil
 }
 
-// included is how many conversations come with a ticket: its first ones.
+// included is the number of conversations that come with a ticket: the first ones.
 const included = 10
 
-// ByNumber reads a ticket by its id, which is the number that people see.
+// ByNumber implements crm.Driver. A ticket's number is its id.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	id, ok := parseID(number)
 	if !ok {
@@ -154,8 +154,9 @@ const (
 	mostPages            = 5
 )
 
-// lastComment reads the conversations to their end, since they come oldest first and in no other order. Where
-// the end is too far the newest comment is not known, and an older one is not told in its place.
+// lastComment reads all conversations, since they come oldest first and in no other order. If there are more
+// than mostPages pages, the newest comment is not known, and lastComment returns none rather than an older
+// one.
 func (d *driver) lastComment(ctx context.Context, path string) (crm.Text, error) {
 	var all []conversation
 	for n := range mostPages {

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// errorBody is an answer that finds a ticket not valid (developers.freshdesk.com/api, "Errors").
+// errorBody is the response to a ticket that is not valid (developers.freshdesk.com/api, "Errors").
 type errorBody struct {
 	Errors []struct {
 		Field string `json:"field"`
@@ -21,7 +21,7 @@ type errorBody struct {
 	} `json:"errors"`
 }
 
-// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+// refusal converts an error response into a fault. Most faults follow from the status alone.
 func refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	switch status {
@@ -32,7 +32,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 		}
 		return notValid(plain, t)
 	case http.StatusNotFound:
-		// A record that is not there is answered without a body; a host or path that is not there has a page.
+		// The response for a missing record has no body. For an unknown host or path it has a page.
 		if len(bytes.TrimSpace(body)) > 0 {
 			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"The connection's address has no Freshdesk account, or no such API. Check base_url.")
@@ -41,14 +41,14 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	return plain
 }
 
-// fields are ours, by Freshdesk's names for them.
+// fields maps Freshdesk's names of fields to ours.
 var fields = map[string]string{
 	"responder_id": "owner_id", "company_id": "account_id", "requester_id": "contact_id",
 	"status": "status", "priority": "priority", "subject": "subject", "description": "description",
 }
 
-// notValid names the fields that Freshdesk names. One that no call has is the setup's: the setting fields
-// gives it a value that does not fit, or none.
+// notValid returns a fault that names the fields that Freshdesk names. A field that no call has belongs to
+// the setup: the setting fields gives it a wrong value, or none.
 func notValid(plain *fault.Error, t errorBody) *fault.Error {
 	var named []fault.Field
 	var missing, unfit []string
@@ -96,7 +96,7 @@ func notValid(plain *fault.Error, t errorBody) *fault.Error {
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
-// ticketMissing says of what was not found that it is a ticket.
+// ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
 func ticketMissing(err error) error {
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
 		return f.Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
@@ -109,7 +109,7 @@ func noTicket() *fault.Error {
 		With("provider", name)
 }
 
-// unreadable returns the fault of a success that says something other than expected.
+// unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Freshdesk gave an unexpected answer. Check the connection's base_url.")

@@ -10,19 +10,19 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// system are the fields of Freshdesk's own that the setting fields may name, as creating a ticket calls them,
-// by the types of the ticket fields that describe them (developers.freshdesk.com/api, "Create a Ticket",
-// "List All Ticket Fields").
+// system maps the types of Freshdesk's own ticket fields to their names in a request that creates a ticket.
+// The setting fields may name them (developers.freshdesk.com/api, "Create a Ticket", "List All Ticket
+// Fields").
 var system = map[string]string{
 	"default_ticket_type": "type", "default_source": "source", "default_status": "status",
 	"default_priority": "priority", "default_group": "group_id", "default_agent": "responder_id",
 	"default_company": "company_id", "default_product": "product_id",
 }
 
-// tags is a field that no ticket field describes.
+// tags is a field that is missing from the list of ticket fields.
 const tags = "tags"
 
-// always are the fields that every call sets, and with them those that the setting does not take.
+// always holds the fields that the setting does not accept, since every call sets them.
 var always = map[string]string{
 	"subject":      "is set by the call.",
 	"description":  "is set by the call, or else is its subject.",
@@ -31,10 +31,10 @@ var always = map[string]string{
 	"email":        "is set by requester_email.",
 }
 
-// phone is the source of tickets that were taken by phone (developers.freshdesk.com/api, "Create a Ticket").
+// phone is the source of tickets taken by phone (developers.freshdesk.com/api, "Create a Ticket").
 const phone = 3
 
-// ticketFields returns the account's fields, as the setting names them.
+// ticketFields returns the account's fields, under the names that the setting uses.
 func ticketFields(described []field) []adapter.TicketField {
 	list := []adapter.TicketField{{Name: tags, Type: adapter.ListField}}
 	for _, d := range described {
@@ -52,19 +52,19 @@ func ticketFields(described []field) []adapter.TicketField {
 			f.Type = adapter.ListField
 		}
 		list = append(list, f)
-		for _, below := range d.Nested { // whose values depend on the one above
+		for _, below := range d.Nested { // their values depend on the field above
 			list = append(list, adapter.TicketField{Name: below.Name})
 		}
 	}
 	return list
 }
 
-// values returns those that a field takes; nil is any. A list of choices is of values, and in an object they
-// are the names, but for fields of Freshdesk's own: there the numbers are what is sent.
+// values returns the values that a field accepts, or nil if it accepts any. A list of choices holds values.
+// In an object the names are the values, except for Freshdesk's own fields, where the numbers are sent.
 func (f field) values() []string {
 	var list []string
 	if bytes.HasPrefix(bytes.TrimSpace(f.Choices), []byte("[")) {
-		_ = json.Unmarshal(f.Choices, &list) // what is no list of texts names no values
+		_ = json.Unmarshal(f.Choices, &list) // anything but a list of strings has no values
 		return slices.Clip(list)
 	}
 	for _, m := range members(f.Choices) {
@@ -79,8 +79,8 @@ func (f field) values() []string {
 	return list
 }
 
-// body returns what is sent: the adapter's defaults, then the entries of the setting, then what the call
-// gives.
+// body returns the request body: the adapter's defaults, overridden by the setting's entries, overridden by
+// the values of the call.
 func (n newTicket) body(fields map[string]any) (map[string]any, error) {
 	body := map[string]any{"source": phone, "status": statusOpen, "priority": priorityLow}
 	custom := map[string]any{}

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// own are an account's own fields.
+// own are the custom fields of an account.
 var own = []fake.Field{
 	{Name: "cf_room", Type: "custom_text", Required: true}, {Name: "cf_floor", Type: "custom_number"},
 	{Name: "cf_urgent", Type: "custom_checkbox"},

@@ -16,10 +16,10 @@ const ticketsPerPage = 100
 // ticket_scope).
 const globalAccess = 1
 
-// Find implements crm.Finder. It lists the tickets, newest first, until they are older than the call, and
-// compares them here (developers.freshdesk.com/api, "List All Tickets"). The list is of the database, while
-// the filter of tickets has a new one minutes later ("Filter Tickets"). A tag made of the key would tell for
-// sure, but each ticket would leave a tag of its own among those that agents choose from.
+// Find implements crm.Finder. It lists the tickets, newest first, back to the time of the call and compares
+// them itself (developers.freshdesk.com/api, "List All Tickets"). The list reads the database, while the
+// ticket filter finds a new ticket only minutes later ("Filter Tickets"). A tag made from the key would be
+// certain, but every ticket would add a tag to those that agents choose from.
 func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	found, err := d.since(ctx, t.Since.Add(-crm.ClockSkew))
 	if err != nil {
@@ -32,7 +32,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	tickets := make([]crm.Ticket, 0, len(found))
 	for _, f := range found {
 		ticket := ticketOf(f, labels{})
-		ticket.Description = crm.Plain(f.DescriptionText) // which is what was sent, but for white space
+		ticket.Description = crm.Plain(f.DescriptionText) // the text that was sent, but for white space
 		tickets = append(tickets, ticket)
 	}
 	asked := t
@@ -47,7 +47,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	return crm.Ticket{}, err
 }
 
-// since lists the tickets made then or later.
+// since returns the tickets created at the time then or later.
 func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
 	var all []ticket
 	for n := range mostPages {
@@ -74,8 +74,8 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]ticket, error) {
 		With("provider", name)
 }
 
-// confirmNone returns the fault where no ticket was found. An agent of less than global access does not see a
-// ticket that went to another group.
+// confirmNone returns the fault for a search that found no ticket. An agent with less than global access does
+// not see a ticket that was moved to another group.
 func (d *driver) confirmNone(ctx context.Context) error {
 	var me agent
 	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {

@@ -26,7 +26,7 @@ func find(t *testing.T, s *testServer, n crm.NewTicket) (crm.Ticket, error) {
 
 func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 	silent := cutOff()
-	silent.Description = "" // the subject is sent in its place
+	silent.Description = "" // the subject is sent instead
 	for _, n := range []crm.NewTicket{cutOff(), silent} {
 		s := serve(t, fake.Options{})
 		s.DropNextReply()

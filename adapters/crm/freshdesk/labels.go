@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/crm"
 )
 
-// field is one of the fields of tickets (developers.freshdesk.com/api, "Ticket fields"). What the choices
-// look like is another thing in each kind of field.
+// field is a ticket field (developers.freshdesk.com/api, "Ticket fields"). The form of its choices depends on
+// its type.
 type field struct {
 	Name     string          `json:"name"`
 	Type     string          `json:"type"`
@@ -23,7 +23,7 @@ type field struct {
 	} `json:"nested_ticket_fields"`
 }
 
-// labels is what the account calls the statuses and priorities of its tickets, and their fields.
+// labels holds the account's statuses and priorities of tickets, and its ticket fields.
 type labels struct {
 	statuses, priorities choices
 	fields               []adapter.TicketField
@@ -37,7 +37,7 @@ type choice struct {
 	label  string
 }
 
-// standard is what the numbers that every account has are called where it does not say.
+// standard holds the usual labels of the numbers that every account has, for when the account reports none.
 var standard = labels{
 	statuses: choices{
 		{statusOpen, "Open"}, {statusPending, "Pending"}, {statusResolved, "Resolved"}, {statusClosed, "Closed"},
@@ -47,8 +47,8 @@ var standard = labels{
 	},
 }
 
-// labelsOf reads the choices of the two fields: of statuses, the labels for agents and for customers by
-// number; of priorities, the number by label.
+// labelsOf reads the choices of the two fields. Those of the status are the labels for agents and for
+// customers, by number. Those of the priority are the numbers, by label.
 func labelsOf(fields []field) labels {
 	known := labels{fields: ticketFields(fields)}
 	for _, f := range fields {
@@ -92,7 +92,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members reads an object in its order, which is that of the account. What is no object has none.
+// members returns the members of a JSON object in their order, which is the account's, or nil if it is no
+// object.
 func members(object []byte) []member {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -104,7 +105,7 @@ func members(object []byte) []member {
 		if err != nil {
 			return nil
 		}
-		m := member{name: name.(string)} // which a decoder answers in this place or fails
+		m := member{name: name.(string)} // a decoder returns a string here or fails
 		if d.Decode(&m.value) != nil {
 			return nil
 		}
@@ -117,7 +118,7 @@ func (l labels) vocabulary() crm.Vocabulary {
 	return crm.Vocabulary{Statuses: l.statuses.labels(), Priorities: l.priorities.labels()}
 }
 
-// labels has each once. Two choices of one name cannot be told apart by it: the first one is meant.
+// labels returns each label once. If two choices have the same label, the label stands for the first of them.
 func (c choices) labels() []string {
 	var list []string
 	for _, known := range c {
@@ -128,7 +129,7 @@ func (c choices) labels() []string {
 	return list
 }
 
-// numberOf finds what is sent for a label.
+// numberOf returns the number to send for a label.
 func (c choices) numberOf(label string) (int, bool) {
 	i := slices.IndexFunc(c, func(known choice) bool { return known.label == label })
 	if i < 0 {
@@ -141,7 +142,7 @@ func (c choices) knows(number int) bool {
 	return slices.ContainsFunc(c, func(known choice) bool { return known.number == number })
 }
 
-// labelOf returns the number itself where it has no label.
+// labelOf returns the label of a number, or the number itself if it has no label.
 func (c choices) labelOf(number int) string {
 	for _, known := range c {
 		if known.number == number {
@@ -154,7 +155,7 @@ func (c choices) labelOf(number int) string {
 	return strconv.Itoa(number)
 }
 
-// put gives a new ticket its labels; it names the fields whose label is not known.
+// put sets the labels of a new ticket. It returns the fields whose label is not known.
 func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
 	for _, f := range []struct {
 		path, label string

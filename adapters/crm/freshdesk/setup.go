@@ -10,8 +10,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at what the agent may do and at the account's ticket fields. Which privileges the agent's
-// roles have is told to administrators alone.
+// CheckSetup checks what the agent may do and the account's ticket fields. It cannot check the privileges of
+// the agent's roles, since Freshdesk shows them only to administrators.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	var me agent
 	if err := d.get(ctx, "/agents/me", nil, &me); err != nil {

@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ticket is what creating and reading a ticket answer (developers.freshdesk.com/api, "Tickets").
+// ticket is the response to creating and to reading a ticket (developers.freshdesk.com/api, "Tickets").
 type ticket struct {
 	ID              int64          `json:"id"`
 	Subject         string         `json:"subject"`
@@ -25,8 +25,8 @@ type ticket struct {
 	CreatedAt       time.Time      `json:"created_at"`
 	UpdatedAt       time.Time      `json:"updated_at"`
 	Deleted         bool           `json:"deleted"`
-	Stats           stats          `json:"stats"`         // where they are asked for
-	Conversations   []conversation `json:"conversations"` // likewise
+	Stats           stats          `json:"stats"`         // if requested
+	Conversations   []conversation `json:"conversations"` // if requested
 }
 
 type stats struct {
@@ -40,7 +40,7 @@ type conversation struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// The statuses that every account has, whatever it calls them; those of its own are other numbers.
+// The statuses that every account has. Their labels can differ. Custom statuses have other numbers.
 const (
 	statusOpen     = 2
 	statusPending  = 3
@@ -48,7 +48,7 @@ const (
 	statusClosed   = 5
 )
 
-// The priorities, which are the same everywhere.
+// The priorities, which are the same in every account.
 const (
 	priorityLow    = 1
 	priorityMedium = 2
@@ -56,8 +56,8 @@ const (
 	priorityUrgent = 4
 )
 
-// ticketOf makes a ticket of what Freshdesk told, but for the last comment. Of a ticket that was opened
-// again, the times of its earlier end stay in the stats.
+// ticketOf converts a ticket of Freshdesk into one of the contract, without the last comment. The stats of a
+// reopened ticket still hold the times of its earlier resolution and closing, so the status decides.
 func ticketOf(t ticket, words labels) crm.Ticket {
 	id := strconv.FormatInt(t.ID, 10)
 	made := crm.Ticket{
@@ -66,7 +66,7 @@ func ticketOf(t ticket, words labels) crm.Ticket {
 		OwnerID: text(t.ResponderID), AccountID: text(t.CompanyID), ContactID: text(t.RequesterID),
 		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
-	if t.Description != "" { // which keeps the ends of lines
+	if t.Description != "" { // the HTML keeps the ends of lines
 		made.Description = crm.Text{Body: t.Description, HTML: true}
 	}
 	if t.Status == statusResolved || t.Status == statusClosed {
@@ -85,7 +85,7 @@ func text(id *int64) string {
 	return strconv.FormatInt(*id, 10)
 }
 
-// lastPublic returns the newest public one of conversations, in whatever order they come.
+// lastPublic returns the newest public conversation, whatever the order of all.
 func lastPublic(all []conversation) crm.Text {
 	var last conversation
 	for _, c := range all {
@@ -96,7 +96,7 @@ func lastPublic(all []conversation) crm.Text {
 	return crm.Plain(last.BodyText)
 }
 
-// newTicket is what a call gives of a ticket to be made.
+// newTicket holds the values that a call gives for a new ticket.
 type newTicket struct {
 	Subject     string `json:"subject"`
 	Description string `json:"description"`
@@ -107,12 +107,12 @@ type newTicket struct {
 	ResponderID int64  `json:"responder_id,omitempty"`
 	CompanyID   int64  `json:"company_id,omitempty"`
 
-	text string // the description before it was made HTML
+	text string // the description before its conversion to HTML
 }
 
-// newTicketOf reads a call, but for the labels.
+// newTicketOf converts a new ticket of the contract, without its labels.
 func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
-	plain := cmp.Or(t.Description, t.Subject) // Freshdesk takes no ticket without one
+	plain := cmp.Or(t.Description, t.Subject) // Freshdesk accepts no ticket without a description
 	made := newTicket{Subject: t.Subject, Description: htmlOf(plain), text: plain}
 	if t.ContactID == "" {
 		made.Email = requester
@@ -140,19 +140,19 @@ func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
 	return made, nil
 }
 
-// lineEnds are written so that HTML shows them.
+// lineEnds replaces the ends of lines with line breaks of HTML.
 var lineEnds = strings.NewReplacer("\r\n", "<br>", "\n", "<br>", "\r", "<br>")
 
-// htmlOf writes plain text as the HTML that a description is.
+// htmlOf converts plain text into HTML, which is the format of a description.
 func htmlOf(plain string) string { return lineEnds.Replace(html.EscapeString(plain)) }
 
-// parseID reads an id exactly as Freshdesk writes it.
+// parseID parses an id. It accepts only the form that Freshdesk writes.
 func parseID(id string) (int64, bool) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }
 
-// agent is who the key belongs to.
+// agent is the agent that the API key belongs to.
 type agent struct {
 	ID      int64  `json:"id"`
 	Type    string `json:"type"`

@@ -100,7 +100,7 @@ func TestAnIDIsDigitsAsFreshdeskWritesThem(t *testing.T) {
 	}
 }
 
-// FuzzAnswers reads whatever may come: it is told or refused, and nothing panics.
+// FuzzAnswers reads arbitrary responses: each gives a ticket or an error, and none causes a panic.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`null`, `{}`, `[null]`, `{"errors":[null,{"field":"email"}]}`,

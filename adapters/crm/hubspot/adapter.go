@@ -1,4 +1,5 @@
-// Package hubspot connects to HubSpot's tickets by its dated API (developers.hubspot.com/docs/api-reference).
+// Package hubspot opens and reads HubSpot tickets by its dated API
+// (developers.hubspot.com/docs/api-reference).
 package hubspot
 
 import (
@@ -14,7 +15,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "hubspot"
 
 type settings struct {
@@ -69,11 +70,11 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// scopes are the least that all ticket operations need. Pipelines and properties of tickets come with
-// tickets; owners are named by their ids, which HubSpot itself checks
+// scopes are the fewest that all ticket operations need. The scope tickets includes the pipelines and
+// properties of tickets. Owners need none: tickets name them by id, and HubSpot itself checks the ids
 // (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes).
 var scopes = []adapter.Scope{
-	{Name: "oauth"}, // which every app has, and the account's own details need
+	{Name: "oauth"}, // every app has it; the account's details need it
 	{Name: "tickets", Words: "See and create tickets"},
 	{Name: "crm.objects.contacts.read", Words: "See which contact a ticket is about"},
 	{Name: "crm.objects.companies.read", Words: "See which company a ticket is about"},
@@ -83,20 +84,21 @@ var scopes = []adapter.Scope{
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	return adapter.Grant{Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"],
 		ClientID: s.ClientID, Scopes: scopes,
-		// Among the others, a scope that the account's plan does not have would end the consent
+		// As a required scope, one that the account's plan does not have would end the consent
 		// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/oauth/working-with-oauth,
 		// "optional_scope").
 		Optionals: "optional_scope"}, nil
 }
 
 var (
-	// versions are dates, a beta's with that word ("2026-09-beta").
+	// versions matches a version: a date, or a date and the word of a beta ("2026-09-beta").
 	versions = regexp.MustCompile(`^20[0-9]{2}-[0-9]{2}(-beta)?$`)
-	// properties' internal names (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide).
+	// properties matches property names
+	// (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide).
 	properties = regexp.MustCompile(`^[a-z][a-z0-9_]{0,99}$`)
 )
 
-// Validate implements the check of settings.
+// Validate checks the settings.
 func (s settings) Validate() []fault.Field {
 	faults := s.Fields.Without(map[string]string{
 		subjectProperty:  "is set by the call.",

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// get asks for what lies at a path.
+// get sends a GET request to a path.
 func (d *driver) get(ctx context.Context, path string, query url.Values, out any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -17,8 +17,7 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 	return d.ask(ctx, http.MethodGet, path, nil, out)
 }
 
-// ask sends one request and reads the answer into out. What refuses is in HubSpot's own words, which
-// [driver.refusal] knows.
+// ask sends one request and decodes the response into out. [driver.refusal] converts an error response.
 func (d *driver) ask(ctx context.Context, method, path string, in, out any) error {
 	return upstream.Exchange{
 		Method: method, URL: d.base + path, In: in, Out: out, Provider: name,
@@ -26,8 +25,8 @@ func (d *driver) ask(ctx context.Context, method, path string, in, out any) erro
 	}.Do(ctx, d.client)
 }
 
-// unreadable returns the fault of a success that says something other than expected: of a write nobody knows
-// what became.
+// unreadable returns the fault of a successful response with unexpected content. The outcome of a write is
+// then unknown.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"HubSpot gave an unexpected answer. Check the configured api_url and the connection's api_version.")

@@ -45,7 +45,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
-// consented returns the access token of a customer who agreed to what the adapter asks for.
+// consented returns the access token of a customer who consented to the adapter's scopes.
 func (s *testServer) consented(t testing.TB) string {
 	t.Helper()
 	auth, err := hubspot.Adapter().AuthOf(adapter.Values{})
@@ -63,7 +63,7 @@ func (s *testServer) consented(t testing.TB) string {
 	})
 }
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
+// open opens a driver as the gateway does: with an authorised client, and without any token.
 func (s *testServer) open(t testing.TB, token string, more map[string]any, now func() time.Time) crm.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "hubspot", s.url, func(r *http.Request) error {
@@ -81,7 +81,7 @@ func (s *testServer) open(t testing.TB, token string, more map[string]any, now f
 	return driver
 }
 
-// driver returns one of the private app's, at the real time.
+// driver opens a driver with the private app's token, at the real time.
 func (s *testServer) driver(t testing.TB, settings ...string) crm.Driver {
 	t.Helper()
 	more := map[string]any{}
@@ -134,7 +134,7 @@ func TestContract(t *testing.T) {
 
 func TestEveryRequestIsAsHubSpotDescribesThem(t *testing.T) {
 	api := described.Open(t, "hubspot-tickets-2026-09.openapi.json", "/")
-	// The description leaves the account's details out.
+	// HubSpot's API description does not have the account's details.
 	checked := func(next http.Handler) http.Handler {
 		held := api.Handler(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,7 @@ func harness(
 	}
 }
 
-// outside is what people do in HubSpot's own pages, in the words of the suite.
+// outside adapts the fake's actions of people to the interfaces of the suite.
 type outside struct {
 	*fake.Server
 	closed, open string
@@ -199,7 +199,7 @@ func (o *outside) Move(_ context.Context, ticketID, status string) error {
 	return o.Server.Move(ticketID, status)
 }
 
-// Labels implements crmtest.Mover. HubSpot knows no ticket that is resolved.
+// Labels implements crmtest.Mover. HubSpot has no resolved status.
 func (o *outside) Labels() (resolved, closed, reopened string) { return "", o.closed, o.open }
 
 func (o *outside) TellsTimes() {}

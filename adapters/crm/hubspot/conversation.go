@@ -25,7 +25,7 @@ type thread struct {
 	} `json:"threadAssociations"`
 }
 
-// message is an entry of a thread. A COMMENT is among colleagues; the customer sees a MESSAGE only.
+// message is an entry of a thread. The customer sees only a MESSAGE. A COMMENT is for colleagues.
 type message struct {
 	Type      string `json:"type"`
 	CreatedAt string `json:"createdAt"`
@@ -35,17 +35,17 @@ type message struct {
 }
 
 const (
-	// readThreads is how many of a ticket's conversations are looked into; most have one, and another after
+	// readThreads is how many of a ticket's conversations are read. Most tickets have one, and another after
 	// each reopening.
 	readThreads = 2
-	// noComments is how long to take it that conversations cannot be read.
+	// noComments is how long the driver remembers that conversations cannot be read.
 	noComments = time.Hour
 )
 
-// lastComment returns the newest message to or from the contact about the ticket. Threads cannot be asked for
-// by ticket, so that the contact's own newest hundred of each status are looked through: at most four calls.
-// It is empty where the connection may not read conversations, or the API's version has none, which is not
-// asked again for a while. Any other failure is one of the whole reading: a ticket does not lose its comment
+// lastComment returns the newest message to or from the contact about the ticket. Threads cannot be requested
+// by ticket, so it looks through the contact's newest hundred of each status, in at most four requests. It
+// returns no text if the connection may not read conversations or the API's version has none, and does not
+// try again for a while. Any other failure makes the whole read fail: a ticket does not lose its comment
 // because HubSpot is busy.
 func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (crm.Text, error) {
 	if _, silent := d.silence.get(d.now()); silent || !isID(contactID) {
@@ -61,7 +61,7 @@ func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (c
 		}
 	}
 	switch {
-	case errors.Is(err, fault.NotFound): // the contact went
+	case errors.Is(err, fault.NotFound): // the contact is gone
 		return crm.Text{}, nil
 	case errors.Is(err, fault.Forbidden), errors.Is(err, fault.Unsupported):
 		d.silence.put(struct{}{}, d.now().Add(noComments))
@@ -99,7 +99,8 @@ func (d *driver) threadsOf(ctx context.Context, ticketID, contactID string) ([]t
 	return list, nil
 }
 
-// newestMessage reads the newest hundred entries of a thread. One that was deleted meanwhile has none.
+// newestMessage returns the newest message among a thread's newest hundred entries. A deleted thread has
+// none.
 func (d *driver) newestMessage(ctx context.Context, threadID string) (message, error) {
 	var page struct {
 		Results []message `json:"results"`

@@ -24,9 +24,9 @@ var (
 	_ crm.IDFinder = (*keyed)(nil)
 )
 
-// driver is one HubSpot account. What it remembers is only ever a saving: another replica's driver answers
-// the same. It searches for nothing but a ticket whose making was cut off: HubSpot's search misses what was
-// just made.
+// driver is one HubSpot account. It remembers values only to save requests: the driver of another replica
+// returns the same results. It searches only for a ticket whose creation was interrupted, since HubSpot's
+// search misses new tickets.
 type driver struct {
 	client        *http.Client
 	base, version string
@@ -45,7 +45,7 @@ type driver struct {
 // Traits implements crm.Driver.
 func (d *driver) Traits() crm.Traits { return crm.Traits{} }
 
-// Account reads the account's details, which tell no address, and a name in the newer versions only.
+// Account implements crm.Driver. The details have no email address, and a name only in newer versions.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	var details struct {
 		PortalID   int64  `json:"portalId"`
@@ -87,12 +87,12 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	}, nil
 }
 
-// Create implements crm.Driver. HubSpot does not know a repeated request: see [keyed].
+// Create implements crm.Driver. HubSpot does not recognise a repeated request: see [keyed].
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	return d.create(ctx, t, nil)
 }
 
-// create makes a ticket, with what it is about, in one call, and with these properties besides.
+// create creates a ticket with its associations and the properties in more, in one request.
 func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]string) (crm.Ticket, error) {
 	if err := wellFormed(t); err != nil {
 		return crm.Ticket{}, err
@@ -136,9 +136,9 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	return d.readCreated(ctx, t, body, made), nil
 }
 
-// readCreated returns the new ticket. It is not read again, since that could fail and tell of a failure where
-// there is none; for the same reason labels that cannot be had are left empty. What the answer leaves out is
-// as it was sent: HubSpot took it.
+// readCreated returns the new ticket. It does not read the ticket again, since that could fail although the
+// ticket was created. For the same reason it leaves labels empty that it cannot get. Values that the response
+// leaves out are as they were sent, since HubSpot accepted them.
 func (d *driver) readCreated(ctx context.Context, t crm.NewTicket, sent creation, made record) crm.Ticket {
 	for property, value := range sent.Properties {
 		if _, isSet := made.Properties[property]; !isSet {
@@ -161,7 +161,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 		return crm.Ticket{}, noTicket()
 	}
 	t, err := d.read(ctx, number, "")
-	if err == nil && t.ID != number { // a ticket that was merged into another is answered with that one
+	if err == nil && t.ID != number { // for a merged ticket HubSpot returns the one it was merged into
 		return crm.Ticket{}, noTicket()
 	}
 	return t, err
@@ -198,9 +198,9 @@ func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, e
 
 func (d *driver) objects() string { return "/crm/objects/" + d.version + "/tickets" }
 
-// keyed is a driver whose account keeps the key of each ticket in a property with unique values, by which
-// HubSpot refuses a second one. It does not make tickets by batch/upsert, which takes the same property: that
-// has no associations, and sets an existing ticket back to how it began.
+// keyed is a driver whose account stores the key of each ticket in a property with unique values, so that
+// HubSpot refuses a second ticket. It does not use batch/upsert, which takes the same property: that has no
+// associations, and sets an existing ticket back to its first values.
 type keyed struct {
 	*driver
 	property string
@@ -210,9 +210,9 @@ type keyed struct {
 // Traits implements crm.Driver.
 func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, FindsByKey: true} }
 
-// Create implements crm.Driver. Whether a refusal is because of the key is not read out of HubSpot's words:
-// the ticket of the key is there, or not. It may be there and the request not valid any more, such as where a
-// stage was removed since.
+// Create implements crm.Driver. It does not infer from HubSpot's message whether a refusal is because of the
+// key, but looks for the ticket of the key. The ticket may exist although the request is no longer valid,
+// such as when a stage was removed since.
 func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, err
@@ -237,8 +237,8 @@ func (k *keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	return k.read(ctx, t.Key, k.property)
 }
 
-// fit looks once whether the property does what is promised of it: with values that need not be unique
-// HubSpot would take a second ticket without a word.
+// fit checks once that the property requires unique values. Otherwise HubSpot would silently accept a second
+// ticket.
 func (k *keyed) fit(ctx context.Context) error {
 	if k.unique.Load() {
 		return nil

@@ -52,7 +52,7 @@ func say(t *testing.T, s *testServer, ticketID string, entries ...fake.Entry) {
 	}
 }
 
-// since lists what was asked of the server after n calls.
+// since returns the calls that the server got after the first n.
 func since(s *testServer, n int) []string { return s.CallLog()[n:] }
 
 // clock is a time that a test moves.
@@ -71,7 +71,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at.Store(&at)
 }
 
-var noon = time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC) // at the account
+var noon = time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC) // in the account's time zone
 
 func TestANumberThatIsNoneCostsNoCall(t *testing.T) {
 	s := serve(t, fake.Options{})
@@ -328,7 +328,7 @@ func TestALabelThatIsUnknownOrGoneIsRefusedByName(t *testing.T) {
 	}
 	create(t, d, crm.NewTicket{Status: "Waiting on us"})
 	s.RemoveStage("3")
-	// As HubSpot says, and as the new list says.
+	// First HubSpot rejects the stage, then the new list lacks it.
 	for _, want := range []string{"POST /crm/objects/2026-09/tickets", "GET /crm/pipelines/2026-09/tickets"} {
 		before := s.Calls()
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a", Status: "Waiting on us"})
@@ -490,7 +490,7 @@ func TestARepeatedCreateLeavesWhatAnAgentDid(t *testing.T) {
 		t.Errorf("made %+v, then %+v, of %d tickets", first, again, s.Count())
 	}
 	s.RemoveStage("1")
-	later := s.driver(t, "key_property="+key) // which remembers nothing
+	later := s.driver(t, "key_property="+key) // it remembers nothing
 	if again := create(t, later, crm.NewTicket{Key: "abc", Status: "New"}); again.ID != first.ID {
 		t.Errorf("after its stage was removed: %+v", again)
 	}
@@ -552,7 +552,7 @@ func TestARefusalThatArrivedIsNoLostAnswer(t *testing.T) {
 	for _, status := range []int{423, 477, 521} {
 		s := serve(t, fake.Options{})
 		d := s.driver(t)
-		create(t, d, crm.NewTicket{}) // so that nothing but the ticket is asked for
+		create(t, d, crm.NewTicket{}) // so that only the ticket is requested
 		s.Answer(status, 0)
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
 		if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {

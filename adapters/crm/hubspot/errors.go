@@ -14,12 +14,12 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// statusMigrating is HubSpot's own: the account moves to another data centre, for up to a day
+// statusMigrating is HubSpot's own status for an account that moves to another data centre, for up to a day
 // (developers.hubspot.com/docs/api-reference/error-handling).
 const statusMigrating = 477
 
-// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do. A
-// call to a record that is locked, or to an account on the move, has surely done nothing.
+// refusal converts an error response into a fault. Most faults follow from the status alone. A request to a
+// locked record, or to an account that is being moved, has certainly done nothing.
 func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	var answer apiError
@@ -64,13 +64,13 @@ type problem struct {
 	Context about  `json:"context"`
 }
 
-// about is what an error is about: mostly lists of text. Anything else in it is passed over.
+// about is the context of an error: mostly lists of text. Other values in it are ignored.
 type about map[string][]string
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *about) UnmarshalJSON(text []byte) error {
 	var values map[string]any
-	_ = json.Unmarshal(text, &values) // what is no object leaves nothing
+	_ = json.Unmarshal(text, &values) // anything but an object leaves it empty
 	*c = about{}
 	for key, value := range values {
 		list, isList := value.([]any)
@@ -86,14 +86,14 @@ func (c *about) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// problems returns the errors within, and the error itself as one more.
+// problems returns the errors within e, and e itself as one more.
 func (e apiError) problems() []problem {
 	return append(slices.Clone(e.Errors), problem{Message: e.Message, Context: e.Context})
 }
 
-// notValid names what is wrong by our fields, or by HubSpot's property where it is none of ours: then the
-// setting fields gives it a value that does not fit, or the account's rules for tickets, which hold for API
-// writes too, require one.
+// notValid returns a fault that names our fields, or HubSpot's property if it is not one of ours. In that
+// case the setting fields gives the property a wrong value, or the account's rules for tickets, which also
+// hold for API writes, require one.
 func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	var fields []fault.Field
 	foreign := ""
@@ -129,7 +129,7 @@ func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	return plain.Restate(f.Code, f.Reason, f.Detail)
 }
 
-// ours are the fields that HubSpot's properties stand for.
+// ours maps HubSpot's properties to the faults of our fields.
 var ours = map[string]fault.Field{
 	subjectProperty: {Path: "subject", Message: "is refused by HubSpot."},
 	contentProperty: {Path: "description", Message: "is refused by HubSpot."},
@@ -140,7 +140,7 @@ var ours = map[string]fault.Field{
 		"owner's id differs from the user's id."},
 }
 
-// paths are the fields of a call, by the properties that hold them.
+// paths maps HubSpot's properties to the fields of a call.
 var paths = map[string]string{
 	contentProperty: "description", priorityProperty: "priority", ownerProperty: "owner_id",
 }
@@ -148,7 +148,7 @@ var paths = map[string]string{
 var shortName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
 // properties lists the properties that the error is about. Those with unusable values are in the message, as
-// JSON; those that are missing in the context.
+// JSON. Missing ones are in the context.
 func (e apiError) properties() []string {
 	var list []string
 	for _, p := range e.problems() {
@@ -174,8 +174,8 @@ func (e apiError) properties() []string {
 	return list
 }
 
-// missingRecords names the associated records that do not exist, as the two checks of HubSpot tell them: by
-// INVALID_OBJECT_IDS ("CONTACT=101 is not valid"), or by the type of the object that was not found.
+// missingRecords returns a fault for each associated record that does not exist. HubSpot's two checks report
+// them by INVALID_OBJECT_IDS ("CONTACT=101 is not valid"), or by the type of the object that was not found.
 func (e apiError) missingRecords() []fault.Field {
 	var fields []fault.Field
 	for _, p := range e.problems() {
@@ -198,7 +198,7 @@ func (e apiError) missingRecords() []fault.Field {
 	return fields
 }
 
-// notAllowed names the scope that is missing.
+// notAllowed returns a fault that names the missing scope.
 func notAllowed(plain *fault.Error, answer apiError) *fault.Error {
 	var missing []string
 	for _, p := range answer.problems() {
@@ -221,7 +221,7 @@ func notAllowed(plain *fault.Error, answer apiError) *fault.Error {
 
 var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
 
-// notThere distinguishes a missing record, which HubSpot's own error names, from a missing address.
+// notThere distinguishes a missing record, which HubSpot's own error names, from a missing path.
 func (d *driver) notThere(plain *fault.Error, answer apiError) *fault.Error {
 	if answer.CorrelationID != "" || answer.Category == "OBJECT_NOT_FOUND" {
 		if fields := answer.missingRecords(); len(fields) > 0 {
@@ -233,8 +233,8 @@ func (d *driver) notThere(plain *fault.Error, answer apiError) *fault.Error {
 		"HubSpot has no such API. Check the connection's api_version and the configured api_url.")
 }
 
-// tooMany returns the fault of a rate limit, with the wait of its policy: HubSpot names policies, seldom a
-// time (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
+// tooMany returns the fault of a rate limit, with the wait of its policy. HubSpot reports policies, but
+// seldom a time (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
 func (d *driver) tooMany(plain *fault.Error, answer apiError) *fault.Error {
 	switch answer.PolicyName {
 	case "DAILY":
@@ -256,7 +256,7 @@ func (d *driver) untilMidnight() time.Duration {
 	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location()).Sub(now)
 }
 
-// waiting names a wait where the answer has named none.
+// waiting returns f with the wait, unless the response named one.
 func waiting(f *fault.Error, wait time.Duration) *fault.Error {
 	if f.RetryAfter > 0 {
 		return f
@@ -274,7 +274,7 @@ func hasStatus(err error, statuses ...int) bool {
 	return slices.Contains(statuses, status)
 }
 
-// ticketMissing says of what was not found that it is a ticket.
+// ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
 func ticketMissing(err error) error {
 	f := fault.From(err)
 	if f == nil || f.Code != fault.NotFound {

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// bare returns a driver that asks nobody.
+// bare returns a driver that sends no requests.
 func bare() *driver {
 	d := &driver{now: time.Now}
 	d.zone.Store(time.UTC)

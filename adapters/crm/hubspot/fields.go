@@ -14,14 +14,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The source of tickets that were taken by phone
-// (knowledge.hubspot.com/properties/hubspots-default-ticket-properties, "Source").
+// The source of tickets taken by phone (knowledge.hubspot.com/properties/hubspots-default-ticket-properties,
+// "Source").
 const (
 	sourceProperty = "source_type"
 	phone          = "PHONE"
 )
 
-// separator stands between the values of a property that has several
+// separator separates the values of a property that has several
 // (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, "Multiple checkboxes").
 const separator = ";"
 
@@ -32,14 +32,14 @@ type property struct {
 	FieldType  string   `json:"fieldType"`
 	Unique     bool     `json:"hasUniqueValue"`
 	Calculated bool     `json:"calculated"`
-	External   bool     `json:"externalOptions"` // its options are not told here
+	External   bool     `json:"externalOptions"` // its options are not listed here
 	Options    []option `json:"options"`
 	Changes    struct {
 		ReadOnlyValue bool `json:"readOnlyValue"`
 	} `json:"modificationMetadata"`
 }
 
-// field returns the property as the setting fields takes it.
+// field returns the property as a field of the setting fields.
 func (p property) field() adapter.TicketField {
 	f := adapter.TicketField{Name: p.Name, ReadOnly: p.Calculated || p.Changes.ReadOnlyValue}
 	switch {
@@ -58,7 +58,7 @@ func (p property) field() adapter.TicketField {
 	return f
 }
 
-// askProperty reads the definition of a property.
+// askProperty requests the definition of a property.
 func (d *driver) askProperty(ctx context.Context, name string) (property, error) {
 	var p property
 	err := d.get(ctx, "/crm/properties/"+d.version+"/tickets/"+url.PathEscape(name), nil, &p)
@@ -66,7 +66,7 @@ func (d *driver) askProperty(ctx context.Context, name string) (property, error)
 	return p, err
 }
 
-// own returns the properties of the setting for a ticket. HubSpot takes each value as a text.
+// own returns the properties that the setting fields gives a ticket. HubSpot accepts each value as text.
 func (d *driver) own(t crm.NewTicket) (map[string]string, error) {
 	var known []adapter.TicketField
 	for name, value := range d.fields {
@@ -92,8 +92,8 @@ func (d *driver) own(t crm.NewTicket) (map[string]string, error) {
 	return texts, nil
 }
 
-// source returns what a new ticket says of where it came from: phone, where the account offers that. Where it
-// cannot be asked for, tickets say nothing of it, for as long as else it would be remembered.
+// source returns the source of a new ticket: PHONE if the account offers it, or else "". If the sources
+// cannot be read, it returns "" for as long as it would remember them.
 func (d *driver) source(ctx context.Context) string {
 	list, fresh := d.sources.get(d.now())
 	if !fresh {
@@ -112,8 +112,8 @@ func (d *driver) source(ctx context.Context) string {
 	return ""
 }
 
-// checkFields looks at the properties that the setting names, and at the owner. Which properties the
-// account's forms require is not told.
+// checkFields checks the properties that the setting names, and the owner. HubSpot does not report which
+// properties the account's forms require.
 func (d *driver) checkFields(ctx context.Context) error {
 	var known []adapter.TicketField
 	for _, entry := range slices.Sorted(maps.Keys(d.fields)) {
@@ -131,7 +131,7 @@ func (d *driver) checkFields(ctx context.Context) error {
 	return d.checkOwner(ctx)
 }
 
-// checkOwner looks for the owner that the setting names, where the connection may see owners.
+// checkOwner checks that the owner exists that the setting names, if the connection may see owners.
 func (d *driver) checkOwner(ctx context.Context) error {
 	own, err := d.own(crm.NewTicket{})
 	if err != nil || own[ownerProperty] == "" {

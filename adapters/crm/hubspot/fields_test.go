@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// own are an account's own properties.
+// own are the custom properties of an account.
 var own = []fake.Field{
 	{Name: "region", Type: "enumeration", FieldType: "select", Options: []string{"EMEA", "APAC"}},
 	{Name: "floor", Type: "number", FieldType: "number"},

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// searchLag is waited before a ticket that the search does not find is taken for none. HubSpot says that
-	// new records take moments to be found, and names no bound
-	// (developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, "Limitations"): this is many
-	// times what was ever seen, since too short a wait makes a second ticket.
+	// searchLag is how long after a Create a search without a result proves nothing. HubSpot says that new
+	// records take moments to be found, and names no limit
+	// (developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, "Limitations"). This is many
+	// times the longest lag ever seen, since too short a wait creates a second ticket.
 	searchLag = 5 * time.Minute
-	// searchAgain is when to look again until then.
+	// searchAgain is the wait before the next search until then.
 	searchAgain = 30 * time.Second
-	// searchPage is the most that the search answers at once, and searchPages how much is looked through.
+	// searchPage is the most tickets that a search returns at once, and searchPages the most pages to read.
 	searchPage  = 200
 	searchPages = 3
 )
@@ -43,8 +43,8 @@ type filter struct {
 	Value    string `json:"value"`
 }
 
-// Find implements crm.Finder where no property keeps the keys. It searches for the tickets made since then,
-// whoever made them, and compares them here: what the search takes for equal is not what was sent.
+// Find implements crm.Finder for an account without a property for keys. It searches for the tickets created
+// since t.Since, by anybody, and compares them itself: values that the search takes as equal can differ.
 func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	found, err := d.since(ctx, t.Since.Add(-crm.ClockSkew))
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	return crm.Ticket{}, err
 }
 
-// since lists the tickets made then or later.
+// since returns the tickets created at the time then or later.
 func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error) {
 	ask := search{
 		FilterGroups: []filterGroup{{[]filter{{createdProperty, "GTE", strconv.FormatInt(then.UnixMilli(), 10)}}}},
@@ -96,8 +96,8 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error
 		With("provider", name)
 }
 
-// withRelated adds what the tickets are about, which a search does not tell, to those that may be the one. It
-// reads no more than a few: where there are more, nothing tells them apart.
+// withRelated adds the associations, which a search does not return, to the tickets that may be the one. It
+// reads only a few: if there are more, nothing tells them apart.
 func (d *driver) withRelated(ctx context.Context, t crm.NewTicket, found []crm.Ticket) ([]crm.Ticket, error) {
 	if t.AccountID == "" && t.ContactID == "" {
 		return found, nil

@@ -13,7 +13,7 @@ var (
 	_ adapter.SetupChecker = (*keyed)(nil)
 )
 
-// CheckSetup looks at the pipeline, at the setting's properties, and at the scopes by what they allow.
+// CheckSetup checks the pipeline, the setting's properties, and the scopes, by requests that need them.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	list, err := d.askPipelines(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return d.mayWrite(ctx)
 }
 
-// CheckSetup looks at the property for keys anew as well.
+// CheckSetup also checks the property for keys again.
 func (k *keyed) CheckSetup(ctx context.Context) error {
 	k.unique.Store(false)
 	if err := k.fit(ctx); err != nil {
@@ -42,11 +42,11 @@ func (k *keyed) CheckSetup(ctx context.Context) error {
 	return k.driver.CheckSetup(ctx)
 }
 
-// mayWrite reports whether tickets may be made, by a change to nothing of a ticket that there is not. The
-// same scope allows both
-// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes); without it the
-// refusal is 403 (developers.hubspot.com/docs/api-reference/error-handling). What a token may do is else told
-// only to who sends the token itself, which a driver never has.
+// mayWrite returns an error if the connection may not create tickets. It sends an empty change to a ticket
+// that does not exist, which needs the same scope as creating one
+// (developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/scopes). Without the scope
+// the response is 403 (developers.hubspot.com/docs/api-reference/error-handling). Otherwise HubSpot reports
+// the scopes of a token only to a client that sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context) error {
 	const noTicket = "/0"
 	var none record

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// pipeline is a way that tickets go, and its stages are their statuses
+// pipeline is a sequence of stages, which are the statuses of its tickets
 // (developers.hubspot.com/docs/api-reference/latest/crm/pipelines/guide).
 type pipeline struct {
 	ID           string  `json:"id"`
@@ -43,7 +43,7 @@ type option struct {
 	Hidden       bool   `json:"hidden"`
 }
 
-// remembered is what was asked once and saves asking again, for a while: labels change, and are not told of.
+// remembered is a cached value that expires. Labels change, and HubSpot does not report it.
 type remembered[T any] struct {
 	mu    sync.Mutex
 	value T
@@ -64,13 +64,13 @@ func (r *remembered[T]) put(value T, until time.Time) {
 	r.value, r.until = value, until
 }
 
-// forget has the next one ask.
+// forget drops the value, so that the next use requests it.
 func (r *remembered[T]) forget() {
 	var none T
 	r.put(none, time.Time{})
 }
 
-// look finds in what is remembered, and asks once anew where it is not there.
+// look searches the remembered value. If find has no result there, look asks once and searches the new value.
 func look[T, F any](
 	r *remembered[T], now time.Time, ask func() (T, error), find func(T) (F, bool),
 ) (F, bool, error) {
@@ -88,7 +88,7 @@ func look[T, F any](
 	return found, ok, nil
 }
 
-// askPipelines reads the pipelines with their stages, each in the order in which HubSpot shows them.
+// askPipelines requests the pipelines with their stages, each in the order in which HubSpot shows them.
 func (d *driver) askPipelines(ctx context.Context) ([]pipeline, error) {
 	var answer struct {
 		Results []pipeline `json:"results"`
@@ -110,7 +110,7 @@ func (d *driver) askPipelines(ctx context.Context) ([]pipeline, error) {
 	return list, nil
 }
 
-// askPriorities reads the values that a ticket's priority may have.
+// askPriorities requests the values that a ticket's priority can have.
 func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 	var answer struct {
 		Options []option `json:"options"`
@@ -122,7 +122,7 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 	for i := range list {
 		list[i].Label = strings.TrimSpace(list[i].Label)
 	}
-	// Options without a place of their own have -1, and are shown behind those that have one.
+	// Options without a position have -1. HubSpot shows them after those that have one.
 	position := func(o option) int {
 		if o.DisplayOrder < 0 {
 			return math.MaxInt
@@ -134,8 +134,8 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 	return list, nil
 }
 
-// selectPipeline returns the pipeline that the setting names by its id or, without case, by its label; the
-// first one where none is named.
+// selectPipeline returns the pipeline that the setting names by its id or, ignoring case, by its label. If
+// the setting is empty, it returns the first one.
 func (d *driver) selectPipeline(list []pipeline) (pipeline, error) {
 	at := slices.IndexFunc(list, func(p pipeline) bool { return d.pipeline == "" || p.ID == d.pipeline })
 	if at < 0 {
@@ -156,7 +156,7 @@ func (d *driver) selectPipeline(list []pipeline) (pipeline, error) {
 		d.pipeline, strings.Join(labels, ", ")).With("provider", name)
 }
 
-// opening returns where a new ticket starts: the chosen pipeline, and its stage of that label, or its first.
+// opening returns the pipeline and the stage of a new ticket. If label is empty, that is the first stage.
 func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, error) {
 	type start struct {
 		in pipeline
@@ -185,7 +185,7 @@ func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, er
 	return found.in, found.at, nil
 }
 
-// stageOf finds a ticket's stage, of whichever pipeline. One that is nowhere has no label.
+// stageOf returns a ticket's stage, in any pipeline. A stage that does not exist has no label.
 func (d *driver) stageOf(ctx context.Context, pipelineID, stageID string) (stage, error) {
 	if stageID == "" {
 		return stage{}, nil
@@ -205,7 +205,7 @@ func stageIn(list []pipeline, pipelineID, stageID string) (stage, bool) {
 	return stage{}, false
 }
 
-// priorityOf finds the label of a priority; one that is nowhere has none.
+// priorityOf returns the label of a priority, or "" if the priority does not exist.
 func (d *driver) priorityOf(ctx context.Context, value string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -214,7 +214,7 @@ func (d *driver) priorityOf(ctx context.Context, value string) (string, error) {
 	return found.Label, err
 }
 
-// priorityNamed finds the value of a label.
+// priorityNamed returns the value of a label.
 func (d *driver) priorityNamed(ctx context.Context, label string) (string, error) {
 	if label == "" {
 		return "", nil
@@ -237,7 +237,7 @@ func (d *driver) option(ctx context.Context, is func(option) bool) (option, bool
 		})
 }
 
-// labels lists what there is to choose, once each: labels are told apart without their case.
+// labels returns each label on offer once. It compares labels without regard to case.
 func labels[T any](list []T, of func(T) (label string, offered bool)) []string {
 	var known []string
 	for _, item := range list {

@@ -22,13 +22,13 @@ const (
 	createdProperty  = "createdate"
 )
 
-// wanted are the properties to ask for: without being named most are not answered.
+// wanted are the properties to request. HubSpot returns most properties only if they are named.
 var wanted = []string{
 	subjectProperty, contentProperty, pipelineProperty, stageProperty, priorityProperty, ownerProperty,
 	closedProperty,
 }
 
-// record is a ticket as HubSpot answers it. Properties that are empty are null.
+// record is a ticket as HubSpot returns it. Empty properties are null.
 type record struct {
 	ID           string                  `json:"id"`
 	Properties   map[string]*string      `json:"properties"`
@@ -46,7 +46,7 @@ type related struct {
 	Type string `json:"type"`
 }
 
-// creation is the body that makes a ticket.
+// creation is the body of a request that creates a ticket.
 type creation struct {
 	Properties   map[string]string `json:"properties"`
 	Associations []association     `json:"associations,omitempty"`
@@ -74,7 +74,7 @@ const (
 	ticketToPrimaryCompany = 26
 )
 
-// newCreation makes the body. What is empty is not sent: HubSpot would take it for a value that is cleared.
+// newCreation builds the body. It leaves out empty values, since HubSpot would clear those properties.
 func newCreation(t crm.NewTicket, pipelineID, stageID, priority string) creation {
 	c := creation{Properties: map[string]string{
 		subjectProperty: t.Subject, pipelineProperty: pipelineID, stageProperty: stageID,
@@ -99,7 +99,7 @@ func newCreation(t crm.NewTicket, pipelineID, stageID, priority string) creation
 	return c
 }
 
-// wellFormed refuses ids that are none of HubSpot's, which has numbers for all.
+// wellFormed returns an error that names the ids that are not HubSpot's, which are all numbers.
 func wellFormed(t crm.NewTicket) error {
 	var faults []fault.Field
 	for _, field := range []struct{ path, given, what string }{
@@ -123,7 +123,7 @@ func isID(s string) bool { return ids.MatchString(s) }
 
 var ids = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 
-// property is "" where HubSpot has none.
+// property returns the value of a property, or "" if HubSpot has none.
 func (r record) property(name string) string {
 	if value := r.Properties[name]; value != nil {
 		return *value
@@ -131,7 +131,7 @@ func (r record) property(name string) string {
 	return ""
 }
 
-// ticket makes the ticket of what is told by the record alone: not its labels and comment.
+// ticket converts the record into a ticket with the labels of s and priority, and without a last comment.
 func (r record) ticket(s stage, priority string) crm.Ticket {
 	t := crm.Ticket{
 		ID: r.ID, Number: r.ID, // a ticket has no other number: hs_ticket_id is its id
@@ -147,8 +147,8 @@ func (r record) ticket(s stage, priority string) crm.Ticket {
 	return t
 }
 
-// association returns the record of a kind that the ticket is about. A company is associated by several types
-// at once; the one named is the primary company's.
+// association returns the id of an associated record of this kind. It prefers an association of the type
+// first: a company is associated by several types at once, one of which is the primary company's.
 func (r record) association(kind, first string) string {
 	list := r.Associations[kind].Results
 	if len(list) == 0 {
@@ -157,8 +157,8 @@ func (r record) association(kind, first string) string {
 	return list[max(0, slices.IndexFunc(list, func(r related) bool { return r.Type == first }))].ID
 }
 
-// description distinguishes text from HTML. The property is plain text, and what people type there stays so;
-// forms and mails put whole HTML into it, which begins and ends with a tag of a block.
+// description distinguishes plain text from HTML. What people type into the property is plain text. Forms and
+// mails put whole HTML into it, which begins with the tag of a block and ends with a tag.
 func description(content string) crm.Text {
 	return crm.Text{Body: content, HTML: blocks.MatchString(content)}
 }
@@ -166,7 +166,7 @@ func description(content string) crm.Text {
 var blocks = regexp.MustCompile(
 	`(?is)^\s*(<!doctype[^>]*>\s*)?<(html|body|div|p|table|ul|ol|h[1-6]|blockquote|span|br)(\s[^>]*)?/?>.*>\s*$`)
 
-// instant is zero where there is no time to read.
+// instant parses a time. It returns the zero time if s is not a time.
 func instant(s string) time.Time {
 	at, err := time.Parse(time.RFC3339, strings.TrimSpace(s))
 	if err != nil {

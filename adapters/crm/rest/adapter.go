@@ -1,24 +1,24 @@
-// Package rest connects to ticket systems that no other adapter knows, by nothing but settings: which
-// requests open, find and describe a ticket, and what of their answers is what. README.md beside this file is
-// the guide to them, and the folder examples has whole connections, which the tests run.
+// Package rest connects to ticket systems that no other adapter supports. Its settings alone describe the
+// requests that open, find and read a ticket, and how to read the responses. README.md in this folder is the
+// guide to the settings. The folder examples has complete connections, which the tests run.
 //
-// An operation (account, vocabulary, check, create, get, by_key) is a list of steps, each one request. What
-// is sent and what is made of answers are jq expressions on one object; see run. They are read when the
-// settings are given, and reach nothing but that object. Each ends after a second, and earlier where it makes
-// more than its share of memory; see limiter.
+// An operation (account, vocabulary, check, create, get, by_key) is a list of steps, each of which is one
+// request. jq expressions on one object build the requests and read the responses; see run. They are compiled
+// when the settings are given, and can reach only that object. Each ends after a second, or earlier if it
+// takes more than its share of memory; see limiter.
 //
-// It promises, whatever the settings are:
-//   - A number from a caller is sent only where number_pattern matches all of it and it has no character but
-//     letters, digits, "-", "_" and ".": no number ends a text, begins a condition or leaves its path.
-//   - A value in a path is a part of one segment, a value in a query is one parameter, and bodies are values,
+// It guarantees, whatever the settings are:
+//   - A number from a caller is sent only if number_pattern matches all of it and it has only letters,
+//     digits, "-", "_" and ".". So no number ends a text, begins a condition or leaves its path.
+//   - A value in a path is part of one segment, a value in a query is one parameter, and bodies are values,
 //     not texts.
 //   - A field of a new ticket that no step sends or no expression reads back is refused before anything is
 //     sent.
 //   - A caller is told to correct a field only if the caller gave it.
-//   - Nothing that the ticket system answers is in what a caller is told of a failure.
-//   - A ticket that was found counts only if its number is exactly the one asked for.
-//   - When a create fails after a request that may have acted, it is UnknownOutcome, unless the system takes
-//     a repeated one for the same (idempotency_header).
+//   - An error that a caller sees holds nothing of the ticket system's response.
+//   - A ticket that was found counts only if its number is exactly the requested one.
+//   - If a create fails after a request that may have had an effect, the fault is UnknownOutcome, unless the
+//     system recognises a repeated request (idempotency_header).
 //
 // It does not follow the pages of a list.
 package rest
@@ -31,7 +31,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "rest"
 
 type settings struct {
@@ -161,8 +161,8 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// authOf chooses the way by what there is, and refuses settings that cannot be used, so that they are refused
-// when they are given rather than when they are needed.
+// authOf chooses the authentication by the credentials that are set. It rejects settings that cannot be used,
+// so that they are refused when they are given rather than when they are needed.
 func authOf(s settings) (adapter.Auth, error) {
 	c := compile(s)
 	faults := c.faults
@@ -206,7 +206,7 @@ func authOf(s settings) (adapter.Auth, error) {
 	return auth, nil
 }
 
-// header returns where a token goes, and what stands before it.
+// header returns the name of the header that carries a token, and the text before the token.
 func (s settings) header() (name, prefix string) {
 	switch {
 	case s.AuthHeader == "" && s.AuthPrefix == "":
@@ -230,7 +230,7 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	return g, nil
 }
 
-// base returns where paths begin. The declaration has made sure that the address can be read.
+// base returns the address that all paths follow. The declaration has checked that it can be parsed.
 func (s settings) base() *url.URL {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestTheGuidesExampleIsWhole(t *testing.T) {
 	}
 }
 
-// wrongIn returns what is wrong with settings and credentials when they are given.
+// wrongIn returns the faults of settings and credentials.
 func wrongIn(settings object, credentials map[string]string) []string {
 	_, err := rest.Adapter().With(adapter.Values{Settings: settings, Credentials: credentials})
 	var wrong []string

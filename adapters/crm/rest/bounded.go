@@ -12,17 +12,17 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// What one evaluation of an expression may do. A few characters of jq make gigabytes of a small answer, in
-// one operation that no deadline ends. So whatever makes a value in an expression is followed by a count of
-// how large it is (see limiter), and what makes much of little is counted before.
+// Limits of one evaluation of an expression. A few characters of jq can turn a small response into gigabytes,
+// in one operation that no deadline ends. So the size of each value that an expression makes is counted right
+// after (see limiter). Operations that make much out of little are counted before.
 const (
 	maxExecuted   = 300_000  // instructions
-	maxMadeBytes  = 16 << 20 // of all values that it makes, those included that it drops
+	maxMadeBytes  = 16 << 20 // of all values that it makes, including those that it drops
 	maxPattern    = 1000     // bytes of a regular expression
-	maxMatching   = 50 << 20 // instructions of a regular expression times bytes that it is held against
-	bytesPerMatch = 1000     // that gojq needs
+	maxMatching   = 50 << 20 // instructions of a regular expression times bytes of the text
+	bytesPerMatch = 1000     // memory that gojq needs
 	maxDigits     = 1 << 15  // bits of a whole number
-	bytesPerPart  = 32       // of a text that is taken apart: one element of a list
+	bytesPerPart  = 32       // of a text that is split: one element of a list
 )
 
 var (
@@ -30,15 +30,15 @@ var (
 	errTooLong  = errors.New("takes too many steps")
 )
 
-// work is what one evaluation has left. Expressions have it as the variable workName.
+// work is the memory that one evaluation has left. Expressions have it as the variable workName.
 type work struct{ bytes int }
 
 const (
-	ownPrefix = "fd_" // of the names that expressions of the settings cannot have
+	ownPrefix = "fd_" // of names that expressions of the settings cannot use
 	workName  = "$" + ownPrefix + "work"
 )
 
-// exhausted reports whether there is nothing left.
+// exhausted reports whether no memory is left.
 func (w *work) exhausted() bool { return w.bytes < 0 }
 
 func (w *work) take(n int) error {
@@ -50,8 +50,8 @@ func (w *work) take(n int) error {
 	return nil
 }
 
-// hold counts a value with all that is in it, as often as it is in it: what writes or compares a value goes
-// through all of that, though its parts may be shared in memory.
+// hold counts a value and all values in it. It counts a shared part each time it occurs: writing or comparing
+// the value goes through it each time.
 func (w *work) hold(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -85,8 +85,8 @@ func (w *work) hold(v any) error {
 	return w.take(8)
 }
 
-// metered ends an evaluation that has no work left, or made so many instructions: gojq asks for Done before
-// each. It cannot be caught, as a failure can.
+// metered ends an evaluation that has no memory or no instructions left. gojq calls Done before each
+// instruction. Unlike a failure, an expression cannot catch this.
 type metered struct {
 	context.Context
 	work *work
@@ -113,7 +113,7 @@ func (m *metered) Err() error {
 }
 
 // counting returns the functions that limiter puts into expressions. Each has the work as its last argument
-// and answers its input.
+// and returns its input.
 func counting() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{gojq.WithVariables([]string{workName})}
 	for name, count := range map[string]func(w *work, v any, args []any) error{
@@ -144,7 +144,7 @@ func counting() []gojq.CompilerOption {
 	return options
 }
 
-// parts counts the parts that a text falls into at a separator.
+// parts counts the parts of a text that is split at a separator.
 func (w *work) parts(v, separator any) error {
 	text, isText := v.(string)
 	at, isSeparator := separator.(string)
@@ -154,7 +154,7 @@ func (w *work) parts(v, separator any) error {
 	return w.take(bytesPerPart * (strings.Count(text, at) + 1))
 }
 
-// repeats counts what a text times a number is, and a text divided by another.
+// repeats counts the result of a text times a number, or of a text divided by another.
 func (w *work) repeats(v, by any) error {
 	text, isText := v.(string)
 	if !isText {
@@ -171,8 +171,8 @@ func (w *work) repeats(v, by any) error {
 	return w.take(product(len(text), math.MaxInt32))
 }
 
-// matches holds a regular expression to what can be afforded, and counts its matches where each becomes a
-// value.
+// matches checks that a regular expression is not too costly. If each match becomes a value, it counts the
+// matches.
 func (w *work) matches(v, pattern, flags any, all bool) error {
 	text, _ := v.(string)
 	if pair, isPair := pattern.([]any); isPair && len(pair) > 0 {
@@ -216,7 +216,7 @@ func membersOf(v any) int {
 	return len(list)
 }
 
-// product returns a times b, or too much.
+// product returns a times b, or math.MaxInt if that is too large.
 func product(a, b int) int {
 	if a > 0 && b > math.MaxInt32/a {
 		return math.MaxInt

@@ -12,7 +12,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// hostileAnswers are steps as expressions see them, of what a ticket system that means ill answers.
+// hostileAnswers returns steps as expressions see them, with the responses of a hostile ticket system.
 func hostileAnswers(t testing.TB) map[string]any {
 	t.Helper()
 	many := make([]any, 20_000)
@@ -35,7 +35,7 @@ func hostileAnswers(t testing.TB) map[string]any {
 	}}}
 }
 
-// attacks are expressions that make gigabytes, or would take for ever.
+// attacks are expressions that make gigabytes or would run for ever.
 var attacks = []string{
 	`"x" * 1000000000`, `.one * .n`, `.text * 2000`, `.text * .huge`, `.n * .one`,
 	`reduce range(40) as $i (.one; . + .)`,
@@ -87,9 +87,9 @@ var attacks = []string{
 	`.text[.minus:] * 100000000`, `def test(x): 1; 1`, `. as $fd_work | 1`, `$fd_work`, `{$fd_work}`,
 }
 
-// TestNoExpressionMakesMoreThanItsShare evaluates expressions that are written to take the process down, on
-// answers that are meant to. Whatever they make counts, that which was collected since too, so that what is
-// held at one time is less.
+// TestNoExpressionMakesMoreThanItsShare evaluates expressions that try to take the process down, on hostile
+// responses. It counts everything that they allocate, including garbage that was collected, so less is in use
+// at one time.
 func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	input := hostileAnswers(t)
 	const most = 96 << 20
@@ -120,7 +120,7 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	t.Logf("%d attacks, %d refused when given, the others make %d MiB at most", len(attacks), refused, worst>>20)
 }
 
-// TestCountingChangesNoValue holds expressions that count what they make against the same ones as they are
+// TestCountingChangesNoValue compares expressions that count what they make with the same expressions as
 // written.
 func TestCountingChangesNoValue(t *testing.T) {
 	input := map[string]any{

@@ -17,7 +17,7 @@ import (
 // maxSteps is how many requests one operation may make.
 const maxSteps = 10
 
-// step is one request, read.
+// step is one compiled request.
 type step struct {
 	label   string // for people: "get.steps[1] (comments)"
 	name    string
@@ -27,17 +27,17 @@ type step struct {
 	headers map[string]template
 	body    expression
 	form    bool
-	text    bool // the answer is not read as JSON
+	text    bool // the response is not read as JSON
 	when    expression
 	expect  []int
 	acts    bool // the request may change something
 	creates bool // it is a step of create
-	looksUp bool // the step is on the way to a ticket: what is not found is one
-	search  bool // it asks for a key at a path that is there whether or not there is a ticket
+	looksUp bool // the step looks up a ticket: not found means that there is none
+	search  bool // it searches for a key at a path that exists with or without a ticket
 	rules   []rule
 }
 
-// rule says what an answer means.
+// rule assigns a fault to responses.
 type rule struct {
 	status         []int
 	match          expression
@@ -46,7 +46,7 @@ type rule struct {
 	names          expression
 }
 
-// mapping is what of the answers is what of a ticket.
+// mapping holds the expressions of a ticket's fields.
 type mapping struct {
 	id, number, subject, ownerID, accountID, contactID expression
 	status, statusValue, priority, priorityValue       expression
@@ -54,7 +54,7 @@ type mapping struct {
 	createdAt, updatedAt, closedAt, resolvedAt         expression
 }
 
-// compiled is the settings, read.
+// compiled holds the compiled settings.
 type compiled struct {
 	settings settings
 	base     *url.URL
@@ -73,13 +73,13 @@ type compiled struct {
 	faults                                 []fault.Field   // what is wrong with the settings
 }
 
-// compile reads the settings and notes every fault of them.
+// compile compiles the settings and records every fault in them.
 func compile(s settings) *compiled {
 	c := &compiled{settings: s, base: s.base()}
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
 		c.wrong("base_url", "must not have a query or fragment; each step has its own parameters.")
 	}
-	_, err := regexp.Compile(s.NumberPattern) // alone, so that its own parentheses are whole
+	_, err := regexp.Compile(s.NumberPattern) // alone, so that its own parentheses must match
 	if err == nil {
 		c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`)
 	}
@@ -134,7 +134,7 @@ func (c *compiled) wrong(path, message string) {
 	c.faults = append(c.faults, fault.Field{Path: "settings." + path, Message: message})
 }
 
-// words reads how labels are known.
+// words compiles the settings of the vocabulary.
 func (c *compiled) words(s settings, rules []rule) {
 	c.vocabulary = c.steps("vocabulary", s.Vocabulary.Steps, rules)
 	c.statuses = c.expression("vocabulary.statuses", s.Vocabulary.Statuses)
@@ -184,7 +184,7 @@ func (c *compiled) templates(
 	return made
 }
 
-// token is the form of a header's name (RFC 9110 section 5.1).
+// token matches the name of a header (RFC 9110 section 5.1).
 var token = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
 
 // header checks the name of a header that the settings set.
@@ -201,7 +201,7 @@ func (c *compiled) header(path, name string) {
 	}
 }
 
-// stepName is what expressions can write as .steps.NAME.
+// stepName matches a name that expressions can write as .steps.NAME.
 var stepName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 
 func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []step {

@@ -35,7 +35,7 @@ func example(t testing.TB, file string) config.Connection {
 	return read.Tenants[0].Connections[0]
 }
 
-// exampleAt returns the settings of an example, with the address of a test.
+// exampleAt returns the settings of an example with a test server's address.
 func exampleAt(t testing.TB, file, address string) map[string]any {
 	t.Helper()
 	settings := maps.Clone(example(t, file).Settings)
@@ -45,7 +45,7 @@ func exampleAt(t testing.TB, file, address string) map[string]any {
 
 func asRT(r *http.Request) { r.SetBasicAuth(rtUser, rtPassword) }
 
-// rtServer is Request Tracker, fake or real, and what its people do in it.
+// rtServer is Request Tracker, fake or real, with the actions of its people.
 type rtServer struct{ *testServer }
 
 func (s rtServer) at(path string) string { return s.url + "/REST/2.0/" + path }
@@ -75,7 +75,7 @@ func (s rtServer) Move(ctx context.Context, id, status string) error {
 // rtUsers is a server whose users can be managed.
 type rtUsers struct{ rtServer }
 
-// DropValues makes a user who may not own tickets; a requestor that is no address is dropped at any time.
+// DropValues creates a user who may not own tickets. RT always drops a requestor that is not an address.
 func (s rtUsers) DropValues(ctx context.Context) (crm.NewTicket, error) {
 	err := s.ask(ctx, http.MethodPost, s.at("user"),
 		map[string]any{"Name": "alice", "EmailAddress": "alice@example.com", "Privileged": 1}, nil)
@@ -105,7 +105,8 @@ func TestRequestTrackerPretended(t *testing.T) {
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return rtServer{serve(t, &rtFake{}, asRT)}.harness(t) })
 }
 
-// That there is no ticket with a key has another one opened, so only the search itself may say it.
+// If a search reports that no ticket has a key, another ticket is opened. So only the search itself may
+// report it.
 func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing.T) {
 	const noTickets = `{"count":0,"items":[],"page":1,"per_page":20,"total":0,"issues":[],"total_count":0}`
 	for rule, test := range map[string]struct {
@@ -139,7 +140,7 @@ func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
 		s := rtServer{serve(t, api.Handler(&rtFake{}), asRT)}
 		h := s.harness(t)
-		h.Known, h.Unknown = crmtest.Related{}, crmtest.Related{AccountID: "1"} // users are not described
+		h.Known, h.Unknown = crmtest.Related{}, crmtest.Related{AccountID: "1"} // it describes no users
 		h.Provider = s
 		return h
 	})
@@ -155,7 +156,7 @@ func TestRequestTrackerReal(t *testing.T) {
 	})
 }
 
-// proxyTo hands requests on to a real server.
+// proxyTo forwards requests to a real server.
 func proxyTo(t *testing.T, server string) http.Handler {
 	t.Helper()
 	address, err := url.Parse(server)
@@ -166,12 +167,12 @@ func proxyTo(t *testing.T, server string) http.Handler {
 	t.Cleanup(transport.CloseIdleConnections)
 	return &httputil.ReverseProxy{
 		Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address) },
-		// Who asked has left.
+		// The client has left.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 }
 
-// redmineServer is the fake Redmine, and what its people do in it.
+// redmineServer is the fake Redmine, with the actions of its people.
 type redmineServer struct {
 	*testServer
 	fake *redmineFake
@@ -189,7 +190,7 @@ func (s redmineServer) DropValues(context.Context) (crm.NewTicket, error) {
 }
 
 func (s redmineServer) Comment(ctx context.Context, id string, c crmtest.Comment) error {
-	if c.HTML { // Redmine keeps none: an agent writes the words
+	if c.HTML { // Redmine has no HTML: an agent writes the words
 		c.Body = html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(c.Body, ""))
 	}
 	return s.change(ctx, id, map[string]any{"notes": c.Body, "private_notes": !c.Public})

@@ -24,10 +24,10 @@ type driver struct {
 	http *http.Client
 
 	mu    sync.Mutex
-	words *words // nil: not asked for yet
+	words *words // nil: not requested yet
 }
 
-// finder is a driver whose settings say how a ticket is found by its key.
+// finder is a driver whose settings describe how to find a ticket by its key.
 type finder struct{ *driver }
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
@@ -83,7 +83,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		err = d.restoreIDs(ctx, r, d.otherIDs(t, &made))
 	}
 	if !d.sendable(number) {
-		number = "" // a text of the ticket system's, which no fault repeats
+		number = "" // text of the ticket system, which no fault repeats
 	}
 	if err != nil && r.acted && d.settings.IdempotencyHeader == "" {
 		return crm.Ticket{}, afterActing(err, number)
@@ -91,7 +91,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	return made, err
 }
 
-// create opens the ticket, and answers its number as soon as it is known.
+// create opens the ticket. It returns the number as soon as it is known, also with an error.
 func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number string, err error) {
 	if err := r.steps(ctx, d.compiled.create); err != nil {
 		return crm.Ticket{}, "", err
@@ -111,7 +111,7 @@ func (d *driver) create(ctx context.Context, r *run) (made crm.Ticket, number st
 	return made, number, err
 }
 
-// newTicket returns the ticket as create's expressions see it, which has no field that cannot be set.
+// newTicket returns the ticket as create's expressions see it. It fails if a field cannot be set.
 func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
 	ticket := asInput(t)
 	err := d.unsettable(ticket)
@@ -126,8 +126,8 @@ func (d *driver) newTicket(ctx context.Context, t crm.NewTicket) (map[string]any
 	return ticket, err
 }
 
-// asInput returns a new ticket as expressions see it, without the values of its labels. What is not given is
-// null.
+// asInput returns a new ticket as expressions see it, without the values of its labels. A field that is not
+// given is null.
 func asInput(t crm.NewTicket) map[string]any {
 	ticket := map[string]any{"status_value": nil, "priority_value": nil}
 	for name, text := range map[string]string{
@@ -150,8 +150,8 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 	return d.read(ctx, number)
 }
 
-// harmless are characters that neither end a text nor begin a condition in any query language, and stay in
-// their segment of a path.
+// harmless matches characters that neither end a text nor begin a condition in any query language, and stay
+// in their segment of a path.
 var harmless = regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
 
 // sendable reports whether a number may be sent.
@@ -159,8 +159,8 @@ func (d *driver) sendable(number string) bool {
 	return harmless.MatchString(number) && strings.Trim(number, ".") != "" && d.number.MatchString(number)
 }
 
-// read looks a ticket up by its number, and takes it only if the number is exactly that: systems read "007"
-// as 7.
+// read looks up a ticket by its number. It returns the ticket only if that is exactly its number: systems
+// read "007" as 7.
 func (d *driver) read(ctx context.Context, number string) (crm.Ticket, error) {
 	return d.reading(ctx, d.begin(map[string]any{"number": number}), number)
 }
@@ -179,7 +179,7 @@ func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket
 	return t, nil
 }
 
-// readAgain is when to look again for a ticket that is there and cannot be read yet.
+// readAgain is the wait before another read of a ticket that exists and cannot be read yet.
 const readAgain = 5 * time.Second
 
 // Find implements crm.Finder.
@@ -204,7 +204,7 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 	}
 	t, err := d.read(ctx, number)
 	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
-		// It is there, as the search says: only the reading lags.
+		// The ticket exists, as the search shows: only reading it lags.
 		return crm.Ticket{}, fault.NotKnownYet("The ticket system has the ticket, but does not show it "+
 			"yet.", readAgain).Because(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// stubServer answers each request with the reply that a test gives it.
+// stubServer responds to each request with the reply that a test sets.
 type stubServer struct {
 	mu     sync.Mutex
 	says   map[string]reply // by "METHOD /path"
@@ -60,7 +60,7 @@ func anonymous(*http.Request) {}
 
 type object = map[string]any
 
-// plain returns the settings of a simple ticket system, with changes; nil removes one.
+// plain returns the settings of a simple ticket system with changes. A nil value removes a setting.
 func plain(address string, changes object) object {
 	settings := object{
 		"base_url": address + "/api/",
@@ -87,7 +87,7 @@ func plain(address string, changes object) object {
 	return settings
 }
 
-// shownAs returns a mapping of every field, with changes.
+// shownAs returns a mapping of every field with changes.
 func shownAs(changes object) object {
 	ticket := object{
 		"id": ".steps.ticket.body.id", "number": ".steps.ticket.body.id", "subject": ".steps.ticket.body.title",
@@ -530,7 +530,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 	}
 }
 
-// Who verifies a connection is told which fields an answer names, as far as they are plain words.
+// The person who verifies a connection sees the field names in a response, if they are plain words.
 func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
 	system := says(map[string]reply{"GET /api/check": {status: 422,
 		body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` +
@@ -548,8 +548,8 @@ func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
 	}
 }
 
-// TestNothingOfAnAnswerIsTold puts a word into every place of answers and has every kind of expression fail
-// on them. The word must not be in anything that a caller is told, nor in what is logged above debug level.
+// TestNothingOfAnAnswerIsTold puts a word into every place of responses and makes every kind of expression
+// fail on them. The word must not be in any text that a caller sees, nor in the log above debug level.
 func TestNothingOfAnAnswerIsTold(t *testing.T) {
 	const canary = "canary"
 	bodies := []string{

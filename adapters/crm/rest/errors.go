@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// statusFor is a status that says plainly what a rule's fault is.
+// statusFor maps the fault of a rule to the status with that meaning.
 var statusFor = map[string]int{
 	"not_found": http.StatusNotFound, "invalid": http.StatusUnprocessableEntity,
 	"forbidden": http.StatusForbidden, "disconnected": http.StatusUnauthorized,
@@ -20,10 +20,10 @@ var statusFor = map[string]int{
 	"conflict": http.StatusConflict,
 }
 
-// misconfigured is the fault of a rule about what the connection's settings have the ticket system do.
+// misconfigured is the fault of a rule if the settings or the ticket system have to be changed.
 const misconfigured = "misconfigured"
 
-// matchRules returns what the first rule that fits says of an answer, nil when none does.
+// matchRules returns the fault of the first rule that fits a response, or nil if none does.
 func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 	for _, rule := range s.rules {
 		if len(rule.status) > 0 && !slices.Contains(rule.status, got.status) {
@@ -34,11 +34,11 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 			if ctx.Err() != nil {
 				return fault.From(ctx.Err())
 			}
-			if err != nil || !fits { // an answer of another shape is not what the rule is for
+			if err != nil || !fits { // the rule is not for a response of another shape
 				continue
 			}
 		}
-		if rule.field != "" && !r.asks(rule.field) { // nobody is told to correct what they did not send
+		if rule.field != "" && !r.asks(rule.field) { // a caller cannot correct what it did not send
 			continue
 		}
 		if rule.fault == misconfigured {
@@ -68,14 +68,14 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 	return nil
 }
 
-// asks reports whether the new ticket was given a field.
+// asks reports whether the new ticket has the field.
 func (r *run) asks(field string) bool {
 	ticket, _ := r.input["ticket"].(map[string]any)
 	return ticket[field] != nil
 }
 
-// setUp returns the fault of an answer that a person has to change the settings for, or the ticket system.
-// That person gets the names in the answer; a caller does not, because they are a stranger's words.
+// setUp returns the fault of a response that requires a change of the settings or of the ticket system. The
+// person who verifies the connection gets the names in it. A caller does not: their text is not trusted.
 func (u rule) setUp(ctx context.Context, got answer, forOperator bool) *fault.Error {
 	f := refusedSetUp(got)
 	if u.message != "" {
@@ -90,19 +90,19 @@ func (u rule) setUp(ctx context.Context, got answer, forOperator bool) *fault.Er
 	return f
 }
 
-// The limits of the names that are reported from an answer. They go to a terminal, so they must not be free
+// The limits of the names that are reported from a response. They go to a terminal, so they must not be free
 // text.
 const (
 	maxNames      = 5
 	maxNameLength = 40
 )
 
-// plainName is the name of a field as people give it one.
+// plainName matches the name of a field as people choose it.
 var plainName = regexp.MustCompile(`\A[\p{L}\p{N}][\p{L}\p{N} _/()-]*\z`)
 
 func (u rule) plainNames(ctx context.Context, got answer) (names []string) {
 	v, err := u.names.value(ctx, got.value())
-	if err != nil { // an answer of another shape has none
+	if err != nil { // a response of another shape has none
 		return nil
 	}
 	list, _ := v.([]any)
@@ -115,7 +115,7 @@ func (u rule) plainNames(ctx context.Context, got answer) (names []string) {
 	return names
 }
 
-// refusedSetUp is for what the ticket system refuses and the caller cannot correct.
+// refusedSetUp returns the fault of a refusal that the caller cannot correct.
 func refusedSetUp(got answer) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The ticket system refuses a request that the connection's settings make (status %d). It may "+
@@ -125,11 +125,11 @@ func refusedSetUp(got answer) *fault.Error {
 	return f
 }
 
-// plain says what an answer means by its status. That a request is wrong is the fault of the settings, which
-// make it, unless a rule says which field of the new ticket it is about; but a number to look for is the
-// caller's. That a path is not there means that there is no ticket where one is looked up, and elsewhere that
-// the settings are wrong. So it does where a key is searched for: if there is no ticket with it, another one
-// is opened.
+// plain returns the fault of a response by its status. If a request is not valid, the settings are wrong,
+// unless a rule names the field of the new ticket that is the cause. But a number to look up is the caller's.
+// If a path does not exist, there is no ticket if the step looks one up, and otherwise the settings are
+// wrong. They are also wrong if the step searches for a key, since a ticket that seems to be missing is
+// opened again.
 func (r *run) plain(s step, got answer) *fault.Error {
 	f := upstream.StatusFault(name, got.status, got.header, got.raw)
 	switch {
@@ -155,15 +155,15 @@ func noTicket(because *fault.Error) *fault.Error {
 	return f
 }
 
-// at names the step that failed, which nothing else tells whoever wrote the settings.
+// at adds the step that failed to the fault, for whoever wrote the settings.
 func at(s step, f *fault.Error) *fault.Error {
 	f = f.With("step", s.label)
 	f.Detail += " The step was " + s.label + "."
 	return f
 }
 
-// afterActing is for what fails when the ticket may be there already: it must not look as if nothing had
-// happened.
+// afterActing converts an error into an UnknownOutcome fault if the ticket may exist already: the error must
+// not look as if nothing had happened.
 func afterActing(err error, number string) error {
 	f := fault.From(err)
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,

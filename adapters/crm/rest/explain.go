@@ -15,9 +15,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Explain implements crm.Explainer. It asks for the account and the vocabulary, does the steps of check,
-// reads the ticket of sample_number, and says what create would send first: a ticket that it opened would
-// stay.
+// Explain implements crm.Explainer. It requests the account and the vocabulary, runs the steps of check,
+// shows what create would send first, and reads the ticket of sample_number. It opens no ticket, since that
+// would stay.
 func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	var lines []string
 	note := func(line string) { lines = append(lines, line) }
@@ -57,7 +57,7 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		return lines, fault.InvalidField("settings.sample_number", "is not a number that number_pattern allows.")
 	}
 	t, err := d.reading(ctx, begin(map[string]any{"number": number}), number)
-	if errors.Is(err, fault.NotFound) { // of a ticket system that has none yet, this is no fault
+	if errors.Is(err, fault.NotFound) { // a new system may have no ticket yet
 		note("get: found no ticket with exactly the sample_number " + number)
 		return lines, nil
 	}
@@ -73,11 +73,11 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// rehearsalKey names a ticket that is never opened.
+// rehearsalKey is the key of a ticket that is never opened.
 const rehearsalKey = "0verify0"
 
-// rehearse makes the request that opens a ticket, or the one that has to be answered before it, and sends
-// nothing.
+// rehearse describes the request that opens a ticket, or an earlier one whose response it depends on. It does
+// not send it.
 func (d *driver) rehearse(ctx context.Context) (string, error) {
 	sample := crm.NewTicket{
 		Key: rehearsalKey, Subject: "A subject", Description: "A description.", OwnerID: "1", AccountID: "1",
@@ -129,7 +129,7 @@ func (d *driver) rehearse(ctx context.Context) (string, error) {
 	return line + " " + strconv.Quote(short(string(body), 600)), nil
 }
 
-// facts writes names and values, without those that are empty.
+// facts formats names and values. It leaves out empty values.
 func facts(pairs ...string) string {
 	var listed []string
 	for i := 0; i+1 < len(pairs); i += 2 {

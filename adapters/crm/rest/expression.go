@@ -20,7 +20,7 @@ const (
 	expressionTime  = time.Second // for one value
 	maxValueBytes   = 1 << 20     // of texts in one value
 	maxValueMembers = 100_000     // of lists and objects in one value
-	maxWords        = 300         // of what is logged about an expression that fails
+	maxWords        = 300         // of the log text about an expression that fails
 )
 
 // expression is a jq expression of the settings.
@@ -32,8 +32,8 @@ type expression struct {
 // given reports whether the settings have the expression.
 func (e expression) given() bool { return e.code != nil }
 
-// parse compiles an expression. It reaches no environment, no input beside its own and no module. What is
-// wrong with it is answered with the place inside it.
+// parse compiles an expression. An expression reaches no environment, no other input and no module. parse
+// returns what is wrong with it and where, or "" if nothing is.
 func parse(path, source string) (expression, string) {
 	query, err := gojq.Parse(source)
 	if err != nil {
@@ -76,8 +76,8 @@ func dropNulls(v any, _ []any) any {
 	return kept
 }
 
-// quote puts a text into single quotes for a query language that escapes by backslash, as SOQL and TicketSQL
-// do.
+// quote puts a text into single quotes for a query language that escapes with a backslash, such as SOQL and
+// TicketSQL.
 func quote(v any, _ []any) any {
 	text, ok := textOf(v)
 	if !ok {
@@ -86,7 +86,7 @@ func quote(v any, _ []any) any {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// value returns the first value of the expression, nil when it has none or is not there.
+// value returns the first value of the expression, or nil if it has none or is not given.
 func (e expression) value(ctx context.Context, input any) (any, error) {
 	if !e.given() {
 		return nil, nil
@@ -115,7 +115,7 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 	return v, nil
 }
 
-// failures of jq tell the value behind these words, which is of an answer.
+// failures matches the beginning of jq's errors. What follows it is a value, which can be from a response.
 var failures = regexp.MustCompile(
 	`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
 		`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|` +
@@ -123,8 +123,8 @@ var failures = regexp.MustCompile(
 		`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
 		`(?:null|boolean|number|string|array|object))\b`)
 
-// fails returns the fault of a failure of the expression, in words that nothing of an answer is in. The log
-// has it whole at debug level.
+// fails returns the fault of an expression that fails. It holds nothing of a response. The log has the whole
+// error at debug level.
 func (e expression) fails(err error) error {
 	what := "fails on the ticket system's answer"
 	var raised gojq.ValueError
@@ -156,7 +156,7 @@ func (e expression) text(ctx context.Context, input any) (string, error) {
 	return text, nil
 }
 
-// textOf writes a single value as text; null is "".
+// textOf converts a single value into text; null is "".
 func textOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -177,7 +177,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// kindOf says what a value is.
+// kindOf describes the type of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -190,7 +190,7 @@ func kindOf(v any) string {
 	return "a " + gojq.TypeOf(v)
 }
 
-// budget is how large a value may be.
+// budget is the size that a value may have.
 type budget struct{ bytes, members int }
 
 func (b *budget) exceeds(v any) bool {
@@ -216,8 +216,8 @@ func (b *budget) exceeds(v any) bool {
 	return b.bytes < 0 || b.members < 0
 }
 
-// misfit is for settings that do not fit what the ticket system answers. Callers are told it: nothing of an
-// answer is in it.
+// misfit returns the fault of settings that do not fit the ticket system's responses. Callers see it, so it
+// holds nothing of a response.
 func misfit(path, what string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The connection's settings do not fit its ticket system: settings.%s: %s.", path, what).

@@ -15,8 +15,8 @@ import (
 )
 
 func TestALeavingCallerEndsAnExpression(t *testing.T) {
-	// A step takes so long that the deadline passes before anything else ends the expression: two texts are
-	// compared that differ at their ends.
+	// A single step takes so long that the deadline passes before anything else ends the expression. It
+	// compares two texts that differ at their ends.
 	long := strings.Repeat("x", 16<<20)
 	e, problem := parse("place", "[range(20000) as $i | select(.a == .b)]")
 	if problem != "" {
@@ -136,8 +136,8 @@ func TestSingleValuesAsText(t *testing.T) {
 	}
 }
 
-// FuzzTemplate holds that no template, whatever is in it and in its values, gives a path that leaves its
-// place.
+// FuzzTemplate checks that no template gives a path that leaves its place, whatever the template and its
+// values are.
 func FuzzTemplate(f *testing.F) {
 	f.Add("tickets/{.v}", "7")
 	f.Add("a/{.v}/b{.v}", "../..")
@@ -156,8 +156,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzAnswers holds that whatever is answered makes a ticket or a fault, and of its words a fault tells plain
-// names alone.
+// FuzzAnswers checks that every response gives a ticket or a fault, and that a fault holds only plain names
+// from the response.
 func FuzzAnswers(f *testing.F) {
 	for _, body := range []string{
 		`{"id":7,"made":"2026-05-01","state":1,"text":{"text":"x","html":true}}`, `[]`, `{"id":[]}`, `<html>`, "",

@@ -14,13 +14,13 @@ var fieldNames = []string{
 	"subject", "description", "priority", "status", "owner_id", "account_id", "contact_id",
 }
 
-// use is where an expression uses the new ticket: one field of it, as .ticket.owner_id or
+// use matches where an expression uses the new ticket: one field of it, as .ticket.owner_id or
 // .ticket["owner_id"], or all.
 var use = regexp.MustCompile(`\.ticket\b(?:\.([a-z_]+)|\["([a-z_]+)"\])?`)
 
-// fields finds out which fields a new ticket may be given: those that a step of create uses and the mapping
-// shows. A field that a step names and the mapping does not show is a fault of the settings, since nobody
-// would learn what became of it.
+// fields finds out which fields a new ticket can have: those that a step of create uses and the mapping
+// shows. If a step names a field that the mapping does not show, the settings are wrong, since nothing would
+// show what became of the field.
 func (c *compiled) fields(s createSettings) {
 	named, all := map[string]bool{}, false
 	for _, source := range s.sources() {
@@ -48,7 +48,7 @@ func (c *compiled) fields(s createSettings) {
 	}
 }
 
-// sources returns the texts in which steps of create use the new ticket to make requests.
+// sources returns the texts of the steps of create that can use the new ticket.
 func (s createSettings) sources() []string {
 	var texts []string
 	for _, step := range s.Steps {
@@ -72,8 +72,8 @@ func (m mapping) shows() map[string]bool {
 	}
 }
 
-// unsettable refuses the fields that a new ticket has and the settings have no place for. Every ticket has a
-// subject.
+// unsettable returns an error that names the fields of a new ticket that the settings have no place for.
+// Every ticket has a subject, so it is never refused.
 func (c *compiled) unsettable(ticket map[string]any) error {
 	var faults []fault.Field
 	for _, name := range fieldNames {
@@ -89,8 +89,8 @@ func (c *compiled) unsettable(ticket map[string]any) error {
 	return nil
 }
 
-// restoreIDs writes the ids of a ticket as they were given, where they are the same records by the
-// expressions of create.shown.
+// restoreIDs replaces the ids of a ticket with the given ones, if the expressions of create.shown say that
+// they are the same records.
 func (d *driver) restoreIDs(ctx context.Context, r *run, others []otherID) error {
 	for _, id := range others {
 		shown, err := id.shown.text(ctx, r.input)
@@ -104,14 +104,14 @@ func (d *driver) restoreIDs(ctx context.Context, r *run, others []otherID) error
 	return nil
 }
 
-// otherID is the id of a record in a ticket that is not the id given.
+// otherID is an id in a ticket that differs from the given one.
 type otherID struct {
 	shown expression
 	given string
 	has   *string
 }
 
-// otherIDs returns those that create.shown may explain.
+// otherIDs returns the ids that create.shown may explain.
 func (d *driver) otherIDs(wanted crm.NewTicket, t *crm.Ticket) (others []otherID) {
 	for _, id := range []otherID{
 		{d.shownOwner, wanted.OwnerID, &t.OwnerID}, {d.shownAccount, wanted.AccountID, &t.AccountID},
@@ -124,8 +124,8 @@ func (d *driver) otherIDs(wanted crm.NewTicket, t *crm.Ticket) (others []otherID
 	return others
 }
 
-// namedAnew is named for a ticket that was found rather than made. It does the steps of create that come
-// before the first that may change something: what they answer is what create.shown is about.
+// namedAnew calls restoreIDs for a ticket that was found rather than created. It runs the steps of create
+// before the first that may change something, since create.shown uses their responses.
 func (d *driver) namedAnew(ctx context.Context, wanted crm.NewTicket, t *crm.Ticket) error {
 	others := d.otherIDs(wanted, t)
 	if len(others) == 0 {

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gate stands before a ticket system and has it fail as ticket systems do.
+// gate stands before a ticket system and makes it fail as ticket systems do.
 type gate struct {
 	next http.Handler
 
@@ -118,7 +118,7 @@ func (g *gate) Hang() (release func()) {
 	})
 }
 
-// testServer is a ticket system behind a gate, and how a request there is authorised.
+// testServer is a ticket system behind a gate, and how requests to it are authorised.
 type testServer struct {
 	*gate
 	url       string
@@ -136,7 +136,8 @@ func serve(t testing.TB, system http.Handler, authorize func(*http.Request)) *te
 	return &testServer{gate: g, url: served.URL, authorize: authorize}
 }
 
-// Revoke has the credentials count no more, as the ticket system itself says it.
+// Revoke replaces the credentials of all later requests with wrong ones, so that the ticket system refuses
+// them.
 func (s *testServer) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +155,7 @@ func (s *testServer) authorise(r *http.Request) error {
 	return nil
 }
 
-// open opens a driver as the gateway does: its client authorises, and of secrets it knows only that there are
-// some.
+// open opens a driver as the gateway does: with an authorised client, and without any secret's value.
 func (s *testServer) open(t testing.TB, settings map[string]any) crm.Driver {
 	t.Helper()
 	d, err := s.tryOpen(t, settings)
@@ -179,7 +179,7 @@ func (s *testServer) tryOpen(t testing.TB, settings map[string]any) (crm.Driver,
 		adapter.Environment{Zone: "UTC", HTTP: client, Now: time.Now})
 }
 
-// ask calls the ticket system as one of its own people does, past the gate.
+// ask sends a request to the ticket system as one of its own people does, past the gate.
 func (s *testServer) ask(ctx context.Context, method, address string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {

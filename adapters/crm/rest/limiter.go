@@ -8,24 +8,24 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// uses is what a function of jq makes, by which limiter counts it.
+// uses is the kind of a jq function by what it makes. It determines how limiter counts the function.
 type uses int
 
 const (
 	passes  uses = iota + 1 // it makes nothing that is larger than a number, or only what its arguments make
 	makes                   // it makes a value in proportion to its input
-	widens                  // it makes a list of a text
-	parts                   // it takes a text apart at its argument
+	widens                  // it turns a text into a list
+	parts                   // it splits a text at its argument
 	joins                   // it puts its argument between the members of a list
-	formats                 // it writes as its argument says
-	tests                   // it asks a regular expression
-	matches                 // it makes values of a regular expression's matches
+	formats                 // it formats as its argument says
+	tests                   // it tests a regular expression
+	matches                 // it turns the matches of a regular expression into values
 	deletes                 // its argument is a path
 )
 
-// functionsOf returns those of jq that expressions may use. Others make more than can be counted
-// (combinations, transpose), go by paths that they compute (setpath, paths), or reach something outside
-// (input, env).
+// functionsOf returns the functions of jq that expressions may use. Others make more than can be counted
+// (combinations, transpose), use paths that they compute (setpath, paths), or reach something outside (input,
+// env).
 func functionsOf() map[string]uses {
 	known := map[string]uses{
 		"strftime": formats, "strptime": formats, "split": parts, "join": joins, "test": tests, "del": deletes,
@@ -75,7 +75,7 @@ func pipe(first, then *gojq.Query) *gojq.Query {
 	return &gojq.Query{Left: first, Op: gojq.OpPipe, Right: then}
 }
 
-// bound is "value as $name | body".
+// bound returns the query "value as $name | body".
 func bound(value *gojq.Query, name string, body *gojq.Query) *gojq.Query {
 	return &gojq.Query{Left: value, Patterns: []*gojq.Pattern{{Name: name}}, Op: gojq.OpPipe, Right: body}
 }
@@ -167,7 +167,7 @@ func (l *limiter) index(i *gojq.Index) {
 	}
 }
 
-// term returns a term with its counts, in front of what is picked out of its value.
+// term returns a term with its counts, which come before the suffixes of the term.
 func (l *limiter) term(t *gojq.Term) *gojq.Query {
 	for _, s := range t.SuffixList {
 		l.index(s.Index)
@@ -277,7 +277,7 @@ func (l *limiter) function(t *gojq.Term) *gojq.Query {
 	return plain
 }
 
-// regular has the regular expression of a call looked at before it is used.
+// regular adds a check of a call's regular expression before it is used.
 func (l *limiter) regular(f *gojq.Func, plain *gojq.Query, k uses) *gojq.Query {
 	if len(f.Args) == 0 {
 		return plain
@@ -306,11 +306,11 @@ func (l *limiter) regular(f *gojq.Func, plain *gojq.Query, k uses) *gojq.Query {
 	return bound(flags, flagsVariable.Term.Func.Name, bound(pattern, variable.Term.Func.Name, look))
 }
 
-// maxIndex is the place in a list that may be assigned: the places before it are made as well.
+// maxIndex is the highest list index that may be assigned. All elements before it are made as well.
 const maxIndex = 1000
 
-// path holds the left side of an assignment to members that are written out, which no value of an answer
-// chooses.
+// path requires that the left side of an assignment is written out, so that no value of a response chooses
+// its members.
 func (l *limiter) path(q *gojq.Query) {
 	switch {
 	case q == nil || len(q.FuncDefs) > 0 || len(q.Patterns) > 0:

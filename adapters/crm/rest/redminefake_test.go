@@ -15,7 +15,7 @@ import (
 
 // redmineFake imitates Redmine 5 as far as the example goes, from its documentation
 // (redmine.org/projects/redmine/wiki/Rest_api, Rest_Issues, Rest_IssueStatuses and Rest_Enumerations) and,
-// for what it drops without a word, from its source: Issue#safe_attributes=, Issue#new_statuses_allowed_to
+// for what it silently drops, from its source: Issue#safe_attributes=, Issue#new_statuses_allowed_to
 // and Issue#validate_required_fields (app/models/issue.rb), IssuesController#create, Query#add_short_filter.
 // One project, support, and one user, 5, whose language is English.
 type redmineFake struct {
@@ -24,8 +24,8 @@ type redmineFake struct {
 
 	mayNotAdd bool   // the user lacks the permission to add issues
 	language  string // of the user; "" is English
-	workflow  []int  // the statuses that a new issue may be given; nil: all
-	// The fields that the workflow or the tracker keeps from the user, such as assigned_to_id.
+	workflow  []int  // the statuses that a new issue can have; nil: all
+	// Fields that the workflow or the tracker does not let the user set, such as assigned_to_id.
 	readOnly []string
 	fields   map[int]string // the custom fields of the project and its tracker
 	required []int          // of them
@@ -139,8 +139,8 @@ func (f *redmineFake) issue(number string) *redmineIssue {
 	return f.issues[n-1]
 }
 
-// list knows the filters of the example. As in Redmine, others are passed over, issues are open ones unless
-// status_id says otherwise, and "~" looks for a text without regard to case.
+// list supports the filters of the example. As in Redmine, it ignores others, lists open issues unless
+// status_id says otherwise, and compares text without regard to case for "~".
 func (f *redmineFake) list(w http.ResponseWriter, q url.Values) {
 	var found []*redmineIssue
 	for _, issue := range f.issues {
@@ -172,7 +172,7 @@ func (f *redmineFake) list(w http.ResponseWriter, q url.Values) {
 	})
 }
 
-// filtered reports whether a filter on a custom field keeps an issue out.
+// filtered reports whether a filter on a custom field excludes an issue.
 func (f *redmineFake) filtered(issue *redmineIssue, q url.Values) bool {
 	for id := range f.fields {
 		if value, is := strings.CutPrefix(q.Get(fmt.Sprintf("cf_%d", id)), "="); is && issue.custom[id] != value {
@@ -223,7 +223,7 @@ func (f *redmineFake) create(w http.ResponseWriter, r *http.Request) {
 	redmineAnswer(w, http.StatusCreated, map[string]any{"issue": f.shown(issue)})
 }
 
-// build makes an issue of what is given: what the user may not set is dropped, what cannot be is an error.
+// build creates an issue. It drops what the user may not set and returns an error for each invalid value.
 func (f *redmineFake) build(in redmineNew) (*redmineIssue, []string) {
 	var errors []string
 	now := time.Now().UTC().Truncate(time.Second)
@@ -243,7 +243,7 @@ func (f *redmineFake) build(in redmineNew) (*redmineIssue, []string) {
 		issue.priority = in.PriorityID
 	}
 	if in.AssignedTo != nil && kept("assigned_to_id") {
-		if *in.AssignedTo != "5" { // no member of the project who may be given issues
+		if *in.AssignedTo != "5" { // not a member of the project who can have issues
 			errors = append(errors, "Assignee is invalid")
 		}
 		issue.assigned = 5
@@ -297,7 +297,7 @@ func (f *redmineFake) shown(i *redmineIssue) map[string]any {
 	return shown
 }
 
-// change leaves the time of closing when an issue is opened again.
+// change changes an issue. When an issue is opened again, it keeps the time of closing.
 func (f *redmineFake) change(w http.ResponseWriter, r *http.Request, issue *redmineIssue) {
 	var in struct {
 		Issue struct {

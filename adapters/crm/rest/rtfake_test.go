@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// rtFake imitates Request Tracker 5.0.3 as far as the example goes, from RT::REST2's documentation
-// (docs.bestpractical.com/rt/5.0/RT/REST2.html) and what a running one answered. One queue, the user root.
+// rtFake imitates Request Tracker 5.0.3 as far as the example needs it, from RT::REST2's documentation
+// (docs.bestpractical.com/rt/5.0/RT/REST2.html) and the responses of a running server. It has one queue and
+// the user root.
 type rtFake struct {
 	mu           sync.Mutex
 	tickets      []*rtTicket
@@ -158,7 +159,7 @@ func rtRefuse(w http.ResponseWriter, status int, message string) {
 	rtAnswer(w, status, map[string]any{"message": message})
 }
 
-// ticket finds a ticket as RT does: leading zeros do not matter to it.
+// ticket finds a ticket as RT does: it ignores leading zeros.
 func (f *rtFake) ticket(id string) *rtTicket {
 	n, err := strconv.Atoi(id)
 	if err != nil || n < 1 || n > len(f.tickets) {
@@ -203,7 +204,7 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 		t.priority = strconv.Itoa(*in.Priority)
 	}
 	if strings.EqualFold(in.Owner, rtUser) || in.Owner == "14" {
-		t.owner = rtUser // one that is unknown, or may not own tickets, is silently nobody
+		t.owner = rtUser // an unknown user, or one who may not own tickets, silently becomes Nobody
 	}
 	requestor, known := f.user(func(u rtUserRecord) bool {
 		return in.Requestor == u.Name || in.Requestor == u.EmailAddress
@@ -212,7 +213,7 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 	case known:
 		t.requestors = []string{requestor.Name}
 	case strings.Contains(in.Requestor, "@"):
-		// RT makes a user of that name; what is no address is silently dropped.
+		// RT creates a user of that name. It silently drops a value that is not an address.
 		t.requestors = []string{in.Requestor}
 	}
 	f.tickets = append(f.tickets, t)
@@ -224,7 +225,7 @@ func (f *rtFake) create(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// set leaves the time of resolution when a ticket is opened again.
+// set sets the status. When a ticket is opened again, it keeps the time of resolution.
 func (t *rtTicket) set(status string, now time.Time) {
 	t.status, t.updated = status, now
 	if status == "resolved" || status == "rejected" || status == "deleted" {
@@ -276,7 +277,7 @@ func (f *rtFake) write(w http.ResponseWriter, r *http.Request, t *rtTicket, how 
 	rtAnswer(w, http.StatusCreated, []string{"Correspondence added"})
 }
 
-// search knows the conditions on links and on every ticket, in TicketSQL.
+// search supports the conditions on links and on every ticket, in TicketSQL.
 func (f *rtFake) search(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query().Get("query")
 	link := rtRefers.FindStringSubmatch(query)

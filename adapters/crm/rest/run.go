@@ -18,7 +18,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// run is one operation on its way through its steps.
+// run is one operation while its steps are run.
 type run struct {
 	driver *driver
 	key    string         // names the ticket across retries; "" outside create
@@ -27,7 +27,7 @@ type run struct {
 	acted  bool           // a step that may change something was done
 	trace  func(line string)
 
-	forOperator bool // what is told is told to who verifies the connection, and to no caller
+	forOperator bool // errors go to the person who verifies the connection, not to a caller
 }
 
 func (d *driver) begin(input map[string]any) *run {
@@ -36,7 +36,7 @@ func (d *driver) begin(input map[string]any) *run {
 	return r
 }
 
-// steps does the steps of an operation, one after the other.
+// steps runs the steps of an operation, one after the other.
 func (r *run) steps(ctx context.Context, list []step) error {
 	for _, s := range list {
 		r.done[s.name] = nil
@@ -67,7 +67,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	var readable bool
 	err = upstream.Read(r.driver.http, req, func(resp *http.Response, body []byte) error {
 		got = answer{status: resp.StatusCode, header: resp.Header, raw: body}
-		readable = got.read(s.text) // the expressions, which may take their time, come after
+		readable = got.read(s.text) // slow expressions come after
 		return nil
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	return r.receive(ctx, s, got, readable)
 }
 
-// receive takes in what a step was answered.
+// receive handles the response to a step.
 func (r *run) receive(ctx context.Context, s step, got answer, readable bool) error {
 	if err := r.matchRules(ctx, s, got); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (r *run) receive(ctx context.Context, s step, got answer, readable bool) er
 	return nil
 }
 
-// expects reports whether a step with that status is done.
+// expects reports whether the step succeeds with that status.
 func (s step) expects(status int) bool {
 	if len(s.expect) == 0 {
 		return status >= 200 && status <= 299
@@ -108,7 +108,7 @@ func (s step) expects(status int) bool {
 	return slices.Contains(s.expect, status)
 }
 
-// request makes the request of a step.
+// request builds the request of a step.
 func (r *run) request(ctx context.Context, s step) (*http.Request, error) {
 	address, err := r.address(ctx, s)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *run) request(ctx context.Context, s step) (*http.Request, error) {
 	return req, nil
 }
 
-// address is base_url, path and query.
+// address returns the URL of a step: base_url, path and query.
 func (r *run) address(ctx context.Context, s step) (*url.URL, error) {
 	below, err := s.path.path(ctx, r.input)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *run) address(ctx context.Context, s step) (*url.URL, error) {
 	return &address, nil
 }
 
-// body returns what a step sends and what kind it is, nil for nothing.
+// body returns the body of a step's request and its content type, or nil if it has none.
 func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 	if !s.body.given() {
 		return nil, "", nil
@@ -193,7 +193,7 @@ func (r *run) body(ctx context.Context, s step) (io.Reader, string, error) {
 	return bytes.NewReader(encoded), "application/json", nil
 }
 
-// formOf writes an object as a form. A member that is a list is sent as often as it is long, null is not
+// formOf encodes an object as a form. A member that is a list is sent once for each element. A null is not
 // sent.
 func formOf(path string, v any) (string, error) {
 	members, ok := v.(map[string]any)
@@ -219,7 +219,7 @@ func formOf(path string, v any) (string, error) {
 	return form.Encode(), nil
 }
 
-// answer is what came of a request.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -227,8 +227,8 @@ type answer struct {
 	body   any
 }
 
-// read reads the body and reports whether it is one that a step can have: JSON, nothing, or text that is said
-// to be text.
+// read decodes the body and reports whether a step can use it: JSON, nothing, or text that is declared as
+// text.
 func (a *answer) read(isText bool) bool {
 	if isText {
 		a.body = strings.ToValidUTF8(string(a.raw), "\uFFFD")
@@ -251,7 +251,7 @@ func (a *answer) read(isText bool) bool {
 	return kind == "text/plain"
 }
 
-// value returns the answer as expressions see it.
+// value returns the response as expressions see it.
 func (a *answer) value() map[string]any {
 	header := make(map[string]any, len(a.header))
 	for name, values := range a.header {

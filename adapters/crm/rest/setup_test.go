@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// substitute returns settings with one text in the place of another, in every text of them.
+// substitute returns settings in which one text is replaced by another, in all their strings.
 func substitute(v any, old, other string) any {
 	switch v := v.(type) {
 	case string:
@@ -59,7 +59,7 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		"one field": {"{s: .ticket.subject}", []string{"description", "status", "owner_id"}},
 		"fields by other spellings": {`{s: .ticket["subject"], d: .ticket.description, st: .ticket.status_value}`,
 			[]string{"owner_id"}},
-		// What is dropped shows when it is read back.
+		// A dropped field shows when the ticket is read back.
 		"the whole ticket": {".ticket | {subject, description}", nil},
 		"a step of that name": {"{s: .ticket.subject, o: .steps.ticket.body}",
 			[]string{"description", "status", "owner_id"}},
@@ -99,14 +99,14 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	}
 }
 
-// Nobody who asks for a ticket can correct the connection, and whoever verifies it learns what to correct.
+// A caller cannot correct the connection. The person who verifies it learns what to correct.
 func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 	for rule, c := range map[string]struct {
 		fake       *redmineFake
 		old, other string // in the settings
 		code       fault.Code
-		detail     string // whoever is told it
-		names      string // for who verifies the connection
+		detail     string // for a caller and for the person who verifies the connection
+		names      string // for the person who verifies the connection
 		given      crm.NewTicket
 	}{
 		"no such project": {fake: &redmineFake{}, old: "projects/support/", other: "projects/suport/",
@@ -226,7 +226,7 @@ func TestRequestTrackerRealIsVerifiedEmptyAndByWhatItsUserMay(t *testing.T) {
 	sameUsers(t, as(account.User, account.Password))
 }
 
-// sameUsers holds that what names the same user in another way is no other value.
+// sameUsers checks that another name of the same user is not reported as another value.
 func sameUsers(t *testing.T, d crm.Driver) {
 	t.Helper()
 	wanted := crm.NewTicket{Key: "k1", Subject: "A", OwnerID: "ROOT", ContactID: "desk@example.com"}
@@ -264,7 +264,7 @@ func TestRedmineIsSearchedForTheKey(t *testing.T) {
 		t.Errorf("the beginning of another key: %v", err)
 	}
 
-	// Where descriptions are dropped, that none has the key says nothing.
+	// If descriptions are dropped, a search for the key without a result proves nothing.
 	fake = &redmineFake{readOnly: []string{"description"}}
 	_, d = redmine(t, fake, "", "")
 	if made, err := d.Create(t.Context(), wanted); err != nil || made.Description.Body != "" {

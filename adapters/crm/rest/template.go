@@ -20,7 +20,7 @@ type part struct {
 	expression
 }
 
-// parseTemplate reads a template and answers what is wrong with it, "" when nothing is.
+// parseTemplate parses a template. It returns what is wrong with the template, or "" if nothing is.
 func parseTemplate(path, source string) (template, string) {
 	t := template{setting: path}
 	words := func(w string) {
@@ -62,8 +62,8 @@ func parseTemplate(path, source string) (template, string) {
 	return t, ""
 }
 
-// closing returns where the brace is that ends an expression, past those in objects and texts of its own; -1
-// for nowhere.
+// closing returns the index of the brace that ends an expression, or -1 if there is none. It skips braces in
+// objects and texts of the expression.
 func closing(s string) int {
 	depth, inText := 0, false
 	for i := 0; i < len(s); i++ {
@@ -84,7 +84,7 @@ func closing(s string) int {
 	return -1
 }
 
-// words returns the template's own, without its expressions.
+// words returns the text of the template without its expressions.
 func (t template) words() string {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -96,7 +96,7 @@ func (t template) words() string {
 // fixed reports whether the template has no expressions.
 func (t template) fixed() bool { return !slices.ContainsFunc(t.parts, part.given) }
 
-// path writes the template as a path in which each value is a part of one segment.
+// path renders the template as a path in which each value is part of one segment.
 func (t template) path(ctx context.Context, input any) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -108,7 +108,7 @@ func (t template) path(ctx context.Context, input any) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// An empty segment, and those that mean another one, would ask for something else.
+		// An empty segment, "." and ".." would request another path.
 		if text == "" || text == "." || text == ".." {
 			return "", misfit(t.setting, "gives an empty value or only dots, which cannot be part of a path")
 		}
@@ -117,7 +117,7 @@ func (t template) path(ctx context.Context, input any) (string, error) {
 	return b.String(), nil
 }
 
-// text writes the template as a text; present is false where it is one expression of null.
+// text renders the template as a text. present is false if it is a single expression whose value is null.
 func (t template) text(ctx context.Context, input any) (text string, present bool, err error) {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -12,7 +12,7 @@ import (
 // label is a word of the vocabulary and the value that stands for it.
 type label struct {
 	name  string
-	value any // the name itself where there is no other
+	value any // the name itself if there is no other
 }
 
 // words is the vocabulary with its values.
@@ -21,8 +21,8 @@ type words struct{ statuses, priorities []label }
 func (w words) statusLabels() []label   { return w.statuses }
 func (w words) priorityLabels() []label { return w.priorities }
 
-// Vocabulary implements crm.Driver. Labels that stand in the settings are answered when the account does: who
-// may not use it learns that now.
+// Vocabulary implements crm.Driver. If vocabulary has no steps, it runs the steps of account, which fail if
+// the credentials are refused.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return d.labels(ctx, d.begin(map[string]any{}))
 }
@@ -48,7 +48,7 @@ func names(labels []label) []string {
 	return list
 }
 
-// ask has the vocabulary anew, and keeps it.
+// ask requests the vocabulary and remembers it.
 func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 	if err := r.steps(ctx, d.vocabulary); err != nil {
 		return words{}, err
@@ -98,7 +98,7 @@ func labelFrom(v any) (label, bool) {
 	return label{name, name}, ok && isText
 }
 
-// distinct keeps of labels that are the same to a caller the first, and none that is empty.
+// distinct drops empty labels. Of labels that differ only in case it keeps the first.
 func distinct(labels []label) []label {
 	kept := make([]label, 0, len(labels))
 	for _, l := range labels {
@@ -111,7 +111,7 @@ func distinct(labels []label) []label {
 	return kept
 }
 
-// find looks among the labels, once more after asking anew.
+// find searches the remembered labels. If none fits, it requests them and searches again.
 func (d *driver) find(ctx context.Context, of func(words) []label, is func(label) bool) (label, bool, error) {
 	d.mu.Lock()
 	w := d.words
@@ -131,7 +131,7 @@ func (d *driver) find(ctx context.Context, of func(words) []label, is func(label
 	return label{}, false, nil
 }
 
-// valueOf returns what is sent for a label, nil for none.
+// valueOf returns the value to send for a label, or nil if no label is given.
 func (d *driver) valueOf(
 	ctx context.Context, field string, source expression, of func(words) []label, given string,
 ) (any, error) {
@@ -151,7 +151,7 @@ func (d *driver) valueOf(
 	return l.value, nil
 }
 
-// labelOf returns the label that a value stands for, "" where none is known.
+// labelOf returns the label that a value stands for, or "" if none is known.
 func (d *driver) labelOf(
 	ctx context.Context, source expression, of func(words) []label, v any,
 ) (string, error) {

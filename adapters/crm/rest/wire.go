@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// ticket makes a ticket of what the steps answered.
+// ticket builds a ticket from the responses to the steps.
 func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 	var t crm.Ticket
 	for _, field := range []struct {
@@ -78,7 +78,7 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 	return t, nil
 }
 
-// markedUp returns a text that may say that it is HTML.
+// markedUp returns the value of the expression as a text, which can be HTML.
 func (e expression) markedUp(ctx context.Context, input any) (crm.Text, error) {
 	v, err := e.value(ctx, input)
 	if err != nil {
@@ -95,17 +95,17 @@ func (e expression) markedUp(ctx context.Context, input any) (crm.Text, error) {
 	return crm.Text{Body: body, HTML: members["html"] == true && body != ""}, nil
 }
 
-// layouts are the usual forms of a time. Go reads a fraction of a second after any of them.
+// layouts are the usual forms of a time. Go accepts a fraction of a second in any of them.
 var layouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05-0700", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05-07:00",
 	"2006-01-02 15:04:05Z", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly,
 }
 
-// milliseconds is from where on a number counts milliseconds: as seconds it would be the year 5138.
+// milliseconds is the least number that is read as milliseconds. As seconds it would be in the year 5138.
 const milliseconds = 100_000_000_000
 
-// readTime reads a time as ticket systems write it. Nothing, and what stands for nothing (1970, year 0 or 1),
-// is the zero time. It is false for what cannot be read.
+// readTime parses a time as ticket systems write it. An empty text and one that stands for none (1970, year 0
+// or 1) are the zero time. It returns false if the text is not a time.
 func readTime(text, layout string, zone *time.Location) (time.Time, bool) {
 	if text == "" || text == "0000-00-00 00:00:00" || text == "0000-00-00" {
 		return time.Time{}, true

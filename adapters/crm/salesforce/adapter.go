@@ -1,4 +1,4 @@
-// Package salesforce connects to the cases of Salesforce Service Cloud by its REST API.
+// Package salesforce opens and reads cases of Salesforce Service Cloud through its REST API.
 package salesforce
 
 import (
@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "salesforce"
 
 type settings struct {
@@ -60,7 +60,7 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// auth says that requests go to the address that is set, or else to the one that came with the tokens.
+// auth returns the authentication. Requests go to base_url, or else to the address that came with the tokens.
 func auth(s settings) (adapter.Auth, error) {
 	a := adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}
 	if s.BaseURL != "" {
@@ -69,15 +69,15 @@ func auth(s settings) (adapter.Auth, error) {
 	return a, nil
 }
 
-// The default addresses of the authorization server, which the audience of an assertion names as well ("OAuth
-// 2.0 JWT Bearer Flow for Server-to-Server Integration", Salesforce Help).
+// The default addresses of the authorization server. They are also audiences of assertions ("OAuth 2.0 JWT
+// Bearer Flow for Server-to-Server Integration", Salesforce Help).
 const (
 	production = "https://login.salesforce.com"
 	sandboxes  = "https://test.salesforce.com"
 )
 
-// scopes are what the web server flow asks for. The other flows have what the app is allowed in the
-// organisation: the client credentials flow takes no scope parameter.
+// scopes are the scopes that the web server flow requests. The other flows have those that the organisation
+// allows the app: the client credentials flow accepts no scope parameter.
 var scopes = []adapter.Scope{
 	{Name: "api", Words: "See and open cases for you"},
 	{Name: "refresh_token", Words: "Stay connected while you are away"},
@@ -119,7 +119,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	return g, nil
 }
 
-// isPrivateKey reports whether a text holds a key that RS256 signs with, in PKCS #1 or #8.
+// isPrivateKey reports whether a text holds a private key for RS256, in PKCS #1 or #8.
 func isPrivateKey(text string) bool {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -133,8 +133,8 @@ func isPrivateKey(text string) bool {
 	return err == nil && isRSA
 }
 
-// audience returns the authorization server as an assertion names it: of a sandbox's My Domain that is the
-// sandboxes' own.
+// audience returns the audience of an assertion, which is the authorization server. For the My Domain of a
+// sandbox it is the server of all sandboxes.
 func audience(home, login string) string {
 	if u, err := url.Parse(home); err == nil && strings.HasSuffix(u.Hostname(), ".sandbox.my.salesforce.com") {
 		return sandboxes
@@ -142,12 +142,12 @@ func audience(home, login string) string {
 	return login
 }
 
-// domains are those that Salesforce serves organisations at ("My Domain URL Formats", Salesforce Help),
-// government cloud and China included.
+// domains are the domains under which Salesforce serves organisations ("My Domain URL Formats", Salesforce
+// Help), including government cloud and China.
 var domains = []string{"salesforce.com", "force.com", "salesforce.mil", "sfcrmproducts.cn"}
 
-// ownAddress reports an address for the API that is not Salesforce's: access tokens go there. An emulator
-// that the operator has set as login_url may name itself.
+// ownAddress returns an error if an address for the API is not Salesforce's, since access tokens go there. An
+// emulator that the operator has set as login_url may name itself.
 func ownAddress(address, login string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -169,11 +169,11 @@ var (
 	externalField = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,76}__c$`)
 )
 
-// oldest is the first version that answers an upsert with the id of a case that was there already ("Upsert
-// Records", REST API Developer Guide); the answer before was empty.
+// oldest is the first version that responds to an upsert with the id of a case that existed before ("Upsert
+// Records", REST API Developer Guide). The response of earlier versions is empty.
 const oldest = 46
 
-// Validate implements the check of settings.
+// Validate checks the settings.
 func (s settings) Validate() (faults []fault.Field) {
 	add := func(path, message string) { faults = append(faults, fault.Field{Path: path, Message: message}) }
 	if v := version.FindStringSubmatch(s.APIVersion); v == nil {
@@ -219,9 +219,9 @@ func (s settings) Validate() (faults []fault.Field) {
 	return faults
 }
 
-// number returns the whole form of a case number.
+// number returns the expression that matches a whole case number.
 func (s settings) number() (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(s.NumberFormat); err != nil { // alone: "a)|(b" compiles only inside of a group
+	if _, err := regexp.Compile(s.NumberFormat); err != nil { // alone, since "a)|(b" compiles inside a group
 		return nil, err
 	}
 	return regexp.Compile(`\A(?:` + s.NumberFormat + `)\z`)

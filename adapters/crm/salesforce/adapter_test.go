@@ -31,7 +31,7 @@ func values(pairs ...string) adapter.Values {
 	return v
 }
 
-// pemOf returns a key as people bring it.
+// pemOf returns a key in PEM.
 func pemOf(t *testing.T, kind string, der []byte, err error) string {
 	t.Helper()
 	if err != nil {

@@ -51,7 +51,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return s
 }
 
-// redeem has an access token given.
+// redeem requests an access token.
 func (s *testServer) redeem(t testing.TB, form url.Values) (token, instance string) {
 	t.Helper()
 	form.Set("client_id", clientID)
@@ -71,7 +71,7 @@ func (s *testServer) redeem(t testing.TB, form url.Values) (token, instance stri
 	return granted.Token, granted.Instance
 }
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
+// open opens a driver as the gateway does: with an authorised client, and without any token.
 func (s *testServer) open(t testing.TB, more map[string]any) crm.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "salesforce", "", func(r *http.Request) error {
@@ -136,7 +136,7 @@ func TestEveryRequestIsAsSalesforceDescribesThem(t *testing.T) {
 	data := func(next http.Handler) http.Handler {
 		checked := api.Handler(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// The description leaves the list of resources out.
+			// Salesforce's API description does not have the list of resources.
 			if strings.HasPrefix(r.URL.Path, fake.DataPath) && r.URL.Path != fake.DataPath+"v62.0/" {
 				checked.ServeHTTP(w, r)
 				return
@@ -182,7 +182,7 @@ func harness(t *testing.T, s *testServer, how fake.Options, more map[string]any)
 	}
 }
 
-// outside is what people do in Salesforce's own pages, in the words of the suite.
+// outside adapts the fake's actions of people to the interfaces of the suite.
 type outside struct {
 	*fake.Server
 	comments string
@@ -201,7 +201,7 @@ func (o *outside) Comment(_ context.Context, id string, c crmtest.Comment) error
 	case "feed":
 		return o.Post(id, c.Body, c.HTML, c.Public)
 	}
-	if c.HTML { // case comments have no markup: who types one types what is shown
+	if c.HTML { // case comments have no markup: a person types the text that is shown
 		c.Body = strings.ReplaceAll(tags.ReplaceAllString(c.Body, ""), "&amp;", "&")
 	}
 	return o.Server.Comment(id, c.Body, c.Public)
@@ -214,7 +214,7 @@ func (o *outside) Move(_ context.Context, id, status string) error {
 	return o.Server.Move(id, status)
 }
 
-// Labels implements crmtest.Mover: a case is resolved by being closed.
+// Labels implements crmtest.Mover. Closing a case is the only way to resolve it.
 func (o *outside) Labels() (resolved, closed, reopened string) { return "", o.closed, "" }
 
 func (o *outside) TellsTimes() {}

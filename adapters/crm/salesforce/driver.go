@@ -24,18 +24,18 @@ var (
 // driver is a connection to one organisation.
 type driver struct {
 	http     *http.Client
-	instance func(context.Context) (string, error) // where base is ""
+	instance func(context.Context) (string, error) // used if base is ""
 	base     string
 	version  string
 	number   *regexp.Regexp
 	width    int
-	keyField string // where keys are kept; "" is nowhere
-	selected string // what is read of a case
+	keyField string // the field that stores keys; "" is none
+	selected string // the beginning of a query for cases
 	fields   adapter.TicketFields
 	labels   atomic.Pointer[picklists]
 }
 
-// keyed is a driver of an organisation that keeps keys.
+// keyed is a driver of an organisation with a field for keys.
 type keyed struct{ *driver }
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
@@ -54,15 +54,15 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	return d, nil
 }
 
-// Traits implements crm.Driver. Salesforce limits calls at one time only among those that take 20 s or more
-// ("API Request Limits and Allocations").
+// Traits implements crm.Driver. Salesforce limits only concurrent calls that take 20 s or more ("API Request
+// Limits and Allocations").
 func (d *driver) Traits() crm.Traits {
 	return crm.Traits{IdempotentCreate: d.keyField != "", FindsByKey: d.keyField != "", NumberWidth: d.width}
 }
 
-// Account names the organisation. Who signed in is told by /services/oauth2/userinfo alone, which answers an
-// access token that has ended with 403 ("Query for User Information", Salesforce Help), where it could not be
-// told from a refusal and would not be renewed.
+// Account implements crm.Driver. It returns the name of the organisation. Only /services/oauth2/userinfo
+// reports who signed in. Its response to an expired access token is 403 ("Query for User Information",
+// Salesforce Help), which looks like a refusal, so that the token would not be renewed.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	found, err := query[struct{ Name string }](ctx, d, "SELECT Name FROM Organization LIMIT 1")
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	return crm.Account{Name: found[0].Name}, nil
 }
 
-// Vocabulary is read of the description of cases.
+// Vocabulary implements crm.Driver. It reads the description of cases.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	lists, err := d.describe(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return crm.Vocabulary{Statuses: lists.status.labels(), Priorities: lists.priority.labels()}, nil
 }
 
-// describe reads the picklists anew, and remembers them.
+// describe requests the description of cases and remembers its picklists.
 func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	var described description
 	if err := d.call(upstream.ForListing(ctx), http.MethodGet, "/sobjects/Case/describe", nil,
@@ -95,8 +95,8 @@ func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	return lists, nil
 }
 
-// body returns a call in the API's words. What is remembered of the description is read anew before a label
-// or an entry of the setting is refused.
+// body returns the fields of a new case. Before it refuses a label or an entry of the setting, it requests
+// the description of cases again.
 func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
 	if lists := d.labels.Load(); lists != nil {
 		if body, err := lists.body(t, d.fields); err == nil {
@@ -110,9 +110,9 @@ func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, err
 	return lists.body(t, d.fields)
 }
 
-// Create makes the case and reads it back in one call, of which all happens or nothing ("Send Multiple
-// Requests Using Composite", REST API Developer Guide). With a field for keys it is an upsert, which makes no
-// second case of a key.
+// Create implements crm.Driver. It creates the case and reads it back in one call, which succeeds or fails as
+// a whole ("Send Multiple Requests Using Composite", REST API Developer Guide). With a field for keys it is
+// an upsert, which creates no second case for a key.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if faults := checkIDs(t); len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
@@ -126,9 +126,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		write.Method, write.URL = http.MethodPatch, d.path("/sobjects/Case/"+d.keyField+"/"+url.PathEscape(t.Key))
 	}
 	if body["OwnerId"] != nil {
-		// Otherwise the organisation's rules, or its default owner, take the place of the one that is given.
-		// A part of a composite call has headers of its own ("Composite Subrequest"; "Assignment Rule
-		// Header").
+		// Otherwise the organisation's rules or its default owner would replace the given owner. A part of a
+		// composite call has its own headers ("Composite Subrequest"; "Assignment Rule Header").
 		write.Headers = map[string]string{"Sforce-Auto-Assign": "FALSE"}
 	}
 	read := part{
@@ -142,18 +141,18 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return crm.Ticket{}, err
 	}
 	if refused, f := answer.refusal(t, d.fields); f != nil {
-		if d.keyField != "" && refused == duplicateValue { // another call with the key was just ahead of this one
+		if d.keyField != "" && refused == duplicateValue { // another call with this key came first
 			return keyed{d}.Find(ctx, t)
 		}
-		d.labels.Store(nil) // it may be by what is remembered that the case was refused
+		d.labels.Store(nil) // outdated labels may be why the case was refused
 		return crm.Ticket{}, d.fields.Attribute(name, f, t, paths)
 	}
 	ticket, err := answer.ticket()
 	return withShortIDs(t, ticket), err
 }
 
-// Create looks for the key first: an upsert would set back what agents have changed of the case since, and
-// have it assigned anew. Between two that look at one time the upsert still makes one case.
+// Create looks for the key first. An upsert would undo what agents have changed in the case since and assign
+// it again. If two calls look at the same time, the upsert still creates one case.
 func (d keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	found, err := d.Find(ctx, t)
 	if err == nil || fault.From(err).Code != fault.NotFound {
@@ -162,7 +161,7 @@ func (d keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	return d.driver.Create(ctx, t)
 }
 
-// ByNumber implements crm.Driver. SOQL compares without case; the contract does not.
+// ByNumber implements crm.Driver. SOQL ignores case in comparisons; the contract does not.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	if !d.number.MatchString(number) {
 		return crm.Ticket{}, noTicket()
@@ -190,7 +189,7 @@ func (d keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	return withShortIDs(t, ticket), err
 }
 
-// find reads the cases whose field has the value: two are one too many.
+// find reads the cases whose field has the value, up to two: more than one is an error.
 func (d *driver) find(ctx context.Context, field, value string) ([]crm.Ticket, error) {
 	found, err := query[record](ctx, d, d.selected+" WHERE "+field+" = "+quote(value)+" LIMIT 2")
 	if err != nil {
@@ -213,7 +212,7 @@ func only(found []crm.Ticket) (crm.Ticket, error) {
 	return crm.Ticket{}, ambiguous()
 }
 
-// query reads what a query finds, of which there is a list even where it is nothing.
+// query returns the records that a query finds. A response without a list of records is an error.
 func query[T any](ctx context.Context, d *driver, soql string) ([]T, error) {
 	var found result[T]
 	if err := d.call(ctx, http.MethodGet, "/query?q="+url.QueryEscape(soql), nil, &found); err != nil {
@@ -227,7 +226,7 @@ func query[T any](ctx context.Context, d *driver, soql string) ([]T, error) {
 
 func (d *driver) path(resource string) string { return "/services/data/" + d.version + resource }
 
-// home returns where the organisation's API is.
+// home returns the base address of the organisation's API.
 func (d *driver) home(ctx context.Context) (string, error) {
 	if d.base != "" {
 		return d.base, nil
@@ -245,7 +244,7 @@ func (d *driver) home(ctx context.Context) (string, error) {
 	return strings.TrimRight(address, "/"), nil
 }
 
-// call sends one request to the API, and reads the answer into out.
+// call sends one request to the API and decodes the response into out.
 func (d *driver) call(ctx context.Context, method, resource string, in, out any) error {
 	home, err := d.home(ctx)
 	if err != nil {

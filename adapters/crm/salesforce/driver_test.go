@@ -20,7 +20,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// create opens a case, and fails the test where that fails.
+// create opens a case and fails the test on an error.
 func create(t *testing.T, d crm.Driver, wanted crm.NewTicket) crm.Ticket {
 	t.Helper()
 	made, err := d.Create(t.Context(), wanted)
@@ -37,12 +37,12 @@ func TestACaseIsOpenedAndReadInOneCall(t *testing.T) {
 		calls int
 	}{
 		{calls: 1},
-		// With keys one more, to look.
+		// With keys there is one more call, to look for the key.
 		{fake.Options{ExternalID: keyField}, map[string]any{"external_id_field": keyField}, 1 + 1},
 	} {
 		s := serve(t, how.org)
 		d := s.open(t, how.more)
-		create(t, d, crm.NewTicket{Key: "k0", Subject: "A pipe"}) // with a look at what cases have
+		create(t, d, crm.NewTicket{Key: "k0", Subject: "A pipe"}) // also reads the description of cases
 		before := s.Calls()
 		made := create(t, d, crm.NewTicket{Key: "k1", Subject: "A pipe", OwnerID: fake.Owner})
 		if calls := s.Calls() - before; calls != how.calls || made.Number != "00001002" || made.Status != "New" {
@@ -104,7 +104,7 @@ func TestACaseOfAnotherCallWithTheKeyIsFound(t *testing.T) {
 	d := s.open(t, map[string]any{"external_id_field": keyField})
 	var other string
 	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // to look for the key, which is not there yet
+		if r.Method == http.MethodGet { // looks for the key, which does not exist yet
 			io.WriteString(w, `{"totalSize":0,"done":true,"records":[]}`)
 			return
 		}
@@ -122,7 +122,7 @@ func TestAnUpsertMakesNoSecondCaseOfAKey(t *testing.T) {
 	made := s.Add(map[string]any{"CaseNumber": "00001001", "Subject": "A pipe", "Status": "New", keyField: "k1"})
 	api := s.Server
 	blind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // looked a moment too early
+		if r.Method == http.MethodGet { // the first look is a moment too early
 			io.WriteString(w, `{"totalSize":0,"done":true,"records":[]}`)
 			return
 		}
@@ -339,7 +339,7 @@ func TestWhatTheOrganisationRefuses(t *testing.T) {
 	}
 }
 
-// failedPart returns a composite answer whose first part failed by itself, and the second because of it.
+// failedPart returns a composite response whose first part failed, and the second because of the first.
 func failedPart(status int, code string, fields ...string) string {
 	named, _ := json.Marshal(append([]string{}, fields...))
 	return fmt.Sprintf(`{"compositeResponse":[{"body":[{"errorCode":%q,"message":"secret words","fields":%s}],"httpStatusCode":%d,"referenceId":"made"},

@@ -18,23 +18,23 @@ import (
 
 var errNoObject = errors.New("salesforce: the answer is not the JSON that was expected")
 
-// apiError is one of the errors in an answer ("Status Codes and Error Responses", REST API Developer Guide).
-// Its message is for the logs: what administrators write into validation rules and triggers is in it, with
+// apiError is one error of a response ("Status Codes and Error Responses", REST API Developer Guide). Its
+// message is only for the logs: it holds what administrators write into validation rules and triggers, with
 // whatever data they add.
 type apiError struct {
 	Code   string   `json:"errorCode"`
 	Fields []string `json:"fields"`
 }
 
-// The codes that say of a whole call, or of a part of one, what the caller has to know.
+// Error codes that the driver itself acts on.
 const (
 	duplicateValue   = "DUPLICATE_VALUE"
 	processingHalted = "PROCESSING_HALTED" // another part failed
 )
 
-// limitWait is the Retry-After when the organisation's calls of the day are used up. The allowance is for the
-// last 24 hours, so some calls become free all the time, and Salesforce names no moment ("API Request Limits
-// and Allocations").
+// limitWait is the Retry-After if the organisation's calls are used up. The limit covers the last 24 hours,
+// so calls become free all the time, and Salesforce does not report when ("API Request Limits and
+// Allocations").
 const limitWait = 5 * time.Minute
 
 func firstError(body []byte) apiError {
@@ -45,18 +45,18 @@ func firstError(body []byte) apiError {
 	return answers[0]
 }
 
-// refusal makes a fault of an answer that refuses a whole call.
+// refusal converts the error response to a whole call into a fault.
 func refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
-	if status == http.StatusNotFound { // no call is about one record's address
+	if status == http.StatusNotFound { // no request is for the URL of one record
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Salesforce has no such API. Check the connection's base_url and api_version.")
 	}
 	return meaning(plain, firstError(body), crm.NewTicket{}, nil)
 }
 
-// refusal makes a fault of a part that failed, and answers its code; nil where none did. Of all that failed
-// it is the one that did so by itself.
+// refusal returns the code and the fault of the part that failed, or nil if none did. It prefers the part
+// that caused the failure to those that were rolled back with it.
 func (a compositeAnswer) refusal(
 	t crm.NewTicket, setting adapter.TicketFields,
 ) (code string, f *fault.Error) {
@@ -79,12 +79,12 @@ func (a compositeAnswer) refusal(
 func partRefusal(
 	status int, body []byte, first apiError, t crm.NewTicket, setting adapter.TicketFields,
 ) *fault.Error {
-	if status < 300 { // a part without a status says nothing of what became of it
+	if status < 300 { // without a status the outcome is not known
 		return unknown(errNoObject)
 	}
 	plain := upstream.StatusFault(name, status, nil, body)
 	switch status {
-	case http.StatusMultipleChoices: // an upsert that fits several cases
+	case http.StatusMultipleChoices: // an upsert that matches several cases
 		f := ambiguous()
 		f.Upstream = plain.Upstream
 		return f
@@ -96,8 +96,8 @@ func partRefusal(
 	return meaning(plain, first, t, setting)
 }
 
-// meaning reads the codes whose status says too little: most are 400, and 403 can mean a limit. See "Core
-// Data Types Used in API Calls", StatusCode and ExceptionCode, SOAP API Developer Guide.
+// meaning converts the error codes whose status is too vague: most are 400, and 403 can mean a limit. See
+// "Core Data Types Used in API Calls", StatusCode and ExceptionCode, SOAP API Developer Guide.
 func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields) *fault.Error {
 	switch e.Code {
 	case "INVALID_SESSION_ID":
@@ -161,14 +161,14 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 	return plain
 }
 
-// paths are the API's fields in the words of the interface.
+// paths maps the API's fields to those of the interface.
 var paths = map[string]string{
 	"Subject": "subject", "Description": "description", "Status": "status", "Priority": "priority",
 	"OwnerId": "owner_id", "AccountId": "account_id", "ContactId": "contact_id",
 }
 
-// invalid names those of our fields that Salesforce names, with the message, or else those of the setting's;
-// the detail is for when there is none.
+// invalid returns a fault with the message for each of our fields that Salesforce names. If it names none of
+// them, the fault names the setting's fields. If it names none of those either, the fault has the detail.
 func invalid(
 	plain *fault.Error, e apiError, setting adapter.TicketFields, message, detail string,
 ) *fault.Error {
@@ -214,8 +214,8 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 	return plain.Restate(f.Code, f.Reason, f.Detail)
 }
 
-// unknownRecord names the related record that does not exist, or that the user may not use. Salesforce often
-// does not say which one it means: then it can be each that was given.
+// unknownRecord names the related record that does not exist or that the user may not use. If Salesforce does
+// not say which record it means, the fault names every record that was given.
 func unknownRecord(
 	plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.TicketFields,
 ) *fault.Error {
@@ -282,21 +282,21 @@ func noInstance() *fault.Error {
 		With("provider", name)
 }
 
-// unreadable returns the fault of a good answer to a read that says something other than expected.
+// unreadable returns the fault of a successful response to a read with unexpected content.
 func unreadable(err error) *fault.Error {
 	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Salesforce gave an unexpected answer. Check the connection's base_url.").With("provider", name).
 		Because(err)
 }
 
-// unknown returns the fault of a good answer to a write that says something other than expected.
+// unknown returns the fault of a successful response to a write with unexpected content.
 func unknown(err error) *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Salesforce accepted the ticket, but its answer could not be read.").With("provider", name).Because(err)
 }
 
-// unseen returns the fault of a case that was made and cannot be read: an assignment rule gave it to somebody
-// whose cases the user does not see.
+// unseen returns the fault of a case that was created and cannot be read, because an assignment rule gave it
+// to somebody whose cases the user does not see.
 func unseen() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Salesforce opened the case, but does not show it to the connected user. Let the user see the cases "+

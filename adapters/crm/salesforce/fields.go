@@ -9,18 +9,18 @@ import (
 	"frontdesk/core/crm"
 )
 
-// The origin of cases that were taken by phone: a value of Case.Origin in a new organisation (Object
-// Reference, "Case").
+// The origin of cases taken by phone: a value of Case.Origin in a new organisation (Object Reference,
+// "Case").
 const (
 	origin = "Origin"
 	phone  = "Phone"
 )
 
-// separator stands between the values of a multi-select picklist ("Field Types", Object Reference).
+// separator separates the values of a multi-select picklist ("Field Types", Object Reference).
 const separator = ";"
 
-// ticketFields returns the fields of cases that the connected user sees. What a record type leaves out of a
-// picklist is not in the description.
+// ticketFields returns the fields of cases that the connected user sees. The description does not say what a
+// record type leaves out of a picklist.
 func (d description) ticketFields() []adapter.TicketField {
 	list := make([]adapter.TicketField, 0, len(d.Fields))
 	for _, described := range d.Fields {
@@ -47,7 +47,7 @@ func (d description) ticketFields() []adapter.TicketField {
 	return list
 }
 
-// offersPhone reports whether cases may say that they were taken by phone.
+// offersPhone reports whether the user can set the origin of a case to Phone.
 func (d description) offersPhone() bool {
 	for _, described := range d.Fields {
 		if described.Name != origin || !described.Createable {
@@ -62,8 +62,8 @@ func (d description) offersPhone() bool {
 	return false
 }
 
-// body returns what is sent: the adapter's default, then the entries of the setting, then what the call
-// gives.
+// body returns the fields of a new case: the adapter's default, overridden by the entries of the setting,
+// overridden by the values of the call.
 func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[string]any, error) {
 	status, knownStatus := p.status.value(t.Status)
 	priority, knownPriority := p.priority.value(t.Priority)
@@ -95,7 +95,7 @@ func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[str
 	return body, nil
 }
 
-// ofSetting returns those among fields that entries of the setting name.
+// ofSetting returns the fields that the setting has entries for.
 func ofSetting(setting adapter.TicketFields, fields []string) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return setting[name] == nil })
 }

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// own are an organisation's own fields.
+// own are the custom fields of an organisation.
 var own = []fake.Field{
 	{Name: "Region__c", Type: "picklist", Required: true, Values: []fake.Value{
 		{Value: "EMEA"}, {Value: "APAC"}, {Value: "Mars", Inactive: true},

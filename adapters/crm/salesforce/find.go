@@ -12,13 +12,13 @@ import (
 	"frontdesk/core/fault"
 )
 
-// mostCases is how many new cases are looked through.
+// mostCases is the most new cases that Find looks through.
 const mostCases = 200
 
-// Find implements crm.Finder where no field keeps the keys. It reads the cases that the connected user opened
-// since then, and compares them here: SOQL does not filter by a long text such as Description ("SELECT", SOQL
-// and SOSL Reference), and a rule of the organisation may have changed the subject. A query sees what is
-// committed, so nothing lags.
+// Find implements crm.Finder for an organisation without a field for keys. It reads the cases that the
+// connected user opened since t.Since and compares them itself. SOQL cannot filter by a long text such as
+// Description ("SELECT", SOQL and SOSL Reference), and a rule of the organisation may have changed the
+// subject. A query sees everything that is committed, so nothing lags.
 func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	conditions := " WHERE CreatedDate >= " + t.Since.Add(-crm.ClockSkew).UTC().Format("2006-01-02T15:04:05Z")
 	user, err := d.user(ctx)
@@ -49,8 +49,8 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	return ticket, err
 }
 
-// inFull gives the ids of a ticket their 18 characters, which those found have: the first 15 are the id, and
-// the others follow from them ("ID Field Type", Object Reference).
+// inFull extends ids of 15 characters to the 18 that the ids of found have. The first 15 are the id, and the
+// others follow from them ("ID Field Type", Object Reference).
 func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
 	full := func(given, other string) string {
 		if len(given) == 15 && strings.HasPrefix(other, given) {
@@ -65,8 +65,8 @@ func inFull(t crm.NewTicket, found []crm.Ticket) crm.NewTicket {
 	return t
 }
 
-// confirmNone returns the fault where no case was found. In an organisation whose cases are private, the user
-// does not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object
+// confirmNone returns the fault for a search that found no case. In an organisation whose cases are private,
+// the user does not see a case that was assigned to somebody else ("Organization", DefaultCaseAccess, Object
 // Reference).
 func (d *driver) confirmNone(ctx context.Context) error {
 	found, err := query[struct{ DefaultCaseAccess string }](ctx, d,
@@ -84,9 +84,9 @@ func (d *driver) confirmNone(ctx context.Context) error {
 
 var userID = regexp.MustCompile(`/(005[a-zA-Z0-9]{12}(?:[a-zA-Z0-9]{3})?)$`)
 
-// user returns the id of the connected user, which is the end of the identity's address among the resources
-// of a version ("List Available REST Resources", REST API Developer Guide); "" where an older version does
-// not tell it.
+// user returns the id of the connected user, which is the end of the identity URL in the list of resources
+// ("List Available REST Resources", REST API Developer Guide). It returns "" if an older version does not
+// list that URL.
 func (d *driver) user(ctx context.Context) (string, error) {
 	var resources struct {
 		Identity string `json:"identity"`

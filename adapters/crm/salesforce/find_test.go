@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// wanted returns a case as Find is asked for it, of a call that began just now.
+// wanted returns a case as it is passed to Find, for a call that began just now.
 func wanted() crm.NewTicket {
 	return crm.NewTicket{
 		Key: "k", Since: time.Now(), Until: time.Now(), Subject: "A pipe",
@@ -36,7 +36,7 @@ func TestACaseThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
 	n := wanted()
-	n.OwnerID = n.OwnerID[:15] // an id as it is in addresses of pages
+	n.OwnerID = n.OwnerID[:15] // the short form, as in the URLs of pages
 	s.DropNextReply()
 	if _, err := d.Create(t.Context(), n); err == nil {
 		t.Fatal("the reply was not lost")

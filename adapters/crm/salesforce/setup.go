@@ -12,7 +12,7 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at what the connected user may do with cases, by their description and by a query for one.
+// CheckSetup checks what the connected user may do with cases. It reads their description and queries one.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	lists, err := d.describe(ctx)
 	if err != nil {
@@ -43,11 +43,11 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return err
 }
 
-// recordsExist looks for the records whose ids the setting has.
+// recordsExist returns an error if there is no record for an id that the setting holds.
 func (d *driver) recordsExist(ctx context.Context, lists *picklists) error {
 	for _, field := range slices.Sorted(maps.Keys(lists.references)) {
 		id, isText := d.fields[field].(string)
-		if !isText || strings.Contains(id, "{") { // of a placeholder
+		if !isText || strings.Contains(id, "{") { // a placeholder
 			continue
 		}
 		exists := false
@@ -69,7 +69,7 @@ func (d *driver) recordsExist(ctx context.Context, lists *picklists) error {
 	return nil
 }
 
-// keyFieldServes reports a field for keys that an upsert cannot use, or that would take one key twice.
+// keyFieldServes returns an error if an upsert cannot use the field for keys, or if it accepts a key twice.
 func (d *driver) keyFieldServes(lists *picklists) error {
 	if d.keyField == "" || slices.Contains(lists.keys, d.keyField) {
 		return nil

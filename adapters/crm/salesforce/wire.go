@@ -17,15 +17,15 @@ import (
 	"frontdesk/core/fault"
 )
 
-// fields are read of every case. Labels are as the user's language has them, as the description of cases does
-// ("toLabel()", SOQL and SOSL Reference).
+// fields are the fields to read of every case. Labels are in the user's language, as in the description of
+// cases ("toLabel()", SOQL and SOSL Reference).
 const fields = "Id, CaseNumber, Subject, Description, toLabel(Status), toLabel(Priority), OwnerId, " +
 	"AccountId, ContactId, " +
 	"IsClosed, ClosedDate, CreatedDate, LastModifiedDate"
 
-// lastComment is the query, for each choice of the setting, of the most recent public comment among a case's
-// children. CaseComment.IsPublished is what customers see; every email of a case but a draft went to or came
-// from one; of posts Visibility AllUsers are those that customers see as well (Object Reference: CaseComment,
+// lastComment maps each choice of the setting comments to the query for the most recent public comment of a
+// case. Customers see a case comment if IsPublished is set, and a post if its Visibility is AllUsers. Every
+// email of a case went to a customer or came from one, except a draft (Object Reference: CaseComment,
 // EmailMessage, CaseFeed).
 var lastComment = map[string]string{
 	"case_comments": "SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate " +
@@ -41,19 +41,19 @@ func selection(comments string) string {
 	return "SELECT " + fields + ", (" + lastComment[comments] + ") FROM Case"
 }
 
-// quote makes a text a literal of SOQL: quote and backslash are the characters reserved in one ("Reserved
+// quote converts a text into a SOQL literal, in which quote and backslash are reserved ("Reserved
 // Characters").
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// The parts of a composite call are named, and a later one may use an earlier one's answer.
+// The parts of a composite call have names. A later part can refer to the response of an earlier one.
 const (
 	made      = "made"
 	reference = "@{" + made + ".id}"
 )
 
-// escapedQuery returns a query for the address of a part, with the reference left as it is.
+// escapedQuery escapes a query for the URL of a part, except the reference.
 func escapedQuery(soql string) string {
 	return strings.ReplaceAll(url.QueryEscape(soql), url.QueryEscape(reference), reference)
 }
@@ -71,7 +71,7 @@ type part struct {
 	Body        map[string]any    `json:"body,omitempty"`
 }
 
-// request makes a request of the API.
+// request builds a request to the API.
 func request(ctx context.Context, method, address string, in any) (*http.Request, error) {
 	var body io.Reader
 	if in != nil {
@@ -94,7 +94,7 @@ func request(ctx context.Context, method, address string, in any) (*http.Request
 	return req, nil
 }
 
-// decode reads an answer; null is none.
+// decode decodes a response, which must be a JSON object.
 func decode(body []byte, out any) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' {
 		return errNoObject
@@ -102,7 +102,7 @@ func decode(body []byte, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// result is the answer to a query.
+// result is the response to a query.
 type result[T any] struct {
 	Records []T `json:"records"`
 }
@@ -122,7 +122,7 @@ type record struct {
 	CreatedDate      stamp
 	LastModifiedDate stamp
 
-	CaseComments  *result[struct{ CommentBody string }] // null where there is none
+	CaseComments  *result[struct{ CommentBody string }] // null if there is none
 	EmailMessages *result[struct{ TextBody, HTMLBody string }]
 	Feeds         *result[struct {
 		Body       string
@@ -130,7 +130,7 @@ type record struct {
 	}]
 }
 
-// stamp is a time such as 2026-05-01T07:25:37.000+0000, which RFC 3339 does not know; null is zero.
+// stamp is a time such as 2026-05-01T07:25:37.000+0000, which RFC 3339 does not allow. null is the zero time.
 type stamp struct{ time.Time }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -174,7 +174,7 @@ func (r record) comment() crm.Text {
 	return crm.Text{}
 }
 
-// compositeAnswer has an answer for each part, in order.
+// compositeAnswer holds the response to each part, in order.
 type compositeAnswer struct {
 	Parts []struct {
 		Body   json.RawMessage `json:"body"`
@@ -182,7 +182,7 @@ type compositeAnswer struct {
 	} `json:"compositeResponse"`
 }
 
-// ticket returns what the second part read of the case that the first one made.
+// ticket returns the case that the first part created, as the second part read it.
 func (a compositeAnswer) ticket() (crm.Ticket, error) {
 	if len(a.Parts) != 2 {
 		return crm.Ticket{}, unknown(errNoObject)
@@ -197,8 +197,8 @@ func (a compositeAnswer) ticket() (crm.Ticket, error) {
 	return found.Records[0].ticket(), nil
 }
 
-// description is what describes cases, as the connected user sees them ("sObject Describe", REST API
-// Developer Guide).
+// description describes cases, as the connected user sees them ("sObject Describe", REST API Developer
+// Guide).
 type description struct {
 	Createable bool             `json:"createable"`
 	Fields     []describedField `json:"fields"`
@@ -217,19 +217,19 @@ type describedField struct {
 	Restricted bool     `json:"restrictedPicklist"`
 	Values     []struct {
 		Active bool   `json:"active"`
-		Label  string `json:"label"` // null: the value itself
+		Label  string `json:"label"` // null if it is the value itself
 		Value  string `json:"value"`
 	} `json:"picklistValues"`
 }
 
-// picklists are the labels that a new case may carry, and what else is remembered of the description.
+// picklists holds the labels that a new case can have, and other parts of the description.
 type picklists struct {
 	status, priority picklist
-	phone            bool // is an origin
+	phone            bool // whether Phone is an origin
 	createable       bool
 	fields           []adapter.TicketField
 	keys             []string            // fields that can hold keys
-	references       map[string][]string // the kinds of record that fields hold ids of
+	references       map[string][]string // kinds of record, by field that holds an id
 }
 
 type picklist []struct{ label, value string }
@@ -242,7 +242,7 @@ func (p picklist) labels() []string {
 	return labels
 }
 
-// value returns what the API calls a label; "" for none.
+// value returns the API's value of a label. The value of "" is "".
 func (p picklist) value(label string) (value string, known bool) {
 	if label == "" {
 		return "", true
@@ -255,8 +255,8 @@ func (p picklist) value(label string) (value string, known bool) {
 	return "", false
 }
 
-// picklists leaves out what is not active, and of labels that are alike but for case all but the first:
-// nobody could say which one is meant. A field that the user may not set has no label to give.
+// picklists leaves out inactive values. Of labels that differ only in case it keeps the first, since a caller
+// could not tell them apart. A field that the user may not set has no labels.
 func (d description) picklists() *picklists {
 	lists := picklists{
 		phone: d.offersPhone(), createable: d.Createable, fields: d.ticketFields(),
@@ -292,11 +292,10 @@ func (d description) picklists() *picklists {
 	return &lists
 }
 
-// recordID is the form of ids: 15 characters, with or without the three that make them safe where case is
-// lost.
+// recordID matches an id: 15 characters, with or without the three that make it unique regardless of case.
 var recordID = regexp.MustCompile(`\A[a-zA-Z0-9]{15}(?:[a-zA-Z0-9]{3})?\z`)
 
-// relations returns the records that a new ticket names, by our path and by the API's field.
+// relations returns the records that a new ticket refers to, with our path and the API's field.
 func relations(t crm.NewTicket) (given []relation) {
 	for _, r := range []relation{
 		{"owner_id", "OwnerId", t.OwnerID}, {"account_id", "AccountId", t.AccountID},
@@ -311,8 +310,8 @@ func relations(t crm.NewTicket) (given []relation) {
 
 type relation struct{ path, field, id string }
 
-// withShortIDs writes ids that were given in 15 characters as they were given: the last three of those that
-// the API answers add nothing to them.
+// withShortIDs restores ids that were given with 15 characters. The three more that the API returns add
+// nothing to them.
 func withShortIDs(given crm.NewTicket, t crm.Ticket) crm.Ticket {
 	const short = 15
 	for _, id := range []struct {
@@ -326,7 +325,7 @@ func withShortIDs(given crm.NewTicket, t crm.Ticket) crm.Ticket {
 	return t
 }
 
-// checkIDs returns the ids of a ticket that cannot be any record's.
+// checkIDs returns a fault for each id of a ticket that does not have the form of an id.
 func checkIDs(t crm.NewTicket) (faults []fault.Field) {
 	for _, r := range relations(t) {
 		if !recordID.MatchString(r.id) {

@@ -60,7 +60,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// FuzzDecoding reads whatever a server may answer: it fails as a fault, or answers a ticket that can be told.
+// FuzzDecoding decodes arbitrary responses: each gives a fault or a usable ticket.
 func FuzzDecoding(f *testing.F) {
 	f.Add(
 		[]byte(

@@ -1,35 +1,35 @@
 // Package sandbox is the built-in CRM: an account that needs no provider, for building and testing a voice
-// agent. Its tickets live in the gateway's own store. It behaves as the real ones do (labels of the account's
-// own, numbers padded with zeros, related records that exist or do not, comments for the customer and
-// comments for colleagues) and can be told to fail.
+// agent. Its tickets live in the gateway's own store. It behaves like a real CRM (configurable labels,
+// zero-padded numbers, related records that may not exist, public comments and internal ones) and can be made
+// to fail.
 //
-// An account has the statuses New, Open, Pending, Solved and Closed and the priorities Low, Normal, High and
-// Urgent, which settings change, the owners usr_1 to usr_3, the accounts acc_1 to acc_3, the contacts con_1
-// to con_5, and four tickets:
+// By default an account has the statuses New, Open, Pending, Solved and Closed and the priorities Low,
+// Normal, High and Urgent; settings change them. It has the owners usr_1 to usr_3, the accounts acc_1 to
+// acc_3, the contacts con_1 to con_5, and four tickets:
 //
 //	00001001  Open     plain text; a comment for the customer, and a later one for colleagues only
 //	00001002  Pending  a description and a comment in HTML
 //	00001003  Solved   with its time of resolution
 //	00001004  Closed   with both times, without description and comment
 //
-// New tickets are 00001005 and on, without gaps; where the seed setting is "empty", 00001001 and on.
+// New tickets are numbered from 00001005 on, without gaps; from 00001001 on if the seed setting is "empty".
 //
-// A magic value in the subject of a new ticket, or beside or in place of the number of one to read, or the
-// connection's fault setting for every call, makes a call fail:
+// A magic value makes a call fail. It stands in the subject of a new ticket, or beside or instead of the
+// number of a ticket to read. As the connection's fault setting, it makes every call fail:
 //
 //	value                    where   what the call does
 //	sandbox:slow             any     takes three seconds more, then acts
-//	sandbox:hang             any     never answers; only the deadline ends it
-//	sandbox:rate_limited     any     is refused: too many calls, again in 30 s
-//	sandbox:revoked          any     is refused: the credentials do not count any more
+//	sandbox:hang             any     never returns; only the deadline ends it
+//	sandbox:rate_limited     any     is refused: too many calls, retry after 30 s
+//	sandbox:revoked          any     is refused: the credentials are no longer valid
 //	sandbox:forbidden        any     is refused: the account may not do this
 //	sandbox:down             any     does not reach the provider
-//	sandbox:reply_lost       create  acts, then loses the reply, once: a repeat finds what was done
-//	sandbox:outcome_unknown  create  acts, then loses the reply, and the ticket stays out of reach for 10 s
+//	sandbox:reply_lost       create  acts, then loses the reply, once: a repeat returns the first ticket
+//	sandbox:outcome_unknown  create  acts, then loses the reply, and the ticket cannot be reached for 10 s
 //	sandbox:rejected         create  is refused: a validation rule of the account forbids it
 //
-// So a ticket on "Broken heating sandbox:down" cannot be opened, and reading number "sandbox:slow 1001" takes
-// long.
+// For example, a ticket with the subject "Broken heating sandbox:down" cannot be opened, and reading number
+// "sandbox:slow 1001" takes three seconds more.
 package sandbox
 
 import (
@@ -44,7 +44,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Adapter declares the sandbox.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name: "sandbox", Title: "Sandbox CRM", Sandbox: true,
@@ -67,7 +67,7 @@ type settings struct {
 	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"How every call fails, until this setting is empty again."`
 }
 
-// rejected is the scenario of an account whose own rules refuse a ticket.
+// rejected is the scenario of an account whose rules reject a new ticket.
 const rejected scenario.Name = "rejected"
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
@@ -84,12 +84,12 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 			"A validation rule of the account refuses this, as sandbox:rejected asked."),
 	}
 	if d.scenarios.Always == rejected {
-		d.scenarios.Always = "" // nothing but making a ticket can fail so
+		d.scenarios.Always = "" // only creating a ticket can fail this way
 	}
 	return d, nil
 }
 
-// complete fills in the defaults that depend on other settings, and refuses what does not fit together.
+// complete fills in the defaults that depend on other settings. It fails if a list of labels cannot be used.
 func (s *settings) complete() error {
 	if s.DefaultStatus == "" && len(s.Statuses) > 0 {
 		s.DefaultStatus = s.Statuses[0]
@@ -130,7 +130,7 @@ func (s settings) resolves(status string) bool { return slices.Contains(s.Resolv
 // closes reports whether a ticket of this status is closed.
 func (s settings) closes(status string) bool { return slices.Contains(s.Closed, status) }
 
-// doubled reports whether two labels are the same to somebody who does not mind their case.
+// doubled reports whether two labels are equal, ignoring case.
 func doubled(labels []string) bool {
 	folded := make([]string, len(labels))
 	for i, label := range labels {

@@ -33,7 +33,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// account is a sandbox account and, for the contract's checks, its provider's side: what an agent does in it.
+// account is a sandbox account and the provider of the contract's checks: it does what an agent does.
 type account struct {
 	*adaptertest.GatedStorage
 	open func() crm.Driver
@@ -99,7 +99,7 @@ func (a account) change(ctx context.Context, ticketID string, how func(*document
 	})
 }
 
-// numbers lists the tickets that were made, in the order of their numbers.
+// numbers returns the numbers of the created tickets, in order.
 func (a account) numbers(t *testing.T) []string {
 	t.Helper()
 	var numbers []string

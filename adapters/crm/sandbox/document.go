@@ -12,20 +12,20 @@ import (
 	"frontdesk/core/crm"
 )
 
-// numberWidth is how many digits a ticket number has at least, as Salesforce pads a case's.
+// numberWidth is the minimum number of digits in a ticket number. Salesforce pads case numbers the same way.
 const numberWidth = 8
 
-// mostDigits is more than any number ever has: as many as an int64.
+// mostDigits is the maximum number of digits in a ticket number: that of an int64.
 const mostDigits = 19
 
-// The documents: the last number given, a ticket by its number, and the number by the ticket's id.
+// The storage keys of the last number given, of a ticket by its number, and of a number by the ticket's id.
 const (
 	lastKey     = "last-ticket-number"
 	ticketKey   = "ticket/"
 	ticketIDKey = "ticket-id/"
 )
 
-// document is a ticket as it is kept.
+// document is a ticket as it is stored.
 type document struct {
 	ID          string    `json:"id"`
 	Number      string    `json:"number"`
@@ -53,7 +53,7 @@ type comment struct {
 	Public bool `json:"public"`
 }
 
-// ticket returns the document as the contract tells it.
+// ticket converts the document into a ticket of the contract.
 func (d document) ticket() crm.Ticket {
 	t := crm.Ticket{
 		ID: d.ID, Number: d.Number, Subject: d.Subject, Description: crm.Text(d.Description), Status: d.Status,
@@ -68,7 +68,7 @@ func (d document) ticket() crm.Ticket {
 	return t
 }
 
-// idOf makes a ticket's id of the key it is created with.
+// idOf derives a ticket's id from the key it is created with.
 func idOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "tkt_" + hex.EncodeToString(sum[:12])
@@ -78,10 +78,10 @@ func pad(number string) string {
 	return strings.Repeat("0", max(0, numberWidth-len(number))) + number
 }
 
-// byNumber finds the ticket of exactly this number.
+// byNumber finds the ticket with exactly this number.
 func (d *driver) byNumber(tx adapter.StorageTx, number string) (doc document, found bool, err error) {
 	if number == "" || len(number) > mostDigits || strings.Trim(number, "0123456789") != "" {
-		return doc, false, nil // no number of ours, and perhaps no key of the storage
+		return doc, false, nil // not one of our numbers, and maybe not a valid storage key
 	}
 	kept, err := tx.Get(ticketKey + number)
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *driver) byNumber(tx adapter.StorageTx, number string) (doc document, fo
 	return doc, true, json.Unmarshal(kept, &doc)
 }
 
-// byID finds the ticket of an id.
+// byID finds the ticket with this id.
 func (d *driver) byID(tx adapter.StorageTx, id string) (doc document, found bool, err error) {
 	rest, ours := strings.CutPrefix(id, "tkt_")
 	if !ours || strings.Trim(rest, "0123456789abcdef") != "" {
@@ -115,7 +115,7 @@ func (d *driver) byID(tx adapter.StorageTx, id string) (doc document, found bool
 	return d.byNumber(tx, number)
 }
 
-// add makes a ticket of the next number.
+// add stores a new ticket under the next number.
 func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document, error) {
 	number, err := d.nextNumber(tx)
 	if err != nil {
@@ -139,8 +139,8 @@ func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document
 	return doc, put(tx, ticketKey+number, doc)
 }
 
-// touch keeps the times that a ticket's status brings with it: a closed one stays resolved, an open one is
-// neither.
+// touch sets the times that follow from the ticket's status. A closed ticket stays resolved. An open ticket
+// has neither time.
 func (d *driver) touch(doc *document, at time.Time) {
 	doc.UpdatedAt = at
 	resolved, closed := d.settings.resolves(doc.Status), d.settings.closes(doc.Status)
@@ -158,8 +158,8 @@ func (d *driver) touch(doc *document, at time.Time) {
 	}
 }
 
-// nextNumber takes the number after the last one given. Where the change that asks for it is undone, so is
-// the taking: there are no gaps.
+// nextNumber takes the number after the last one given. If the transaction is rolled back, the number is free
+// again, so there are no gaps.
 func (d *driver) nextNumber(tx adapter.StorageTx) (string, error) {
 	last := firstNumber - 1 + len(d.seeds())
 	kept, err := tx.Get(lastKey)

@@ -21,7 +21,7 @@ var (
 type driver struct {
 	settings  settings
 	scenarios scenario.Provider
-	creations scenario.Provider // for making tickets, which fails in a way of its own
+	creations scenario.Provider // for creating tickets, which has one more scenario
 	storage   adapter.Storage
 	now       func() time.Time
 }
@@ -47,12 +47,14 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	})
 }
 
-// reach fails when the storage is out of reach: it is the sandbox's provider, and no answer comes without it.
+// reach returns an error if the storage cannot be reached. It is the sandbox's provider: no call succeeds
+// without it.
 func (d *driver) reach(ctx context.Context) error {
 	return d.storage.View(ctx, func(adapter.StorageTx) error { return nil })
 }
 
-// Create implements crm.Driver. The ticket's id is made of its key, so that a repeat finds the first.
+// Create implements crm.Driver. The ticket's id is derived from its key, so that a repeat finds the first
+// one.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	id := idOf(t.Key)
 	call := scenario.Call{About: id, Request: "create/" + t.Key, Texts: []string{t.Subject}}
@@ -76,7 +78,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	})
 }
 
-// check refuses what the account does not know, every fault at once.
+// check returns an error that names every field whose value the account does not know.
 func (d *driver) check(t crm.NewTicket) error {
 	var faults []fault.Field
 	if strings.TrimSpace(t.Subject) == "" {
@@ -103,7 +105,7 @@ func (d *driver) check(t crm.NewTicket) error {
 	return nil
 }
 
-// knownIDs returns the ids that exist, nil when any does.
+// knownIDs returns the ids that exist, or nil if every id does.
 func (d *driver) knownIDs(seeded []string) []string {
 	if d.settings.Related == "any" {
 		return nil
@@ -115,7 +117,7 @@ func (d *driver) knownIDs(seeded []string) []string {
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	given := number
 	if bare := scenario.Strip(given); bare != strings.TrimSpace(given) {
-		number = pad(strings.TrimLeft(bare, "# ")) // beside a scenario the gateway cannot pad the number
+		number = pad(strings.TrimLeft(bare, "# ")) // the gateway cannot pad a number beside a scenario
 	}
 	return d.find(ctx, given, func(tx adapter.StorageTx) (document, bool, error) {
 		return d.byNumber(tx, number)
@@ -134,7 +136,7 @@ func (d *driver) ByID(ctx context.Context, id string) (crm.Ticket, error) {
 	})
 }
 
-// find reads one ticket. It looks up first what the call is about, since a ticket can be out of reach.
+// find reads one ticket. It first looks up which ticket the call is about, since that can be out of reach.
 func (d *driver) find(
 	ctx context.Context, text string, look func(adapter.StorageTx) (document, bool, error),
 ) (crm.Ticket, error) {

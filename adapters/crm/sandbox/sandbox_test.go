@@ -69,7 +69,7 @@ func TestEveryAccountBeginsWithTheDocumentedTickets(t *testing.T) {
 	}
 }
 
-// firstOwn is the number of the first ticket that is made beside the demo ones.
+// firstOwn is the number of the first ticket that is created beside the demo ones.
 const firstOwn = 1005
 
 func TestAnEmptyAccountCountsFromTheStart(t *testing.T) {
@@ -303,7 +303,7 @@ func TestAccountBehavesAsAModel(t *testing.T) {
 	})
 }
 
-// TestNoNumberIsTakenForAnother asks for anything at all.
+// TestNoNumberIsTakenForAnother reads arbitrary numbers.
 func TestNoNumberIsTakenForAnother(t *testing.T) {
 	d := newAccount(t, adapter.Values{}).open()
 	rapid.Check(t, func(r *rapid.T) {
@@ -334,7 +334,7 @@ func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	}
 }
 
-// refusals are the scenarios that refuse a call before it acts, and how the caller learns of it.
+// refusals maps the scenarios that refuse a call before it acts to the error that the caller gets.
 var refusals = map[string]string{
 	"rate_limited": fault.ReasonProviderRateLimited,
 	"revoked":      fault.ReasonReconnectRequired,

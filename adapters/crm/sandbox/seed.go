@@ -15,8 +15,8 @@ var (
 // firstNumber is the number of the first ticket of an account.
 const firstNumber = 1001
 
-// seedTicket returns a ticket that an account begins with. They are no documents: nothing changes them, and
-// an account has them before anything was written.
+// seedTicket returns the first ticket of the seed for which is returns true. The seed is not stored: nothing
+// changes its tickets, and an account has them before its first write.
 func (d *driver) seedTicket(is func(document) bool) (document, bool) {
 	seeds := d.seeds()
 	i := slices.IndexFunc(seeds, is)
@@ -75,12 +75,12 @@ func (d *driver) seeds() []document {
 		},
 	}
 	for i := range seeds {
-		d.touch(&seeds[i], seeds[i].UpdatedAt) // labels of the account's own may resolve and close other tickets
+		d.touch(&seeds[i], seeds[i].UpdatedAt) // custom labels may resolve and close other tickets
 	}
 	return seeds
 }
 
-// status returns the label where the account has it, else the default.
+// status returns the label if the account has it, or else the default.
 func (d *driver) status(label string) string {
 	if slices.Contains(d.settings.Statuses, label) {
 		return label
@@ -88,7 +88,7 @@ func (d *driver) status(label string) string {
 	return d.settings.DefaultStatus
 }
 
-// priority returns the label where the account has it, else the default.
+// priority returns the label if the account has it, or else the default.
 func (d *driver) priority(label string) string {
 	if slices.Contains(d.settings.Priorities, label) {
 		return label

@@ -1,4 +1,4 @@
-// Package zendesk opens and reads tickets of Zendesk Support by its Ticketing API.
+// Package zendesk opens and reads tickets of Zendesk Support through its Ticketing API.
 package zendesk
 
 import (
@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "zendesk"
 
 type settings struct {
@@ -51,7 +51,7 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// Validate implements the check of settings.
+// Validate checks the settings.
 func (s settings) Validate() []fault.Field {
 	faults := append(s.Fields.Without(untaken), unknownNames(s.Fields)...)
 	if _, err := root(s.BaseURL); err != nil {
@@ -60,7 +60,7 @@ func (s settings) Validate() []fault.Field {
 	return faults
 }
 
-// authOf chooses the way by the credentials that there are.
+// authOf chooses the authentication by the credentials that are set.
 func authOf(s settings) (adapter.Auth, error) {
 	consent := s.RefreshToken != "" || s.ClientID != "" || s.ClientSecret != ""
 	switch {
@@ -89,17 +89,17 @@ func authOf(s settings) (adapter.Auth, error) {
 	}, nil
 }
 
-// scopes are the least that serves: of the resources that have a scope of their own, ticket fields and custom
-// statuses are none, so that reading them takes read
-// (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Scopes").
+// scopes are the fewest that suffice. Ticket fields and custom statuses have no scope of their own, so
+// reading them requires the scope read (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens,
+// "Scopes").
 var scopes = []adapter.Scope{
 	{Name: "read", Words: "See your tickets, and the statuses and priorities they can have"},
 	{Name: "tickets:write", Words: "Open tickets"},
 }
 
-// grant returns by the endpoints of the account (support.zendesk.com, "Using OAuth authentication with your
-// application"). Refresh tokens are good for one use, and the access token goes with them
-// (developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens).
+// grant returns the OAuth grant, which uses the account's endpoints (support.zendesk.com, "Using OAuth
+// authentication with your application"). A refresh token is valid for one use, and the access token ends
+// with it (developer.zendesk.com/api-reference/ticketing/oauth/grant_type_tokens).
 func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	base, err := root(s.BaseURL)
 	if err != nil {
@@ -111,8 +111,8 @@ func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// root returns the address that paths are put behind. What people copy from a browser, such as
-// /agent/dashboard, is refused: beneath it there is no API.
+// root returns the address that all paths follow. It rejects an address with a path, such as /agent/dashboard
+// copied from a browser, since the API is not beneath it.
 func root(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {

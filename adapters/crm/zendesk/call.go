@@ -12,7 +12,7 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 	return d.call(ctx, http.MethodGet, path, query, nil, nil, out)
 }
 
-// call sends in, where there is any, and reads the answer into out. Its error is a *fault.Error.
+// call sends in as the body, if it is not nil, and decodes the response into out. It returns a *fault.Error.
 func (d *driver) call(
 	ctx context.Context, method, path string, query url.Values, header http.Header, in, out any,
 ) error {

@@ -50,7 +50,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	}
 }
 
-// byConsent gives the server the tokens of an agent who consented to what the adapter asks for.
+// byConsent gives the server the tokens of an agent who consented to the adapter's scopes.
 func byConsent(t testing.TB, s *testServer) *testServer {
 	t.Helper()
 	values := adapter.Values{Settings: map[string]any{"base_url": s.url}}
@@ -72,7 +72,7 @@ func byConsent(t testing.TB, s *testServer) *testServer {
 	return s
 }
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+// open opens a driver as the gateway does: with an authorised client, and without any secret.
 func (s *testServer) open(t testing.TB) crm.Driver {
 	t.Helper()
 	return s.with(t, nil)
@@ -153,7 +153,7 @@ func harness(t *testing.T, s *testServer, statuses []string) crmtest.Harness {
 
 func id(n int64) string { return strconv.FormatInt(n, 10) }
 
-// outside is what agents do in Zendesk's own pages, in the words of the suite.
+// outside adapts the fake's agent actions to the interfaces of the suite.
 type outside struct{ *fake.Server }
 
 func (o outside) Tickets(context.Context) (int, error) { return o.Server.Tickets(), nil }

@@ -12,11 +12,11 @@ import (
 	"frontdesk/core/fault"
 )
 
-// driver is one account, seen by one agent. What it remembers is only ever a saving.
+// driver is one account, seen by one agent. It remembers labels only to save requests.
 type driver struct {
 	client *http.Client
 	base   string
-	oauth  bool // by OAuth, not by an API token
+	oauth  bool // connected by OAuth, not by an API token
 	fields adapter.TicketFields
 	labels atomic.Pointer[labels]
 }
@@ -34,10 +34,10 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	return &driver{client: env.HTTP, base: base + "/api/v2", oauth: s.APIToken == "", fields: s.Fields}, nil
 }
 
-// Traits are Zendesk's, of any account.
+// Traits implements crm.Driver. They are the same for every account.
 func (d *driver) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, FindsByKey: true} }
 
-// Account asks who the agent is. Zendesk answers a request without credentials in the name of nobody.
+// Account implements crm.Driver. Without credentials, Zendesk responds with a user who has no id.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	var me userAnswer
 	if err := d.get(ctx, "/users/me", nil, &me); err != nil {
@@ -51,7 +51,7 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	return crm.Account{Email: me.User.Email, Name: me.User.Name}, nil
 }
 
-// Vocabulary asks for the labels anew.
+// Vocabulary implements crm.Driver. It always requests the labels.
 func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	known, err := d.askLabels(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 	return known.vocabulary(), nil
 }
 
-// askLabels reads statuses and fields, and remembers them. An account without custom statuses, or an agent
-// who may not see them, has the system's.
+// askLabels requests the statuses and fields and remembers their labels. If the account has no custom
+// statuses or the agent may not see them, those of the system apply.
 func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	var statuses customStatusesAnswer
 	err := d.get(ctx, "/custom_statuses", nil, &statuses)
@@ -77,7 +77,7 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	return known, nil
 }
 
-// knownLabels returns those remembered, where enough does with them, and else asked for.
+// knownLabels returns the remembered labels if enough accepts them. Otherwise it requests them.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
 	if known := d.labels.Load(); known != nil && enough(*known) {
 		return *known, nil
@@ -85,10 +85,10 @@ func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (lab
 	return d.askLabels(ctx)
 }
 
-// Create makes a ticket under two names of its key. The Idempotency-Key lives for two hours, and Zendesk has
-// all tries of that time make one ticket (developer.zendesk.com/api-reference/ticketing/introduction,
-// "Idempotency"). A try that is later, such as one that a gateway takes up when it is started again the next
-// day, finds the ticket by its external id.
+// Create implements crm.Driver. It sends the key twice. For two hours, Zendesk creates only one ticket for
+// all requests with the same Idempotency-Key (developer.zendesk.com/api-reference/ticketing/introduction,
+// "Idempotency"). A later retry, such as one by a gateway that is started again the next day, finds the
+// ticket by its external id.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	wanted, err := newTicketOf(t)
 	if err != nil {
@@ -119,8 +119,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	return d.readCreated(ctx, made.Ticket), nil
 }
 
-// label puts the labels on a ticket and answers the setting's fields for it, which takes a look at the
-// account's only where there are any.
+// label sets the labels of a ticket and returns the setting's fields for it. It reads the account's labels
+// only if the ticket has a label or the setting has entries.
 func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own map[string]any, err error) {
 	if t.Status == "" && t.Priority == "" && len(d.fields) == 0 {
 		return nil, nil
@@ -143,8 +143,8 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 	return d.fields.Fill(name, known.fields, t)
 }
 
-// readCreated returns a ticket from the answer that created it. It was made, whatever else cannot be read: no
-// error may hide that.
+// readCreated converts the response that created a ticket. It returns no error: the ticket exists, whatever
+// else cannot be read.
 func (d *driver) readCreated(ctx context.Context, made ticket) crm.Ticket {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(made) })
 	if err != nil {
@@ -160,7 +160,8 @@ func (d *driver) readCreated(ctx context.Context, made ticket) crm.Ticket {
 	return answer
 }
 
-// Find lists the tickets of the key's external id. The list is of the database: the search is not asked.
+// Find implements crm.Finder. It lists the tickets with the key's external id from the database, not the
+// search.
 func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
 	var found ticketsAnswer
 	if err := d.get(ctx, "/tickets", url.Values{"external_id": {externalID(wanted.Key)}}, &found); err != nil {
@@ -174,7 +175,7 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 	return crm.Ticket{}, noTicket()
 }
 
-// ByNumber reads a ticket by its id, which is the number that people see.
+// ByNumber implements crm.Driver. A ticket's number is its id.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	id, ok := parseID(number)
 	if !ok {
@@ -192,7 +193,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 
 func path(id int64, part string) string { return "/tickets/" + strconv.FormatInt(id, 10) + part }
 
-// complete adds to a ticket what is asked for separately.
+// complete adds the parts of a ticket that take further requests.
 func (d *driver) complete(ctx context.Context, t ticket) (crm.Ticket, error) {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(t) })
 	if err != nil {
@@ -210,8 +211,8 @@ func (d *driver) complete(ctx context.Context, t ticket) (crm.Ticket, error) {
 	return answer, nil
 }
 
-// readEnd reads when a ticket was solved and closed. Zendesk keeps no time of closing of its own; but nothing
-// changes the status of a closed ticket any more, so that the time of the last change of status is it.
+// readEnd reads when a ticket was solved and closed. Zendesk records no time of closing. The status of a
+// closed ticket never changes again, so the time of its last change is the time of closing.
 func (d *driver) readEnd(ctx context.Context, t ticket, into *crm.Ticket) error {
 	var m metricsAnswer
 	if err := d.get(ctx, path(t.ID, "/metrics"), nil, &m); err != nil {
@@ -229,9 +230,8 @@ const (
 	mostPages       = 4
 )
 
-// lastComment looks for the newest public comment, since Zendesk does not pick comments by that. The ticket's
-// first comment is its description and none. Beyond so many notes for colleagues nobody looks for what was
-// said before them.
+// lastComment looks for the newest public comment, since Zendesk cannot filter comments by that. The ticket's
+// first comment is its description and does not count. It reads mostPages pages at most.
 func (d *driver) lastComment(ctx context.Context, id int64) (crm.Text, error) {
 	query := url.Values{"sort": {"-created_at"}, "page[size]": {strconv.Itoa(commentsPerPage)}}
 	for range mostPages {

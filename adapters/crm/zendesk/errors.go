@@ -14,15 +14,14 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// errorBody is an answer that refuses. Zendesk has three shapes of them, {error, description, details},
-// {error: {title, message}} and {status, error}, and says some things as plain text. Only the first shape has
-// words to go by.
+// errorBody is an error response. Zendesk uses three shapes, {error, description, details}, {error: {title,
+// message}} and {status, error}, and sometimes plain text. Only the first shape is specific enough to act on.
 type errorBody struct {
 	Error   string
 	Details map[string][]detail
 }
 
-// detail is one thing that is wrong with a field, or with the ticket as a whole ("base").
+// detail is one problem with a field, or with the ticket as a whole ("base").
 type detail struct {
 	Error       string `json:"error"`
 	Description string `json:"description"`
@@ -38,14 +37,14 @@ func (t *errorBody) read(body []byte) {
 	if json.Unmarshal(body, &shape) != nil {
 		return
 	}
-	// What is of another shape stays empty.
+	// A value of another shape stays empty.
 	_ = json.Unmarshal(shape.Error, &t.Error)
 	if json.Unmarshal(shape.Details, &t.Details) != nil {
 		t.Details = nil
 	}
 }
 
-// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+// refusal converts an error response into a fault. Most faults follow from the status alone.
 func (d *driver) refusal(method string, status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	var t errorBody
@@ -64,9 +63,9 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 				"The connection's address has no Zendesk account, or no such API. Check base_url.")
 		}
 	case http.StatusConflict:
-		// Two writes met, and the later one is undone
-		// (developer.zendesk.com/api-reference/introduction/requests, "409"). A repetition succeeds; that of
-		// a try which is still running (IdempotentRequestInProgress) does not yet.
+		// Two writes conflicted, and Zendesk undid the later one
+		// (developer.zendesk.com/api-reference/introduction/requests, "409"). A retry succeeds, but not while
+		// the first try is still running (IdempotentRequestInProgress).
 		if t.Error == "DatabaseConflict" && method == http.MethodPost {
 			return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
 				"Zendesk was busy with another change and did not open the ticket. Try again."))
@@ -75,7 +74,7 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 	return plain
 }
 
-// fields are ours, by Zendesk's names for them.
+// fields maps Zendesk's names of fields to ours.
 var fields = map[string]string{
 	"assignee": "owner_id", "assignee_id": "owner_id", "organization": "account_id",
 	"organization_id": "account_id", "requester": "contact_id", "requester_id": "contact_id", "status": "status",
@@ -83,8 +82,8 @@ var fields = map[string]string{
 	"comment": "description", "description": "description",
 }
 
-// notValid names the fields that Zendesk names. One that no call has is the setup's: the setting fields gives
-// it a value that does not fit, or none.
+// notValid returns a fault that names the fields that Zendesk names. A field that no call has belongs to the
+// setup: the setting fields gives it a wrong value, or none.
 func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 	var named []fault.Field
 	var missing, unfit []string
@@ -145,7 +144,7 @@ func hasStatus(err error, status int) bool {
 	return f != nil && f.Metadata["upstream_status"] == strconv.Itoa(status)
 }
 
-// ticketMissing says of what was not found that it is a ticket.
+// ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
 func ticketMissing(err error) error {
 	if isCode(err, fault.NotFound) {
 		return fault.From(err).Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
@@ -158,7 +157,7 @@ func noTicket() *fault.Error {
 		With("provider", name)
 }
 
-// unreadable returns the fault of a success that says something other than expected.
+// unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Zendesk gave an unexpected answer. Check the connection's base_url.")

@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// system are the fields of Zendesk's own that the setting fields may name
+// system lists Zendesk's own fields that the setting fields may name
 // (developer.zendesk.com/api-reference/ticketing/tickets/tickets, "JSON format").
 var system = []adapter.TicketField{
 	{Name: "type"},
@@ -27,16 +27,15 @@ var system = []adapter.TicketField{
 	{Name: "tags", Type: adapter.ListField},
 }
 
-// described are the names of fields of Zendesk's own, by the types of the ticket fields that describe them;
-// "" are those that the setting does not take
-// (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
+// described maps the types of Zendesk's own ticket fields to the names that the setting uses, or to "" if the
+// setting does not accept the field (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
 var described = map[string]string{
 	"subject": "", "description": "", "status": "status", "custom_status": "custom_status_id",
 	"tickettype": "type", "priority": "priority", "basic_priority": "priority",
 	"group": "group_id", "assignee": "assignee_id",
 }
 
-// untaken are fields that the setting does not take.
+// untaken holds the fields that the setting does not accept, each with the reason.
 var untaken = map[string]string{
 	"subject":     "is set by the call.",
 	"description": "is set by the call, or else is its subject.",
@@ -49,7 +48,7 @@ var untaken = map[string]string{
 
 var customID = regexp.MustCompile(`^[1-9][0-9]{0,17}$`)
 
-// unknownNames reports entries whose name can be no field's.
+// unknownNames reports entries whose name cannot be that of a field.
 func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		ours := func(f adapter.TicketField) bool { return f.Name == name }
@@ -64,8 +63,8 @@ func unknownNames(fields adapter.TicketFields) (faults []fault.Field) {
 	return faults
 }
 
-// ticketFields returns the account's fields, as the setting names them. Of the required ones most are so when
-// a ticket is solved, and not before ("If true, agents must enter a value in the field to change the ticket
+// ticketFields returns the account's fields, under the names that the setting uses. Most required fields are
+// required only to solve a ticket ("If true, agents must enter a value in the field to change the ticket
 // status to solved").
 func ticketFields(answer fieldsAnswer, statuses []customStatus) []adapter.TicketField {
 	list := slices.Clone(system)
@@ -115,8 +114,8 @@ type customField struct {
 	Value any         `json:"value"`
 }
 
-// body returns what is sent: the entries of the setting, and what the call gives. A status takes the place of
-// both fields that can hold one.
+// body returns the ticket of the request: the entries of the setting, overridden by the values of the call. A
+// status of the call replaces both fields that can hold a status.
 func (n newTicket) body(fields map[string]any) (map[string]any, error) {
 	body := map[string]any{}
 	var custom []customField

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// own are an account's own fields.
+// own are the custom fields of an account.
 var own = []fake.Field{
 	{ID: 360001, Type: "text", Title: "Room", Always: true}, {ID: 360002, Type: "integer", Title: "Floor"},
 	{ID: 360003, Type: "checkbox", Title: "Urgent"},
@@ -74,14 +74,14 @@ func TestTheSettingFieldsIsSent(t *testing.T) {
 	}
 }
 
-// undescribed are paths that the description of the ticketing API leaves out.
+// undescribed are paths that are missing from the description of the ticketing API.
 var undescribed = []string{
 	"/oauth/tokens", "/api/v2/oauth/tokens/current", "/api/v2/groups/", "/api/v2/brands/",
 	"/api/v2/ticket_forms/",
 }
 
-// The description has the definition of a custom field, whose id is read-only, in the place of its value; so
-// none is sent here. "Creating and updating tickets" says how they are sent.
+// In the API description, the value of a custom field has the schema of the field's definition, whose id is
+// read-only. So none is sent here. "Creating and updating tickets" describes how to send them.
 func TestEveryRequestWithFieldsIsAsZendeskDescribesThem(t *testing.T) {
 	api := described.Open(t, "zendesk-tickets.openapi.json", "/")
 	checked := func(next http.Handler) http.Handler {

@@ -8,9 +8,9 @@ import (
 	"frontdesk/core/crm"
 )
 
-// labels is what the account calls the statuses and priorities of its tickets, and their fields.
+// labels holds the account's statuses and priorities of tickets, and its ticket fields.
 type labels struct {
-	custom     []customStatus // where the account has them, they take the place of the system's
+	custom     []customStatus // if the account has any, they replace the system's
 	system     []option
 	priorities []option
 	fields     []adapter.TicketField
@@ -26,8 +26,8 @@ type customStatus struct {
 // option is one value of a field of Zendesk's own.
 type option struct{ value, label string }
 
-// systemStatuses are what Zendesk calls its own statuses in English. The options of the field leave out those
-// that agents do not choose.
+// systemStatuses holds the English labels of Zendesk's own statuses. The options of the status field leave
+// out those that agents do not choose.
 var systemStatuses = []option{
 	{"new", "New"}, {"open", "Open"}, {"pending", "Pending"}, {"hold", "On-hold"}, {solved, "Solved"},
 	{closed, "Closed"},
@@ -56,7 +56,7 @@ func labelsOf(statuses customStatusesAnswer, fields fieldsAnswer) labels {
 	return known
 }
 
-// vocabulary returns what a new ticket may carry. It cannot be closed from the start.
+// vocabulary returns the labels that a new ticket can have. A new ticket cannot be closed.
 func (l labels) vocabulary() crm.Vocabulary {
 	var v crm.Vocabulary
 	for _, s := range l.custom {
@@ -77,8 +77,8 @@ func (l labels) vocabulary() crm.Vocabulary {
 	return v
 }
 
-// with adds a label that is not there. Two statuses of one name cannot be told apart by it: the first one is
-// meant.
+// with adds a label unless the list has it, ignoring case. If two statuses have the same label, the label
+// stands for the first of them.
 func with(list []string, label string) []string {
 	if slices.ContainsFunc(list, func(known string) bool { return strings.EqualFold(known, label) }) {
 		return list
@@ -86,7 +86,7 @@ func with(list []string, label string) []string {
 	return append(list, label)
 }
 
-// put gives a new ticket its labels; it names the fields whose label is not known.
+// put sets the labels of a new ticket. It returns the fields whose label is not known.
 func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
 	on.Status, on.CustomStatusID, on.Priority = "", 0, ""
 	if status != "" && !l.putStatus(status, on) {
@@ -118,7 +118,7 @@ func (l labels) putStatus(label string, on *newTicket) bool {
 	return false
 }
 
-// knows reports whether the status of a ticket has a label here.
+// knows reports whether the status of a ticket has a label in l.
 func (l labels) knows(t ticket) bool {
 	if len(l.custom) == 0 || t.CustomStatusID == nil || t.Status == closed {
 		return true
@@ -126,8 +126,8 @@ func (l labels) knows(t ticket) bool {
 	return slices.ContainsFunc(l.custom, func(s customStatus) bool { return s.id == *t.CustomStatusID })
 }
 
-// statusOf returns the status as agents see it. Closed is no custom status: a ticket keeps the one that it
-// was solved with.
+// statusOf returns the status as agents see it. Closed is not a custom status: a closed ticket keeps the
+// custom status that it was solved with.
 func (l labels) statusOf(t ticket) string {
 	if t.CustomStatusID != nil && t.Status != closed {
 		for _, s := range l.custom {
@@ -141,7 +141,7 @@ func (l labels) statusOf(t ticket) string {
 
 func (l labels) priorityOf(value string) string { return labelOf(l.priorities, value) }
 
-// labelOf returns the value itself where it has no label.
+// labelOf returns the label of a value, or the value itself if it has no label.
 func labelOf(options []option, value string) string {
 	for _, o := range options {
 		if o.value == value {

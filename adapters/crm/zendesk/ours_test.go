@@ -6,13 +6,13 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// Whoever sets the address of an account is not told the secret of the operator's OAuth client by it.
+// A tenant that sets the address of an account must not learn the secret of the operator's OAuth client.
 func TestTheGatewaysSecretIsToldToZendeskAlone(t *testing.T) {
 	named := adapter.Addresses{"base_url": "http://127.0.0.1:9111"}
 	for address, want := range map[string]bool{
 		"https://acme.zendesk.com":          true,
 		"https://ACME.Zendesk.com":          true,
-		"http://127.0.0.1:9111":             true, // which the operator named
+		"http://127.0.0.1:9111":             true, // the operator's base_url
 		"http://127.0.0.1:9112":             false,
 		"https://127.0.0.1:9111":            false,
 		"http://127.0.0.2:9111":             false,

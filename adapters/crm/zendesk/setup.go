@@ -13,8 +13,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at the token's scopes, the agent's role, the account's ticket fields, and what the ids
-// among the setting's entries name. What a custom role may do is told to administrators alone.
+// CheckSetup checks the token's scopes, the agent's role, the account's ticket fields, and that the records
+// exist whose ids the setting has. Zendesk shows only administrators what a custom role may do.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	if err := d.mayWrite(ctx); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return d.recordsExist(ctx, constant)
 }
 
-// mayWrite looks at the scopes of an OAuth token; an API token has all
+// mayWrite checks the scopes of an OAuth token. An API token has every scope
 // (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Show Current Token" and "Scopes").
 func (d *driver) mayWrite(ctx context.Context) error {
 	if !d.oauth {
@@ -65,7 +65,7 @@ func (d *driver) mayWrite(ctx context.Context) error {
 			"has it.")
 }
 
-// mayOpenTickets reports an agent whose comments no customer sees, or who would not see the tickets they open
+// mayOpenTickets refuses a user whose comments no customer sees, or who would not see the tickets they open
 // (developer.zendesk.com/api-reference/ticketing/users/users, "JSON format for agent or admin requests").
 func (a userAnswer) mayOpenTickets() error {
 	const light, chat, contributor = 1, 2, 3
@@ -94,7 +94,7 @@ func (l labels) solve(values map[string]any) bool {
 	})
 }
 
-// records are what the ids of fields of Zendesk's own name.
+// records maps Zendesk's own fields that hold an id to the path of the record.
 var records = map[string]string{
 	"group_id": "/groups/", "brand_id": "/brands/", "ticket_form_id": "/ticket_forms/",
 	"organization_id": "/organizations/", "assignee_id": "/users/", "requester_id": "/users/",

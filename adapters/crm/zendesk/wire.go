@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ticketAnswer is what creating and reading a ticket answer
+// ticketAnswer is the response to creating and to reading a ticket
 // (developer.zendesk.com/api-reference/ticketing/tickets/tickets).
 type ticketAnswer struct {
 	Ticket ticket `json:"ticket"`
@@ -30,17 +30,17 @@ type ticket struct {
 	UpdatedAt      time.Time `json:"updated_at"`
 }
 
-// The system statuses that have a meaning here.
+// The system statuses that the adapter treats specially.
 const (
 	solved = "solved"
 	closed = "closed"
 )
 
-// done reports whether the ticket's work has an end, of which the metrics tell the time.
+// done reports whether the ticket is solved or closed. The metrics hold the times.
 func (t ticket) done() bool { return t.Status == solved || t.Status == closed }
 
-// ticketOf makes a ticket of what Zendesk told. Times of an end and the last comment are asked for
-// separately.
+// ticketOf converts a ticket of Zendesk into one of the contract. The times of resolution and closing and the
+// last comment take further requests.
 func ticketOf(t ticket, words labels) crm.Ticket {
 	id := strconv.FormatInt(t.ID, 10)
 	return crm.Ticket{
@@ -58,8 +58,8 @@ func text(id *int64) string {
 	return strconv.FormatInt(*id, 10)
 }
 
-// newTicket is what a call gives of a ticket to be made. A first comment is asked for; it becomes the
-// description.
+// newTicket holds the values that a call gives for a new ticket. Zendesk requires a first comment, which
+// becomes the description.
 type newTicket struct {
 	Subject        string  `json:"subject"`
 	Comment        comment `json:"comment"`
@@ -76,14 +76,14 @@ type newTicketRequest struct {
 	Ticket map[string]any `json:"ticket"`
 }
 
-// comment is a comment, to be made or told. Its plain body is the one that no markup was put into.
+// comment is a comment in a request or a response. Its plain body has no markup.
 type comment struct {
 	Body      string `json:"body"`
 	PlainBody string `json:"plain_body,omitempty"`
 	Public    bool   `json:"public"`
 }
 
-// newTicketOf makes the body of a request, but for the labels.
+// newTicketOf converts a new ticket of the contract, without its labels.
 func newTicketOf(t crm.NewTicket) (newTicket, error) {
 	made := newTicket{
 		Subject: t.Subject, ExternalID: externalID(t.Key),
@@ -112,10 +112,10 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 	return made, nil
 }
 
-// externalID names the ticket of a key.
+// externalID returns the external id of the ticket with this key.
 func externalID(key string) string { return "frontdesk-" + key }
 
-// parseID reads an id exactly as Zendesk writes it.
+// parseID parses an id. It accepts only the form that Zendesk writes.
 func parseID(id string) (int64, bool) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
@@ -135,7 +135,7 @@ type commentsAnswer struct {
 	} `json:"meta"`
 }
 
-// metricsAnswer is the times of one ticket
+// metricsAnswer holds the times of one ticket
 // (developer.zendesk.com/api-reference/ticketing/tickets/ticket_metrics).
 type metricsAnswer struct {
 	Metric struct {
@@ -144,10 +144,10 @@ type metricsAnswer struct {
 	} `json:"ticket_metric"`
 }
 
-// userAnswer is who asks.
+// userAnswer is the response to reading a user.
 type userAnswer struct {
 	User struct {
-		ID    *int64 `json:"id"` // null: nobody, whose name is Anonymous user
+		ID    *int64 `json:"id"` // null for the anonymous user
 		Name  string `json:"name"`
 		Email string `json:"email"`
 
@@ -157,7 +157,7 @@ type userAnswer struct {
 	} `json:"user"`
 }
 
-// customStatusesAnswer is all statuses of the account, inactive ones too
+// customStatusesAnswer holds all statuses of the account, including inactive ones
 // (developer.zendesk.com/api-reference/ticketing/tickets/custom_ticket_statuses).
 type customStatusesAnswer struct {
 	Statuses []struct {
@@ -168,7 +168,7 @@ type customStatusesAnswer struct {
 	} `json:"custom_statuses"`
 }
 
-// fieldsAnswer is the fields of tickets. Those with choices have options
+// fieldsAnswer holds the ticket fields. Fields with choices have options
 // (developer.zendesk.com/api-reference/ticketing/tickets/ticket_fields).
 type fieldsAnswer struct {
 	Fields []struct {
@@ -186,6 +186,6 @@ type fieldOption struct {
 	Value string `json:"value"`
 }
 
-// text returns a comment's, without markup: what its author wrote, or what its HTML says. A comment on a call
-// has no plain body.
+// text returns the text of a comment without markup. A comment on a phone call has no plain body; its body is
+// used.
 func (c comment) text() crm.Text { return crm.Plain(cmp.Or(c.PlainBody, c.Body)) }

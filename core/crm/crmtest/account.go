@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// accountChecks returns the clauses on Account and Vocabulary.
+// accountChecks returns the checks of Account and Vocabulary.
 func accountChecks() []Check {
 	return []Check{
 		{Name: "the account is the credentials' own", Harmless: true, Do: accountIsOurs},

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// agentChecks returns the clauses on what a ticket shows of the work of the CRM's own people.
+// agentChecks returns the checks of how a ticket shows what the CRM's own people do with it.
 func agentChecks() []Check {
 	return []Check{
 		{Name: "the last comment is the most recent public one", Bound: provides[Commenter], Do: lastComment},
@@ -78,7 +78,7 @@ func commentMarkup(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// moveTicket makes a ticket, has an agent move it through the labels, and reads it back.
+// moveTicket creates a ticket, has an agent move it through the labels, and reads it back.
 func moveTicket(ctx context.Context, h Harness, labels ...string) (crm.Ticket, error) {
 	t, err := h.Open().Create(ctx, newTicket("A ticket on its way"))
 	if err != nil {
@@ -146,7 +146,7 @@ func closing(ctx context.Context, h Harness) error {
 	return wantTime(h, "closing", t.ClosedAt)
 }
 
-// wantTime returns nil when the time is about now, or is not told by a provider that has none to tell.
+// wantTime returns an error unless at is about now. It accepts a zero time if the provider records no times.
 func wantTime(h Harness, of string, at time.Time) error {
 	if at.IsZero() && !provides[TellsTimes](h) {
 		return nil

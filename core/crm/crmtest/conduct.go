@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// conductChecks returns the clauses on a driver as a whole and on its traits.
+// conductChecks returns the checks of a driver as a whole and of its traits.
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: traitsAreConstant},
@@ -79,7 +79,7 @@ func traitsAreUsable(_ context.Context, h Harness) error {
 	return nil
 }
 
-// concurrentUse makes and reads tickets at once, with one driver. It proves most under the race detector.
+// concurrentUse creates and reads tickets concurrently with one driver. It finds most with the race detector.
 func concurrentUse(ctx context.Context, h Harness) error {
 	d := h.Open()
 	atOnce := 8

@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// createChecks returns the clauses on Create and NewTicket.
+// createChecks returns the checks of Create and NewTicket.
 func createChecks() []Check {
 	return []Check{
 		{Name: "Create answers the ticket as the CRM has it, number included", Do: createAnswersTheTicket},
@@ -34,7 +34,7 @@ func createChecks() []Check {
 	}
 }
 
-// newKey makes a key that no account has seen.
+// newKey returns a random key that no account has seen.
 func newKey() string { return strings.ToLower(rand.Text()) }
 
 func newTicket(subject string) crm.NewTicket { return crm.NewTicket{Key: newKey(), Subject: subject} }
@@ -57,7 +57,7 @@ func createAnswersTheTicket(ctx context.Context, h Harness) error {
 	return sameTicket(made, read)
 }
 
-// sameTicket compares what creation decides. Times of change and comments may differ between two looks.
+// sameTicket returns an error if two reads differ in anything but the time of update and the last comment.
 func sameTicket(a, b crm.Ticket) error {
 	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
 	a.LastComment, b.LastComment = crm.Text{}, crm.Text{}
@@ -78,7 +78,7 @@ func createMakesOne(ctx context.Context, h Harness) error {
 	})
 }
 
-// wantMore runs do and wants the account to have that many tickets more after it.
+// wantMore runs do and returns an error unless the account then has exactly that many more tickets.
 func wantMore(ctx context.Context, h Harness, more int, do func() error) error {
 	counter := h.Provider.(Counter)
 	before, err := counter.Tickets(ctx)
@@ -188,7 +188,7 @@ var (
 	tag       = regexp.MustCompile(`<[^>]*>`)
 )
 
-// says reports whether a text says exactly these words, its markup and white space aside.
+// says reports whether t has exactly these words. In HTML it ignores markup and differences in white space.
 func says(t crm.Text, words string) bool {
 	if !t.HTML {
 		return t.Body == words
@@ -207,7 +207,7 @@ func nothingInvented(ctx context.Context, h Harness) error {
 		return err
 	}
 	for _, t := range []crm.Ticket{made, read} {
-		// Some CRMs ask for a text, and get the subject.
+		// Some CRMs require a description. Their drivers send the subject.
 		described := t.Description.Body != "" && !says(t.Description, t.Subject)
 		if described || t.LastComment.Body != "" || !t.ClosedAt.IsZero() || !t.ResolvedAt.IsZero() {
 			return fmt.Errorf("a new ticket of nothing but a subject is %+v, want no description, comment, closing "+
@@ -217,7 +217,7 @@ func nothingInvented(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// clockSkew is how far apart the provider's clock and ours may be.
+// clockSkew is the largest difference allowed between the provider's clock and ours.
 const clockSkew = 5 * time.Minute
 
 func creationTime(ctx context.Context, h Harness) error {

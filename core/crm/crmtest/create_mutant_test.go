@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// creates makes a mutant with its own Create.
+// creates returns a mutant with its own Create.
 func creates(
 	check, how string, create func(ctx context.Context, d full, t crm.NewTicket) (crm.Ticket, error),
 ) conformance.Mutant[Harness] {
@@ -23,7 +23,7 @@ func creates(
 	})
 }
 
-// alters makes a mutant that alters every ticket that it returns.
+// alters returns a mutant that alters every ticket that it returns.
 func alters(check, how string, alter func(t *crm.Ticket)) conformance.Mutant[Harness] {
 	return mutate(check, how, func(full) mutant {
 		return mutant{alter: func(t crm.Ticket) crm.Ticket {

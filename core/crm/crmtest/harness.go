@@ -12,10 +12,10 @@
 //		})
 //	}
 //
-// A check is bound by the driver's traits, by its optional capabilities, by what the harness knows, and by
-// what Harness.Provider can do; what is not bound is not run. The checks look at nothing but their own
-// tickets, so an account may hold others. They leave those tickets behind, since the contract cannot remove
-// one; the harmless ones make none.
+// A check is bound, and runs, only if the driver's traits, its optional capabilities, the values that the
+// harness knows and Harness.Provider allow it. The checks look only at their own tickets, so the account may
+// hold others. They leave those tickets behind, since the contract has no way to remove one. Harmless checks
+// create none.
 package crmtest
 
 import (
@@ -31,7 +31,7 @@ import (
 // Check proves one clause of the contract.
 type Check = conformance.Check[Harness]
 
-// Run runs every check that is bound, each with a harness of its own.
+// Run runs every check that is bound, each with its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	conformance.Run(t, Checks(), open)
@@ -45,28 +45,27 @@ func Checks() []Check {
 
 // Harness is an account under test.
 type Harness struct {
-	// Open opens a driver of the account afresh, one that remembers nothing of an earlier one.
+	// Open opens a new driver of the account, which shares no state with an earlier one.
 	Open func() crm.Driver
 
-	Account    crm.Account    // whose account it is; the zero value is not known
-	Vocabulary crm.Vocabulary // as the provider's own pages show it, in their order; the zero value is not known
+	Account    crm.Account    // whose account it is; the zero value if not known
+	Vocabulary crm.Vocabulary // as the provider's own pages show it, in order; the zero value if not known
 
-	DefaultStatus   string // the label of a ticket that is given none; "" is not known
-	DefaultPriority string // likewise
+	DefaultStatus   string // the status of a ticket created without one; "" if not known
+	DefaultPriority string // the priority of a ticket created without one; "" if not known
 
 	Known   Related // records that exist
-	Unknown Related // well-formed ids of records that do not exist, where the provider checks them
+	Unknown Related // well-formed ids of records that do not exist, if the provider checks them
 
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock
 
-	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the
-	// driver's back. It implements what it can of the interfaces below and of those in package conformance;
-	// nil can do nothing.
+	// Provider changes the account or the provider behind the driver's back. It implements those interfaces
+	// below and in package conformance that it supports. If it is nil, it supports none.
 	Provider any
 }
 
-// Related is the records that a ticket may name. Each may be "" alone.
+// Related holds the ids of records that a ticket refers to. Each of them can be "".
 type Related struct{ OwnerID, AccountID, ContactID string }
 
 // Counter counts the tickets of the account.
@@ -79,31 +78,31 @@ type Commenter interface {
 	Comment(ctx context.Context, ticketID string, c Comment) error
 }
 
-// Comment is what an agent writes.
+// Comment is a comment that an agent writes.
 type Comment struct {
 	Body   string
 	HTML   bool
 	Public bool
 }
 
-// ValueDropper has the provider drop values of new tickets without a word, as it does where the account's
-// rights or rules do not allow them.
+// ValueDropper has the provider silently drop values of new tickets, as it does if the account's rights or
+// rules do not allow them.
 type ValueDropper interface {
-	// DropValues returns a ticket of which the provider drops everything that it has beside a subject,
-	// from now on.
+	// DropValues returns a ticket. From now on the provider drops every value of that ticket except the
+	// subject.
 	DropValues(ctx context.Context) (crm.NewTicket, error)
 }
 
-// Mover has an agent move a ticket through its life.
+// Mover has an agent change the status of a ticket.
 type Mover interface {
-	// Move gives the ticket a status.
+	// Move sets the status of a ticket.
 	Move(ctx context.Context, ticketID, status string) error
-	// Labels returns the statuses of a ticket that is resolved, that is closed, and that was opened again after
-	// being resolved; each may be "" where there is none.
+	// Labels returns the statuses of a resolved ticket, of a closed one, and of one reopened after it was
+	// resolved. Each is "" if the provider has no such status.
 	Labels() (resolved, closed, reopened string)
 }
 
-// TellsTimes marks a Mover whose provider keeps the times of resolution and of closing.
+// TellsTimes marks a Mover whose provider records the times of resolution and of closing.
 type TellsTimes interface{ TellsTimes() }
 
 func provides[T any](h Harness) bool { return conformance.Can[T](h.Provider) }

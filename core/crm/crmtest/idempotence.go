@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// idempotenceChecks returns the clauses on keys: what becomes of a Create that is repeated, or cut off.
+// idempotenceChecks returns the checks of keys, which govern a Create that is repeated or interrupted.
 func idempotenceChecks() []Check {
 	return []Check{
 		{Name: "two keys make two tickets", Do: twoKeysTwoTickets},
@@ -68,7 +68,7 @@ func sameKeyMakesNoSecond(ctx context.Context, h Harness) error {
 	})
 }
 
-// sameKeyAtOnce allows the provider to refuse all but one while it is busy with the key.
+// sameKeyAtOnce allows the provider to refuse all calls but one while it is busy with the key.
 func sameKeyAtOnce(ctx context.Context, h Harness) error {
 	t := newTicket("Said by many at once")
 	var mu sync.Mutex
@@ -92,7 +92,7 @@ func sameKeyAtOnce(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// lostReply proves that a caller can find out what became of a ticket whose answer never came.
+// lostReply checks that a caller can find out the outcome of a Create whose response is lost.
 func lostReply(ctx context.Context, h Harness) error {
 	t := newTicket("The reply gets lost")
 	t.Since = h.Now()
@@ -161,14 +161,14 @@ func keysOfEveryLength(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// isOpen reports whether an error says that what became of a Create is not known, yet or ever.
+// isOpen reports whether err means that the outcome of a Create is not known yet or can never be known.
 func isOpen(err error) bool {
 	f := fault.From(err)
 	return f != nil && (f.IsUnknowable() ||
 		f.Code == fault.Unavailable && f.Reason == fault.ReasonOutcomeUnknown && f.RetryAfter > 0)
 }
 
-// ticketAsked returns a ticket as Find is asked for it: with subject as it was sent, and when that was.
+// ticketAsked returns a ticket as it is passed to Find: with the subject as sent and the times of sending.
 func ticketAsked(h Harness, subject string) crm.NewTicket {
 	t := newTicket(subject)
 	t.Since, t.Until = h.Now(), h.Now()
@@ -195,7 +195,7 @@ func find(ctx context.Context, h Harness) error {
 	return sameTicket(made, found)
 }
 
-// findNone asks for a ticket of long ago, so that no search can lag any more.
+// findNone asks for a ticket of long ago, so that no search can lag.
 func findNone(ctx context.Context, h Harness) error {
 	t := ticketAsked(h, "Never made")
 	t.Subject += " " + t.Key

@@ -22,7 +22,7 @@ func mutants() []conformance.Mutant[Harness] {
 	return all
 }
 
-// mutant is the reference driver, except for the functions that it has of its own.
+// mutant is the reference driver with some functions replaced.
 type mutant struct {
 	full
 	around   func(ctx context.Context, call func(context.Context) error) error // of every call
@@ -36,8 +36,7 @@ type mutant struct {
 	alter    func(t crm.Ticket) crm.Ticket // of every ticket returned
 }
 
-// mutate makes a mutant of the reference driver. What make keeps outside the mutant is shared by all opened
-// drivers.
+// mutate returns a mutant of the reference driver. All its drivers share the variables of make.
 func mutate(check, how string, make func(d full) mutant) conformance.Mutant[Harness] {
 	return conformance.Mutant[Harness]{Check: check, How: how, Mutate: func(h Harness) Harness {
 		d := h.Open().(full)

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// readChecks returns the clauses on reading tickets, by number and by id.
+// readChecks returns the checks of reading tickets by number and by id.
 func readChecks() []Check {
 	return []Check{
 		{Name: "ByNumber answers the ticket of exactly this number", Do: byNumber},
@@ -68,7 +68,7 @@ func hostileNumbers(ctx context.Context, h Harness) error {
 	)
 }
 
-// noneButExact wants each number to be answered with a ticket of exactly that number, or not at all.
+// noneButExact returns an error if ByNumber returns a ticket with another number than the one it is given.
 func noneButExact(ctx context.Context, h Harness, numbers ...string) error {
 	for _, number := range numbers {
 		found, err := h.Open().ByNumber(ctx, number)

@@ -150,7 +150,7 @@ func agentMutants() []conformance.Mutant[Harness] {
 	}
 }
 
-// commentMutant makes a mutant that returns the last comment by its own rule.
+// commentMutant returns a mutant that returns the last comment by its own rule.
 func commentMutant(
 	check, how string, rule func(earlier crm.Text, c Comment) crm.Text,
 ) conformance.Mutant[Harness] {
@@ -168,7 +168,7 @@ func commentMutant(
 	}}
 }
 
-// recorder records the last comment that an agent made, as the rule has it.
+// recorder records the last comment that an agent made, according to the rule.
 type recorder struct {
 	*reference
 	rule func(earlier crm.Text, c Comment) crm.Text

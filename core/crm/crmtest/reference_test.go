@@ -20,7 +20,7 @@ type full interface {
 	crm.IDFinder
 }
 
-// reference is a driver in memory that keeps every clause. It is its own provider's side as well.
+// reference is a driver in memory that keeps every clause. It is also its own provider.
 type reference struct {
 	adaptertest.Gate
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ func newHarness(*testing.T) Harness {
 	}
 }
 
-// tick returns a time after every earlier one.
+// tick returns a time that is later than every earlier one.
 func (r *reference) tick() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/crm"
 )
 
-// relatedChecks returns the clauses on the records that a ticket names.
+// relatedChecks returns the checks of the records that a ticket refers to.
 func relatedChecks() []Check {
 	return []Check{
 		{Name: "related records are kept", Bound: func(h Harness) bool { return h.Known != Related{} },

@@ -1,11 +1,11 @@
-// Package fake is Freshdesk for tests: stateful, strict, and able to fail on demand. It is written from
-// Freshdesk's documentation (developers.freshdesk.com/api) and shares no code with the adapter.
+// Package fake is a fake Freshdesk for tests: stateful, strict, and able to fail on demand. It is written
+// from Freshdesk's documentation (developers.freshdesk.com/api) and shares no code with the adapter.
 //
 //	server := fake.New(fake.Options{APIKey: "key"})
 //	http.ListenAndServe("127.0.0.1:9112", server)
 //
-// There is one account with two agents, one company and one contact. It is stricter than Freshdesk where a
-// mistake should fail a test: a parameter that is not known is refused, and so is another password than X.
+// It has one account with two agents, one company and one contact. It is stricter than Freshdesk where a
+// mistake should fail a test: it refuses an unknown parameter and any password other than X.
 package fake
 
 import (
@@ -22,30 +22,30 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// Options say how the account is.
+// Options configure the account.
 type Options struct {
 	APIKey    string
-	Email     string // of the agent whose key it is; "" is agent@example.com
+	Email     string // of the agent that the key belongs to; "" is agent@example.com
 	AgentType string // "" is support_agent
-	Scope     int    // of the tickets that the agent sees: 1 all, 2 the groups', 3 those assigned; 0 is 1
+	Scope     int    // which tickets the agent sees: 1 all, 2 the groups', 3 those assigned; 0 is 1
 	Now       func() time.Time
 
-	Fields []Field // of the account's own
-	// Fields of Freshdesk's own that are required of agents beside the usual ones, such as "type".
+	Fields []Field // custom fields
+	// Fields of Freshdesk's own, such as "type", that agents must fill in beside the usual ones.
 	Require []string
 }
 
-// Field is a field of the account's own.
+// Field is a custom field.
 type Field struct {
 	Name, Type string // such as cf_room, custom_text
 	Required   bool
 	Choices    []string // of a dropdown
 }
 
-// APIPath is where the API is.
+// APIPath is the path of the API.
 const APIPath = "/api/v2"
 
-// Who is there.
+// Ids of the account's records.
 const (
 	Agent     = 501001202520
 	Colleague = 501001202521
@@ -54,7 +54,7 @@ const (
 	Group     = 501000111222
 )
 
-// Server is an http.Handler; safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
 	options Options
@@ -66,7 +66,7 @@ type Server struct {
 	revoked  bool
 }
 
-// New makes a server.
+// New returns a new server.
 func New(o Options) *Server {
 	o.Email = cmp.Or(o.Email, "agent@example.com")
 	if o.Now == nil {
@@ -87,7 +87,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	status, answer, refused := s.answer(r, path)
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	if refused != nil {
 		refused.write(w)
@@ -104,10 +104,10 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("X-Ratelimit-Total", "400")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have left
 }
 
-// answer finds what the path means, and lets it act.
+// answer routes a request and returns its response.
 func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 	return 0, nil, notFound()
 }
 
-// call is one request that has a good key. The server is locked meanwhile.
+// call is one authenticated request. The server is locked meanwhile.
 type call struct {
 	*Server
 	query url.Values
@@ -162,7 +162,7 @@ func (c call) reading(read func() (any, *refusal), parameters ...string) (int, a
 	return http.StatusOK, answer, refused
 }
 
-// next returns a number that was never given before.
+// next returns a number that was never returned before.
 func (s *Server) next() int64 {
 	s.made++
 	return s.made

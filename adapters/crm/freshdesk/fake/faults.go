@@ -9,7 +9,7 @@ func (s *Server) Revoke() {
 	s.revoked = true
 }
 
-// faulty counts a call, and answers in place of the server where it was told to.
+// faulty counts a call. If a fault is due, it responds in place of the server and returns true.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	switch {

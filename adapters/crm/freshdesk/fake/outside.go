@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Comment is what an agent writes in Freshdesk's own pages: a reply, or a note for colleagues.
+// Comment adds what an agent writes in Freshdesk's own pages: a reply, or a note for colleagues.
 func (s *Server) Comment(ticketID, body string, isHTML, public bool) error {
 	return s.change(ticketID, func(t *ticket) error {
 		if !isHTML {
@@ -17,7 +17,7 @@ func (s *Server) Comment(ticketID, body string, isHTML, public bool) error {
 	})
 }
 
-// Move gives a ticket a status by its label.
+// Move sets the status of a ticket by its label.
 func (s *Server) Move(ticketID, status string) error {
 	return s.change(ticketID, func(t *ticket) error {
 		for _, known := range statuses {
@@ -38,10 +38,10 @@ func (s *Server) Delete(ticketID string) error {
 	})
 }
 
-// Ticket returns a ticket as agents see it; nil when there is none with that id.
+// Ticket returns a ticket as agents see it, or nil if no ticket has that id.
 func (s *Server) Ticket(ticketID string) map[string]any {
 	var shown map[string]any
-	_ = s.change(ticketID, func(t *ticket) error { // what is not there shows nothing
+	_ = s.change(ticketID, func(t *ticket) error { // a missing ticket leaves shown nil
 		shown = t.shown()
 		return nil
 	})
@@ -70,7 +70,7 @@ func (s *Server) change(id string, how func(*ticket) error) error {
 	return how(t)
 }
 
-// AddField gives the account another field, as an administrator does.
+// AddField adds a custom field to the account, as an administrator does.
 func (s *Server) AddField(f Field) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

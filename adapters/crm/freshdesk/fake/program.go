@@ -7,10 +7,10 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// demoAPIKey is the one that the server knows.
+// demoAPIKey is the API key that the server accepts.
 const demoAPIKey = "fake-api-key"
 
-// Program serves the fake on its own.
+// Program is an adaptertest.Program that runs the fake.
 func Program(*flag.FlagSet) adaptertest.Begin {
 	return func(base string) (http.Handler, [][2]string) {
 		return New(Options{APIKey: demoAPIKey}), [][2]string{

@@ -2,7 +2,7 @@ package fake
 
 import "net/http"
 
-// refusal is an answer that refuses.
+// refusal is an error response.
 type refusal struct {
 	status int
 	body   any // nil is an empty body
@@ -23,11 +23,11 @@ func forbidden() *refusal {
 	}
 }
 
-// notFound has an empty body.
+// notFound returns a refusal with an empty body.
 func notFound() *refusal { return &refusal{status: 404} }
 
-// invalid returns the refusal of a request of which a field is not valid. Those of the account's own are
-// named with custom_fields before them.
+// invalid returns the refusal of a request with a field that is not valid. The name of a custom field has the
+// prefix custom_fields.
 func invalid(field, code string) *refusal {
 	messages := map[string]string{
 		"missing_field": "It should not be blank as this is a mandatory field",

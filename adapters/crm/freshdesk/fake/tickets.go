@@ -38,7 +38,7 @@ type conversation struct {
 	at      time.Time
 }
 
-// Statuses of the account, by number; those beyond 5 are its own, and in its own order.
+// statuses holds the statuses of the account, in its order. Those beyond 5 are custom.
 var statuses = []struct {
 	number int
 	label  string
@@ -47,8 +47,8 @@ var statuses = []struct {
 	{6, "Waiting on customer"},
 }
 
-// fields responds with the fields, of which some have choices: objects in the account's order, or lists
-// (developers.freshdesk.com/api, "List All Ticket Fields").
+// fields responds with the ticket fields. The choices of a field are an object in the account's order, or a
+// list (developers.freshdesk.com/api, "List All Ticket Fields").
 func (c call) fields() (any, *refusal) {
 	var choices []string
 	for _, s := range statuses {
@@ -90,7 +90,7 @@ func (c call) fields() (any, *refusal) {
 	return list, nil
 }
 
-// ours are the names that creating a ticket has for the fields of Freshdesk's own.
+// ours maps names of Freshdesk's own fields to their names in a request that creates a ticket.
 var ours = map[string]string{
 	"ticket_type": "type", "source": "source", "group": "group_id", "agent": "responder_id",
 	"company": "company_id",
@@ -100,7 +100,7 @@ var kinds = []string{"Question", "Incident"}
 
 var sources = []int{1, 2, 3, 7, 9, 10}
 
-// ask is the body of creating a ticket, so far as it is known here.
+// ask is the body of a request that creates a ticket, with the fields that the fake knows.
 type ask struct {
 	Subject     string `json:"subject"`
 	Description string `json:"description"`
@@ -194,7 +194,7 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 	return http.StatusCreated, t.shown(), nil
 }
 
-// custom refuses fields of the account's own that are not there or have another type, and wants those that
+// custom refuses custom fields that do not exist or have an unsuitable value, and a ticket without those that
 // are required.
 func (c call) custom(given map[string]any) *refusal {
 	for _, own := range c.options.Fields {
@@ -229,7 +229,7 @@ func (c call) custom(given map[string]any) *refusal {
 	return nil
 }
 
-// move gives a status, and the times that go with it. Those of an earlier end stay.
+// move sets a status and the times that go with it. Times of an earlier resolution or closing stay.
 func (t *ticket) move(status int, now time.Time) {
 	t.status = status
 	if status == 4 || status == 5 {
@@ -249,7 +249,7 @@ func label(status int) string {
 	return ""
 }
 
-// shown returns the ticket as the API tells it when nothing is included.
+// shown returns the ticket as the API shows it if nothing is included.
 func (t *ticket) shown() map[string]any {
 	shown := map[string]any{
 		"id": t.id, "subject": t.subject, "description": t.html, "description_text": plain(t.html),
@@ -283,7 +283,7 @@ func timeOrNull(at time.Time) any {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// plain returns the text of HTML, of which ends of lines are lost.
+// plain returns the text of HTML, without its line breaks.
 func plain(markup string) string { return html.UnescapeString(tag.ReplaceAllString(markup, "")) }
 
 func (s *Server) find(id int64) (*ticket, *refusal) {
@@ -295,7 +295,7 @@ func (s *Server) find(id int64) (*ticket, *refusal) {
 	return nil, notFound()
 }
 
-// included is how many conversations come with a ticket: the first ones.
+// included is the number of conversations that come with a ticket: the first ones.
 const included = 10
 
 func (c call) show() (any, *refusal) {
@@ -320,7 +320,7 @@ func (c call) show() (any, *refusal) {
 	return shown, nil
 }
 
-// conversations responds with a page, oldest first.
+// conversations responds with a page of conversations, oldest first.
 func (c call) conversations() (any, *refusal) {
 	t, refused := c.find(c.id)
 	if refused != nil {
@@ -330,7 +330,7 @@ func (c call) conversations() (any, *refusal) {
 	return render(t, talk), refused
 }
 
-// pageOf returns the page that is asked for.
+// pageOf returns the requested page.
 func pageOf[T any](c call, all []T) ([]T, *refusal) {
 	number := func(name string, usual, most int) (int, *refusal) {
 		given := c.query.Get(name)
@@ -355,9 +355,8 @@ func pageOf[T any](c call, all []T) ([]T, *refusal) {
 	return all[from:min(from+size, len(all))], nil
 }
 
-// list responds with a page of the tickets ("List All Tickets"): newest first where nothing else is asked,
-// those of the last 30 days where no other time is, and without their descriptions where those are not. What
-// is deleted is left out.
+// list responds with a page of the tickets ("List All Tickets"). The defaults are newest first, the last 30
+// days, and no descriptions. Deleted tickets are left out.
 func (c call) list() (any, *refusal) {
 	since := c.options.Now().AddDate(0, 0, -30)
 	changed := func(t *ticket) time.Time { return t.created }

@@ -103,7 +103,7 @@ func (c call) listMessages(parts []string) (any, *refusal) {
 	})
 }
 
-// page cuts a list by limit and after.
+// page responds with the part of a list that the parameters limit and after select.
 func (c call) page(n int, shape func(i int) any) (any, *refusal) {
 	limit, offset := 20, 0
 	for name, into := range map[string]*int{"limit": &limit, "after": &offset} {

@@ -1,15 +1,14 @@
-// Package fake is HubSpot's ticket API for tests: stateful, strict, and able to fail on demand. It is written
-// from HubSpot's documentation (developers.hubspot.com/docs/api-reference/latest and .../error-handling) and
-// from errors that others have recorded, and shares no code with the adapter. Beside the API it serves
-// HubSpot's OAuth endpoints, by core/oauth/oauthtest.
+// Package fake is a fake of HubSpot's ticket API for tests: stateful, strict, and able to fail on demand. It
+// is written from HubSpot's documentation (developers.hubspot.com/docs/api-reference/latest and
+// .../error-handling) and from errors that others have recorded, and shares no code with the adapter. It also
+// serves HubSpot's OAuth endpoints, through core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{Tokens: map[string][]string{"pat-eu1-secret": nil}})
 //	http.ListenAndServe("127.0.0.1:9104", server)
 //
 // The account has two ticket pipelines, the owners 6166860 and 6166861, the contacts 101 to 103 and the
-// companies 202 and
-// 203. It is stricter than HubSpot where a mistake should fail a test: a parameter or a member of a body that
-// is not known is refused.
+// companies 202 and 203. The fake is stricter than HubSpot where a mistake should fail a test: it refuses an
+// unknown parameter or member of a body.
 package fake
 
 import (
@@ -26,32 +25,32 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// Options say how the server is.
+// Options configure the server.
 type Options struct {
-	Version string   // of the API, as addresses have it; "" is 2026-09
+	Version string   // of the API, as in URLs; "" is 2026-09
 	Zone    string   // of the account; "" is US/Eastern
-	Unique  []string // ticket properties of the account's own, with unique values
-	Plain   []string // and such without
-	Require []string // properties that a rule of the account asks for
-	Fields  []Field  // more of the account's own
+	Unique  []string // custom ticket properties with unique values
+	Plain   []string // custom ticket properties without
+	Require []string // properties that a rule of the account requires
+	Fields  []Field  // more custom properties
 	NoPhone bool     // the account does not offer PHONE as a source
 
 	Tokens map[string][]string // of private apps, with their scopes; nil scopes are all
-	OAuth  oauthtest.Options   // what is not set is as at HubSpot
+	OAuth  oauthtest.Options   // unset values are as at HubSpot
 
 	PerTenSeconds, PerDay int           // calls that are allowed; 0 is any number
-	SearchLag             time.Duration // until search knows of a ticket
+	SearchLag             time.Duration // until a search finds a new ticket
 	Now                   func() time.Time
 }
 
-// Field is a property of tickets of the account's own.
+// Field is a custom property of tickets.
 type Field struct {
 	Name, Type, FieldType string // such as region, enumeration, select
 	Options               []string
 	ReadOnly              bool
 }
 
-// The addresses, which at HubSpot lie on two hosts.
+// Paths of the server. HubSpot serves them on two hosts.
 const (
 	AuthorizePath = "/oauth/authorize"
 	TokenPath     = "/oauth/2026-09/token"
@@ -60,10 +59,10 @@ const (
 // PortalID is the account's id.
 const PortalID = 2519445
 
-// Server is an http.Handler; safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
-	OAuth *oauthtest.Server // who may call, and with which scopes
+	OAuth *oauthtest.Server // issues the access tokens, with their scopes
 
 	options Options
 	zone    *time.Location
@@ -82,7 +81,7 @@ type Server struct {
 	faults    faults
 }
 
-// New makes a server.
+// New returns a new server.
 func New(o Options) *Server {
 	o.Version, o.Zone = cmp.Or(o.Version, "2026-09"), cmp.Or(o.Zone, "US/Eastern")
 	if o.Now == nil {
@@ -110,7 +109,7 @@ func New(o Options) *Server {
 // ServeHTTP serves the API and the OAuth endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == AuthorizePath || r.URL.Path == TokenPath {
-		// What is asked for by optional_scope is granted where the account has it, which this one does.
+		// HubSpot grants what optional_scope requests if the account has it, which this one does.
 		query := r.URL.Query()
 		if optional := query.Get("optional_scope"); optional != "" {
 			query.Set("scope", query.Get("scope")+" "+optional)
@@ -125,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, refused := s.answer(w, r)
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	switch {
 	case refused != nil:
@@ -140,10 +139,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have left
 }
 
-// call is one request that has a good token. The server is locked meanwhile.
+// call is one authenticated request. The server is locked meanwhile.
 type call struct {
 	*Server
 	scopes  []string // nil is all
@@ -151,7 +150,7 @@ type call struct {
 	request *http.Request
 }
 
-// answer finds what the path means, and lets it act.
+// answer authenticates and routes a request and returns its response.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +212,7 @@ func (c call) route(method string, path []string) (any, *refusal) {
 	return nil, noSuchPath()
 }
 
-// who responds with the scopes of the one who asks, and whether it is a private app.
+// who returns the scopes of the request's token, and whether it is that of a private app.
 func (s *Server) who(r *http.Request) (scopes []string, private, ok bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if own, known := s.options.Tokens[token]; known && strings.EqualFold(scheme, "Bearer") && !s.revoked {
@@ -235,7 +234,7 @@ func (c call) needs(scopes ...string) *refusal {
 	return nil
 }
 
-// The scopes that allow to see tickets and to make them: tickets allows both.
+// The scopes that allow reading and creating tickets. The scope tickets allows both.
 var (
 	readTickets  = []string{"tickets", "crm.objects.tickets.read"}
 	writeTickets = []string{"tickets", "crm.objects.tickets.write"}
@@ -250,7 +249,7 @@ func (c call) needsOne(scopes []string) *refusal {
 	return nil
 }
 
-// takes refuses parameters that are none of the method's, or stand there twice.
+// takes refuses parameters that are not among names or are repeated.
 func (c call) takes(names ...string) *refusal {
 	for name, values := range c.query {
 		if !slices.Contains(names, name) || len(values) != 1 {
@@ -260,7 +259,7 @@ func (c call) takes(names ...string) *refusal {
 	return nil
 }
 
-// values reads a parameter that holds several.
+// values returns the values of a parameter that holds several.
 func (c call) values(name string) []string {
 	return strings.FieldsFunc(c.query.Get(name), func(r rune) bool { return r == ',' })
 }
@@ -276,7 +275,7 @@ func (c call) account([]string) (any, *refusal) {
 	}, nil
 }
 
-// next returns an id that was never given before.
+// next returns an id that was never returned before.
 func (s *Server) next() int64 {
 	s.made++
 	return s.made

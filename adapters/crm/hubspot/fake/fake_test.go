@@ -11,7 +11,7 @@ import (
 
 const token = "pat-test"
 
-// ask asks the server as a private app and answers status, headers and body.
+// ask sends a request as a private app and returns status, headers and body of the response.
 func ask(t *testing.T, s *Server, method, path, body string) (int, http.Header, map[string]any) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))

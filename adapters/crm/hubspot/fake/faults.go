@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// faults are what the server was told to do wrong.
+// faults are the faults that a test has set.
 type faults struct {
-	status int    // answers that
-	policy string // by which calls are too many; "" is TEN_SECONDLY_ROLLING
+	status int    // of every response; 0 is none
+	policy string // of the rate limit; "" is TEN_SECONDLY_ROLLING
 	wait   time.Duration
 }
 
-// Revoke has the server refuse every token given so far, and give no new ones for them.
+// Revoke has the server refuse every token issued so far and issue no new ones for them.
 func (s *Server) Revoke() {
 	s.OAuth.Revoke()
 	s.mu.Lock()
@@ -50,7 +50,7 @@ func (s *Server) with(change func(*faults)) {
 	change(&s.faults)
 }
 
-// faulty counts a call, and answers in place of the server where it was told to.
+// faulty counts a call. If a fault is due, it responds in place of the server and returns true.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	s.mu.Lock()
@@ -77,12 +77,12 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// searchesPerSecond is what search allows beside the other limits.
+// searchesPerSecond is the limit of searches, which is separate from the other limits.
 const searchesPerSecond = 5
 
-// meter counts a call against the limits and tells what is left of them, which search does not
-// (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines). Daily limits are told to private
-// apps only.
+// meter counts a call against the limits and reports in headers what is left of them, except for a search
+// (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines). It reports daily limits only to
+// private apps.
 func (s *Server) meter(w http.ResponseWriter, r *http.Request, private bool) *refusal {
 	now := s.options.Now()
 	if strings.HasSuffix(r.URL.Path, "/search") {

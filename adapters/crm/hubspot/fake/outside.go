@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Entry is what somebody writes in a conversation.
+// Entry is an entry of a conversation.
 type Entry struct {
 	Kind string // MESSAGE, which the customer sees, COMMENT, which colleagues see, or another of HubSpot's
 	Text string
-	HTML string // the same with markup; its words become the text, unless there is one
+	HTML string // the same with markup; its words are the text if Text is empty
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// Write puts an entry into the ticket's conversation. A ticket without contact or conversation gets them, as
-// one that is made of a conversation has them.
+// Write adds an entry to the ticket's conversation. A ticket without a contact or a conversation gets them,
+// as if it had been created from a conversation.
 func (s *Server) Write(ticketID string, e Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Server) Write(ticketID string, e Entry) error {
 		})
 	}
 	now := s.options.Now()
-	// Two entries never have one time: HubSpot's have milliseconds, and people are slower than that.
+	// Two entries never have the same time: HubSpot's times have milliseconds, and people are slower.
 	if soonest := s.written.Add(2 * time.Millisecond); now.Before(soonest) {
 		now = soonest
 	}
@@ -62,7 +62,7 @@ func (s *Server) CloseThread(ticketID string) {
 	}
 }
 
-// Move gives a ticket the stage of that label, in its pipeline.
+// Move sets the stage of a ticket, by its label in the ticket's pipeline.
 func (s *Server) Move(ticketID, label string) error {
 	return s.change(ticketID, func(t *ticket) error {
 		for _, p := range s.pipelines {
@@ -78,7 +78,7 @@ func (s *Server) Move(ticketID, label string) error {
 	})
 }
 
-// Set gives a property of a ticket a value, as a workflow does.
+// Set sets a property of a ticket, as a workflow does.
 func (s *Server) Set(ticketID, property, value string) error {
 	return s.change(ticketID, func(t *ticket) error {
 		t.properties[property] = value
@@ -86,7 +86,7 @@ func (s *Server) Set(ticketID, property, value string) error {
 	})
 }
 
-// Merge merges a ticket into another, which is answered in its place from then on.
+// Merge merges a ticket into another, which is returned instead of it from then on.
 func (s *Server) Merge(ticketID, into string) error {
 	return s.change(ticketID, func(t *ticket) error {
 		t.mergedInto = into

@@ -19,7 +19,7 @@ type stage struct {
 	archived  bool
 }
 
-// initialPipelines are in another order than the one they are shown in, as are the stages.
+// initialPipelines returns the pipelines and their stages, not in the order in which they are shown.
 func initialPipelines() []pipeline {
 	return []pipeline{
 		{id: "77130", label: "Returns", order: 1, stages: []stage{
@@ -36,7 +36,7 @@ func initialPipelines() []pipeline {
 	}
 }
 
-// standard returns the pipeline that is meant when none is named.
+// standard returns the pipeline of a ticket that names none.
 func (s *Server) standard() pipeline {
 	return slices.MinFunc(s.pipelines, func(a, b pipeline) int { return a.order - b.order })
 }
@@ -105,7 +105,7 @@ func (s *Server) RemoveStage(stageID string) {
 	}
 }
 
-// choice is an option of a property. One without a place has -1.
+// choice is an option of a property. Without a position its order is -1.
 type choice struct {
 	label, value string
 	order        int
@@ -117,7 +117,7 @@ var priorities = []choice{
 	{"Whenever", "OLD_LOW", 3, true}, {"Medium", "MEDIUM", 1, false},
 }
 
-// standardProperties are those of HubSpot's own that are looked at. The other ones can be read, and not set.
+// standardProperties are HubSpot's own properties that can be set. readOnlyProperties can only be read.
 var standardProperties = []string{
 	"subject", "content", "hs_pipeline", "hs_pipeline_stage", "hs_ticket_priority", "hubspot_owner_id",
 	"source_type",
@@ -127,7 +127,7 @@ var readOnlyProperties = []string{
 	"createdate", "closed_date", "hs_lastmodifieddate", "hs_object_id", "hs_ticket_id",
 }
 
-// custom lists the account's own properties.
+// custom returns the names of the custom properties.
 func (s *Server) custom() []string {
 	list := slices.Concat(s.options.Unique, s.options.Plain, s.options.Require)
 	for _, f := range s.options.Fields {
@@ -136,7 +136,7 @@ func (s *Server) custom() []string {
 	return list
 }
 
-// sources returns where tickets can be from.
+// sources returns the sources that a ticket can have.
 func (s *Server) sources() []choice {
 	list := []choice{{"Chat", "CHAT", 0, false}, {"Email", "EMAIL", 1, false}, {"Form", "FORM", 2, false}}
 	if !s.options.NoPhone {

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// What the server knows: an OAuth client, a private app's token, and a property with unique values.
+// What the server accepts: an OAuth client, a private app's token, and a property with unique values.
 const (
 	demoClientID     = "frontdesk-client"
 	demoClientSecret = "fake-client-secret"
@@ -17,7 +17,7 @@ const (
 	demoKeyProperty  = "frontdesk_key"
 )
 
-// Program serves the fake on its own.
+// Program is an adaptertest.Program that runs the fake.
 func Program(flags *flag.FlagSet) adaptertest.Begin {
 	perTenSeconds := flags.Int("per-ten-seconds", 100, "calls that are allowed in ten seconds; 0 is any number")
 	return func(base string) (http.Handler, [][2]string) {

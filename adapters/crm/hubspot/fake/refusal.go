@@ -5,15 +5,14 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that refuses, in the shape of
-// developers.hubspot.com/docs/api-reference/error-handling.
+// refusal is an error response, in the shape of developers.hubspot.com/docs/api-reference/error-handling.
 type refusal struct {
 	status            int
 	message, category string
 	context           map[string]any
 	errors            []any
 	policy            string // of a rate limit, which has a shape of its own
-	page              string // in the place of JSON
+	page              string // instead of JSON
 }
 
 const correlationID = "aeb5f871-7f07-4993-9211-075dc63e7cbf"
@@ -42,7 +41,7 @@ func (r *refusal) write(w http.ResponseWriter) {
 	write(w, r.status, body)
 }
 
-// first returns the first that refuses.
+// first returns the first refusal that is not nil.
 func first(refusals ...*refusal) *refusal {
 	for _, r := range refusals {
 		if r != nil {
@@ -56,7 +55,7 @@ func validation(message string) *refusal {
 	return &refusal{status: http.StatusBadRequest, category: "VALIDATION_ERROR", message: message}
 }
 
-// invalidProperties has what is wrong in its message, as JSON.
+// invalidProperties returns a refusal whose message holds what is wrong, as JSON.
 func invalidProperties(wrong []any) *refusal {
 	list, err := json.Marshal(wrong)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The records that tickets may name.
+// The records that tickets can refer to.
 var (
 	owners    = []string{"6166860", "6166861"}
 	contacts  = []string{"101", "102", "103"}
@@ -29,7 +29,7 @@ type ticket struct {
 	mergedInto       string
 }
 
-// maxValueLength is how long a property's value may be
+// maxValueLength is the maximum length of a property's value
 // (knowledge.hubspot.com/properties/property-field-types-in-hubspot).
 const maxValueLength = 65536
 
@@ -88,12 +88,12 @@ func (c call) create([]string) (any, *refusal) {
 	t.id = strconv.FormatInt(c.next(), 10)
 	c.settle(t)
 	c.tickets = append(c.tickets, t)
-	// A new ticket is answered with what was set and a few more, and without its associations.
+	// The response has the properties that were set and a few more, but no associations.
 	return c.shape(t, slices.Concat(slices.Collect(maps.Keys(t.properties)), readOnlyProperties,
 		[]string{"hubspot_owner_id"}), nil), nil
 }
 
-// complete wants what a ticket must have.
+// complete refuses a ticket without a required property.
 func (c call) complete(t *ticket) *refusal {
 	var missing []string
 	for _, name := range slices.Concat([]string{"subject", "hs_pipeline_stage"}, c.options.Require) {
@@ -109,7 +109,7 @@ func (c call) complete(t *ticket) *refusal {
 	return refused
 }
 
-// valid looks at each value.
+// valid refuses a ticket with a wrong property or value.
 func (c call) valid(t *ticket) *refusal {
 	var wrong []any
 	bad := func(name, code, format string, args ...any) {
@@ -150,7 +150,7 @@ func (c call) valid(t *ticket) *refusal {
 	return invalidProperties(wrong)
 }
 
-// own finds a property of the account's own.
+// own returns a custom property, or nil if there is none with that name.
 func (s *Server) own(name string) *Field {
 	i := slices.IndexFunc(s.options.Fields, func(f Field) bool { return f.Name == name })
 	if i < 0 {
@@ -159,7 +159,7 @@ func (s *Server) own(name string) *Field {
 	return &s.options.Fields[i]
 }
 
-// takes reports whether a text is a value of the property
+// takes reports whether the property accepts the value
 // (developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, "Property type and fieldType
 // values").
 func (f Field) takes(value string) bool {
@@ -180,7 +180,7 @@ func (f Field) takes(value string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(f.Options, part) })
 }
 
-// owner shows an owner, for which a scope of its own is needed.
+// owner responds with an owner, which needs its own scope.
 func (c call) owner(parts []string) (any, *refusal) {
 	if refused := first(c.takes(), c.needs("crm.objects.owners.read")); refused != nil {
 		return nil, refused
@@ -266,7 +266,7 @@ func (c call) associate(t *ticket, in creation) *refusal {
 	return nil
 }
 
-// refuseTaken refuses a value that another ticket has, where values are unique.
+// refuseTaken refuses a value of a unique property that another ticket has.
 func (c call) refuseTaken(t *ticket) *refusal {
 	for _, name := range c.options.Unique {
 		value := t.properties[name]
@@ -280,7 +280,7 @@ func (c call) refuseTaken(t *ticket) *refusal {
 	return nil
 }
 
-// settle sets what follows from the stage: a closed ticket has a date, an open one has none.
+// settle sets or clears the date of closing by the stage: only a closed ticket has one.
 func (s *Server) settle(t *ticket) {
 	st, _ := s.stage(t.properties["hs_pipeline"], t.properties["hs_pipeline_stage"])
 	switch {
@@ -358,7 +358,7 @@ func (c call) read(parts []string) (any, *refusal) {
 		associations), nil
 }
 
-// shape returns a ticket as it is answered: of the properties named those that are known, null where empty.
+// shape returns a ticket as responses have it, with the named properties that are known, null if empty.
 func (s *Server) shape(t *ticket, names []string, associations map[string]any) map[string]any {
 	properties := map[string]any{}
 	for _, name := range names {
@@ -391,11 +391,11 @@ func (s *Server) shape(t *ticket, names []string, associations map[string]any) m
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// mostFound is how many tickets a search answers at once.
+// mostFound is the most tickets that a search returns at once.
 const mostFound = 200
 
-// search finds tickets by filters that want a property to have a value, or the ticket to be made at a time or
-// later. It learns of new ones late, and answers them in pages ("Search the CRM").
+// search finds tickets by filters: a property has a value, or the ticket was created at a time or later. It
+// finds new tickets late, and responds in pages ("Search the CRM").
 func (c call) search([]string) (any, *refusal) {
 	var in struct {
 		FilterGroups []struct {

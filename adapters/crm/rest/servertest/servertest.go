@@ -1,6 +1,6 @@
-// Package servertest starts a real ticket system for tests: on loopback, with a database of its own, for as
-// long as the test runs. One that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says that
-// all have to be there.
+// Package servertest starts a real ticket system for tests: on loopback, with its own database, for as long
+// as the test runs. If the system is not installed, it skips the test, unless FRONTDESK_REQUIRE_ALL=1
+// requires every system.
 package servertest
 
 import (
@@ -24,7 +24,7 @@ type Account struct {
 	User, Password string
 }
 
-// Where Debian's package request-tracker5 puts what it takes to run Request Tracker.
+// The programs of Debian's package request-tracker5 that set up and run Request Tracker.
 const (
 	program = "/usr/share/request-tracker5/libexec/rt-server"
 	setUp   = "/usr/sbin/rt-setup-database-5"
@@ -51,7 +51,7 @@ func RequestTracker(tb testing.TB) Account {
 			tb.Fatal(err)
 		}
 	}
-	// A cheap hash of the password: RT makes one for every call.
+	// A cheap hash of the password, since RT computes one for every call.
 	config := fmt.Sprintf(`
 Set($rtname, 'example.com'); Set($Organization, 'example.com'); Set($Timezone, 'UTC'); Set($BcryptCost, 4);
 Set($WebPath, ''); Set($WebDomain, '%[2]s'); Set($WebPort, %[3]s); Set($WebBaseURL, 'http://%[2]s:%[3]s');
@@ -87,7 +87,7 @@ func start(tb testing.TB, command *exec.Cmd, logFile string) {
 		tb.Fatal(err)
 	}
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it answers by processes of its own
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it serves requests in child processes
 	if err := command.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func start(tb testing.TB, command *exec.Cmd, logFile string) {
 	})
 }
 
-// await returns when the server answers its user.
+// await waits until the server accepts its user.
 func (a Account) await(tb testing.TB) {
 	tb.Helper()
 	const patience, pause = 60 * time.Second, 100 * time.Millisecond

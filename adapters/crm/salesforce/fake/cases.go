@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// lengths are the most characters of each field that can be given ("Case", Object Reference).
+// lengths holds the most characters that a field can have ("Case", Object Reference).
 var lengths = map[string]int{
 	"Subject": 255, "Description": 32000, "Status": 255, "Priority": 255, "Origin": 255,
 }
@@ -18,14 +18,14 @@ var lengths = map[string]int{
 // references are the fields that hold an id, with the kinds of record they take.
 var references = map[string][]string{"OwnerId": {"005", "00G"}, "AccountId": {"001"}, "ContactId": {"003"}}
 
-// kept are the fields that nobody can give.
+// kept holds the fields that a request cannot set.
 var kept = []string{
 	"Id", "CaseNumber", "IsClosed", "ClosedDate", "CreatedDate", "CreatedById", "LastModifiedDate",
 }
 
 var anyID = regexp.MustCompile(`^[a-zA-Z0-9]{15}([a-zA-Z0-9]{3})?$`)
 
-// insert makes a case. A key and its field come from an upsert.
+// insert creates a case. field and key are those of an upsert, or "".
 func (s *Server) insert(c call, field, key string) reply {
 	given, no := s.decodeFields(c.body)
 	if no != nil {
@@ -64,7 +64,7 @@ func (s *Server) insert(c call, field, key string) reply {
 	}
 }
 
-// upsert makes a case, or changes the one that has the key ("Insert or Update (Upsert) a Record Using an
+// upsert creates a case or changes the one that has the key ("Insert or Update (Upsert) a Record Using an
 // External ID").
 func (s *Server) upsert(c call, field, key string) reply {
 	if field != s.options.ExternalID || field == "" || s.options.NotMarked {
@@ -111,7 +111,7 @@ func (s *Server) decodeFields(body []byte) (map[string]any, *reply) {
 	return fields, nil
 }
 
-// check refuses what the organisation does not take.
+// check refuses fields and values that the organisation does not accept.
 func (s *Server) check(given map[string]any, isNew bool) *reply {
 	bad := func(code, message string, fields ...string) *reply {
 		no := refuse(http.StatusBadRequest, code, message, fields...)
@@ -182,8 +182,8 @@ func (s *Server) check(given map[string]any, isNew bool) *reply {
 	return nil
 }
 
-// takes refuses what is no value of the field ("Field Types", Object Reference). It is stricter than
-// Salesforce, which reads a number in a text.
+// takes refuses a value that the field does not accept ("Field Types", Object Reference). It is stricter than
+// Salesforce, which accepts a number as text.
 func (f Field) takes(value any) *reply {
 	bad := func(code, message string) *reply {
 		no := refuse(http.StatusBadRequest, code, message, f.Name)
@@ -215,7 +215,7 @@ func (f Field) takes(value any) *reply {
 	return nil
 }
 
-// set gives a case its fields. Unless the header forbids it, the case is then assigned, whatever owner was
+// set sets fields of a case. Unless the header forbids it, the case is then assigned, whatever owner was
 // given ("Assignment Rule Header"): no rule is active, so the default owner gets it.
 func (s *Server) set(c *caseRow, given map[string]any, by call) {
 	for field, value := range given {
@@ -230,7 +230,7 @@ func (s *Server) set(c *caseRow, given map[string]any, by call) {
 	s.settle(c)
 }
 
-// settle makes a case closed, or open, by its status.
+// settle closes or opens a case according to its status.
 func (s *Server) settle(c *caseRow) {
 	status, _ := c.row["Status"].(string)
 	closed := slices.ContainsFunc(s.options.Statuses,

@@ -99,7 +99,7 @@ func (s *Server) composite(c call, versioned string) reply {
 	return reply{http.StatusOK, map[string]any{"compositeResponse": list}}
 }
 
-// part does one part. What it refers to of earlier ones takes the references' places.
+// part handles one part. It replaces references to the responses of earlier parts by their values.
 func (s *Server) part(
 	whole call, method, address string, body []byte, headers map[string]string, bodies map[string]map[string]any,
 	versioned string,

@@ -1,14 +1,14 @@
-// Package fake is Salesforce for tests: stateful, strict, and able to fail on demand. It is written from
-// Salesforce's documentation (REST API Developer Guide, SOQL and SOSL Reference, Object Reference, and of
-// Salesforce Help "OAuth Authorization Flows") and shares no code with the adapter. Beside the API it serves
-// the OAuth endpoints, by core/oauth/oauthtest.
+// Package fake is a fake Salesforce for tests: stateful, strict, and able to fail on demand. It is written
+// from Salesforce's documentation (REST API Developer Guide, SOQL and SOSL Reference, Object Reference, and
+// of Salesforce Help "OAuth Authorization Flows") and shares no code with the adapter. It also serves the
+// OAuth endpoints, through core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9104", server)
 //
-// It is one organisation. Of the API it has what handles cases: query, describe, insert and upsert, alone and
-// in composite calls, and the list of resources. Of SOQL it knows fields, toLabel, one level of child
-// queries, comparisons by =, != and >=, AND, ORDER BY and LIMIT.
+// It has one organisation. It serves the part of the API that handles cases: query, describe, insert and
+// upsert, alone and in composite calls, and the list of resources. Its SOQL has fields, toLabel, one level of
+// child queries, comparisons by =, != and >=, AND, ORDER BY and LIMIT.
 package fake
 
 import (
@@ -29,13 +29,13 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// Options say how the organisation is.
+// Options configure the organisation.
 type Options struct {
 	Name     string   // of the organisation; "" is Acme
 	Accounts []string // user names; nil is alice@acme.example
 	Now      func() time.Time
 
-	OAuth        oauthtest.Options         // what is not set is as at Salesforce
+	OAuth        oauthtest.Options         // unset values are as at Salesforce
 	Certificates map[string]*rsa.PublicKey // of apps, by client id, for the JWT bearer flow
 
 	Statuses, Priorities, Origins []Value // nil is as in a new organisation
@@ -43,15 +43,15 @@ type Options struct {
 	Hidden                        []string // fields that the users do not see
 	ReadOnly                      []string // fields that the users see and cannot set
 	NoCreate                      bool     // the users may not create cases
-	Private                       bool     // users see their own cases alone
-	Fields                        []Field  // of the organisation's own
+	Private                       bool     // users see only their own cases
+	Fields                        []Field  // custom fields
 
 	// A custom field of cases, marked External ID and Unique; "" is none.
 	ExternalID           string
-	NotUnique, NotMarked bool // the field is not quite so
+	NotUnique, NotMarked bool // the field lacks that mark
 	// The display format of case numbers, for fmt; "" is %08d.
 	Numbers string
-	// A validation rule: its sentence where it refuses a case.
+	// A validation rule. It returns its error message if it refuses a case.
 	Validate func(fields map[string]any) (no string)
 }
 
@@ -62,7 +62,7 @@ type Field struct {
 	Values     []Value // of a picklist, which is restricted to them
 }
 
-// Value is one of a picklist.
+// Value is a value of a picklist.
 type Value struct {
 	Value    string
 	Label    string // "" is the value
@@ -71,7 +71,7 @@ type Value struct {
 	Closed   bool // of Status: cases that have it are closed
 }
 
-// The addresses.
+// Paths of the server.
 const (
 	AuthorizePath = "/services/oauth2/authorize"
 	TokenPath     = "/services/oauth2/token"
@@ -82,35 +82,35 @@ const (
 var (
 	Owner        = RecordID("005", 1) // a user
 	Queue        = RecordID("00G", 1)
-	DefaultOwner = RecordID("00G", 2) // who gets a case that no rule assigns
+	DefaultOwner = RecordID("00G", 2) // owner of a case that no rule assigns
 	Account      = RecordID("001", 1)
 	Contact      = RecordID("003", 1)
 )
 
-// Server is an http.Handler; safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
-	OAuth *oauthtest.Server // who may call
+	OAuth *oauthtest.Server // issues the access tokens
 
 	options Options
 
 	mu      sync.Mutex
-	rows    map[string]row // of what is referred to, by the first 15 characters of the id
+	rows    map[string]row // records that cases refer to, by the first 15 characters of the id
 	cases   []*caseRow
 	numbers int
 	made    int
 }
 
-// row is a record: text, truth or nil by field.
+// row is a record: a string, a bool or nil by field.
 type row map[string]any
 
-// caseRow is a case with what belongs to it.
+// caseRow is a case with its comments, emails and posts.
 type caseRow struct {
 	row
 	comments, emails, posts []row
 }
 
-// New makes a server.
+// New returns a new server.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -138,7 +138,7 @@ func New(o Options) *Server {
 	if auth.Now == nil {
 		auth.Now = o.Now
 	}
-	// The life of a token is the session timeout of the organisation, which is not told.
+	// A token lives as long as the organisation's session timeout, which the response does not report.
 	auth.Lifetime = cmp.Or(auth.Lifetime, -1)
 	if auth.Offline == nil {
 		auth.Offline = func(ask url.Values) bool {
@@ -152,10 +152,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// RecordID makes the 18 characters of an id: a kind of three, and a number.
+// RecordID returns an id of 18 characters for a kind, which has three characters, and a number.
 func RecordID(kind string, n int) string {
 	id := fmt.Sprintf("%sdM%010d", kind, n)
-	// Of each five characters, which are capitals ("ID Field Type", Object Reference).
+	// Each further character encodes which of five are capitals ("ID Field Type", Object Reference).
 	for at := 0; at < 15; at += 5 {
 		bits := 0
 		for i, c := range id[at : at+5] {
@@ -188,12 +188,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := s.answer(r)
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	write(w, answer)
 }
 
-// reply is an answer, of a call or of a part of one.
+// reply is the response to a call or to a part of one.
 type reply struct {
 	status int
 	body   any
@@ -203,7 +203,7 @@ func write(w http.ResponseWriter, answer reply) {
 	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
 	w.Header().Set("Sforce-Limit-Info", "api-usage=18/5000")
 	w.WriteHeader(answer.status)
-	_ = json.NewEncoder(w).Encode(answer.body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(answer.body) // the client may have left
 }
 
 func (s *Server) answer(r *http.Request) reply {
@@ -279,7 +279,7 @@ func notFound() reply {
 	return refuse(http.StatusNotFound, "NOT_FOUND", "The requested resource does not exist")
 }
 
-// refuse is an error as Salesforce writes it.
+// refuse returns an error as Salesforce writes it.
 func refuse(status int, code, message string, fields ...string) reply {
 	e := map[string]any{"message": message, "errorCode": code}
 	if status == http.StatusBadRequest {
@@ -290,7 +290,7 @@ func refuse(status int, code, message string, fields ...string) reply {
 
 func (s *Server) hides(field string) bool { return slices.Contains(s.options.Hidden, field) }
 
-// describe responds with what the user sees of cases ("sObject Describe", REST API Developer Guide).
+// describe returns what the user sees of cases ("sObject Describe", REST API Developer Guide).
 func (s *Server) describe() map[string]any {
 	var fields []any
 	add := func(name, kind string, nillable, defaulted bool, list []Value, more map[string]any) {
@@ -336,7 +336,7 @@ func (s *Server) describe() map[string]any {
 	return map[string]any{"name": "Case", "createable": !s.options.NoCreate, "fields": fields}
 }
 
-// snapshot remembers the cases, to undo what a call did.
+// snapshot saves the cases. undo restores them.
 func (s *Server) snapshot() (undo func()) {
 	cases := make([]*caseRow, 0, len(s.cases))
 	for _, c := range s.cases {
@@ -347,7 +347,7 @@ func (s *Server) snapshot() (undo func()) {
 	return func() { s.cases = cases }
 }
 
-// stamp returns a time as the API writes it.
+// stamp returns the current time as the API writes it.
 func (s *Server) stamp() string {
 	return s.options.Now().UTC().Format("2006-01-02T15:04:05.000-0700")
 }

@@ -30,7 +30,7 @@ const (
 	key    = "Key__c"
 )
 
-// org is the fake, served.
+// org is a running fake.
 type org struct {
 	*fake.Server
 	t          *testing.T
@@ -57,7 +57,7 @@ func serve(t *testing.T, o fake.Options) *org {
 	return s
 }
 
-// ask asks for a token.
+// ask requests a token.
 func (s *org) ask(form url.Values) (status int, body map[string]any) {
 	s.t.Helper()
 	answer, err := http.PostForm(s.url+fake.TokenPath, form)
@@ -71,7 +71,7 @@ func (s *org) ask(form url.Values) (status int, body map[string]any) {
 	return answer.StatusCode, body
 }
 
-// call calls the API, and answers what it says as text.
+// call sends a request to the API and returns the response body as text.
 func (s *org) call(method, resource, body string) (status int, text string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+"/services/data/v62.0/"+resource,

@@ -2,14 +2,14 @@ package fake
 
 import "net/http"
 
-// Revoke has the server refuse every token given so far, and give no new ones for them.
+// Revoke has the server refuse every token issued so far and issue no new ones for them.
 func (s *Server) Revoke() { s.OAuth.Revoke() }
 
-// NamesNoWait marks that Salesforce does not say how long to wait.
+// NamesNoWait marks that Salesforce does not report how long to wait.
 func (s *Server) NamesNoWait() {}
 
-// faulty counts a call, and answers in place of the server where it was told to. Too many are the calls of
-// the last 24 hours.
+// faulty counts a call. If a fault is due, it responds in place of the server and returns true. The rate
+// limit is that of the last 24 hours.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	switch {

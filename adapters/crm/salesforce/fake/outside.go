@@ -16,7 +16,7 @@ func (s *Server) Tickets(context.Context) (int, error) {
 	return len(s.cases), nil
 }
 
-// Case returns a case's fields, as text, truth or nil; nil when there is none with that id.
+// Case returns the fields of a case, each a string, a bool or nil. It returns nil if no case has that id.
 func (s *Server) Case(id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +28,7 @@ func (s *Server) Case(id string) map[string]any {
 	return nil
 }
 
-// Comment makes a case comment, which customers see where it is published.
+// Comment adds a case comment, which customers see if it is published.
 func (s *Server) Comment(id, body string, published bool) error {
 	return s.change(id, func(c *caseRow) {
 		c.comments = append(c.comments, row{
@@ -37,7 +37,7 @@ func (s *Server) Comment(id, body string, published bool) error {
 	})
 }
 
-// Email sends an email of a case, or keeps it as a draft. Each body may be "".
+// Email adds an email to a case, sent or as a draft. Each body may be "".
 func (s *Server) Email(id, text, html string, draft bool) error {
 	return s.change(id, func(c *caseRow) {
 		status := "3" // sent
@@ -51,7 +51,7 @@ func (s *Server) Email(id, text, html string, draft bool) error {
 	})
 }
 
-// Post posts in a case's feed, for all who see the case or for colleagues.
+// Post adds a post to a case's feed, for all who see the case or for colleagues.
 func (s *Server) Post(id, body string, rich, public bool) error {
 	return s.change(id, func(c *caseRow) {
 		visibility := "InternalUsers"
@@ -65,7 +65,7 @@ func (s *Server) Post(id, body string, rich, public bool) error {
 	})
 }
 
-// Move gives a case a status.
+// Move sets the status of a case.
 func (s *Server) Move(id, status string) error {
 	if !slices.ContainsFunc(s.options.Statuses, func(v Value) bool { return v.Value == status }) {
 		return fmt.Errorf("fake: there is no status %q", status)
@@ -76,7 +76,7 @@ func (s *Server) Move(id, status string) error {
 	})
 }
 
-// Add makes a case of these fields, whatever they are.
+// Add creates a case with these fields, without checking them.
 func (s *Server) Add(fields map[string]any) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Server) change(id string, how func(*caseRow)) error {
 	return fmt.Errorf("fake: there is no case %q", id)
 }
 
-// childID returns an id after every earlier one.
+// childID returns an id that is greater than every earlier one.
 func (s *Server) childID(kind string) string {
 	s.made++
 	return RecordID(kind, s.made)
@@ -126,7 +126,7 @@ func orNil(text string) any {
 	return text
 }
 
-// AddField gives cases another field, as an administrator does.
+// AddField adds a custom field to cases, as an administrator does.
 func (s *Server) AddField(f Field) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// The OAuth client that the server knows.
+// The OAuth client that the server accepts.
 const (
 	demoClientID     = "frontdesk.fake-consumer-key"
 	demoClientSecret = "fake-consumer-secret"
 )
 
-// Program serves the fake on its own.
+// Program is an adaptertest.Program that runs the fake.
 func Program(flags *flag.FlagSet) adaptertest.Begin {
 	accounts := flags.String("accounts", "alice@acme.example",
 		"who can sign in, separated by commas; the first one does")

@@ -49,7 +49,7 @@ func (s *Server) query(c call) reply {
 	return reply{http.StatusOK, found}
 }
 
-// access is what DefaultCaseAccess is called ("Organization", Object Reference).
+// access maps Options.Private to the value of DefaultCaseAccess ("Organization", Object Reference).
 var access = map[bool]string{false: "ReadEditTransfer", true: "None"}
 
 // columns returns the fields of each kind of record.
@@ -195,7 +195,7 @@ type condition struct {
 	field   string
 	differs bool
 	from    time.Time // for >=: then or later
-	text    string    // as it is compared: SOQL has no regard to case
+	text    string    // SOQL compares it without regard to case
 }
 
 type ordering struct {
@@ -219,7 +219,7 @@ func (c condition) fits(r row) bool {
 	return strings.EqualFold(has, c.text) != c.differs
 }
 
-// names returns the fields that a query uses, but not its children's.
+// names returns the fields that a query uses, without those of its children.
 func (q soql) names() (names []string) {
 	for _, i := range q.items {
 		if i.child == nil {
@@ -235,13 +235,13 @@ func (q soql) names() (names []string) {
 	return names
 }
 
-// malformed is what is wrong with a query.
+// malformed describes what is wrong with a query.
 type malformed string
 
 // Error implements error.
 func (m malformed) Error() string { return string(m) }
 
-// parse reads a query.
+// parse parses a query.
 func parse(text string) (soql, error) {
 	tokens, err := tokenize(text)
 	if err != nil {
@@ -303,8 +303,8 @@ func tokenize(text string) (tokens []token, err error) {
 	return tokens, nil
 }
 
-// quotedText reads a literal from behind its opening quote ("Quoted String Escape Sequences": a backslash in
-// any other context is an error).
+// quotedText reads a literal that begins after its opening quote ("Quoted String Escape Sequences": a
+// backslash in any other context is an error).
 func quotedText(runes []rune, i int) (token, int, error) {
 	escapes := map[rune]rune{
 		'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\',
@@ -332,7 +332,7 @@ type parser struct {
 	at     int
 }
 
-// take moves behind the word, where it is next.
+// take consumes the word if it is the next token, and reports whether it is.
 func (p *parser) take(word string) bool {
 	if p.at < len(p.tokens) && !p.tokens[p.at].literal && strings.EqualFold(p.tokens[p.at].text, word) {
 		p.at++

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// token is the token endpoint. The flows without a person are looked at here, where Salesforce has ways of
-// its own, and are then redeemed as a refresh token.
+// token handles the token endpoint. It checks the flows without a person itself, since Salesforce has its own
+// rules for them, and then redeems them as a refresh token.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	s.redeem(w, r, []byte(form.Encode()))
 }
 
-// redeem has the form answered, and adds to a good answer what Salesforce tells beside the token.
+// redeem passes the form to the OAuth server and adds Salesforce's own values to a successful response.
 func (s *Server) redeem(w http.ResponseWriter, r *http.Request, body []byte) {
 	asked := r.Clone(r.Context())
 	asked.Body, asked.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -64,16 +64,16 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request, body []byte) {
 		claims["id"] = base + "/id/" + RecordID("00D", 1) + "/" + Owner
 		claims["issued_at"] = s.options.Now().UTC().Format("20060102150405")
 		answer.body.Reset()
-		_ = json.NewEncoder(&answer.body).Encode(claims) // of what was just decoded
+		_ = json.NewEncoder(&answer.body).Encode(claims) // it was just decoded
 	}
 	for name, values := range answer.header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.status)
-	_, _ = w.Write(answer.body.Bytes()) // who asked may have left
+	_, _ = w.Write(answer.body.Bytes()) // the client may have left
 }
 
-// origin returns where the server is, as who asks sees it.
+// origin returns the address of the server as the client sees it.
 func origin(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
@@ -91,10 +91,10 @@ func (r *recorder) Header() http.Header            { return r.header }
 func (r *recorder) WriteHeader(status int)         { r.status = status }
 func (r *recorder) Write(part []byte) (int, error) { return r.body.Write(part) }
 
-// longest is how far ahead an assertion may end. The documentation asks for three minutes; clocks differ.
+// longest is how far ahead an assertion may expire. The documentation requires three minutes; clocks differ.
 const longest = 5 * time.Minute
 
-// checkAssertion looks at an assertion ("OAuth 2.0 JWT Bearer Flow for Server-to-Server Integration"): iss is
+// checkAssertion checks an assertion ("OAuth 2.0 JWT Bearer Flow for Server-to-Server Integration"): iss is
 // the app, sub the user, aud the authorization server, signed with RS256 by the key of the app's certificate.
 func (s *Server) checkAssertion(r *http.Request, assertion string) (client, account, wrong string) {
 	parts := strings.Split(assertion, ".")
@@ -142,6 +142,6 @@ func decode(part string, into any) bool {
 func oauthError(w http.ResponseWriter, code, description string) {
 	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
 	w.WriteHeader(http.StatusBadRequest)
-	// Who asked may have left.
+	// The client may have left.
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": code, "error_description": description})
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// comments responds with a page by cursor
+// comments responds with a page of comments, by cursor
 // (developer.zendesk.com/api-reference/ticketing/tickets/ticket_comments).
 func (c call) comments() (map[string]any, *refusal) {
 	t, refused := c.find(c.id)
@@ -59,7 +59,7 @@ func (c call) comments() (map[string]any, *refusal) {
 	}}, nil
 }
 
-// Comment is what an agent writes in Zendesk's own pages, as HTML or plain.
+// Comment adds what an agent writes in Zendesk's own pages, as HTML or plain text.
 func (s *Server) Comment(ticketID, body string, isHTML, public bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Server) Comment(ticketID, body string, isHTML, public bool) error {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// Move gives a ticket a status by its label. Closed is what a solved ticket becomes in the end.
+// Move sets the status of a ticket by its label. A solved ticket becomes Closed in the end.
 func (s *Server) Move(ticketID, label string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

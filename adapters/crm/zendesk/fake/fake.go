@@ -1,12 +1,12 @@
-// Package fake is Zendesk Support for tests: stateful, strict, and able to fail on demand. It is written from
-// Zendesk's documentation (developer.zendesk.com/api-reference/ticketing) and shares no code with the
-// adapter. Beside the API it serves the account's OAuth endpoints, by core/oauth/oauthtest.
+// Package fake is a fake Zendesk Support for tests: stateful, strict, and able to fail on demand. It is
+// written from Zendesk's documentation (developer.zendesk.com/api-reference/ticketing) and shares no code
+// with the adapter. It also serves the account's OAuth endpoints, through core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9111", server)
 //
-// There is one account with two agents, one organization and one customer. It is stricter than Zendesk where
-// a mistake should fail a test: a property or parameter that is not known is refused.
+// It has one account with two agents, one organization and one customer. It is stricter than Zendesk where a
+// mistake should fail a test: it refuses an unknown property or parameter.
 package fake
 
 import (
@@ -24,28 +24,28 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// Options say how the account is.
+// Options configure the account.
 type Options struct {
 	Email       string   // of the agent who has the API token and consents; "" is agent@example.com
 	APIToken    string   // "" is none
-	AccessToken string   // an OAuth token without an end; "" is none
+	AccessToken string   // an OAuth token that does not expire; "" is none
 	Scopes      []string // of the AccessToken; nil is read and write
 	OAuth       oauthtest.Options
 	Now         func() time.Time
 
 	SystemStatuses bool          // the account has no custom statuses
-	NoStatuses     bool          // the account has not even the list of them
-	ListLag        time.Duration // how old a ticket is before the list by external id has it
-	PageSize       int           // so many comments in a page at most; 0 is as many as are asked for
+	NoStatuses     bool          // the list of custom statuses does not exist
+	ListLag        time.Duration // how old a ticket is before it is listed
+	PageSize       int           // the most comments in a page; 0 is as many as requested
 	NeedsAssignee  bool          // a ticket without an assignee cannot be solved
-	Fields         []Field       // of the account's own
+	Fields         []Field       // custom fields
 
 	Role        string // of the agent; "" is agent
 	RoleType    int    // of the agent, such as 1 of a light agent
-	Restriction string // of the tickets that the agent sees; "" is none
+	Restriction string // on the tickets that the agent sees; "" is none
 }
 
-// Field is a field of the account's own.
+// Field is a custom field.
 type Field struct {
 	ID          int64
 	Type, Title string // such as text, Room
@@ -55,14 +55,14 @@ type Field struct {
 	Always      bool // a condition of the account's forms requires it of every ticket
 }
 
-// The addresses.
+// Paths of the server.
 const (
 	APIPath       = "/api/v2"
 	AuthorizePath = "/oauth/authorizations/new"
 	TokenPath     = "/oauth/tokens"
 )
 
-// Who is there.
+// Ids of the account's records.
 const (
 	Agent        = 20978392000101
 	Colleague    = 20978392000202
@@ -74,7 +74,7 @@ const (
 	other        = 50997400000402 // an organization that the customer is not in
 )
 
-// Server is an http.Handler; safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
 	OAuth *oauthtest.Server
@@ -89,7 +89,7 @@ type Server struct {
 	revoked  bool
 }
 
-// idempotent is what became of a request with an Idempotency-Key.
+// idempotent is the outcome of a request with an Idempotency-Key.
 type idempotent struct {
 	request string
 	answer  map[string]any
@@ -99,7 +99,7 @@ type idempotent struct {
 // keyLife is how long an Idempotency-Key is remembered.
 const keyLife = 2 * time.Hour
 
-// New makes a server.
+// New returns a new server.
 func New(o Options) *Server {
 	o.Email = cmp.Or(o.Email, "agent@example.com")
 	if o.Now == nil {
@@ -131,7 +131,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	status, answer, refused := s.answer(w, r, path)
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	if refused != nil {
 		refused.write(w)
@@ -143,10 +143,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 func write(w http.ResponseWriter, status int, body map[string]any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have left
 }
 
-// answer finds what the path means, and lets it act.
+// answer routes a request and returns its response.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (int, map[string]any, *refusal) {
 	scopes, known := s.who(r)
 	if !known {
@@ -196,7 +196,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 	return 0, nil, noEndpoint()
 }
 
-// record shows one of the records that tickets name (developer.zendesk.com/api-reference/ticketing: "Show
+// record responds with a record that tickets refer to (developer.zendesk.com/api-reference/ticketing: "Show
 // Group", "Show a Brand", "Show Ticket Form", "Show Organization", "Show User").
 func (c call) record(path string) (map[string]any, *refusal) {
 	kind, id, _ := strings.Cut(path, "/")
@@ -226,8 +226,9 @@ func noEndpoint() *refusal {
 	return &refusal{status: 404, body: map[string]any{"error": "InvalidEndpoint", "description": "Not found"}}
 }
 
-// token shows the OAuth token that asks (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens,
-// "Show Current Token"). An API token is none.
+// token responds with the request's OAuth token
+// (developer.zendesk.com/api-reference/ticketing/oauth/oauth_tokens, "Show Current Token"). It refuses an API
+// token.
 func (c call) token() (map[string]any, *refusal) {
 	if c.basic {
 		return nil, forbidden()
@@ -236,7 +237,7 @@ func (c call) token() (map[string]any, *refusal) {
 		"token": "0123456789", "scopes": c.scopes}}, nil
 }
 
-// ticketPath takes tickets/ID and what follows apart.
+// ticketPath splits a path of the form tickets/ID into the id and the rest.
 func ticketPath(path string) (id int64, part string, is bool) {
 	rest, is := strings.CutPrefix(path, "tickets/")
 	if !is {
@@ -252,7 +253,7 @@ func ticketPath(path string) (id int64, part string, is bool) {
 	return id, part, true
 }
 
-// who responds with the scopes of the credentials, of which a token of the API has all.
+// who returns the scopes of the request's credentials. An API token has every scope.
 func (s *Server) who(r *http.Request) (scopes []string, known bool) {
 	all := []string{"read", "write"}
 	granted := s.options.Scopes
@@ -273,7 +274,7 @@ func (s *Server) who(r *http.Request) (scopes []string, known bool) {
 	return token.Scopes, known
 }
 
-// call is one request that has good credentials. The server is locked meanwhile.
+// call is one authenticated request. The server is locked meanwhile.
 type call struct {
 	*Server
 	query  url.Values
@@ -282,8 +283,8 @@ type call struct {
 	id     int64
 }
 
-// requireScope reports whether the token has the scope of the resource, or that of all. The resource "" has
-// none of its own.
+// requireScope refuses a token that has neither the scope of the resource nor that of all resources. The
+// resource "" has no scope of its own.
 func (c call) requireScope(resource, action string) *refusal {
 	if slices.Contains(c.scopes, action) || resource != "" && slices.Contains(c.scopes, resource+":"+action) {
 		return nil
@@ -308,7 +309,7 @@ func (c call) reading(
 	return http.StatusOK, answer, refused
 }
 
-// next returns a number that was never given before.
+// next returns a number that was never returned before.
 func (s *Server) next() int64 {
 	s.made++
 	return s.made

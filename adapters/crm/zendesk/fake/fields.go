@@ -10,14 +10,14 @@ type status struct {
 	active   bool
 }
 
-// statuses that the account has from the start, in the order of the API.
+// statuses holds the initial statuses of the account, in the order of the API.
 var statuses = []status{
 	{1, "new", "New", true}, {2, "open", "Open", true}, {3, "pending", "Pending", true},
 	{4, "hold", "On-hold", true}, {5, "solved", "Solved", true}, {6, "open", "Waiting for the plumber", true},
 	{7, "open", "Escalated to the owner", false}, {8, "solved", "Nothing to mend", true},
 }
 
-// system are the options of the system's field, with the names that the account's language has for them.
+// system holds the options of the system's status field, with their names in the account's language.
 var system = [][2]string{{"Open", "open"}, {"Pending", "pending"}, {"On-hold", "hold"}, {"Solved", "solved"}}
 
 var priorities = [][2]string{{"Low", "low"}, {"Normal", "normal"}, {"High", "high"}, {"Urgent", "urgent"}}
@@ -90,14 +90,14 @@ func (s *Server) statusOf(fits func(status) bool) (status, bool) {
 	return status{}, false
 }
 
-// AddStatus gives the account another custom status, as an administrator does.
+// AddStatus adds a custom status to the account, as an administrator does.
 func (s *Server) AddStatus(label, category string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.statuses = append(s.statuses, status{100 + s.next(), category, label, true})
 }
 
-// AddField gives the account another field, as an administrator does.
+// AddField adds a custom field to the account, as an administrator does.
 func (s *Server) AddField(f Field) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// What the server knows.
+// Credentials that the server accepts.
 const (
 	demoClientID     = "frontdesk"
 	demoClientSecret = "fake-client-secret"
@@ -16,7 +16,7 @@ const (
 	demoAPIToken     = "fake-api-token"
 )
 
-// Program serves the fake on its own.
+// Program is an adaptertest.Program that runs the fake.
 func Program(flags *flag.FlagSet) adaptertest.Begin {
 	system := flags.Bool("system-statuses", false, "the account has no custom statuses")
 	return func(base string) (http.Handler, [][2]string) {

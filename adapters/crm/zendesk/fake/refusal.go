@@ -2,7 +2,7 @@ package fake
 
 import "net/http"
 
-// refusal is an answer that refuses, in one of the shapes that Zendesk has.
+// refusal is an error response, in one of Zendesk's shapes.
 type refusal struct {
 	status int
 	body   map[string]any
@@ -25,7 +25,7 @@ func notFound() *refusal {
 	return &refusal{status: 404, body: map[string]any{"error": "RecordNotFound", "description": "Not found"}}
 }
 
-// invalid returns the refusal of a ticket that the account's rules refuse, at one field or at "base".
+// invalid returns the refusal of a ticket by the account's rules, for one field or for "base".
 func invalid(field, code, description string) *refusal {
 	return &refusal{status: 422, body: map[string]any{
 		"error": "RecordInvalid", "description": "Record validation errors",
@@ -33,8 +33,8 @@ func invalid(field, code, description string) *refusal {
 	}}
 }
 
-// invalidField returns the refusal of a ticket that is refused because of a field of the account's own: the
-// words have the field's title, and the id stands beside them.
+// invalidField returns the refusal of a ticket because of a custom field. The description holds the field's
+// title. The id is a member of its own.
 func invalidField(f Field, description string) *refusal {
 	return &refusal{status: 422, body: map[string]any{
 		"error": "RecordInvalid", "description": "Record validation errors",

@@ -16,7 +16,7 @@ import (
 type ticket struct {
 	id                            int64
 	externalID, subject, priority string
-	status                        string // or the category of the custom one
+	status                        string // or the category of the custom status
 	custom                        int64
 	assignee, requester, org      int64
 	created, updated              time.Time
@@ -35,7 +35,7 @@ type comment struct {
 	at          time.Time
 }
 
-// ask is the body of creating a ticket, so far as it is known here.
+// ask is the body of a request that creates a ticket, with the fields that the fake knows.
 type ask struct {
 	Ticket *struct {
 		Subject string `json:"subject"`
@@ -64,7 +64,7 @@ type ask struct {
 	} `json:"ticket"`
 }
 
-// create makes a ticket, or answers again what it answered to the same Idempotency-Key
+// create creates a ticket, or repeats its earlier response to the same Idempotency-Key
 // (developer.zendesk.com/api-reference/ticketing/introduction, "Idempotency").
 func (c call) create(w http.ResponseWriter, r *http.Request) (int, map[string]any, *refusal) {
 	body, err := io.ReadAll(r.Body)
@@ -123,7 +123,7 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 		form: wanted.FormID, tags: wanted.Tags,
 	}
 	if t.requester == 0 {
-		t.requester = Agent // whose token it is
+		t.requester = Agent // the owner of the token
 	}
 	if t.assignee != 0 {
 		t.status, t.custom = "open", 2
@@ -162,7 +162,7 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 	case t.status == "solved" && t.assignee == 0:
 		t.assignee = Agent // who solves it
 	}
-	values := map[int64]any{} // a field that is not there is passed over
+	values := map[int64]any{} // an unknown field is ignored
 	for _, given := range wanted.Custom {
 		values[given.ID] = given.Value
 	}
@@ -185,7 +185,7 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 	return t, nil
 }
 
-// fits reports whether a value is one of the field.
+// fits reports whether the field accepts the value.
 func (f Field) fits(value any) bool {
 	text, isText := value.(string)
 	switch f.Type {
@@ -213,7 +213,7 @@ func (c call) choose(t *ticket, fits func(status) bool) bool {
 	return found
 }
 
-// shown returns the ticket as the API tells it.
+// shown returns the ticket as the API shows it.
 func (t *ticket) shown(o Options) map[string]any {
 	shown := map[string]any{
 		"id": t.id, "url": "https://acme.zendesk.com/api/v2/tickets/0.json", "external_id": nil,
@@ -243,7 +243,7 @@ func idOrNull(id int64) any {
 	return id
 }
 
-// Ticket returns a ticket as agents see it; nil when there is none with that id.
+// Ticket returns a ticket as agents see it, or nil if no ticket has that id.
 func (s *Server) Ticket(ticketID string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
