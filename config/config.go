@@ -1,16 +1,16 @@
-// Package config reads what the operator sets: the configuration of the gateway ([Load]) and the file of
-// tenants that apply takes ([LoadTenants]). Both are YAML and both are strict: an unknown key or an unusable
-// value is refused with the key's path, all of them at once, and with the known key that is nearest.
+// Package config reads the configuration of the gateway ([Load]) and the file of tenants for the apply
+// command ([LoadTenants]). Both are YAML and both are strict: an unknown key or an unusable value is an
+// error. One error lists all faults, each with the key's path and, for an unknown key, the nearest known key.
 //
 //	cfg, err := config.Load("frontdesk.yaml", os.Environ(), providers) // "" reads no file
 //
-// Every key of the configuration is also a variable: FRONTDESK_ and its path in capitals, with two
-// underscores between levels, such as FRONTDESK_SERVER__LISTEN; a list is separated by commas. Variables win
-// over the file.
+// Every key of the configuration can also be set by a variable: FRONTDESK_ and its path in capitals, with two
+// underscores between levels, such as FRONTDESK_SERVER__LISTEN. A list is separated by commas. Variables
+// override the file.
 //
-// A key is declared once, as a field of [Config]: its tags give the name, the default, the bounds and the
+// A key is declared once, as a field of [Config]. Its tags give the name, the default, the bounds and the
 // explanation, which the loader and frontdesk.example.yaml share. The keys of a provider are declared by its
-// adapter, as a [Provider]. No error holds a secret: values are not quoted.
+// adapter, as a [Provider]. No error holds a secret, because errors do not quote values.
 package config
 
 import (
@@ -25,10 +25,10 @@ import (
 //
 //	yaml     the key's name
 //	help     what it is, for the example file
-//	default  its value when it is not given, as a variable would write it
+//	default  its value when it is not set, written as in a variable
 //	min, max the bounds of a number or duration
 //	choices  the values it may have
-//	kind     a form that a text, or each of a list, must have; see malformed
+//	kind     the form of a text, or of each element of a list; see checkForm
 type Config struct {
 	Server      Server      `yaml:"server" help:"The addresses of the gateway."`
 	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and the generated key set. The gateway creates it with mode 0700, and refuses one that others can write."`
@@ -43,7 +43,7 @@ type Config struct {
 	Log         Log         `yaml:"log" help:"The log, on standard error."`
 }
 
-// Server is where the gateway is reached.
+// Server configures the addresses of the gateway and its shutdown.
 type Server struct {
 	Listen    string        `yaml:"listen" default:"127.0.0.1:8080" kind:"address" help:"Address that serves the API."`
 	PublicURL string        `yaml:"public_url" default:"http://127.0.0.1:8080" kind:"base" help:"Address at which callers and customers reach the gateway. OAuth redirects and problem types begin with it."`
@@ -51,29 +51,29 @@ type Server struct {
 	Drain     time.Duration `yaml:"drain" default:"5s" min:"0" max:"5m" help:"How long the gateway still accepts requests after SIGTERM. Meanwhile /readyz answers 503, so that a load balancer stops sending requests here. Set it longer than the load balancer's check interval. Then running requests finish, for at most resilience.deadline and 4s."`
 }
 
-// Store is where state is kept.
+// Store configures the database.
 type Store struct {
 	URL string `yaml:"url" default:"sqlite:" kind:"store" help:"sqlite: means frontdesk.db in data_dir, and sqlite:PATH another file. postgres://USER:PASSWORD@HOST/DATABASE serves several replicas. env:VAR or file:PATH reads the address from there, which keeps its password out of this file."`
 }
 
-// Secrets is how credentials are sealed.
+// Secrets configures how credentials are sealed.
 type Secrets struct {
 	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, as a Tink key set: file:PATH or env:VAR. Empty means keyset.json in data_dir, which is created on first use."`
 }
 
-// Egress is where addresses given by tenants may lead.
+// Egress configures which addresses tenants' servers may have.
 type Egress struct {
 	Allow []string `yaml:"allow" default:"" kind:"network" help:"Networks, such as 10.0.0.0/8, that tenants' servers may be in besides public addresses. All other loopback, private, link-local and metadata addresses are refused. A metadata address needs an entry of its own, as a /32 or /128."`
 }
 
-// Limits are what callers may ask for.
+// Limits configures how many requests callers may make.
 type Limits struct {
 	RequestsPerMinutePerKey    int `yaml:"requests_per_minute_per_key" default:"60000" min:"0" max:"10000000" help:"Requests per minute of one API key, per replica; 0 means no limit. The limit stops runaway loops. It is far above what phone calls need."`
 	RequestsPerMinutePerTenant int `yaml:"requests_per_minute_per_tenant" default:"120000" min:"0" max:"10000000" help:"Requests per minute of all keys of one tenant, per replica; 0 means no limit. The limit leaves room for other tenants."`
 	MaxInFlight                int `yaml:"max_in_flight" default:"1024" min:"1" help:"Concurrent requests. Further ones are refused at once (OVERLOADED), which is better than answering all of them late. One tenant gets at most half. While the processors cannot keep up, fewer are admitted, and reads are refused before writes."`
 }
 
-// Resilience is how calls to providers are bounded and repeated.
+// Resilience configures how calls to providers are limited and retried.
 type Resilience struct {
 	Deadline     time.Duration `yaml:"deadline" default:"8s" min:"100ms" max:"2m" help:"The longest that a request may take, including retries. A caller can ask for less with X-Request-Timeout-Ms."`
 	TryTimeout   time.Duration `yaml:"try_timeout" default:"5s" min:"50ms" max:"2m" help:"The longest that one attempt of a read may take, so that another still fits into the deadline."`
@@ -84,14 +84,14 @@ type Resilience struct {
 	Bulkhead     Bulkhead      `yaml:"bulkhead" help:"Bulkheads: how many calls run concurrently, so that one slow provider does not use up all capacity."`
 }
 
-// Breaker is when what keeps failing is no longer asked.
+// Breaker configures when the gateway stops calling a connection or host that keeps failing.
 type Breaker struct {
 	Failures    int           `yaml:"failures" default:"10" min:"1" help:"Consecutive failures after which the breaker of a connection or a host opens."`
 	Connections int           `yaml:"connections" default:"3" min:"1" help:"Connections that must fail before their host counts as down for all."`
 	OpenFor     time.Duration `yaml:"open_for" default:"1500ms" min:"100ms" max:"10m" help:"How long the breaker stays open before one call tries again."`
 }
 
-// Bulkhead is how many calls run at one time.
+// Bulkhead configures how many calls run concurrently.
 type Bulkhead struct {
 	PerConnection      int `yaml:"per_connection" default:"8" min:"1" help:"Concurrent calls per connection, unless its provider states a limit of its own."`
 	PerConnectionQueue int `yaml:"per_connection_queue" default:"32" min:"1" help:"Calls that may wait for a free place on a connection; further ones are refused."`
@@ -99,7 +99,7 @@ type Bulkhead struct {
 	PerHostQueue       int `yaml:"per_host_queue" default:"256" min:"1" help:"Calls that may wait for a free place at a host, or on a connection to it; further ones are refused."`
 }
 
-// Idempotency is how repeated calls are recognised.
+// Idempotency configures how repeated calls are recognised.
 type Idempotency struct {
 	Keep         time.Duration `yaml:"keep" default:"72h" min:"1h" max:"720h" help:"How long the answer to a call with an Idempotency-Key is kept for replay."`
 	DedupeWindow time.Duration `yaml:"dedupe_window" default:"10m" min:"0" max:"24h" help:"How long equal book-meeting calls without a key count as one meeting, unless the tenant sets its own window; 0 turns this off."`
@@ -107,23 +107,23 @@ type Idempotency struct {
 	TicketDedupeWindow time.Duration `yaml:"ticket_dedupe_window" default:"10m" min:"0" max:"24h" help:"How long equal create-ticket calls without a key count as one ticket, likewise."`
 }
 
-// Calendar is what concerns the calendar operations.
+// Calendar configures the calendar operations.
 type Calendar struct {
 	LegacyConferencingTypes []string `yaml:"legacy_conferencing_types" default:"nylas" kind:"word" help:"Deprecated values of conferencing_type. They mean provider, and are answered with a Deprecation header."`
 }
 
-// Log is what is written to standard error.
+// Log configures the log, which is written to standard error.
 type Log struct {
 	Level  string `yaml:"level" default:"info" choices:"debug,info,warn,error" help:"The lowest level that is logged."`
 	Format string `yaml:"format" default:"json" choices:"json,text" help:"The format of a line."`
 }
 
-// maxFileBytes bounds what is read of a configuration or tenants file.
+// maxFileBytes is the most that a configuration or tenants file may hold.
 const maxFileBytes = 16 << 20
 
 // Load reads the configuration: the defaults, the file at path unless that is "", and the variables in
-// environ (NAME=VALUE). It knows the keys of the providers that are declared and of no others. Its error is
-// an *Error with every fault. It panics where the default of a declared key is not of the key's kind.
+// environ (NAME=VALUE). It knows the keys of the declared providers only. If the file can be read, an error
+// is an *Error with every fault. Load panics if the default of a declared key is not of the key's kind.
 func Load(path string, environ []string, declared []Provider) (Config, error) {
 	d := decoder{environ: variables(environ), declared: declared}
 	cfg := defaults(declared)
@@ -142,14 +142,14 @@ func Load(path string, environ []string, declared []Provider) (Config, error) {
 	return cfg, nil
 }
 
-// Default returns the configuration of an empty file and environment, with the providers that are declared.
+// Default returns the configuration of an empty file and environment, with the declared providers.
 func Default(declared []Provider) Config {
 	cfg := defaults(declared)
 	cfg.settle(&decoder{declared: declared})
 	return cfg
 }
 
-// settle completes what was read and checks what concerns several keys.
+// settle completes and checks the values that were read, and resolves references to secrets.
 func (c *Config) settle(d *decoder) {
 	c.Server.PublicURL = strings.TrimRight(c.Server.PublicURL, "/")
 	if source := SecretSource(c.Store.URL); source.isReference() {
@@ -174,7 +174,7 @@ func readFile(path string) ([]byte, error) {
 	if path != "-" {
 		opened, err := os.Open(path)
 		if err != nil {
-			return nil, err // it names the path
+			return nil, err // err names the path
 		}
 		defer opened.Close()
 		file = opened

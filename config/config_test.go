@@ -20,7 +20,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// declared are two providers as adapters declare them.
+// declared returns two providers, declared as adapters do it.
 func declared() []Provider {
 	client := []ProviderKey{
 		{Name: "client_id", Kind: "line or none", Help: "Of the client."},
@@ -311,7 +311,7 @@ func TestEveryKeyIsExplainedAndUsable(t *testing.T) {
 	}
 }
 
-// FuzzLoad: whatever the file and a variable hold, there is a configuration or an explanation, and a
+// FuzzLoad checks that every file and variable lead to a configuration or an explanation, and that a
 // configuration that is read keeps the bounds.
 func FuzzLoad(f *testing.F) {
 	f.Add("server: {listen: ':80'}", "FRONTDESK_LOG__LEVEL=debug")

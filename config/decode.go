@@ -16,11 +16,11 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// decoder puts what was given into structs and notes every fault of it.
+// decoder reads YAML and variables into structs, and collects every fault.
 type decoder struct {
 	environ  map[string]string
 	declared []Provider
-	variable string // the variable that is being read; "" while the file is
+	variable string // the variable that is being read; "" while the file is read
 	known    []string
 	faults   []Fault
 }
@@ -37,7 +37,7 @@ func (d *decoder) file(raw []byte, into any) {
 	d.value("", tree, root, form{})
 }
 
-// parse reads one YAML document. What the parser says is shortened to its first line: the rest quotes the
+// parse reads one YAML document. It shortens the parser's message to its first line: the rest quotes the
 // file, which may hold an address with a password.
 func parse(raw []byte) (tree any, problem string) {
 	documents := yaml.NewDecoder(bytes.NewReader(raw))
@@ -52,7 +52,7 @@ func parse(raw []byte) (tree any, problem string) {
 	return tree, ""
 }
 
-// form is what a field's tags say of its values.
+// form holds the rules for a field's values, from the field's tags.
 type form struct {
 	min, max string
 	choices  []string
@@ -67,7 +67,7 @@ func formOf(f reflect.StructField) form {
 	return o
 }
 
-// value puts a node of the tree into a Go value. A node without a value (null) is not given.
+// value reads a node of the tree into a Go value. A null node counts as not given.
 func (d *decoder) value(path string, node any, into reflect.Value, is form) {
 	if node == nil {
 		return
@@ -123,9 +123,9 @@ func (d *decoder) mapping(path string, node any, into reflect.Value) {
 	}
 }
 
-// unknown notes a key that is not known, with the one that was most likely meant.
+// unknown records a fault for an unknown key, with the known key that was most likely meant.
 func (d *decoder) unknown(path string) {
-	// Keys are known without the indexes of lists: "tenants[].name" stands for "tenants[2].name".
+	// Known keys have no list indexes: "tenants[].name" stands for "tenants[2].name".
 	if meant := meantBy(withoutIndexes(path), d.known); meant != "" {
 		d.wrong(path, "is not a known key; did you mean %s?", meant)
 		return
@@ -151,8 +151,8 @@ func (d *decoder) list(path string, node any, into reflect.Value, is form) {
 	into.Set(made)
 }
 
-// entries reads a mapping whose keys are free. Of kind "secret", its values say where secrets are, and are
-// replaced by them.
+// entries reads a mapping with arbitrary keys. For the kind "secret", each value is a [SecretSource], which
+// entries replaces with the secret.
 func (d *decoder) entries(path string, node any, into reflect.Value, is form) {
 	given, ok := node.(map[string]any)
 	if !ok {
@@ -176,7 +176,7 @@ func (d *decoder) entries(path string, node any, into reflect.Value, is form) {
 }
 
 func (d *decoder) secret(path string, node any, into reflect.Value) {
-	source, _ := node.(string) // anything else is no source, and says so
+	source, _ := node.(string) // resolve refuses "", so it refuses any other type
 	secret, err := SecretSource(source).resolve(d.environ, nil)
 	if err != nil {
 		d.wrong(path, "%s.", err)
@@ -185,8 +185,7 @@ func (d *decoder) secret(path string, node any, into reflect.Value) {
 	into.SetString(secret)
 }
 
-// scalar puts a single value of the tree into a Go value and returns what is wrong with it, "" when nothing
-// is.
+// scalar reads a scalar node into a Go value. It returns what is wrong with the node, or "".
 func scalar(node any, into reflect.Value, is form) string {
 	switch given := node.(type) {
 	case map[string]any, []any:
@@ -213,7 +212,7 @@ func scalar(node any, into reflect.Value, is form) string {
 	}
 }
 
-// text reads a value from its text, as variables, defaults and most of YAML give it.
+// text parses a value from its text. It returns what is wrong with the text, or "".
 func text(given string, into reflect.Value, is form) string {
 	if len(is.choices) > 0 && !slices.Contains(is.choices, given) {
 		return "must be one of " + strings.Join(is.choices, ", ") + "."
@@ -249,7 +248,7 @@ func text(given string, into reflect.Value, is form) string {
 	return ""
 }
 
-// describe says what a value must be, with its bounds.
+// describe returns what a value must be, with its bounds.
 func describe(into reflect.Value, is form) string {
 	if len(is.choices) > 0 {
 		return "one of " + strings.Join(is.choices, ", ")
@@ -276,7 +275,7 @@ func isNumberOrBool(into reflect.Value) bool {
 	return into.Kind() == reflect.Int || into.Kind() == reflect.Bool
 }
 
-// outside reports whether n is beyond the bounds, which bound reads from their text.
+// outside reports whether n is out of bounds. The function bound parses a bound from its text.
 func outside(n int64, is form, bound func(string) int64) bool {
 	return is.min != "" && n < bound(is.min) || is.max != "" && n > bound(is.max)
 }
@@ -297,7 +296,8 @@ func intBound(text string) int64 {
 	return n
 }
 
-// jsonValue returns a free value as encoding/json would have read it, and what is wrong with it.
+// jsonValue converts a node into the value that encoding/json would return. It also returns what is wrong
+// with the node, or "".
 func jsonValue(node any) (any, string) {
 	switch given := node.(type) {
 	case nil, string, bool:
@@ -344,7 +344,7 @@ func wholeProblem(tooLarge bool) string {
 	return ""
 }
 
-// pathsOf lists the keys of a struct and below, in order; those in lists as "tenants[].name".
+// pathsOf returns the paths of a struct's keys and of all below, in order; in lists as "tenants[].name".
 func pathsOf(t reflect.Type, prefix string) []string {
 	var paths []string
 	for i := range t.NumField() {
@@ -380,7 +380,7 @@ func join(path, name string) string {
 	return strings.TrimPrefix(path+"."+name, ".")
 }
 
-// defaults returns the configuration that the declarations of the keys give.
+// defaults returns the configuration in which every key has its default.
 func defaults(declared []Provider) Config {
 	cfg := Config{Providers: Providers{}}
 	for _, p := range declared {
@@ -397,15 +397,15 @@ func defaults(declared []Provider) Config {
 // key is one key of the configuration that holds a value.
 type key struct {
 	path, help, fallback string
-	setText              func(given string) (problem string) // sets it as a variable gives it
+	setText              func(given string) (problem string) // sets the value from a variable's text
 }
 
-// keys returns every key: those of the struct, in order, then those of the providers that are declared.
+// keys returns every key: those of the struct, in order, then those of the declared providers.
 func (c *Config) keys(declared []Provider) []key {
 	return append(keysIn(reflect.ValueOf(c).Elem(), ""), c.Providers.keys(declared)...)
 }
 
-// keysIn returns every key of the struct and below, in order. Those of providers are no fields.
+// keysIn returns every key of the struct and below, in order. It skips providers' keys, which are not fields.
 func keysIn(in reflect.Value, prefix string) []key {
 	var keys []key
 	for i := range in.NumField() {
@@ -425,7 +425,7 @@ func keysIn(in reflect.Value, prefix string) []key {
 	return keys
 }
 
-// setText reads a value as a variable gives it: a list is separated by commas.
+// setText sets a value from a variable's text. A list is separated by commas.
 func setText(given string, into reflect.Value, is form) string {
 	if into.Kind() != reflect.Slice {
 		return text(given, into, is)

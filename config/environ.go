@@ -17,7 +17,7 @@ func variableOf(path string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(path, ".", "__"))
 }
 
-// variables reads NAME=VALUE pairs. Of a name that is there twice the last counts, as with os/exec.
+// variables parses NAME=VALUE pairs. If a name occurs twice, the last pair counts, as with os/exec.
 func variables(environ []string) map[string]string {
 	m := make(map[string]string, len(environ))
 	for _, pair := range environ {
@@ -28,8 +28,8 @@ func variables(environ []string) map[string]string {
 	return m
 }
 
-// variables sets the keys that the environment gives and refuses variables that are meant for a key but are
-// none.
+// variables sets the keys that the environment gives. A variable with our prefix that is neither a key nor
+// known to serve another purpose is a fault.
 func (d *decoder) variables(cfg *Config) {
 	known := map[string]key{}
 	for _, k := range cfg.keys(d.declared) {
@@ -59,8 +59,8 @@ func (d *decoder) variables(cfg *Config) {
 	}
 }
 
-// variableMeantBy returns the variable that one was most likely meant to be, "" when none is near.
-// Underscores do not count, since they are easily miscounted.
+// variableMeantBy returns the known variable that name was most likely meant to be, or "" if none is near. It
+// ignores underscores, since they are easily miscounted.
 func variableMeantBy(name string, known []string) string {
 	plain := func(s string) string {
 		return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s, prefix), "_", ""))
@@ -75,9 +75,9 @@ func variableMeantBy(name string, known []string) string {
 	return ""
 }
 
-// isForOthers reports whether a variable with our prefix is no key, but known to be set for something else:
-// by our tests, or by Kubernetes, which tells every container of a Service named frontdesk or frontdesk-* by
-// variables such as FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR ("Environment variables" in
+// isForOthers reports whether a variable with our prefix is not a key but is set for another purpose: by our
+// tests, or by Kubernetes. For a Service named frontdesk or frontdesk-*, Kubernetes sets variables such as
+// FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR in every container ("Environment variables" in
 // "Service", kubernetes.io).
 func isForOthers(name string) bool {
 	return name == "FRONTDESK_REQUIRE_ALL" || strings.HasPrefix(name, "FRONTDESK_TEST_") ||
@@ -88,7 +88,7 @@ var serviceLink = regexp.MustCompile(
 	`^FRONTDESK(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9]+)*|` +
 		`PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-// refersTo reports whether the configuration names the variable as the place of a secret.
+// refersTo reports whether the configuration reads a secret from the variable.
 func (d *decoder) refersTo(cfg *Config, name string) bool {
 	written := map[string]string{"secrets.keyset": cfg.Secrets.Keyset, "store.url": cfg.Store.URL}
 	for provider, name := range clientSecrets(d.declared) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Example returns an example file: every key with its default and explanation, those of the declared
-// providers among them.
+// Example returns an example file: every key with its default and explanation, including the keys of the
+// declared providers.
 func Example(declared []Provider) string {
 	e := example{declared: declared}
 	e.WriteString(`# The configuration of Frontdesk: every key, with its default. A file needs only the keys it changes.
@@ -18,7 +18,6 @@ func Example(declared []Provider) string {
 	return e.String()
 }
 
-// example is the file as far as it is written.
 type example struct {
 	strings.Builder
 	declared []Provider
@@ -67,7 +66,7 @@ func (e *example) key(name, help, value, indent string) {
 	fmt.Fprintf(e, "%s%s: %s\n", indent, name, value)
 }
 
-// comment wraps a text into lines of at most 118 characters.
+// comment writes a text as comment lines of at most 118 characters.
 func (e *example) comment(text, indent string) {
 	const width = 118
 	begin := indent + "#"

@@ -8,22 +8,22 @@ import (
 	"frontdesk/core/spelling"
 )
 
-// Fault is one thing that is wrong.
+// Fault is one error in a configuration or a file of tenants.
 type Fault struct {
-	// The path, such as "server.listen" or "tenants[0].connections[1].kind"; "" is the file as a whole.
+	// The path, such as "server.listen" or "tenants[0].connections[1].kind"; "" for the whole file or for an
+	// unknown variable.
 	Key      string
-	Variable string // the variable that gave it; "" when the file did
+	Variable string // the variable that set the key; "" if the file did
 	Message  string // what is wrong and what to do, as a sentence without the key
 }
 
-// Error is everything that is wrong with a configuration or a file of tenants. It holds no value that was
-// given.
+// Error holds every fault of a configuration or a file of tenants. It quotes no value.
 type Error struct {
-	Source string // the file; "" when there is none
+	Source string // the file; "" if there is none
 	Faults []Fault
 }
 
-// Error lists the faults, one a line.
+// Error returns a text that lists the faults, one per line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Source == "" {
@@ -46,12 +46,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// wrong notes a fault of a key.
+// wrong records a fault of a key.
 func (d *decoder) wrong(key, format string, args ...any) {
 	d.faults = append(d.faults, Fault{Key: key, Variable: d.variable, Message: fmt.Sprintf(format, args...)})
 }
 
-// sortFaults returns the faults by key, each once.
+// sortFaults returns the faults in the order of their keys, without duplicates.
 func (d *decoder) sortFaults() []Fault {
 	slices.SortStableFunc(d.faults, func(a, b Fault) int {
 		return strings.Compare(a.Key+"\x00"+a.Variable, b.Key+"\x00"+b.Variable)
@@ -59,8 +59,8 @@ func (d *decoder) sortFaults() []Fault {
 	return slices.Compact(d.faults)
 }
 
-// meantBy returns the known key that a key was most likely meant to be, "" when none is near: one of the same
-// level that is written alike, else one of another level with the same last name.
+// meantBy returns the known key that a path was most likely meant to be, or "" if none is near. It prefers a
+// key of the same level with a similar name to a key of another level with the same last name.
 func meantBy(path string, known []string) string {
 	level, name := split(path)
 	var siblings []string
@@ -80,7 +80,7 @@ func meantBy(path string, known []string) string {
 	return ""
 }
 
-// split parts a path into its level and last name.
+// split splits a path into its level, with the final dot, and its last name.
 func split(path string) (level, name string) {
 	at := strings.LastIndexByte(path, '.')
 	return path[:at+1], path[at+1:]

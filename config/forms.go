@@ -9,8 +9,7 @@ import (
 	"unicode"
 )
 
-// checkForm checks a text by the kind that a field's tag names, and returns what is wrong with it, "" when
-// nothing is.
+// checkForm checks a text against the kind in a field's tag. It returns what is wrong with the text, or "".
 func checkForm(kind, s string) string {
 	switch kind {
 	case "":
@@ -55,7 +54,7 @@ func quoteGiven(s string) string {
 	return ""
 }
 
-// address is what net.Listen takes: a host, which may be absent, and a port.
+// address checks an address for net.Listen: a host, which may be absent, and a port.
 func address(s string) string {
 	_, port, err := net.SplitHostPort(s)
 	n, notNumber := strconv.ParseUint(port, 10, 16)
@@ -65,7 +64,7 @@ func address(s string) string {
 	return ""
 }
 
-// base is an address that paths are appended to.
+// base checks a URL to which paths are appended.
 func base(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Providers are the values of the providers' keys, by the name of the provider and of the key.
+// Providers holds the values of the providers' keys, by the names of the provider and the key.
 type Providers map[string]map[string]string
 
 // Provider declares the keys of one provider, which are beneath providers.NAME.
@@ -17,19 +17,19 @@ type Provider struct {
 	Keys []ProviderKey
 }
 
-// ProviderKey declares a key of a provider, as the tags of [Config] declare the others. One of the kind
-// "client secret" is a line that may also say where the secret is.
+// ProviderKey declares a key of a provider, as the tags of [Config] declare the others. A key of the kind
+// "client secret" holds one line: the secret, or env:VAR or file:PATH to read the secret from.
 type ProviderKey struct{ Name, Default, Kind, Help string }
 
-// clientSecret is the kind of a secret that env:VAR or file:PATH may stand for.
+// clientSecret is the kind of a key that holds a secret, or env:VAR or file:PATH to read the secret from.
 const clientSecret = "client secret"
 
-// section is the key that those of providers are beneath.
+// section is the key that holds the sections of all providers.
 const section = "providers"
 
 func providerPath(provider, name string) string { return join(join(section, provider), name) }
 
-// providerPaths lists the sections of providers, each with its keys behind it.
+// providerPaths returns the path of each provider's section, followed by the paths of its keys.
 func providerPaths(declared []Provider) []string {
 	var paths []string
 	for _, p := range declared {
@@ -79,7 +79,7 @@ func (d *decoder) provider(path string, node any, declared []ProviderKey, into m
 	d.children(path, node, keys)
 }
 
-// children reads each value of a mapping. One without a value (null) is not given.
+// children calls the function in read for each value of a mapping. A null value counts as not given.
 func (d *decoder) children(path string, node any, read map[string]func(node any)) {
 	given, ok := node.(map[string]any)
 	if !ok {
@@ -96,7 +96,7 @@ func (d *decoder) children(path string, node any, read map[string]func(node any)
 	}
 }
 
-// clientSecrets yields the provider and the name of each key of that kind.
+// clientSecrets yields the provider and the name of each key of the kind "client secret".
 func clientSecrets(declared []Provider) iter.Seq2[string, string] {
 	return func(yield func(provider, name string) bool) {
 		for _, p := range declared {
@@ -109,7 +109,7 @@ func clientSecrets(declared []Provider) iter.Seq2[string, string] {
 	}
 }
 
-// resolveClientSecrets puts the secrets in the place of what says where they are.
+// resolveClientSecrets replaces references to secrets with the secrets themselves.
 func (d *decoder) resolveClientSecrets(in Providers) {
 	for provider, name := range clientSecrets(d.declared) {
 		source := SecretSource(in[provider][name])

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// SecretSource says where a secret is: "env:VAR", "file:PATH", or "-" for standard input. It is never the
-// secret itself.
+// SecretSource is the location of a secret: "env:VAR", "file:PATH", or "-" for standard input. It is never
+// the secret itself.
 type SecretSource string
 
-// maxSecretBytes is more than any credential has.
+// maxSecretBytes is the maximum length of a secret. No credential is that long.
 const maxSecretBytes = 64 << 10
 
-// Resolve returns the secret. environ are the variables (NAME=VALUE) and stdin is what "-" reads; nil refuses
-// that. One line break at the end of a file or of standard input does not belong to the secret. The error
-// never holds it.
+// Resolve returns the secret. environ holds the variables (NAME=VALUE). stdin is the input for "-", which is
+// refused if stdin is nil. One line break at the end of a file or of standard input is not part of the
+// secret. The error never holds the secret.
 func Resolve(s SecretSource, environ []string, stdin io.Reader) (string, error) {
 	return s.resolve(variables(environ), stdin)
 }
@@ -35,7 +35,7 @@ func (s SecretSource) resolve(environ map[string]string, stdin io.Reader) (strin
 	case scheme == "file" && rest != "":
 		file, err := os.Open(rest)
 		if err != nil {
-			return "", err // it names the path
+			return "", err // err names the path
 		}
 		defer file.Close()
 		return readSecret(file, "the file "+rest)
@@ -44,12 +44,12 @@ func (s SecretSource) resolve(environ map[string]string, stdin io.Reader) (strin
 	case s == "-":
 		return "", errors.New("standard input cannot be read here; use env:VAR or file:PATH")
 	}
-	// What was written may be the secret itself, so that it is not repeated.
+	// The text may be the secret itself, so the error does not repeat it.
 	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; do not write the secret " +
 		"itself here")
 }
 
-// isReference reports whether s points somewhere, rather than being the value itself.
+// isReference reports whether s refers to a variable or a file, rather than being the value itself.
 func (s SecretSource) isReference() bool {
 	return strings.HasPrefix(string(s), "env:") || strings.HasPrefix(string(s), "file:")
 }

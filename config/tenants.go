@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Tenants is the file that apply takes.
+// Tenants is the content of the file for the apply command.
 type Tenants struct {
 	Tenants []Tenant `yaml:"tenants" help:"The tenants."`
 }
 
-// Tenant is how one tenant should be.
+// Tenant is the desired state of one tenant.
 type Tenant struct {
 	Name                 string            `yaml:"name" required:"true" help:"The tenant's name: lower-case letters, digits and hyphens."`
 	Timezone             string            `yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
@@ -25,7 +25,7 @@ type Tenant struct {
 	Connections          []Connection      `yaml:"connections" help:"The tenant's connections to accounts at providers."`
 }
 
-// Connection is how one connection should be.
+// Connection is the desired state of one connection.
 type Connection struct {
 	Name     string         `yaml:"name" required:"true" help:"The connection's name, unique in the tenant."`
 	Kind     string         `yaml:"kind" required:"true" choices:"calendar,crm,telephony" help:"What the connection is for."`
@@ -33,13 +33,13 @@ type Connection struct {
 	Default  bool           `yaml:"default" help:"Whether the connection serves API keys that are bound to no connection of this kind."`
 	Settings map[string]any `yaml:"settings" help:"The provider's settings, as JSON values."`
 
-	// Credentials are the secrets themselves: LoadTenants has fetched them. Nil when the file has none, which
-	// leaves those of an existing connection alone.
+	// Credentials holds the secrets themselves, which LoadTenants has read. It is nil if the file has none.
+	// An existing connection then keeps its credentials.
 	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"Where the provider's credentials are: env:VAR or file:PATH, never the secret itself."`
 }
 
-// LoadTenants reads a file of tenants, "-" being standard input, and fetches the credentials it points to
-// from environ (NAME=VALUE) and from files. Its error is an *Error with every fault.
+// LoadTenants reads a file of tenants, or standard input if path is "-". It reads the credentials from
+// environ (NAME=VALUE) and from files. If the file can be read, an error is an *Error with every fault.
 func LoadTenants(path string, environ []string) (Tenants, error) {
 	raw, err := readFile(path)
 	if err != nil {
@@ -52,7 +52,7 @@ func parseTenants(source string, raw []byte, environ []string) (Tenants, error) 
 	d := decoder{environ: variables(environ)}
 	var t Tenants
 	d.file(raw, &t)
-	if t.Tenants == nil && len(d.faults) == 0 { // an empty file must not be a wish to have no tenants
+	if t.Tenants == nil && len(d.faults) == 0 { // an empty file must not mean that no tenants are wanted
 		d.wrong("tenants", "is required: a list, which may be empty ([]).")
 	}
 	if len(d.faults) > 0 {
@@ -61,7 +61,7 @@ func parseTenants(source string, raw []byte, environ []string) (Tenants, error) 
 	return t, nil
 }
 
-// String hides the credentials from whoever prints it.
+// String returns a description of the connection without its credentials.
 func (c Connection) String() string {
 	return fmt.Sprintf("%s connection %s at %s", c.Kind, c.Name, c.Provider)
 }

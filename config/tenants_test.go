@@ -52,7 +52,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 	}
 }
 
-// TestTenantsExampleShowsEveryKey keeps the example complete when a key is added.
+// TestTenantsExampleShowsEveryKey checks that the example stays complete when a key is added.
 func TestTenantsExampleShowsEveryKey(t *testing.T) {
 	raw, err := os.ReadFile(tenantsExample)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestSecretSources(t *testing.T) {
 	}
 }
 
-// FuzzLoadTenants: whatever the file holds, there are tenants or an explanation.
+// FuzzLoadTenants checks that every file leads to tenants or an explanation.
 func FuzzLoadTenants(f *testing.F) {
 	example, err := os.ReadFile(tenantsExample)
 	if err != nil {

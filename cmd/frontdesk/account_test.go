@@ -29,7 +29,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// createTenants makes a tenant for each list of connections, in a gateway that is not running yet, and
+// createTenants creates a tenant for each list of connections, in a gateway that is not running yet, and
 // returns their keys.
 func (d *deployment) createTenants(s tenant.Settings, connections ...[]connection.Spec) (keys []string) {
 	d.t.Helper()
@@ -79,23 +79,24 @@ func (d *deployment) tryCreateTenants(
 	return keys, nil
 }
 
-// createTenantEach makes a tenant for each connection, and returns their keys.
+// createTenantEach creates a tenant for each connection, and returns their keys.
 func (d *deployment) createTenantEach(connections ...connection.Spec) (keys []string) {
 	d.t.Helper()
 	return d.createTenants(tenant.Settings{}, slices.Collect(slices.Chunk(connections, 1))...)
 }
 
-// account is one account at a fake provider, connected without anybody's consent, and how it is used.
+// account is one account at a fake provider, connected without anybody's consent, and the requests that use
+// it.
 type account struct {
 	*fakeProvider
 	connection    connection.Spec
 	read          request
 	create        func(name string) request
-	change        func(made answer, name string) request // nil: things there are neither changed nor removed
+	change        func(made answer, name string) request // nil if things cannot be changed or removed
 	remove        func(made answer) request
-	there         func(c caller, name string) int // things of that name that are there; nil: it cannot be told
-	made          func() int                      // things ever made; nil: it cannot be told
-	emptyWhenDone []string                        // what is answered by nothing when it is done
+	there         func(c caller, name string) int // counts the things of that name; nil if unknown
+	made          func() int                      // counts the things ever made; nil if unknown
+	emptyWhenDone []string                        // operations whose success has an empty response
 }
 
 // writes lists the account's operations with an effect.
@@ -128,7 +129,7 @@ func (a account) request(c caller, operation, name string) request {
 	return a.create(name)
 }
 
-// effects counts those of an operation with that name.
+// effects returns how many effects an operation with that name had.
 func (a account) effects(c caller, operation, name string) int {
 	n := a.there(c, name)
 	if operation == "remove" {
@@ -137,7 +138,7 @@ func (a account) effects(c caller, operation, name string) int {
 	return n
 }
 
-// A provider without an account is not attacked.
+// Every provider needs an account, or the attacks leave it out.
 func TestEveryProviderHasAnAccount(t *testing.T) {
 	for _, a := range all.Adapters() {
 		if _, there := accounts()[a.Name]; !there && a.Name != "sandbox" {
@@ -146,7 +147,7 @@ func TestEveryProviderHasAnAccount(t *testing.T) {
 	}
 }
 
-// accounts opens an account at every provider that is not a sandbox.
+// accounts returns functions that open an account at each provider other than the sandbox.
 func accounts() map[string]func(testing.TB) account {
 	return map[string]func(testing.TB) account{
 		"caldav": func(t testing.TB) account {
@@ -313,7 +314,7 @@ func numberAccount(l *phoneAccount, emptyWhenDone ...string) account {
 	return a
 }
 
-// ofAPI reports whether a request to a provider is none for a token.
+// ofAPI reports whether a request to a provider is for its API, and not for a token.
 func ofAPI(r *http.Request) bool { return !strings.Contains(r.URL.Path, "token") }
 
 // mutates reports whether a request to a provider changes anything there.

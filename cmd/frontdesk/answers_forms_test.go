@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// form is a way to make an answer that hurts who reads it.
+// form is one kind of response that harms its reader.
 type form struct {
 	name string
 	body func() []byte
@@ -21,10 +21,10 @@ type form struct {
 
 const (
 	mebi      = 1 << 20
-	listBytes = 6*mebi - 4096 // a little less than is read of a list of events
+	listBytes = 6*mebi - 4096 // a little less than the gateway reads of a list of events
 )
 
-// hostileForms returns those of a kind of answer, and some that never end.
+// hostileForms returns the forms of these bodies, and some responses that never end.
 func hostileForms(bodies map[string]func() []byte) (forms []form) {
 	for name, body := range bodies {
 		forms = append(forms, bothWays(name, body)...)
@@ -46,7 +46,7 @@ func hostileForms(bodies map[string]func() []byte) (forms []form) {
 	return forms
 }
 
-// bothWays returns a form as it is and compressed, the latter for all only at full size.
+// bothWays returns a form plain and compressed. Most forms are compressed only at full size.
 func bothWays(name string, body func() []byte) []form {
 	forms := []form{{name, body, plainly}}
 	if fullSize() || strings.Contains(name, "wide") {
@@ -106,14 +106,14 @@ func promising(w http.ResponseWriter, r *http.Request, body []byte) {
 	plainly(w, r, body)
 }
 
-// repeated returns a text as often as it fits into a size, between a beginning and an end.
+// repeated returns a body of at most size bytes: a beginning, as many parts as fit, and an end.
 func repeated(begin, part, end string, size int) func() []byte {
 	return func() []byte {
 		return []byte(begin + strings.Repeat(part, max(size-len(begin)-len(end), 0)/len(part)) + end)
 	}
 }
 
-// numbered is repeated with the number of each repetition in its place.
+// numbered returns a body with count parts, each holding its number.
 func numbered(begin, part, end string, count int) func() []byte {
 	return func() []byte {
 		b := []byte(begin)
@@ -124,8 +124,8 @@ func numbered(begin, part, end string, count int) func() []byte {
 	}
 }
 
-// jsonForms are hostile JSON, with what is hostile in the list that the provider answers under key ("": the
-// answer is a list). Those of a count are at the edge of what is read.
+// jsonForms returns hostile JSON. The list under key is hostile; with the key "", the response is a list
+// itself. Forms of a count are at the limit of what the gateway reads.
 func jsonForms(key string) map[string]func() []byte {
 	begin, end := `{"`+key+`":[`, `{}]}`
 	if key == "" {
@@ -171,7 +171,7 @@ const (
 	davEnd   = `</d:multistatus>`
 )
 
-// xmlForms are hostile multistatus.
+// xmlForms returns hostile multistatus responses.
 func xmlForms() map[string]func() []byte {
 	in := func(part string, size int) func() []byte { return repeated(davBegin, part, davEnd, size) }
 	edge := func(part string, elements int) func() []byte {
@@ -226,7 +226,7 @@ func xmlForms() map[string]func() []byte {
 	}
 }
 
-// icalForms returns a multistatus with hostile objects.
+// icalForms returns multistatus responses with hostile calendar objects.
 func icalForms() map[string]func() []byte {
 	const before = davBegin +
 		`<d:response><d:href>/dav/pat@example.com/main/x.ics</d:href><d:propstat><d:prop><d:getetag>"1"</d:getetag>` +

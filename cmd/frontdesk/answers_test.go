@@ -19,18 +19,18 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// The most that the process grows by, for one answer of a provider and for sixteen at once.
+// How much the process may grow for one response of a provider, and for sixteen at once.
 const (
 	mostForOne     = 64 << 20
 	mostForSixteen = 256 << 20
 )
 
-// listedUnder is where each provider's answers have their list.
+// listedUnder holds the key of the list in each provider's responses.
 var listedUnder = map[string]string{"google": "items", "microsoft": "value", "salesforce": "records",
 	"hubspot": "results", "zendesk": "tickets",
 	"freshdesk": "", "rest": "", "twilio": "incoming_phone_numbers", "telnyx": "data"}
 
-// hostileAnswers returns the forms that an account's provider answers in.
+// hostileAnswers returns the forms of hostile responses for a provider.
 func hostileAnswers(provider string) []form {
 	if provider != "caldav" {
 		return hostileForms(jsonForms(listedUnder[provider]))
@@ -42,20 +42,20 @@ func hostileAnswers(provider string) []form {
 	return forms
 }
 
-// hostileAccounts are the accounts of every provider at one gateway, whose answers are hostile.
+// hostileAccounts holds accounts at all providers, used by one gateway, whose responses are hostile.
 type hostileAccounts struct {
 	*running
 	at       map[string]account
 	keys     map[string]string
 	names    []string
-	baseline int // bytes that the process held before
+	baseline int // bytes that the process held at rest
 
-	neighbour, control *load // of another tenant, and at a gateway whose providers are well
+	neighbour, control *load // of another tenant, and at a gateway with well providers
 }
 
-// Whatever form a provider's answer has, it takes little memory and time, it is asked for once, its caller is
-// told why there is none, and another tenant is served as before. FRONTDESK_TROUBLE=full has every form
-// compressed as well, and sixteen callers at each provider.
+// Whatever the form of a provider's response, it costs little memory and time, the gateway requests it once,
+// the caller learns why the call failed, and another tenant is served as before. With FRONTDESK_TROUBLE=full
+// every form is also sent compressed, and sixteen callers use each provider.
 func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
 	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
@@ -94,14 +94,14 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 		})
 	}
 	ended()
-	// Sixteen of the largest answers at once are a second's work of a processor.
+	// Sixteen of the largest responses at once take a second of processor time.
 	ended = h.withLoad(t, time.Second)
 	t.Run("sixteen at once", h.sixteenAtOnce)
 	ended()
 }
 
-// withLoad has a neighbour call all the time until ended, which tells how long it waited: at most as long as
-// a neighbour of nobody at the same time, twice, and so much more.
+// withLoad has a neighbour call until ended is called. ended fails the test if the neighbour waited longer
+// than more plus twice the time of a neighbour at the control gateway.
 func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func()) {
 	const perSecond = 50
 	ctx, stop := context.WithCancel(t.Context())
@@ -125,7 +125,7 @@ func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func(
 	}
 }
 
-// answers has a provider answer a read in a form.
+// answers has a provider respond to a read with a form.
 func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	body := f.body()
 	var asked atomic.Int64
@@ -142,7 +142,7 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	used, began := processorTime(t, h.running), time.Now()
 	patience := "X-Request-Timeout-Ms: 5000"
 	if strings.Contains(f.name, "drip") {
-		patience = "X-Request-Timeout-Ms: 300" // which it takes
+		patience = "X-Request-Timeout-Ms: 300" // a drip uses it all
 	}
 	got, err := h.as(h.keys[name]).send(h.at[name].read, patience)
 	took := time.Since(began)
@@ -154,7 +154,7 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	if err != nil || got.status == http.StatusInternalServerError {
 		t.Errorf("answered %v %d %s", err, got.status, got.body)
 	}
-	// The runtime gives back late what earlier answers took, so that there may be more since it was calm.
+	// The runtime returns the memory of earlier responses late, so the growth since rest may be larger.
 	if grown, since := most-before, most-h.baseline; (grown > mostForOne || since > 2*mostForOne) &&
 		!underRaceDetector() {
 		t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
@@ -164,7 +164,7 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 	}
 }
 
-// sixteenAtOnce has sixteen callers get answers that take most, at all providers, or at each one.
+// sixteenAtOnce has sixteen callers get the costliest responses, at all providers and at each one.
 func (h hostileAccounts) sixteenAtOnce(t *testing.T) {
 	for _, how := range []string{"at the edge", "bad UTF-8"} {
 		h.sixteen(t, how, h.names)
@@ -211,7 +211,7 @@ func (h hostileAccounts) sixteen(t *testing.T, how string, names []string) {
 	}
 }
 
-// residentNow returns the memory that the process holds, from which on residentBytes tells the most.
+// residentNow returns the memory that the process holds, and resets the maximum that residentBytes returns.
 func residentNow(t *testing.T, r *running) int {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", r.cmd.Process.Pid), []byte("5"), 0); err != nil {
@@ -220,7 +220,7 @@ func residentNow(t *testing.T, r *running) int {
 	return residentBytes(t, r)
 }
 
-// processorTime returns what the process has used.
+// processorTime returns the processor time that the process has used.
 func processorTime(t *testing.T, r *running) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid))

@@ -17,27 +17,27 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// attacker is one key that tries to take a gateway from the others, within its quota.
+// attacker is one key that tries, within its quota, to take a gateway from the others.
 type attacker struct {
 	t    *testing.T
 	r    *running
-	key  string // of a tenant whose providers answer
-	hung string // of a tenant whose providers never do
+	key  string // of a tenant whose providers respond
+	hung string // of a tenant whose providers never respond
 }
 
-// way is one way to do so. It goes on until ctx ends.
+// way is one way to attack. hold goes on until ctx ends.
 type way struct {
 	name string
 	hold func(attacker, context.Context)
 }
 
-// Ways of one key to hold places, memory or processors: whichever it takes, a neighbour is served as before.
-// What each takes of memory and processors, and how long a neighbour waits meanwhile, is printed. A gateway
-// that nobody attacks tells at the same time what the machine has left to give: the attack comes from the
-// same one.
+// One key tries to hold places, memory or processors in many ways. In each case a neighbour is served as
+// before. The test prints what each way takes of memory and processors, and how long the neighbour waits. A
+// gateway that is not attacked shows at the same time what the machine has left, since the attack runs on the
+// same machine.
 func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 	s := newAttack(t)
-	s.under(noAttack()) // what is made once is made
+	s.under(noAttack()) // a warm-up
 	t.Log(s.under(noAttack()))
 	all := ways()
 	if len(all) < 40 {
@@ -45,7 +45,7 @@ func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 	}
 	for _, w := range all {
 		got := s.under(w)
-		for range 7 { // others may have had the machine for a moment
+		for range 7 { // other processes may have been using the machine
 			if got.late() == 0 {
 				break
 			}
@@ -61,7 +61,7 @@ func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 	}
 }
 
-// attack has a gateway that is attacked and one that is not, each with a neighbour of the attacker.
+// attack holds a gateway that is attacked and one that is not, each with a neighbour of the attacker.
 type attack struct {
 	attacker
 	neighbour, control *load
@@ -94,11 +94,11 @@ func newAttack(t *testing.T) *attack {
 	return s
 }
 
-// held is what one way took.
+// held is the measurement of one way.
 type held struct {
 	way                string
 	memory, grown      float64 // MiB
-	processor          float64 // of one
+	processor          float64 // as a share of one processor
 	neighbour, control []loadResponse
 	baseline           time.Duration
 }
@@ -111,7 +111,7 @@ func (s *attack) under(w way) held {
 	before := s.r.measured()
 	began := time.Now()
 	work.Go(func() { w.hold(s.attacker, ctx) })
-	time.Sleep(s.lasting / 3) // it has taken what it can
+	time.Sleep(s.lasting / 3) // the attack has taken what it can
 	var control []loadResponse
 	var controlled sync.WaitGroup
 	controlled.Go(func() { control = s.control.steady(perSecond, s.lasting) })
@@ -132,8 +132,8 @@ func (s *attack) under(w way) held {
 	}
 }
 
-// late returns how much longer the neighbour waits than it may: twice as long as at rest, and 20 ms. Where a
-// gateway at rest keeps its callers waiting longer than that, it is the machine that has no time.
+// late returns how much longer the neighbour waits than the limit: twice as long as at rest, plus 20 ms. It
+// returns 0 if the gateway at rest exceeds that limit too, because then the machine is too busy.
 func (h held) late() time.Duration {
 	rest := quantile(h.control, .99)
 	bar := 2*max(h.baseline, rest) + 20*time.Millisecond
@@ -153,7 +153,7 @@ func (h held) String() string {
 
 func noAttack() way { return way{"nothing", func(_ attacker, ctx context.Context) { <-ctx.Done() }} }
 
-// ways returns those of all families.
+// ways returns the ways of all families.
 func ways() []way {
 	return slices.Concat(withheld(), equalCalls(), heavyBodies(), floods(), oddConnections())
 }
@@ -164,7 +164,7 @@ const (
 	writeAt = "/v1/tickets/create-ticket"
 )
 
-// withheld are connections that begin a request and do not end it.
+// withheld returns ways with connections that begin a request and do not end it.
 func withheld() []way {
 	head := func(method, path, key, more string) string {
 		return method + " " + path + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key + "\r\n" + more
@@ -221,7 +221,7 @@ func withheld() []way {
 	}
 }
 
-// connections are held open after the same bytes each.
+// connections holds many connections open after sending the same bytes on each, until ctx ends.
 func (x attacker) connections(ctx context.Context, many int, begin string) {
 	for range many {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
@@ -230,12 +230,12 @@ func (x attacker) connections(ctx context.Context, many int, begin string) {
 			break
 		}
 		defer conn.Close()
-		_, _ = io.WriteString(conn, begin) // one that was refused meanwhile is refused
+		_, _ = io.WriteString(conn, begin) // the gateway may have refused it meanwhile
 	}
 	<-ctx.Done()
 }
 
-// equalCalls are many calls that wait for one, or for a provider, that never answers.
+// equalCalls returns ways with many calls that wait for one call or for a provider that never responds.
 func equalCalls() []way {
 	of := func(name string, requests func(i int) loadRequest) way {
 		return way{"700 " + name, func(x attacker, ctx context.Context) {
@@ -276,7 +276,7 @@ func equalCalls() []way {
 	}
 }
 
-// burst sends so many requests within half a second and hangs up when ctx ends.
+// burst sends many requests within half a second and hangs up when ctx ends.
 func (x attacker) burst(ctx context.Context, l *load, many int) {
 	var flying sync.WaitGroup
 	lines := make(chan net.Conn, many)
@@ -301,7 +301,7 @@ func (x attacker) burst(ctx context.Context, l *load, many int) {
 	flying.Wait()
 }
 
-// heavyBodies cost as much as a body can.
+// heavyBodies returns ways with bodies that cost as much as a body can.
 func heavyBodies() []way {
 	of := func(name string, perSecond float64, body string) way {
 		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
@@ -348,7 +348,7 @@ func heavyBodies() []way {
 	}
 }
 
-// floods are usual requests, very many of them.
+// floods returns ways with very many usual requests.
 func floods() []way {
 	of := func(name string, perSecond float64, requests func(x attacker, i int) loadRequest) way {
 		return way{fmt.Sprintf("%.0f a second: %s", perSecond, name), func(x attacker, ctx context.Context) {
@@ -405,7 +405,7 @@ func floods() []way {
 	}
 }
 
-// oddConnections do with connections what no client does.
+// oddConnections returns ways that use connections as no client does.
 func oddConnections() []way {
 	again := func(name string, perSecond int, do func(x attacker, conn net.Conn)) way {
 		return way{fmt.Sprintf("%d a second: %s", perSecond, name), func(x attacker, ctx context.Context) {

@@ -34,7 +34,7 @@ type auditRow struct {
 	Hash       string    `json:"hash,omitempty"`
 }
 
-// Run lists the newest changes, the last of them last.
+// Run lists the newest changes, oldest first.
 func (c auditList) Run(ctx context.Context, s *session) error {
 	if c.Limit < 1 {
 		return usage("--limit must be at least 1")
@@ -53,7 +53,7 @@ func (c auditList) Run(ctx context.Context, s *session) error {
 				r.Effect, r.RequestID, r.MAC,
 			}
 			id := fmt.Sprint(r.ID)
-			if r.ID == 0 { // not sealed yet, so its MAC is none of the chain
+			if r.ID == 0 { // not sealed yet, so its MAC is not part of the chain
 				id, value.Hash = "-", ""
 			}
 			values = append(values, value)
@@ -72,7 +72,7 @@ type auditVerify struct {
 	JSON bool   `help:"Print the report as JSON."`
 }
 
-// Help is shown with the flags.
+// Help returns the text that is shown with the flags.
 func (auditVerify) Help() string {
 	return "Prints the head of the audit, ROWS:HASH. Keep it where those who can write the database cannot " +
 		"reach it. Passed back with --head, it shows " +
@@ -85,14 +85,14 @@ func (auditVerify) Help() string {
 		"sealed; and what somebody did who has the key set."
 }
 
-// verified is what audit verify --json prints.
+// verified is the JSON output of audit verify.
 type verified struct {
 	gateway.AuditReport
 	WrongRows []sealing.WrongRow `json:"wrong_rows,omitempty"`
 }
 
 // Run fails when the audit is not sound, and names the first row that is wrong. It also fails when a
-// connection, key or link is not as the gateway wrote it, and names each.
+// connection, key or link is not as the gateway wrote it, and names each of them.
 func (c auditVerify) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		report, err := g.VerifyAudit(ctx, c.Head)

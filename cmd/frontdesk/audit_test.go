@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// audited is a row as audit list --json prints it.
+// audited is a row in the output of audit list --json.
 type audited struct {
 	ID                                            int64
 	Tenant, Actor, Action, Subject, Outcome, Hash string
@@ -34,8 +34,7 @@ func (d *deployment) audit(args ...string) []audited {
 	return rows
 }
 
-// A gateway that is killed at any moment leaves an audit that is sound, and in which every call that it
-// acknowledged is done once.
+// A gateway that is killed at any moment leaves a sound audit, in which every acknowledged call is done once.
 func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
@@ -155,7 +154,7 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 	if _, _, code := d.do("", "audit", "list", "--limit", "0"); code != exitUsage {
 		t.Errorf("--limit 0: exit %d", code)
 	}
-	for range 2 { // the key set that the audit began with is dropped by the second
+	for range 2 { // the second drops the key that the audit began with
 		d.must("keyset", "rotate")
 	}
 	head := d.must("audit", "verify")

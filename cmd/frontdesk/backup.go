@@ -30,7 +30,7 @@ type restoreCommand struct {
 	File string `arg:"" help:"A file that backup wrote." type:"existingfile"`
 }
 
-// Run puts the copy in the place of the database.
+// Run replaces the database with the copy.
 func (c restoreCommand) Run(ctx context.Context, s *session) error {
 	cfg, err := s.configForCommand()
 	if err != nil {

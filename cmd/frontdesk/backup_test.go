@@ -14,14 +14,14 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// bookingAt returns a booking of the hour with that number, under a key of its own.
+// bookingAt returns a booking of the numbered hour, and its own idempotency key.
 func bookingAt(hour int) (body, key string) {
 	return fmt.Sprintf(`{"title":"Consultation %[1]d","start_time":"2027-03-%02[2]dT%02[3]d:00:00Z","end_time":"2027-03-%02[2]dT%02[3]d:30:00Z"}`,
 		hour, 1+hour/24, hour%24), fmt.Sprintf("Idempotency-Key: hour-%d", hour)
 }
 
-// An operator makes a copy while callers book, loses the database, and goes on from the copy: what was
-// answered before the copy began is there, repeats are answered as they were, and new calls work.
+// An operator makes a copy while callers book, loses the database, and goes on from the copy. Bookings
+// answered before the copy began are there, repeats get the same response, and new calls work.
 func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", longDeadlines()...)
@@ -58,7 +58,7 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	d.wantFailure("in use", "restore", copied)
 
 	r.kill()
-	if err := os.Remove(d.databaseFile()); err != nil { // its log stays, and must not get into what comes next
+	if err := os.Remove(d.databaseFile()); err != nil { // its log stays, and must not be replayed later
 		t.Fatal(err)
 	}
 	d.wantFailure("audit-head.json knows", "serve")
@@ -85,7 +85,7 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	d.wantSound()
 }
 
-// wantFailure runs a command that has to fail with those words.
+// wantFailure runs a command that must fail with that text.
 func (d *deployment) wantFailure(says string, args ...string) {
 	d.t.Helper()
 	if out, errs, code := d.do("", args...); code != exitFailed || !strings.Contains(errs, says) {
@@ -93,7 +93,7 @@ func (d *deployment) wantFailure(says string, args ...string) {
 	}
 }
 
-// wants is must for commands whose words are of interest.
+// wants is must for commands whose messages matter.
 func (d *deployment) wants(args ...string) (says string) {
 	d.t.Helper()
 	out, errs, code := d.do("", args...)
@@ -103,7 +103,7 @@ func (d *deployment) wants(args ...string) (says string) {
 	return errs
 }
 
-// A copy of the file alone lacks what is in the log; the doctor says so.
+// A copy of the database file alone lacks the changes in the log. The doctor reports this.
 func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
@@ -129,7 +129,7 @@ func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for head() == sealed { // until it knows the second booking
+	for head() == sealed { // until the head includes the second booking
 		time.Sleep(10 * time.Millisecond)
 	}
 	r.kill()
@@ -150,7 +150,7 @@ func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	}
 }
 
-// What is no good copy is not put into place, and what is there stays.
+// A file that is no good copy is not restored, and the database stays.
 func TestABadCopyIsNotRestored(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")

@@ -17,8 +17,8 @@ import (
 	"frontdesk/core/record"
 )
 
-// BenchmarkListOf2000Events lists 2,000 events of the sandbox in one answer over HTTP, and beside it only
-// encodes the same records. It prints both and their ratio:
+// BenchmarkListOf2000Events lists 2,000 events of the sandbox in one response over HTTP, and also only
+// encodes the same records. It prints both times and their ratio:
 //
 //	go test -run '^$' -bench ListOf2000 ./cmd/frontdesk
 func BenchmarkListOf2000Events(b *testing.B) {

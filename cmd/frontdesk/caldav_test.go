@@ -10,8 +10,7 @@ import (
 	"frontdesk/adapters/calendar/caldav/servertest"
 )
 
-// What a newcomer does with a calendar server of their own, and what another client of that server sees of
-// it.
+// A newcomer uses a calendar server of their own, and another client of that server sees the results.
 func TestNewcomerConnectsACalendarServer(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) servertest.Account{
@@ -113,7 +112,7 @@ func TestATenantsAddressMayNotLeadInside(t *testing.T) {
 	}
 }
 
-// davClient is another client of the calendar server: plain HTTP, none of the adapter's code.
+// davClient is another client of the calendar server. It uses plain HTTP and none of the adapter's code.
 type davClient struct {
 	t       *testing.T
 	account servertest.Account

@@ -26,7 +26,7 @@ type connectionAdd struct {
 	Secret   map[string]string `help:"A credential: NAME=SOURCE, where SOURCE is env:VAR, file:PATH, or - for standard input. Repeat for more." placeholder:"K=SOURCE" mapsep:"none"`
 }
 
-// Run adds the connection, or replaces the settings and credentials of one of that name, and prints its name.
+// Run adds the connection, or replaces the settings and credentials of an existing one, and prints its name.
 func (c connectionAdd) Run(ctx context.Context, s *session) error {
 	n := connection.Spec{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default}
 	var err error
@@ -74,8 +74,8 @@ func (c connectionAdd) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// settingsOf reads settings as flags give them: NAME=VALUE, or NAME.KEY=VALUE for a key of a setting that has
-// keys.
+// settingsOf converts --set flags into settings. A flag is NAME=VALUE, or NAME.KEY=VALUE for one key of a
+// setting that has keys.
 func settingsOf(flags map[string]string) (map[string]any, error) {
 	settings := make(map[string]any, len(flags))
 	for _, flag := range slices.Sorted(maps.Keys(flags)) { // NAME comes before NAME.KEY
@@ -97,8 +97,9 @@ func settingsOf(flags map[string]string) (map[string]any, error) {
 	return settings, nil
 }
 
-// existing reports whether the tenant has the connection. One without a name takes the provider's, and the
-// kind's too where the provider's is taken. A connection of that name to another provider is in the way.
+// existing reports whether the tenant has the connection. If n has no name, existing sets it to the
+// provider's name or, if another connection has that name, to the provider's name and the kind. A connection
+// with the name that is of another kind or provider is a conflict.
 func (s *session) existing(
 	ctx context.Context, g *gateway.Gateway, tenantName string, n *connection.Spec,
 ) (bool, error) {
@@ -125,8 +126,8 @@ func (s *session) existing(
 		other.Provider, other.Kind)
 }
 
-// secrets reads credentials from where they are; a literal is refused, since command lines end up in
-// histories.
+// secrets reads credentials from their sources. It refuses literal values, since command lines end up in
+// shell histories.
 func (s *session) secrets(sources map[string]string) (map[string]string, error) {
 	secrets := make(map[string]string, len(sources))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
@@ -154,10 +155,10 @@ type connectionRow struct {
 	Settings  map[string]any    `json:"settings"`
 	CreatedAt *time.Time        `json:"created_at"`
 
-	RedirectURI string `json:"redirect_uri,omitempty"` // where customers consent
+	RedirectURI string `json:"redirect_uri,omitempty"` // for connections that use customers' consent
 }
 
-// redirectURI is the line with the URI that an OAuth client has to be registered with.
+// redirectURI is the format of the message with the redirect URI to register with an OAuth client.
 const redirectURI = "Register this redirect URI with the OAuth client: %s\n"
 
 // Run lists a tenant's connections, without their credentials.
@@ -201,7 +202,7 @@ type connectionVerify struct {
 	JSON   bool   `help:"Print JSON."`
 }
 
-// Run asks the provider and says what is wrong and what to do.
+// Run asks the provider whether the connection works. If not, the error says what is wrong and what to do.
 func (c connectionVerify) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		v, err := g.Connections().Verify(ctx, c.Tenant, c.Name)
@@ -233,7 +234,7 @@ type connectionRemove struct {
 	Name   string `arg:"" help:"The connection's name."`
 }
 
-// Run removes the connection; what lies at the provider stays there.
+// Run removes the connection. Data at the provider stays there.
 func (c connectionRemove) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error { return g.Connections().Remove(ctx, c.Tenant, c.Name) })
 }
@@ -260,7 +261,7 @@ type providerFld struct {
 	Help     string   `json:"help"`
 }
 
-// Run lists what can be connected. It needs no store.
+// Run lists the providers that can be connected. It needs no store.
 func (c providersCommand) Run(s *session) error {
 	registry, err := adapter.NewRegistry(s.adapters)
 	if err != nil {

@@ -25,7 +25,7 @@ type connectLink struct {
 	OtherAccount bool              `help:"Let the customer choose another account for an existing connection. Otherwise it must be the account that was connected before."`
 }
 
-// Help is shown with the flags.
+// Help returns the text that is shown with the flags.
 func (connectLink) Help() string {
 	return "Prints a link for a customer. The customer opens it in a browser, sees who asks for what, and " +
 		"gives consent at the provider. " +
@@ -40,7 +40,7 @@ func (connectLink) Help() string {
 		"a different one for each tenant's own client."
 }
 
-// Run makes the link and prints it, and nothing else, on standard output.
+// Run creates the link. It prints only the link on standard output.
 func (c connectLink) Run(ctx context.Context, s *session) error {
 	if c.Kind != "" && !slices.Contains(adapter.Kinds(), adapter.Kind(c.Kind)) {
 		return usage("--kind must be calendar, crm or telephony")
@@ -92,7 +92,7 @@ func purpose(l link.Link) string {
 		l.Connection, l.Tenant, l.Email, l.Title)
 }
 
-// kindOf returns the kind of a provider that has one, or that customers consent to with one.
+// kindOf returns the provider's only kind that takes consent, or any of its kinds if none takes consent.
 func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 	var all, names []string
 	var consented []adapter.Kind
@@ -111,7 +111,7 @@ func kindOf(registry adapter.Registry, provider string) (adapter.Kind, error) {
 	switch {
 	case len(consented) == 1:
 		return consented[0], nil
-	case len(consented) == 0 && len(all) > 0: // of whichever kind, it is refused for another reason
+	case len(consented) == 0 && len(all) > 0: // every kind is refused later, for taking no consent
 		return adapter.Kind(all[0]), nil
 	case len(names) == 0:
 		return "", fault.New(fault.NotFound, "PROVIDER_UNKNOWN",

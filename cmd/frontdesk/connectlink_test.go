@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// withClients returns the OAuth clients of an operator.
+// withClients returns an operator's configuration of OAuth clients.
 func withClients() []string {
 	return []string{
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=the-client",
@@ -43,7 +43,7 @@ func TestALinkIsAllOfStandardOutput(t *testing.T) {
 	}
 }
 
-// Whoever registers a tenant's own OAuth client is told its redirect URI, the same by every command.
+// Every command prints the same redirect URI for a tenant's own OAuth client.
 func TestTheRedirectURIOfATenantsOwnClientIsTold(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", append(withClients(), "OWN_SECRET=canary-own")...)

@@ -15,10 +15,10 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// consenting is a provider at which customers give consent, as its fake plays it.
+// consenting is a fake provider at which customers give consent.
 type consenting struct {
-	calendar string // of the account
-	needs    string // a scope that no connection works without
+	calendar string // the calendar of the account
+	needs    string // a scope that every connection needs
 	handler  http.Handler
 	oauth    *oauthtest.Server
 	environ  func(at string) []string
@@ -58,8 +58,8 @@ func microsoftAt(redirect string) consenting {
 
 const accountEmail = "desk@acme.example"
 
-// From the operator's command to a meeting in the customer's calendar, over the providers' own forms of
-// everything.
+// The whole way from the operator's command to a meeting in the customer's calendar, with the providers' own
+// formats.
 func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(redirect string) consenting{
@@ -110,14 +110,14 @@ func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 	}
 }
 
-// browser follows links and forms as a customer's does.
+// browser follows links and submits forms as a customer's browser does.
 type browser struct {
 	t      *testing.T
 	client *http.Client
 }
 
-// press sends the form of the page at an address, which has to lead to a page that says this. It answers the
-// address there.
+// press submits the form of the page at an address, and fails unless the resulting page has these texts. It
+// returns the resulting address.
 func (b browser) press(address string, form url.Values, says ...string) string {
 	b.t.Helper()
 	response, err := b.client.PostForm(address, form)
@@ -137,7 +137,7 @@ func (b browser) press(address string, form url.Values, says ...string) string {
 	return response.Request.URL.String()
 }
 
-// freeAddress returns one that nobody listens on.
+// freeAddress returns an address that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

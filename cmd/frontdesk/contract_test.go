@@ -14,9 +14,8 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// Every answer of every operation, success and error, passes a validating proxy that knows nothing but the
-// written interface. FRONTDESK_CONTRACT names that document and FRONTDESK_PRISM the proxy
-// (@stoplight/prism-cli).
+// Every response of every operation, success or error, passes a validating proxy that knows only the written
+// interface. FRONTDESK_CONTRACT names that document and FRONTDESK_PRISM the proxy (@stoplight/prism-cli).
 func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	contract, prism := os.Getenv("FRONTDESK_CONTRACT"), os.Getenv("FRONTDESK_PRISM")
@@ -107,7 +106,7 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 		{stranger, "POST", "/v1/tickets/get-ticket", `{"ticket_number":"1"}`, 401, nil},
 		{stranger, "GET", "/beta/phone-numbers", ``, 401, nil},
 	}
-	// What the sandbox is told to do wrong: the rest of the error table.
+	// Faults of the sandbox: the rest of the error table.
 	for word, status := range map[string]int{
 		"rate_limited": 429, "revoked": 400, "down": 503, "forbidden": 403, "hang": 504,
 	} {
@@ -133,7 +132,7 @@ func TestEveryAnswerKeepsTheContract(t *testing.T) {
 	}
 }
 
-// violations returns what the proxy found wrong with the answer.
+// violations returns the violations that the proxy found in the response.
 func violations(t *testing.T, a answer) []string {
 	t.Helper()
 	raw := a.header.Get("sl-violations")
@@ -156,7 +155,7 @@ func violations(t *testing.T, a answer) []string {
 	return list
 }
 
-// startPrism puts the proxy in front of the gateway and answers its address.
+// startPrism puts the proxy in front of the gateway and returns its address.
 func startPrism(t *testing.T, prism, contract, upstream string) string {
 	t.Helper()
 	port := adaptertest.FreePort(t)

@@ -18,9 +18,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// A gateway that is killed at any moment loses nothing it acknowledged and doubles nothing it was asked
-// again: bookings and purchases, and what follows them, changes, cancellations and releases. FRONTDESK_KILLS
-// says how many kills there are on each store.
+// A gateway that is killed at any moment loses nothing that it acknowledged, and a repeated request has no
+// second effect. This holds for bookings and purchases, and for the changes, cancellations and releases that
+// follow. FRONTDESK_KILLS sets the number of kills on each store.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
@@ -76,8 +76,8 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			c = r.as(key)
 		}
 
-		// Every request is asked again under its key. What was acknowledged is answered the same; what was
-		// cut off is settled, and no caller is told to come again because a dead process may still be at it.
+		// Send every request again under its key. An acknowledged request gets the same response, one that
+		// was cut off is settled, and no caller has to come back because a dead process may still work on it.
 		outcomes := map[string]string{}
 		var waits []time.Duration
 		for id, q := range asked {
@@ -109,14 +109,14 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 type request struct {
 	verb             string // "" is POST
 	path, body, list string
-	follows          string // "change" or "end": what was made before; its id is in made
+	follows          string // "change" or "end" of the thing with the id in made
 	made, title      string
 }
 
 func (q request) method() string { return cmp.Or(q.verb, http.MethodPost) }
 
-// next returns what follows a request that was answered with the id of what it made: for two of three
-// meetings and numbers a change, for one of three an end.
+// next returns the request that follows one that made the thing with that id: a change for two of three
+// meetings and numbers, an end for one of three.
 func (q request) next(id string, i int, made string) request {
 	events := q.list == "events"
 	switch {
@@ -182,7 +182,7 @@ func (q request) idOf(a answer) string {
 	return n.ID.String()
 }
 
-// settle asks again until there is a final answer.
+// settle repeats the request until it gets a final response.
 func (c caller) settle(q request, id string) answer {
 	c.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -200,7 +200,7 @@ func (c caller) settle(q request, id string) answer {
 	}
 }
 
-// countEffects compares what the providers hold with what was answered.
+// countEffects compares the things at the providers with the responses.
 func (c caller) countEffects(outcomes map[string]string, asked map[string]request) {
 	c.t.Helper()
 	want := map[string]map[string]string{"events": {}, "numbers": {}} // by id: the title or name, "" any
@@ -262,7 +262,7 @@ func (c caller) countEffects(outcomes map[string]string, asked map[string]reques
 	}
 }
 
-// kills returns how many there are in a test.
+// kills returns the number of kills in a test.
 func kills(standard int) int {
 	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_KILLS")); err == nil {
 		return n
@@ -270,7 +270,7 @@ func kills(standard int) int {
 	return standard
 }
 
-// wantSound examines the file of SQLite after a kill; PostgreSQL looks after its own.
+// wantSound checks the SQLite file after a kill. PostgreSQL checks its own files.
 func (d *deployment) wantSound() {
 	d.t.Helper()
 	file := d.databaseFile()
@@ -285,7 +285,7 @@ func (d *deployment) wantSound() {
 	}
 }
 
-// databaseFile returns the deployment's file of SQLite, "" where it is on PostgreSQL.
+// databaseFile returns the deployment's SQLite file, or "" for PostgreSQL.
 func (d *deployment) databaseFile() string {
 	for _, v := range d.environ {
 		if strings.HasPrefix(v, "FRONTDESK_STORE__URL=") {

@@ -19,7 +19,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// crmAccounts opens an account at each fake ticket system, and returns how it is connected.
+// crmAccounts opens an account at each fake ticket system, and returns a function that connects it.
 func crmAccounts() map[string]func(t *testing.T) (p *fakeProvider, connect func(d *deployment, r *running)) {
 	clients := oauthtest.Options{Clients: map[string]string{"desk": "desk-secret"}}
 	return map[string]func(t *testing.T) (*fakeProvider, func(d *deployment, r *running)){
@@ -126,7 +126,7 @@ func fakeHubSpot(t *testing.T, o hubspotfake.Options) *fakeProvider {
 	return p
 }
 
-// requestTracker returns a real Request Tracker, connected by settings alone.
+// requestTracker returns a real Request Tracker, connected only by settings.
 func requestTracker(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 	server := servertest.RequestTracker(t)
 	example, err := os.ReadFile("../../adapters/crm/rest/examples/request-tracker.yaml")
@@ -144,8 +144,8 @@ func requestTracker(t *testing.T) (*fakeProvider, func(*deployment, *running)) {
 	return p, func(d *deployment, _ *running) { d.must("apply", "-f", file) }
 }
 
-// One script for every ticket system: what is opened is fetched, by the number as a caller says it, with the
-// same answers.
+// One script for every ticket system: opened tickets are fetched by the number as a caller says it, with the
+// same responses.
 func TestTicketsOfEveryCRM(t *testing.T) {
 	t.Parallel()
 	for name, start := range crmAccounts() {
@@ -159,7 +159,7 @@ func TestTicketsOfEveryCRM(t *testing.T) {
 			r := d.servePublicly()
 			connect(d, r)
 			ticketScript(t, r, d.must("key", "create", "--tenant", "acme"))
-			// Request Tracker's reads the ticket that is there by now.
+			// Request Tracker's verification reads a ticket, which exists by now.
 			d.must("connection", "verify", "--tenant", "acme", p.name)
 			if log := r.log(); strings.Contains(log, "desk-secret") {
 				t.Errorf("a secret is in the log:\n%s", log)
@@ -212,8 +212,8 @@ func ticketScript(t *testing.T, r *running, key string) {
 	}
 }
 
-// An account with a field of its own that is required: what lacks is told before anybody calls, and the
-// command line sets it.
+// An account has a required field of its own. Verifying reports it before the first call, and the command
+// line sets it.
 func TestARequiredFieldIsSetOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := &fakeProvider{name: "freshdesk", title: "Freshdesk"}

@@ -11,7 +11,7 @@ import (
 
 var byDigest = regexp.MustCompile(`^[a-z0-9./-]+:[0-9][a-z0-9.-]*@sha256:[0-9a-f]{64}$`)
 
-// A tag can be moved to another image, and what has no limit of memory takes its neighbours' with it.
+// A tag can be moved to another image. A container without a memory limit can take its neighbours' memory.
 func TestImagesAreNamedByDigestAndLimited(t *testing.T) {
 	from := regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(read(t, "../../deploy/Dockerfile"), -1)
 	for _, image := range from {

@@ -18,7 +18,7 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// inside counts the connections to what must not be reached, on the port that it answers.
+// inside counts the connections to loopback addresses that must not be reached, on the port that it returns.
 func inside(t *testing.T) (port string, connections *atomic.Int64) {
 	t.Helper()
 	connections = new(atomic.Int64)
@@ -52,7 +52,7 @@ func inside(t *testing.T) (port string, connections *atomic.Int64) {
 	return port, connections
 }
 
-// command runs a command in this process and answers its exit code, and what it printed and said.
+// command runs a command in this process and returns its exit code, its output and its messages.
 func command(environ []string, args ...string) (code int, printed, logged string) {
 	var out, words bytes.Buffer
 	code = run(args, world{
@@ -61,8 +61,8 @@ func command(environ []string, args ...string) (code int, printed, logged string
 	return code, out.String(), words.String()
 }
 
-// ways of writing addresses that must not be reached. Of the second kind some are no addresses to Go and
-// names to a resolver, which may read them as numbers, or know them.
+// insideAddresses returns ways of writing addresses that must not be reached. Some of the names are no
+// addresses to Go, but a resolver may read them as numbers or know them.
 func insideAddresses(port string) (addresses, names []string) {
 	for _, host := range []string{
 		"127.0.0.1", "127.1.2.3", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255",
@@ -70,7 +70,7 @@ func insideAddresses(port string) (addresses, names []string) {
 		"192.168.0.1", "192.168.255.255", "100.64.0.1", "100.127.255.255", "169.254.0.1", "198.18.0.1",
 		"198.19.255.255", "192.0.0.1", "192.0.2.1",
 		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
-		// Machines' metadata: AWS, Google, Azure and others; tasks and pods of AWS; Alibaba; Azure's host;
+		// Metadata addresses: AWS, Google, Azure and others; tasks and pods of AWS; Alibaba; Azure's host;
 		// Oracle; Tencent.
 		"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192",
 		"169.254.0.23", "[fd00:ec2::254]", "[fd20:ce::254]",
@@ -109,8 +109,8 @@ func insideAddresses(port string) (addresses, names []string) {
 	return addresses, names
 }
 
-// guide returns a public server of a tenant's, as far as the gateway knows, that leads on to what must not be
-// reached: by each status, to each way of writing it, and by the addresses in what it answers.
+// guide returns a tenant's server, which the gateway takes for public, and that leads to addresses that must
+// not be reached: by each redirect status, each way of writing, and the addresses in its responses.
 func guide(t *testing.T, port string) (base string, paths []string) {
 	t.Helper()
 	targets := []string{
@@ -159,7 +159,7 @@ func guide(t *testing.T, port string) (base string, paths []string) {
 	return "http://" + listener.Addr().String(), paths
 }
 
-// restSettings are settings of the adapter rest that ask for one thing, with others put in.
+// restSettings returns settings of the adapter rest that make one request, overridden by with.
 func restSettings(with map[string]any) map[string]any {
 	steps := []any{map[string]any{"name": "one", "path": "x"}}
 	settings := map[string]any{
@@ -175,8 +175,8 @@ func restSettings(with map[string]any) map[string]any {
 	return settings
 }
 
-// No address that a tenant can give, and no server that it leads to, makes the gateway connect to what lies
-// inside, by the way that an operator's commands take: connections are added and verified.
+// No address that a tenant can give, and no server behind it, makes the gateway connect to an inside address.
+// The test uses the operator's commands: it adds and verifies connections.
 func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	t.Parallel()
 	port, connections := inside(t)
@@ -193,7 +193,7 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 		}
 	}
 	must("tenant", "create", "acme")
-	wants := map[string]string{} // of a connection, what its verification says; "" is any fault
+	wants := map[string]string{} // by connection, the text of its verification; "" for any fault
 	refusedAtOnce := 0
 	registry, err := adapter.NewRegistry(all.Adapters())
 	if err != nil {
@@ -205,7 +205,7 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 	) {
 		t.Helper()
 		declared, _ := registry.Find(kind, provider)
-		// As it is when it is added.
+		// The same check as when a connection is added.
 		if err := declared.Check(adapter.Values{Settings: settings, Credentials: credentials}); err != nil {
 			if want != "" && !strings.Contains(err.Error(), "url") {
 				t.Errorf("%s at %s is not even added: %v", provider, address, err)
@@ -267,7 +267,7 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	must("apply", "-f", path)
-	// One by the commands for one.
+	// Add and verify one connection by the single commands.
 	must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name",
 		"alone", "--set", "url=http://127.0.0.1:"+port,
 		"--secret", "username=env:USER_NAME", "--secret", "password=env:SECRET")
@@ -312,7 +312,7 @@ func TestNoConnectionOfATenantLeadsInside(t *testing.T) {
 		refusedAtOnce, found)
 }
 
-// A proxy of the environment would connect in the gateway's place, past its rules.
+// A proxy from the environment would connect for the gateway and so bypass its rules.
 func TestNoProxyConnectsForATenant(t *testing.T) {
 	t.Parallel()
 	port, connections := inside(t)
@@ -334,7 +334,7 @@ func TestNoProxyConnectsForATenant(t *testing.T) {
 	if n := connections.Load(); n != 0 {
 		t.Errorf("%d connections went to the proxy", n)
 	}
-	// What shows that the proxy would count: the operator's own addresses go through it.
+	// This shows that the proxy would count: the operator's own addresses go through it.
 	res, err := http.Get("http://127.0.0.1:" + port)
 	if err == nil {
 		_, _ = io.Copy(io.Discard, res.Body)

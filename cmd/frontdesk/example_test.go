@@ -21,7 +21,7 @@ func declared(t *testing.T) []config.Provider {
 	return providers
 }
 
-// The example shows every key, as it is declared:
+// The example shows every key as declared:
 //
 //	go test ./cmd/frontdesk -run Example -update
 func TestExampleShowsEveryKey(t *testing.T) {

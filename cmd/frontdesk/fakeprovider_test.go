@@ -34,12 +34,13 @@ type fakeProvider struct {
 	environ []string
 
 	mu     sync.Mutex
-	around func(w http.ResponseWriter, r *http.Request, serve http.Handler) // what comes between; nil: nothing
+	around func(w http.ResponseWriter, r *http.Request, serve http.Handler) // wraps the fake, if set
 }
 
 const customer = "pat@example.com"
 
-// eachProvider runs a test with each provider that customers connect by consent; start starts one of its own.
+// eachProvider runs a test with each provider that customers connect by consent. start starts a new fake of
+// it.
 func eachProvider(t *testing.T, test func(t *testing.T, start func(testing.TB) *fakeProvider)) {
 	for name, start := range map[string]func(testing.TB) *fakeProvider{
 		"google": fakeGoogle, "microsoft": fakeMicrosoft,
@@ -103,7 +104,7 @@ var robotKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// serviceAccountFile returns the service account's file with a key, as Google gives it.
+// serviceAccountFile returns the service account's file with a key, in Google's format.
 func serviceAccountFile(t testing.TB, keyID string) string {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(robotKey())
@@ -121,13 +122,13 @@ func serviceAccountFile(t testing.TB, keyID string) string {
 	return string(file)
 }
 
-// withoutClient returns the configuration without an OAuth client of the operator's.
+// withoutClient returns the configuration without the operator's OAuth client.
 func (p *fakeProvider) withoutClient() []string {
 	return slices.DeleteFunc(slices.Clone(p.environ),
 		func(v string) bool { return strings.Contains(v, "__CLIENT_") })
 }
 
-// serve runs the provider on a port of its own and answers its address.
+// serve runs the provider on its own port and returns its address.
 func (p *fakeProvider) serve(t testing.TB, of func(base string) http.Handler) string {
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
@@ -153,7 +154,7 @@ func (p *fakeProvider) put(around func(http.ResponseWriter, *http.Request, http.
 	p.around = around
 }
 
-// connect makes a tenant and has its customer follow a link to consent. The gateway has to serve at its
+// connect creates a tenant and has its customer follow a link to consent. The gateway must serve at its
 // public address.
 func (p *fakeProvider) connect(d *deployment, r *running, more ...string) (page string) {
 	d.t.Helper()
@@ -201,7 +202,7 @@ func visit(t testing.TB, browser *http.Client, method, address string, form url.
 	return visited{res.Request.URL.String(), string(page)}
 }
 
-// servePublicly starts a gateway whose public address is where it listens.
+// servePublicly starts a gateway that listens at its public address.
 func (d *deployment) servePublicly() *running {
 	d.t.Helper()
 	listen := "127.0.0.1:" + adaptertest.FreePort(d.t)
@@ -210,8 +211,8 @@ func (d *deployment) servePublicly() *running {
 	return d.serve()
 }
 
-// One script for every provider, from the link that a customer is sent to the meeting that is cancelled.
-// Access tokens expire again and again in between, and no call notices.
+// One script for every provider, from the link for a customer to the cancelled meeting. Access tokens expire
+// again and again in between, and no call notices.
 func TestFromConsentToCancelledMeeting(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {
@@ -287,8 +288,8 @@ func TestFromConsentToCancelledMeeting(t *testing.T) {
 	})
 }
 
-// A consent that the customer takes back is told at once, shown to the operator, and mended by another link:
-// the connection keeps its id, and with it what the gateway knows.
+// If the customer withdraws the consent, the caller is told at once, the operator sees it, and another link
+// mends it: the connection keeps its id, and with it everything that the gateway knows.
 func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {
@@ -342,7 +343,8 @@ func connectionStatus(d *deployment) string {
 	return list[0].Status
 }
 
-// A tenant brings its own OAuth client. Its secret is entered again with the customer's consent kept.
+// A tenant brings its own OAuth client. Its secret can be entered again without losing the customer's
+// consent.
 func TestATenantsOwnClient(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {

@@ -22,15 +22,15 @@ import (
 	"time"
 )
 
-// target is a gateway under attack, and who goes on using it meanwhile.
+// target is a gateway under attack, and the key of a caller who uses it meanwhile.
 type target struct {
 	t   *testing.T
 	r   *running
 	key string
 }
 
-// say sends bytes on a connection of its own and answers the statuses that came back, until the gateway
-// closes or is quiet.
+// say sends bytes on a new connection and returns the statuses of the responses, until the gateway closes the
+// connection or is quiet.
 func (a target) say(raw string) []int {
 	a.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.r.api, "http://"))
@@ -40,7 +40,7 @@ func (a target) say(raw string) []int {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	go func() { _, _ = io.WriteString(conn, raw) }() // it ends with the connection
+	go func() { _, _ = io.WriteString(conn, raw) }() // ends with the connection
 	var statuses []int
 	answers := bufio.NewReader(conn)
 	for {
@@ -57,7 +57,7 @@ func (a target) say(raw string) []int {
 		if res.Close {
 			return statuses
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)) // a second answer would be there by then
+		_ = conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)) // time for a second response
 		if _, err := answers.Peek(1); err != nil {
 			return statuses
 		}
@@ -77,7 +77,7 @@ func (a target) get(target string, headers ...string) string {
 		strings.Join(append(headers, ""), "\r\n"))
 }
 
-// chunked returns a request whose framing is all its own.
+// chunked returns a request with its own framing headers.
 func (a target) chunked(headers, body string) string {
 	return "POST /v1/calendar/list-calendars HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + a.key + "\r\n" + headers +
 		"\r\n" + body
@@ -111,7 +111,7 @@ func (a target) resident() float64 {
 	return float64(kib) / 1024
 }
 
-// goroutines waits until the gateway has at most so many.
+// goroutines waits up to 15 s until the gateway has at most that many goroutines, and returns their number.
 func (a target) goroutines(most int) int {
 	a.t.Helper()
 	number := regexp.MustCompile(`(?m)^go_goroutines (\d+)`)
@@ -129,8 +129,8 @@ func (a target) goroutines(most int) int {
 	return n
 }
 
-// attacks are requests that no decent client sends, each with the statuses that may come of it; nothing is
-// the connection closed without an answer.
+// attacks returns requests that no decent client sends, each with the allowed statuses. No status means that
+// the connection may close without a response.
 func (a target) attacks() map[string]struct {
 	raw  string
 	want []int
@@ -288,7 +288,7 @@ func (a target) attacks() map[string]struct {
 			strings.Repeat("k", 30_000) + "\r\n\r\n", []int{401}},
 		"many ranges": {a.get("/docs",
 			"Range: bytes="+strings.TrimSuffix(many(3_000, "%d-,"), ",")), ok},
-		// The second request of these was smuggled in the body of the first, and must not be answered.
+		// In these, the second request is smuggled in the body of the first and must not be answered.
 		"a length beside chunked": {a.chunked("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
 			"0\r\n\r\n"+a.get("/beta/phone-numbers")), []int{200, 400}},
 		"a length beside chunked, late": {a.chunked("Transfer-Encoding: chunked\r\nContent-Length: 500\r\n",
@@ -297,8 +297,8 @@ func (a target) attacks() map[string]struct {
 	}
 }
 
-// No request makes a defect of the gateway's, takes down a worker or holds memory: each is refused as what it
-// is, and usual callers are served meanwhile. FRONTDESK_HOSTILE_ROUNDS says how often all are sent (2),
+// No request causes a defect, takes down a worker or holds memory. Each is refused for what it is, and usual
+// callers are served meanwhile. FRONTDESK_HOSTILE_ROUNDS sets how often all are sent (2),
 // FRONTDESK_IDLE_CONNECTIONS how many connections are held open at once (400).
 func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 	t.Parallel()
@@ -340,7 +340,7 @@ func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 		highest = max(highest, a.resident())
 		a.fine("after the attacks")
 		if round == 0 {
-			first = a.resident() // what is made once is no growth
+			first = a.resident() // one-time allocations do not count as growth
 		}
 	}
 	grown := a.resident() - first
@@ -371,7 +371,7 @@ func TestHostileRequestsAreRefusedAndHoldNothing(t *testing.T) {
 }
 
 // idleConnections holds connections open that send nothing, a header now and then, or a body now and then,
-// while a usual caller is served; then waits until the gateway has closed the slow ones by itself.
+// while a usual caller is served. Then it waits until the gateway has closed the slow ones.
 func (a target) idleConnections(connections int) {
 	a.t.Helper()
 	var lines []net.Conn

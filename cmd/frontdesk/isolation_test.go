@@ -27,8 +27,8 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// What a caller can say that may be another tenant's: each part of a request, with whose id it holds. A part
-// that is not here fails the test, so that whoever adds one decides.
+// partsOfRequests lists each part of a request, with the kind of id that it may hold; "" for none. A part
+// that is missing here fails the test, so whoever adds a part must decide.
 var partsOfRequests = map[string]string{
 	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar",
 	"ticket_number": "ticket",
@@ -38,12 +38,12 @@ var partsOfRequests = map[string]string{
 	"title": "", "description": "", "subject": "", "name": "", "start_time": "", "end_time": "", "timezone": "",
 	"attendee_emails":   "",
 	"conferencing_type": "", "location_url": "", "status": "", "priority": "", "area_code": "",
-	// Employees are the agent platform's and nobody's here.
+	// Employees belong to the agent platform, not to a tenant.
 	"inbound_cloud_employee_id": "", "outbound_cloud_employee_id": "",
 	"X-Request-Id": "", "X-Request-Timeout-Ms": "",
 }
 
-// calls are how each operation of the description is called without anything of another tenant.
+// calls holds a request body for each described operation, without anything of another tenant.
 var calls = map[string]string{
 	"bookMeeting":              `{"title":"Ours","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z"}`,
 	"updateMeeting":            `{"event_id":"none","title":"Ours"}`,
@@ -60,8 +60,8 @@ var calls = map[string]string{
 	"Beta_releasePhoneNumber":  "",
 }
 
-// otherRoutes are the routes beside the described operations: whether what stands in the place of a parameter
-// is looked up. A route that is not here fails the test.
+// otherRoutes holds the routes besides the described operations, and whether the route looks up its
+// parameter. A route that is missing here fails the test.
 var otherRoutes = map[string]bool{
 	"GET /docs": false, "HEAD /docs": false, "GET /openapi.json": false, "HEAD /openapi.json": false,
 	"GET /openapi.yaml": false, "HEAD /openapi.yaml": false, "GET /healthz": false, "HEAD /healthz": false,
@@ -70,14 +70,14 @@ var otherRoutes = map[string]bool{
 	"GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,
 }
 
-// described is an operation as the description that is served has it.
+// described is an operation in the description that is served.
 type described struct {
 	id, method, path string
-	fields           map[string]bool // of the body: whether it is a list
+	fields           map[string]bool // fields of the body: whether each is a list
 	params           []string        // in the path and the headers
 }
 
-// describedBy reads a description.
+// describedBy returns the operations of a description.
 func describedBy(t testing.TB, document []byte) []described {
 	t.Helper()
 	type parameter struct {
@@ -139,8 +139,8 @@ func describedBy(t testing.TB, document []byte) []described {
 	return list
 }
 
-// Who adds an operation, a field, a parameter or a route says here what of another tenant could be put into
-// it.
+// Whoever adds an operation, a field, a parameter or a route must state here what it may hold of another
+// tenant.
 func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
 	cfg, err := (&session{world: world{environ: []string{"FRONTDESK_DATA_DIR=" + t.TempDir()}}}).config()
 	if err != nil {
@@ -193,7 +193,7 @@ func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
 	}
 }
 
-// customerAccount is what one customer has at providers that are not there, and how often those were called.
+// customerAccount is a customer's accounts at fake providers, and how often those were called.
 type customerAccount struct {
 	name     string
 	calendar string // address
@@ -214,7 +214,8 @@ func (a *customerAccount) counted(h http.Handler) func(string) http.Handler {
 
 func (a *customerAccount) secret(of string) string { return a.name + "-" + of }
 
-// customerAccounts makes accounts, and the configuration that leads to them. Telnyx has one address for all.
+// customerAccounts creates accounts, and the configuration that leads to them. Telnyx has one address for
+// all.
 func customerAccounts(t testing.TB, names ...string) (accounts []*customerAccount, environ []string) {
 	byKey := map[string]http.Handler{}
 	for _, name := range names {
@@ -261,10 +262,10 @@ func (a *customerAccount) connect(d *deployment, tenant string, more ...string) 
 	add("telephony", "telnyx", append([]string{"--secret", "api_key=env:KEY_" + a.name}, more...)...)
 }
 
-// resources are what a tenant has made, and what others might say to reach it, by kind.
+// resources holds, by kind, the ids of a tenant's things and other values that might reach them.
 type resources map[string]string
 
-// createResources makes a meeting, a ticket, a number, a call under a key and a link of the tenant.
+// createResources creates a meeting, a ticket, a number, a call under a key and a link of the tenant.
 func createResources(d *deployment, r *running, tenant, key string) resources {
 	d.t.Helper()
 	c := r.as(key)
@@ -277,7 +278,7 @@ func createResources(d *deployment, r *running, tenant, key string) resources {
 	ours["event"] = booked.text("event", "event_id")
 	calendars := c.post(200, "calendar/list-calendars", `{}`)
 	ours["calendar"] = calendars.text("calendars", 0, "id")
-	for n := range 25 { // so that the other tenant has none of this number
+	for n := range 25 { // so that the other tenant has no ticket with this number
 		made := c.post(200, "tickets/create-ticket",
 			fmt.Sprintf(`{"subject":%q,"description":"%s %d"}`, secret, secret, n))
 		ours["ticket"], ours["record"] = made.text("ticket", "ticket_number"), made.text("ticket", "id")
@@ -316,7 +317,7 @@ func keyID(d *deployment, tenant, key string) string {
 	return ""
 }
 
-// everythingOf returns all that a tenant has, as it sees it.
+// everythingOf returns everything that a tenant can see of its own.
 func everythingOf(d *deployment, r *running, tenant, key string, ours resources) string {
 	d.t.Helper()
 	c := r.as(key)
@@ -336,7 +337,7 @@ func everythingOf(d *deployment, r *running, tenant, key string, ours resources)
 	return all.String()
 }
 
-// alike makes an id that does not exist, of the same length and made of the same kinds of characters.
+// alike returns an id that does not exist, with the same length and kinds of characters.
 func alike(id string, exists func(string) bool) string {
 	end := lastWord.FindStringSubmatchIndex(id)
 	if end == nil {
@@ -362,10 +363,10 @@ func alike(id string, exists func(string) bool) string {
 
 var lastWord = regexp.MustCompile(`([0-9A-Za-z]{1,6})(?:\.ics|/)?$`)
 
-// What one tenant has is to another as what is not there, whatever the other says, with whatever key, and
-// nothing of it changes. The attempts are made from the description that is served: every id of the one in
-// every place of every operation that takes one. With FRONTDESK_ISOLATION=full the keys of single scopes make
-// all attempts too; else they say only ids of the kind that a place is for.
+// To a tenant, another tenant's things look as if they did not exist, whatever it sends and whatever its key,
+// and they do not change. The attempts come from the served description: every id of the victim in every
+// place of every operation that takes an id. With FRONTDESK_ISOLATION=full, keys of single scopes also make
+// all attempts; otherwise they send only ids of the kind that a place is for.
 func TestNoTenantReachesAnother(t *testing.T) {
 	t.Parallel()
 	full := os.Getenv("FRONTDESK_ISOLATION") == "full"
@@ -430,7 +431,7 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 		d.must("key", "revoke", keyID(d, "stranger", keys["revoked"]))
 	}
 	keys["test"] = d.must("key", "create", "--tenant", "stranger", "--test")
-	own := strings.Join([]string{ // ids that are the stranger's as well: every sandbox has a calendar "primary"
+	own := strings.Join([]string{ // ids of both: every sandbox has a calendar "primary"
 		string(r.as(keys["every scope"]).post(200, "calendar/list-calendars", `{}`).body),
 	}, "\n")
 
@@ -463,7 +464,7 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 		t.Error("what a tenant's callers said is in the log")
 	}
 
-	// The operator names tenants; a key of one is not bound to a connection of the other.
+	// The operator names tenants, but a key of one is not bound to a connection of the other.
 	for _, named := range []string{"victim-calendar", theirs["connection"]} {
 		if out, errs, code := d.do("", "key", "create", "--tenant", "stranger", "--connection", named); code == 0 ||
 			strings.Contains(out+errs, "canary") {
@@ -472,12 +473,12 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 	}
 }
 
-// intruder calls as one tenant and says what is another's.
+// intruder calls as one tenant and sends another tenant's ids.
 type intruder struct {
 	t      *testing.T
 	r      *running
 	theirs resources
-	shares string // what holds ids that both tenants have by themselves
+	shares string // a text with ids that both tenants have
 	full   bool
 
 	made, succeeded int
@@ -514,7 +515,7 @@ func (x *intruder) attempts(op described, keyKind, key string) {
 	}
 }
 
-// try makes a request with ids of the other tenant, and the same with ids that do not exist.
+// try sends a request with ids of the other tenant, and the same request with ids that do not exist.
 func (x *intruder) try(op described, keyKind, key string, theirs map[string]string) {
 	x.t.Helper()
 	absentIDs := map[string]string{}
@@ -560,7 +561,7 @@ func (x *intruder) compare(what string, foreign, absent answer, theirs, absentID
 	}
 	x.refused[foreign.status]++
 	one, other := string(foreign.body), string(absent.body)
-	if one != other { // what was asked for may be named in the answer
+	if one != other { // the response may name the ids of the request
 		for part, id := range theirs {
 			one, other = hide(one, id), hide(other, absentIDs[part])
 		}
@@ -573,7 +574,7 @@ func (x *intruder) compare(what string, foreign, absent answer, theirs, absentID
 	}
 }
 
-// hide takes what a request named out of its answer, however it is written there.
+// hide replaces an id in a body, in every form of escaping.
 func hide(body, id string) string {
 	quoted, _ := json.Marshal(id)
 	for _, form := range []string{string(quoted[1 : len(quoted)-1]), url.PathEscape(id), id} {
@@ -582,13 +583,13 @@ func hide(body, id string) string {
 	return body
 }
 
-// holdsNothing holds an answer that succeeded against all that is the other tenant's.
+// holdsNothing fails if a successful response holds anything of the other tenant.
 func (x *intruder) holdsNothing(a answer, what string) {
 	x.t.Helper()
 	text := string(a.body) + a.header.Get("Location")
 	for kind, id := range x.theirs {
 		found := strings.Contains(text, `"`+id+`"`)
-		if kind == "number" { // one as short stands in other things by chance
+		if kind == "number" { // such a short id occurs elsewhere by chance
 			found = strings.Contains(text, `"id":`+id+`,`) || strings.Contains(text, `"id":`+id+`}`) ||
 				strings.HasSuffix(a.header.Get("Location"), "/"+id)
 		}
@@ -601,8 +602,8 @@ func (x *intruder) holdsNothing(a answer, what string) {
 	}
 }
 
-// send makes a call with parts of it put in. The id of the request is the same for all, so that answers can
-// be compared.
+// send makes a call with some parts replaced. All calls have the same request id, so that responses can be
+// compared.
 func (x *intruder) send(op described, key string, parts map[string]string) answer {
 	x.t.Helper()
 	path, headers := op.path, []string{"X-Request-Id: attempt"}
@@ -643,7 +644,7 @@ func (x *intruder) send(op described, key string, parts map[string]string) answe
 	return a
 }
 
-// pages puts what is the other tenant's into the paths of pages, and a consent of the other's into one's own
+// pages puts the other tenant's ids into the paths of pages, and the other's consent into the intruder's
 // browser.
 func (x *intruder) pages(key string) {
 	c := x.r.as(key)
@@ -664,7 +665,7 @@ func (x *intruder) pages(key string) {
 		begin := path[:strings.IndexByte(path, ':')]
 		for kind, id := range x.theirs {
 			absentIDs := alike(id, func(string) bool { return false })
-			if kind == "link" { // who has a link may open it: it is made to be handed on
+			if kind == "link" { // anyone with a link may open it
 				id, absentIDs = absentIDs, absentIDs[:len(absentIDs)-1]+"0"
 			}
 			query := ""
@@ -703,7 +704,7 @@ func (x *intruder) pages(key string) {
 		map[string]string{"state": state}, map[string]string{"state": other})
 }
 
-// opsAddress holds what the operator's address tells of tenants against what they have: everybody in the
+// opsAddress checks that the operator's address reveals nothing that tenants have: everybody in the
 // operator's network may read it.
 func (x *intruder) opsAddress() {
 	x.t.Helper()
@@ -723,8 +724,8 @@ func (x *intruder) opsAddress() {
 	x.r.as("").do(404, http.MethodGet, "/metrics", "")
 }
 
-// Two tenants whose operator connected them to one account share what is in it, and nothing that is the
-// gateway's: keys of repetition, equal calls, numbers, what is remembered, and what is told of trouble.
+// Two tenants connected to one account share what is in the account, but nothing of the gateway: idempotency
+// keys, equal calls, numbers, caches and reports of trouble.
 func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 	t.Parallel()
 	accounts, environ := customerAccounts(t, "shared")
@@ -766,7 +767,7 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 		t.Errorf("%d tickets were opened, want 4", n)
 	}
 
-	// A number is one tenant's, by whatever operation it is asked for.
+	// A number belongs to one tenant, whichever operation asks for it.
 	mine := victim.do(200, http.MethodGet, "/beta/phone-numbers", "")
 	held := account.numbers.Held()
 	others := stranger.do(200, http.MethodGet, "/beta/phone-numbers", "")
@@ -800,7 +801,7 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 		}
 	}
 
-	// Trouble that one tenant makes is told to the other in words of its own at most.
+	// Trouble that one tenant causes reaches the other at most in words that do not name the first.
 	account.tickets.Revoke()
 	for range 12 {
 		victim.post(400, "tickets/create-ticket", `{"subject":"canary-of-victim"}`)
@@ -816,7 +817,7 @@ func TestTwoTenantsOfOneAccountShareNothingElse(t *testing.T) {
 	}
 }
 
-// A key that is revoked anywhere ends everywhere, at replicas that use it all the time.
+// A revoked key stops working at every replica, even at those that use it all the time.
 func TestARevokedKeyEndsAtEveryReplica(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, storetest.Postgres(t))

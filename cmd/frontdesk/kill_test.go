@@ -19,11 +19,11 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// TestKillAtEveryWriteOfEveryProvider kills the gateway at each writing request that each operation makes at
-// each provider: when the request has come and nothing is done yet, and when it is done and not answered. The
-// call that is repeated under its key, at another process, has one effect; where a provider cannot tell, it
-// is said that the outcome is unknown, and there is no second effect. With FRONTDESK_KILLS set, each is done
-// on both stores.
+// TestKillAtEveryWriteOfEveryProvider kills the gateway at each writing request of each operation at each
+// provider: once before the provider acts, and once after it acts but before it responds. Repeating the call
+// under its key, at another process, has one effect. If a provider cannot report the outcome, the caller is
+// told that it is unknown, and there is no second effect. With FRONTDESK_KILLS set, the test runs on both
+// stores.
 func TestKillAtEveryWriteOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	stores := []struct {
@@ -64,7 +64,7 @@ func killAtEveryWrite(t *testing.T, a account, storeURL string) {
 				q := a.request(r.as(key), operation, point)
 				killed := a.killAt(r, n, after)
 				got, err := r.as(key).send(q, "Idempotency-Key: "+point)
-				if !killed() { // it makes no such request
+				if !killed() { // the operation has no n-th writing request
 					if err != nil || got.status/100 != 2 {
 						t.Fatalf("%s: without a kill it is answered %d %s, %v", point, got.status, got.body, err)
 					}
@@ -102,9 +102,9 @@ func killAtEveryWrite(t *testing.T, a account, storeURL string) {
 	t.Logf("%d kills", len(cuts))
 }
 
-// killAt has the gateway killed at its n-th writing request from now on, whichever call makes that: a gateway
-// that was started again carries on what was cut off before. What it returns ends that, and reports whether
-// the gateway was killed.
+// killAt kills the gateway at its n-th writing request from now on, whichever call makes it: a restarted
+// gateway carries on earlier calls. The function killed stops this, and reports whether the gateway was
+// killed.
 func (a account) killAt(r *running, n int, after bool) (killed func() bool) {
 	var mu sync.Mutex // held while it kills
 	made, dead := 0, false
@@ -129,12 +129,12 @@ func (a account) killAt(r *running, n int, after bool) (killed func() bool) {
 		a.put(nil)
 		mu.Lock()
 		defer mu.Unlock()
-		made = n // a request that is on its way kills nobody any more
+		made = n // a request on its way no longer kills the gateway
 		return dead
 	}
 }
 
-// wantSettled asks again until there is a final answer, which has to come within 30 seconds.
+// wantSettled repeats the call until it gets a final response, which must come within 30 seconds.
 func (a account) wantSettled(t *testing.T, c caller, q request, key string) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {

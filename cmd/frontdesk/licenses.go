@@ -2,8 +2,8 @@ package main
 
 import _ "embed"
 
-// licenses are the licences of everything that is linked into the binary. Most of them ask for their text to
-// go with it. TestLicensesAreThoseOfWhatIsLinked keeps them true.
+// licenses holds the licences of everything that is linked into the binary. Most of them require their text
+// to be distributed with it. TestLicensesAreThoseOfWhatIsLinked checks that licenses.txt is up to date.
 //
 //go:embed licenses.txt
 var licenses string

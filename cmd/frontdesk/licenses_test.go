@@ -15,10 +15,10 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files")
 
-// isLicense matches the names of files whose text has to go with a binary.
+// isLicense matches the names of files whose text must accompany a binary.
 var isLicense = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|patents|third[-_]?party)`)
 
-// What is linked into the binary, and nothing else, has its licence texts in it:
+// The file holds the licence texts of everything that is linked into the binary, and nothing else:
 //
 //	go test ./cmd/frontdesk -run Licenses -update
 func TestLicensesAreThoseOfWhatIsLinked(t *testing.T) {
@@ -34,7 +34,7 @@ func TestLicensesAreThoseOfWhatIsLinked(t *testing.T) {
 	}
 }
 
-// source is a module that is linked, or Go itself.
+// source is a linked module, or Go itself.
 type source struct {
 	name, root string
 	packages   []string // directories
@@ -69,7 +69,7 @@ func linked(t *testing.T) []source {
 	return all
 }
 
-// licensesOf writes each text once, under the names of all that come under it.
+// licensesOf writes each text once, under the names of all modules that it covers.
 func licensesOf(t *testing.T, sources []source) []byte {
 	t.Helper()
 	under := map[string][]string{}
@@ -100,7 +100,7 @@ func licensesOf(t *testing.T, sources []source) []byte {
 	return out.Bytes()
 }
 
-// licenseFiles returns those of the module, and those of the folders on the way to its linked packages.
+// licenseFiles returns the licence files of the module and of the folders above its linked packages.
 func (s source) licenseFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string

@@ -23,7 +23,7 @@ func (s *session) list(asJSON bool, values any, head []string, rows [][]string) 
 	return table.Flush()
 }
 
-// moment prints a time for people; "-" when there is none.
+// moment formats a time for people. It returns "-" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -31,7 +31,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// when returns a time in JSON, absent when there is none.
+// when returns a time in UTC for JSON, or nil for the zero time.
 func when(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

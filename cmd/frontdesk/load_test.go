@@ -23,19 +23,19 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// load sends requests to a gateway, each at its time whatever becomes of those before it (an open loop): who
-// calls a front desk does not wait until the caller before was served. It writes to connections itself: the
-// sender must not need more of the processors than the gateway that it measures.
+// load sends requests to a gateway, each at its time, whatever happens to earlier ones (an open loop):
+// callers of a front desk do not wait for each other. It writes to connections itself, because the sender
+// must not need more processor time than the gateway that it measures.
 type load struct {
 	host     func() string // where the next request goes
 	requests func(i int) loadRequest
-	sent     int // over all runs, so that no two requests are equal
+	sent     int // in all runs, so that no two requests are equal
 
 	mu   sync.Mutex
 	idle map[string][]*wire // by host
 }
 
-// wire is a connection that is kept.
+// wire is a connection that is kept open.
 type wire struct {
 	net.Conn
 	from *bufio.Reader
@@ -48,15 +48,15 @@ type loadRequest struct {
 	path   string
 	body   string
 	writes bool
-	idem   string // its Idempotency-Key; "" none
+	idem   string // its Idempotency-Key; "" for none
 }
 
 // loadResponse is the outcome of a loadRequest.
 type loadResponse struct {
 	loadRequest
-	status     int // 0: no answer
+	status     int // 0 if there was no response
 	retryAfter string
-	reason     string        // of an answer that is no success, when it is in a v1 body
+	reason     string        // of an unsuccessful response with a v1 body
 	took       time.Duration // from when it was sent
 	err        error
 }
@@ -66,14 +66,13 @@ func newLoad(t testing.TB, base string, requests func(i int) loadRequest) *load 
 	return newLoadOn(t, func() string { return host }, requests)
 }
 
-// newLoadOn makes a load on several gateways.
+// newLoadOn returns a load on several gateways.
 func newLoadOn(t testing.TB, host func() string, requests func(i int) loadRequest) *load {
 	l := &load{host: host, requests: requests, idle: map[string][]*wire{}}
 	t.Cleanup(l.closeIdle)
 	return l
 }
 
-// closeIdle closes the connections that are kept.
 func (l *load) closeIdle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,14 +84,14 @@ func (l *load) closeIdle() {
 	}
 }
 
-// steady sends so many requests a second for that long and waits for every answer.
+// steady sends perSecond requests a second for that long and waits for every response.
 func (l *load) steady(perSecond float64, lasting time.Duration) []loadResponse {
 	ctx, cancel := context.WithTimeout(context.Background(), lasting)
 	defer cancel()
 	return l.until(ctx, perSecond)
 }
 
-// until sends so many requests a second until ctx ends and waits for every answer.
+// until sends perSecond requests a second until ctx ends and waits for every response.
 func (l *load) until(ctx context.Context, perSecond float64) []loadResponse {
 	var responses []*loadResponse
 	var flying sync.WaitGroup
@@ -113,8 +112,8 @@ func (l *load) until(ctx context.Context, perSecond float64) []loadResponse {
 	return all
 }
 
-// pressed sends from so many senders at once, each the next request when it has the answer to the one before,
-// and answers how many a second succeeded: what the gateway can do.
+// pressed sends from many senders at once, each waiting for its last response before the next request. It
+// returns the requests per second that succeeded: what the gateway can do.
 func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64) {
 	ctx, cancel := context.WithTimeout(context.Background(), lasting)
 	defer cancel()
@@ -141,7 +140,7 @@ func (l *load) pressed(senders int, lasting time.Duration) (perSecond float64) {
 	return float64(succeeded) / lasting.Seconds()
 }
 
-// capacity returns what the gateway can do when all it keeps in memory is there.
+// capacity returns what the gateway can do once its caches are filled.
 func (l *load) capacity(senders int, lasting time.Duration) (perSecond float64) {
 	best := 0.0
 	for range 4 {
@@ -154,7 +153,7 @@ func (l *load) capacity(senders int, lasting time.Duration) (perSecond float64) 
 	return best
 }
 
-// send sends one request and reads its answer. Nothing is sent twice.
+// send sends one request and reads its response. It never sends a request twice.
 func (l *load) send(s loadRequest) (h loadResponse) {
 	h.loadRequest = s
 	host := l.host()
@@ -184,7 +183,7 @@ func (l *load) send(s loadRequest) (h loadResponse) {
 	return h
 }
 
-// wire returns a connection that is free, the one used last, or a new one.
+// wire returns the free connection that was used last, or a new one.
 func (l *load) wire(host string) (*wire, error) {
 	l.mu.Lock()
 	if n := len(l.idle[host]); n > 0 {
@@ -239,7 +238,7 @@ func only(responses []loadResponse, which func(loadResponse) bool) []loadRespons
 	return slices.DeleteFunc(slices.Clone(responses), func(h loadResponse) bool { return !which(h) })
 }
 
-// quantile returns the time within which that share of them was answered; 0 of none.
+// quantile returns the time within which that share of the requests was answered; 0 if there are none.
 func quantile(responses []loadResponse, share float64) time.Duration {
 	if len(responses) == 0 {
 		return 0
@@ -252,7 +251,7 @@ func quantile(responses []loadResponse, share float64) time.Duration {
 	return took[min(len(took)-1, int(share*float64(len(took))))]
 }
 
-// outcomes describes how often each answer came, for a message.
+// outcomes describes for a message how often each outcome came.
 func outcomes(responses []loadResponse) string {
 	seen := map[string]int{}
 	for _, h := range responses {
@@ -269,8 +268,7 @@ func outcomes(responses []loadResponse) string {
 	return strings.Join(all, ", ")
 }
 
-// createSandboxTenants makes that many tenants whose sandboxes take that long for a call, and returns a key
-// of each.
+// createSandboxTenants creates tenants whose sandboxes have that latency, and returns a key of each tenant.
 func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (keys []string) {
 	d.t.Helper()
 	settings := map[string]any{}
@@ -281,7 +279,7 @@ func (d *deployment) createSandboxTenants(tenants int, latency time.Duration) (k
 		slices.Repeat([][]connection.Spec{sandboxes(settings)}, tenants)...)
 }
 
-// sandboxes returns one of each kind.
+// sandboxes returns a sandbox connection of each kind.
 func sandboxes(settings map[string]any) (all []connection.Spec) {
 	for _, kind := range adapter.Kinds() {
 		all = append(all, connection.Spec{Kind: kind, Provider: "sandbox", Settings: settings})
@@ -289,7 +287,7 @@ func sandboxes(settings map[string]any) (all []connection.Spec) {
 	return all
 }
 
-// bookings are bookings alone.
+// bookings returns requests that only book.
 func bookings(keys []string) func(i int) loadRequest {
 	calls := mixedCalls(keys)
 	return func(i int) loadRequest {
@@ -299,8 +297,7 @@ func bookings(keys []string) func(i int) loadRequest {
 	}
 }
 
-// mixedCalls returns the requests of voice agents of many tenants: three look something up for one that
-// books.
+// mixedCalls returns the requests of voice agents of many tenants: three look-ups for each booking.
 func mixedCalls(keys []string) func(i int) loadRequest {
 	return func(i int) loadRequest {
 		s := loadRequest{key: keys[i%len(keys)]}

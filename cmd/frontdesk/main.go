@@ -1,5 +1,5 @@
 // Command frontdesk is the gateway and the tool that manages it. It wires the adapters to the gateway and
-// holds no logic; a binary with adapters of one's own is a copy of this folder with another list.
+// holds no logic. To build a binary with your own adapters, copy this folder and change the list.
 package main
 
 import (

@@ -13,7 +13,7 @@ type numberList struct {
 	JSON   bool   `help:"Print JSON."`
 }
 
-// Run lists the numbers that a tenant holds, those waiting to go back among them.
+// Run lists the numbers that a tenant holds, including released numbers that still wait to go back.
 func (c numberList) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		numbers, err := g.Numbers(ctx, c.Tenant)
@@ -52,7 +52,7 @@ type numberAdopt struct {
 	Number     string `arg:"" help:"The number in E.164 form, such as +14155550123."`
 }
 
-// Run takes in a number that the provider's account holds, and prints its id.
+// Run adopts a number that the provider's account already holds, and prints its id.
 func (c numberAdopt) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		id, err := g.AdoptNumber(ctx, c.Tenant, c.Connection, c.Number)
@@ -69,7 +69,7 @@ type numberRestore struct {
 	ID     int64  `arg:"" help:"The number's id, as \"number list\" shows it."`
 }
 
-// Run takes a released number back into use, and prints it.
+// Run puts a released number back into use, and prints the number.
 func (c numberRestore) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		e164, err := g.RestoreNumber(ctx, c.Tenant, c.ID)

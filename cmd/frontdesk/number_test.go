@@ -18,30 +18,30 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// line is a telephony account that is not there.
+// phoneAccount is an account at a fake telephony provider.
 type phoneAccount struct {
 	*fakeProvider
 	connection connection.Spec
 
-	// The provider's own side; a sandbox has none.
+	// These act at the provider itself. A sandbox has none of them.
 	held    func() map[string]thing // by number
 	bought  func() int
-	lead    func(e164, to string) // by someone at the provider
+	lead    func(e164, to string) // changes where calls lead, as in the provider's console
 	rename  func(e164, name string)
 	arrive  func(e164 string)
 	vanish  func(e164 string)
 	block   func(e164 string, blocked bool)
 	sellOut func(areaCode string)
-	snatch  func(orders int) // so many orders come too late
-	leads   string           // where calls of employee 7 go: a prefix
+	snatch  func(orders int) // that many orders come too late
+	leads   string           // the prefix of where calls of employee 7 go
 	funds   func(enough bool)
-	remove  func() // what calls lead to
+	remove  func() // removes what calls lead to
 	putBack func()
 
-	perDay int // the most that the tenant may buy; 0 is 100
+	perDay int // the tenant's purchase limit per day; 0 means 100
 }
 
-// thing is a number as its provider has it.
+// thing is a number as the provider holds it.
 type thing struct{ name, leads string }
 
 func phoneAccounts() map[string]func(t testing.TB) *phoneAccount {
@@ -52,8 +52,8 @@ func phoneAccounts() map[string]func(t testing.TB) *phoneAccount {
 
 const voiceTemplate = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
 
-// sold are the area codes that every provider has numbers of, and stock is how many at least: a purchase that
-// came to an unknown end keeps its number from the others of the account.
+// sold lists area codes for which every provider has numbers, at least stock of each. That many are needed
+// because a purchase with an unknown outcome keeps its number from the others of the account.
 var sold = []string{"415", "628", "303", "512", "416", "604"}
 
 const stock = 100
@@ -181,7 +181,7 @@ func sandboxPhoneAccount(testing.TB) *phoneAccount {
 	}}
 }
 
-// deploy starts a gateway with a tenant whose account this is.
+// deploy starts a gateway with a tenant that has the account.
 func (l *phoneAccount) deploy(
 	t testing.TB, storeURL string, settings ...string,
 ) (*deployment, *running, caller) {
@@ -192,7 +192,7 @@ func (l *phoneAccount) deploy(
 	return d, r, r.as(key)
 }
 
-// tenant makes a tenant that has the line, and returns a key of it.
+// tenant creates a tenant that has the account, and returns a key of the tenant.
 func (l *phoneAccount) tenant(d *deployment, name string, settings ...string) (key string) {
 	d.must("tenant", "create", name, "--max-purchases-per-day", fmt.Sprint(cmp.Or(l.perDay, 100)))
 	connect := []string{
@@ -317,7 +317,7 @@ func (l *phoneAccount) has(t *testing.T, e164, name, leads string) {
 	}
 }
 
-// What people do in the provider's own console shows on the next list, and is set right where that is safe.
+// Changes in the provider's own console show on the next list, and are corrected if that is safe.
 func TestNumbersFollowTheirAccount(t *testing.T) {
 	t.Parallel()
 	for name, fake := range phoneAccounts() {
@@ -394,7 +394,7 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 			if l.funds != nil {
 				l.funds(true)
 			}
-			if bought := c.buy(near, ""); bought.text("area_code") != near { // what was refused does not count
+			if bought := c.buy(near, ""); bought.text("area_code") != near { // refusals do not count
 				t.Errorf("bought in %s: %s", near, bought.body)
 			}
 			got = c.do(429, http.MethodPost, phoneNumbers, `{"area_code":"`+near+`"}`)
@@ -406,7 +406,7 @@ func TestARefusedPurchaseSaysWhy(t *testing.T) {
 	}
 }
 
-// What calls are to lead to is looked at before the first caller is, and before money is spent.
+// The target of calls is checked before the first call, and before money is spent.
 func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -447,8 +447,8 @@ func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 	}
 }
 
-// A number is one tenant's, whichever of three gateways it is bought through: the tenants share an account in
-// which an order of what it holds is answered like a purchase.
+// A number belongs to one tenant, whichever of three gateways buys it. The tenants share an account, in which
+// an order for a number that it holds looks like a purchase.
 func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 	t.Parallel()
 	l := fakeTwilio(t)
@@ -588,13 +588,13 @@ func TestOnlyOnesOwnNumbers(t *testing.T) {
 	}
 }
 
-// A gateway is killed at the moment when its provider has done what it was asked. In another process there is
-// one number, named and pointed at its employee, whether its caller asks again or nobody does.
+// A gateway is killed just after its provider has done what it was asked. Another process ends with one
+// number, named and pointed at its employee, whether or not the caller repeats the request.
 func TestKillWhileANumberIsBought(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fake  func(testing.TB) *phoneAccount
-		order bool // else while the number is set up
+		order bool // if false, while the number is set up
 	}{
 		"twilio at the order": {fakeTwilio, true}, "twilio at the name and routing": {fakeTwilio, false},
 		"telnyx at the order": {fakeTelnyx, true},
@@ -647,7 +647,7 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 	}
 }
 
-// A provider that takes the order and never answers has sold one number, which a repeat gets.
+// A provider that accepts the order and never responds has sold one number. A repeat gets that number.
 func TestAProviderThatSellsAndNeverAnswers(t *testing.T) {
 	t.Parallel()
 	for name, fake := range map[string]func(testing.TB) *phoneAccount{

@@ -14,7 +14,7 @@ import (
 )
 
 // An adapter outside this repository is a folder and a line: its binary is this folder with another list. Its
-// OAuth client and its addresses come from the configuration, as those of the adapters here do.
+// OAuth client and its addresses come from the configuration, as for the adapters here.
 func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 	t.Parallel()
 	binary := buildOutside(t)
@@ -78,7 +78,7 @@ func TestAnAdapterOutsideTheRepositoryIsConfigured(t *testing.T) {
 		t.Errorf("the example is\n%s", shown)
 	}
 
-	// The gateway without that adapter has none of its keys.
+	// The gateway without that adapter knows none of its keys.
 	write(t, file, "providers: {desk: {client_id: x}}")
 	_, errs, code := d.do("", "--config", file, "openapi")
 	if code != exitFailed || !strings.Contains(errs, "\n  providers.desk is not a known key.") {
@@ -101,8 +101,8 @@ const deskExample = `
     realm: "https://desk.example/all"
 `
 
-// buildOutside makes a module of this folder and testdata/outside, which needs this module, and builds it.
-// What it needs besides is in the module cache, since this module needs it too.
+// buildOutside builds a module of this folder and testdata/outside, which needs this module. Its other
+// dependencies are in the module cache, since this module needs them too.
 func buildOutside(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -125,7 +125,7 @@ func buildOutside(t *testing.T) string {
 	needs := strings.TrimPrefix(read(t, "../../go.mod"), "module frontdesk\n")
 	write(t, filepath.Join(dir, "go.mod"), fmt.Sprintf("module outside.example/gateway\n\n"+
 		"require frontdesk v0.0.0\n\nreplace frontdesk => %q\n%s", top, needs))
-	build := exec.Command("go", "build", "-mod=mod", "-o", "gateway", ".") // GOFLAGS says how
+	build := exec.Command("go", "build", "-mod=mod", "-o", "gateway", ".") // GOFLAGS sets further options
 	build.Dir, build.Env = dir, append(os.Environ(), "GOPROXY=off", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

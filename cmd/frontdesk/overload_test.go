@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkOverload asks a gateway for three times what it can do. It prints how much of its peak it still
-// answers, by the clock and by its own processor time (the processors are the sender's too, and may be
-// others'), how soon the others are told to come back, and which share of reads and of writes is refused:
+// BenchmarkOverload sends a gateway three times what it can do. It prints which share of its peak it still
+// serves, by the clock and by its own processor time (since the sender and others use the same processors),
+// how soon refused callers are told to come back, and which share of reads and of writes is refused:
 //
 //	go test -tags attack -run '^$' -bench Overload -benchtime 50x ./cmd/frontdesk
 //
@@ -21,7 +21,7 @@ func BenchmarkOverload(b *testing.B) {
 		name    string
 		latency time.Duration
 		calls   func(keys []string) func(int) loadRequest
-		alike   bool // so that their number is what was done: of a mix, the dearer half is left
+		alike   bool // requests cost the same, so their number measures work
 	}{
 		{"bookings", 0, bookings, true},
 		{"bookings at a provider that takes 100 ms", 100 * time.Millisecond, bookings, true},
@@ -33,8 +33,8 @@ func BenchmarkOverload(b *testing.B) {
 			r := d.serve()
 			l := newLoad(b, r.api, c.calls(keys))
 			capacity := l.capacity(32+int(c.latency/(500*time.Microsecond)), time.Second)
-			// The best that it does without being asked for too much, before and after: its store grows, and
-			// a booking gets dearer.
+			// The best rate without overload, before and after: the store grows, and a booking becomes
+			// dearer.
 			peak := func() (best measurement) {
 				for _, times := range []float64{1, 1.5} {
 					before := r.measured()
@@ -84,13 +84,13 @@ const overloadStep = 100 * time.Millisecond
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measurement is what became of a load.
+// measurement is the outcome of a load.
 type measurement struct {
 	sent, broken, noRetryAfter             int
 	servedIn, servedLate, shedIn, shedLate time.Duration // medians and 99th percentiles
-	shedReads, shedWrites                  float64       // shares of those sent
+	shedReads, shedWrites                  float64       // shares of the requests sent
 	perSecond                              float64       // served
-	perCPU                                 float64       // served in a second of the gateway's processor time
+	perCPU                                 float64       // served per second of the gateway's processor time
 	others                                 string
 }
 
@@ -115,8 +115,8 @@ func measure(
 	}
 }
 
-// A neighbour that asks for fifty times its quota is refused before anything is read for it, and the others
-// do not notice.
+// A neighbour that sends fifty times its quota is refused before the gateway reads anything for it, and the
+// others do not notice.
 func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	const quota = 24 // a minute
 	h := newDeployment(t, "")
@@ -140,7 +140,7 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	underLoad := neighbours.steady(rate, lasting)
 	limited := <-refused
 
-	if count(underLoad, failed) > 0 { // OVERLOADED is for a machine that has no time, whoever asks
+	if count(underLoad, failed) > 0 { // OVERLOADED depends on the machine, not on the caller
 		t.Errorf("neighbours were refused too: %s", outcomes(underLoad))
 	}
 	admitted := count(limited, served)
@@ -155,8 +155,8 @@ func TestANeighboursExcessSlowsNobody(t *testing.T) {
 	t.Logf("at %d a second against %d in a minute: neighbours' p50 %v (×%.2f), p99 %v (×%.2f); %s, told in %v",
 		50*quota/60, quota, quantile(underLoad, .5), ratio(.5), quantile(underLoad, .99), ratio(.99),
 		outcomes(limited), quantile(limited, .5))
-	// One request waits for a processor that the refusals share: the bounds are those of a machine with other
-	// work to do.
+	// A request waits for a processor that the refusals share. The bounds allow for a machine with other
+	// work.
 	if slow := quantile(underLoad, .5); ratio(.5) > 5 && slow > 200*time.Millisecond {
 		t.Errorf("a neighbour's request takes %v, %.1f times as long as without", slow, ratio(.5))
 	}

@@ -21,16 +21,15 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// The tests run the real command in a process of its own, so that it can be killed: the test binary, told by
-// this variable, is the command.
+// The tests run the real command in its own process, so that it can be killed. With this variable set, the
+// test binary is the command.
 const asCommand = "FRONTDESK_TEST_RUN_COMMAND"
 
-// extra are the adapters that the command knows besides the usual ones, each by the variable that asks for
-// it.
+// extra holds the additional adapters that the command knows, each by the variable that requests it.
 var extra = map[string]func() adapter.Adapter{}
 
 func TestMain(m *testing.M) {
-	// Data directories that others can write are refused, and some systems' default makes such.
+	// The gateway refuses data directories that others can write, which some systems create by default.
 	syscall.Umask(0o022)
 	if os.Getenv(asCommand) != "" {
 		os.Unsetenv(asCommand)
@@ -46,14 +45,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deployment is a gateway's configuration and data. They outlive its processes.
+// deployment is a gateway's configuration and data, which outlive its processes.
 type deployment struct {
 	t       testing.TB
 	environ []string
 }
 
-// newDeployment makes a deployment on the store ("" is SQLite in a directory of its own). The tables are
-// there.
+// newDeployment creates a deployment on the store ("" is SQLite in a new directory), with its tables.
 func newDeployment(t testing.TB, storeURL string, more ...string) *deployment {
 	dir := t.TempDir()
 	if storeURL == "" {
@@ -63,9 +61,9 @@ func newDeployment(t testing.TB, storeURL string, more ...string) *deployment {
 		asCommand + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"FRONTDESK_DATA_DIR=" + dir, "FRONTDESK_SERVER__LISTEN=127.0.0.1:0",
 		"FRONTDESK_SERVER__OPS_LISTEN=127.0.0.1:0",
-		// The tests ask with one key and as fast as they can.
+		// The tests send with one key, as fast as they can.
 		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=0", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=0",
-		"FRONTDESK_SERVER__DRAIN=100ms", // no load balancer is in front of them
+		"FRONTDESK_SERVER__DRAIN=100ms", // no load balancer is in front of the tests' gateways
 		"GORACE=atexit_sleep_ms=0",      // under the race detector, a command would take a second longer to end
 	}
 	if storeURL != "" {
@@ -85,7 +83,7 @@ func (d *deployment) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// do runs a command to its end and answers its standard output, standard error and exit code.
+// do runs a command to its end and returns its standard output, standard error and exit code.
 func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 	d.t.Helper()
 	c := d.command(args...)
@@ -98,8 +96,8 @@ func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
 
-// wantNoRace fails the test when the race detector reported something in a process, which tells nobody else:
-// those that serve are killed.
+// wantNoRace fails the test if the race detector reported something in a process. Exit codes do not show it,
+// because serving processes are killed.
 func wantNoRace(t testing.TB, log string) {
 	t.Helper()
 	if strings.Contains(log, "WARNING: DATA RACE") {
@@ -107,7 +105,7 @@ func wantNoRace(t testing.TB, log string) {
 	}
 }
 
-// must is do for commands that have to succeed; it answers the standard output without the last line break.
+// must is do for commands that must succeed. It returns the standard output without the last line break.
 func (d *deployment) must(args ...string) string {
 	d.t.Helper()
 	out, errs, code := d.do("", args...)
@@ -117,11 +115,11 @@ func (d *deployment) must(args ...string) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-// patience is how long a test waits for what is no matter of time. It is far more than a busy machine takes.
+// patience is how long a test waits for events whose time does not matter. It is far more than a busy machine
+// takes.
 const patience = 2 * time.Minute
 
-// longDeadlines returns the settings with which a call fails for no want of time, however busy the machine
-// is.
+// longDeadlines returns settings with which no call fails for lack of time, however busy the machine is.
 func longDeadlines() []string {
 	return []string{"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s"}
 }
@@ -212,7 +210,7 @@ func (r *running) log() string {
 	return r.logs.String()
 }
 
-// output waits for the standard output to hold a text, and answers it.
+// output waits until the standard output holds a text, and returns the output.
 func (r *running) output(has string) string {
 	r.t.Helper()
 	return r.await("standard output", &r.out, has)
@@ -245,14 +243,14 @@ func (r *running) kill() {
 	<-r.done
 }
 
-// stop asks the process to end and answers its exit code.
+// stop asks the process to end and returns its exit code.
 func (r *running) stop() int {
 	_ = r.cmd.Process.Signal(syscall.SIGTERM)
 	<-r.done
 	return r.cmd.ProcessState.ExitCode()
 }
 
-// caller is who calls a gateway.
+// caller calls a gateway with one key.
 type caller struct {
 	t    testing.TB
 	base string
@@ -261,14 +259,14 @@ type caller struct {
 
 func (r *running) as(key string) caller { return caller{t: r.t, base: r.api, key: key} }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// call sends a request; headers are "Name: value". It fails only when there is no answer at all.
+// call sends a request; headers are "Name: value". It fails only if there is no response at all.
 func (c caller) call(method, path, body string, headers ...string) (answer, error) {
 	req, err := http.NewRequest(method, c.base+path, strings.NewReader(body))
 	if err != nil {
@@ -296,7 +294,7 @@ func (c caller) send(q request, headers ...string) (answer, error) {
 	return c.call(q.method(), q.path, q.body, headers...)
 }
 
-// do sends a request that must be answered with that status.
+// do sends a request and fails the test unless the response has that status.
 func (c caller) do(status int, method, path, body string, headers ...string) answer {
 	c.t.Helper()
 	a, err := c.call(method, path, body, headers...)
@@ -315,7 +313,7 @@ func (c caller) post(status int, operation, body string, headers ...string) answ
 	return c.do(status, http.MethodPost, "/v1/"+operation, body, headers...)
 }
 
-// get reads a value at a path of names and indexes from the body: get("event", "event_id").
+// get returns the value in the body at a path of names and indexes: get("event", "event_id").
 func (a answer) get(path ...any) any {
 	var v any
 	if err := json.Unmarshal(a.body, &v); err != nil {
@@ -340,7 +338,7 @@ func (a answer) get(path ...any) any {
 	return v
 }
 
-// text is get for texts.
+// text is get for strings.
 func (a answer) text(path ...any) string {
 	s, _ := a.get(path...).(string)
 	return s

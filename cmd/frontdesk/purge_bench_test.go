@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/gateway"
 )
 
-// BenchmarkBookingWhilePurging books while a gateway at its start purges what was kept long enough, and
-// beside it while there is nothing to purge. It prints the latencies of both and their ratios:
+// BenchmarkBookingWhilePurging books while a starting gateway purges expired records, and again while there
+// is nothing to purge. It prints the latencies of both and their ratios:
 //
 //	FRONTDESK_PURGE=200000 go test -run '^$' -bench WhilePurging -benchtime 1x ./cmd/frontdesk
 func BenchmarkBookingWhilePurging(b *testing.B) {
@@ -47,7 +47,7 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 				purged = time.Since(began)
 				return true
 			}
-			return free() > 0.26 // the gateway gives back what is more than a quarter
+			return free() > 0.26 // the gateway frees what exceeds a quarter
 		})
 		b.ReportMetric(float64(rows)/purged.Seconds(), "rows/s")
 		for _, q := range []struct {
@@ -64,7 +64,8 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 	}
 }
 
-// bookWhile serves, and books one meeting after another as long as goOn says; it returns how long each took.
+// bookWhile serves, and books one meeting after another while more returns true. It returns how long each
+// took.
 func bookWhile(b *testing.B, cfg config.Config, month int, more func(done int) bool) []time.Duration {
 	b.Helper()
 	g, err := gateway.Open(context.Background(), cfg, gateway.Options{
@@ -100,8 +101,8 @@ func bookWhile(b *testing.B, cfg config.Config, month int, more func(done int) b
 	return took
 }
 
-// fillOld adds finished calls that are due to be purged. It returns functions that tell whether some are
-// left, and which part of the file is free.
+// fillOld adds finished calls that are due to be purged. due returns 1 if some are left, else 0; free returns
+// which part of the file is free.
 func fillOld(b *testing.B, path string, rows int) (due func() int, free func() float64) {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=5000")

@@ -17,10 +17,10 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// The walk of CalDAV's README works when it is pasted: only the ports are exchanged for free ones, and the
+// The steps of CalDAV's README work when they are pasted. Only the ports are replaced by free ones, and the
 // binary is built already.
 func TestREADMEWalkWorks(t *testing.T) {
-	servertest.Radicale(t) // skips where there is none
+	servertest.Radicale(t) // skips if Radicale is not installed
 	readme, err := os.ReadFile("../../adapters/calendar/caldav/README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,8 @@ func TestREADMEWalkWorks(t *testing.T) {
 	}
 }
 
-// Every document links to what is there: files, folders and headings, as GitHub names their anchors.
+// Every link in the documents leads to an existing file, folder or heading, with anchors as GitHub names
+// them.
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]*))?\)`)
 	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)

@@ -19,9 +19,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// Three gateways on one store renew one account's tokens, each of which is good for one use: presenting one
-// again revokes all of them. That a stopped or killed one costs no token, after its lease has lapsed too,
-// core/oauth proves.
+// Three gateways on one store renew one account's tokens. Each refresh token is good for one use: presenting
+// one again revokes all of them. core/oauth proves that a stopped or killed gateway costs no token, even
+// after its lease has lapsed.
 func TestOneGatewayRenewsForAll(t *testing.T) {
 	t.Parallel()
 	p := newRenewals(t, oauthtest.SingleUse, time.Hour)
@@ -85,7 +85,7 @@ func TestOneGatewayRenewsForAll(t *testing.T) {
 	})
 }
 
-// A gateway renews tokens though nobody calls.
+// A gateway renews tokens even if nobody calls.
 func TestTokensAreRenewedAheadOfTime(t *testing.T) {
 	t.Parallel()
 	p := newRenewals(t, oauthtest.SingleUse, 3*time.Second)
@@ -97,9 +97,9 @@ func TestTokensAreRenewedAheadOfTime(t *testing.T) {
 	}
 }
 
-// A token endpoint accepts a request and never answers. Where refresh tokens stay good, the caller who waits
-// for the token has it all the same, by another connection; where they are good for one use, callers are told
-// at once that it hangs.
+// A token endpoint accepts a request and never responds. If refresh tokens stay good, the waiting caller
+// still gets the token, by another connection. If they are good for one use, callers are told at once that
+// the endpoint hangs.
 func TestATokenRequestIsSwallowed(t *testing.T) {
 	t.Parallel()
 	t.Run("where refresh tokens stay good", func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestATokenRequestIsSwallowed(t *testing.T) {
 	})
 }
 
-// renewals is a provider of which only the tokens matter, and the gateways that use it.
+// renewals is a provider of which only the tokens are used, and the gateways that use it.
 type renewals struct {
 	t        *testing.T
 	oauth    *oauthtest.Server
@@ -146,11 +146,11 @@ type renewals struct {
 	gateways [3]*running
 	key      string
 
-	connections atomic.Int64 // that requests for tokens came by
+	connections atomic.Int64 // those that token requests came by
 	peers       sync.Map     // their addresses
 
 	mu sync.Mutex
-	// In place of the token endpoint; nil: it answers.
+	// Handles token requests instead of the token endpoint, unless nil.
 	token func(w http.ResponseWriter, r *http.Request, gateway int)
 }
 
@@ -183,7 +183,7 @@ func (p *renewals) serve() {
 	p.key = d.must("key", "create", "--tenant", "acme")
 }
 
-// answers returns who has a token.
+// answers returns a handler that sends body to requests with a valid token.
 func (p *renewals) answers(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -198,7 +198,7 @@ func (p *renewals) answers(body string) http.HandlerFunc {
 	}
 }
 
-// deployment makes one with the account connected, on a store.
+// deployment returns a deployment on a store, with the account connected.
 func (p *renewals) deployment(storeURL string) *deployment {
 	p.t.Helper()
 	d := newDeployment(p.t, storeURL,
@@ -206,7 +206,7 @@ func (p *renewals) deployment(storeURL string) *deployment {
 			"https://www.googleapis.com/auth/calendar.events"),
 		"FRONTDESK_PROVIDERS__GOOGLE__CLIENT_ID=desk", "FRONTDESK_PROVIDERS__GOOGLE__CLIENT_SECRET=desk-secret",
 		"FRONTDESK_PROVIDERS__GOOGLE__API_URL="+p.url,
-		// All callers are of one connection.
+		// All callers use one connection.
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=100",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION_QUEUE=1000",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=1000")
@@ -216,7 +216,7 @@ func (p *renewals) deployment(storeURL string) *deployment {
 	return d
 }
 
-// serveToken answers as the authorization server does.
+// serveToken responds as the authorization server does.
 func (p *renewals) serveToken(w http.ResponseWriter, r *http.Request) {
 	var gateway int
 	_, _ = fmt.Sscan(r.PathValue("gateway"), &gateway)
@@ -246,8 +246,8 @@ func (p *renewals) hold(token func(http.ResponseWriter, *http.Request, int)) {
 	p.token = token
 }
 
-// holdReply has the authorization server act on every request from now on, tell whose it was, and answer when
-// reply is closed.
+// holdReply has the authorization server act on every request from now on, send the gateway's number to
+// acted, and respond once reply is closed.
 func (p *renewals) holdReply() (acted chan int, reply chan struct{}) {
 	acted, reply = make(chan int, 100), make(chan struct{})
 	p.hold(func(w http.ResponseWriter, r *http.Request, gateway int) {
@@ -264,7 +264,7 @@ func (p *renewals) holdReply() (acted chan int, reply chan struct{}) {
 	return acted, reply
 }
 
-// await returns which gateway asks for a token.
+// await returns the number of the gateway that asks for a token.
 func (p *renewals) await(t *testing.T, asks chan int) int {
 	t.Helper()
 	select {
@@ -282,8 +282,7 @@ func (p *renewals) signal(gateway int, s os.Signal) {
 	}
 }
 
-// stop stops a gateway, and waits until it has stopped: it may run on for a moment after the signal was
-// sent.
+// stop stops a gateway, and waits until it has stopped: it may run on for a moment after the signal.
 func (p *renewals) stop(gateway int) {
 	p.signal(gateway, syscall.SIGSTOP)
 	var status syscall.WaitStatus
@@ -299,8 +298,8 @@ func (p *renewals) stop(gateway int) {
 	}
 }
 
-// verify asks a gateway whose account it is, which it asks the provider each time, within so many
-// milliseconds; "" is the usual time.
+// verify asks a gateway for its account, for which the gateway asks the provider each time. within is the
+// timeout in milliseconds; "" is the usual one.
 func (p *renewals) verify(g *running, within string) error {
 	address := g.api + "/v1/calendar/verify-calendar-connection"
 	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader("{}"))
@@ -323,7 +322,7 @@ func (p *renewals) verify(g *running, within string) error {
 	return err
 }
 
-// callSoon asks every gateway and does not wait for the answers.
+// callSoon calls every gateway and does not wait for the responses.
 func (p *renewals) callSoon() {
 	for _, g := range p.gateways {
 		if g != nil {
@@ -332,7 +331,7 @@ func (p *renewals) callSoon() {
 	}
 }
 
-// wantWorking wants all gateways that are left to answer calls within a minute.
+// wantWorking fails unless all remaining gateways answer calls within a minute.
 func (p *renewals) wantWorking(t *testing.T) {
 	t.Helper()
 	p.hold(nil)
@@ -367,8 +366,7 @@ func (p *renewals) wantFamily(t *testing.T) {
 	}
 }
 
-// A rotated refresh token outlives the gateway, and applying the file that brought the first one changes
-// nothing.
+// A rotated refresh token outlives the gateway. Applying the file with the first token again changes nothing.
 func TestRotatedTokenIsKeptWhenTheFileIsAppliedAgain(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {

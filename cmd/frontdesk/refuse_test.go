@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// What is not the gateway's alone, or not its own, is refused by every command, with what to do and the exit
-// code of a failure.
+// serve, migrate and doctor refuse a directory that others can write and a database of a later version. They
+// say what to do and exit with the code of a failure.
 func TestCommandsRefuseWhatIsNotTheGateways(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")

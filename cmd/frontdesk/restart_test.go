@@ -17,9 +17,9 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// Two replicas on one database are restarted in turn under load, behind a balancer that goes by /readyz alone
-// and repeats nothing: no request fails, each process ends by itself, and no call is left for another to
-// settle. It restarts a few times; FRONTDESK_RESTARTS=20 sets how often.
+// Two replicas on one database are restarted in turn under load, behind a balancer that follows only /readyz
+// and repeats nothing. No request fails, each process ends by itself, and no call is left for another process
+// to settle. FRONTDESK_RESTARTS=20 sets the number of restarts.
 func TestRollingRestartsLoseNothing(t *testing.T) {
 	t.Parallel()
 	restarts := 3
@@ -31,7 +31,7 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	}
 	storeURL := storetest.Postgres(t)
 	d := newDeployment(t, storeURL, "FRONTDESK_SERVER__DRAIN=1s")
-	keys := d.createSandboxTenants(8, 200*time.Millisecond) // so that there are always some on their way
+	keys := d.createSandboxTenants(8, 200*time.Millisecond) // so that calls are always running
 	replicas := []*running{d.serve(), d.serve()}
 	b := balance(t)
 	for _, r := range replicas {
@@ -70,9 +70,9 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	}
 }
 
-// A gateway that is told to end says so at /readyz first and goes on answering, on connections that it closes
-// after the answer; a request that is on its way when the time is over is finished; then nothing listens any
-// more.
+// A gateway that is told to end first reports it at /readyz and keeps responding, on connections that it
+// closes after the response. A request that still runs at the end of that time is finished. Then nothing
+// listens any more.
 func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=2s")
@@ -106,7 +106,7 @@ func TestReadinessTurnsBeforeAnythingCloses(t *testing.T) {
 	}
 }
 
-// wireTo is one connection that is kept.
+// wireTo is one connection that is kept open.
 type wireTo struct {
 	t    *testing.T
 	host string
@@ -129,7 +129,7 @@ func (w *wireTo) get(path string) *http.Response {
 	return res
 }
 
-// phoneCalls are calls with effects and calls without, on every surface.
+// phoneCalls returns calls with and without effects, on every surface.
 func phoneCalls(keys []string) func(i int) loadRequest {
 	calls := mixedCalls(keys)
 	return func(i int) loadRequest {
@@ -147,8 +147,8 @@ func phoneCalls(keys []string) func(i int) loadRequest {
 	}
 }
 
-// balancer sends requests in turn to the gateways that say at /readyz that they are ready, which it asks all
-// the time.
+// balancer sends requests in turn to the gateways that are ready according to /readyz, which it polls all the
+// time.
 type balancer struct {
 	mu    sync.Mutex
 	known map[*running]bool // whether it is ready
@@ -211,7 +211,7 @@ func (b *balancer) set(r *running, ready bool) {
 	}
 }
 
-// next returns where the next request goes.
+// next returns the host for the next request.
 func (b *balancer) next() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,7 +228,7 @@ func (b *balancer) next() string {
 	return hosts[b.turn%len(hosts)] // the map's order is turn enough
 }
 
-// unsettled describes the calls whose outcome the database does not hold.
+// unsettled describes the calls whose outcome is not in the database.
 func unsettled(t *testing.T, storeURL string) string {
 	db, err := sql.Open("pgx", storeURL)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// tamper changes the database as somebody who has not the key set.
+// tamper changes the database as somebody without the key set could.
 func (d *deployment) tamper(statements ...string) {
 	d.t.Helper()
 	db := storetest.Database(d.t, "sqlite:"+d.databaseFile())
@@ -21,7 +21,7 @@ func (d *deployment) tamper(statements ...string) {
 	}
 }
 
-// unseal takes a database back to before its rows were sealed, which needs no key set.
+// unseal puts a database back to before its rows were sealed, which needs no key set.
 var unseal = []string{"UPDATE api_keys SET seal = NULL", "UPDATE connections SET credentials = NULL"}
 
 func (d *deployment) createRows() {
@@ -31,8 +31,7 @@ func (d *deployment) createRows() {
 	d.must("key", "create", "--tenant", "acme")
 }
 
-// doctor and audit verify name the rows that somebody changed, and nothing that runs at a start makes them
-// right.
+// doctor and audit verify name the changed rows, and no step of a start makes them valid.
 func TestChangedRowsAreNamed(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
@@ -55,8 +54,8 @@ func TestChangedRowsAreNamed(t *testing.T) {
 	}
 }
 
-// A gateway that made its key set itself adopts rows of the version before at its first start, and never
-// again. With another key set an operator has to say so.
+// A gateway that created its key set itself adopts rows of the previous version at its first start, and never
+// again. With another key set, an operator must request it.
 func TestRowsAreAdoptedOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("a key set of its own", func(t *testing.T) {
@@ -101,8 +100,8 @@ func TestRowsAreAdoptedOnce(t *testing.T) {
 	})
 }
 
-// Who has the files of the database, but not the key set, learns nothing of what callers said: neither from
-// kept answers and plans nor from the sandboxes.
+// Somebody with the files of the database, but not the key set, learns nothing of what callers said: neither
+// from kept responses and plans nor from the sandboxes.
 func TestTheFilesDoNotTellWhatCallersSaid(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")

@@ -25,12 +25,12 @@ const (
 	exitUsage  = 2
 )
 
-// world is what a command touches outside itself.
+// world holds what a command uses from outside: the adapters, the standard streams and the environment.
 type world struct {
 	adapters []adapter.Adapter
 	in       io.Reader
-	out      io.Writer // values asked for, and nothing else
-	err      io.Writer // words about them
+	out      io.Writer // results only
+	err      io.Writer // messages
 	environ  []string
 }
 
@@ -94,7 +94,7 @@ type commands struct {
 	Licenses licensesCommand `cmd:"" help:"Print the licences of the software in this binary."`
 }
 
-// run does one command and answers its exit code.
+// run executes one command and returns its exit code.
 func run(args []string, w world) int {
 	var c commands
 	exit := -1
@@ -119,7 +119,7 @@ func run(args []string, w world) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)                         // a second signal ends the process at once
-	command, _, _ := strings.Cut(parsed.Command(), " <") // without what it is given
+	command, _, _ := strings.Cut(parsed.Command(), " <") // without its arguments
 	parsed.BindTo(gateway.AsOperator(ctx, command), (*context.Context)(nil))
 	err = parsed.Run(&session{world: w, path: c.Config})
 	if err == nil {
@@ -139,7 +139,7 @@ func (e usageError) Error() string { return string(e) }
 
 func usage(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// explain prints an error for people: a fault's sentence and fields without its codes.
+// explain prints an error for people. For a fault it prints the detail and the fields, but no codes.
 func explain(to io.Writer, err error) {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -155,7 +155,7 @@ func explain(to io.Writer, err error) {
 	}
 }
 
-// session is one command's way to the gateway.
+// session gives one command access to the gateway.
 type session struct {
 	world
 	path string
@@ -169,8 +169,8 @@ func (s *session) config() (config.Config, error) {
 	return config.Load(s.path, s.environ, providers)
 }
 
-// configForCommand returns the configuration for a command other than serve: what it logs goes to standard
-// error, from warnings up.
+// configForCommand returns the configuration for a command other than serve, which logs only warnings and
+// errors, as text.
 func (s *session) configForCommand() (config.Config, error) {
 	cfg, err := s.config()
 	cfg.Log.Level, cfg.Log.Format = "warn", "text"
@@ -186,7 +186,7 @@ func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
 	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
 }
 
-// with opens the gateway, brings its store up to date, does the work and closes it.
+// with opens the gateway, brings its store up to date, calls do and closes the gateway.
 func (s *session) with(ctx context.Context, do func(*gateway.Gateway) error) error {
 	g, err := s.gateway(ctx)
 	if err != nil {

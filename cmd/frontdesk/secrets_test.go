@@ -39,20 +39,20 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// What must not come out: secrets nowhere, what callers say of people in no line of a log at info level.
-// Every secret that a test plants begins alike, so that a part of one is found as well.
+// Texts that must not come out: secrets nowhere, and what callers say of people in no log line at info level.
+// Every planted secret begins with the same mark, so that a part of a secret is found as well.
 const (
 	secretMark = "cnry"
 	personMark = "prsn"
 )
 
-// asPanicking makes the command know the adapter "panicking" besides the usual ones.
+// asPanicking makes the command know the additional adapter "panicking".
 const asPanicking = "FRONTDESK_TEST_PANICS"
 
 func init() { extra[asPanicking] = panicking }
 
-// panicking returns an adapter whose driver was handed a secret, and that panics with it, each time in
-// another form.
+// panicking returns an adapter whose driver panics with a secret that it was given, each time in another
+// form.
 func panicking() adapter.Adapter {
 	type settings struct {
 		Token string `credential:"token" required:"true" help:"A secret."`
@@ -99,9 +99,9 @@ func (p *panics) ByNumber(_ context.Context, number string) (crm.Ticket, error) 
 	return crm.Ticket{}, nil
 }
 
-// echoing is in front of the fake providers. While its mode says so, it answers in their place with
-// everything that it was sent, secrets and all, as careless servers and proxies do.
-type echoing struct{ mode atomic.Int64 } // 0: the provider answers; -1: nothing is answered; else the status
+// echoing is in front of the fake providers. In most modes it responds itself, with everything that it was
+// sent, including secrets, as careless servers and proxies do.
+type echoing struct{ mode atomic.Int64 } // 0: the provider responds; -1: no response; else the status
 
 func (l *echoing) before(h http.Handler) func(string) http.Handler {
 	return func(string) http.Handler {
@@ -141,8 +141,8 @@ func (l *echoing) before(h http.Handler) func(string) http.Handler {
 	}
 }
 
-// deploymentWithSecrets returns a configuration whose every credential is a secret that is looked for, and a
-// file of tenants that uses every adapter.
+// deploymentWithSecrets returns a configuration in which every credential is a secret to look for, and a file
+// of tenants that uses every adapter.
 func deploymentWithSecrets(
 	t *testing.T, storeURL, level string,
 ) (h *deployment, l *echoing, tenants []string) {
@@ -266,7 +266,8 @@ func deploymentWithSecrets(
 	return h, l, []string{"first", "second", "third", "fourth", "fifth", "sixth"}
 }
 
-// personalCalls returns the operations with what callers say of people in every field that can hold it.
+// personalCalls returns calls of the operations, with what callers say of people in every field that can hold
+// it.
 func personalCalls(turn string) []request {
 	meeting := `"title":"prsn-title","description":"prsn-description","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z","attendee_emails":["prsn@example.com"],"location_url":"https://meet.example.com/prsn-link"`
 	return []request{
@@ -294,9 +295,9 @@ func personalCalls(turn string) []request {
 	}
 }
 
-// Nothing secret comes out of any operation at any failure, whatever a provider sends back, by whatever way
-// there is: logs at debug level, answers, metrics, pages, what commands print, and the bytes of the database.
-// At info level, nothing that a caller said of people is in the log either.
+// No secret comes out of any operation at any failure, whatever a provider sends back: not in logs at debug
+// level, responses, metrics, pages, the output of commands, or the bytes of the database. At info level, the
+// log also holds nothing that a caller said of people.
 func TestNoSecretComesOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ level, store string }{{"debug", "SQLite"}, {"info", "PostgreSQL"}} {
@@ -323,7 +324,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 
 	out := &sinks{t: t, own: append(slicesOfValues(keys), link)}
 	modes := []int{0, 400, 403, 404, 422, 429, 500, 200, -1, 401}
-	if level == "info" { // the ways out are the same; what is said of people is in all
+	if level == "info" { // every mode has what is said of people; fewer suffice
 		modes = []int{0, 422, 500, -1, 401}
 	}
 	asked := 0
@@ -332,7 +333,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 		var wg sync.WaitGroup
 		for _, tenant := range tenants {
 			calls := personalCalls(fmt.Sprint(mode + 2))
-			if slices.Index(tenants, tenant) > 2 { // they have tickets alone
+			if slices.Index(tenants, tenant) > 2 { // they have only tickets
 				calls = slices.DeleteFunc(calls, func(q request) bool { return !strings.Contains(q.path, "/tickets/") })
 			}
 			asked += len(calls)
@@ -367,7 +368,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	}
 	l.mode.Store(0)
 
-	// What comes in where no operation is: keys and links in addresses.
+	// Input outside the operations: keys and links in addresses.
 	for _, path := range []string{"/v1/" + keys["first"], "/connect/" + link + "x",
 		"/oauth/callback/google?state=cnry-state&code=cnry-code", "/beta/phone-numbers/" + keys["first"],
 		"/docs?key=" + keys["first"], "/problems/" + keys["first"]} {
@@ -380,7 +381,7 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 	}
 	out.all("metrics", string(caller{t: t, base: r.ops}.do(200, http.MethodGet, "/metrics", "").body))
 	commands := [][]string{{"audit", "list", "--json", "--limit", "100000"}}
-	if level == "debug" { // what they print, the level does not change
+	if level == "debug" { // their output does not depend on the level
 		commands = append(commands, []string{"audit", "verify"},
 			[]string{"connection", "list", "--tenant", "first", "--json"},
 			[]string{"key", "list", "--tenant", "first", "--json"}, []string{"keyset", "status", "--json"})
@@ -420,15 +421,15 @@ func slicesOfValues(m map[string]string) []string {
 	return list
 }
 
-// sinks compares what comes out of a gateway with what must not.
+// sinks checks the output of a gateway for texts that must not come out.
 type sinks struct {
 	t     *testing.T
-	own   []string // API keys and links of the gateway's own
+	own   []string // the gateway's API keys and links
 	held  atomic.Int64
 	bytes atomic.Int64
 }
 
-// issued are tokens that the fake authorization servers gave, and assertions that were signed for them.
+// issued matches tokens from the fake authorization servers, and assertions that were signed for them.
 var issued = regexp.MustCompile(`(?:access|refresh)-[A-Z2-7]{5,}|eyJ[0-9A-Za-z_-]{20,}`)
 
 // secretsOnly looks for secrets.
@@ -465,8 +466,8 @@ func (o *sinks) look(of, text, mark string) {
 
 func around(text string, at int) string { return text[max(0, at-400):min(len(text), at+200)] }
 
-// database looks for secrets in every byte that is kept: files of the data directory but for the key set, or
-// a dump.
+// database looks for secrets in every stored byte: the files of the data directory except the key set, and a
+// dump of PostgreSQL.
 func (o *sinks) database(h *deployment, storeURL string) {
 	o.t.Helper()
 	var dir string

@@ -23,14 +23,14 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 	if c.Demo {
 		cfg.Server.Drain = 0 // no load balancer is in front of a demonstration
 	}
-	// With one processor the runtime looks for what has arrived only when nothing else can run: under load,
-	// requests would wait for a second before the gateway saw them, too late to refuse any. With two there is
-	// always a look.
+	// With one processor, the runtime polls the network only when nothing else can run. Under load, requests
+	// would wait for a second before the gateway saw them, too late to refuse any. With two processors, the
+	// runtime always polls.
 	if runtime.GOMAXPROCS(0) == 1 {
 		runtime.GOMAXPROCS(2)
 	}
-	// The runtime collects garbage before the container or the unit reaches its limit of memory, unless
-	// GOMEMLIMIT says otherwise. Where there is no cgroup there is no limit to keep.
+	// Set the runtime's memory limit from the cgroup, so that the runtime collects garbage before the
+	// container or the unit reaches its limit. GOMEMLIMIT overrides this. Without a cgroup there is no limit.
 	_, _ = memlimit.Set()
 	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
 	if err != nil {
@@ -56,7 +56,7 @@ type migrateCommand struct {
 	BeginAnew bool `help:"Accept this database, though it is empty or not the one that was used with this key set."`
 }
 
-// Help is shown with the flags.
+// Help returns the text that is shown with the flags.
 func (migrateCommand) Help() string {
 	return "The rows of connections, API keys and links are sealed with the key set. So somebody who can " +
 		"write only the database can neither redirect credentials nor make a key. Only --adopt accepts rows " +
@@ -104,7 +104,7 @@ type openapiCommand struct {
 	Format string `help:"yaml or json." enum:"yaml,json" default:"yaml"`
 }
 
-// Run prints the description; it needs no store.
+// Run prints the OpenAPI description. It needs no store.
 func (c openapiCommand) Run(s *session) error {
 	cfg, err := s.config()
 	if err != nil {
@@ -132,7 +132,7 @@ type doctorCommand struct {
 	JSON   bool   `help:"Print the findings as JSON."`
 }
 
-// Run prints what is found; it fails when something is wrong.
+// Run prints the findings. It fails if any check failed.
 func (c doctorCommand) Run(ctx context.Context, s *session) error {
 	g, err := s.gateway(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// onBothStores runs a test on SQLite and on PostgreSQL, beside each other.
+// onBothStores runs a test on SQLite and on PostgreSQL, in parallel.
 func onBothStores(t *testing.T, test func(t *testing.T, storeURL string)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
 	}
 }
 
-// demo starts a gateway with the demonstration tenant and answers a caller of it.
+// demo starts a gateway with the demonstration tenant and returns a caller of the tenant.
 func demo(t *testing.T, d *deployment) (*running, caller) {
 	t.Helper()
 	r := d.serve("--demo")
@@ -80,7 +80,7 @@ func TestLifeOfAMeeting(t *testing.T) {
 		if got := listed.text("events", 0, "attendees", 0, "email"); got != "pat@example.com" {
 			t.Errorf("the attendee is %q", got)
 		}
-		for range 2 { // the second is answered the same
+		for range 2 { // the second gets the same response
 			cancelled := c.post(200, "calendar/cancel-meeting", fmt.Sprintf(`{"event_id":%q}`, id))
 			if cancelled.get("ok") != true || cancelled.text("event_id") != id {
 				t.Errorf("cancel answers %s", cancelled.body)
@@ -217,7 +217,7 @@ func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 	}
 }
 
-// The limits of the configuration are in force.
+// The configured limits are in force.
 func TestAKeyThatAsksTooMuchIsToldToWait(t *testing.T) {
 	t.Parallel()
 	_, c := demo(t, newDeployment(t, "", "FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=2",

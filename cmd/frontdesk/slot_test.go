@@ -17,8 +17,8 @@ import (
 )
 
 // TestOneSlotIsOneMeetingAtEveryProvider has a hundred callers book one slot through three gateways that
-// share a store. One has the meeting; the others are told so while the provider still books it, which here
-// goes on until the last one was told.
+// share a store. One gets the meeting. The others are refused while the provider still books it, which here
+// lasts until the last one was refused.
 func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 	t.Parallel()
 	const callers = 100

@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// A gateway that is used for long keeps nothing of it: goroutines, open files and heap do not grow, while a
-// hundredth of the calls fail at their provider. It takes a few seconds; FRONTDESK_SOAK=1h makes it an hour,
-// which is run by hand. The bound in a short run is wide, since caches fill for as long as they have not seen
-// everybody.
+// A gateway in long use does not grow in goroutines, open files or heap, while a hundredth of the calls fail
+// at their provider. The test takes a few seconds; FRONTDESK_SOAK=1h makes it an hour, for runs by hand. A
+// short run has wide bounds, since caches still fill.
 func TestSoak(t *testing.T) {
 	lasting := 6 * time.Second
 	if text := os.Getenv("FRONTDESK_SOAK"); text != "" {
@@ -49,7 +48,7 @@ func TestSoak(t *testing.T) {
 		if i == 0 && count(responses, served) == 0 {
 			t.Fatalf("nothing was served: %s", outcomes(responses))
 		}
-		l.closeIdle() // what it holds for connections is theirs to keep
+		l.closeIdle() // the gateway may keep memory for open connections
 		took = append(took, time.Since(began).Seconds())
 		for name, value := range r.settledGauges() {
 			samples[name] = append(samples[name], value)
@@ -76,11 +75,11 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// aliveTwice is twice what was alive after the last garbage collection, near enough; how much is in use
-// beside it depends on when one looks.
+// aliveTwice is about twice the live heap after the last garbage collection. The heap in use beyond it
+// depends on the moment.
 const aliveTwice = "go_memstats_next_gc_bytes"
 
-// failing makes the sandbox answer as a provider in trouble.
+// failing returns a request at which the sandbox fails like a provider in trouble.
 func failing(s loadRequest, i int) loadRequest {
 	at := time.Date(2029, 1, 4, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 5 * time.Minute)
 	s.path, s.writes = "/v1/calendar/book-meeting", true
@@ -89,10 +88,10 @@ func failing(s loadRequest, i int) loadRequest {
 	return s
 }
 
-// soakFaults are what a provider answers when it fails.
+// soakFaults lists titles that make the sandbox fail.
 var soakFaults = []string{"sandbox:down", "sandbox:rate_limited", "sandbox:reply_lost"}
 
-// settledGauges reads the metrics when the gateway has noticed that its callers hung up.
+// settledGauges returns the metrics once the gateway has noticed that its callers hung up.
 func (r *running) settledGauges() map[string]float64 {
 	values := r.measured()
 	for range 20 {
@@ -106,7 +105,6 @@ func (r *running) settledGauges() map[string]float64 {
 	return values
 }
 
-// measured reads the metrics.
 func (r *running) measured() map[string]float64 {
 	r.t.Helper()
 	res, err := http.Get(r.ops + "/metrics")
@@ -124,7 +122,7 @@ func (r *running) measured() map[string]float64 {
 	return values
 }
 
-// slope returns that of the line with the least squares.
+// slope returns the slope of the least-squares line.
 func slope(x, y []float64) float64 {
 	var sx, sy, sxx, sxy float64
 	for i := range x {

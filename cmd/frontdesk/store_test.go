@@ -19,7 +19,7 @@ import (
 type storeTrouble struct {
 	open  func(t *testing.T) (storeURL string, cluster *storetest.Cluster)
 	begin func(t *testing.T, h *deployment, r *running, cluster *storetest.Cluster) (end func())
-	reads bool // lists are still answered
+	reads bool // lists still work
 }
 
 func storeTroubles() map[string]storeTrouble {
@@ -27,8 +27,8 @@ func storeTroubles() map[string]storeTrouble {
 	return map[string]storeTrouble{
 		"the disk is full": {
 			open: sqlite, reads: true,
-			// No file may grow beyond its first page (setrlimit(2), RLIMIT_FSIZE): to the gateway, no byte
-			// can be written.
+			// No file may grow beyond its first page (setrlimit(2), RLIMIT_FSIZE), so the gateway can write
+			// no byte.
 			begin: func(t *testing.T, _ *deployment, r *running, _ *storetest.Cluster) func() {
 				limit := func(soft string) {
 					out, err := exec.Command("prlimit", "--pid", strconv.Itoa(r.cmd.Process.Pid), "--fsize="+soft+":").
@@ -71,9 +71,9 @@ func storeTroubles() map[string]storeTrouble {
 	}
 }
 
-// TestNothingIsDoneWithoutTheStore: no call reaches the provider that is not recorded, the caller is told at
-// once and well before the deadline, what was refused is not done later, and all is well within ten seconds
-// of the store's return.
+// TestNothingIsDoneWithoutTheStore checks that no unrecorded call reaches the provider, callers are refused
+// at once and well before the deadline, a refused call is not done later, and all works within ten seconds of
+// the store's return.
 func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range storeTroubles() {
@@ -119,7 +119,7 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 						noNumber != nil || wait < 1 {
 						t.Errorf("%s: %v, %d %s, Retry-After %q", call[0], err, a.status, a.body, a.header.Get("Retry-After"))
 					}
-					if took := time.Since(began); took > 6*time.Second { // of 8
+					if took := time.Since(began); took > 6*time.Second { // of the 8 s deadline
 						t.Errorf("%s was answered after %v", call[0], took)
 					}
 				})
@@ -157,7 +157,7 @@ func TestNothingIsDoneWithoutTheStore(t *testing.T) {
 	}
 }
 
-// await asks until the path is answered with that status.
+// await repeats a request until the path responds with that status.
 func (c caller) await(status int, path string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

@@ -24,7 +24,7 @@ type tenantCreate struct {
 	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
 }
 
-// Run makes the tenant and prints its name.
+// Run creates the tenant and prints its name.
 func (c tenantCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		t, err := g.Tenants().Create(ctx, c.Name, tenant.Settings{
@@ -91,7 +91,7 @@ type keyCreate struct {
 	Connection []string `help:"Bind the key to this connection instead of the tenant's default of that kind. Repeat for other kinds." placeholder:"NAME"`
 }
 
-// Run makes the key and prints it, and nothing else, on standard output.
+// Run creates the key. It prints only the key on standard output.
 func (c keyCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		scopes := make([]apikey.Scope, 0, len(c.Scope))
@@ -159,7 +159,7 @@ type keyRevoke struct {
 	ID string `arg:"" help:"The key's id, as \"key list\" shows it."`
 }
 
-// Run ends the key.
+// Run revokes the key.
 func (c keyRevoke) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error { return g.APIKeys().Revoke(ctx, c.ID) })
 }

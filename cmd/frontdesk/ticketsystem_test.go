@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ticketSystem is one that no adapter knows. It keeps the key that a ticket was opened with, and opens as
-// many with one key as it is asked for.
+// ticketSystem is a ticket system that no adapter knows. It stores the key that a ticket was opened with, but
+// does not deduplicate by it.
 type ticketSystem struct {
 	mu      sync.Mutex
 	tickets []foreignTicket
@@ -81,7 +81,7 @@ func (s *ticketSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// described are settings of the adapter rest for the system at an address.
+// described returns settings of the adapter rest for the system at an address.
 func (*ticketSystem) described(base string) map[string]any {
 	step := func(name, path string) map[string]any { return map[string]any{"name": name, "path": path} }
 	create, search := step("create", "tickets"), step("search", "tickets")

@@ -22,7 +22,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// connected runs a function for each connection to a port of its own.
+// connected runs a function for each connection to a new port.
 func connected(t testing.TB, handle func(net.Conn)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +45,7 @@ func connected(t testing.TB, handle func(net.Conn)) (address string) {
 	return listener.Addr().String()
 }
 
-// full returns a port whose queue of connections is full: the kernel drops what comes, as a firewall does.
+// full returns a port whose connection queue is full: the kernel drops new connections, as a firewall does.
 func full(t testing.TB) (address string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -77,7 +77,8 @@ func full(t testing.TB) (address string) {
 
 func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// begun returns the beginning of an answer, and then byte by byte what is given.
+// begun returns a handler that sends the beginning of a response. If trickle is true, it goes on byte by
+// byte.
 func begun(trickle bool) func(net.Conn) {
 	return func(conn net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
@@ -92,8 +93,8 @@ func begun(trickle bool) func(net.Conn) {
 	}
 }
 
-// Wherever a provider hangs, the caller is answered by the deadline it asked for. FRONTDESK_TROUBLE=full
-// makes 2,000 calls and tells how late the latest are.
+// Wherever a provider hangs, the caller gets a response by its deadline. FRONTDESK_TROUBLE=full makes 2,000
+// calls and prints how late the latest are.
 func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	t.Parallel()
 	const deadline = 400 * time.Millisecond
@@ -105,7 +106,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 		salesforcefake.Options{OAuth: oauthtest.Options{Clients: map[string]string{"app": "desk-secret"}}})
 	signIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !ofAPI(r) {
-			_, _ = io.Copy(io.Discard, r.Body) // until which the server does not notice who leaves
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client left
 			<-r.Context().Done()
 			return
 		}
@@ -125,7 +126,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	}
 	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_CONNECTION=64",
-		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000") // which would answer sooner
+		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000") // the breaker would respond sooner
 	var names []string
 	var connections []connection.Spec
 	for name, c := range hangs {
@@ -152,7 +153,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 						mu.Lock()
 						all = append(all, late)
 						mu.Unlock()
-						// Who comes while a sign-in is known to hang is told so at once.
+						// While a sign-in is known to hang, further callers are told at once.
 						hangsThere := name == signIns && a.status == http.StatusServiceUnavailable &&
 							a.reason() == "PROVIDER_UNAVAILABLE"
 						if err != nil || (a.status != http.StatusGatewayTimeout || a.reason() != "DEADLINE_EXCEEDED") &&
@@ -162,7 +163,7 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 						if late > 2*time.Second { // 50 ms on a machine with nothing else to do
 							t.Errorf("answered %v after the deadline", late)
 						}
-						// Those that come after one that was slow are answered at once.
+						// Calls after a slow one are refused at once.
 						if late < -deadline/2 && name != signIns {
 							t.Errorf("answered %v before the deadline", -late)
 						}
@@ -174,8 +175,8 @@ func TestWhereverAProviderHangsItsCallerIsAnsweredInTime(t *testing.T) {
 	t.Logf("after the deadline: %v", all)
 }
 
-// A write that was sent is followed to its end after its caller was told that the deadline has passed; and
-// what came of it is what a repeat is answered.
+// After its caller was told that the deadline has passed, a write that was sent is followed to its end. A
+// repeat gets the write's outcome.
 func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 	t.Parallel()
 	for name, open := range accounts() {
@@ -185,7 +186,7 @@ func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 			d := newDeployment(t, "", append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
 			keys := d.createTenantEach(a.connection)
 			c := d.serve().as(keys[0])
-			if _, err := c.send(a.read); err != nil { // tokens, labels and calendars are had
+			if _, err := c.send(a.read); err != nil { // the gateway now has tokens, labels and calendars
 				t.Fatal(err)
 			}
 			made := a.late(t, c, "create", a.create("Once"))
@@ -209,7 +210,8 @@ func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 	}
 }
 
-// late has the provider act at once and answer when the caller has gone, and answers what the repeat is told.
+// late has the provider act at once but respond only after the caller has gone. It returns the response to
+// the repeat.
 func (a account) late(t *testing.T, c caller, operation string, q request) answer {
 	t.Helper()
 	answered, acted := make(chan struct{}), make(chan struct{}, 100)

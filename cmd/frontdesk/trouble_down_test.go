@@ -18,11 +18,12 @@ import (
 	"frontdesk/core/connection"
 )
 
-// fullSize reports whether the tests of providers in trouble run with the sizes whose figures are told
-// (FRONTDESK_TROUBLE=full), rather than those that take seconds.
+// fullSize reports whether the tests of providers in trouble run at full size (FRONTDESK_TROUBLE=full), whose
+// figures are reported, rather than at a size that takes seconds.
 func fullSize() bool { return os.Getenv("FRONTDESK_TROUBLE") == "full" }
 
-// outage is a Zendesk with one ticket, that can be taken away and put back, and counts what reaches it.
+// outage is a Zendesk with one ticket, which can be stopped and started again. It counts the requests that
+// reach it.
 type outage struct {
 	t       *testing.T
 	base    string
@@ -30,17 +31,17 @@ type outage struct {
 	server  *http.Server
 	address string
 
-	trouble atomic.Pointer[http.HandlerFunc] // in the place of the API
+	trouble atomic.Pointer[http.HandlerFunc] // replaces the API
 	calls   atomic.Int64
 
-	counting     atomic.Bool // those that come from now on
+	counting     atomic.Bool // whether to count requests in inside and peak
 	inside, peak atomic.Int64
 }
 
 func newOutage(t *testing.T) *outage {
 	fake := zendeskfake.New(zendeskfake.Options{AccessToken: "desk-secret"})
 	o := &outage{t: t, handler: fake}
-	o.start("127.0.0.1:" + adaptertest.FreePort(t)) // it goes and comes back
+	o.start("127.0.0.1:" + adaptertest.FreePort(t)) // a fixed port, since the server stops and starts again
 	t.Cleanup(func() { _ = o.server.Close() })
 	o.base = "http://" + o.address
 	return o
@@ -58,7 +59,7 @@ func (o *outage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if o.counting.Load() {
 		now := o.inside.Add(1)
 		defer o.inside.Add(-1)
-		if now > 1 { // who left a moment ago may not have been noticed to leave
+		if now > 1 { // the server may not have noticed yet that a client left
 			time.Sleep(100 * time.Millisecond)
 			now = o.inside.Load()
 		}
@@ -88,14 +89,14 @@ func hanging(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 const ticketPath = "/v1/tickets/get-ticket"
 
-// ticketOf makes the one ticket and answers the body that asks for it.
+// ticketOf opens the one ticket and returns the body of a request for it.
 func ticketOf(c caller) string {
 	c.t.Helper()
 	made := c.post(200, "tickets/create-ticket", `{"subject":"Door"}`)
 	return fmt.Sprintf(`{"ticket_number":%q}`, made.text("ticket", "ticket_number"))
 }
 
-// sample is how long calls took that came to the same.
+// sample holds the durations of calls with the same outcome.
 type sample []time.Duration
 
 func (s sample) at(share float64) time.Duration {
@@ -110,8 +111,8 @@ func (s sample) String() string {
 	return fmt.Sprintf("%d calls, p50 %v, p99 %v, most %v", len(s), s.at(0.5), s.at(0.99), s.at(1))
 }
 
-// One tenant of a hundred has credentials that its provider refuses, and calls and calls. What the others see
-// is compared with what they see while that tenant calls as much with good ones.
+// One tenant of many has credentials that its provider refuses, and calls all the time. What the others see
+// is compared with what they see while that tenant calls as much with good credentials.
 func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 	t.Parallel()
 	tenants, calls := 20, 120
@@ -180,8 +181,8 @@ func TestBadCredentialsHarmNoOtherTenant(t *testing.T) {
 	}
 }
 
-// A provider is down in one of several ways. Soon its callers are told at once, by the breaker; it is asked
-// by one probe at a time; and when it is back, it is used again within five seconds.
+// A provider is down in one of several ways. Soon the breaker refuses its callers at once, and the provider
+// gets one probe at a time. Once it is back, it is used again within five seconds.
 func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 	t.Parallel()
 	for how, trouble := range map[string]http.HandlerFunc{
@@ -189,7 +190,7 @@ func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 		"answers 503": answering(503),
 	} {
 		if (how == "answers 500" || how == "answers 502") && !fullSize() {
-			continue // to the gateway they are as 503
+			continue // the gateway treats them like 503
 		}
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +219,7 @@ func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 			if fullSize() {
 				lasting = 20 * time.Second
 			}
-			var refused sample // of one caller after the other, as the healthy ones were
+			var refused sample // one caller after another, as in the healthy phase
 			for end := time.Now().Add(lasting); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 				began := time.Now()
 				a, err := r.as(keys[0]).call(http.MethodPost, ticketPath, body, "X-Request-Timeout-Ms: 6000")
@@ -253,18 +254,18 @@ func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 			if most := int64(lasting/(1500*time.Millisecond)) + 2; probes > most {
 				t.Errorf("%d probes in %v", probes, lasting)
 			}
-			if took := last.Sub(back); took > 7*time.Second { // 5 s, and what a loaded machine takes
+			if took := last.Sub(back); took > 7*time.Second { // 5 s, plus time for a loaded machine
 				t.Errorf("it was used again after %v", took)
 			}
 		})
 	}
 }
 
-// steady are callers that ask all the time.
+// steady holds callers that call all the time.
 type steady struct {
 	mu      sync.Mutex
-	latest  string    // the reason that was last answered; "" is success
-	refused time.Time // when the last call began that failed
+	latest  string    // the last reason; "" for success
+	refused time.Time // when the last failed call began
 	over    chan struct{}
 	running sync.WaitGroup
 }
@@ -302,7 +303,7 @@ func callSteadily(t *testing.T, r *running, keys []string, body string) *steady 
 	return d
 }
 
-// until waits for calls to come to that.
+// until waits until calls have that outcome.
 func (d *steady) until(t *testing.T, reason string, patience time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -318,7 +319,7 @@ func (d *steady) until(t *testing.T, reason string, patience time.Duration) {
 	}
 }
 
-// stop ends the calls and answers when the last one began that failed.
+// stop ends the calls and returns when the last failed call began.
 func (d *steady) stop() time.Time {
 	d.mu.Lock()
 	select {
@@ -331,8 +332,8 @@ func (d *steady) stop() time.Time {
 	return d.refused
 }
 
-// A provider that only answers 503 gets hardly more calls than there are callers, though every read may be
-// made three times. The breaker, which would spare it more, is set never to open.
+// A provider that only responds with 503 gets hardly more calls than there are callers, though every read may
+// be tried three times. The breaker, which would spare it more, is set never to open.
 func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 	t.Parallel()
 	const minimum = 3 // retries in ten seconds, however few calls there are
@@ -375,8 +376,8 @@ func TestRetriesDoNotMultiplyTheLoadOfAProviderInTrouble(t *testing.T) {
 	}
 }
 
-// What a provider asks for in Retry-After, in whatever way, is never undercut, neither by a retry nor by
-// another call; it is waited for only where it fits into the deadline; and the caller is told.
+// No retry and no other call comes before the time that a provider sets with Retry-After, in any form. The
+// gateway waits for it only if it fits into the deadline, and the caller is told the time.
 func TestRetryAfterIsHeeded(t *testing.T) {
 	t.Parallel()
 	date := func(d time.Duration, layout string, zone *time.Location) func() string {
@@ -387,13 +388,13 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 	type ask struct {
 		given func() string
 		least time.Duration // between two calls
-		waits []string      // Retry-After as it reaches the caller; nil: the call succeeds by another try
+		waits []string      // Retry-After for the caller; nil if a retry succeeds
 	}
 	asks := map[string]ask{
 		"one second":    {given: text("1"), least: time.Second},
 		"a fraction":    {given: text("0.7"), least: time.Second},
 		"half a minute": {given: text("30"), waits: []string{"30"}},
-		// Nobody is told more than an hour.
+		// The caller is never told more than an hour.
 		"hours": {given: text("7200"), waits: []string{"3600"}},
 		"huge":  {given: text("99999999999999999999"), waits: []string{"3600"}},
 		"a date in half a minute": {given: date(30*time.Second, http.TimeFormat, time.UTC), waits: []string{

@@ -14,8 +14,8 @@ import (
 	"frontdesk/core/connection"
 )
 
-// One provider hangs while very many call it. Those who call another one are served as well as before: no
-// error, and no slower, beside what its callers cost this machine.
+// One provider hangs while very many callers call it. Callers of another provider are served as before:
+// without errors, and no slower than the extra load on the machine explains.
 func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	t.Parallel()
 	callers, hangs, lasting := 280, int64(60), 2*time.Second
@@ -23,12 +23,12 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 		"FRONTDESK_LIMITS__MAX_IN_FLIGHT=300", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST=60",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=60",
 	}
-	if fullSize() { // the limits as they are unless others are configured
+	if fullSize() { // the default limits
 		callers, hangs, lasting, limits = 1500, 256, 4*time.Second, nil
 	}
 	bad, good := newOutage(t), newOutage(t)
 	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
-		// They hang as long as they may.
+		// Calls hang as long as they may.
 		"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s")...)
 	const connections = 50
 	keys := d.createTenantEach(append(slices.Repeat([]connection.Spec{zendeskAt(bad.base)}, connections),
@@ -42,7 +42,7 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 			began := time.Now()
 			a, err := r.as(keys[connections+i%4]).call(http.MethodPost, ticketPath, body)
 			switch {
-			case err == nil && a.reason() == "OVERLOADED": // by the gate, where the processors cannot keep up
+			case err == nil && a.reason() == "OVERLOADED": // refused because the processors cannot keep up
 				shed++
 			case err != nil || a.status != 200:
 				t.Errorf("a caller of the other provider is answered %d %s, %v", a.status, a.body, err)
@@ -70,7 +70,7 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 				refused.Add(1)
 			}
 		})
-		time.Sleep(time.Millisecond) // a rush would be shed for what it costs the processors
+		time.Sleep(time.Millisecond) // a rush would be refused for its processor load
 	}
 	underLoad := seen()
 	stillThere := bad.inside.Load()
@@ -79,7 +79,7 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 		stillThere, refused.Load(), underLoad,
 		float64(underLoad.at(0.5))/float64(baseline.at(0.5)),
 		float64(underLoad.at(0.99))/float64(baseline.at(0.99)))
-	// If the callers of one provider could hold the whole gateway, it would be nearly all of them.
+	// If the callers of one provider could hold the whole gateway, nearly all calls would be refused.
 	if shed > len(underLoad)/10 {
 		t.Errorf("%d calls to the other provider were refused, %d served", shed, len(underLoad))
 	}
@@ -91,11 +91,11 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	}
 }
 
-// What a provider allows at one time to one account is never exceeded by one gateway, whoever calls, and
-// however many.
+// One gateway never exceeds the concurrency that a provider allows to one account, whoever calls, and however
+// many.
 func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 	t.Parallel()
-	// As their drivers say, and the default.
+	// The drivers' limits, and the default.
 	most := map[string]int64{"microsoft": 4, "twilio": 20, "telnyx": 10, "zendesk": 8}
 	for name, most := range most {
 		t.Run(name, func(t *testing.T) {
@@ -116,14 +116,14 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 				defer inside.Add(-1)
 				for was := peak.Load(); now > was && !peak.CompareAndSwap(was, now); was = peak.Load() {
 				}
-				time.Sleep(5 * time.Millisecond) // as a provider takes
+				time.Sleep(5 * time.Millisecond) // a provider's usual time
 				serve.ServeHTTP(w, req)
 			})
 			var callers sync.WaitGroup
 			for i := range 200 {
 				callers.Go(func() {
 					q := a.read
-					if i%4 == 0 && name != "twilio" && name != "telnyx" { // of purchases there is a limit
+					if i%4 == 0 && name != "twilio" && name != "telnyx" { // purchases are limited
 						q = a.create(fmt.Sprint("Caller ", i))
 					}
 					if name == "zendesk" {
@@ -131,7 +131,7 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 					}
 					var got answer
 					var err error
-					// A rush is shed for what it costs the processors.
+					// A rush is refused for its processor load.
 					for err == nil && (got.status == 0 || got.status == http.StatusServiceUnavailable) {
 						got, err = r.as(keys[0]).send(q, fmt.Sprintf("Idempotency-Key: %d", i))
 					}

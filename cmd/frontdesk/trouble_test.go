@@ -21,16 +21,17 @@ import (
 	"frontdesk/core/connection"
 )
 
-// misbehaviour is a way to misbehave, and what is said of it: for a read, and for the write that it befalls.
+// misbehaviour is a way in which a provider misbehaves, and the reasons that callers may get for a read and
+// for a write.
 type misbehaviour struct {
 	do          http.HandlerFunc
-	read, write []string // the reasons that may be given
+	read, write []string // the allowed reasons
 	large       bool
 }
 
 const huge = 50 << 20
 
-// bomb is 64 MB of spaces, at full size a gigabyte, compressed to a thousandth.
+// bomb is 64 MB of spaces, or a gigabyte at full size, compressed a thousandfold.
 var bomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
@@ -46,7 +47,7 @@ var bomb = sync.OnceValue(func() []byte {
 	return packed.Bytes()
 })
 
-// A success without a word is what some writes are answered by, if need be in JSON.
+// Some writes succeed with an empty response, or with an empty JSON value.
 const (
 	nothing       = "nothing at all"
 	nothingInJSON = "nothing in JSON"
@@ -57,7 +58,7 @@ func misbehaviours() map[string]misbehaviour {
 		return func(w http.ResponseWriter, r *http.Request) {
 			status := status
 			if status == http.StatusOK && (r.Method == "PROPFIND" || r.Method == "REPORT") {
-				status = http.StatusMultiStatus // where WebDAV says that all is well
+				status = http.StatusMultiStatus // WebDAV's status of success
 			}
 			w.Header().Set("Content-Type", kind)
 			for _, h := range headers {
@@ -116,13 +117,13 @@ func fiftyMegabytes(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Whatever a provider answers, its caller is told promptly and by the right reason that it did not work, or
-// that nobody knows, never that it did; and no answer is too large for the gateway's memory.
+// Whatever a provider responds, its caller is told promptly, with the right reason, that the call failed or
+// that its outcome is unknown, but never that it succeeded. No response exceeds the gateway's memory.
 func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000",
-		// What is read is to decide, not the time.
+		// The content must decide, not the time.
 		"FRONTDESK_RESILIENCE__DEADLINE=60s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=50s")
 	at := map[string]account{}
 	for name, open := range accounts() {
@@ -130,7 +131,7 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 		d.environ = append(d.environ, a.environ...)
 		at[name] = a
 	}
-	// A connection for each trouble, since what a provider asked for is remembered.
+	// One connection per trouble, since the gateway remembers what a provider asked for.
 	keys := map[string]string{}
 	var names []string
 	var connections []connection.Spec
@@ -167,7 +168,7 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 			})
 		}
 	})
-	if underRaceDetector() { // which holds several times the memory that the process itself does
+	if underRaceDetector() { // the detector takes several times the memory of the process
 		return
 	}
 	peak := residentBytes(t, r)
@@ -177,15 +178,15 @@ func TestNoAnswerOfAProviderIsTakenForWhatItIsNot(t *testing.T) {
 	}
 }
 
-// isExempt reports whether an operation does not meet a misbehaviour: what looks like the misbehaviour is how
-// it succeeds, or it is a large one, which meets every operation at full size only (FRONTDESK_TROUBLE=full).
+// isExempt reports whether an operation is not tested with a misbehaviour: if it looks like the operation's
+// success, or if it is large, because those meet every operation at full size only (FRONTDESK_TROUBLE=full).
 func (a account) isExempt(operation, how string, x misbehaviour) bool {
 	return (how == nothing || how == nothingInJSON && a.name != "caldav") &&
 		slices.Contains(a.emptyWhenDone, operation) ||
 		x.large && operation != "read" && !fullSize()
 }
 
-// oneLarge lets one large answer come at a time: how long one takes is not to hang on how many there are.
+// oneLarge lets one large response come at a time: its duration must not depend on how many there are.
 var oneLarge sync.Mutex
 
 func (a account) meets(t *testing.T, c caller, operation string, x misbehaviour) {

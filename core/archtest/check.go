@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Check returns every way in which a module breaks the tables, in the order of its files.
+// Check returns every way in which a module breaks the tables.
 func Check(source fs.FS, modulePath string, walls []Wall, reserved []Reserved) ([]string, error) {
 	m, err := parse(source, modulePath)
 	if err != nil {
@@ -30,7 +30,7 @@ type checker struct {
 	module
 	walls    []Wall
 	reserved []Reserved
-	built    map[int]bool // rows that stand for a folder
+	built    map[int]bool // the indexes of rows that match a folder
 	broken   []string
 }
 
@@ -39,7 +39,7 @@ func (c *checker) say(at token.Pos, format string, args ...any) {
 	c.broken = append(c.broken, fmt.Sprintf("%s:%d: ", p.Filename, p.Line)+fmt.Sprintf(format, args...))
 }
 
-// wall returns the row of a folder: the first that stands for it.
+// wall returns the row of a folder: the first that matches it.
 func (c *checker) wall(folder string) (Wall, bool) {
 	i := slices.IndexFunc(c.walls, func(w Wall) bool { return matches(w.Folder, folder) })
 	if i < 0 {
@@ -49,7 +49,7 @@ func (c *checker) wall(folder string) (Wall, bool) {
 	return c.walls[i], true
 }
 
-// rows wants a row for every folder, and a folder for every row.
+// rows checks that every folder has a row and that every row has a folder.
 func (c *checker) rows() {
 	seen := map[string]bool{}
 	for _, f := range c.files {
@@ -72,7 +72,7 @@ func (c *checker) rows() {
 func (c *checker) imports(f *file) {
 	wall, there := c.wall(f.folder)
 	if !there {
-		return // said already
+		return // rows has reported it
 	}
 	for _, i := range f.imports(c.path) {
 		switch {
@@ -86,8 +86,8 @@ func (c *checker) imports(f *file) {
 	}
 }
 
-// may reports whether the row of a file's folder lets it import another folder. An external test imports its
-// own.
+// may reports whether the row of a file's folder lets it import another folder. An external test may import
+// its own folder.
 func may(wall Wall, f *file, folder string) bool {
 	if f.test && (folder == f.folder || allowed(wall.Tests, f.folder, folder)) {
 		return true
@@ -100,8 +100,8 @@ func (c *checker) forTests(folder string) bool {
 	return wall.ForTests
 }
 
-// allowed reports whether one of the patterns stands for the folder imported, as seen from the folder that
-// imports.
+// allowed reports whether one of the patterns matches the folder to. Patterns that begin with "." are
+// relative to the folder from.
 func allowed(patterns []string, from, to string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		if strings.HasPrefix(p, ".") {
@@ -111,7 +111,8 @@ func allowed(patterns []string, from, to string) bool {
 	})
 }
 
-// outside keeps packages from outside to whom they are reserved for. Tests may import any.
+// outside reports imports of packages reserved for other folders, and of package testing. Tests may import
+// any.
 func (c *checker) outside(f *file, wall Wall, i imported) {
 	if f.test || wall.ForTests {
 		return
@@ -127,12 +128,12 @@ func (c *checker) outside(f *file, wall Wall, i imported) {
 	}
 }
 
-// saysNothing are names that say nothing of what a package is for.
+// saysNothing lists names that do not say what a package is for.
 var saysNothing = []string{
 	"base", "common", "helper", "helpers", "lib", "misc", "pkg", "shared", "tools", "types", "util", "utils",
 }
 
-// names wants packages that are called as their folders, by words that say something.
+// names checks that a package has its folder's name, and that no part of the folder's path says nothing.
 func (c *checker) names(f *file) {
 	for part := range strings.SplitSeq(f.folder, "/") {
 		if slices.Contains(saysNothing, part) {

@@ -27,7 +27,7 @@ func reservations() []Reserved {
 	}
 }
 
-// whole is a module that keeps every wall: one file in every folder.
+// whole returns a module that keeps every wall, with one file in every folder.
 func whole() fstest.MapFS {
 	return fstest.MapFS{
 		"go.mod":              {Data: []byte("module desk")},

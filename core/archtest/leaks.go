@@ -5,8 +5,8 @@ import (
 	"go/token"
 )
 
-// leaks wants of every package that starts goroutines a test that none is left over (go.uber.org/goleak):
-// what starts one owes that it ends. Code for tests may leave that to the tests that use it.
+// leaks checks that every package that starts goroutines has a test that they end (go.uber.org/goleak).
+// Packages for tests are exempt: the tests that use them can check this.
 func (c *checker) leaks() {
 	looked := map[string]bool{}
 	for _, f := range c.files {
@@ -20,15 +20,15 @@ func (c *checker) leaks() {
 			continue
 		}
 		if at := startsGoroutine(f.tree); at.IsValid() {
-			looked[f.folder] = true // said once
+			looked[f.folder] = true // report each folder once
 			c.say(at,
 				"%s starts a goroutine, and no goleak.VerifyTestMain of its tests looks whether it ends", f.folder)
 		}
 	}
 }
 
-// startsGoroutine is where a file starts one, itself or by the method Go of a sync.WaitGroup or
-// errgroup.Group.
+// startsGoroutine returns where a file starts a goroutine: with a go statement, or with the method Go or
+// TryGo of a sync.WaitGroup or errgroup.Group.
 func startsGoroutine(tree *ast.File) (at token.Pos) {
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -19,14 +19,15 @@ type module struct {
 
 // file is one Go file.
 type file struct {
-	folder string // of the module, "." at its root
+	folder string // in the module, "." at its root
 	name   string // with the folder
 	test   bool
 	tree   *ast.File
 }
 
-// parse reads every Go file of the module, whatever its build constraints. Folders that the go command leaves
-// out ("testdata", "vendor", those that begin with a dot or an underscore, other modules) are left out.
+// parse reads every Go file of the module, whatever its build constraints. Folders that the go command
+// ignores ("testdata", "vendor", those that begin with a dot or an underscore, other modules) are left out,
+// as is "node_modules".
 func parse(source fs.FS, modulePath string) (module, error) {
 	m := module{path: modulePath, positions: token.NewFileSet()}
 	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -70,7 +71,7 @@ func leftOut(source fs.FS, folder string) bool {
 // imported is one import of a file.
 type imported struct {
 	path string // as written
-	ours string // the folder of the module, "" when it is not of the module
+	ours string // the folder in the module, "" if it is not of the module
 	at   token.Pos
 }
 
@@ -79,7 +80,7 @@ func (f *file) imports(modulePath string) []imported {
 	for _, spec := range f.tree.Imports {
 		written, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
-			continue // the parser has let it through, the compiler will not
+			continue // the parser accepts it, but the compiler does not
 		}
 		i := imported{path: written, at: spec.Pos()}
 		if rest, ours := strings.CutPrefix(written, modulePath+"/"); ours {
@@ -90,7 +91,7 @@ func (f *file) imports(modulePath string) []imported {
 	return all
 }
 
-// matches reports whether the pattern stands for the folder.
+// matches reports whether the pattern matches the folder.
 func matches(pattern, folder string) bool {
 	wanted, names := strings.Split(pattern, "/"), strings.Split(folder, "/")
 	for i, want := range wanted {

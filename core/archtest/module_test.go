@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// root of the module, from here.
+// top is the path from here to the root of the module.
 const top = "../.."
 
 func TestTheHouseKeepsItsWalls(t *testing.T) {

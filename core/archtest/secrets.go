@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// secretName is how a variable or field is called that holds a secret, or what stands for one.
+// secretName matches the names of variables and fields that hold a secret, or a value that stands for one.
 var secretName = regexp.MustCompile(
 	`(?i)(secret|token|passw(or)?d|verifier|browser|hash|mac|checksum|sum|refresh|access|apikey|credential)$`)
 
-// Comparisons returns where the Go files of a folder compare what is called like a secret by a way whose time
-// tells how much of it was right: ==, !=, switch, bytes.Equal, bytes.Compare, slices.Equal, strings.Compare,
-// strings.EqualFold. To ask whether there is one at all, against a literal or nil, is none.
+// Comparisons returns where the Go files of a folder, except tests, compare a value named like a secret in a
+// way whose time reveals how much of it was right: ==, !=, switch, bytes.Equal, bytes.Compare, slices.Equal,
+// slices.Compare, strings.Compare, strings.EqualFold, reflect.DeepEqual. A comparison with a literal or nil
+// does not count.
 func Comparisons(folder string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -66,7 +67,7 @@ func Comparisons(folder string) ([]string, error) {
 	return found, nil
 }
 
-// compares reports whether two expressions are a secret, by name, and something that is not fixed.
+// compares reports whether one of two expressions is named like a secret and neither is fixed.
 func compares(a, b ast.Expr) bool {
 	return (isSecret(a) || isSecret(b)) && !fixed(a) && !fixed(b)
 }
@@ -96,7 +97,7 @@ func isSecret(e ast.Expr) bool {
 	return false
 }
 
-// fixed reports whether an expression is written in the code: a literal, also a converted one, nil, a length,
+// fixed reports whether an expression is fixed in the code: a literal, also a converted one, nil, a length,
 // true or false.
 func fixed(e ast.Expr) bool {
 	switch e := e.(type) {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Where somebody outside shows a secret, or guesses at one, the time of the answer does not tell how much of
-// it was right.
+// If somebody outside presents or guesses a secret, the response time does not reveal how much of it was
+// right.
 func TestSecretsAreComparedInConstantTime(t *testing.T) {
-	// Tokens of providers, which the gateway holds against others of its own: nobody outside chooses either.
+	// The gateway compares these provider tokens with its own copies. Nobody outside chooses either.
 	own := []string{
 		"client.go: answer.Refresh == refresh", "renewal.go: e.access != refused",
 		"renewal.go: r.entry.access != refused",

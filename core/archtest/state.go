@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// state wants packages without state: no init function, and no variable of a package that anything changes.
-// Tests are left alone.
+// state checks that packages have no state: no init function, and no package variable that is changed. It
+// skips tests.
 func (c *checker) state() {
 	var folders []string
 	code := map[string][]*ast.File{}
@@ -31,7 +31,7 @@ func (c *checker) state() {
 	}
 }
 
-// declarations wants no init function and no variable that is made to be changed.
+// declarations reports init functions and variables of types that are meant to be changed.
 func (c *checker) declarations(tree *ast.File) {
 	for _, d := range tree.Decls {
 		switch d := d.(type) {
@@ -52,7 +52,7 @@ func (c *checker) declarations(tree *ast.File) {
 	}
 }
 
-// changeable reports whether a type is there for being changed: a lock, an atomic value, a channel.
+// changeable reports whether a type is meant to be changed: a lock, an atomic value, a channel.
 func changeable(t ast.Expr) bool {
 	switch t := t.(type) {
 	case *ast.ChanType:
@@ -68,7 +68,7 @@ func changeable(t ast.Expr) bool {
 	return false
 }
 
-// changes wants no assignment to a variable of the package or to a part of one, and no address taken of one.
+// changes reports assignments to a package variable or to a part of one, and uses of its address.
 func (c *checker) changes(tree *ast.File, meant map[*ast.Ident]types.Object) {
 	check := func(target ast.Expr, how string) {
 		name := root(target)
@@ -104,7 +104,7 @@ func (c *checker) changes(tree *ast.File, meant map[*ast.Ident]types.Object) {
 	})
 }
 
-// root is the variable that an expression is a part of.
+// root returns the variable that an expression is a part of, or nil.
 func root(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -121,16 +121,16 @@ func root(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// meanings returns what each name of a package's code refers to. What is imported stays unknown, which names
-// of the package's own do not need.
+// meanings returns what each name in a package's code refers to. It does not resolve imports, which are not
+// needed for the package's own names.
 func meanings(positions *token.FileSet, folder string, code []*ast.File) map[*ast.Ident]types.Object {
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: noImports{}, Error: func(error) {}}
-	_, _ = config.Check(folder, positions, code, &info) // it complains of every import
+	_, _ = config.Check(folder, positions, code, &info) // it reports an error for every import
 	return info.Uses
 }
 
-// noImports imports nothing.
+// noImports is an importer that refuses every import.
 type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) {

@@ -1,27 +1,27 @@
 // Package archtest holds the rules of imports: which folder may import which. Its test parses every Go file
 // of the module. It fails when an import breaks a rule, when a folder has no row in the table, and when a
-// row's folder is gone. It also checks that no package keeps state of the whole program, and that a package
-// which starts goroutines tests that they end. To add a package, add its row to [Walls]. To let a package
-// import another, say why in a review of this file.
+// row's folder is gone. It also checks that no package keeps global state, and that a package that starts
+// goroutines tests that they end. To add a package, add its row to [Walls]. To let a package import another,
+// say why in a review of this file.
 //
-// golangci-lint's depguard is not enough: its rules cannot say "the folder itself", so that each adapter
-// would need one of its own, and gochecknoglobals refuses the tables that packages hold.
+// golangci-lint's depguard is not enough: its rules cannot say "the folder itself", so each adapter would
+// need its own rule. gochecknoglobals refuses the tables that packages hold.
 package archtest
 
-// Wall is what one folder, or every folder of one form, may import of the module. Patterns are folders of the
-// module in which "*" stands for one name and a last "**" for any number of them, and "./**" is the folder
-// itself with all beneath. A row stands for the folders that no earlier row stands for.
+// Wall says what a folder, or every folder that a pattern matches, may import from the module. In a pattern,
+// "*" matches one name and a final "**" any number of names; "./**" is the folder itself with all beneath. A
+// folder belongs to the first row that matches it.
 type Wall struct {
 	Folder string
 	May    []string // what it may import
 	Tests  []string // what its tests may import besides
-	// ForTests marks a folder that is there for tests: nothing but tests and folders of this kind may import
-	// it, and it alone may import package testing.
+	// ForTests marks a folder for tests. Only tests and folders of this kind may import it, and of the
+	// folders only these may import package testing.
 	ForTests bool
 	Why      string
 }
 
-// Walls is the table.
+// Walls returns the table of walls.
 func Walls() []Wall {
 	return []Wall{
 		{
@@ -261,7 +261,7 @@ func Walls() []Wall {
 	}
 }
 
-// conformance is what tests of adapters need.
+// conformance returns the folders that tests of adapters may import.
 func conformance() []string {
 	return []string{
 		"core/adapter/adaptertest", "core/adapter/conformance", "core/adapter/described", "core/adapter/scenario",
@@ -270,7 +270,7 @@ func conformance() []string {
 	}
 }
 
-// proof is the row of a contract's suite.
+// proof returns the row of a contract's test suite.
 func proof(folder, contract string) Wall {
 	return Wall{
 		Folder: folder, May: []string{contract, "core/fault", "core/adapter/conformance"},
@@ -278,14 +278,14 @@ func proof(folder, contract string) Wall {
 	}
 }
 
-// Reserved is a package from outside that only some folders may import, tests aside.
+// Reserved is a package from outside the module that only some folders may import. Tests may import any.
 type Reserved struct {
-	Package string // an import path, or the beginning of several that ends in "/"
+	Package string // an import path, or a prefix that ends in "/"
 	For     []string
 	Why     string
 }
 
-// Reservations is the table of what is reserved.
+// Reservations returns the table of reserved packages.
 func Reservations() []Reserved {
 	return []Reserved{
 		{

@@ -1,12 +1,12 @@
-// Package fault is the one vocabulary of failure. Adapters, the guard and the services say what went wrong
-// with a [Code], a stable [Error.Reason] and a sentence that is safe to show to the tenant; only core/api
-// turns that into HTTP. A fault is an ordinary error:
+// Package fault defines the failures that all packages share. Adapters, the guard and the services describe a
+// failure with a [Code], a stable [Error.Reason] and a sentence that is safe to show to the tenant. Only
+// core/api converts a failure into HTTP. A fault is an ordinary error:
 //
 //	if errors.Is(err, fault.NotFound) { ... }
 //
-// It promises that Detail and Fields carry no secret and nothing of another tenant. What the provider really
-// said belongs in Upstream, which reaches logs of level debug only: providers repeat what they were sent, and
-// that is what a caller said.
+// Detail and Fields carry no secret and nothing of another tenant. The provider's own words belong in
+// Upstream, which reaches logs of level debug only: providers repeat what they were sent, and that is what a
+// caller said.
 package fault
 
 import (
@@ -19,7 +19,7 @@ import (
 // Code is the class of a failure: what the caller of an operation can do about it.
 type Code string
 
-// The codes. Each names who has to act.
+// The codes. Each implies who has to act.
 const (
 	Invalid         Code = "invalid"         // the input is wrong; the caller corrects it
 	Unauthenticated Code = "unauthenticated" // our caller's API key is missing, unknown or revoked
@@ -27,16 +27,16 @@ const (
 	Disconnected Code = "disconnected"
 	Forbidden    Code = "forbidden"    // the key's scopes or the provider's account do not allow it
 	NotFound     Code = "not_found"    // no such record, or none the caller may see
-	Conflict     Code = "conflict"     // the state of something else stands in the way
-	Exhausted    Code = "exhausted"    // there is none left, or more than one answer can hold
-	Unsupported  Code = "unsupported"  // the account or provider cannot do this, however often it is asked
+	Conflict     Code = "conflict"     // the state of something else prevents it
+	Exhausted    Code = "exhausted"    // none is left, or there are more than one response can hold
+	Unsupported  Code = "unsupported"  // the account or provider cannot do this; retries do not help
 	RateLimited  Code = "rate_limited" // too many calls; RetryAfter says how long to wait
 	Unavailable  Code = "unavailable"  // the provider, or a part of the gateway, is down
-	Timeout      Code = "timeout"      // no answer within the deadline
-	Canceled     Code = "canceled"     // the caller left
-	// It may have happened; a repeat with the same key settles it, see [Unknowable].
+	Timeout      Code = "timeout"      // no response within the deadline
+	Canceled     Code = "canceled"     // the caller cancelled the request
+	// The call may have taken effect. A repeat with the same key settles it, except for [Unknowable].
 	UnknownOutcome Code = "unknown_outcome"
-	Internal       Code = "internal" // our own defect
+	Internal       Code = "internal" // a defect of the gateway
 )
 
 // Error makes a Code usable as the target of errors.Is.
@@ -52,7 +52,7 @@ const (
 	ReasonEventNotFound       = "EVENT_NOT_FOUND"
 	ReasonCalendarNotFound    = "CALENDAR_NOT_FOUND"
 	ReasonTicketNotFound      = "TICKET_NOT_FOUND"
-	ReasonTicketIncomplete    = "TICKET_INCOMPLETE" // it was opened, without a value that was asked for
+	ReasonTicketIncomplete    = "TICKET_INCOMPLETE" // the ticket was opened without a requested value
 	ReasonNumberNotFound      = "PHONE_NUMBER_NOT_FOUND"
 	ReasonNotConnected        = "NOT_CONNECTED"
 	ReasonReconnectRequired   = "RECONNECT_REQUIRED"
@@ -75,32 +75,32 @@ const (
 	ReasonNotSupported        = "NOT_SUPPORTED"
 	ReasonNoNumbersAvailable  = "NO_NUMBERS_AVAILABLE"
 	ReasonNumberTaken         = "NUMBER_TAKEN"
-	ReasonOrderPending        = "ORDER_PENDING"          // ordered, paid for, not yet there
-	ReasonPurchaseLimit       = "PURCHASE_LIMIT_REACHED" // the tenant's own, of a day
-	ReasonNumberLimit         = "NUMBER_LIMIT_REACHED"   // the tenant's own, of all
-	// The provider wants an address of the customer for such a number.
+	ReasonOrderPending        = "ORDER_PENDING"          // ordered and paid for, but not yet available
+	ReasonPurchaseLimit       = "PURCHASE_LIMIT_REACHED" // the tenant's limit per day
+	ReasonNumberLimit         = "NUMBER_LIMIT_REACHED"   // the tenant's limit in all
+	// The provider requires an address of the customer for this kind of number.
 	ReasonAddressRequired       = "ADDRESS_REQUIRED"
 	ReasonBundleRequired        = "REGULATORY_DOCUMENTS_REQUIRED"
 	ReasonTrialLimit            = "TRIAL_ACCOUNT_LIMIT"
 	ReasonInsufficientFunds     = "INSUFFICIENT_FUNDS"
 	ReasonAccountSuspended      = "ACCOUNT_SUSPENDED"
-	ReasonEmergencyAddress      = "EMERGENCY_ADDRESS_REGISTERED" // a number with one cannot be released
-	ReasonNumberLocked          = "NUMBER_LOCKED"                // against deletion, at the provider
+	ReasonEmergencyAddress      = "EMERGENCY_ADDRESS_REGISTERED" // prevents the release of the number
+	ReasonNumberLocked          = "NUMBER_LOCKED"                // locked against deletion at the provider
 	ReasonEgressRefused         = "ADDRESS_REFUSED"
 	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
-	// The provider finds the request wrong, without a field named.
+	// The provider rejects the request and names no field.
 	ReasonProviderRefused  = "PROVIDER_REFUSED"
-	ReasonProviderConflict = "PROVIDER_CONFLICT"     // something at the provider stands in the way
+	ReasonProviderConflict = "PROVIDER_CONFLICT"     // the state of something at the provider prevents it
 	ReasonStorageFull      = "PROVIDER_STORAGE_FULL" // the account has no room for more
-	ReasonNotFound         = "NOT_FOUND"             // for who knows no better what was looked for
+	ReasonNotFound         = "NOT_FOUND"             // if no reason names the kind of record
 )
 
-// Field is one fault of the input.
+// Field is one invalid field of the input, or a hint about one.
 type Field struct {
 	Path    string // as the surface writes it, without a "body." prefix: "attendee_emails[2]", "start_time"
 	Message string // what is wrong and what to do, as a sentence without the field's name
-	Hint    string // the nearest known name or value, when there is one
-	Value   string // for what is no fault of the input: the value that the message is about
+	Hint    string // the nearest known name or value, if there is one
+	Value   string // the value that the message is about, if it is not the caller's input
 }
 
 // Error is one failure.
@@ -110,16 +110,16 @@ type Error struct {
 	Detail     string            // a sentence for the tenant: the cause and what to do
 	Fields     []Field           // for Invalid: every fault of the input
 	Metadata   map[string]string // small machine-readable facts, e.g. "provider": "caldav"
-	RetryAfter time.Duration     // zero: the provider named none
-	// Nothing can have happened at the provider: it was not reached, or said that it did nothing.
+	RetryAfter time.Duration     // zero if the provider gave none
+	// Nothing has happened at the provider: it was not reached, or reported that it did nothing.
 	Unsent bool
-	// A repeat cannot help, or could have the effect twice: it is not to be suggested.
+	// A retry cannot help, or could take effect twice, so it must not be suggested.
 	NoRetry  bool
 	Upstream string // what the provider said, shortened and redacted; for logs of level debug only
 	Err      error  // the cause, for logs only
 }
 
-// Error is for logs. It holds the cause and must not be shown to a tenant.
+// Error returns a text for logs. It holds the cause and must not be shown to a tenant.
 func (e *Error) Error() string {
 	s := string(e.Code) + " " + e.Reason + ": " + e.Detail
 	if e.Err != nil {
@@ -128,7 +128,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Words returns what the provider said, for loggers: of this fault, or of the one that caused it.
+// Words returns the provider's words for logs: those of this fault, or of the fault that caused it.
 func (e *Error) Words() string {
 	var cause *Error
 	if e.Upstream == "" && errors.As(e.Err, &cause) {
@@ -137,7 +137,7 @@ func (e *Error) Words() string {
 	return e.Upstream
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is this fault's Code.
@@ -146,7 +146,7 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Code
 }
 
-// New makes a fault. The detail is a sentence for the tenant.
+// New returns a fault. The detail is a sentence for the tenant.
 func New(code Code, reason, detail string) *Error {
 	return &Error{Code: code, Reason: reason, Detail: detail}
 }
@@ -186,8 +186,8 @@ func (e *Error) Restate(code Code, reason, detail string) *Error {
 	return &c
 }
 
-// Unacted returns a failure as one of a write that did nothing: it failed before the write was sent, or the
-// provider refused the write.
+// Unacted converts an error into the fault of a write that did nothing: the error occurred before the write
+// was sent, or the provider refused the write.
 func Unacted(err error) *Error {
 	f := *From(err)
 	f.Unsent = true
@@ -202,14 +202,15 @@ func (e *Error) Because(err error) *Error {
 }
 
 // Unknowable returns an unknown outcome that nothing can settle: the provider cannot say what became of the
-// call, however often it is asked. The detail tells why.
+// call, however often it is asked. The detail says why.
 func Unknowable(detail string) *Error {
 	f := New(UnknownOutcome, ReasonOutcomeUnknown, detail).With(metaOutcome, unknowable)
 	f.NoRetry = true
 	return f
 }
 
-// NotKnownYet is for an outcome that the provider will tell later, such as when its search has caught up.
+// NotKnownYet returns a fault for an outcome that the provider will report later, such as once its search is
+// up to date. wait is the time until a retry is useful.
 func NotKnownYet(detail string, wait time.Duration) *Error {
 	f := New(Unavailable, ReasonOutcomeUnknown, detail)
 	f.RetryAfter = wait
@@ -221,7 +222,7 @@ func (e *Error) IsUnknowable() bool {
 	return e.Code == UnknownOutcome && e.Metadata[metaOutcome] == unknowable
 }
 
-// IsOutcomeUnknown reports whether it may have happened all the same.
+// IsOutcomeUnknown reports whether the call may have taken effect.
 func (e *Error) IsOutcomeUnknown() bool {
 	return e.Code == UnknownOutcome || e.Metadata[metaOutcome] != ""
 }
@@ -231,8 +232,8 @@ const (
 	unknowable  = "unknowable"
 )
 
-// From makes any error a fault: a fault stays what it is, an ended context becomes Timeout or Canceled, and
-// anything else is Internal with nothing of its text in the detail.
+// From converts any error into a fault. A fault stays what it is, an ended context becomes Timeout or
+// Canceled, and anything else becomes Internal, with nothing of its text in the detail.
 func From(err error) *Error {
 	if err == nil {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"frontdesk/core/store"
 )
 
-// sealedFile says, beside a key set that the gateway made itself, that the database's rows are sealed with
-// it. Who could take it away could read the key set.
+// sealedFile marks, beside a key set that the gateway created itself, that the database's rows are sealed
+// with that key set. Anyone who can remove the file can also read the key set.
 const sealedFile = "rows-sealed"
 
-// Migrate brings the store's tables up to date. Several replicas may do it at once. Rows of a version that
-// did not seal them are adopted once, where the gateway can tell that it is the first time: see Adopt.
+// Migrate brings the store's tables up to date. Several replicas may call it at once. If the gateway created
+// its key set itself, the first call also adopts the rows of a version that did not seal them; see Adopt.
 func (g *Gateway) Migrate(ctx context.Context) error {
 	if err := g.checkDatabase(ctx); err != nil {
 		return err
@@ -52,9 +52,9 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Adopt brings the tables up to date and seals the rows of the version before as they are. Nothing in a
-// database can tell that somebody put it back to how it was before its rows were sealed, so an operator says
-// so, or the absence of a file beside a key set that the gateway made itself.
+// Adopt brings the tables up to date and seals the unsealed rows of an earlier version as they are. No
+// database shows that somebody put it back to a state from before its rows were sealed. So adopting takes an
+// operator's command, or a missing sealedFile beside a key set that the gateway created itself.
 func (g *Gateway) Adopt(ctx context.Context) error {
 	if err := g.checkDatabase(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	adopted += records.Rewritten
 	if adopted > 0 {
 		g.log.WarnContext(ctx, "rows of an earlier version were sealed as they are", "rows", adopted)
-		if err := g.store.Rebuild(ctx); err != nil { // what they said stays in free pages otherwise
+		if err := g.store.Rebuild(ctx); err != nil { // otherwise their unsealed content stays in free pages
 			g.log.WarnContext(ctx, "the database file could not be rebuilt; run VACUUM on it while no "+
 				"gateway serves",
 				"error", err)
@@ -97,8 +97,8 @@ func (g *Gateway) adopt(ctx context.Context) error {
 
 func (g *Gateway) sealedPath() string { return filepath.Join(g.config.DataDir, sealedFile) }
 
-// WrongRows lists the connections, keys and links that are refused because the database does not have them as
-// the gateway wrote them.
+// WrongRows returns the connections, keys and links that are refused because their rows are not as the
+// gateway wrote them.
 func (g *Gateway) WrongRows(ctx context.Context) ([]sealing.WrongRow, error) {
 	return g.rows.Wrong(ctx)
 }

@@ -14,23 +14,23 @@ import (
 	"frontdesk/core/store"
 )
 
-// headFile is where a gateway keeps the last head of the audit that it knows, in its data directory.
+// headFile is the file in the data directory that holds the last head of the audit that the gateway knows.
 const headFile = "audit-head.json"
 
-// AsOperator makes what is done with the context the doing of an operator's command.
+// AsOperator returns a context under which the audit attributes changes to an operator's command.
 func AsOperator(ctx context.Context, command string) context.Context {
 	return audit.By(ctx, audit.Operator(command))
 }
 
-// AuditFilter says which changes are listed; zero values do not restrict.
+// AuditFilter selects the changes to list. Zero values do not restrict, except for Limit.
 type AuditFilter struct {
 	Tenant string // name
 	Action string
-	Since  time.Duration // back from now
+	Since  time.Duration // how far back from now
 	Limit  int
 }
 
-// Audit lists the newest changes that the filter lets through, the oldest first.
+// Audit returns the newest changes that match the filter, at most Limit of them, oldest first.
 func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, error) {
 	rows := store.AuditFilter{Tenant: f.Tenant, Action: f.Action, Limit: f.Limit}
 	if f.Since > 0 {
@@ -39,11 +39,11 @@ func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, e
 	return g.audit.List(ctx, rows)
 }
 
-// AuditReport is what a look at the audit found.
+// AuditReport is the result of VerifyAudit.
 type AuditReport = audit.Report
 
-// VerifyAudit looks whether the audit was tampered with. It is held against the head in the data directory,
-// and against another one where it is given: a file with one, or as text, COUNT:HASH or HASH.
+// VerifyAudit reports whether the audit was tampered with. It compares the audit with the head in the data
+// directory, and with head unless that is "": a file that holds a head, or the text COUNT:HASH or HASH.
 func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, error) {
 	known, err := g.knownHeads()
 	if err != nil {
@@ -64,7 +64,7 @@ func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, e
 	return g.audit.Verify(ctx, audit.VerifyOptions{Known: known})
 }
 
-// knownHeads returns those in the data directory.
+// knownHeads returns the head in the data directory, if there is one.
 func (g *Gateway) knownHeads() ([]audit.Known, error) {
 	path := filepath.Join(g.config.DataDir, headFile)
 	h, err := audit.ReadHead(path)
@@ -74,7 +74,7 @@ func (g *Gateway) knownHeads() ([]audit.Known, error) {
 	return []audit.Known{{From: path, Head: h}}, err
 }
 
-// doctorRows is how much of the end of the audit the doctor looks at.
+// doctorRows is how many of the newest audit rows the doctor verifies.
 const doctorRows = 10_000
 
 func (g *Gateway) examineAudit(ctx context.Context) Finding {
@@ -103,7 +103,7 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 	return f
 }
 
-// recordRotation records a rotation of the key set. No transaction holds a key set's file.
+// recordRotation records a rotation of the key set. No transaction can include the key set's file.
 func (g *Gateway) recordRotation(ctx context.Context, primary uint32, failed error) error {
 	outcome := audit.Done
 	if failed != nil {

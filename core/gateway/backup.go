@@ -15,24 +15,24 @@ import (
 	"frontdesk/core/vault"
 )
 
-// ReasonNoKeySet is the reason of a fault that says that there is no key set for what is restored.
+// ReasonNoKeySet is the reason of the fault that Restore returns if there is no key set.
 const ReasonNoKeySet = "KEY_SET_MISSING"
 
-// Backup writes a consistent copy of the database to a file, while gateways serve. It holds no key.
+// Backup writes a consistent copy of the database to a file while gateways serve. The copy holds no key.
 func (g *Gateway) Backup(ctx context.Context, file string) error { return g.store.Backup(ctx, file) }
 
-// Restored is what Restore did.
+// Restored is the result of Restore.
 type Restored struct {
 	Tenants int
-	Head    audit.Head // of the audit: what was changed by then is there
-	Before  string     // where the database that was there is now; "" where there was none
-	// Where the head that was kept is now, if the restored database is older; "" where it stays.
+	Head    audit.Head // of the audit; changes up to it are restored
+	Before  string     // the path of the former database; "" if there was none
+	// The path of the former head of the audit, if the restored database is older; "" if the head stays.
 	HeadFile string
 }
 
-// Restore puts a copy that Backup wrote in the place of the database, once it is proven good: the file is
+// Restore replaces the database with a copy that Backup wrote. It first proves the copy good: the file is
 // sound, its schema is known and was brought up to date, the key set opens its credentials, and nobody
-// changed its audit. Nothing may have the database open. The copy itself stays as it is.
+// changed its audit. No process may have the database open. The copy itself stays unchanged.
 func Restore(ctx context.Context, cfg config.Config, file string, o Options) (done Restored, err error) {
 	path, err := store.PathOf(storeURL(cfg))
 	if err != nil {
@@ -44,7 +44,7 @@ func Restore(ctx context.Context, cfg config.Config, file string, o Options) (do
 	if err := wantKeySet(cfg); err != nil {
 		return done, err
 	}
-	// Mode 0700; renamed from there, so on the same disk.
+	// The directory has mode 0700. It is on the database's disk, because the candidate is renamed from there.
 	proving, err := os.MkdirTemp(filepath.Dir(path), ".restore-*")
 	if err != nil {
 		return done, err
@@ -68,7 +68,7 @@ func Restore(ctx context.Context, cfg config.Config, file string, o Options) (do
 	return done, err
 }
 
-// wantKeySet refuses to make a key set for what another one sealed.
+// wantKeySet returns a fault if there is no key set: a new one could not open the copy's credentials.
 func wantKeySet(cfg config.Config) error {
 	path := vault.Missing(cfg.Secrets.Keyset, cfg.DataDir)
 	if path == "" {
@@ -79,8 +79,8 @@ func wantKeySet(cfg config.Config) error {
 			"opened. Put the key set at %s (mode 0600), or name it by secrets.keyset, and try again.", path)
 }
 
-// prove opens the candidate as a gateway does. It returns whether the database is older than the head that is
-// kept.
+// prove opens and checks the candidate as a gateway does. It reports whether the candidate is older than the
+// head in the data directory.
 func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (older bool, err error) {
 	g, err := Open(ctx, cfg, o)
 	if err != nil {
@@ -94,7 +94,7 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 		return false, fault.New(fault.Invalid, store.ReasonNoBackup,
 			"The file is not a backup of Frontdesk: it has none of its tables.")
 	}
-	// Before any statement changes it.
+	// Check the candidate before any statement changes it.
 	if err := errors.Join(g.store.Check(ctx), g.store.Migrate(ctx), g.checkKeys(ctx)); err != nil {
 		return false, err
 	}
@@ -119,7 +119,7 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 	return !held.Sound, err
 }
 
-// copyFile copies a backup to a file of its owner's alone.
+// copyFile copies a backup to a new file that only its owner can read.
 func copyFile(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from + "-wal"); err == nil {
 		return fault.Newf(fault.Invalid, store.ReasonNoBackup,

@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/consent"
 )
 
-// consentPages returns the pages on which customers connect accounts, with the names that the log has for
-// them. The provider's answer counts once and is no use to HEAD.
+// consentPages returns the pages on which customers connect accounts, with their operation names in the log.
+// The callback does not serve HEAD, because a provider's response can be used only once.
 func (g *Gateway) consentPages() ([]api.Page, error) {
 	p, err := consent.New(g.config.Server.PublicURL, g.links)
 	if err != nil {
@@ -24,8 +24,8 @@ func (g *Gateway) consentPages() ([]api.Page, error) {
 	}, nil
 }
 
-// ConnectURL returns the link of a token, for gateways that are reached at publicURL.
+// ConnectURL returns the URL of a link from its token, for gateways that are reached at publicURL.
 func ConnectURL(publicURL, token string) string { return consent.URL(publicURL, token) }
 
-// RedirectURI returns what a provider's OAuth client has to be registered with.
+// RedirectURI returns the redirect URI to register with a provider's OAuth client.
 func RedirectURI(publicURL, callback string) string { return consent.RedirectURI(publicURL, callback) }

@@ -14,15 +14,15 @@ import (
 	"frontdesk/core/store"
 )
 
-// Reasons of faults of what the gateway keeps.
+// Reasons of faults of the data directory and the database.
 const (
 	ReasonDirectoryExposed = "DIRECTORY_EXPOSED" // others can write where the database or the key set is
-	ReasonDatabaseEmpty    = "DATABASE_EMPTY"    // beside a key set that was used
-	ReasonDatabaseUnknown  = "DATABASE_UNKNOWN"  // it is another gateway's
+	ReasonDatabaseEmpty    = "DATABASE_EMPTY"    // the database or its audit is empty, but was not before
+	ReasonDatabaseUnknown  = "DATABASE_UNKNOWN"  // the database is another gateway's
 )
 
-// checkDirectories refuses directories that others can write. Who can put a file in the place of the database
-// or of the key set acts for every tenant.
+// checkDirectories refuses directories that others can write. Anyone who can replace the database or the key
+// set can act for every tenant.
 func checkDirectories(cfg config.Config) error {
 	if err := checkDirectory("data_dir", cfg.DataDir); err != nil {
 		return err
@@ -36,7 +36,7 @@ func checkDirectories(cfg config.Config) error {
 func checkDirectory(key, path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // for who opens what is in it to report
+		return nil // opening a file in it reports this
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
@@ -50,9 +50,9 @@ func checkDirectory(key, path string) error {
 	return nil
 }
 
-// checkDatabase refuses a database that is not the one that the gateway worked with last: an empty one, in
-// which every tenant is gone, or another gateway's. The head of the audit that is kept in the data directory
-// tells: nothing writes one before the database has a row, and a key to seal it with. A gateway without a
+// checkDatabase refuses a database other than the one that the gateway used last: an empty one, in which
+// every tenant is gone, or another gateway's. It compares the database with the audit head in the data
+// directory, which is written only once the database has a row and a key to seal it with. A gateway without a
 // head is new, or a further replica.
 func (g *Gateway) checkDatabase(ctx context.Context) error {
 	path := filepath.Join(g.config.DataDir, headFile)
@@ -81,11 +81,11 @@ func (g *Gateway) checkDatabase(ctx context.Context) error {
 	return nil
 }
 
-// asideStamp is the end of the name of what is put aside.
+// asideStamp is the layout of the time that ends the name of a file put aside.
 const asideStamp = ".until-20060102T150405Z"
 
-// BeginAnew accepts the database as it is, where checkDatabase refuses it: the head of the audit that was
-// kept so far is put aside. It returns where it is now, or "" where there was none.
+// BeginAnew accepts a database that checkDatabase refuses, by putting the known head of the audit aside. It
+// returns the new path of the head, or "" if there was none.
 func (g *Gateway) BeginAnew() (aside string, err error) {
 	path := filepath.Join(g.config.DataDir, headFile)
 	aside = path + g.now().UTC().Format(asideStamp)

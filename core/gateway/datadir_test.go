@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// readyConfig returns the configuration of a gateway that has a tenant, and is closed.
+// readyConfig returns the configuration of a gateway that has a tenant and is closed.
 func readyConfig(t *testing.T, storeURL string) config.Config {
 	t.Helper()
 	cfg := config.Default(nil)
@@ -42,7 +42,7 @@ func opened(t *testing.T, cfg config.Config) *Gateway {
 	return g
 }
 
-// starts opens a gateway and does what every start does first.
+// starts opens a gateway and does the first steps of every start.
 func starts(ctx context.Context, cfg config.Config) error {
 	g, err := Open(ctx, cfg, Options{LogTo: io.Discard})
 	if err != nil {
@@ -117,7 +117,7 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-// databases are both stores: the address of an empty database, and how to empty it again.
+// databases opens an empty database of either store. do runs a statement in it.
 var databases = map[string]func(t *testing.T) (url string, do func(statement string)){
 	"sqlite": func(t *testing.T) (string, func(string)) {
 		path := filepath.Join(t.TempDir(), "f.db")
@@ -156,7 +156,7 @@ func TestASchemaThatALaterVersionMadeIsRefused(t *testing.T) {
 	}
 }
 
-// wantDoctor wants the doctor to find the store wrong.
+// wantDoctor fails unless the doctor finds the store wrong.
 func wantDoctor(t *testing.T, cfg config.Config, says string) {
 	t.Helper()
 	g := opened(t, cfg)
@@ -178,7 +178,7 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, _ := database(t)
 			cfg := readyConfig(t, url)
-			if err := starts(t.Context(), cfg); err != nil { // it is its own
+			if err := starts(t.Context(), cfg); err != nil { // the database belongs to this gateway
 				t.Fatal(err)
 			}
 
@@ -206,7 +206,8 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 	}
 }
 
-// A gateway whose key set was lost has no other database: its audit says what happened, and it goes on.
+// If only the key set was lost, the database is not refused: the audit shows the loss, and the gateway
+// starts.
 func TestAnotherKeySetBesideItsDatabaseIsNotAnotherDatabase(t *testing.T) {
 	cfg := readyConfig(t, "")
 	if err := os.Remove(filepath.Join(cfg.DataDir, "keyset.json")); err != nil {

@@ -18,7 +18,7 @@ const (
 	demoProvider = "sandbox"
 )
 
-// Demo makes the demonstration tenant where there is none, and an API key of its own for this run.
+// Demo creates the demonstration tenant if there is none, and a new API key for this run.
 func (g *Gateway) Demo(ctx context.Context) (key string, err error) {
 	if err := g.Migrate(ctx); err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func (g *Gateway) Demo(ctx context.Context) (key string, err error) {
 	return key, err
 }
 
-// DemoCurl returns a command that books a meeting through the gateway tomorrow at ten.
+// DemoCurl returns a curl command that books a meeting through the gateway tomorrow at ten.
 func (g *Gateway) DemoCurl(at Addresses, key string) string {
 	day := g.now().Add(24 * time.Hour).Format(time.DateOnly)
 	return fmt.Sprintf(`curl -sS %s/v1/calendar/book-meeting \

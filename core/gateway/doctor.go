@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Finding is one thing that the doctor looked at.
+// Finding is the result of one check of the doctor.
 type Finding struct {
 	Subject string `json:"subject"` // "store", "connection acme/front-office", ...
 	OK      bool   `json:"ok"`
@@ -31,13 +31,13 @@ const (
 	earliestNow = 2026 // a clock before this year is wrong
 )
 
-// Examine checks the configuration, the store, the clock, the key set and every connection, or those of one
-// tenant. It changes nothing but the connections' state, which it learns from their providers; with repair it
-// also sets right where phone numbers differ from their provider's account.
+// Examine checks the configuration, the store, the clock, the key set, the audit, the rows and every
+// connection, or those of one tenant. It changes only the connections' state, which it learns from their
+// providers. With repair, it also corrects phone numbers that differ from their provider's account.
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
 	findings := []Finding{g.examineConfig(), g.examineClock(ctx), g.examineStore(ctx)}
 	if !findings[len(findings)-1].OK {
-		return findings, nil // everything else is in the store
+		return findings, nil // all other checks need the store
 	}
 	findings = append(findings, g.examineKeys(ctx), g.examineAudit(ctx))
 	findings = append(findings, g.examineRows(ctx)...)
@@ -108,8 +108,8 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	return f
 }
 
-// examineClock compares the clock with those of the database and of the file system, and with common sense.
-// Tokens, dedupe windows and "now" in a request's window all depend on it.
+// examineClock compares the clock with those of the database and of the file system, and with earliestNow.
+// Tokens, dedupe windows and "now" in a request's window all depend on the clock.
 func (g *Gateway) examineClock(ctx context.Context) Finding {
 	f := Finding{Subject: "clock", OK: true, Says: g.now().UTC().Format(time.RFC3339)}
 	file, err := os.CreateTemp(g.config.DataDir, ".clock-*")
@@ -131,7 +131,7 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 	case skew.Abs() > mostSkew:
 		return clockFinding("the file system", skew)
 	}
-	// A database that does not answer is for examineStore to report.
+	// examineStore reports a database that does not respond.
 	if there, err := g.store.Clock(ctx); err == nil && g.now().Sub(there).Abs() > mostSkew {
 		return clockFinding("the database", g.now().Sub(there))
 	}
@@ -171,8 +171,8 @@ func (g *Gateway) examineKeys(ctx context.Context) Finding {
 		"%d", len(g.vault.Status()))}
 }
 
-// checkKeys refuses to serve with a key set that opens none of the credentials in the store: it is another
-// gateway's, or was made anew because the right one is not where it is looked for.
+// checkKeys refuses to serve with a key set that opens none of the credentials in the store. It is another
+// gateway's key set, or a new one, created because the right one was not at its configured place.
 func (g *Gateway) checkKeys(ctx context.Context) error {
 	used, missing, err := g.keysInUse(ctx)
 	switch {
@@ -222,16 +222,15 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string
 	return f
 }
 
-// Rotation is what a rotation of the keys did.
+// Rotation is the result of RotateKeys.
 type Rotation struct {
 	Primary uint32   `json:"primary"`
 	Sealed  int      `json:"sealed"` // credentials and rows sealed again
 	Dropped []uint32 `json:"dropped,omitempty"`
 }
 
-// RotateKeys makes a new primary key, seals every credential with it, and drops keys that nothing needs. The
-// key that was primary until now stays until the next rotation, for gateways that have not read the new set
-// yet.
+// RotateKeys creates a new primary key, seals every credential with it, and drops keys that nothing needs.
+// The former primary key stays until the next rotation, for gateways that have not read the new set yet.
 func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 	key, err := g.vault.Rotate()
 	if err != nil {
@@ -269,10 +268,10 @@ func (g *Gateway) sealAgain(ctx context.Context, primary uint32) (Rotation, erro
 type KeyStatus struct {
 	ID          uint32 `json:"id"`
 	Primary     bool   `json:"primary"`
-	Credentials int    `json:"credentials"` // how many it seals
+	Credentials int    `json:"credentials"` // how many the key seals
 }
 
-// Keys lists the key set.
+// Keys returns the keys of the key set.
 func (g *Gateway) Keys(ctx context.Context) ([]KeyStatus, error) {
 	used, err := g.rows.KeysInUse(ctx)
 	if err != nil {

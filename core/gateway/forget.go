@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// forgetEvery bounds how long something that was deleted can still be found in the write-ahead log of SQLite.
+// forgetEvery bounds how long deleted data can still be found in the write-ahead log of SQLite.
 const forgetEvery = time.Minute
 
-// forget empties the log until ctx ends.
+// forget empties the write-ahead log every forgetEvery until ctx ends.
 func (g *Gateway) forget(ctx context.Context) {
 	tick := time.NewTicker(forgetEvery)
 	defer tick.Stop()

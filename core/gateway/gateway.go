@@ -1,5 +1,5 @@
-// Package gateway puts the packages together: from a configuration and a list of adapters it makes the
-// handler that answers requests, the work in the background, and what the commands of the operator need.
+// Package gateway assembles the gateway. From a configuration and a list of adapters it builds the HTTP
+// handler, the background work and the operations that the operator's commands need.
 //
 //	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: all.Adapters(), LogTo: os.Stderr})
 //	defer g.Close()
@@ -38,11 +38,11 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options are what a gateway is made of besides its configuration.
+// Options holds what a gateway needs besides its configuration.
 type Options struct {
 	Adapters []adapter.Adapter
 	LogTo    io.Writer
-	Now      func() time.Time // the clock; time.Now when nil
+	Now      func() time.Time // the clock; time.Now if nil
 }
 
 func (o Options) clock() func() time.Time {
@@ -52,7 +52,7 @@ func (o Options) clock() func() time.Time {
 	return o.Now
 }
 
-// Gateway is a gateway that is open: its store is reachable and its keys are loaded. Make one with [Open].
+// Gateway is an open gateway: its store is reachable and its keys are loaded. Create one with [Open].
 type Gateway struct {
 	config   config.Config
 	registry adapter.Registry
@@ -78,11 +78,11 @@ type Gateway struct {
 	links       *link.Directory
 	rows        *sealing.Rows
 
-	unwritable atomic.Pointer[error] // why the store took no write when it was last tried; nil: it did
+	unwritable atomic.Pointer[error] // why the last probe write failed; nil if it succeeded
 }
 
-// Open opens the store and the key set and puts the packages together. It calls no provider and changes
-// nothing but to make the data directory and a key set where there is none.
+// Open opens the store and the key set and assembles the gateway. It calls no provider and changes nothing,
+// except that it creates the data directory and a key set if they are missing.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
 	g := &Gateway{config: cfg, now: o.clock()}
 	defer func() {
@@ -148,7 +148,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	return g, nil
 }
 
-// Close ends what runs and waits for it. It works on a gateway that is only half open.
+// Close stops the running work and waits for it. It also works on a partly opened gateway.
 func (g *Gateway) Close() {
 	if g.guard != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -172,16 +172,16 @@ func (g *Gateway) Close() {
 	}
 }
 
-// Handler answers requests.
+// Handler returns the handler of the API and the consent pages.
 func (g *Gateway) Handler() http.Handler { return g.handler }
 
-// Registry returns the adapters.
+// Registry returns the registry of adapters.
 func (g *Gateway) Registry() adapter.Registry { return g.registry }
 
-// closeWait is how long writes that outlived their requests may still take at the end.
+// closeWait is how long Close waits for writes that outlived their requests.
 const closeWait = 3 * time.Second
 
-// storeURL returns the store's address: SQLite in the data directory unless something else is said.
+// storeURL returns the store's address. The default is SQLite in the data directory.
 func storeURL(cfg config.Config) string {
 	if cfg.Store.URL == "" || cfg.Store.URL == "sqlite:" {
 		return "sqlite:" + filepath.Join(cfg.DataDir, "frontdesk.db")

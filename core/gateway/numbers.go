@@ -21,12 +21,12 @@ type HeldNumber struct {
 	Connection string     `json:"connection"`
 	Inbound    *int64     `json:"inbound_cloud_employee_id,omitempty"`
 	Outbound   *int64     `json:"outbound_cloud_employee_id,omitempty"`
-	ReleaseAt  *time.Time `json:"release_at,omitempty"` // released, and waiting until then
+	ReleaseAt  *time.Time `json:"release_at,omitempty"` // set if the number is released and waits until then
 	Going      bool       `json:"going,omitempty"`      // on its way back to the provider
 }
 
-// Numbers lists the phone numbers of a tenant as the gateway's table has them, those waiting to go back among
-// them.
+// Numbers returns the phone numbers of a tenant from the gateway's table, including those that wait to go
+// back.
 func (g *Gateway) Numbers(ctx context.Context, tenantName string) ([]HeldNumber, error) {
 	t, err := tenant.ByName(ctx, g.store, tenantName)
 	if err != nil {
@@ -58,7 +58,7 @@ func (g *Gateway) Numbers(ctx context.Context, tenantName string) ([]HeldNumber,
 	return held, nil
 }
 
-// RestoreNumber takes a released number that still waits back into use.
+// RestoreNumber puts a released number that still waits back into use, and returns the number.
 func (g *Gateway) RestoreNumber(ctx context.Context, tenantName string, id int64) (e164 string, err error) {
 	t, err := tenant.ByName(ctx, g.store, tenantName)
 	if err != nil {
@@ -68,7 +68,7 @@ func (g *Gateway) RestoreNumber(ctx context.Context, tenantName string, id int64
 	return n.E164, err
 }
 
-// AdoptNumber takes a number in that the account of a connection holds by other means, and answers its id.
+// AdoptNumber gives a connection a number that its account already holds, and returns the number's id.
 func (g *Gateway) AdoptNumber(
 	ctx context.Context, tenantName, connection, e164 string,
 ) (id int64, err error) {
@@ -80,8 +80,8 @@ func (g *Gateway) AdoptNumber(
 	return n.ID, err
 }
 
-// phoneCaller returns the caller for work on a telephony connection; without a name, on the tenant's default
-// one.
+// phoneCaller returns the caller for work on a telephony connection. If name is "", it uses the tenant's
+// default telephony connection.
 func (g *Gateway) phoneCaller(ctx context.Context, tenantName, name string) (apikey.Caller, error) {
 	connections, err := g.connections.List(ctx, tenantName)
 	if err != nil {
@@ -124,7 +124,7 @@ func (g *Gateway) examineNumbers(
 	}
 	findings := make([]Finding, 0, len(found))
 	for _, d := range found {
-		// What the next list takes over by itself is worth a word, and no fault.
+		// Unknown and renamed numbers count as OK: the gateway takes them over later, or need not know them.
 		f := Finding{
 			Subject: subject, OK: d.Repaired || d.Kind == service.DriftUnknown || d.Kind == service.DriftRenamed,
 			Says: fmt.Sprintf("%s: %s", d.E164, d.Says), Advice: d.Advice,

@@ -13,7 +13,8 @@ const (
 
 var errDraining = errors.New("the gateway is shutting down")
 
-// ready reports whether requests should come here: the store answers, and took the last probe.
+// ready returns an error if the gateway is shutting down, its last probe failed or the store does not
+// respond.
 func (g *Gateway) ready(ctx context.Context) error {
 	if g.draining.Load() {
 		return errDraining
@@ -24,7 +25,7 @@ func (g *Gateway) ready(ctx context.Context) error {
 	return g.store.Ping(ctx)
 }
 
-// probeWrites finds out whether the store takes writes, apart from any request, until ctx ends.
+// probeWrites checks regularly whether the store accepts writes, independently of requests, until ctx ends.
 func (g *Gateway) probeWrites(ctx context.Context) {
 	for {
 		wait := probeEvery
@@ -49,7 +50,7 @@ func (g *Gateway) probe(ctx context.Context) bool {
 		return true
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return false // the end, and no word about the store
+		return false // the gateway is stopping; the store may be fine
 	}
 	if g.unwritable.Swap(&err) == nil {
 		g.log.ErrorContext(ctx, "the store accepts no writes; the gateway is not ready", "error", err)

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// While the store answers reads and takes no writes, the gateway is not ready; afterwards it is again.
+// The gateway is not ready while the store answers reads but accepts no writes. Afterwards it is ready again.
 func TestReadyzFailsWhileWritesFail(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
@@ -19,7 +19,7 @@ func TestReadyzFailsWhileWritesFail(t *testing.T) {
 			defer g.Close()
 			readyz := func(want int) {
 				t.Helper()
-				// A probe waits for the store as long as a call does: this one not.
+				// A probe waits for the store as long as a call does. This probe must not.
 				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 				defer cancel()
 				if want == http.StatusOK {
@@ -36,7 +36,7 @@ func TestReadyzFailsWhileWritesFail(t *testing.T) {
 			writesEnd := map[string]func() (again func()){
 				"sqlite": func() func() { return lockedElsewhere(t, url) },
 				"postgres": func() func() {
-					// As of a server that was failed over: connections end, and new ones only read.
+					// As after a failover: connections end, and new ones can only read.
 					becomes := func(readOnly string) {
 						do("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + readOnly +
 							"', current_database()); END $$")

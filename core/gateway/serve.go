@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Addresses are where a gateway listens.
+// Addresses holds the URLs at which a gateway listens.
 type Addresses struct {
 	API string // http://host:port
-	Ops string // health and metrics; "" when they are not served apart
+	Ops string // health and metrics; "" if there is no separate listener
 }
 
-const shutdownWait = 4 * time.Second // beyond the deadline of a request
+const shutdownWait = 4 * time.Second // added to the deadline of a request
 
-// Serve answers requests until ctx ends. Then nothing that was taken is lost: /readyz says 503 while requests
-// are still answered, each with word that its connection closes, until a load balancer that follows it has
-// gone elsewhere (server.drain); after that the connections that are idle are closed, the requests that run
-// are finished, and what works in the background ends with what it has in hand. started is told the addresses
-// once requests are answered; it may be nil.
+// Serve handles requests until ctx ends, and then shuts down without losing an accepted request. For the time
+// of server.drain, /readyz responds with 503 and other requests are still served, each with a response that
+// closes its connection, so that a load balancer can send requests elsewhere. After that, idle connections
+// are closed and running requests finish. Background work stops when ctx ends and finishes what it has begun.
+// Serve calls started with the addresses once it accepts requests; started may be nil.
 func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.Migrate(ctx); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	if err := g.audit.Ready(ctx); err != nil {
 		return err
 	}
-	if _, err := g.store.Digest(ctx, ""); err != nil { // so that no call waits for its key
+	if _, err := g.store.Digest(ctx, ""); err != nil { // load the key now, so that no call waits for it
 		return err
 	}
 	switch ahead, err := g.services.Synchronise(ctx); {
@@ -103,9 +103,9 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	return err
 }
 
-// closing tells callers to use no connection again of a gateway that is shutting down (RFC 9112 section 9.6;
-// on HTTP/2 net/http makes GOAWAY of it). A connection that is merely closed while it is idle can have a
-// request on its way, and no caller knows whether that was taken.
+// closing makes responses tell callers not to reuse the connection while the gateway is shutting down (RFC
+// 9112 section 9.6; on HTTP/2, net/http sends GOAWAY). If the gateway only closed an idle connection, a
+// request could be on its way, and the caller would not know whether it was accepted.
 func (g *Gateway) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.draining.Load() {
@@ -123,8 +123,8 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// server bounds what a slow or hostile sender can hold: headers within 5 s, all of a request
-// within 15 s. The surface gives the bodies of its operations less.
+// server returns a server that limits what a slow or hostile client can hold: headers must arrive within 5 s,
+// a whole request within 15 s. The API sets shorter limits for the bodies of its operations.
 func (g *Gateway) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -136,7 +136,7 @@ func (g *Gateway) server(h http.Handler) *http.Server {
 	}
 }
 
-// ops serves metrics and health on an address that is not for callers.
+// ops returns the handler of metrics and health, for an address that is not for callers.
 func (g *Gateway) ops() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.metrics.Handler())

@@ -14,13 +14,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Data directories that others can write are refused, and some systems' default makes such.
+	// The gateway refuses data directories that others can write, which some systems create by default.
 	syscall.Umask(0o022)
 	goleak.VerifyTestMain(m)
 }
 
-// Told to end, a gateway says that it is not ready, tells its callers to use no connection again, and leaves
-// nothing that runs.
+// When it shuts down, a gateway reports that it is not ready, tells its callers not to reuse their
+// connections, and leaves nothing running.
 func TestServeDrainsAndEnds(t *testing.T) {
 	cfg := config.Default(nil)
 	cfg.DataDir = t.TempDir()
@@ -51,7 +51,7 @@ func TestServeDrainsAndEnds(t *testing.T) {
 		t.Errorf("while it serves: %d, closed %v", res.StatusCode, res.Close)
 	}
 	end()
-	for get(at.Ops+"/readyz").StatusCode == http.StatusOK { // until the end is noticed
+	for get(at.Ops+"/readyz").StatusCode == http.StatusOK { // until the gateway notices the end of ctx
 	}
 	if res := get(at.API + "/healthz"); res.StatusCode != http.StatusOK || !res.Close {
 		t.Errorf("while it drains: %d, closed %v", res.StatusCode, res.Close)

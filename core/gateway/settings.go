@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/guard"
 )
 
-// guardOptions returns the configuration's part of the guard.
+// guardOptions returns the guard's options from the configuration.
 func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 	r := cfg.Resilience
 	return guard.Options{
@@ -31,7 +31,7 @@ func Providers(adapters []adapter.Adapter) ([]config.Provider, error) {
 	}
 	var declared []config.Provider
 	for _, a := range registry.All() {
-		same := func(p config.Provider) bool { return p.Name == a.Name } // of another kind
+		same := func(p config.Provider) bool { return p.Name == a.Name } // declared with another kind
 		if a.Operator == nil || slices.ContainsFunc(declared, same) {
 			continue
 		}
@@ -54,7 +54,7 @@ func Providers(adapters []adapter.Adapter) ([]config.Provider, error) {
 	return declared, nil
 }
 
-// operators returns what the configuration says of providers, by the names of their adapters.
+// operators returns the operator's settings for providers, by the names of their adapters.
 func operators(cfg config.Config) map[string]adapter.Operator {
 	all := make(map[string]adapter.Operator, len(cfg.Providers))
 	for name, values := range cfg.Providers {
@@ -69,7 +69,7 @@ func operators(cfg config.Config) map[string]adapter.Operator {
 	return all
 }
 
-// apiOptions returns the configuration's part of the HTTP surface.
+// apiOptions returns the API's options from the configuration.
 func apiOptions(cfg config.Config) api.Options {
 	return api.Options{
 		PublicURL: cfg.Server.PublicURL, Version: Version(), Deadline: cfg.Resilience.Deadline,
@@ -79,7 +79,7 @@ func apiOptions(cfg config.Config) api.Options {
 	}
 }
 
-// Document returns the OpenAPI description as a gateway of that configuration serves it, as "yaml" or "json".
+// Document returns the OpenAPI description that a gateway of this configuration serves, as "yaml" or "json".
 func Document(cfg config.Config, format string) ([]byte, error) {
 	asYAML, asJSON, err := api.Document(apiOptions(cfg))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/crm"
 )
 
-// What adapters declare is a part of the configuration, once for all of one name. Drivers have addresses of
-// it, and no client's secret.
+// The keys that adapters declare are part of the configuration, once per provider name. Drivers receive the
+// addresses, but no client secret.
 func TestWhatIsDeclaredReachesTheAdapter(t *testing.T) {
 	keys := &adapter.OperatorKeys{
 		Help: "Desk.", ClientIDHelp: "Id.", ClientSecretHelp: "Secret.",

@@ -14,8 +14,8 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// openTenants puts together what is known of tenants. After each change here, what is remembered of callers
-// is forgotten.
+// openTenants creates the directories of tenants, connections, keys and links, and what they need. Each
+// change through them clears the cache of callers.
 func (g *Gateway) openTenants(process string) {
 	g.callers = apikey.NewCallers(apikey.CallerOptions{
 		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Log: g.log,
@@ -48,7 +48,7 @@ func (g *Gateway) openTenants(process string) {
 	})
 }
 
-// closeTenants ends what openTenants began, where it did.
+// closeTenants closes what openTenants opened. It may be called if openTenants was not.
 func (g *Gateway) closeTenants() {
 	if g.rows == nil {
 		return
@@ -58,19 +58,19 @@ func (g *Gateway) closeTenants() {
 	g.callers.Close()
 }
 
-// Tenants returns the tenants.
+// Tenants returns the directory of tenants.
 func (g *Gateway) Tenants() *tenant.Directory { return g.tenants }
 
-// Connections returns the tenants' connections.
+// Connections returns the directory of the tenants' connections.
 func (g *Gateway) Connections() *connection.Directory { return g.connections }
 
-// APIKeys returns the tenants' API keys.
+// APIKeys returns the directory of the tenants' API keys.
 func (g *Gateway) APIKeys() *apikey.Directory { return g.keys }
 
-// Links returns the links with which customers connect accounts.
+// Links returns the directory of links by which customers connect accounts.
 func (g *Gateway) Links() *link.Directory { return g.links }
 
-// Apply makes tenants and connections as a file desires them; see apply.Applier.
+// Apply makes tenants and connections match a file; see apply.Applier.
 func (g *Gateway) Apply(ctx context.Context, file config.Tenants, o apply.Options) ([]apply.Change, error) {
 	a := apply.Applier{
 		Store: g.store, Sealer: sealing.New(g.vault), Providers: g.providers,
@@ -79,7 +79,7 @@ func (g *Gateway) Apply(ctx context.Context, file config.Tenants, o apply.Option
 	return a.Apply(ctx, desiredOf(file), o)
 }
 
-// desiredOf turns a file of tenants into what is to be made.
+// desiredOf converts a file of tenants into the state that apply.Applier makes.
 func desiredOf(file config.Tenants) apply.Desired {
 	var want apply.Desired
 	for _, t := range file.Tenants {

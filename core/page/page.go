@@ -1,13 +1,13 @@
-// Package page makes the HTML pages that the gateway serves to people. A page is a template of its package's,
-// with one style sheet for all:
+// Package page renders the HTML pages that the gateway serves to people. The templates belong to the packages
+// that serve the pages, and share one style sheet:
 //
 //	pages, err := page.Parse(files, "pages/*.html")
 //	html, err := pages.Render("problem.html", view)
 //	w.Header().Set("Content-Security-Policy", pages.Policy())
 //
-// A template puts {{.Style}} into its one style element and takes everything else from .View. It promises
-// that a page works without script and without anything from elsewhere: the policy allows the style, by its
-// hash, and nothing more than the addresses named that a form may lead to.
+// A template puts {{.Style}} into its one style element and takes everything else from .View. A page works
+// without script and loads nothing from elsewhere: the policy allows only the style, by its hash, and the
+// given addresses that a form may lead to.
 package page
 
 import (
@@ -23,7 +23,7 @@ import (
 //go:embed style.css
 var style string
 
-// Set is the pages of one room.
+// Set holds the parsed templates of one package's pages.
 type Set struct{ templates *template.Template }
 
 // Parse reads the templates whose names match the pattern.
@@ -35,7 +35,7 @@ func Parse(files fs.FS, pattern string) (*Set, error) {
 	return &Set{templates: templates}, nil
 }
 
-// Render makes the page of a template.
+// Render executes the template with that name and returns the page.
 func (s *Set) Render(name string, view any) ([]byte, error) {
 	var b bytes.Buffer
 	err := s.templates.ExecuteTemplate(&b, name, struct {
@@ -45,8 +45,8 @@ func (s *Set) Render(name string, view any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Policy returns the Content-Security-Policy of a page whose form may lead to these sources; without any it
-// has no form.
+// Policy returns the Content-Security-Policy of a page whose form may lead to these sources. Without sources,
+// the page may have no form.
 func (s *Set) Policy(forms ...string) string {
 	sum := sha256.Sum256([]byte(style))
 	if len(forms) == 0 {

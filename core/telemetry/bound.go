@@ -2,11 +2,11 @@ package telemetry
 
 import "sync"
 
-// maxNames is how many values one label takes. The interface has fewer operations, reasons and providers than
-// that by far; the bound is for the defect that lets something unbounded through.
+// maxNames is how many values one label takes. The API has far fewer operations, reasons and providers. The
+// bound guards against a defect that lets unbounded values through.
 const maxNames = 200
 
-// bound keeps the values of a label few: once a label has seen maxNames of them, new ones become "other".
+// bound limits the number of a label's values: once a label has maxNames of them, new ones become "other".
 type bound struct {
 	mu   sync.RWMutex
 	seen map[string]map[string]struct{}

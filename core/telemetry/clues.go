@@ -2,8 +2,8 @@ package telemetry
 
 import "strings"
 
-// clues say which of the patterns can match a text at all. Every attribute of every line passes Redact, and
-// most hold nothing to look for: one pass over the bytes is a hundred times cheaper than the patterns.
+// clues says which of the patterns can match a text. Every attribute of every line passes through Redact, and
+// most hold no secret. One pass over the bytes is a hundred times cheaper than the patterns.
 type clues struct {
 	pair      bool // ":" or "="
 	parameter bool // "=" behind "?", "&" or "#"
@@ -13,7 +13,7 @@ type clues struct {
 	webToken  bool
 }
 
-// nameClues begin or are part of every name that the patterns know, in small letters, by their first letter.
+// nameClues holds words in lower case by their first letter. Every name that the patterns match contains one.
 var nameClues = ['z' + 1][]string{
 	'a': {"auth", "api", "access"},
 	'b': {"bearer", "basic"},
@@ -39,7 +39,7 @@ func look(s string) clues {
 		case !c.name && (b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'):
 			c.name = beginsName(s[i:])
 		case b == 0xC5 || b == 0xE2:
-			// U+017F and U+212A are an s and a k to the patterns, which fold case as Unicode does.
+			// The patterns fold case as Unicode does: for them, U+017F is an s and U+212A is a k.
 			c.name = c.name || strings.HasPrefix(s[i:], "\u017f") || strings.HasPrefix(s[i:], "\u212a")
 		}
 	}

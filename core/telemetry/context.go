@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of attributes that are the same in every line.
+// The names of the attributes that log lines have in common.
 const (
 	keyRequestID  = "request_id"
 	keyTenant     = "tenant"
@@ -43,8 +43,8 @@ func Took(d time.Duration) slog.Attr {
 
 type attrsKey struct{}
 
-// With adds attributes to every line logged with the context. A later value of a name replaces the earlier
-// one.
+// With returns a context that adds attributes to every line logged with it. A later value of a name replaces
+// the earlier one.
 func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	old := Attrs(ctx)
 	merged := make([]slog.Attr, 0, len(old)+len(attrs))
@@ -56,7 +56,7 @@ func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	return context.WithValue(ctx, attrsKey{}, append(merged, redactAttrs(attrs)...))
 }
 
-// Attrs returns what With added.
+// Attrs returns the attributes that With added.
 func Attrs(ctx context.Context) []slog.Attr {
 	attrs, _ := ctx.Value(attrsKey{}).([]slog.Attr)
 	return attrs
@@ -71,16 +71,16 @@ func named(attrs []slog.Attr, key string) bool {
 	return false
 }
 
-// ContinueTrace takes up the trace that a request's traceparent header names (W3C Trace Context). A missing
-// or malformed header leaves the context as it is. Since no spans are exported, the parent id stays the
-// caller's: a participant that records nothing must not put itself in the chain (section 3.2 of that
-// recommendation).
+// ContinueTrace returns a context that continues the trace in a request's traceparent header (W3C Trace
+// Context). A missing or malformed header leaves the context as it is. Since no spans are exported, the
+// parent id stays the caller's: a participant that records nothing must not put itself in the chain (section
+// 3.2 of that recommendation).
 func ContinueTrace(ctx context.Context, header http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
 // PropagateTrace writes the context's traceparent to an outgoing header. The caller's tracestate is not
-// passed on: it holds what other systems wrote for themselves (section 7 of the recommendation, privacy).
+// passed on: other systems wrote it for their own use (section 7 of the recommendation, privacy).
 func PropagateTrace(ctx context.Context, header http.Header) {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// CallLabels say which driver call is measured.
+// CallLabels identifies the driver call that is measured.
 type CallLabels struct{ Kind, Provider, Operation string }
 
 // Call records a guarded call of a driver. The outcome is "ok" or the fault's code.
@@ -19,7 +19,7 @@ func (m *Metrics) Call(l CallLabels, outcome string, took time.Duration) {
 	m.callSeconds.WithLabelValues(l.Kind, l.Provider, l.Operation).Observe(took.Seconds())
 }
 
-// Retry counts a try after the first; code is that of the fault before it.
+// Retry counts a try after the first. code is the code of the fault that caused it.
 func (m *Metrics) Retry(l CallLabels, code string) {
 	if m == nil {
 		return
@@ -28,8 +28,8 @@ func (m *Metrics) Retry(l CallLabels, code string) {
 	m.retries.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", code)).Inc()
 }
 
-// RetryDenied counts a retry that the rules allow and that was not made because of the "budget", the
-// "deadline" or the "bulkhead".
+// RetryDenied counts a retry that the rules allow but that was not made. why is "budget", "deadline" or
+// "bulkhead".
 func (m *Metrics) RetryDenied(l CallLabels, why string) {
 	if m == nil {
 		return
@@ -47,8 +47,8 @@ func (m *Metrics) Late(l CallLabels, outcome string) {
 	m.late.WithLabelValues(l.Kind, l.Provider, l.Operation, m.names.of("outcome", outcome)).Inc()
 }
 
-// BreakerChanged records that a breaker went from one state to another. The closed ones are not counted:
-// there are as many as connections.
+// BreakerChanged records a breaker's change from one state to another. The gauge does not count closed
+// breakers: there are as many as connections.
 func (m *Metrics) BreakerChanged(level, provider, from, to string) {
 	if m == nil {
 		return
@@ -74,13 +74,13 @@ func (m *Metrics) countBreaker(level, provider, state string, by float64) {
 	m.breakers.WithLabelValues(level, provider, state).Add(by)
 }
 
-// Bulkhead is the gauges of the bulkheads of one level and provider.
+// Bulkhead holds the metrics of the bulkheads of one level and provider.
 type Bulkhead struct {
 	inUse, waiting prometheus.Gauge
 	refused        prometheus.Counter
 }
 
-// Bulkhead finds the gauges once, so that taking a place costs no look-up.
+// Bulkhead returns the metrics for a level and provider. Keep them, so that taking a place costs no look-up.
 func (m *Metrics) Bulkhead(level, provider string) *Bulkhead {
 	if m == nil {
 		return nil
@@ -93,21 +93,21 @@ func (m *Metrics) Bulkhead(level, provider string) *Bulkhead {
 	}
 }
 
-// InUse adds to the places taken.
+// InUse adds to the number of places taken.
 func (b *Bulkhead) InUse(by int) {
 	if b != nil {
 		b.inUse.Add(float64(by))
 	}
 }
 
-// Waiting adds to the calls that wait.
+// Waiting adds to the number of calls that wait.
 func (b *Bulkhead) Waiting(by int) {
 	if b != nil {
 		b.waiting.Add(float64(by))
 	}
 }
 
-// Refused counts a call that could not even wait.
+// Refused counts a call that was refused because too many were waiting.
 func (b *Bulkhead) Refused() {
 	if b != nil {
 		b.refused.Inc()

@@ -9,13 +9,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// LogOptions say how logs are written.
+// LogOptions configures the logger.
 type LogOptions struct {
 	Format string // "json" or "text"; "" is json
 	Level  string // "debug", "info", "warn" or "error"; "" is info
 }
 
-// NewLogger makes the process's logger. Every line carries the attributes of its context and is redacted.
+// NewLogger returns the process's logger. Every line carries the attributes of its context and is redacted.
 func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	var level slog.Level
 	if o.Level != "" {
@@ -33,9 +33,8 @@ func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %q is not json or text", o.Format)
 }
 
-// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context. What
-// others said about an error (its method Words) is told where debug level is in force, and left out
-// elsewhere.
+// NewHandler wraps a handler so that each record is redacted and carries the attributes of its context. The
+// provider's words in an error (its method Words) are logged only if debug level is enabled.
 func NewHandler(inner slog.Handler) slog.Handler { return &handler{inner: inner} }
 
 type handler struct{ inner slog.Handler }

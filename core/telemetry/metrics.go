@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Build is what the running binary is.
+// Build identifies the running binary.
 type Build struct {
 	Version  string
 	Revision string
 }
 
-// Metrics are the gateway's own measurements. Its methods work on a nil *Metrics and do nothing there, so
-// that a package can be used without.
+// Metrics holds the gateway's own metrics. The methods that record do nothing on a nil *Metrics, so that a
+// package can be used without metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -51,14 +51,14 @@ type Metrics struct {
 	names bound
 }
 
-// requestBuckets and callBuckets are the upper edges in seconds: our own share is a fraction of a
-// millisecond, a provider's answer takes from ten milliseconds to the deadline of eight seconds.
+// requestBuckets and callBuckets are the upper bounds in seconds. The gateway's own share is a fraction of a
+// millisecond. A provider's response takes from ten milliseconds to the deadline of eight seconds.
 var (
 	requestBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 8, 10}
 	callBuckets    = []float64{.005, .01, .025, .05, .1, .2, .3, .5, .75, 1, 1.5, 2.5, 4, 6, 8, 10}
 )
 
-// NewMetrics makes the metrics on a registry of their own, with those of the Go runtime and the process.
+// NewMetrics returns the metrics on a new registry, with those of the Go runtime and the process.
 func NewMetrics(b Build) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -145,16 +145,16 @@ func buildInfo(b Build) prometheus.Collector {
 	return info
 }
 
-// Handler serves the metrics in the formats that Prometheus asks for.
+// Handler returns a handler that serves the metrics in the formats that Prometheus asks for.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4})
 }
 
-// Registry is for what another package measures itself, such as the pool of the store. Names begin with
-// frontdesk_.
+// Registry returns the registry, for the metrics of other packages, such as those of the store's pool. Their
+// names begin with frontdesk_.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
-// Request records an answered request. The reason is the fault's, "" for none.
+// Request records a finished request. The reason is the fault's, or "" if there was none.
 func (m *Metrics) Request(surface, operation string, status int, reason string, took time.Duration) {
 	if m == nil {
 		return
@@ -164,7 +164,7 @@ func (m *Metrics) Request(surface, operation string, status int, reason string, 
 	m.requestSeconds.WithLabelValues(surface, operation).Observe(took.Seconds())
 }
 
-// RequestRunning counts a request that is being answered until the function it answers is called.
+// RequestRunning counts a request as in flight until done is called.
 func (m *Metrics) RequestRunning(surface string) (done func()) {
 	if m == nil {
 		return func() {}
@@ -174,7 +174,7 @@ func (m *Metrics) RequestRunning(surface string) (done func()) {
 	return g.Dec
 }
 
-// Intent counts what became of a call that changes something.
+// Intent counts the outcome of a call that changes something.
 func (m *Metrics) Intent(operation, outcome string) {
 	if m == nil {
 		return
@@ -182,7 +182,7 @@ func (m *Metrics) Intent(operation, outcome string) {
 	m.intents.WithLabelValues(m.names.of("operation", operation), m.names.of("intent", outcome)).Inc()
 }
 
-// UnsettledIntents records how many intents recovery found that nobody carries on.
+// UnsettledIntents records how many intents recovery found that no process carries on.
 func (m *Metrics) UnsettledIntents(count int) {
 	if m == nil {
 		return
@@ -190,8 +190,8 @@ func (m *Metrics) UnsettledIntents(count int) {
 	m.unsettled.Set(float64(count))
 }
 
-// Exchange counts one HTTP exchange with a provider. The status is 0 where there was no answer, and code says
-// why.
+// Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the
+// fault's code.
 func (m *Metrics) Exchange(provider string, status int, code string) {
 	if m == nil {
 		return
@@ -203,7 +203,7 @@ func (m *Metrics) Exchange(provider string, status int, code string) {
 	m.exchanges.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", outcome)).Inc()
 }
 
-// TokenRenewal counts an access token that was asked for; code says why there is none, "" where there is.
+// TokenRenewal counts a request for an access token. code is the fault's code, or "" for success.
 func (m *Metrics) TokenRenewal(provider, code string) {
 	if m == nil {
 		return
@@ -211,7 +211,7 @@ func (m *Metrics) TokenRenewal(provider, code string) {
 	m.renewals.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", cmp.Or(code, "ok"))).Inc()
 }
 
-// EgressRefused counts a connection to an address that a tenant must not reach.
+// EgressRefused counts a refused connection to an address that a tenant must not reach.
 func (m *Metrics) EgressRefused(provider string) {
 	if m == nil {
 		return
@@ -219,7 +219,7 @@ func (m *Metrics) EgressRefused(provider string) {
 	m.egress.WithLabelValues(m.names.of("provider", provider)).Inc()
 }
 
-// statusClass keeps 429 apart from the other refusals: it is the one an operator acts on.
+// statusClass returns a status's class, such as "4xx". It keeps 429 separate, since an operator acts on it.
 func statusClass(status int) string {
 	if status == http.StatusTooManyRequests {
 		return strconv.Itoa(status)

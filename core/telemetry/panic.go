@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// Panic returns what may be logged of a panic. That is the message of Go's runtime, which holds no data that
-// the code was working with, or else only the type of the value. The stack says where it was.
+// Panic returns what may be logged of a panic: for a runtime error its message, which holds no data that the
+// code was working with, and for any other value only its type. The stack shows where the panic was.
 func Panic(cause any) string {
 	if err, ok := cause.(runtime.Error); ok {
 		return err.Error()

@@ -39,7 +39,7 @@ func TestOfAPanicNothingIsToldThatItMayHold(t *testing.T) {
 
 const rule7 = "seven.."
 
-// spoken is an error that has words of someone else's.
+// spoken is an error with the words of a provider.
 type spoken struct{ own, words string }
 
 func (s spoken) Error() string { return s.own }

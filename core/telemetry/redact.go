@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// redacted takes the place of a secret. It looks like a value, so that redacting twice changes nothing.
+// redacted replaces a secret. It looks like a value, so that redacting twice changes nothing.
 const redacted = "REDACTED"
 
 // secretNames are the parts of a field's, header's or parameter's name that make its value a secret.
@@ -18,8 +18,7 @@ const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|
 	`access[-_]?key|private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
 
 var (
-	// An API key or the token of a link of our own; their prefixes are fixed so that they can be found
-	// wherever they stand.
+	// Our own API keys and link tokens. Their prefixes are fixed, so that they can be found anywhere.
 	ownKey = regexp.MustCompile(`\b(fd_live|fd_test|fdc)_[0-9A-Za-z]+`)
 
 	// RFC 6750 and RFC 7617 credentials without the header's name before them.
@@ -43,17 +42,17 @@ var (
 	secretParameter = regexp.MustCompile(
 		`(?i)([?&#](?:code|state|sig|key|auth|assertion|code_verifier|x-amz-[a-z-]+|login_hint)=)[^\s&#"'<>]+`)
 
-	// A JSON Web Token, whatever stands around it.
+	// A JSON Web Token in any surroundings.
 	webToken = regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{5,}\.[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]*)*`)
 
 	// The userinfo of an address (RFC 3986 section 3.2.1).
 	userinfo = regexp.MustCompile(`([A-Za-z][0-9A-Za-z+.-]*://)[^\s/?#"'<>]*@`)
 )
 
-// Redact takes secrets out of a text that others wrote: API keys of ours, bearer and basic credentials,
-// Authorization and Cookie values, the userinfo of addresses, and the values of parameters and fields whose
-// names say that they are secret. It is for what providers answer and for errors of libraries. It rather
-// takes too much than too little.
+// Redact removes secrets from a text that others wrote: our API keys, bearer and basic credentials,
+// Authorization and Cookie values, the userinfo of addresses, and the values of parameters and fields with
+// names of secrets. Use it for providers' responses and for errors of libraries. It removes too much rather
+// than too little.
 func Redact(s string) string {
 	seen := look(s)
 	if seen.address {
@@ -80,8 +79,8 @@ func Redact(s string) string {
 	return s
 }
 
-// redactScheme leaves words alone: "basic authentication", "bearer token". A credential has a digit, or is
-// long.
+// redactScheme leaves words such as "basic authentication" and "bearer token" alone. A credential has a digit
+// or "=", or at least 16 characters.
 func redactScheme(match string) string {
 	parts := authScheme.FindStringSubmatch(match)
 	if credential := parts[3]; len(credential) >= 16 || strings.ContainsAny(credential, "0123456789=") {
@@ -90,7 +89,7 @@ func redactScheme(match string) string {
 	return match
 }
 
-// RedactURL returns an address without userinfo, query and fragment: what may be logged of it.
+// RedactURL returns an address without userinfo, query and fragment, so that it may be logged.
 func RedactURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -101,7 +100,7 @@ func RedactURL(u *url.URL) string {
 
 var secretKey = regexp.MustCompile(`(?i)^(?:.*[._-])?(?:` + secretNames + `)$`)
 
-// redactor redacts attributes; true tells the words of errors as well.
+// redactor redacts attributes. If it is true, it keeps the words of errors (their method Words).
 type redactor bool
 
 func redactAttrs(attrs []slog.Attr) []slog.Attr { return redactor(false).attrs(attrs) }
@@ -156,7 +155,7 @@ func (r redactor) any(v any) slog.Value {
 	return slog.StringValue(strings.TrimSpace(clean))
 }
 
-// text returns an error's text, with the words of others where they are told.
+// text returns an error's text, followed by its Words if r is true.
 func (r redactor) text(err error) string {
 	var worded interface{ Words() string }
 	if !bool(r) || !errors.As(err, &worded) || worded.Words() == "" {

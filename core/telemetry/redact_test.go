@@ -75,7 +75,7 @@ func TestRedactTakesSecretsOut(t *testing.T) {
 	}
 }
 
-// FuzzRedact puts a secret into each of the places it is found at, with anything around it.
+// FuzzRedact puts a secret into each of the places where Redact finds it, with any text around it.
 func FuzzRedact(f *testing.F) {
 	f.Add("", "")
 	f.Add("HTTP 400 {", "}")
@@ -160,7 +160,7 @@ func BenchmarkRedactAnswer(b *testing.B) {
 	}
 }
 
-// FuzzClues holds the short cut to what the patterns say: a text that it lets pass has nothing to redact.
+// FuzzClues compares look with the patterns: a text that look lets pass has nothing to redact.
 func FuzzClues(f *testing.F) {
 	for _, seed := range []string{
 		"PassPhrase: x1", "X-My-Key:1", "session_id=4", "https://a@b/", "?code=1", "eyJhbGciOi.x", "fd_test_9",

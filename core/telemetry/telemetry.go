@@ -1,5 +1,4 @@
-// Package telemetry is how the gateway tells its operator what it does: structured logs, the identity of a
-// request through all of them, and metrics.
+// Package telemetry provides structured logs, the identity of a request in all of them, and metrics.
 //
 //	log, err := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{Format: "json", Level: "info"})
 //	metrics := telemetry.NewMetrics(telemetry.Build{Version: "1.4.0"})

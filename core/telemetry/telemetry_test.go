@@ -119,7 +119,7 @@ func exercise(m *Metrics) {
 	m.UnsettledIntents(1)
 }
 
-// TestMetricNames holds the names that dashboards and alerts rely on.
+// TestMetricNames fixes the names that dashboards and alerts rely on.
 func TestMetricNames(t *testing.T) {
 	m := NewMetrics(Build{Version: "1", Revision: "abc"})
 	exercise(m)

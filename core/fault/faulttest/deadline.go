@@ -1,4 +1,4 @@
-// Package faulttest helps tests to bring about faults at the moment they mean.
+// Package faulttest lets tests cause faults at a chosen moment.
 package faulttest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A Deadline is a context whose deadline passes when a test says so, however fast the machine is.
+// A Deadline is a context whose deadline passes when a test calls Pass, however fast the machine is.
 type Deadline struct {
 	context.Context
 	over chan struct{}
@@ -18,7 +18,7 @@ func NewDeadline(parent context.Context) *Deadline {
 	return &Deadline{Context: parent, over: make(chan struct{})}
 }
 
-// Pass lets the deadline pass.
+// Pass makes the deadline pass.
 func (d *Deadline) Pass() { d.once.Do(func() { close(d.over) }) }
 
 // Done returns a channel that is closed when the deadline passes.

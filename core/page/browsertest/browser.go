@@ -4,7 +4,7 @@
 //	b.Open(origin + "/docs")
 //	b.Eval(`document.title`, &title)
 //
-// Where there is no Chromium, tests that ask for it skip and say so; with FRONTDESK_REQUIRE_ALL they fail.
+// If Chromium is not installed, tests that need it are skipped; with FRONTDESK_REQUIRE_ALL they fail.
 package browsertest
 
 import (
@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	chromium       = "/usr/bin/chromium" // of Debian's package of that name
-	browserPatient = 60 * time.Second    // for an answer of a browser on a busy machine
+	chromium       = "/usr/bin/chromium" // from Debian's package chromium
+	browserPatient = 60 * time.Second    // how long a browser may take on a busy machine
 )
 
-// Browser is a headless Chromium, spoken to over its debugging pipe: messages of the Chrome DevTools
-// Protocol, each ended by a zero byte. Commands and events are read in turn, so that nothing runs beside the
-// test.
+// Browser is a headless Chromium, controlled over its debugging pipe: messages of the Chrome DevTools
+// Protocol, each ended by a zero byte. Commands and events are read in turn, so nothing runs concurrently
+// with the test.
 type Browser struct {
 	t       *testing.T
 	to      *os.File
@@ -48,8 +48,8 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// Start opens a browser with one empty page that resolves no names, so that nothing it asks for can leave the
-// machine. Where there is none the test is skipped, unless FRONTDESK_REQUIRE_ALL is set.
+// Start opens a browser with one empty page. The browser resolves no names, so no request can leave the
+// machine. If Chromium is not installed, the test is skipped, or fails if FRONTDESK_REQUIRE_ALL is set.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {
@@ -169,7 +169,7 @@ func (b *Browser) Open(url string) {
 	b.Loading(func() { b.Call("Page.navigate", map[string]any{"url": url}, nil) })
 }
 
-// Loading does what loads a page, and waits for its load event.
+// Loading calls do, which loads a page, and waits for the page's load event.
 func (b *Browser) Loading(do func()) {
 	b.t.Helper()
 	from := len(b.seen)
@@ -184,7 +184,7 @@ func (b *Browser) Loading(do func()) {
 	}
 }
 
-// Eval runs an expression in the page and reads its value; a promise is waited for.
+// Eval evaluates an expression in the page and decodes its value into into. It waits for promises.
 func (b *Browser) Eval(expression string, into any) {
 	b.t.Helper()
 	var got struct {
@@ -204,7 +204,7 @@ func (b *Browser) Eval(expression string, into any) {
 	}
 }
 
-// Look sets the size of the window and whether the person prefers dark.
+// Look sets the size of the window and the preferred colour scheme, "light" or "dark".
 func (b *Browser) Look(width, height int, scheme string) {
 	b.t.Helper()
 	b.Call("Emulation.setDeviceMetricsOverride",

@@ -1,5 +1,5 @@
-// The gateway with one more adapter: a copy of cmd/frontdesk with another list. Told "example", it prints its
-// example configuration.
+// Command main is the gateway with one more adapter: a copy of cmd/frontdesk with another list. If its last
+// argument is "example", it prints its example configuration.
 package main
 
 import (

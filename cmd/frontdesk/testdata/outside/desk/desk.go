@@ -50,7 +50,7 @@ func open(_ context.Context, _ settings, env adapter.Environment) (calendar.Driv
 	return driver{at: env.Addresses, http: env.HTTP}, nil
 }
 
-// driver tells whose account it is, and has nothing else.
+// driver implements only Account and Calendars.
 type driver struct {
 	calendar.Driver
 	at   adapter.Addresses
@@ -62,7 +62,7 @@ func (d driver) Account(ctx context.Context) (calendar.Account, error) {
 	if err != nil {
 		return calendar.Account{}, fault.From(err)
 	}
-	// The provider is told all addresses that the driver was opened with.
+	// The header sends the provider all addresses that the driver was opened with.
 	req.Header.Set("Desk-Addresses", fmt.Sprint(d.at))
 	response, err := d.http.Do(req)
 	if err != nil {
