@@ -21,44 +21,44 @@ type Services struct {
 	Numbers  Numbers
 }
 
-// Keys authenticates requests; *apikey.Callers is one.
+// Keys authenticates requests. [*apikey.Callers] implements it.
 type Keys interface {
 	Authenticate(ctx context.Context, key string) (apikey.Caller, error)
 }
 
-// Metrics records every request; *telemetry.Metrics is one. It may be nil.
+// Metrics records every request. [*telemetry.Metrics] implements it.
 type Metrics interface {
 	RequestRunning(surface string) (done func())
 	Request(surface, operation string, status int, reason string, took time.Duration)
 }
 
-// Options are what the surface is built from.
+// Options configure the handler of [New].
 type Options struct {
 	PublicURL string // where callers reach the gateway, without a trailing slash; the base of problem types
-	// The page where connections are made, for errors that a person mends; "" when there is none.
+	// The page where connections are made, for errors that a person must resolve; "": none.
 	SettingsURL string
-	Version     string // of the gateway, for the documents
+	Version     string // the gateway's version, for the OpenAPI document
 
 	Services Services
-	Pages    []Page // besides those of the surface itself
+	Pages    []Page // pages of other packages
 	Keys     Keys
 	Log      *slog.Logger
-	Metrics  Metrics
-	Ready    func(context.Context) error // whether requests can be answered; nil: always
+	Metrics  Metrics                     // may be nil
+	Ready    func(context.Context) error // fails while requests cannot be served; nil: always ready
 
-	Deadline    time.Duration // the most a request takes; 0: 8 s
-	MaxInFlight int           // requests at one time before some are refused; 0: 1024
+	Deadline    time.Duration // time limit of a request; 0: 8 s
+	MaxInFlight int           // limit of concurrent requests; 0: 1024
 
-	// StoreWaited is how many calls have waited for a connection of the store, and for how long together;
-	// nil: not known.
+	// StoreWaited returns how many calls have waited for a connection of the store, and for how long in
+	// total; nil: not known.
 	StoreWaited func() (calls int64, together time.Duration)
 
 	PerMinuteOfKey    int // requests of one API key in a minute; 0: no limit
 	PerMinuteOfTenant int // requests of all keys of one tenant in a minute; 0: no limit
 
-	LegacyConferencing []string  // words of conferencing_type that mean "provider" and are deprecated
+	LegacyConferencing []string  // deprecated values of conferencing_type that mean "provider"
 	LegacySince        time.Time // since when they are deprecated; zero: the day the gateway was first released
-	LegacySunset       time.Time // when they end; zero: no date is set
+	LegacySunset       time.Time // when they will be removed; zero: no date is set
 
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // request ids; nil: random ones that sort by time
@@ -67,11 +67,11 @@ type Options struct {
 const (
 	defaultDeadline    = 8 * time.Second
 	defaultMaxInFlight = 1024
-	maxBodiesAtOnce    = 512 // of 128 KiB at most, a tenant's of 32 MiB together
+	maxBodiesAtOnce    = 512 // each of at most 128 KiB; those of one tenant use at most 32 MiB
 	maxWaiting         = 512
 )
 
-// api is the surface's state: none but counters, and what is left of each caller's quota.
+// api holds what the handlers share. Its only changing state is counters and the callers' remaining quotas.
 type api struct {
 	publicURL   string
 	settingsURL string
@@ -87,14 +87,14 @@ type api struct {
 	catalogue   catalogue
 	pages       []Page
 	gate        *gate
-	bodies      *shares // that are being read
-	waiting     *shares // writes that wait for the answer to an equal one
+	bodies      *shares // bodies that are being read
+	waiting     *shares // writes that wait for the result of an equal one
 	rates       *rateLimits
 }
 
-// New builds the handler of every path of the interface, its description, and the health checks. Paths are
-// matched exactly and never redirected, so the handler must be reached as it is: behind an http.ServeMux,
-// which cleans paths by redirecting, what it promises of odd paths does not hold.
+// New builds the handler for all paths: the interface, its description, and the health checks. Paths are
+// matched exactly and never redirected. So do not serve the handler behind an http.ServeMux, which redirects
+// to cleaned paths.
 func New(o Options) (http.Handler, error) {
 	if o.Keys == nil || o.Services.Calendar == nil || o.Services.Tickets == nil || o.Services.Numbers == nil {
 		return nil, errors.New("api: Keys and all three Services are needed")
@@ -153,7 +153,7 @@ func newAPI(o Options) (*api, error) {
 	return a, nil
 }
 
-// engine registers everything on one Gin engine.
+// engine registers all middleware and routes on one Gin engine.
 func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode) // the other modes write to standard output, which belongs to the commands
 	e := gin.New()
@@ -179,7 +179,7 @@ func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 	return e
 }
 
-// handle registers a route; what can be had can also be asked about (RFC 9110 section 9.3.2).
+// handle registers a route. A route for GET also serves HEAD (RFC 9110 section 9.3.2).
 func handle(e *gin.Engine, method, path string, h gin.HandlerFunc) {
 	e.Handle(method, path, h)
 	if method == http.MethodGet {
@@ -187,7 +187,7 @@ func handle(e *gin.Engine, method, path string, h gin.HandlerFunc) {
 	}
 }
 
-// ginPath writes an OpenAPI path as Gin does: {id} is :id.
+// ginPath converts an OpenAPI path into Gin's form: {id} becomes :id.
 func ginPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }

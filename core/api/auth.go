@@ -14,9 +14,9 @@ const headerAPIKey = "X-Api-Key"
 
 var errNoKey = errors.New("no key was sent")
 
-// authenticate returns who calls, by X-Api-Key or by a bearer token (RFC 6750 section 2.1). Two different
-// keys are refused rather than one of them believed. Another scheme beside X-Api-Key is somebody else's, a
-// proxy's for example.
+// authenticate returns the caller that X-Api-Key or a bearer token (RFC 6750 section 2.1) identifies. A
+// request with two different keys is refused. Another Authorization scheme beside X-Api-Key is ignored: it
+// may be meant for a proxy.
 func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {
 	key, err := keyOf(h)
 	if err != nil {
@@ -59,8 +59,8 @@ func refused(detail string) *fault.Error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, detail)
 }
 
-// challenge returns the WWW-Authenticate of a refused key (RFC 6750 section 3): with no key there is no error
-// to name. Only answers of 401 carry one.
+// challenge returns the WWW-Authenticate header for a refused key (RFC 6750 section 3). It names no error if
+// no key was sent. It returns "" if err is not fault.Unauthenticated, since only 401 responses have one.
 func challenge(err error) string {
 	switch {
 	case !errors.Is(err, fault.Unauthenticated):
@@ -71,7 +71,7 @@ func challenge(err error) string {
 	return `Bearer realm="frontdesk", error="invalid_token"`
 }
 
-// scopeChallenge names the scope that is missing (RFC 6750 section 3.1).
+// scopeChallenge returns the WWW-Authenticate header for a missing scope (RFC 6750 section 3.1).
 func scopeChallenge(s apikey.Scope) string {
 	return `Bearer realm="frontdesk", error="insufficient_scope", scope="` + string(s) + `"`
 }

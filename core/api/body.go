@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	maxBodyBytes  = 128 << 10 // what the limits of all fields together allow
+	maxBodyBytes  = 128 << 10 // enough for the limits of all fields together
 	maxBodyDepth  = 32
 	maxBodyNames  = 64   // in all objects together; no operation has more than a dozen fields
-	maxBodyValues = 1000 // elements and members in all; the longest list may have 200
-	// How much of an oversize body is read away, so that its sender gets to read the refusal.
+	maxBodyValues = 1000 // elements and members in total; the longest list may have 200
+	// How much of an oversize body is read and discarded, so that its sender gets to read the refusal.
 	drainBodySize = 1 << 20
-	bodyWithin    = 2 * time.Second // the time that a body may take: callers are servers, which have it at hand
+	bodyWithin    = 2 * time.Second // time limit for a body: callers are servers, which send it at once
 )
 
-// readBody takes the body of a request under the cap. Whether it is JSON is for [checkForm] to say; of an
-// operation that takes none, it is nil.
+// readBody reads the body of a request, up to maxBodyBytes. It returns nil for an operation without a body.
+// It does not check the JSON; see [checkForm].
 func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error) {
 	if wanted {
 		if err := checkMediaType(r); err != nil {
@@ -52,8 +52,7 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 	case err != nil && r.Context().Err() != nil:
 		return nil, fault.From(r.Context().Err())
 	case err != nil:
-		// The body ended before what its framing announced, or its chunks are no chunks: nobody but the
-		// sender did it.
+		// The body is shorter than announced, or its chunks are malformed: the sender is at fault.
 		return nil, malformed("it ended too early").Because(err)
 	case !wanted:
 		return nil, nil
@@ -61,14 +60,14 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 	return body, nil
 }
 
-// passed reports whether the deadline of ctx has.
+// passed reports whether the deadline of ctx has passed.
 func passed(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
 	return ok && !time.Now().Before(end)
 }
 
-// tooLarge reads a while longer: a sender that is refused in the midst of sending often loses the answer with
-// the connection.
+// tooLarge discards up to drainBodySize of the body and returns the fault. A sender that is refused while it
+// still sends often loses the response with the connection.
 func tooLarge(r *http.Request) error {
 	_, err := io.CopyN(io.Discard, r.Body, drainBodySize)
 	f := fault.Newf(fault.Invalid, reasonBodyTooLarge, "The body is larger than %s bytes.",
@@ -79,8 +78,8 @@ func tooLarge(r *http.Request) error {
 	return f
 }
 
-// checkMediaType accepts JSON in UTF-8, RFC 8259 section 8.1. A missing Content-Type is read as JSON; so is
-// that of an empty body, since clients that post nothing still announce a form.
+// checkMediaType accepts JSON in UTF-8 (RFC 8259 section 8.1). It also accepts a missing Content-Type, and
+// any Content-Type of an empty body, since clients that post nothing still announce a form.
 func checkMediaType(r *http.Request) error {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return fault.New(fault.Invalid, reasonMediaType, "The body must be sent without a Content-Encoding.")
@@ -97,8 +96,7 @@ func checkMediaType(r *http.Request) error {
 	return nil
 }
 
-// malformed returns the fault of a body that cannot be read as JSON at all, as opposed to JSON that says
-// something wrong.
+// malformed returns the fault for a body that is not valid JSON, as opposed to JSON with invalid values.
 func malformed(why string) *fault.Error {
 	return &fault.Error{
 		Code: fault.Invalid, Reason: reasonMalformed, Detail: "The body is not valid JSON: " + why + ".",
@@ -106,11 +104,11 @@ func malformed(why string) *fault.Error {
 	}
 }
 
-// checkForm holds a body against RFC 8259 and against what RFC 7493 section 2 adds, without which two
-// readers may understand one text differently: UTF-8 without lone surrogates, and no name twice in an object.
+// checkForm checks a body against RFC 8259 and the additional rule of RFC 7493 section 2, without which two
+// parsers may read the same text differently: UTF-8 without lone surrogates. [membersIn] checks its other
+// rule, that no name occurs twice in an object.
 //
-// How much there is in it is bounded first, by a look at its bytes: names and values are compared, and cost
-// memory.
+// It first bounds the numbers of names and values, which cost time and memory, by scanning the bytes.
 func checkForm(body []byte) error {
 	if err := checkBounds(body); err != nil {
 		return err
@@ -127,7 +125,7 @@ func checkForm(body []byte) error {
 	return nil
 }
 
-// checkBounds counts the names, values and levels of a text, which need not be valid JSON.
+// checkBounds limits the numbers of names, values and levels of a text, which need not be valid JSON.
 func checkBounds(body []byte) error {
 	names, values, depth, text := 0, 0, 0, false
 	for i := 0; i < len(body); i++ {
@@ -167,18 +165,18 @@ func syntaxError(err error) string {
 	return fmt.Sprintf("%s at byte %d", strings.TrimPrefix(syntax.Error(), "json: "), syntax.Offset)
 }
 
-// member is one name and value of the body, in the order they came.
+// member is a name and value of the body.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// membersIn takes an object that is valid JSON apart. No object in it may have a name twice. Values are parts
-// of the body and are not looked into otherwise: a long text costs no more than a look at its bytes.
+// membersIn returns the members of an object, which must be valid JSON, in order. It fails if any object in
+// it has a name twice. The values are slices of the body, and long strings are only scanned.
 func membersIn(object []byte) ([]member, error) {
 	var members []member
-	var levels []map[string]bool // the names of each object around, nil for an array
-	begins := 0                  // the value of the last member
+	var levels []map[string]bool // the names in each enclosing object; nil for an array
+	begins := 0                  // where the value of the last member begins
 	for i := 0; i < len(object); i++ {
 		switch object[i] {
 		case '{':
@@ -211,7 +209,7 @@ func membersIn(object []byte) ([]member, error) {
 	return members, nil
 }
 
-// nameIn reads a name and adds it to those of its object.
+// nameIn decodes a name and adds it to names. It fails if the name is already in names.
 func nameIn(text []byte, names map[string]bool) (string, error) {
 	var name string
 	if err := json.Unmarshal(text, &name); err != nil {
@@ -224,7 +222,7 @@ func nameIn(text []byte, names map[string]bool) (string, error) {
 	return name, nil
 }
 
-// endOfText returns where the text ends that begins at i, behind its closing quotation mark.
+// endOfText returns the index after the closing quotation mark of the string that begins at i.
 func endOfText(body []byte, i int) int {
 	for i++; body[i] != '"'; i++ {
 		if body[i] == '\\' {
@@ -234,11 +232,11 @@ func endOfText(body []byte, i int) int {
 	return i + 1
 }
 
-// blanks counts the blanks at the beginning.
+// blanks returns the number of blanks at the beginning of text.
 func blanks(text []byte) int { return len(text) - len(bytes.TrimLeft(text, " \t\r\n")) }
 
-// loneSurrogate finds an escape such as \ud800 that is not one half of a pair; encoding/json would quietly
-// replace it. It answers the offset, or -1. The body is known to be valid JSON.
+// loneSurrogate returns the offset of an escape such as \ud800 that is not half of a pair, or -1 if there is
+// none. The encoding/json package would silently replace such an escape. The body must be valid JSON.
 func loneSurrogate(body []byte) int {
 	for i := 0; i < len(body); i++ {
 		next := bytes.IndexByte(body[i:], '\\')
@@ -264,7 +262,7 @@ func loneSurrogate(body []byte) int {
 	return -1
 }
 
-// escapedUnit reads the UTF-16 unit of a \uXXXX escape at the start of the text, -1 when there is none.
+// escapedUnit returns the UTF-16 unit of a \uXXXX escape at the start of the text, or -1 if there is none.
 func escapedUnit(text []byte) int64 {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1

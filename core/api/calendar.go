@@ -123,8 +123,8 @@ func (r cancelMeetingRequest) input(c *checks) service.CancelMeeting {
 	return service.CancelMeeting{EventID: r.EventID, CalendarID: r.CalendarID}
 }
 
-// conferencing reads what link a booking asks for. A location_url beside provider is what backends send that
-// mirror a stored setting, so it is not even looked at.
+// conferencing returns the kind of conferencing and the link that a booking requests. With provider, it
+// ignores location_url: backends that mirror a stored setting send both.
 func (c *checks) conferencing(kind, locationURL string) (calendar.Conferencing, string) {
 	const kindPath, urlPath = "conferencing_type", "location_url"
 	if !c.passed(kindPath) {

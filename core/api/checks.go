@@ -12,8 +12,8 @@ import (
 	"frontdesk/core/normalize"
 )
 
-// The paths of faults that are not of a field of the body. Paths that start with "path." and "header." are
-// such too; the name of a field never looks like one, see [quoteName].
+// Paths of faults outside the fields of the body: "body", and all that start with "path." or "header.". No
+// name of a field looks like one; see [quoteName].
 const (
 	locationBody   = "body"
 	prefixOfPath   = "path."
@@ -21,8 +21,8 @@ const (
 )
 
 const (
-	maxFaults      = 32 // told at once; a body can have hundreds
-	maxHints       = 8  // faults after which no nearest name is looked for: it is a mistake of another kind
+	maxFaults      = 32 // reported at once; a body can have hundreds
+	maxHints       = 8  // number of faults after which no hints are added: it is another kind of mistake
 	maxValueEchoed = 64 // bytes
 	maxNameEchoed  = 64 // bytes
 	maxAttendees   = 200
@@ -37,7 +37,7 @@ type checks struct {
 	faults     []fault.Field
 	untold     int                        // faults beyond maxFaults
 	wrong      map[string]bool            // paths that have a fault
-	values     map[string]json.RawMessage // short scalars as they were given, by path
+	values     map[string]json.RawMessage // short scalars of the request, by path
 	deprecated bool                       // something deprecated was used
 }
 
@@ -59,14 +59,14 @@ func (c *checks) add(f fault.Field) {
 	c.faults = append(c.faults, f)
 }
 
-// full reports whether no more faults will be told than there are.
+// full reports whether maxFaults faults have been recorded.
 func (c *checks) full() bool { return len(c.faults) == maxFaults }
 
-// passed reports whether nothing is wrong with the value so far.
+// passed reports whether the value at path has no fault so far.
 func (c *checks) passed(path string) bool { return !c.wrong[path] }
 
-// remember keeps a scalar so that problem details can show what was refused. Values of names we do not know
-// are never kept: they may be anything, a secret too.
+// remember keeps a scalar so that problem details can show the refused value. It must not be called for
+// unknown names: their values may be secret.
 func (c *checks) remember(path string, value json.RawMessage) {
 	if c.surface == surfaceV1 || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' ||
 		value[0] == 'n' {
@@ -85,7 +85,7 @@ func (c *checks) err() error {
 	return &inputError{fault: f, values: c.values}
 }
 
-// inputError is a fault of the input with the values that were refused.
+// inputError is a fault of the input together with the refused values.
 type inputError struct {
 	fault  *fault.Error
 	values map[string]json.RawMessage
@@ -94,7 +94,7 @@ type inputError struct {
 func (e *inputError) Error() string { return e.fault.Error() }
 func (e *inputError) Unwrap() error { return e.fault }
 
-// inputDetail returns the first faults as sentences, since a model often reads nothing else of an error.
+// inputDetail returns the first faults as sentences, since a model often reads only the detail of an error.
 func inputDetail(faults []fault.Field, omitted int) string {
 	shown := min(3, len(faults))
 	detail := "The request is not valid:"
@@ -107,7 +107,7 @@ func inputDetail(faults []fault.Field, omitted int) string {
 	return detail
 }
 
-// messageOf returns what is said of a fault: a sentence without its subject, with the hint.
+// messageOf returns the message of a fault with its hint: a sentence without its subject.
 func messageOf(f fault.Field) string {
 	message := strings.TrimSuffix(f.Message, ".")
 	switch {
@@ -119,14 +119,14 @@ func messageOf(f fault.Field) string {
 	return message + "."
 }
 
-// present reports a required text that holds nothing but spaces.
+// present reports a text that contains only spaces as a fault.
 func (c *checks) present(path, text string) {
 	if text != "" && strings.TrimSpace(text) == "" {
 		c.fail(path, "must not be blank")
 	}
 }
 
-// instant reads a time; the zero value when it was not given or is wrong.
+// instant parses a time. It returns the zero value if the time is missing or invalid.
 func (c *checks) instant(path, given string, form normalize.TimeForm) normalize.InputTime {
 	if given == "" {
 		return normalize.InputTime{}
@@ -149,9 +149,9 @@ func (c *checks) zone(path, given string) string {
 	return given
 }
 
-// endAfterStart reports an end that is not after its start, where the two can be compared: both have an
-// offset, both are local times of one zone, or the zone of the local one is given. Elsewhere only the
-// calendar's own zone can tell, and the service asks it.
+// endAfterStart reports an end that is not after its start as a fault, if the two can be compared: both have
+// an offset, both are local times of one zone, or the zone of the local one is given. Otherwise the service
+// compares them in the calendar's own zone.
 func (c *checks) endAfterStart(start, end normalize.InputTime, timezone string) {
 	if start.IsZero() || end.IsZero() || !c.passed("start_time") || !c.passed("end_time") ||
 		!c.passed("timezone") {
@@ -167,7 +167,7 @@ func (c *checks) endAfterStart(start, end normalize.InputTime, timezone string) 
 	}
 }
 
-// emails checks addresses one by one and drops those that are there twice.
+// emails checks addresses one by one and drops duplicates.
 func (c *checks) emails(path string, given []string) []string {
 	var kept []string
 	seen := map[string]bool{}
@@ -192,7 +192,7 @@ func (c *checks) emails(path string, given []string) []string {
 	return kept
 }
 
-// ids checks identifiers of a provider and drops those that are there twice.
+// ids checks identifiers of a provider and drops duplicates.
 func (c *checks) ids(path string, given []string) []string {
 	var kept []string
 	for i, id := range given {
@@ -265,8 +265,8 @@ func (c *checks) areaCode(path, given string) string {
 	return given
 }
 
-// quoteName writes a name of the body as a path. One that could be read as another path, or is not printable,
-// is quoted; a long one is cut.
+// quoteName converts a name in the body into a path. It cuts long names, and quotes names that could be read
+// as another path or are not printable.
 func quoteName(name string) string {
 	name = shorten(name, maxNameEchoed)
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -276,7 +276,7 @@ func quoteName(name string) string {
 	return "[" + strconv.Quote(name) + "]"
 }
 
-// quote writes a text as JSON.
+// quote returns a text as a JSON string.
 func quote(text string) json.RawMessage {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -285,7 +285,7 @@ func quote(text string) json.RawMessage {
 	return b
 }
 
-// thousands writes a number for people.
+// thousands formats a number with commas between groups of three digits.
 func thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for at := len(digits) - 3; at > 0; at -= 3 {

@@ -17,16 +17,16 @@ import (
 	"frontdesk/core/spelling"
 )
 
-// shape is how a request type is decoded. Its fields are declared by tags, which the documents read as well:
+// shape describes how a request type is decoded. Struct tags declare its fields, and also feed the documents:
 //
 //	json:"title,omitempty"  the name in the body; `json:"-" path:"id"` for a path parameter
-//	doc:"..." example:"..." for people
-//	need:"true"             it must be given
-//	bytes:"1024"            the most bytes a string may have
+//	doc:"..." example:"..." documentation
+//	need:"true"             the field is required
+//	bytes:"1024"            the maximum number of bytes of a string
 type shape struct {
 	of     reflect.Type
 	fields []field
-	names  []string // in the body
+	names  []string // names of the fields in the body
 }
 
 type field struct {
@@ -38,18 +38,18 @@ type field struct {
 	maxBytes int
 }
 
-// employee is an employee id of a merge: absent, null or a number.
+// employee is an employee id in a merge: absent, null or a number.
 type employee service.EmployeeChange
 
-// Schema says that null is allowed, for the OpenAPI document.
+// Schema returns the schema for the OpenAPI document, in which null is allowed.
 func (employee) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Nullable: true}
 }
 
-// MarshalJSON writes it as a caller would.
+// MarshalJSON writes the id or null, as in a request.
 func (e employee) MarshalJSON() ([]byte, error) { return json.Marshal(e.ID) }
 
-// shapeOf reads the tags of a request type. A tag that cannot be read is a defect that every test finds.
+// shapeOf reads the tags of a request type. It panics if a tag is invalid, which every test would find.
 func shapeOf[T any]() *shape {
 	t := reflect.TypeFor[T]()
 	s := &shape{of: t}
@@ -84,8 +84,8 @@ func (s *shape) body(name string) (field, bool) {
 	return field{}, false
 }
 
-// decode fills a request from the path and the body and reports what is wrong with its form to the call's
-// checks. The error is one of a body that cannot be read at all.
+// decode fills a request from the path and the body, and adds faults to the call's checks. It returns an
+// error only if the body cannot be parsed at all.
 func decode[In any](c *call, s *shape, in *In) error {
 	target := reflect.ValueOf(in).Elem()
 	for _, f := range s.fields {
@@ -122,7 +122,7 @@ func decode[In any](c *call, s *shape, in *In) error {
 	return nil
 }
 
-// membersOf takes the body apart. On /v1 an empty body counts as {}.
+// membersOf returns the members of the body. On /v1 an empty body counts as {}.
 func membersOf(body []byte, found *checks) ([]member, error) {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {
@@ -154,7 +154,7 @@ func isUnset(value json.RawMessage) bool {
 	return false
 }
 
-// kindOf names the kind of a JSON value with its article.
+// kindOf returns the kind of a JSON value with its article.
 func kindOf(value json.RawMessage) string {
 	switch value[0] {
 	case '{':
@@ -171,7 +171,7 @@ func kindOf(value json.RawMessage) string {
 	return "a number"
 }
 
-// assign decodes one value into its field, whose Go type says which JSON is right.
+// assign decodes a value into its field. The field's Go type determines which JSON type is valid.
 func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
 	switch into := target.Addr().Interface().(type) {
 	case *string:
@@ -199,7 +199,7 @@ func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
 	}
 }
 
-// text decodes a string and holds it against its size and the characters allowed in text.
+// text decodes a string and checks its size and characters.
 func (c *checks) text(path string, value json.RawMessage, maxBytes int) (string, bool) {
 	if value[0] != '"' {
 		c.fail(path, "must be a string, not "+kindOf(value))
@@ -223,8 +223,8 @@ func (c *checks) text(path string, value json.RawMessage, maxBytes int) (string,
 	return text, true
 }
 
-// texts decodes an array of strings. An element that is wrong is reported by its index and left empty, so
-// that the others keep theirs.
+// texts decodes an array of strings. An invalid element is reported by its index and left empty, so that the
+// other elements keep their indexes.
 func (c *checks) texts(path string, value json.RawMessage, maxBytes int) []string {
 	if value[0] != '[' {
 		c.fail(path, "must be an array of strings, not "+kindOf(value))
@@ -242,8 +242,8 @@ func (c *checks) texts(path string, value json.RawMessage, maxBytes int) []strin
 	return texts
 }
 
-// integer decodes an int64. 1.0 and 1e3 are refused: they are how a number gets here that went through a
-// float, and above 2^53 such a number is no longer the one that was meant.
+// integer decodes an int64. It refuses 1.0 and 1e3, which indicate that the number was converted from a
+// float: above 2^53, a float may not be the intended number.
 func (c *checks) integer(path string, value json.RawMessage, want string) (int64, bool) {
 	kind := kindOf(value)
 	if kind != "a number" {
@@ -262,7 +262,7 @@ func (c *checks) integer(path string, value json.RawMessage, want string) (int64
 	return 0, false
 }
 
-// pathID reads an id of the path in its one canonical spelling.
+// pathID parses an id in the path. Only its canonical spelling is valid.
 func (c *checks) pathID(name, given string) int64 {
 	path := "path." + name
 	n, err := strconv.ParseInt(given, 10, 64)
@@ -274,8 +274,8 @@ func (c *checks) pathID(name, given string) int64 {
 	return n
 }
 
-// controlCharacter returns the offset of the first control character but newline and tab, -1 when there is
-// none.
+// controlCharacter returns the offset of the first control character other than newline and tab, or -1 if
+// there is none.
 func controlCharacter(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 }
@@ -284,7 +284,7 @@ func elementPath(path string, index int) string {
 	return path + "[" + strconv.Itoa(index) + "]"
 }
 
-// unknown reports a name that is no field, with the nearest one that is.
+// unknown reports an unknown name as a fault, with the nearest known name as the hint.
 func (c *checks) unknown(name string, known []string) {
 	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation"}
 	if len(c.faults) < maxHints {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// firstRelease is 2026-11-01: the gateway never knew the legacy words as anything but deprecated.
+// firstRelease is 2026-11-01. The legacy words have been deprecated since the first release.
 const firstRelease = 1793491200
 
-// deprecationHeaders returns what an answer carries whose request used something deprecated: since when (RFC
-// 9745 section 2.1), where to read on (section 3), and, when it is known, until when (RFC 8594 section 3).
+// deprecationHeaders returns the headers of the response to a request that used something deprecated: the
+// date of deprecation (RFC 9745 section 2.1), a link to the documentation (section 3), and the date of
+// removal if it is known (RFC 8594 section 3).
 func deprecationHeaders(publicURL string, since, sunset time.Time) http.Header {
 	if since.IsZero() {
 		since = time.Unix(firstRelease, 0)

@@ -1,13 +1,13 @@
-// Package api is the HTTP surface. Every operation is declared once, as a value of operation in
-// operations.go; that value registers its Gin route, decodes its requests and feeds the OpenAPI document and
-// the /docs page, so the four cannot drift apart.
+// Package api implements the HTTP API. Every operation is declared once, as a value of type operation in
+// operations.go. The Gin route, the decoder, the OpenAPI document and the /docs page all derive from that
+// value, so they cannot drift apart.
 //
 //	handler, err := api.New(api.Options{
 //		PublicURL: "https://agents.example.com", Services: services, Keys: directory,
 //	})
 //
-// It promises that every fault of a request is reported at once, that an error has the style of the surface
-// in whose prefix the path falls (google.rpc.Status under /v1, RFC 9457 problem details elsewhere), and that
-// nothing of a cause marked internal or upstream leaves through it. It holds no business rule: what a request
-// does is in core/service.
+// The package guarantees that all faults of a request are reported at once, that errors have the style of the
+// path's prefix (google.rpc.Status under /v1, RFC 9457 problem details elsewhere), and that nothing of an
+// internal cause or of upstream text is shown to callers. It contains no business rules; they are in
+// core/service.
 package api

@@ -20,7 +20,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// TestFaultsBecomeStatuses is the error table of the interface, row by row.
+// TestFaultsBecomeStatuses checks the error table of the interface, row by row.
 func TestFaultsBecomeStatuses(t *testing.T) {
 	g := startGateway(t)
 	for _, c := range []struct {
@@ -260,7 +260,7 @@ func TestABodyOfAnErrorIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// TestTheErrorTableIsWritten pins every error in both styles.
+// TestTheErrorTableIsWritten compares every error in both styles with the golden files.
 func TestTheErrorTableIsWritten(t *testing.T) {
 	a, err := newAPI(Options{PublicURL: publicURL})
 	if err != nil {
@@ -311,7 +311,7 @@ func TestTheTableIsComplete(t *testing.T) {
 	}
 }
 
-// sharedReasons reads the constants of core/fault that begin with Reason.
+// sharedReasons returns the constants of core/fault that begin with Reason.
 func sharedReasons(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "fault", "fault.go"), nil, 0)

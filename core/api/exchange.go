@@ -19,18 +19,18 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// exchange is what is known of a request while it is answered.
+// exchange holds what is known about a request while it is served.
 type exchange struct {
 	id        string
 	surface   surface
 	operation string       // "" until a route is found
-	kind      adapter.Kind // of what the operation works on
-	identity  []slog.Attr  // who calls, and for which connection
-	reason    string       // of the failure answered; "" none
+	kind      adapter.Kind // the kind of connection that the operation works on
+	identity  []slog.Attr  // the caller and the connection
+	reason    string       // of the failure in the response; "": none
 	err       error        // the failure's cause, for the log
 	stack     []byte       // of a panic
-	refused   int64        // how many the gate turned away since the log told of one
-	untold    bool         // the log does not tell of this one
+	refused   int64        // number of requests that the gate refused since the last one was logged
+	untold    bool         // the request is not logged
 }
 
 type exchangeKey struct{}
@@ -42,7 +42,7 @@ func exchangeOf(c *gin.Context) *exchange {
 
 const headerRequestID = "X-Request-Id"
 
-// identify gives the request its id and takes up the caller's trace.
+// identify sets the request's id and continues the caller's trace.
 func (a *api) identify(c *gin.Context) {
 	x := &exchange{id: c.GetHeader(headerRequestID), surface: surfaceOf(c.Request.URL.Path)}
 	if !visible(x.id, maxRequestIDBytes) {
@@ -55,7 +55,7 @@ func (a *api) identify(c *gin.Context) {
 	c.Next()
 }
 
-// observe counts the request and writes its line in the log.
+// observe records the request in the metrics and in the log.
 func (a *api) observe(c *gin.Context) {
 	x, started := exchangeOf(c), a.now()
 	measured := a.metrics != nil && x.surface != surfaceNone
@@ -95,8 +95,8 @@ func (a *api) observe(c *gin.Context) {
 	a.log.LogAttrs(c.Request.Context(), levelOf(status, x), "request answered", attrs...)
 }
 
-// levelOf makes a defect an error, what the operator may have to look at a warning, and the rest, which are
-// most and are the caller's own affair, information. Health checks and pages are of no interest.
+// levelOf returns the log level for a request: Error for a defect, Warn for what the operator may have to
+// look at, Debug for health checks and pages, and Info for the rest, which mostly concerns only the caller.
 func levelOf(status int, x *exchange) slog.Level {
 	switch {
 	case status == http.StatusInternalServerError:
@@ -109,7 +109,7 @@ func levelOf(status int, x *exchange) slog.Level {
 	return slog.LevelInfo
 }
 
-// recover answers a panic as an internal error.
+// recover responds to a panic with an internal error.
 func (a *api) recover(c *gin.Context) {
 	defer func() {
 		cause := recover()
@@ -126,7 +126,7 @@ func (a *api) recover(c *gin.Context) {
 	c.Next()
 }
 
-// fail writes an error, once: after the first byte of an answer there is no second one.
+// fail responds with an error, unless a response has already been started.
 func (a *api) fail(c *gin.Context, err error) {
 	x := exchangeOf(c)
 	f := a.failureOf(err, x)
@@ -141,7 +141,7 @@ func (a *api) fail(c *gin.Context, err error) {
 	}
 }
 
-// secure sets what every answer carries: nothing is sniffed, stored, framed or referred to.
+// secure sets the security headers of every response. They forbid sniffing, caching, framing and referrers.
 func secure(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -162,7 +162,7 @@ func visible(value string, limit int) bool {
 	return printable(value, limit) && !strings.Contains(value, " ")
 }
 
-// printable is visible with blanks allowed.
+// printable is like visible, but allows spaces.
 func printable(value string, limit int) bool {
 	if value == "" || len(value) > limit {
 		return false
@@ -175,7 +175,7 @@ func printable(value string, limit int) bool {
 	return true
 }
 
-// shorten cuts a text that someone else chose the length of.
+// shorten cuts a text to limit bytes and marks the cut.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -183,12 +183,12 @@ func shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// newRequestID is 48 bits of milliseconds and 80 bits of chance in Crockford's base 32, as a ULID: ids sort
-// by time.
+// newRequestID returns an id like a ULID: 48 bits of milliseconds and 80 random bits in Crockford's base 32.
+// Ids sort by time.
 func newRequestID(now time.Time) string {
 	var raw [16]byte
 	binary.BigEndian.PutUint64(raw[:8], uint64(now.UnixMilli())<<16)
-	_, _ = rand.Read(raw[6:]) // never fails: it ends the process where there is no randomness
+	_, _ = rand.Read(raw[6:]) // never fails: it ends the process if there is no randomness
 	return crockford.EncodeToString(raw[:])
 }
 

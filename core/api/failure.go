@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// failure is an error made ready to be shown: what the caller may know of it and nothing else. Both styles
-// are written from it.
+// failure is an error in the form that is shown: it holds only what the caller may see. The responses of both
+// styles are built from it.
 type failure struct {
 	problemType
 	reason    string
@@ -25,11 +25,11 @@ type failure struct {
 	retry     time.Duration // whole seconds; 0: none is suggested
 	spoken    string
 	requestID string
-	operation string // "" when the path named none
+	operation string // "" if the path matches none
 	surface   surface
 }
 
-// failureOf takes of an error what may be shown. The upstream text and the cause stay behind for the log.
+// failureOf returns the parts of an error that may be shown. The upstream text and the cause are only logged.
 func (a *api) failureOf(err error, x *exchange) failure {
 	f := fault.From(err)
 	s, reason := a.catalogue.of(f)
@@ -64,11 +64,11 @@ func (a *api) failureOf(err error, x *exchange) failure {
 	return out
 }
 
-// metadataKey is what google.rpc.ErrorInfo allows.
+// metadataKey matches the keys that google.rpc.ErrorInfo allows.
 var metadataKey = regexp.MustCompile(`^[a-z][a-zA-Z0-9_-]{0,63}$`)
 
-// wholeSeconds returns the delay to tell: Retry-After knows no fractions (RFC 9110 section 10.2.3), and both
-// places tell the same.
+// wholeSeconds returns the known delay, or else the usual one, rounded up to seconds: Retry-After allows no
+// fractions (RFC 9110 section 10.2.3), and the body must match it.
 func wholeSeconds(known, usual time.Duration) time.Duration {
 	d := known
 	if d <= 0 {
@@ -77,13 +77,13 @@ func wholeSeconds(known, usual time.Duration) time.Duration {
 	return time.Duration(math.Ceil(d.Seconds())) * time.Second
 }
 
-// problemURL returns where the page on a problem type is.
+// problemURL returns the URL of the page on a problem type.
 func (a *api) problemURL(slug string) string { return a.publicURL + "/problems/" + slug }
 
-// instanceOf names one occurrence: a caller who quotes it lets the operator find the request in the log.
+// instanceOf returns the URN of a request, with which the operator can find the request in the log.
 func instanceOf(requestID string) string { return "urn:frontdesk:request:" + url.PathEscape(requestID) }
 
-// writeFailure writes an error in the style of its surface.
+// writeFailure responds with a failure in the style of its surface.
 func (a *api) writeFailure(w http.ResponseWriter, f failure) error {
 	status := f.status(f.surface)
 	header := w.Header()
@@ -101,7 +101,7 @@ func (a *api) writeFailure(w http.ResponseWriter, f failure) error {
 	return err
 }
 
-// render returns the one place that knows the two styles.
+// render returns the body of a failure in the style of its surface. Only render knows both styles.
 func (a *api) render(f failure) (body []byte, contentType string, err error) {
 	if f.surface == surfaceV1 {
 		body, err = a.statusBody(f)

@@ -8,71 +8,69 @@ import (
 	"time"
 )
 
-// gate bounds the requests being answered, so that those let in are answered in time and the others are told
-// at once. What reads is refused first: a list can be asked for again, a booking that is refused may be lost
-// with the call it came from.
+// gate bounds the concurrent requests, so that admitted requests are served in time and the others are
+// refused at once. It refuses reads first: a list can be requested again, but a refused booking may be lost
+// with the phone call it came from.
 //
 // No fixed bound is right: a thousand requests that wait for a slow provider cost nothing, and a hundred that
-// want a processor are too many for two. So the bound follows the queues that tell the two apart, those in
-// this process: for a processor and for a connection of the store. While one is too long, fewer requests are
-// let in, and more as soon as none is. How long providers take does not enter into it; the guard has bounds
-// for them.
+// need a processor are too many for two. The gate tells the two apart by the queues in this process, for a
+// processor and for a connection of the store. While a queue is too long, it lowers its limit; otherwise it
+// raises the limit. The response times of providers play no role; the guard bounds requests to them.
 //
-// No tenant can take all of it, see [gate.share].
+// No tenant can take all of the limit; see [gate.share].
 type gate struct {
 	most   int
 	fewest int
-	queue  func() float64 // the longest queue, as a multiple of what it may be
+	queue  func() float64 // returns the longest queue, as a multiple of its allowed length
 
 	mu     sync.Mutex
-	inside int
-	tenant map[string]*guest // those that have requests inside
-	limit  int               // of those inside, between fewest and most
-	looked time.Time         // when the queue was looked at
+	inside int               // number of admitted requests
+	tenant map[string]*guest // the tenants with admitted requests
+	limit  int               // of inside, between fewest and most
+	looked time.Time         // when limit was last adjusted
 
-	refused    atomic.Int64 // since the log told of one
-	lastLogged atomic.Int64 // the second in which it last did
+	refused    atomic.Int64 // number of refused requests since the last one was logged
+	lastLogged atomic.Int64 // Unix time of the last logged refusal
 }
 
-// guest is what a tenant has inside.
+// guest counts the admitted requests of one tenant.
 type guest struct {
 	inside     int
-	reads      int       // among them
-	readLimit  int       // of them
+	reads      int       // number of reads in inside
+	readLimit  int       // limit of reads
 	lostWrites bool      // a write was refused since the last look
-	looked     time.Time // when the limit of reads was adjusted
+	looked     time.Time // when readLimit was last adjusted
 }
 
 const (
-	readsShare = 0.8                   // of the limit, at most; the rest is for writes
-	mayQueue   = 32                    // goroutines for each processor: who comes waits for it about 2 ms
-	mayWait    = 25 * time.Millisecond // for a connection of the store, of which a booking needs one four times
-	lookEvery  = 10 * time.Millisecond // so that a rush is noticed before it has filled the queue
+	readsShare = 0.8                   // maximum part of the limit for reads; the rest is for writes
+	mayQueue   = 32                    // goroutines per processor: a new one waits about 2 ms
+	mayWait    = 25 * time.Millisecond // for a connection of the store, which a booking needs four times
+	lookEvery  = 10 * time.Millisecond // short enough to notice a rush before it has filled the queue
 
-	// How many requests for each processor are let in whatever the queue is. It may be refusals that fill the
-	// queue, or other programs: then to let in fewer does not shorten it, and those inside wait for
-	// providers.
+	// How many requests per processor are admitted however long the queue is. Refusals or other programs may
+	// cause the queue. Then admitting fewer requests does not shorten it, as those inside wait for providers.
 	fewestEach = 64
 )
 
-// newGate makes a gate for so many requests at most. The queue is never asked twice at a time.
+// newGate returns a gate for at most the given number of requests. It never calls queue concurrently.
 func newGate(most int, queue func() float64) *gate {
 	fewest := min(most, fewestEach*runtime.GOMAXPROCS(0))
 	return &gate{most: most, fewest: fewest, limit: most, queue: queue, tenant: map[string]*guest{}}
 }
 
-// readsOf returns how many of a limit reads may take.
+// readsOf returns the part of a limit that reads may take.
 func readsOf(limit int) int { return max(1, int(float64(limit)*readsShare)) }
 
-// share returns how many requests a tenant may have inside: as many as are free, as in [shares]. Where the
-// limit has sunk beneath what others have inside, that would be none: then it is an equal part of the limit,
-// so that who has more waits for its own to end and nobody else does.
+// share returns how many requests a tenant may have inside: as many as are free, as in [shares]. If the limit
+// has fallen below the number of requests inside, none are free. Then the share is an equal part of the
+// limit, so that only the tenants with more requests than that have to wait for theirs to end.
 func (g *gate) share(others int) int {
 	free := g.most - g.inside
 	return max(g.limit-g.inside, min(g.limit/(others+2), free))
 }
 
-// enter takes a place, which leave gives back, unless there is none for that tenant.
+// enter reports whether a request of a tenant is admitted. If so, leave must be called when the request ends.
 func (g *gate) enter(now time.Time, tenant string, writes bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,7 +94,7 @@ func (g *gate) enter(now time.Time, tenant string, writes bool) bool {
 	return true
 }
 
-// back takes a place again that was left for a while, whatever the bound is.
+// back admits a request again that had left for a while, whatever the limit is.
 func (g *gate) back(now time.Time, tenant string, writes bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,8 +128,8 @@ func (g *gate) leave(tenant string, writes bool) {
 	}
 }
 
-// look adjusts the limit when it is time: up by a sixteenth, or down by a fifth of those inside. Requests do
-// it in passing: while none come, there is nothing to adjust.
+// look adjusts the limit at most once every lookEvery: up by a sixteenth, or down to four fifths of the
+// requests inside. It is called by enter: without requests, there is nothing to adjust.
 func (g *gate) look(now time.Time) {
 	if now.Sub(g.looked) < lookEvery {
 		return
@@ -146,8 +144,8 @@ func (g *gate) look(now time.Time) {
 	g.limit = min(max(limit, g.fewest), g.most)
 }
 
-// look adjusts the limit of a tenant's reads: to a half when a write of its own found no place, for then it
-// is reads that have to go.
+// look adjusts the limit of a tenant's reads: up by a sixteenth, or down to a half if a write of the tenant
+// was refused, since reads have to make room for writes.
 func (t *guest) look(now time.Time, limit int) {
 	if now.Sub(t.looked) < lookEvery {
 		return
@@ -162,7 +160,7 @@ func (t *guest) look(now time.Time, limit int) {
 	t.readLimit = min(max(t.readLimit, 1), readsOf(limit))
 }
 
-// countRefusal counts a refusal. Once a second it returns how many there were, for the log.
+// countRefusal counts a refusal. Once a second, due is true, and refused is the number of refusals to log.
 func (g *gate) countRefusal(now time.Time) (refused int64, due bool) {
 	g.refused.Add(1)
 	last := g.lastLogged.Load()
@@ -172,8 +170,8 @@ func (g *gate) countRefusal(now time.Time) (refused int64, due bool) {
 	return g.refused.Swap(0), true
 }
 
-// queues measures those of this process. Waited is how many calls have waited for the store, and for how long
-// together; nil where that is not known.
+// queues returns the queue function for a gate of this process. The waited function returns how many calls
+// have waited for the store, and for how long in total; it may be nil.
 func queues(waited func() (calls int64, together time.Duration)) func() float64 {
 	processors := queueForProcessor()
 	if waited == nil {
@@ -188,7 +186,7 @@ func queues(waited func() (calls int64, together time.Duration)) func() float64 
 	}
 }
 
-// queueForProcessor counts the goroutines of the process that could run, for each processor they may run on.
+// queueForProcessor returns a function for the runnable goroutines per processor, as a multiple of mayQueue.
 func queueForProcessor() func() float64 {
 	samples := []metrics.Sample{
 		{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/gomaxprocs:threads"},

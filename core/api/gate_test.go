@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// The processors are what a fixed bound does not see: the gate lets in fewer while goroutines queue for it,
-// and as many as before when they do not.
+// The gate admits fewer requests while goroutines queue for a processor, which a fixed bound would not
+// notice, and as many as before when they no longer do.
 func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	queue, now := 0.0, time.Unix(1_800_000_000, 0)
 	g := newGate(1000, func() float64 { return queue })
-	fill := func() (entered []string) { // with requests of as many tenants
+	fill := func() (entered []string) { // with one request per tenant
 		for tenant := "1"; g.enter(now, tenant, true); tenant += "1" {
 			entered = append(entered, tenant)
 		}
 		return entered
 	}
-	inside := func() int { // how many more it lets in, and then as many leave
+	inside := func() int { // returns how many more requests it admits, and removes them again
 		entered := fill()
 		for _, tenant := range entered {
 			g.leave(tenant, true)
@@ -68,7 +68,7 @@ func TestTheGateFollowsTheQueueForProcessors(t *testing.T) {
 	}
 }
 
-// Of the store it is the wait of those that waited since the last look that counts.
+// The queue for the store is the average wait of the calls that waited since the last look.
 func TestTheQueueForTheStoreIsMeasuredInTime(t *testing.T) {
 	calls, together := int64(1000), time.Hour
 	queue := queues(func() (int64, time.Duration) { return calls, together })
@@ -94,11 +94,11 @@ func TestTheQueueForTheStoreIsMeasuredInTime(t *testing.T) {
 	}
 }
 
-// While writes find no place, reads give up theirs, down to one; when all writes do, reads come back.
+// While writes are refused, reads give up their places, down to one. Once no write is refused, reads return.
 func TestReadsGiveWayToWrites(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	g := newGate(100, func() float64 { return 0 })
-	reads, writes := 0, 0 // what is inside
+	reads, writes := 0, 0 // numbers of requests inside
 	for range 20 {
 		now = now.Add(lookEvery)
 		for g.enter(now, "a", false) {
@@ -134,7 +134,7 @@ func TestReadsGiveWayToWrites(t *testing.T) {
 	for g.enter(now, "a", false) {
 		reads++
 	}
-	if reads != 43 { // with the write inside, four fifths of what is free beside them
+	if reads != 43 { // 44 with the write inside: four fifths of the 56 that are free
 		t.Errorf("%d reads are let in once writes find their places", reads)
 	}
 }
@@ -172,7 +172,7 @@ func TestTheQueueIsOfThoseThatCouldRun(t *testing.T) {
 	all.Wait()
 }
 
-// What is written beforehand is what would have been written for the request.
+// A refusal that was rendered in advance equals one that is rendered for the request.
 func TestARefusalIsWrittenAsAnyOther(t *testing.T) {
 	g := startGateway(t, func(o *Options) { o.MaxInFlight = 2 })
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -191,7 +191,7 @@ func TestARefusalIsWrittenAsAnyOther(t *testing.T) {
 	<-entered
 	for _, path := range []string{calendarsPath, bookPath, numbersPath} {
 		before := g.post(path, "{}", "X-Request-Id", "call-7")
-		each := g.post(path, "{}", "X-Request-Id", `call"7`) // not plain: written for this one
+		each := g.post(path, "{}", "X-Request-Id", `call"7`) // not plain: rendered for this request
 		quoted := `call\"7`
 		if path == numbersPath {
 			quoted = "call%227"
@@ -212,7 +212,7 @@ func TestARefusalIsWrittenAsAnyOther(t *testing.T) {
 	<-done
 }
 
-// A rush is told in the log once a second, with how many were refused, and counted in full.
+// During a rush, one refusal a second is logged, with the number of refusals. The metrics count all of them.
 func TestTheLogTellsOfRefusalsOnceASecond(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Unix(1_800_000_000, 0)

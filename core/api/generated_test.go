@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestNoBadInputIsA500 sends generated requests to all operations. FRONTDESK_FUZZ_REQUESTS sets how many,
-// FRONTDESK_FUZZ_SEED which.
+// TestNoBadInputIsA500 sends generated requests to all operations. FRONTDESK_FUZZ_REQUESTS sets their number,
+// and FRONTDESK_FUZZ_SEED the seed.
 func TestNoBadInputIsA500(t *testing.T) {
 	count, seed := envNumber(t, "FRONTDESK_FUZZ_REQUESTS", 5000), envNumber(t, "FRONTDESK_FUZZ_SEED", 1)
 	g := startGateway(t)
@@ -59,7 +59,7 @@ func envNumber(t *testing.T, name string, usual uint64) uint64 {
 	return n
 }
 
-// generator makes requests that are mostly nearly right: those get furthest.
+// generator generates requests. Most are nearly valid, since those get furthest.
 type generator struct {
 	*rand.Rand
 	ops []operation
@@ -105,7 +105,7 @@ func (g generator) id() string {
 		"1e3", "+1", "%20", "%00", "%ff", "..", "%2e", "é", strings.Repeat("9", 400))
 }
 
-// body takes an example of the operation and spoils it.
+// body returns an example of the operation with random changes.
 func (g generator) body(op operation) string {
 	if g.IntN(15) == 0 {
 		return pick(g, "", " ", "{", "}", "[]", "null", "1", `"x"`, "{}{}", "\xff", `{"a":1,"a":1}`,
@@ -166,8 +166,8 @@ func (g generator) value(depth int) any {
 
 func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// FuzzDecode holds the decoder against encoding/json: it never panics, and what both take, they understand
-// alike.
+// FuzzDecode compares the decoder with encoding/json: it never panics, and bodies that both accept have the
+// same values.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, with(nil), with(fields{"attendee_emails": []string{"a@example.com"}}),

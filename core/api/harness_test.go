@@ -55,8 +55,8 @@ const (
 	numberPath    = "/beta/phone-numbers/4711"
 )
 
-// fakeServices answers every use case and remembers what it was asked. With err set it fails instead, with
-// hook set that runs first.
+// fakeServices implements every use case and records its input. If err is set, it returns err. If hook is
+// set, it calls hook first.
 type fakeServices struct {
 	mu       sync.Mutex
 	input    any
@@ -183,7 +183,7 @@ func (f fakeNumbers) Release(
 	return service.Answer[struct{}]{Replayed: f.replayed}, f.called(ctx, c, w, id)
 }
 
-// fakeKeys knows two keys: one with every scope, one that reads the calendar.
+// fakeKeys accepts two keys: one with every scope, and one that may read the calendar.
 type fakeKeys struct{ err error }
 
 func (f fakeKeys) Authenticate(_ context.Context, key string) (apikey.Caller, error) {
@@ -206,7 +206,7 @@ func (f fakeKeys) Authenticate(_ context.Context, key string) (apikey.Caller, er
 		"The API key is not known.")
 }
 
-// fakeMetrics remembers the requests it was told of.
+// fakeMetrics records the requests.
 type fakeMetrics struct {
 	mu      sync.Mutex
 	seen    []string
@@ -230,7 +230,7 @@ func (f *fakeMetrics) Request(surface, operation string, status int, reason stri
 	f.seen = append(f.seen, strings.Join([]string{surface, operation, http.StatusText(status), reason}, "|"))
 }
 
-// lockedBuffer is a log that many requests write.
+// lockedBuffer is a log for concurrent requests.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -248,7 +248,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// gateway is the surface over fakes, reached over HTTP.
+// gateway is the API with fake services, served over HTTP.
 type gateway struct {
 	*fakeServices
 	t       *testing.T
@@ -260,7 +260,7 @@ type gateway struct {
 	router  routers.Router
 }
 
-// startGateway serves the surface. The adjust functions change its options.
+// startGateway starts a gateway. The adjust functions change its options.
 func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 	t.Helper()
 	g := &gateway{fakeServices: &fakeServices{}, t: t, log: &lockedBuffer{}, metrics: &fakeMetrics{}}
@@ -299,7 +299,7 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 	return g
 }
 
-// contract is the document that every answer is held against: the one FRONTDESK_CONTRACT names, else our own.
+// contract is the document that all responses are checked against: FRONTDESK_CONTRACT, or else our own.
 var contract = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := contractDocument()
 	if err != nil {
@@ -320,7 +320,7 @@ func contractDocument() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromData(own)
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	t      *testing.T
 	status int
@@ -328,7 +328,7 @@ type answer struct {
 	body   string
 }
 
-// send makes a request with the full key and JSON, unless headers say otherwise; a header of "" is left out.
+// send sends a request with the full key and as JSON. The headers override this; a header of "" is left out.
 func (g *gateway) send(method, path, body string, headers ...string) answer {
 	g.t.Helper()
 	req, err := http.NewRequest(method, g.url+path, strings.NewReader(body))
@@ -371,7 +371,7 @@ func (g *gateway) do(req *http.Request) answer {
 	return a
 }
 
-// conforms holds an answer against the contract, where the request is for one of its operations.
+// conforms checks a response against the contract, if the request is for one of its operations.
 func conforms(t *testing.T, router routers.Router, req *http.Request, a answer) {
 	t.Helper()
 	asked := req.Clone(context.Background())
@@ -393,7 +393,7 @@ func conforms(t *testing.T, router routers.Router, req *http.Request, a answer) 
 	}
 }
 
-// v1Error is a google.rpc.Status taken apart.
+// v1Error is a decoded google.rpc.Status.
 type v1Error struct {
 	Code    int
 	Message string
@@ -409,7 +409,7 @@ func (a answer) v1() v1Error {
 	return e
 }
 
-// detail returns the one detail of a google.rpc type, nil when there is none.
+// detail returns the only detail of a google.rpc type, or nil if there is none.
 func (e v1Error) detail(name string) map[string]any {
 	for _, d := range e.Details {
 		if d["@type"] == "type.googleapis.com/google.rpc."+name {
@@ -424,7 +424,7 @@ func (e v1Error) reason() string {
 	return reason
 }
 
-// violations returns what the error says of each field.
+// violations returns the descriptions of the violations, by field.
 func (e v1Error) violations() map[string]string {
 	out := map[string]string{}
 	list, _ := e.detail("BadRequest")["fieldViolations"].([]any)
@@ -449,7 +449,7 @@ func (a answer) problem() ErrorModel {
 
 func (p ErrorModel) slug() string { return strings.TrimPrefix(p.Type, publicURL+"/problems/") }
 
-// locations returns what the problem says of each place.
+// locations returns the messages of the errors, by location.
 func (p ErrorModel) locations() map[string]string {
 	out := map[string]string{}
 	for _, e := range p.Errors {
@@ -458,7 +458,7 @@ func (p ErrorModel) locations() map[string]string {
 	return out
 }
 
-// faults returns every fault of the input, whatever the style.
+// faults returns the messages of all faults of the input, in either style.
 func (a answer) faults() map[string]string {
 	a.t.Helper()
 	if a.header.Get("Content-Type") == "application/problem+json" {
@@ -467,7 +467,7 @@ func (a answer) faults() map[string]string {
 	return a.v1().violations()
 }
 
-// golden compares with a file of testdata, or writes it.
+// golden compares got with a file in testdata. With -update it writes the file first.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -489,7 +489,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// The rooms that stand behind the surface in the gateway.
+// The implementations that the gateway uses in production.
 var (
 	_ Calendar = (*service.Calendar)(nil)
 	_ Tickets  = (*service.Tickets)(nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzHeaders: of whatever stands in the headers that are read, one key comes or none, and what is taken for
-// a request's or an idempotency key is printable.
+// FuzzHeaders checks that any headers lead to one API key or to an error, and that only printable values are
+// accepted as a request id or an idempotency key.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"fd_live_x", "", "", ""}, {"", "Bearer fd_live_x", "key", "id"}, {"a", "Bearer b", "", ""},

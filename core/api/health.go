@@ -9,16 +9,16 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// readyLimit is how long a readiness check may take; probes give up sooner or later themselves.
+// readyLimit is the time limit of a readiness check; probes have their own.
 const readyLimit = 2 * time.Second
 
-// healthz says that the process answers. Nothing else decides over it: restarting a gateway does not mend its
-// store.
+// healthz responds with 200 as long as the process runs. It checks nothing else: restarting a gateway does
+// not repair its store.
 func (a *api) healthz(c *gin.Context) {
 	c.Data(http.StatusOK, "application/json", []byte(`{"status":"ok"}`))
 }
 
-// readyz says whether requests should come here.
+// readyz reports whether the process is ready for requests.
 func (a *api) readyz(c *gin.Context) {
 	if a.ready == nil {
 		a.healthz(c)

@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/service"
 )
 
-// with returns a valid book-meeting body with fields changed; a nil takes a field away.
+// with returns a valid book-meeting body with some fields changed; nil removes a field.
 func with(changes map[string]any) string {
 	body := map[string]any{
 		"title": "Consultation", "start_time": "2026-12-01T10:00:00-05:00", "end_time": "2026-12-01T10:30:00-05:00",
@@ -44,7 +44,7 @@ func TestV1RefusesInputByField(t *testing.T) {
 	}
 	for _, c := range []struct {
 		rule, path, body string
-		want             map[string]string // by field: a part of what is said of it
+		want             map[string]string // by field: a part of its message
 	}{
 		{"book needs title, start and end", bookPath, `{}`,
 			map[string]string{"title": "is required", "start_time": "is required", "end_time": "is required"}},
@@ -297,7 +297,7 @@ func TestAFloodOfFaultsIsToldInPart(t *testing.T) {
 	if n := len(e.violations()); a.status != http.StatusBadRequest || n != maxFaults {
 		t.Errorf("%d, %d faults told", a.status, n)
 	}
-	if !strings.Contains(e.Message, "And 989 more.") { // with two times that are missing
+	if !strings.Contains(e.Message, "And 989 more.") { // including two missing times
 		t.Errorf("message %q", e.Message)
 	}
 }
@@ -312,7 +312,7 @@ func TestTheMessageTellsTheFirstFaults(t *testing.T) {
 	}
 }
 
-// A message that already asks something gets no full stop behind it.
+// A message that ends with a question mark gets no full stop.
 func TestAMessageEndsInOneMark(t *testing.T) {
 	g := startGateway(t)
 	got := g.post(bookPath, with(fields{

@@ -9,18 +9,18 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Page is a page for people that another package serves. What its path and query hold may be secret: the log
-// tells the operation's name in their place.
+// Page is a page for people that another package serves. Its path and query may contain secrets, so the log
+// shows the name of the operation instead.
 type Page struct {
 	Method    string
 	Path      string // "/connect/{token}"; Serve reads the token with Request.PathValue
 	Operation string // its name in the log
-	// Serve answers the request, whatever becomes of it. Its error is for the log; the caller sees it only
-	// where nothing was answered.
+	// Serve responds to the request, even if it fails. Its error is logged; the caller sees the error only if
+	// Serve wrote no response.
 	Serve func(http.ResponseWriter, *http.Request) error
 }
 
-// mount registers a page, with its method alone: what must not happen by HEAD does not happen.
+// mount registers a page for its method only: a page for GET does not serve HEAD.
 func (a *api) mount(e *gin.Engine, p Page) {
 	e.Handle(p.Method, ginPath(p.Path), func(c *gin.Context) {
 		x := exchangeOf(c)
@@ -39,8 +39,8 @@ func (a *api) mount(e *gin.Engine, p Page) {
 	})
 }
 
-// loggedPath returns what the log tells of a path that leads nowhere: of one that begins as that of a page,
-// no more than that, since the rest may be a secret with something attached.
+// loggedPath returns the loggable part of a path that matches no route. If the path begins like that of a
+// page, the rest is left out, since it may contain a secret.
 func (a *api) loggedPath(path string) string {
 	for _, p := range a.pages {
 		if begin, _, open := strings.Cut(p.Path, "{"); open && strings.HasPrefix(path, begin) {

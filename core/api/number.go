@@ -49,7 +49,7 @@ func (r BuyPhoneNumberRequest) input(c *checks) service.BuyNumber {
 	return in
 }
 
-// UpdatePhoneNumberRequest is the body of updating a number, a merge: what is absent stays.
+// UpdatePhoneNumberRequest is the body of updating a number. It is a merge: absent fields stay unchanged.
 type UpdatePhoneNumberRequest struct {
 	ID       int64    `json:"-" path:"id" doc:"The phone number's id." example:"4711"`
 	Name     *string  `json:"name,omitempty" doc:"New display name, 1 to 64 characters after trimming." example:"Night line"`

@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/record"
 )
 
-// Document returns the OpenAPI 3.1 description of the interface, in both formats. It needs of the options
-// what describes: no services and no store.
+// Document returns the OpenAPI 3.1 description of the interface, in both formats. It needs no Services, Keys
+// or store.
 func Document(o Options) (asYAML, asJSON []byte, err error) {
 	a, err := newAPI(o)
 	if err != nil {
@@ -28,8 +28,7 @@ func Document(o Options) (asYAML, asJSON []byte, err error) {
 	return documentOf(a.describe(o, operations(Services{})))
 }
 
-// documentOf writes a document with its parts in the order that the specification lists them, for those who
-// read it.
+// documentOf writes a document with its parts in the order of the specification, so that it is easy to read.
 func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
 	parts := []struct {
 		name  string
@@ -61,7 +60,7 @@ func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
 	return written.Bytes(), indented.Bytes(), nil
 }
 
-// Status is google.rpc.Status in proto3 JSON, for the document; statusBody writes it.
+// Status is google.rpc.Status in proto3 JSON, for the OpenAPI document; statusBody writes such a value.
 type Status struct {
 	Code    int            `json:"code" doc:"google.rpc.Code." example:"3"`
 	Message string         `json:"message" doc:"What is wrong and what to do." example:"The request is not valid: start_time is required."`
@@ -84,7 +83,7 @@ const (
 //go:embed pages/introduction.md
 var introduction string
 
-// describe makes the document from the declarations.
+// describe builds the OpenAPI document from the declarations.
 func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	schemas := huma.NewMapRegistry(schemaPrefix, schemaName)
 	version := o.Version
@@ -125,7 +124,7 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	return d
 }
 
-// schemaName keeps the names of the written interface.
+// schemaName returns the name of a schema in the published interface.
 func schemaName(t reflect.Type, hint string) string {
 	if t == reflect.TypeFor[record.Event]() {
 		return "ListedEvent"
@@ -183,8 +182,8 @@ func (a *api) requestBody(op operation, schemas huma.Registry) *huma.RequestBody
 	}
 }
 
-// completeFields adds to the descriptions what the decoder enforces and the schema leaves open: /v1 may not
-// grow required fields or limits in its schema without breaking those who validate against the written
+// completeFields adds the rules that the decoder enforces and the schema omits to the descriptions of fields.
+// New required fields or limits in the schema of /v1 would break callers who validate against the published
 // interface.
 func completeFields(schema *huma.Schema, s *shape) {
 	for _, f := range s.fields {
@@ -199,7 +198,7 @@ func completeFields(schema *huma.Schema, s *shape) {
 	}
 }
 
-// sizeOf says how large a text, or each of several, may be.
+// sizeOf returns a sentence about the maximum size of a string field, or "" if it has none.
 func sizeOf(f field) string {
 	switch {
 	case f.maxBytes == 0:
@@ -238,7 +237,7 @@ func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
 	return r
 }
 
-// headersOf refers to headers that are described once.
+// headersOf returns references to the shared descriptions of headers.
 func headersOf(names ...string) map[string]*huma.Header {
 	out := map[string]*huma.Header{}
 	for _, name := range names {
@@ -247,8 +246,8 @@ func headersOf(names ...string) map[string]*huma.Header {
 	return out
 }
 
-// describeErrors documents each status that the operation's reasons lead to, and the default that stands for
-// all.
+// describeErrors adds a response for each status that the operation's reasons lead to, and a default response
+// for all others.
 func (a *api) describeErrors(op operation, out *huma.Operation, components *huma.Components) {
 	on := op.surface()
 	model, mediaType := reflect.TypeFor[ErrorModel](), "application/problem+json"
@@ -275,7 +274,7 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 			r.Headers["Retry-After"] = &huma.Header{Ref: headerPrefix + "Retry-After"}
 		}
 		if s.Status == http.StatusUnauthorized {
-			r.Headers = headersOf(headerRequestID, "WWW-Authenticate") // whose quota it is is not known
+			r.Headers = headersOf(headerRequestID, "WWW-Authenticate") // no quota: the caller is unknown
 		}
 	}
 	for status, lines := range titles {
@@ -287,10 +286,10 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 	}
 }
 
-// sampleRequestID stands for a request's id in the documents.
+// sampleRequestID is the request id in the documents.
 const sampleRequestID = "01JDB2V7Q4RZ0F5N1X8W3T6K9M"
 
-// sample returns an error as it would be answered.
+// sample returns an example of the response body for an error.
 func (a *api) sample(s problemType, on surface) json.RawMessage {
 	f := failure{
 		problemType: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),

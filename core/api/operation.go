@@ -13,17 +13,17 @@ import (
 	"frontdesk/core/service"
 )
 
-// surface is a part of the interface with rules of its own.
+// surface is a part of the interface with its own rules.
 type surface string
 
 const (
-	surfaceV1   surface = "v1"   // google.rpc.Status, proto3 JSON's idea of "not given"
+	surfaceV1   surface = "v1"   // google.rpc.Status; null and empty values count as absent, as in proto3
 	surfaceBeta surface = "beta" // problem details, strict JSON
-	surfaceNone surface = ""     // outside both: problem details
+	surfaceNone surface = ""     // all other paths: problem details
 )
 
-// surfaceOf returns the surface of a path by its first segment, so that an unknown path is refused in the
-// style that its caller expects.
+// surfaceOf returns the surface of a path. It depends only on the first segment, so that the error for an
+// unknown path has the style that its caller expects.
 func surfaceOf(path string) surface {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch first {
@@ -39,32 +39,32 @@ func surfaceOf(path string) surface {
 type operation struct {
 	ID          string
 	Method      string
-	Path        string // as OpenAPI writes it, "/beta/phone-numbers/{id}"
+	Path        string // in OpenAPI's form: "/beta/phone-numbers/{id}"
 	Scope       apikey.Scope
 	Kind        adapter.Kind // the kind of connection it works on
 	Tag         string
 	Summary     string
 	Description string
-	Reasons     []string // the reasons of errors of its own, besides those that every operation shares
+	Reasons     []string // reasons of its errors, besides those that all operations share
 	Success     int
 	Examples    []example
 	endpoint
 }
 
-// example is one exchange that succeeds, for the documents.
+// example is a successful request and its response, for the documents.
 type example struct {
 	Name     string
 	Summary  string
 	Request  any // nil: the operation takes no body
-	Response any // nil: the answer has none
+	Response any // nil: the response has no body
 }
 
-// endpoint is what an operation does, and the types that describe it.
+// endpoint is the implementation of an operation, with its types.
 type endpoint struct {
 	request  *shape
-	response reflect.Type               // nil: the answer has no body
-	writes   bool                       // it changes something, so an Idempotency-Key means something
-	serve    func(*call) (reply, error) // decodes, checks, does
+	response reflect.Type               // nil: the response has no body
+	writes   bool                       // the operation changes something and accepts an Idempotency-Key
+	serve    func(*call) (reply, error) // decodes and checks the request, and runs the use case
 }
 
 // call is one request on its way to a use case.
@@ -77,7 +77,7 @@ type call struct {
 	checks *checks
 }
 
-// reply is what a use case answered, ready to be written.
+// reply is the result of a use case, ready to be written.
 type reply struct {
 	body     []byte
 	replayed bool
@@ -87,12 +87,12 @@ type reply struct {
 func (o operation) surface() surface { return surfaceOf(o.Path) }
 
 // takesBody reports whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and
-// DELETE no meaning, so it is only read away there.
+// DELETE no meaning, so it is read and discarded there.
 func (o operation) takesBody() bool {
 	return o.Method == http.MethodPost || o.Method == http.MethodPatch
 }
 
-// reasons lists every reason the operation's errors may have, its own first.
+// reasons returns all reasons that the operation's errors may have, starting with its own.
 func (o operation) reasons() []string {
 	all := append([]string{}, o.Reasons...)
 	all = append(all, fault.ReasonInvalidRequest)
@@ -112,9 +112,9 @@ func (o operation) reasons() []string {
 		fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded, fault.ReasonInternal)
 }
 
-// mutation returns the endpoint of a use case that changes something. The read function turns the decoded
-// request into the use case's input and reports what is wrong with it; do is the use case as a method
-// expression, so that declarations can be made, and documented, without a service behind them.
+// mutation returns the endpoint of a use case that changes something. The read function converts the decoded
+// request into the use case's input and adds its faults to the checks. The use case do is a method
+// expression, so that operations can be declared and documented without a service.
 func mutation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
@@ -122,7 +122,7 @@ func mutation[S, In, Rec, Ans any](s S,
 	return creation(s, do, read, func(Ans) string { return "" })
 }
 
-// creation returns a mutation whose answer says where what it made can be found.
+// creation returns a mutation whose response has the location of the created resource.
 func creation[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, service.Write, Rec) (service.Answer[Ans], error),
 	read func(In, *checks) Rec,
@@ -178,7 +178,7 @@ func lookup[S, Ans any](s S, do func(S, context.Context, apikey.Caller) (Ans, er
 		func(noFields, *checks) noInput { return noInput{} })
 }
 
-// noFields is the request of operations that take none.
+// noFields is the request of operations without fields.
 type noFields struct{}
 
 func bodyType[T any]() reflect.Type {
@@ -189,7 +189,7 @@ func bodyType[T any]() reflect.Type {
 	return t
 }
 
-// decodeInput decodes and checks a request as far as it can, so that every fault of it is told at once.
+// decodeInput decodes and checks a request as far as possible, so that all faults are reported at once.
 func decodeInput[In, Rec any](c *call, s *shape, read func(In, *checks) Rec) (Rec, error) {
 	var in In
 	var none Rec

@@ -9,15 +9,15 @@ import (
 	"frontdesk/core/record"
 )
 
-// operations declares the interface. The services may be missing: then the declarations describe but cannot
-// serve.
+// operations returns the declarations of all operations. The services may be nil if the declarations are only
+// used for documents.
 func operations(s Services) []operation {
 	all := calendarOperations(s.Calendar)
 	all = append(all, ticketOperations(s.Tickets)...)
 	return append(all, numberOperations(s.Numbers)...)
 }
 
-// The groups of operations, as documents show them.
+// Groups of operations in the documents.
 const (
 	tagCalendar = "Calendar"
 	tagTickets  = "Tickets"

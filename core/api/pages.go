@@ -18,9 +18,9 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are the documents that are served. Each is made when it is first asked for, since most processes,
-// every command among them, are asked for none; and once, since the declarations do not change while the
-// process runs.
+// pages are the handlers of the documents. A document is rendered on the first request for it, since most
+// processes, such as commands, serve none. It is rendered once, since the declarations do not change while
+// the process runs.
 type pages struct {
 	fixed    map[string]gin.HandlerFunc
 	problems map[string]gin.HandlerFunc // by slug
@@ -60,7 +60,7 @@ func (p *pages) problem(c *gin.Context) {
 	serve(c)
 }
 
-// document serves fixed bytes that may be kept for a while.
+// document returns the handler of a fixed document, which clients may cache for five minutes.
 func (a *api) document(contentType string, render func() ([]byte, error)) gin.HandlerFunc {
 	render = sync.OnceValues(render)
 	return func(c *gin.Context) {
@@ -75,7 +75,7 @@ func (a *api) document(contentType string, render func() ([]byte, error)) gin.Ha
 	}
 }
 
-// page serves a page that does not change.
+// page returns the handler of a fixed HTML page.
 func (a *api) page(set *page.Set, name string, view func() any) gin.HandlerFunc {
 	policy := set.Policy()
 	serve := a.document("text/html; charset=utf-8", func() ([]byte, error) { return set.Render(name, view()) })
@@ -198,7 +198,7 @@ func (a *api) docsOperation(op operation) docsOperation {
 	return v
 }
 
-// fieldsOf lists the fields of an answer, those inside others by their path.
+// fieldsOf returns the fields of a response type. Nested fields are named by their path.
 func fieldsOf(t reflect.Type, prefix string) []docsField {
 	var rows []docsField
 	for i := range t.NumField() {
@@ -235,7 +235,7 @@ func typeName(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// curl writes an example as a command that can be pasted.
+// curl returns an example as a curl command.
 func (a *api) curl(op operation, e example) string {
 	path := strings.ReplaceAll(op.Path, "{id}", "4711")
 	lines := []string{"curl -X " + op.Method + " " + a.publicURL + path, `-H "X-Api-Key: $FRONTDESK_KEY"`}

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/page/browsertest"
 )
 
-// looks are the windows that pages are made for.
+// looks are the window sizes and colour schemes that pages support.
 var looks = []struct {
 	name          string
 	width, height int
@@ -80,8 +80,8 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 		}
 	}
 
-	// A reader opens the errors of an operation, follows one to the table, from there to its page, and comes
-	// back.
+	// A reader opens the errors of an operation, follows the link of one to the table and from there to its
+	// page, and returns.
 	var shown []bool
 	b.Eval(`(() => {
 		const details = document.getElementById('bookMeeting').closest('section').querySelector('details');
@@ -109,7 +109,7 @@ func TestLinksLeadAReaderToWhatTheyName(t *testing.T) {
 	}
 }
 
-// What a page might be tricked into holding does nothing there.
+// Scripts and other content that is injected into a page have no effect.
 func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
 	b, origin := browsertest.Start(t), servePages(t)
 	for _, path := range []string{"/docs", "/problems/slot-taken"} {
@@ -141,7 +141,7 @@ func TestThePolicyIsInForceInTheBrowser(t *testing.T) {
 	}
 }
 
-// servePages serves the surface at the very address that its pages link to.
+// servePages serves the API at the address that its pages link to.
 func servePages(t *testing.T) (origin string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)

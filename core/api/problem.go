@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ErrorModel is an RFC 9457 problem details object with the members the interface lists, and no others.
+// ErrorModel is an RFC 9457 problem details object. It has only the members that the interface lists.
 type ErrorModel struct {
 	Type     string        `json:"type,omitempty" format:"uri" default:"about:blank" doc:"Link to a page on the error." example:"https://agents.example.com/problems/invalid-request"`
 	Title    string        `json:"title,omitempty" doc:"Short summary of the problem type; does not change between occurrences." example:"The request is not valid"`
@@ -22,7 +22,7 @@ type ErrorDetail struct {
 	Value    json.RawMessage `json:"value,omitempty" doc:"The value there, if it is a short scalar of a known field; or a value that would work instead."`
 }
 
-// problemBody writes a failure as problem details.
+// problemBody converts a failure into problem details.
 func (a *api) problemBody(f failure) ErrorModel {
 	p := ErrorModel{
 		Type:     a.problemURL(f.Slug),
@@ -34,7 +34,7 @@ func (a *api) problemBody(f failure) ErrorModel {
 	for _, field := range f.fields {
 		value := f.values[field.Path]
 		if field.Value != "" {
-			value, _ = json.Marshal(field.Value) // a string can always be written
+			value, _ = json.Marshal(field.Value) // never fails for a string
 		}
 		p.Errors = append(p.Errors, ErrorDetail{
 			Location: locationOf(field.Path), Message: messageOf(field), Value: value,
@@ -43,7 +43,7 @@ func (a *api) problemBody(f failure) ErrorModel {
 	return p
 }
 
-// locationOf writes the path of a fault as problem details do.
+// locationOf converts the path of a fault into a location of problem details.
 func locationOf(path string) string {
 	switch {
 	case path == locationBody, strings.HasPrefix(path, prefixOfPath), strings.HasPrefix(path, prefixOfHeader):

@@ -9,9 +9,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The reasons of faults that this package makes itself.
+// Reasons of faults that this package returns.
 const (
-	// Shown as INVALID_REQUEST; a problem type of its own for its status on /beta.
+	// Shown as INVALID_REQUEST; a separate problem type because its status on /beta differs.
 	reasonMalformed    = "MALFORMED_JSON"
 	reasonBodyTooLarge = "BODY_TOO_LARGE"
 	reasonBodyTooSlow  = "BODY_TOO_SLOW"
@@ -19,35 +19,35 @@ const (
 	reasonPathNotFound = "PATH_NOT_FOUND"
 	reasonWrongMethod  = "METHOD_NOT_ALLOWED"
 	reasonExhausted    = "EXHAUSTED"
-	reasonAnswerSize   = "PROVIDER_ANSWER_TOO_LARGE" // made by core/upstream, which this package does not see
-	// No registered status says it; proxies write this one in their logs.
+	reasonAnswerSize   = "PROVIDER_ANSWER_TOO_LARGE" // from core/upstream, which this package does not import
+	// No registered status means this; proxies use 499 in their logs.
 	statusClientLeft    = 499
 	onceASecond         = time.Second
 	whenProviderIsBack  = 5 * time.Second
 	whenRunningOneEnded = 2 * time.Second
 )
 
-// problemType is one kind of failure (RFC 9457, section 3.1.1): all that does not depend on an occurrence.
+// problemType is one kind of failure (RFC 9457, section 3.1.1). It holds the data that all occurrences share.
 type problemType struct {
 	Reason string
-	Only   fault.Code    // the one code that the row is for, where faults of several have its reason
-	Shown  string        // the reason written in errors, where it is not Reason
+	Only   fault.Code    // if set, the row is only for faults with this code
+	Shown  string        // the reason shown in errors, if it differs from Reason
 	Code   code.Code     // google.rpc.Code, on /v1
 	Status int           // the HTTP status
-	Beta   int           // the HTTP status under /beta and /alpha, where it is another
+	Beta   int           // the HTTP status under /beta and /alpha, if it differs from Status
 	Slug   string        // the last part of the problem type
 	Title  string        // of problem details; never changes between occurrences
 	Spoken string        // what a voice agent can say aloud to the person on the line; see spoken.go
-	Final  string        // the same where no repeat is suggested; "" is one that fits most
-	Retry  time.Duration // after how long a repeat can help, when nothing better is known; 0: it cannot
-	Person bool          // a person has to act, so the answer links to help
+	Final  string        // replaces Spoken if no repeat is suggested; "": a sentence that fits most failures
+	Retry  time.Duration // default delay after which a repeat can help; 0: a repeat cannot help
+	Person bool          // a person has to act, so the response links to help
 
-	Sample string // a detail, for the documents
+	Sample string // an example of the detail, for the documents
 	Means  string // what happened, for the problem's page
 	Remedy string // what to do, for the problem's page
 }
 
-// reason returns what errors show.
+// reason returns the reason that errors show.
 func (s problemType) reason() string {
 	if s.Shown != "" {
 		return s.Shown
@@ -66,8 +66,8 @@ func (s problemType) status(on surface) int {
 // repeats reports whether the same request can succeed later.
 func (s problemType) repeats() bool { return s.Retry > 0 }
 
-// catalogue finds the problem type of a fault: by its reason, else by its code, so that an adapter may name a
-// reason of its own.
+// catalogue finds the problem type of a fault: by its reason, or else by its code, so that adapters may have
+// their own reasons.
 type catalogue struct {
 	all      []problemType
 	byReason map[string]problemType
@@ -102,7 +102,7 @@ func (c catalogue) of(f *fault.Error) (problemType, string) {
 	return s, f.Reason
 }
 
-// reasonOfCode names the problem type of a code, for reasons that the table does not know.
+// reasonOfCode returns the reason of each code's problem type, for faults with unknown reasons.
 func reasonOfCode() map[fault.Code]string {
 	return map[fault.Code]string{
 		fault.Invalid:         fault.ReasonInvalidRequest,

@@ -15,42 +15,41 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The header fields of draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4.
+// Header fields of draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4.
 const (
 	headerRatePolicy = "RateLimit-Policy"
 	headerRate       = "RateLimit"
 )
 
-// rateWindow is the time that quotas are counted in. A bucket holds a whole window's quota, so that who keeps
-// to the announced policy is never refused, however unevenly the requests come.
+// rateWindow is the window of the quotas. A bucket holds the quota of a whole window, so that a caller who
+// follows the announced policy is never refused, however unevenly the requests come.
 const rateWindow = time.Minute
 
-// maxBuckets is how many buckets of a policy are made before those not used since are forgotten. It bounds
-// the memory: twice as many are kept at most.
+// maxBuckets is the number of buckets in a policy's young generation that starts a new generation. It bounds
+// the memory: a policy keeps at most twice as many buckets.
 const maxBuckets = 1 << 16
 
-// rateLimits are the policies in force and what is left under each. It never waits and its lock is held for
-// no longer than the look-up of two buckets, so that one tenant's excess does not delay another.
+// rateLimits holds the policies in force and the callers' remaining quotas. It never waits, and holds its
+// lock only to look up two buckets, so that one tenant's excess does not delay another.
 type rateLimits struct {
 	mu       sync.Mutex
 	policies []*ratePolicy
-	policy   string // RateLimit-Policy; "" when nothing is limited
+	policy   string // the RateLimit-Policy header; "": nothing is limited
 }
 
-// ratePolicy limits each of many callers.
+// ratePolicy limits the requests of each API key or of each tenant.
 type ratePolicy struct {
 	name   string
 	quota  int                        // requests in a window
-	of     func(apikey.Caller) string // whose bucket a request is taken from
+	of     func(apikey.Caller) string // returns the key of a caller's bucket
 	detail string                     // of the refusal
 
-	// The buckets in two generations. One that was not used for a window is full, so that forgetting it
-	// forgets nothing.
+	// The buckets, in two generations. A bucket that was not used for a window is full, so it can be dropped.
 	young, old map[string]*rate.Limiter
 	since      time.Time // when the young generation began
 }
 
-// newRateLimits makes the policies of so many requests in a minute; 0 is no limit.
+// newRateLimits returns the limits for the given numbers of requests per minute; 0 means no limit.
 func newRateLimits(perKey, perTenant int) *rateLimits {
 	l := &rateLimits{}
 	l.add(perKey, ratePolicy{
@@ -76,8 +75,8 @@ func (l *rateLimits) add(quota int, p ratePolicy) {
 	l.policy += fmt.Sprintf("%q;q=%d;w=%d", p.name, quota, int(rateWindow.Seconds()))
 }
 
-// admit takes one request off every quota of the caller, or off none when one is used up, and tells in the
-// headers what is left.
+// admit takes one request off every quota of the caller, and sets the headers for what is left. If a quota is
+// used up, admit takes nothing off any quota and returns the refusal.
 func (l *rateLimits) admit(caller apikey.Caller, now time.Time, h http.Header) error {
 	if l.policy == "" {
 		return nil
@@ -102,7 +101,8 @@ func (l *rateLimits) admit(caller apikey.Caller, now time.Time, h http.Header) e
 	return nil
 }
 
-// take returns what is left in each of the caller's buckets.
+// take takes one request from each of the caller's buckets if all have one left. It returns what is left in
+// each bucket.
 func (l *rateLimits) take(caller apikey.Caller, now time.Time) (admitted bool, tokens []float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *rateLimits) take(caller apikey.Caller, now time.Time) (admitted bool, t
 	return admitted, tokens
 }
 
-// bucket returns the bucket of one caller, a full one when there is none.
+// bucket returns the bucket with the given key, or a new, full one if there is none.
 func (p *ratePolicy) bucket(of string, now time.Time) *rate.Limiter {
 	if now.Sub(p.since) > rateWindow || len(p.young) >= maxBuckets {
 		p.old, p.young, p.since = p.young, map[string]*rate.Limiter{}, now
@@ -138,7 +138,7 @@ func (p *ratePolicy) bucket(of string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// refuse makes the refusal, unless an earlier one has to be waited for longer.
+// refuse returns the refusal of this policy, or the earlier one if its RetryAfter is longer.
 func (p *ratePolicy) refuse(earlier *fault.Error, tokens float64) *fault.Error {
 	wait := p.lasting(1 - tokens)
 	if earlier != nil && earlier.RetryAfter > wait {
@@ -150,9 +150,10 @@ func (p *ratePolicy) refuse(earlier *fault.Error, tokens float64) *fault.Error {
 	}
 }
 
-// describe writes a service limit item (section 4.1): how many requests are left, and the window that they
-// are for: as long as so many take to come back, so that who spreads them over it keeps to the policy
-// (section 8.5). With none left it ends when there is one, which is when Retry-After ends (section 6).
+// describe writes a service limit item (section 4.1): how many requests are left, and the window for them.
+// The window is the time in which as many requests are refilled, so that a caller who spreads them over it
+// follows the policy (section 8.5). With none left, the window ends when one is refilled, which is also the
+// end of Retry-After (section 6).
 func (p *ratePolicy) describe(b *strings.Builder, tokens float64) {
 	left := math.Floor(tokens)
 	window := p.lasting(left)
@@ -162,7 +163,7 @@ func (p *ratePolicy) describe(b *strings.Builder, tokens float64) {
 	fmt.Fprintf(b, "%q;r=%d;t=%d", p.name, int(left), int(window.Seconds()))
 }
 
-// lasting returns how long so many requests take to come back, in whole seconds.
+// lasting returns the time in which the given number of requests is refilled, rounded up to seconds.
 func (p *ratePolicy) lasting(requests float64) time.Duration {
 	return time.Duration(math.Ceil(requests*rateWindow.Seconds()/float64(p.quota))) * time.Second
 }

@@ -16,12 +16,12 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// ofKey returns a caller with that key, of a tenant.
+// ofKey returns a caller with the given key and tenant.
 func ofKey(key, tenantID string) apikey.Caller {
 	return apikey.Caller{KeyID: key, Tenant: tenant.Tenant{ID: tenantID}}
 }
 
-// clock is a clock that stands until it is moved; many requests read it.
+// clock is a clock that only moves by advance. It is safe for concurrent use.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {
@@ -33,7 +33,7 @@ func newClock() *clock {
 func (c *clock) now() time.Time           { return time.Unix(0, c.at.Load()) }
 func (c *clock) advance(by time.Duration) { c.at.Add(int64(by)) }
 
-// admitted asks so many times and answers how often it was let through.
+// admitted makes the given number of requests and returns how many were admitted.
 func admitted(l *rateLimits, caller apikey.Caller, now time.Time, times int) int {
 	n := 0
 	for range times {
@@ -71,8 +71,8 @@ func TestTheKeysOfATenantShareItsQuotaAndNotThatOfAnother(t *testing.T) {
 	}
 }
 
-// A key that was refused because of its tenant keeps its own quota: nothing is taken off one bucket unless
-// off both.
+// A key that is refused because of its tenant's quota keeps its own: a request is taken off both buckets or
+// off none.
 func TestARefusalTakesNothing(t *testing.T) {
 	l, at := newRateLimits(60, 60), newClock()
 	admitted(l, ofKey("a", "x"), at.now(), 60)
@@ -105,7 +105,7 @@ func TestNoLimitIsNoHeader(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsAsToldIsLetIn tries quotas that divide a minute and ones that do not.
+// TestWhoWaitsAsToldIsLetIn tests quotas that divide a minute and ones that do not.
 func TestWhoWaitsAsToldIsLetIn(t *testing.T) {
 	for quota := 1; quota <= 600; quota++ {
 		l, at := newRateLimits(quota, 0), newClock()

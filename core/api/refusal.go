@@ -10,17 +10,17 @@ import (
 	"frontdesk/core/fault"
 )
 
-// refusal is the answer to requests for one operation that the gate turned away. It is written beforehand,
-// with a gap for the request's id: at three times what the gateway can do, two are refused for each that is
-// answered, and what the refusals cost is lost to the answers.
+// refusal is the response to requests for one operation that the gate refused. It is rendered in advance,
+// with a gap for the request's id: at three times the gateway's capacity, two requests are refused for each
+// one that is served, and the cost of refusals reduces the capacity.
 type refusal struct {
 	err           *fault.Error
 	failure       failure
 	contentType   string
-	before, after []byte // of the body, around the id; both nil: it has to be written each time
+	before, after []byte // the body before and after the id; both nil: it must be rendered each time
 }
 
-// gap stands in for the request's id.
+// gap is the placeholder for the request's id.
 const gap = "01REQUEST.ID"
 
 func (a *api) refusal(op operation) *refusal {
@@ -35,8 +35,8 @@ func (a *api) refusal(op operation) *refusal {
 	return r
 }
 
-// refuse answers a request that was turned away. The log tells of one in a second and how many
-// there were; the metrics count each.
+// refuse responds to a request that the gate refused. One refusal a second is logged, with the number of
+// refusals; the metrics count each one.
 func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
 	refused, due := a.gate.countRefusal(a.now())
 	x.refused, x.untold = refused, !due
@@ -52,11 +52,11 @@ func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
 	h.Set("Content-Length", strconv.Itoa(len(r.before)+len(x.id)+len(r.after)))
 	c.Writer.WriteHeader(r.failure.status(r.failure.surface))
 	body := make([]byte, 0, len(r.before)+len(x.id)+len(r.after))
-	// A caller who left reads no complaint either.
+	// Errors are ignored: the caller may have disconnected.
 	_, _ = c.Writer.Write(append(append(append(body, r.before...), x.id...), r.after...))
 }
 
-// plain reports whether an id is written alike in JSON and in a URN.
+// plain reports whether an id is the same in JSON and in a URN, without escapes.
 func plain(id string) bool {
 	for i := range len(id) {
 		switch b := id[i]; {

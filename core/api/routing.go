@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// maxMethodEchoed keeps an invented method from filling the answer.
+// maxMethodEchoed bounds how much of an invented method is repeated in the error.
 const maxMethodEchoed = 16
 
 // refuseEncodedSlash keeps %2F from acting as a separator. Gin routes by the decoded path; an encoded slash
@@ -24,10 +24,10 @@ func (a *api) refuseEncodedSlash(c *gin.Context) {
 	c.Next()
 }
 
-// endAfterChunks closes the connection of a request that came in chunks once it is answered. One that names a
-// length beside them may be another request to a proxy in front, and its rest a second one to us: the
-// connection of such a request must be closed (RFC 9112 section 6.1), and net/http, which takes the length
-// away, does not tell which they were. Usual callers send lengths.
+// endAfterChunks closes the connection after the response to a chunked request. A chunked request that also
+// has a Content-Length may be parsed differently by a proxy in front, with its rest as a second request. Its
+// connection must be closed (RFC 9112 section 6.1), but net/http removes the length, so such requests cannot
+// be told apart. Usual callers send lengths.
 func endAfterChunks(c *gin.Context) {
 	if len(c.Request.TransferEncoding) > 0 {
 		c.Header("Connection", "close")
@@ -39,8 +39,8 @@ func (a *api) noSuchPath(c *gin.Context) {
 	a.fail(c, fault.New(fault.NotFound, reasonPathNotFound, "There is no operation at this path."))
 }
 
-// wrongMethod responds with the methods there are; Gin has set Allow. OPTIONS asks for just that. There is no
-// CORS: a browser has no business with an API key.
+// wrongMethod responds with the allowed methods: to OPTIONS with 204, to other methods with an error. Gin has
+// set Allow. There is no CORS support, since browsers should not hold API keys.
 func (a *api) wrongMethod(c *gin.Context) {
 	allowed := c.Writer.Header().Get("Allow")
 	if c.Request.Method == http.MethodOptions {

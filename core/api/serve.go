@@ -21,10 +21,11 @@ const (
 	headerReplayed    = "Idempotency-Replayed"
 )
 
-const answerWithin = 5 * time.Second // for a caller to read its answer
+const answerWithin = 5 * time.Second // for a caller to read the response
 
-// serve returns the way of every request for an operation: a deadline, a caller and what is left of its
-// quota, a body, a place, the use case, the answer. Who sends a body slowly, or never, has no place yet.
+// serve returns the handler of an operation. It sets the deadline, authenticates the caller, checks the
+// quota, reads the body, enters the gate, runs the use case and writes the response. A request enters the
+// gate only after its body was read, so that slow senders take no place.
 func (a *api) serve(op operation) gin.HandlerFunc {
 	on, refusal := op.surface(), a.refusal(op)
 	return func(c *gin.Context) {
@@ -58,11 +59,11 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 	}
 }
 
-// admit authenticates before it reads anything of the body: a stranger costs a hash, and no memory.
+// admit authenticates the caller before it reads the body, so that a stranger costs a hash but no memory.
 func (a *api) admit(
 	c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context,
 ) (*call, error) {
-	arrives, cancel := context.WithTimeout(ctx, bodyWithin) // or sooner, when the caller has less time
+	arrives, cancel := context.WithTimeout(ctx, bodyWithin) // or less, if the request's deadline is sooner
 	defer cancel()
 	end, _ := arrives.Deadline()
 	if err := readUntil(c, end); err != nil {
@@ -96,11 +97,11 @@ func (a *api) admit(
 	return in, err
 }
 
-// body reads the body, also of operations that take none: what is not read here, the server would wait for
-// before it answers. Those that are being read are bounded, since each takes memory and a connection.
+// body reads the body, even for operations that take none: the server would otherwise wait for it before it
+// responds. The number of bodies being read is bounded, since each takes memory and a connection.
 func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant string) ([]byte, error) {
 	if !a.bodies.take(tenant) {
-		c.Header("Connection", "close") // or the server would wait for what is refused
+		c.Header("Connection", "close") // otherwise the server would wait for the refused body
 		return nil, fault.New(fault.Unavailable, fault.ReasonOverloaded,
 			"Too many request bodies are arriving at the same time. Send each body at once.")
 	}
@@ -109,12 +110,12 @@ func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant str
 	if err != nil {
 		return nil, err
 	}
-	// From here on a read deadline would only make the server believe that the caller left.
+	// From here on, a read deadline would only make the server believe that the caller disconnected.
 	return body, readUntil(c, time.Time{})
 }
 
-// readUntil sets the end of the time in which the rest of a request is read, whoever reads it. It is none of
-// a request that has come as a whole: the server notices by reading on whether the caller leaves.
+// readUntil sets the deadline for reading the rest of a request, in this package or in net/http. It sets none
+// for a request without a body: the server continues to read in order to notice a disconnect.
 func readUntil(c *gin.Context, end time.Time) error {
 	if c.Request.ContentLength == 0 {
 		return nil
@@ -126,7 +127,8 @@ func readUntil(c *gin.Context, end time.Time) error {
 	return err
 }
 
-// aside lets a write wait for an equal one without its place: those that wait have bounds of their own.
+// aside returns a function that lets a write leave the gate while it waits for an equal one. Waiting writes
+// have their own bound.
 func (a *api) aside(tenant string) func(wait func() error) error {
 	return func(wait func() error) error {
 		if !a.waiting.take(tenant) {
@@ -140,7 +142,7 @@ func (a *api) aside(tenant string) func(wait func() error) error {
 	}
 }
 
-// withDeadline bounds the request. A caller may ask for less time than the gateway gives, never for more.
+// withDeadline sets the request's deadline. A caller may shorten the gateway's deadline, but not extend it.
 func (a *api) withDeadline(r *http.Request, checks *checks) (context.Context, context.CancelFunc) {
 	limit := a.deadline
 	if given := r.Header.Values(headerTimeout); len(given) > 0 {
@@ -156,8 +158,8 @@ func (a *api) withDeadline(r *http.Request, checks *checks) (context.Context, co
 	return context.WithTimeout(r.Context(), limit)
 }
 
-// idempotencyKey reads the caller's key. An empty one is refused: who sends it believes to be safe from
-// repeats.
+// idempotencyKey returns the caller's idempotency key, or "" if there is none. An empty key is refused, since
+// its sender expects to be protected from repeats.
 func (c *checks) idempotencyKey(h http.Header) string {
 	given := h.Values(headerIdempotency)
 	if len(given) == 0 {
@@ -170,8 +172,8 @@ func (c *checks) idempotencyKey(h http.Header) string {
 	return given[0]
 }
 
-// asDeadline distinguishes a deadline of ours that passed from a caller who left. Both reach a use case as
-// the end of its context, and code below may have seen either first.
+// asDeadline converts a cancellation into a timeout if it was the request's deadline that passed, not the
+// caller that disconnected. Both end the context of a use case, and code below may have seen either first.
 func asDeadline(ctx context.Context, err error) error {
 	if !errors.Is(err, fault.Canceled) && !errors.Is(err, context.Canceled) {
 		return err
@@ -182,7 +184,7 @@ func asDeadline(ctx context.Context, err error) error {
 	return err
 }
 
-// write sends an answer that succeeded, byte for byte as the use case gave it.
+// write sends the response of a successful operation. The body is exactly that of the use case.
 func write(c *gin.Context, op operation, answer reply) {
 	h := c.Writer.Header()
 	if answer.replayed {
@@ -198,9 +200,9 @@ func write(c *gin.Context, op operation, answer reply) {
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(answer.body)))
-	// A caller who does not read holds its place and the answer for no longer; where no deadline can be set,
-	// nobody waits.
+	// This bounds how long a caller who does not read holds a place and memory. A ResponseWriter without
+	// deadlines does not block.
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(answerWithin))
 	c.Status(op.Success)
-	_, _ = c.Writer.Write(answer.body) // a caller who left reads no complaint either
+	_, _ = c.Writer.Write(answer.body) // the caller may have disconnected
 }

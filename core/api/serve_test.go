@@ -165,7 +165,7 @@ func TestAnUnusableDeadlineIsAFaultOfTheInput(t *testing.T) {
 	}
 }
 
-// untilEnded waits as a provider does that never answers.
+// untilEnded waits until ctx ends, like a call to a provider that never responds.
 func untilEnded(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()

@@ -2,21 +2,21 @@ package api
 
 import "sync"
 
-// shares bounds what tenants hold at one time of something that all need. One alone may hold half of it, two
-// may hold a third each: as many as are free (the dynamic thresholds of Choudhury and Hahne, IEEE/ACM
-// Transactions on Networking 6(2), 1998). So some is left for whoever comes next, whatever the others do,
-// and none of it is set aside.
+// shares bounds how much of a common resource each tenant may hold at a time: as much as is free. One tenant
+// alone may hold half of the resource, and two may hold a third each (the dynamic thresholds of Choudhury and
+// Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So there is always some left for the next tenant,
+// and nothing has to be reserved.
 type shares struct {
 	most int
 
 	mu     sync.Mutex
 	inUse  int
-	tenant map[string]int // only those that hold something
+	tenant map[string]int // by tenant id; only tenants that hold something
 }
 
 func newShares(most int) *shares { return &shares{most: most, tenant: map[string]int{}} }
 
-// take takes one for a tenant, which give gives back, unless it holds its share.
+// take takes one unit, which give returns. It reports false if the tenant already holds its share.
 func (s *shares) take(tenant string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

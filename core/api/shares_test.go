@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Whatever some tenants hold, the next one gets in; what one holds alone is half.
+// There is always something left for the next tenant. A tenant alone may hold half.
 func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	queue := 0.0
@@ -48,7 +48,7 @@ func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 		t.Error("what a tenant gives back is not there for the one that has least")
 	}
 
-	// The limit sinks beneath what is inside: who has more than an equal part is refused, a neighbour is not.
+	// The limit falls below the number inside. Tenants with more than an equal part are refused, others not.
 	queue = 2
 	for range 100 {
 		now = now.Add(lookEvery)
@@ -67,7 +67,7 @@ func TestATenantHasItsShareAndLeavesSome(t *testing.T) {
 	}
 }
 
-// A tenant whose writes are refused gives up reads of its own, and nobody else's.
+// A tenant whose writes are refused gives up its own reads. The reads of other tenants are not affected.
 func TestRefusedWritesTakeNoReadsOfANeighbour(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	g := newGate(100, func() float64 { return 0 })
@@ -80,12 +80,12 @@ func TestRefusedWritesTakeNoReadsOfANeighbour(t *testing.T) {
 	for g.enter(now, "b", false) {
 		reads++
 	}
-	if reads != 22 { // four fifths of what is free beside them
+	if reads != 22 { // four fifths of the 28 that are free
 		t.Errorf("%d reads of a neighbour are let in", reads)
 	}
 }
 
-// Many connections whose bodies do not come hold no place.
+// Connections whose bodies do not arrive take no places in the gate.
 func TestARequestEntersTheGateWithItsBody(t *testing.T) {
 	g := startGateway(t, func(o *Options) { o.MaxInFlight = 2 })
 	for _, begin := range []string{
@@ -109,7 +109,7 @@ func TestARequestEntersTheGateWithItsBody(t *testing.T) {
 	}
 }
 
-// lateBody is one that does not come within the deadline of its connection.
+// lateBody is a body that does not arrive within the read deadline.
 type lateBody struct{ *httptest.ResponseRecorder }
 
 func (lateBody) Read([]byte) (int, error)          { return 0, os.ErrDeadlineExceeded }
@@ -134,8 +134,7 @@ func TestABodyHasTwoSeconds(t *testing.T) {
 	}
 }
 
-// However many names and values a body has, it costs about as little as one that is refused at its first
-// byte.
+// A body with many names and values costs about as little as one that is refused at its first byte.
 func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 	names := func(n int) string { return `{"n0":1` + nth(n-1, `,"f%d":1`) + "}" }
 	for rule, c := range map[string]struct{ body, want string }{
@@ -180,7 +179,7 @@ func nth(n int, each string) string {
 	return all.String()
 }
 
-// Nearest names are looked for in a few faults, and few are told.
+// Only a few faults are reported, and only some of them have hints.
 func TestAFloodOfUnknownNamesIsComparedInPart(t *testing.T) {
 	g := startGateway(t)
 	faults := g.post(bookPath, "{"+nth(62, `"start_tim%d":1,`)+`"x":1}`).faults()
@@ -195,7 +194,7 @@ func TestAFloodOfUnknownNamesIsComparedInPart(t *testing.T) {
 	}
 }
 
-// Members are those that encoding/json finds.
+// FuzzMembers checks that membersIn finds the same members as encoding/json.
 func FuzzMembers(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{ }`, `{"a":1}`, ` {"a" : "x" , "b":[1,{"c":"d"},"]"],"c":{"a":{}}} `, `{"\u0061":"\"","b":"\\"}`,
@@ -211,7 +210,7 @@ func FuzzMembers(f *testing.F) {
 			return
 		}
 		members, err := membersIn(object)
-		if err != nil { // a name twice
+		if err != nil { // a duplicate name
 			return
 		}
 		got, want := map[string]json.RawMessage{}, map[string]json.RawMessage{}
@@ -227,8 +226,8 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// A write that waits for an equal one gives up its place meanwhile; those that wait are bounded for each
-// tenant.
+// A write gives up its place while it waits for an equal one. The number of waiting writes is bounded for
+// each tenant.
 func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
 	a := &api{now: time.Now, gate: newGate(10, func() float64 { return 0 }), waiting: newShares(8)}
 	other := errors.New("what the other call came to")
@@ -269,7 +268,7 @@ func TestWhoWaitsForAnEqualCallHoldsNoPlace(t *testing.T) {
 	}
 }
 
-// The place is given up for the wait alone: a use case that goes on has one again.
+// A write gives up its place only for the wait, and takes one again before the use case continues.
 func TestWritesAreHandedAWayToWait(t *testing.T) {
 	g := startGateway(t)
 	g.hook = func(context.Context) error { return g.write.Aside(func() error { return nil }) }

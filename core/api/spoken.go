@@ -8,16 +8,16 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The sentences that a voice agent says aloud. In those of the table {system} stands for what a person calls
-// the provider, and {wait} for when a repeat can help.
+// A voice agent says these sentences aloud. In the sentences of [problemTypes], {system} stands for what a
+// person calls the provider, and {wait} for when a repeat can help.
 
-// Sentences for failures of which no repeat is suggested. They promise nothing and offer no second try.
+// Sentences for failures for which no repeat is suggested. They promise nothing and offer no second try.
 const (
 	spokenUnknowable = "I could not find out whether that went through. Someone at the office can check it."
 	spokenFinal      = "I could not do that. Someone at the office has to look at it."
 )
 
-// systems are the providers of each kind, as a person calls them.
+// systems maps each kind of connection to what a person calls the provider.
 var systems = map[adapter.Kind]string{
 	adapter.KindCalendar: "the calendar", adapter.KindCRM: "the ticket system",
 	adapter.KindTelephony: "the phone system",
@@ -25,7 +25,7 @@ var systems = map[adapter.Kind]string{
 
 const anySystem = "the office's system"
 
-// waits are what a person calls a time to wait, each up to a length.
+// waits are what a person calls a delay, in order of length.
 var waits = []struct {
 	upTo   time.Duration
 	phrase string
@@ -53,7 +53,7 @@ func spoken(s problemType, f *fault.Error, kind adapter.Kind, wait time.Duration
 	return sayable(s.Spoken, kind, wait)
 }
 
-// sayable fills in what a sentence leaves open.
+// sayable replaces the placeholders in a sentence.
 func sayable(sentence string, kind adapter.Kind, wait time.Duration) string {
 	system, known := systems[kind]
 	if !known {

@@ -11,11 +11,11 @@ import (
 	"frontdesk/core/fault"
 )
 
-// offers is an offer to try the same again.
+// offers matches an offer to try the same again.
 var offers = regexp.MustCompile(
 	`(?i)\btry (again|once more|that again)|\blook (at it )?again|\bmoment\b|\bminute|\bhour|\btomorrow`)
 
-// faultOfRow returns a fault that the table shows as that row.
+// faultOfRow returns a fault that has the given problem type.
 func faultOfRow(s problemType) *fault.Error {
 	f := fault.New(fault.Unavailable, s.Reason, "The cause.")
 	switch {
@@ -27,8 +27,8 @@ func faultOfRow(s problemType) *fault.Error {
 	return f
 }
 
-// TestARepeatIsSuggestedEverywhereOrNowhere holds each row of the table, on both surfaces, with and without a
-// fault's word that a repeat is not to be suggested.
+// TestARepeatIsSuggestedEverywhereOrNowhere tests each problem type on both surfaces, with and without the
+// fault's NoRetry.
 func TestARepeatIsSuggestedEverywhereOrNowhere(t *testing.T) {
 	g := startGateway(t)
 	for _, s := range problemTypes() {

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// errorDomain is the domain of every ErrorInfo: who gives the reasons their meaning.
+// errorDomain is the domain of every ErrorInfo: the namespace of the reasons.
 const errorDomain = "frontdesk"
 
-// spokenLocale is the language of the sentences to say aloud.
+// spokenLocale is the language of the spoken sentences.
 const spokenLocale = "en-US"
 
-// statusBody writes a failure as a google.rpc.Status in proto3 JSON.
+// statusBody returns a failure as a google.rpc.Status in proto3 JSON.
 func (a *api) statusBody(f failure) ([]byte, error) {
 	s := &status.Status{Code: int32(f.Code), Message: f.detail}
 	for _, detail := range a.statusDetails(f) {
@@ -32,7 +32,7 @@ func (a *api) statusBody(f failure) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// protojson adds blanks at random so that nobody relies on its bytes; ours are stable.
+	// protojson adds random blanks, to keep its output unstable. The output of the gateway is stable.
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, written); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (a *api) statusDetails(f failure) []proto.Message {
 		&errdetails.RequestInfo{RequestId: f.requestID})
 }
 
-// helpLinks lead the person who must act: first to where it is done, when the gateway has such a page.
+// helpLinks returns links for the person who must act. If the gateway has a settings page, its link is first.
 func (a *api) helpLinks(f failure) []*errdetails.Help_Link {
 	links := []*errdetails.Help_Link{{Description: "What this means and what to do", Url: a.problemURL(f.Slug)}}
 	if a.settingsURL == "" {

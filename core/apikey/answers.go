@@ -7,23 +7,23 @@ import (
 	"frontdesk/core/secret"
 )
 
-// knownKey is what is remembered of a key.
+// knownKey is a cached lookup of a key.
 type knownKey struct {
 	caller Caller
 	valid  bool
-	at     time.Time // when the store was asked; zero: not remembered
+	at     time.Time // when the store was queried; zero: not cached
 }
 
-// answers remembers what the store said about keys. Keys that are not valid have a small map of their own,
-// so that whoever tries keys cannot push out those in use.
+// answers caches the results of key lookups. Invalid keys have a separate, smaller map, so that an attacker
+// who tries many keys cannot evict the keys in use.
 type answers struct {
 	mu         sync.RWMutex
-	generation uint64 // grows with every change made here
+	generation uint64 // incremented by forget
 	valid      map[secret.Hash]knownKey
 	invalid    map[secret.Hash]knownKey
 }
 
-// How many keys are remembered.
+// Limits on the number of cached keys.
 const (
 	maxValid   = 200_000
 	maxInvalid = 10_000
@@ -42,7 +42,7 @@ func (c *answers) find(hash secret.Hash) (knownKey, uint64) {
 	return c.invalid[hash], c.generation
 }
 
-// keep remembers an answer, unless something changed here since it was asked for.
+// keep caches the result of a lookup, unless forget was called since the lookup began.
 func (c *answers) keep(hash secret.Hash, k knownKey, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,12 +59,12 @@ func (c *answers) keep(hash secret.Hash, k knownKey, generation uint64) {
 		if len(keys) < limit {
 			break
 		}
-		delete(keys, victim) // any one: a full map is rare, and what is dropped is asked for again
+		delete(keys, victim) // an arbitrary key: a full map is rare, and an evicted key is looked up again
 	}
 	keys[hash] = k
 }
 
-// forget drops everything, since something was changed here that answers may rest on.
+// forget drops all cached keys. It is called after this process has changed data that they depend on.
 func (c *answers) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *answers) forget() {
 	clear(c.invalid)
 }
 
-// sweep drops what was asked before the time given.
+// sweep drops the keys that were looked up before the given time.
 func (c *answers) sweep(before time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

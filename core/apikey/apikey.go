@@ -1,11 +1,11 @@
-// Package apikey knows the API keys and says who makes a request:
+// Package apikey manages API keys and identifies the caller of a request:
 //
 //	caller, err := callers.Authenticate(ctx, key)
 //	err = caller.Require(apikey.ScopeCalendarWrite)
 //	open, err := drivers.Calendar(ctx, caller.Tenant, caller.Connections) // core/connection
 //
-// What it promises: a key that is mistyped costs no query; one that is revoked stops working within two
-// seconds on every replica; a fd_test_ key reaches sandbox connections only.
+// The package guarantees that a mistyped key costs no query, that a revoked key stops working within two
+// seconds on every replica, and that an fd_test_ key reaches sandbox connections only.
 package apikey
 
 import (
@@ -19,14 +19,14 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// ReasonNotFound is the reason of faults about a key that an administrator names.
+// ReasonNotFound is the reason of the fault if an administrator names a key that does not exist.
 const ReasonNotFound = "API_KEY_NOT_FOUND"
 
-// What keys begin with. The rest is as that of every token of core/secret.
+// Prefixes of keys. The rest of a key has the format of all tokens of core/secret.
 const (
 	livePrefix  = "fd_live_"
 	testPrefix  = "fd_test_"
-	shownLength = len(livePrefix) + 4 // by which people recognise a key
+	shownLength = len(livePrefix) + 4 // length of the shown part, by which people recognise a key
 )
 
 // hashKey returns the hash of a well-formed key.
@@ -37,7 +37,7 @@ func hashKey(key string) (hash secret.Hash, ok bool) {
 	return secret.HashToken(key, livePrefix)
 }
 
-// Scope is what an API key may do.
+// Scope is a permission of an API key.
 type Scope string
 
 // The scopes.
@@ -50,7 +50,7 @@ const (
 	ScopeNumbersWrite  Scope = "numbers:write"
 )
 
-// Scopes lists every scope; a key made without naming any has all.
+// Scopes returns all scopes. A key created without scopes has all of them.
 func Scopes() []Scope {
 	return []Scope{
 		ScopeCalendarRead, ScopeCalendarWrite, ScopeTicketsRead, ScopeTicketsWrite, ScopeNumbersRead,
@@ -58,7 +58,7 @@ func Scopes() []Scope {
 	}
 }
 
-// Key is an API key as it can be shown: never the key itself.
+// Key describes an API key. It does not contain the key itself.
 type Key struct {
 	ID          string
 	TenantID    string
@@ -72,25 +72,25 @@ type Key struct {
 	LastUsedAt  time.Time // zero: never
 }
 
-// Spec is an API key to be made.
+// Spec describes an API key to be created.
 type Spec struct {
 	Label  string
 	Scopes []Scope // none: all
 	Test   bool    // fd_test_: reaches sandbox connections only
-	// Names of the connections it is bound to, at most one of a kind. Other kinds use the defaults.
+	// Names of the connections it is bound to, at most one of each kind. Other kinds use the defaults.
 	Connections []string
 }
 
-// Caller is who makes a request: the key's tenant, with the connections that the key reaches.
+// Caller identifies who makes a request: the key's tenant and the connections that the key reaches.
 type Caller struct {
 	Tenant      tenant.Tenant
-	KeyID       string // "": work of the gateway's own
+	KeyID       string // "": the gateway itself
 	Scopes      []Scope
 	Test        bool
 	Connections connection.Set
 }
 
-// Require returns nil when the caller's key has the scope, and fault.Forbidden naming it otherwise.
+// Require returns nil if the caller's key has the scope, and fault.Forbidden naming the scope otherwise.
 func (c Caller) Require(s Scope) error {
 	if slices.Contains(c.Scopes, s) {
 		return nil

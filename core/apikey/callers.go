@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	answerLife   = 2 * time.Second // how long an answer about a key may be used
-	housekeeping = time.Minute     // how often last uses are written and answers that are too old are dropped
+	answerLife   = 2 * time.Second // how long a cached key may be used
+	housekeeping = time.Minute     // how often last uses are written and expired keys are dropped from memory
 )
 
-// CallerOptions are what Callers work with. All are needed.
+// CallerOptions configure [Callers]. All fields are required.
 type CallerOptions struct {
 	Store    *store.Store
 	Vault    *vault.Vault
@@ -36,8 +36,8 @@ type CallerOptions struct {
 	Log      *slog.Logger
 }
 
-// Callers tells who makes a request, mostly from memory. It is safe for concurrent use. Make it with
-// [NewCallers].
+// Callers identifies the callers of requests, mostly from a cache in memory. It is safe for concurrent use.
+// Create it with [NewCallers].
 type Callers struct {
 	opts    CallerOptions
 	sealer  sealing.Sealer
@@ -46,10 +46,10 @@ type Callers struct {
 	used    *usage
 
 	stop context.CancelFunc
-	done sync.WaitGroup // what runs until stop
+	done sync.WaitGroup // waits for maintain to return
 }
 
-// NewCallers makes callers and starts their housekeeping; Close ends it.
+// NewCallers returns new Callers and starts their housekeeping; Close ends it.
 func NewCallers(o CallerOptions) *Callers {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Callers{
@@ -60,7 +60,8 @@ func NewCallers(o CallerOptions) *Callers {
 	return c
 }
 
-// Close ends what runs, waits for it, and writes the last uses of keys. Calls after it fail.
+// Close ends the housekeeping and all fetches, waits for them, and writes the last uses of keys. Afterwards
+// Authenticate fails for keys that are not cached.
 func (c *Callers) Close() {
 	c.stop()
 	c.fetches.Close()
@@ -85,12 +86,12 @@ func (c *Callers) maintain(ctx context.Context) {
 	}
 }
 
-// Forget drops what is remembered of all keys: something was changed here that it may rest on.
+// Forget drops all cached keys. Call it after this process has changed keys, tenants or connections.
 func (c *Callers) Forget() { c.answers.forget() }
 
-// Authenticate returns whose key it is and what the key reaches; fault.Unauthenticated when it is not a key
-// in force. A key that is malformed or mistyped is refused without a query. What is answered is shared: it
-// must not be changed.
+// Authenticate returns the caller that a key belongs to, or fault.Unauthenticated if the key is not valid. A
+// malformed or mistyped key is refused without a query. The returned Caller is shared and must not be
+// modified.
 func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) {
 	hash, ok := hashKey(key)
 	if !ok {
@@ -105,7 +106,7 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 		if err != nil {
 			return Caller{}, err
 		}
-	} else if known.valid && age >= answerLife/2 { // asked for ahead of time, so that no call waits
+	} else if known.valid && age >= answerLife/2 { // refreshed ahead of time, so that no call waits
 		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation))
 	}
 	if !known.valid {
@@ -115,8 +116,8 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 	return known.caller, nil
 }
 
-// CallerOf returns a caller for work of the gateway's own on one connection, such as settling what a crash
-// left open. It has no key and no scope, and reaches only that connection.
+// CallerOf returns a caller for the gateway's own work on one connection, such as settling operations that a
+// crash left open. The caller has no key and no scopes, and reaches only that connection.
 func (c *Callers) CallerOf(ctx context.Context, tenantID, connectionID string) (Caller, error) {
 	t, err := tenant.ByID(ctx, c.opts.Store, tenantID)
 	if err != nil {
@@ -133,12 +134,13 @@ func (c *Callers) CallerOf(ctx context.Context, tenantID, connectionID string) (
 	return Caller{Tenant: t, Connections: connection.Set{reached.Kind: reached}}, nil
 }
 
-// fetchKey names the fetch: calls after a change here must not take an answer from before it.
+// fetchKey returns the single-flight key of a fetch. It contains the generation, so that a call made after
+// Forget does not share a fetch that began before it.
 func fetchKey(hash secret.Hash, generation uint64) string {
 	return hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }
 
-// fetch returns what asks the store about a key and remembers the answer.
+// fetch returns a function that looks a key up in the store and caches the result.
 func (c *Callers) fetch(hash secret.Hash, generation uint64) func(context.Context) (knownKey, error) {
 	return func(ctx context.Context) (knownKey, error) {
 		asked := c.opts.Now()
@@ -190,10 +192,10 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
 	return caller, nil
 }
 
-// reach returns the connections a key reaches: those it is bound to, and the tenant's defaults of other
-// kinds. When a connection it is bound to is gone, its kind is not known any more, so that no default may
-// take its place. For a test key the sandbox connection that was made first stands in for a default that is
-// not a sandbox.
+// reach returns the connections a key reaches: those it is bound to, and the tenant's defaults for other
+// kinds. If a connection it is bound to was removed, the kind of that connection is unknown, so no defaults
+// are used at all. For a test key, the oldest sandbox connection of a kind replaces a default that is not a
+// sandbox.
 func reach(key store.APIKey, all []connection.Connection, r adapter.Registry) connection.Set {
 	reach := make(connection.Set, len(adapter.Kinds()))
 	bound := 0
@@ -226,7 +228,7 @@ func reach(key store.APIKey, all []connection.Connection, r adapter.Registry) co
 	return reach
 }
 
-// badKey does not say whether a key is mistyped, unknown or revoked: that helps only those who try keys.
+// badKey does not report whether a key is mistyped, unknown or revoked: that would only help an attacker.
 func badKey() error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey,
 		"The API key is not valid: it is mistyped, unknown or revoked.")

@@ -78,7 +78,7 @@ func TestKeysThatAreNotInForce(t *testing.T) {
 			"mistyped": unknown[:45] + "!",
 		} {
 			t.Run(name, func(t *testing.T) {
-				for range 2 { // from the store, then from memory
+				for range 2 { // from the store, then from the cache
 					_, err := h.Callers.Authenticate(t.Context(), key)
 					f := tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 					if f.Detail != "The API key is not valid: it is mistyped, unknown or revoked." {
@@ -99,8 +99,8 @@ func TestMistypedKeyCostsNoQuery(t *testing.T) {
 	}
 }
 
-// Keys that are guessed, or made from one that was seen, are refused for the price of a checksum.
-// FRONTDESK_FORGERIES says how many are tried (20000).
+// Keys that are guessed, or derived from a seen key, are refused by their checksum, without a query.
+// FRONTDESK_FORGERIES sets how many are tried; the default is 20000.
 func TestForgedKeysCostNoQuery(t *testing.T) {
 	tries := 20_000
 	if given := os.Getenv("FRONTDESK_FORGERIES"); given != "" {
@@ -117,17 +117,17 @@ func TestForgedKeysCostNoQuery(t *testing.T) {
 	for n := range tries {
 		forged := []byte(seen)
 		switch n % 4 {
-		case 0: // all of it
+		case 0: // everything but the prefix is replaced
 			for i := len(apikey.LivePrefix); i < len(forged); i++ {
 				forged[i] = letter()
 			}
-		case 1: // one character
+		case 1: // one character is replaced
 			at := len(apikey.LivePrefix) + random.IntN(len(forged)-len(apikey.LivePrefix))
 			forged[at] = base62[(strings.IndexByte(base62, forged[at])+1+random.IntN(len(base62)-1))%len(base62)]
-		case 2: // its other kind, with a character of luck
+		case 2: // the other prefix, with a random last character
 			copy(forged, apikey.TestPrefix)
 			forged[len(forged)-1] = letter()
-		case 3: // a whole body under the checksum that was seen
+		case 3: // another body with the seen checksum
 			for i := range 32 {
 				forged[len(apikey.LivePrefix)+i] = letter()
 			}
@@ -142,12 +142,12 @@ func TestRevocationElsewhereTakesEffectInTwoSeconds(t *testing.T) {
 	h.Tenant("acme")
 	text, made := h.Key("acme", apikey.Spec{})
 	h.Caller(text)
-	// As another replica does.
+	// Another replica revokes the key.
 	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil {
 		t.Fatal(err)
 	}
 	h.Clock.Advance(900 * time.Millisecond)
-	h.Caller(text) // remembered
+	h.Caller(text) // from the cache
 	h.Clock.Advance(1100 * time.Millisecond)
 	_, err := h.Callers.Authenticate(t.Context(), text)
 	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
@@ -173,13 +173,13 @@ func TestKeyInUseIsAskedForBeforeItsAnswerIsTooOld(t *testing.T) {
 		text, made := h.Key("acme", apikey.Spec{})
 		h.Caller(text)
 		h.Clock.Advance(1500 * time.Millisecond)
-		h.Caller(text) // remembered, and asked for again meanwhile
+		h.Caller(text) // from the cache, which is refreshed meanwhile
 		synctest.Wait()
 		if caller, at := h.Callers.Remembered(text); !at.Equal(h.Clock.Now()) || caller.KeyID != made.ID {
 			t.Errorf("remembered %+v of %v", caller, at)
 		}
 		h.Clock.Advance(1900 * time.Millisecond)
-		h.Caller(text) // 3.4 s after the first answer, and no call waited
+		h.Caller(text) // 3.4 s after the first lookup; no call has waited
 		h.Close()
 	})
 }
@@ -217,9 +217,9 @@ func TestWhatAKeyReaches(t *testing.T) {
 	const cal, tel = adapter.KindCalendar, adapter.KindTelephony
 	for _, rule := range []struct {
 		name        string
-		connections []connection.Spec // made in this order
+		connections []connection.Spec // created in this order
 		key         apikey.Spec
-		remove      string // a connection that is gone by the time the key is used
+		remove      string // a connection that is removed before the key is used
 		want        map[adapter.Kind]string
 	}{
 		{"the defaults",
@@ -280,7 +280,7 @@ func TestWhatAKeyReaches(t *testing.T) {
 				h.Clock.Advance(time.Millisecond)
 			}
 			text, _ := h.Key("acme", rule.key)
-			if rule.remove != "" { // behind the back of the connections' directory, which would refuse it
+			if rule.remove != "" { // in the store, since connection.Directory would refuse it
 				all, err := h.Connections.List(t.Context(), "acme")
 				tenanttest.Must(t, err)
 				at := slices.IndexFunc(all, func(c connection.Connection) bool { return c.Name == rule.remove })
@@ -354,7 +354,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		h.Caller(text)
 		last = time.Now()
-		h.Close() // writes what is left
+		h.Close() // writes the remaining times
 		if !used().Equal(last) {
 			t.Errorf("last used %v after closing, want %v", used(), last)
 		}
@@ -367,7 +367,7 @@ func BenchmarkCallerToDriver(b *testing.B) {
 	h.Connection("acme", "a", adapter.KindCalendar, "dav")
 	text, _ := h.Key("acme", apikey.Spec{})
 	b.ReportAllocs()
-	for b.Loop() { // after the first time, from memory: the clock stands
+	for b.Loop() { // after the first lookup, from the cache: the clock stands still
 		caller, err := h.Callers.Authenticate(b.Context(), text)
 		if err != nil {
 			b.Fatal(err)

@@ -19,32 +19,33 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options are what a directory works with. All but Audit are needed.
+// Options configure a [Directory]. All fields but Audit are required.
 type Options struct {
 	Store    *store.Store
 	Vault    *vault.Vault
 	Registry adapter.Registry
 	Now      func() time.Time
-	Audit    *audit.Log // of changes; nil: none is recorded
-	Changed  func()     // called after a change: what is remembered of keys is out of date
+	Audit    *audit.Log // records changes; nil: changes are not recorded
+	Changed  func()     // called after a change that makes cached keys out of date
 }
 
-// Directory is the API keys of all tenants. It is safe for concurrent use. Make one with [NewDirectory].
+// Directory manages the API keys of all tenants. It is safe for concurrent use. Create one with
+// [NewDirectory].
 type Directory struct {
 	opts   Options
 	sealer sealing.Sealer
 }
 
-// NewDirectory makes a directory.
+// NewDirectory returns a new Directory.
 func NewDirectory(o Options) *Directory { return &Directory{o, sealing.New(o.Vault)} }
 
-// The changes of keys, as the audit names them.
+// Actions of audit entries about keys.
 const (
 	actionCreate = "create-key"
 	actionRevoke = "revoke-key"
 )
 
-// Create makes an API key and returns it. It is shown only now: the store keeps its hash alone.
+// Create creates an API key and returns it. It cannot be read again: the store keeps only its hash.
 func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (string, Key, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
@@ -75,7 +76,7 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 		ID: secret.NewID("key"), TenantID: owner.ID, Prefix: text[:shownLength], Hash: hash[:], Label: s.Label,
 		Connections: bound, Test: s.Test, CreatedAt: d.opts.Now().UTC(),
 	}
-	for _, scope := range Scopes() { // in one order, each once
+	for _, scope := range Scopes() { // in a fixed order, without duplicates
 		if slices.Contains(s.Scopes, scope) {
 			row.Scopes = append(row.Scopes, string(scope))
 		}
@@ -95,7 +96,7 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 	return text, keyOf(row, namesOf(connections)), nil
 }
 
-// bind returns the ids of the connections that a key is to be bound to, and what is wrong with them.
+// bind returns the ids of the connections that a key is to be bound to, and the faults in their names.
 func (d *Directory) bind(
 	tenantName string, k Spec, connections []connection.Connection,
 ) ([]string, []fault.Field) {
@@ -185,7 +186,7 @@ func namesOf(connections []connection.Connection) map[string]string {
 	return names
 }
 
-// keyOf returns the key as it can be shown. The names are of the tenant's connections, by id.
+// keyOf converts a row into a Key. The names are those of the tenant's connections, by id.
 func keyOf(row store.APIKey, names map[string]string) Key {
 	k := Key{
 		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Test: row.Test,
@@ -204,7 +205,7 @@ func keyOf(row store.APIKey, names map[string]string) Key {
 	return k
 }
 
-// Revoke ends a key. It stops working here at once, and elsewhere within two seconds.
+// Revoke revokes a key. The key stops working in this process at once, and elsewhere within two seconds.
 func (d *Directory) Revoke(ctx context.Context, id string) error {
 	err := d.revoke(ctx, id)
 	if errors.Is(err, fault.NotFound) {

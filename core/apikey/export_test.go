@@ -2,13 +2,13 @@ package apikey
 
 import "time"
 
-// What keys begin with.
+// Prefixes of keys.
 const (
 	LivePrefix = livePrefix
 	TestPrefix = testPrefix
 )
 
-// Remembered returns what is remembered of a key, and of when.
+// Remembered returns the cached caller of a key, and when the store was queried for it.
 func (c *Callers) Remembered(key string) (Caller, time.Time) {
 	hash, _ := hashKey(key)
 	known, _ := c.answers.find(hash)

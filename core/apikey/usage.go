@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// usage collects when keys were used, so that they are written once a minute, and never while a call waits.
+// usage collects the times of use of keys. They are written once a minute, and never while a call waits.
 type usage struct {
 	mu sync.Mutex
 	at map[string]time.Time // by key id, since the last write
@@ -19,7 +19,7 @@ func (u *usage) touch(keyID string, at time.Time) {
 	u.at[keyID] = at
 }
 
-// take returns what was collected and begins anew.
+// take returns the collected times and resets the collection.
 func (u *usage) take() map[string]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -28,7 +28,7 @@ func (u *usage) take() map[string]time.Time {
 	return taken
 }
 
-// putBack returns what could not be written; later uses win.
+// putBack adds times that could not be written back to the collection. Later uses win.
 func (u *usage) putBack(taken map[string]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -36,7 +36,7 @@ func (u *usage) putBack(taken map[string]time.Time) {
 	u.at = taken
 }
 
-// writeUsage tells the store when keys were last used.
+// writeUsage writes the times of last use of keys to the store.
 func (c *Callers) writeUsage(ctx context.Context) {
 	taken := c.used.take()
 	if len(taken) == 0 {

@@ -11,14 +11,14 @@ import (
 	"frontdesk/core/link"
 )
 
-// attempt is a consent that the customer has given, on its way back.
+// attempt is a consent that the customer has given. The browser has not yet followed the redirect.
 type attempt struct {
 	*world
 	token string
 	back  *url.URL
 }
 
-// mistyped returns a token with another last character.
+// mistyped returns a token with its last character changed.
 func mistyped(token string) string {
 	last := len(token) - 1
 	if token[last] == 'x' {
@@ -27,7 +27,7 @@ func mistyped(token string) string {
 	return token[:last] + "x"
 }
 
-// with changes the answer's query.
+// with returns the callback URL with a changed query.
 func (a attempt) with(change func(q url.Values)) string {
 	u := *a.back
 	q := u.Query()
@@ -36,17 +36,17 @@ func (a attempt) with(change func(q url.Values)) string {
 	return u.String()
 }
 
-// after is what an attack leaves behind.
+// after is the state that an attack leaves behind.
 type after int
 
 const (
-	usedUp after = iota // the state was in what was sent, and is no longer good for the right answer
-	good                // it was not, and is
-	over                // what the link is for was changed before, or the link has ended
+	usedUp after = iota // the attack used up the state, so the genuine answer is refused
+	good                // the state is not used up, so the genuine answer is accepted
+	over                // the link's target was changed before, or the link has expired
 )
 
-// TestAttacks is what a stranger, a thief or a careless customer can send. Each is refused with the status
-// and words named, and nothing is stored.
+// TestAttacks sends what a stranger, a thief or a careless customer can send. Each request is refused with
+// the given status and words, and nothing is stored.
 func TestAttacks(t *testing.T) {
 	get := func(a attempt, address string) answer { return a.send(http.MethodGet, address) }
 	set := func(name, value string) func(a attempt) answer {
@@ -198,7 +198,7 @@ func TestAttacks(t *testing.T) {
 		}, 404, "", good},
 		{"something attached to the path", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet/x", 1))
-		}, 400, notHere, usedUp}, // as at the callback of a client of a tenant's own
+		}, 400, notHere, usedUp}, // the path has the form of the callback of a tenant's own client
 		{"more attached to the path", func(a attempt) answer {
 			return get(a, strings.Replace(a.back.String(), "/callback/meet", "/callback/meet/x/y", 1))
 		}, 404, "", good},
@@ -216,7 +216,7 @@ func TestAttacks(t *testing.T) {
 		{"the link has expired meanwhile", func(a attempt) answer {
 			a.advance(24 * time.Hour)
 			return get(a, a.back.String())
-		}, 400, notHere, usedUp}, // the state has as well
+		}, 400, notHere, usedUp}, // the state has expired as well
 		{"a link that ends while the customer signs in", func(a attempt) answer {
 			short := a.world.link(func(n *link.Spec) { n.Life = 5 * time.Minute })
 			back := a.world.back(short, "approve")
@@ -324,7 +324,7 @@ func TestAttacks(t *testing.T) {
 			if c.after == over {
 				return
 			}
-			// The right answer, once more, from the right browser.
+			// The genuine answer, from the right browser.
 			w.meet.Refuse(0)
 			again := w.send(http.MethodGet, a.back.String())
 			if (again.status == http.StatusOK) != (c.after == good) {
@@ -334,7 +334,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// cookieOf returns what the browser keeps for a state.
+// cookieOf returns the browser's cookie for a state.
 func cookieOf(a attempt, state string) *http.Cookie {
 	a.t.Helper()
 	for _, c := range a.jar.Cookies(a.back) {

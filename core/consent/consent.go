@@ -1,16 +1,16 @@
 // Package consent serves the pages on which a customer connects an account: /connect/{token}, which a link
-// leads to, and /oauth/callback/{provider}, which the provider sends the customer back to. Where the OAuth
-// client or the authorization server is a tenant's own, its callback is an address beneath that, which
-// nothing else has.
+// leads to, and /oauth/callback/{provider}, which the provider sends the customer back to. If the OAuth
+// client or the authorization server is a tenant's own, its callback has a unique path below
+// /oauth/callback/{provider}.
 //
-//	GET  /connect/fdc_...          who asks, and for what; nothing happens yet, since messengers look into
-//	                               links
-//	POST /connect/fdc_...          on to the provider, with a cookie that binds the consent to this browser
-//	GET  /oauth/callback/google    what came of it
+//	GET  /connect/fdc_...          shows who asks for what; changes nothing, since messengers fetch links
+//	POST /connect/fdc_...          redirects to the provider, with a cookie that binds the consent to this
+//	                               browser
+//	GET  /oauth/callback/google    shows the result
 //
-// What it promises: pages work without script, and show nothing that a stranger could make them show; none
-// holds a secret but the link's own token, which leads back to it; every answer is kept out of caches,
-// referrers and search engines. What is right and wrong about a consent is decided in core/link.
+// The package guarantees that the pages work without scripts and show nothing that a stranger can control,
+// that they contain no secret but the link's token for the way back, and that every response is kept out of
+// caches, referrers and search engines. Package core/link decides whether a consent is valid.
 package consent
 
 import (
@@ -31,38 +31,38 @@ import (
 //go:embed pages
 var files embed.FS
 
-// Links is what the pages lead to; *link.Directory is one.
+// Links looks up links and runs consents. [*link.Directory] implements it.
 type Links interface {
 	Get(ctx context.Context, token string) (link.Link, error)
 	BeginConsent(ctx context.Context, token, callbacks string) (link.Begun, error)
 	FinishConsent(ctx context.Context, a link.Answer) (link.Consented, error)
 }
 
-// Pages are the pages. Make them with [New].
+// Pages serves the pages. Create it with [New].
 type Pages struct {
 	links   Links
-	base    *url.URL // where the gateway is reached
+	base    *url.URL // the gateway's public URL
 	set     *page.Set
 	foreign *http.CrossOriginProtection
 }
 
-// The paths, beneath the address that the gateway is reached at.
+// Paths of the pages, below the gateway's public URL.
 const (
 	connectPath  = "/connect/"
 	callbackPath = "/oauth/callback/"
 )
 
-// URL returns the link of a token, at the address that the gateway is reached at.
+// URL returns the URL of the link with the given token, below the gateway's public URL.
 func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + connectPath + token
 }
 
-// RedirectURI returns what an OAuth client has to be registered with, of what link.Link.Callback tells.
+// RedirectURI returns the redirect URI to register for an OAuth client. The callback is link.Link.Callback.
 func RedirectURI(publicURL, callback string) string {
 	return strings.TrimRight(publicURL, "/") + callbackPath + callback
 }
 
-// New makes the pages of a gateway that is reached at publicURL.
+// New returns the pages of the gateway with the given public URL.
 func New(publicURL string, links Links) (*Pages, error) {
 	base, err := url.Parse(strings.TrimRight(publicURL, "/"))
 	if err != nil || base.Scheme == "" || base.Host == "" {
@@ -73,14 +73,14 @@ func New(publicURL string, links Links) (*Pages, error) {
 		return nil, err
 	}
 	p := &Pages{links: links, base: base, set: set, foreign: http.NewCrossOriginProtection()}
-	// A proxy in front may have another Host than browsers see.
+	// A proxy in front may send another Host than browsers see.
 	if err := p.foreign.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// Ask answers GET and HEAD of a link: what it is for.
+// Ask serves GET and HEAD requests for a link: the page that shows what the link is for.
 func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 	l, err := p.links.Get(r.Context(), r.PathValue("token"))
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 		forms = append(forms, l.SignIn)
 	}
 	if strings.HasPrefix(l.SignIn, "https:") {
-		// Chromium holds the redirects after a form to this as well, and sign-in services redirect among
-		// hosts of their own at once, such as from login.microsoftonline.com to login.live.com
+		// Chromium applies form-action to the redirects after a form as well, and sign-in services redirect
+		// among their own hosts, for example from login.microsoftonline.com to login.live.com
 		// (w3c/webappsec-csp issue 8).
 		forms = append(forms, "https:")
 	}
@@ -103,7 +103,7 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 		forms...)
 }
 
-// Begin answers POST of a link: on to the provider. Another site's page cannot make a browser do it.
+// Begin serves POST requests for a link: it redirects to the provider. It rejects cross-site requests.
 func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 	if err := p.foreign.Check(r); err != nil {
 		return p.writeFailure(w, link.Consented{},
@@ -120,16 +120,16 @@ func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Finish answers the callback: what came of a consent.
+// Finish serves the callback: the page that shows the result of a consent.
 func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return p.writeFailure(w, link.Consented{},
-			// Its text may quote a code.
+			// The text of err is left out, since it may quote a code.
 			fault.New(fault.Forbidden, link.ReasonConsentMalformed, "The answer cannot be read."))
 	}
-	// The provider is asked several things, which may take longer than any operation.
-	// Where it cannot be set, there is none.
+	// The several requests to the provider may take longer than any operation. If a ResponseWriter does not
+	// support deadlines, it has none.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(finishTimeout))
 	name := link.ConsentName(query.Get("state"))
 	answer := link.Answer{Callback: r.PathValue("provider"), Query: query}
@@ -138,7 +138,7 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	}
 	if shown := r.CookiesNamed(p.cookie(name, "", 0).Name); len(shown) == 1 {
 		answer.Browser = shown[0].Value
-		http.SetCookie(w, p.cookie(name, "", -time.Second)) // it is over, whatever comes of it
+		http.SetCookie(w, p.cookie(name, "", -time.Second)) // the consent ends even if it fails
 	}
 	done, err := p.links.FinishConsent(r.Context(), answer)
 	if err != nil {
@@ -150,12 +150,12 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	}{done.Link.Title + " is connected", done})
 }
 
-// finishTimeout is beyond all that core/link gives a provider and the store.
+// finishTimeout is longer than the time limits of core/link for the provider and the store together.
 const finishTimeout = 45 * time.Second
 
-// cookie returns what binds a consent to a browser; a negative life removes it. Lax, since it is another site
-// that sends the browser back. With https its name keeps other hosts of the domain from setting it (RFC
-// 6265bis section 4.1.3.2).
+// cookie returns the cookie that binds a consent to a browser; a negative life removes it. It is Lax, since
+// another site sends the browser back. With https, its name prefix keeps other hosts of the domain from
+// setting it (RFC 6265bis section 4.1.3.2).
 func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 	c := &http.Cookie{
 		Name: "frontdesk-consent-" + name, Value: value, Path: p.base.Path + strings.TrimRight(callbackPath, "/"),
@@ -167,7 +167,7 @@ func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 	return c
 }
 
-// writeFailure answers a failure, and returns it for the log.
+// writeFailure responds with the page for a failure, and returns the failure for the log.
 func (p *Pages) writeFailure(w http.ResponseWriter, done link.Consented, err error) error {
 	f := fault.From(err)
 	says := wordsOf(f, cmp.Or(done.Link.Title, "The provider"))
@@ -193,7 +193,7 @@ func (p *Pages) writeFailure(w http.ResponseWriter, done link.Consented, err err
 
 type accounts struct{ Known, Given string }
 
-// write answers a page.
+// write responds with a page.
 func (p *Pages) write(w http.ResponseWriter, status int, name string, view any, forms ...string) error {
 	html, err := p.set.Render(name, view)
 	if err != nil {
@@ -203,14 +203,14 @@ func (p *Pages) write(w http.ResponseWriter, status int, name string, view any, 
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", p.set.Policy(forms...))
 	w.WriteHeader(status)
-	_, _ = w.Write(html) // whoever asked may have left
+	_, _ = w.Write(html) // the client may have disconnected
 	return nil
 }
 
 func (p *Pages) headers(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer") // the address of the page is a secret
+	h.Set("Referrer-Policy", "no-referrer") // the page's URL is a secret
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("X-Content-Type-Options", "nosniff")
 }

@@ -14,14 +14,14 @@ import (
 	"frontdesk/core/link"
 )
 
-// mixup is a world in which a customer of the tenant acme has given consent at meet, where an attacker wanted
-// the answer to be taken for that of another authorization server (RFC 9700 section 4.4).
+// mixup is a world in which a customer of the tenant acme gives consent at meet, and an attacker wants the
+// answer to be taken for that of another authorization server (RFC 9700 section 4.4).
 type mixup struct {
 	*world
-	own      *consenttest.Provider // an authorization server of acme's own
-	evil     *httptest.Server      // one of the attacker's
-	gone     atomic.Int32          // requests that reached it
-	attacker string                // a link to a connection at it
+	own      *consenttest.Provider // acme's own authorization server
+	evil     *httptest.Server      // the attacker's authorization server
+	gone     atomic.Int32          // number of requests that reached evil
+	attacker string                // a link to a connection at evil
 }
 
 func startMixup(t *testing.T) *mixup {
@@ -37,8 +37,8 @@ func startMixup(t *testing.T) *mixup {
 	return m
 }
 
-// linkTo returns a link to a connection of acme with an OAuth client, and perhaps an authorization server, of
-// the tenant's own.
+// linkTo returns a link to a connection of acme that has its own OAuth client, and perhaps its own
+// authorization server.
 func (m *mixup) linkTo(name string, settings map[string]any, secret string) string {
 	m.t.Helper()
 	c := connection.Spec{
@@ -55,7 +55,7 @@ func (m *mixup) ownLink() string {
 	return m.linkTo("own", map[string]any{"server": m.own.URL, "client_id": "client-of-acme"}, "secret-of-acme")
 }
 
-// asked returns the query of the address where the button of a link leads.
+// asked returns the query of the authorization request that a link's button leads to.
 func (m *mixup) asked(token string) url.Values {
 	m.t.Helper()
 	to, err := url.Parse(m.begin(token))
@@ -65,7 +65,7 @@ func (m *mixup) asked(token string) url.Values {
 	return to.Query()
 }
 
-// sentOn has the customer give consent at meet, to the gateway's client, for a state that was made for
+// sentOn makes the customer give consent at meet, to the gateway's client, with a state that was created for
 // another server.
 func (m *mixup) sentOn(asked url.Values) *url.URL {
 	m.t.Helper()
@@ -74,8 +74,8 @@ func (m *mixup) sentOn(asked url.Values) *url.URL {
 	return m.meet.Decide(m.t, m.meet.URL+"/auth?"+asked.Encode(), "approve")
 }
 
-// TestMixUp has answers arrive at addresses that are not the one given to the authorization server. Each is
-// refused, nothing is stored, the state is spent, and no code leaves for another server.
+// TestMixUp sends answers to callbacks other than that of the link's authorization server. Each is refused,
+// nothing is stored, the state is used up, and no code is sent to another server.
 func TestMixUp(t *testing.T) {
 	replaced := func(u *url.URL, path string) string {
 		c := *u
@@ -182,8 +182,8 @@ func (m *mixup) change(name string, settings map[string]any) {
 	}
 }
 
-// What is a tenant's own has an address of its own, which stays; the gateway's client has the one it was
-// registered with.
+// A tenant's own client or server has its own callback, which stays the same. The gateway's client has the
+// registered one.
 func TestWhatIsATenantsOwnHasACallbackOfItsOwn(t *testing.T) {
 	m := startMixup(t)
 	shared := m.asked(m.link()).Get("redirect_uri")

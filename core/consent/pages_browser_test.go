@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/page/browsertest"
 )
 
-// person is a customer in front of a real browser.
+// person is a customer with a real browser.
 type person struct {
 	*world
 	b *browsertest.Browser
@@ -23,7 +23,7 @@ func (p person) heading() (text string) {
 	return text
 }
 
-// press clicks what is found by a selector, and waits for the page that follows.
+// press clicks the element that matches a selector, and waits for the next page.
 func (p person) press(selector string) {
 	p.t.Helper()
 	p.b.Loading(func() { p.b.Eval(fmt.Sprintf(`document.querySelector(%q).click()`, selector), nil) })
@@ -41,7 +41,7 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 	if got := p.heading(); got != "Sign in" {
 		t.Fatalf("the button leads to %q", got)
 	}
-	// A browser without Sec-Fetch-Site says as much by Origin alone.
+	// A browser without Sec-Fetch-Site sends only Origin.
 	if got := w.posted.Load(); got != w.url+" same-origin" {
 		t.Errorf("the form says that it comes from %q", got)
 	}
@@ -67,8 +67,7 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 	p.connected()
 	var bad []string
 	for _, complaint := range p.b.Complaints(w.url, w.meet.URL) {
-		// The pages that tell of a failure have its status, which the browser notes on the console; and it
-		// asks for an icon.
+		// The browser logs the error status of failure pages, and of its request for an icon.
 		if !strings.Contains(complaint, "is answered with 40") &&
 			!strings.Contains(complaint, "Failed to load resource") {
 			bad = append(bad, complaint)
@@ -88,8 +87,8 @@ func (p person) connected() {
 	}
 }
 
-// Every page can be read in every window, its controls can be reached by keyboard and by finger, and its text
-// stands out.
+// Every page is readable in every window, its controls can be reached by keyboard and by finger, and its text
+// has enough contrast.
 func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	w := start(t)
 	p := person{w, browsertest.Start(t)}
@@ -132,7 +131,7 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 		p.press("a")
 		p.press("button")
 		p.press("button[name=approve]")
-		if look.name == "wide-light" { // the first one connects it; the others meet another account
+		if look.name == "wide-light" { // the first run connects an account; the others use another account
 			w.connect(w.link(func(n *link.Spec) { n.OtherAccount = true }))
 		} else {
 			shown("other-account")
@@ -146,8 +145,8 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	}
 }
 
-// examine looks at a page: what is wider than the window, controls too small for a finger (24 CSS pixels,
-// WCAG 2.2 success criterion 2.5.8), and text whose contrast is below 4.5 to 1 (1.4.3).
+// examine checks a page for content wider than the window, controls too small for a finger (24 CSS pixels,
+// WCAG 2.2 success criterion 2.5.8), and text with a contrast below 4.5 to 1 (1.4.3).
 const examine = `(() => {
 	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };

@@ -57,7 +57,7 @@ func TestWhoMayChooseAnotherAccountIsToldSo(t *testing.T) {
 	}
 }
 
-// The address that customers are sent back to is the operator's, whatever a request says where it went.
+// The redirect URI is derived from the configured public URL, not from the Host of a request.
 func TestTheRedirectDoesNotFollowTheHostOfARequest(t *testing.T) {
 	w := start(t)
 	req, err := http.NewRequest(http.MethodPost, w.url+"/connect/"+w.link(), http.NoBody)
@@ -78,8 +78,8 @@ func TestTheRedirectDoesNotFollowTheHostOfARequest(t *testing.T) {
 	}
 }
 
-// A provider that takes any redirect URI gives its code away to whoever changed the request; it is no use at
-// the callback.
+// A provider that accepts any redirect URI gives its code to an attacker who changed the request. The code is
+// useless at the callback.
 func TestACodeForAnotherRedirectGivesNoTokens(t *testing.T) {
 	w := start(t, func(o *oauthtest.Options) { o.Redirects = nil })
 	token, before := w.link(), w.stored()
@@ -235,7 +235,7 @@ func TestTheLogNamesOperationsAndNotPaths(t *testing.T) {
 	}
 }
 
-// still is a directory that begins every consent and finishes none.
+// still implements Links without a store: it begins every consent, and finishes none.
 type still struct {
 	answer    link.Answer
 	callbacks string
@@ -261,7 +261,7 @@ func (s *still) FinishConsent(_ context.Context, a link.Answer) (link.Consented,
 	return link.Consented{}, s.err
 }
 
-// The server gives every answer a time; finishing a consent may take longer, and the page comes all the same.
+// The server has a write timeout. Finishing a consent may take longer, and the page is still sent.
 func TestAProviderThatTakesItsTimeIsWaitedFor(t *testing.T) {
 	server := httptest.NewUnstartedServer(surface(t, "https://gw.example", &still{takes: 300 * time.Millisecond},
 		slog.New(slog.DiscardHandler)))
@@ -319,7 +319,7 @@ func TestTheCookieFitsTheAddressOfTheGateway(t *testing.T) {
 	}
 }
 
-// Chromium holds also the redirects that follow a form to the page's form-action.
+// Chromium also applies the page's form-action to the redirects after a form.
 func TestTheFormMayLeadOnToOtherHostsOfASignInService(t *testing.T) {
 	handler := surface(t, "https://gw.example", &still{}, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()

@@ -8,16 +8,16 @@ import (
 	"frontdesk/core/link"
 )
 
-// reasonForeign is the reason of a request that another site's page made.
+// reasonForeign is the reason of the fault for a cross-site request.
 const reasonForeign = "CROSS_SITE_REQUEST"
 
-// words say to a customer what happened and what to do. Nothing in them comes from a provider.
+// words explain to a customer what happened and what to do. They contain no text from a provider.
 type words struct {
 	status  int
 	Heading string
 	Means   string
 	Remedy  string
-	again   bool // it is worth trying again with the same link
+	again   bool // the customer may try again with the same link
 }
 
 const (
@@ -25,7 +25,7 @@ const (
 	tellThem  = "Please tell the person who sent you the link."
 )
 
-// wordsOf returns the words for a failure; % in the table stands for the provider's title.
+// wordsOf returns the words for a failure. It replaces % in the table with the provider's title.
 func wordsOf(f *fault.Error, provider string) words {
 	says, known := byReason[f.Reason]
 	if !known {

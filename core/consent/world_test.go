@@ -30,18 +30,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a gateway's surface over real use cases, two providers that customers consent to, and a customer's
-// browser.
+// world is a gateway with real use cases, two providers for consents, and a customer's browser.
 type world struct {
 	t      *testing.T
 	url    string
 	meet   *consenttest.Provider
-	dial   *consenttest.Provider // another one
+	dial   *consenttest.Provider
 	kit    *tenanttest.Kit
-	nanos  atomic.Int64 // of the clock
+	nanos  atomic.Int64 // the time, in Unix nanoseconds
 	log    *tenanttest.Buffer
-	seen   *tenanttest.Buffer // all that was answered
-	posted atomic.Value       // string: what the last form said of where it comes from
+	seen   *tenanttest.Buffer // the text of all responses
+	posted atomic.Value       // string: Origin and Sec-Fetch-Site of the last POST request
 	jar    http.CookieJar
 	client *http.Client
 }
@@ -49,7 +48,7 @@ type world struct {
 func (w *world) now() time.Time           { return time.Unix(0, w.nanos.Load()).UTC() }
 func (w *world) advance(by time.Duration) { w.nanos.Add(int64(by)) }
 
-// start builds a world whose gateway is reached over plain HTTP, as browsers take for safe at 127.0.0.1.
+// start starts a world whose gateway uses plain HTTP, which browsers regard as secure at 127.0.0.1.
 func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	t.Helper()
 	w := &world{t: t, log: &tenanttest.Buffer{}, seen: &tenanttest.Buffer{}}
@@ -67,7 +66,7 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	w.meet, w.dial = consenttest.Start(t, "meet",
 		append([]func(*oauthtest.Options){registered("meet")}, change...)...),
 		consenttest.Start(t, "dial", registered("dial"))
-	// No redaction stands between a secret and this log.
+	// This log redacts no secrets.
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.kit = tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) {
 		o.Adapters = []adapter.Adapter{w.meet.Adapter(), w.dial.Adapter()}
@@ -116,7 +115,7 @@ func surface(t *testing.T, publicURL string, links Links, log *slog.Logger) http
 	return handler
 }
 
-// newBrowser is a customer in another browser from now on.
+// newBrowser makes the customer use another browser from now on.
 func (w *world) newBrowser() {
 	w.jar, _ = cookiejar.New(nil)
 	w.client = &http.Client{
@@ -141,7 +140,7 @@ func (w *world) link(change ...func(*link.Spec)) (token string) {
 	return token
 }
 
-// answer is what a request was answered with.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -157,7 +156,7 @@ func (a answer) text() string {
 	return text
 }
 
-// send makes a request as a browser of today does that stays on the gateway's pages.
+// send sends a request like a current browser on a same-origin page.
 func (w *world) send(method, address string, headers ...string) answer {
 	w.t.Helper()
 	req, err := http.NewRequest(method, address, http.NoBody)
@@ -189,7 +188,7 @@ func (w *world) do(req *http.Request) answer {
 	return a
 }
 
-// begin presses the button of a link's page, and answers where that leads.
+// begin presses the button of a link's page, and returns the URL that it redirects to.
 func (w *world) begin(token string) string {
 	w.t.Helper()
 	a := w.send(http.MethodPost, w.url+"/connect/"+token)
@@ -199,14 +198,14 @@ func (w *world) begin(token string) string {
 	return a.header.Get("Location")
 }
 
-// back returns the address that the provider sends the browser back to, once the customer has pressed the
-// button there.
+// back begins a consent, presses a button at the provider, and returns the URL that the provider redirects
+// to.
 func (w *world) back(token, button string) *url.URL {
 	w.t.Helper()
 	return w.meet.Decide(w.t, w.begin(token), button)
 }
 
-// connect goes the whole way.
+// connect begins, gives and finishes a consent.
 func (w *world) connect(token string) answer {
 	w.t.Helper()
 	a := w.send(http.MethodGet, w.back(token, "approve").String())
@@ -216,7 +215,7 @@ func (w *world) connect(token string) answer {
 	return a
 }
 
-// stored returns all that a consent may change, as text.
+// stored returns all rows that a consent may change, as JSON.
 func (w *world) stored() string {
 	w.t.Helper()
 	connections, err := w.kit.Store.AllConnections(w.t.Context())

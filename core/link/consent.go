@@ -22,56 +22,55 @@ import (
 )
 
 const (
-	consentLife    = 10 * time.Minute // from the click on our page to the provider's answer
-	consentTimeout = 20 * time.Second // of the provider, once it has answered
-	keepTimeout    = 15 * time.Second // of storing what it gave
-	claimLife      = time.Minute      // longer than keepTimeout, so that nobody who lost a link still stores
+	consentLife    = 10 * time.Minute // from the click on our page to the provider's response
+	consentTimeout = 20 * time.Second // for the requests to the provider once its response has arrived
+	keepTimeout    = 15 * time.Second // for storing the tokens and the connection
+	claimLife      = time.Minute      // longer than keepTimeout, so that nothing is stored after a claim ends
 
-	// finishAttempts is how often a connection that others change at the same time is read again.
+	// finishAttempts is how often a connection is read and written if it is changed concurrently.
 	finishAttempts = 20
 
-	// secretLength is that of a state and of what is put into the browser: 255 bits.
+	// secretLength is the length of a state and of the browser's secret: 255 bits.
 	secretLength = 43
-	// maxCode bounds what a provider sends as a code; Microsoft's are beyond 1,000 characters.
+	// maxCode bounds the length of a code; Microsoft's codes are longer than 1,000 characters.
 	maxCode = 8 << 10
 )
 
-// Begun is a consent that is under way.
+// Begun is a consent that has begun.
 type Begun struct {
-	URL string // where the customer is to be sent
-	// A secret that the browser must show when it comes back, under the name that ConsentName tells.
-	Browser string
-	Name    string // ConsentName of its state
+	URL     string // where to send the customer
+	Browser string // a secret that the browser must present when it comes back
+	Name    string // the name under which the browser keeps the secret: ConsentName of the state
 	Life    time.Duration
 }
 
-// Answer is what a provider sent a customer's browser back with.
+// Answer is a provider's authorization response, as the customer's browser brings it back.
 type Answer struct {
-	Callback string     // what of the address it came to is behind that of all callbacks
+	Callback string     // the path of the request, relative to the base address of all callbacks
 	Query    url.Values // code, state, iss, error
-	Browser  string     // what BeginConsent put into the browser; "" nothing
+	Browser  string     // the browser's secret of BeginConsent; "": none
 }
 
-// Consented is what came of a consent, as far as it got.
+// Consented is the result of a consent. If the consent failed, only the fields known by then are set.
 type Consented struct {
-	Link       Link   // zero until the browser has shown that it began the consent
-	Token      string // of the link, for the way back; "" as long
+	Link       Link   // zero until the browser has proved that it began the consent
+	Token      string // of the link, for the way back; "" as long as Link is zero
 	Connection connection.Connection
 	Email      string   // of the account
 	Name       string   // of the account; may be ""
-	Calendar   string   // the calendar that is meant when none is named; "" for other kinds
-	Missing    []string // what the customer did not allow, in words
+	Calendar   string   // name of the account's default calendar; "" for other kinds
+	Missing    []string // descriptions of the scopes that the customer did not grant
 }
 
-// ConsentName is the name under which a browser keeps what shows that it began the consent of a state: each
-// has its own, so that two windows do not disturb each other.
+// ConsentName returns the name under which a browser keeps the secret of the consent with the given state.
+// Each consent has its own name, so that two windows do not interfere with each other.
 func ConsentName(state string) string {
 	sum := sha256.Sum256([]byte(state))
 	return hex.EncodeToString(sum[:8])
 }
 
-// BeginConsent begins a consent with a link that is good. The provider is to send the customer back to the
-// address that is callbacks with the link's own attached.
+// BeginConsent begins a consent for the link with the given token, which must be valid. The provider sends
+// the customer back to the address callbacks with the link's callback appended.
 func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (Begun, error) {
 	l, err := d.goodLink(ctx, token)
 	if err != nil {
@@ -89,7 +88,7 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 		Hash: hash, LinkHash: l.row.Hash, BrowserHash: hashOf(browser), Sealed: sealed, Redirect: redirect,
 		ExpiresAt: now.Add(consentLife),
 	}, now)
-	if errors.Is(err, fault.NotFound) { // deleted in between
+	if errors.Is(err, fault.NotFound) { // the link was deleted meanwhile
 		return Begun{}, linkUnknown()
 	}
 	if err != nil {
@@ -101,8 +100,8 @@ func (d *Directory) BeginConsent(ctx context.Context, token, callbacks string) (
 	}, nil
 }
 
-// hinting returns the client with the address of the account that is expected, which spares its owner
-// choosing (OpenID Connect Core section 3.1.2.1; Google and Microsoft know it also in plain OAuth).
+// hinting returns the client with the expected account as the login hint, which spares the customer choosing
+// an account (OpenID Connect Core section 3.1.2.1; Google and Microsoft accept it in plain OAuth as well).
 func (l linked) hinting() oauth.Client {
 	c := l.client
 	if l.there.Email == "" || l.row.OtherAccount {
@@ -116,15 +115,15 @@ func (l linked) hinting() oauth.Client {
 	return c
 }
 
-// FinishConsent takes what a provider answered, and makes or mends the connection of the link. Whatever comes
-// of it, the consent is no longer under way; the link stays good until it has led to a connection. Nothing is
-// stored until the provider has said whose account it is.
+// FinishConsent processes a provider's answer, and creates or reconnects the connection of the link. The
+// consent ends even if FinishConsent fails; the link stays valid until it has led to a connection. Nothing is
+// stored until the provider has reported whose account it is.
 func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, error) {
 	taken, l, err := d.takeConsent(ctx, a)
 	if err != nil {
 		return Consented{}, err
 	}
-	// From here on the browser is the one that began it.
+	// From here on, this is known to be the browser that began the consent.
 	done := Consented{Link: l.shown()}
 	secrets, err := d.opts.Vault.Unseal(l.tenant.ID, consentID(taken.Hash), taken.Sealed)
 	if err != nil {
@@ -163,12 +162,12 @@ func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, err
 	return done, err
 }
 
-// takeConsent ends the consent that an answer is for, and returns it with its link. Why it is refused is in
-// the log only: whoever brings a state of someone else learns nothing.
+// takeConsent ends the consent that an answer is for, and returns it with its link. The reason for a refusal
+// is only logged: an attacker who presents someone else's state learns nothing.
 func (d *Directory) takeConsent(ctx context.Context, a Answer) (store.Consent, linked, error) {
 	states := a.Query["state"]
 	if len(states) > 1 {
-		for _, state := range states[:2] { // sent about like this, they are not good any more
+		for _, state := range states[:2] { // states that were passed around like this are no longer valid
 			if _, err := d.opts.Store.TakeConsent(ctx, hashOf(state)); err != nil && !errors.Is(err, fault.NotFound) {
 				return store.Consent{}, linked{}, err
 			}
@@ -195,15 +194,15 @@ func (d *Directory) takeConsent(ctx context.Context, a Answer) (store.Consent, l
 	if err != nil {
 		return taken, l, err
 	}
-	// RFC 9700 section 4.4.2.2. What the link leads to may have changed since the consent was begun.
+	// RFC 9700 section 4.4.2.2. The link's client may have changed since the consent began.
 	if a.Callback != l.callback() || !strings.HasSuffix(taken.Redirect, "/"+a.Callback) {
 		return taken, l, notThisConsent("it was begun with another authorization server or client")
 	}
 	return taken, l, nil
 }
 
-// codeIn returns the code of a provider's answer (RFC 6749 section 4.1.2) after looking whether it is one,
-// and from that provider.
+// codeIn returns the code of a provider's answer (RFC 6749 section 4.1.2). It returns an error if the answer
+// reports one, is malformed, or comes from another issuer.
 func (l linked) codeIn(query url.Values) (string, error) {
 	for _, name := range []string{"code", "iss", "error", "error_description", "error_uri"} {
 		if len(query[name]) > 1 { // section 3.1 forbids it
@@ -233,7 +232,7 @@ func (l linked) codeIn(query url.Values) (string, error) {
 	return code, nil
 }
 
-// errorCode is what may be logged of an error's code: the RFCs' codes are letters and underscores.
+// errorCode returns an error code in a form that is safe to log: the RFCs' codes are letters and underscores.
 func errorCode(code string) string {
 	if len(code) > 64 ||
 		strings.ContainsFunc(code, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' }) {
@@ -242,7 +241,7 @@ func errorCode(code string) string {
 	return code
 }
 
-// whose asks the provider, with nothing but the new tokens, whose account it is and what is in it.
+// whose asks the provider for the account's details, using only the new tokens, and sets them in done.
 func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, done *Consented) error {
 	c := connection.Connection{
 		ID: l.connectionID(), TenantID: l.tenant.ID, Provider: l.adapter.Name, Settings: l.values.Settings,
@@ -292,10 +291,10 @@ func (l linked) connectionID() string {
 	return l.row.ConnectionID
 }
 
-// connect stores what a consent gave. The customer may have left meanwhile; that does not end it. The order
-// keeps anything from claiming to work that does not: the connection is first one that is to be reconnected,
-// then its tokens are kept, and with its being in order the link is used up. Of several consents with one
-// link one gets here at a time.
+// connect stores the connection and its tokens, even if the customer has left meanwhile. The order ensures
+// that a connection is not reported as working before it works: first the connection is stored as one that
+// awaits consent, then its tokens are stored, then it is marked as working and the link as used. A claim on
+// the link ensures that only one consent for a connection is stored at a time.
 func (d *Directory) connect(
 	ctx context.Context, l linked, email string, tokens oauth.Tokens,
 ) (connection.Connection, error) {
@@ -320,7 +319,7 @@ func (d *Directory) connect(
 	return made, nil
 }
 
-// claimFailure says why a link could not be claimed.
+// claimFailure returns the reason why a link could not be claimed.
 func (d *Directory) claimFailure(ctx context.Context, hash []byte, err error) error {
 	if !errors.Is(err, fault.Conflict) {
 		return err
@@ -331,8 +330,8 @@ func (d *Directory) claimFailure(ctx context.Context, hash []byte, err error) er
 	return fault.New(fault.Conflict, ReasonBusy, "Another consent for this connection is being finished.")
 }
 
-// connectClaimed is connect for who holds the claim. What the link leads to is looked at once more: an answer
-// of the provider is a while ago.
+// connectClaimed is connect for the holder of the claim. It reads the link and its connection again, as they
+// may have changed during the requests to the provider.
 func (d *Directory) connectClaimed(
 	ctx context.Context, linkHash, claim []byte, email string, tokens oauth.Tokens,
 ) (connection.Connection, error) {
@@ -376,7 +375,7 @@ func (d *Directory) connectClaimed(
 	}
 }
 
-// spec is the connection that the link makes, or what it puts into the one that is there.
+// spec returns the connection that the link creates, or the changes to the existing one.
 func (l linked) spec() connection.Spec {
 	return connection.Spec{
 		Name: l.row.Name, Kind: adapter.Kind(l.row.Kind), Provider: l.row.Provider,
@@ -384,11 +383,11 @@ func (l linked) spec() connection.Spec {
 	}
 }
 
-// consentID is what the secrets of a consent are sealed for, in place of a connection.
+// consentID returns the id that the secrets of a consent are sealed for, instead of a connection id.
 func consentID(hash []byte) string { return "consent " + hex.EncodeToString(hash) }
 
-// hashOf is what is stored of a secret that somebody shows. They are random enough for a plain hash; see
-// secret.Hash.
+// hashOf returns the hash under which a state or a browser's secret is stored. They are random enough for a
+// plain hash; see secret.Hash.
 func hashOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

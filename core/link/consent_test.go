@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const callbacks = "https://gw.example/oauth/callback/"
 
-// consentHouse is a kit with a provider that customers consent to, and the tenant acme.
+// consentHouse is a kit with a provider for consents, and the tenant acme.
 type consentHouse struct {
 	*tenanttest.Kit
 	meet *consenttest.Provider
@@ -70,7 +70,7 @@ func (h *consentHouse) link(change ...func(*link.Spec)) string {
 	return token
 }
 
-// answered begins a consent with the link and gives it at the provider.
+// answered begins a consent with the link, presses a button at the provider, and returns its answer.
 func (h *consentHouse) answered(token, button string) link.Answer {
 	h.T.Helper()
 	begun, err := h.Links.BeginConsent(h.T.Context(), token, callbacks)
@@ -88,7 +88,7 @@ func (h *consentHouse) answered(token, button string) link.Answer {
 	}
 }
 
-// connect goes the whole way.
+// connect begins, gives and finishes a consent.
 func (h *consentHouse) connect(token string) link.Consented {
 	h.T.Helper()
 	done, err := h.Links.FinishConsent(h.T.Context(), h.answered(token, "approve"))
@@ -222,7 +222,7 @@ func TestAnotherAccountTakesAConnectionOverOnlyWhereTheLinkAllowsIt(t *testing.T
 		t.Errorf("before %+v\nafter %+v", before, after)
 	}
 	h.works("desk@acme.example")
-	h.connect(token) // the link is good still, for the right account
+	h.connect(token) // the link is still valid for the right account
 
 	h.meet.SignIn("other@acme.example")
 	h.connect(h.link(func(n *link.Spec) { n.OtherAccount = true }))
@@ -329,7 +329,7 @@ func TestALinkIsGoodUntilItEndsOrHasLedToAConnection(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		do     func(h *consentHouse, token string)
-		reason string // "" it is good
+		reason string // "": the link is valid
 	}{
 		{"a new one", func(*consentHouse, string) {}, ""},
 		{"one that was declined", func(h *consentHouse, token string) {
@@ -406,7 +406,7 @@ func TestOfCallbacksAtOnceOneMakesTheConnection(t *testing.T) {
 		for i := range answers {
 			answers[i] = h.answered(token, "approve")
 		}
-		answers = append(answers, answers...) // and each of them twice
+		answers = append(answers, answers...) // each of them twice
 		results := make([]error, len(answers))
 		var ready, done sync.WaitGroup
 		start := make(chan struct{})
@@ -437,7 +437,7 @@ func TestOfCallbacksAtOnceOneMakesTheConnection(t *testing.T) {
 	})
 }
 
-// crashing keeps tokens, or not, and then the process is no more.
+// crashing is a token store that crashes, after or instead of storing tokens.
 type crashing struct {
 	link.TokenStore
 	keeps bool
@@ -482,7 +482,7 @@ func TestACrashBetweenTheStepsLeavesNothingThatClaimsToWork(t *testing.T) {
 					t.Fatalf("left: %+v", all)
 				}
 				if c.keeps {
-					h.works("other@acme.example") // what says that it works, does
+					h.works("other@acme.example") // a connection that is reported as working works
 				} else if all[0].Status != connection.StatusReconnectRequired {
 					t.Errorf("without tokens it claims to work: %+v", all[0])
 				}
@@ -513,7 +513,7 @@ func TestAClaimOfAProcessThatDiedEndsByItself(t *testing.T) {
 	h.connect(token)
 }
 
-// Two links may lead to one connection. What is told of it must be the account that its tokens reach.
+// Two links may lead to one connection. The account that is shown must be the one that its tokens reach.
 func TestConsentsOfOneConnectionDoNotMix(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := buildConsent(t, url)
@@ -535,7 +535,7 @@ func TestConsentsOfOneConnectionDoNotMix(t *testing.T) {
 	})
 }
 
-// followed is a token store after which something else happens.
+// followed is a token store that calls then after storing tokens.
 type followed struct {
 	link.TokenStore
 	then func()

@@ -1,13 +1,14 @@
-// Package link knows the links with which customers connect accounts, and the consents that they give with
-// them.
+// Package link manages the links with which customers connect accounts, and the consents that they give
+// through these links.
 //
 //	token, made, err := links.Create(ctx, "acme", link.Spec{Connection: connection.Spec{...}})
 //	begun, err := links.BeginConsent(ctx, token, callbacks) // the customer goes to begun.URL
 //	done, err := links.FinishConsent(ctx, answer)           // and comes back with the provider's answer
 //
-// What it promises: a link leads where it led when it was made, and to one connection; an answer counts in
-// the browser that began the consent, and for the authorization server that was asked; nothing is stored
-// until the provider has said whose account it is. The pages of all this are core/consent.
+// The package guarantees that the target of a link never changes and is a single connection, that an answer
+// is accepted only in the browser that began the consent and from the authorization server that was asked,
+// and that nothing is stored until the provider has reported whose account it is. The pages are in
+// core/consent.
 package link
 
 import (
@@ -34,7 +35,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options are what a directory works with. All but Audit are needed.
+// Options configure a [Directory]. All fields but Audit are required.
 type Options struct {
 	Store       *store.Store
 	Vault       *vault.Vault
@@ -43,25 +44,25 @@ type Options struct {
 	Tokens      TokenStore
 	Now         func() time.Time
 	Log         *slog.Logger
-	Audit       *audit.Log // of changes; nil: none is recorded
-	Changed     func()     // called after a change: what is remembered of connections is out of date
+	Audit       *audit.Log // records changes; nil: changes are not recorded
+	Changed     func()     // called after a change that makes cached connections out of date
 }
 
-// TokenStore stores the tokens that a consent gave; *oauth.TokenSource is one.
+// TokenStore stores the tokens that a consent yields. [*oauth.TokenSource] implements it.
 type TokenStore interface {
 	Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error
 }
 
-// Directory is the links of all tenants. It is safe for concurrent use. Make one with [NewDirectory].
+// Directory manages the links of all tenants. It is safe for concurrent use. Create one with [NewDirectory].
 type Directory struct {
 	opts   Options
 	sealer sealing.Sealer
 }
 
-// NewDirectory makes a directory.
+// NewDirectory returns a new Directory.
 func NewDirectory(o Options) *Directory { return &Directory{o, sealing.New(o.Vault)} }
 
-// The changes of links and by consents, as the audit names them.
+// Actions of audit entries about links and consents.
 const (
 	actionCreate  = "create-connect-link"
 	actionConnect = "connect-account" // a customer's consent has led to a connection
@@ -73,13 +74,13 @@ const (
 	ReasonExpired          = "CONNECT_LINK_EXPIRED"
 	ReasonUsed             = "CONNECT_LINK_USED"
 	ReasonBusy             = "CONNECT_LINK_BUSY"     // another consent for its connection is just being finished
-	ReasonObsolete         = "CONNECT_LINK_OBSOLETE" // what it was made for has changed since
-	ReasonNoConsent        = "NO_CONSENT"            // customers do not consent to this
-	ReasonNotThisConsent   = "CONSENT_UNKNOWN"       // none that is under way in this browser
-	ReasonConsentMalformed = "CONSENT_MALFORMED"     // the provider's answer is not one
+	ReasonObsolete         = "CONNECT_LINK_OBSOLETE" // something that the link depends on has changed since
+	ReasonNoConsent        = "NO_CONSENT"            // the provider or connection does not use consent
+	ReasonNotThisConsent   = "CONSENT_UNKNOWN"       // no such consent is in progress in this browser
+	ReasonConsentMalformed = "CONSENT_MALFORMED"     // the provider's answer cannot be read
 	ReasonConsentIssuer    = "CONSENT_ISSUER"        // the answer comes from another server
 	ReasonConsentDeclined  = "CONSENT_DECLINED"
-	ReasonConsentFailed    = "CONSENT_FAILED" // the provider says that it could not be given
+	ReasonConsentFailed    = "CONSENT_FAILED" // the provider returned another error
 	ReasonScopesMissing    = "CONSENT_INCOMPLETE"
 	ReasonNotLasting       = "CONSENT_NOT_LASTING" // no refresh token came with it
 	ReasonOtherAccount     = "CONSENT_OTHER_ACCOUNT"
@@ -88,33 +89,33 @@ const (
 // tokenPrefix begins the token of a link.
 const tokenPrefix = "fdc_"
 
-// How long a link may be good.
+// Limits on how long a link is valid.
 const (
 	DefaultLife = 24 * time.Hour
 	maxLife     = 30 * 24 * time.Hour
 	minLife     = time.Minute
 )
 
-// Spec is a link to be made.
+// Spec describes a link to be created.
 type Spec struct {
-	// Settings are merged into those of a connection that is there. It has no Credentials.
+	// Its Settings are merged into those of an existing connection. Its Credentials are not used.
 	Connection   connection.Spec
-	OtherAccount bool          // a connection that is there may become one to another account
+	OtherAccount bool          // an existing connection may be changed to another account
 	Life         time.Duration // how long it is valid; 0 is DefaultLife
 }
 
-// Link is what a link is for, as far as whoever opens it may know.
+// Link describes a link to whoever opens it.
 type Link struct {
-	Tenant     string   // who asks
+	Tenant     string   // name of the tenant
 	Provider   string   // the adapter's name
 	Title      string   // the adapter's title
-	Connection string   // its name
-	Reconnects bool     // the connection is there already
-	Email      string   // the account that was connected before; "" none, or not known
-	Free       bool     // another account than that may be chosen
-	Allows     []string // what the customer will be asked to allow, in words
-	SignIn     string   // scheme and host of where the customer will be asked
-	Callback   string   // where the customer is sent back to, behind the address of all callbacks
+	Connection string   // the connection's name
+	Reconnects bool     // the connection already exists
+	Email      string   // the account that was connected before; "": none, or unknown
+	Free       bool     // the customer may choose another account than Email
+	Allows     []string // descriptions of the scopes that the customer will be asked to grant
+	SignIn     string   // scheme and host of the provider's authorization endpoint
+	Callback   string   // path of the redirect URI, relative to the base address of all callbacks
 	ExpiresAt  time.Time
 }
 
@@ -122,16 +123,16 @@ type Link struct {
 type linked struct {
 	row     store.ConnectLink
 	tenant  tenant.Tenant
-	there   store.Connection // the connection as it is; without ID when it is to be made
+	there   store.Connection // the existing connection; without ID if there is none yet
 	adapter adapter.Adapter
 	own     map[string]any // the link's settings
-	values  adapter.Values // as the connection is to have them
+	values  adapter.Values // the values that the connection will have
 	client  oauth.Client
 }
 
-// Create makes a link with which a customer connects an account by consent, and returns its token, which is
-// shown this once. It is refused where consent would lead nowhere: no such provider, none that customers
-// consent to, no OAuth client, settings that do not fit.
+// Create creates a link with which a customer connects an account by consent, and returns its token, which
+// cannot be read again. It fails if a consent could not succeed: the provider is unknown or does not use
+// customers' consent, there is no OAuth client, or the settings are invalid.
 func (d *Directory) Create(
 	ctx context.Context, tenantName string, s Spec,
 ) (token string, made Link, err error) {
@@ -183,7 +184,7 @@ func (d *Directory) Create(
 	return token, l.shown(), nil
 }
 
-// Get returns what a link is for, while it is good. A mistyped one is refused without a query.
+// Get returns the link of a token, if it is still valid. A mistyped token is refused without a query.
 func (d *Directory) Get(ctx context.Context, token string) (Link, error) {
 	l, err := d.goodLink(ctx, token)
 	if err != nil {
@@ -192,7 +193,7 @@ func (d *Directory) Get(ctx context.Context, token string) (Link, error) {
 	return l.shown(), nil
 }
 
-// goodLink returns the link of a token with all it leads to, while it is good.
+// goodLink returns the link of a token with everything that it leads to, if it is still valid.
 func (d *Directory) goodLink(ctx context.Context, token string) (linked, error) {
 	hash, ok := secret.HashToken(token, tokenPrefix)
 	if !ok {
@@ -233,7 +234,7 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 	return linked{}, err
 }
 
-// follow finds what a link leads to. It fails where a consent would lead to no connection that works.
+// follow finds what a link leads to. It fails if a consent could not lead to a working connection.
 func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, error) {
 	l := linked{row: row}
 	var err error
@@ -260,7 +261,7 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	}
 	kind := adapter.Kind(row.Kind)
 	l.adapter, _ = d.opts.Providers.Registry.Find(kind, row.Provider)
-	// Settings that do not fit are refused below.
+	// Invalid settings are refused below.
 	if chosen, err := l.adapter.With(l.values); err == nil {
 		l.adapter = chosen
 	}
@@ -280,7 +281,7 @@ func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, 
 	return l, err
 }
 
-// connectionFor returns the connection that a link leads to as it is now, none where it is to be made.
+// connectionFor returns the connection that a link leads to, or a zero one if it does not exist yet.
 func (d *Directory) connectionFor(ctx context.Context, row store.ConnectLink) (store.Connection, error) {
 	all, err := d.opts.Store.Connections(ctx, row.TenantID)
 	if err != nil {
@@ -343,13 +344,13 @@ func (l linked) shown() Link {
 	return shown
 }
 
-// callback is what of the address where customers are sent back to is behind that of all callbacks.
+// callback returns the path of the link's redirect URI, relative to the base address of all callbacks.
 func (l linked) callback() string { return callbackOf(l.tenant.ID, l.row.Provider, l.client.Grant) }
 
-// callbackOf is the provider's name where the OAuth client is the operator's: its redirect URI is registered,
-// and the server is the provider's. A tenant's own client or server has an address of its own, which is the
-// same for as long as the server is: nothing that such a server sends on elsewhere comes back as an answer of
-// its own.
+// callbackOf returns the callback path for a grant. If the OAuth client is the operator's, it is the
+// provider's name: the redirect URI is registered, and the server is the provider's. A tenant's own client or
+// server has its own path, which stays the same for as long as the server does. So if such a server redirects
+// a customer to another server, that server's answer is not taken for its own.
 func callbackOf(tenantID, provider string, g adapter.Grant) string {
 	if g.ClientID == "" {
 		return provider
@@ -362,9 +363,8 @@ func callbackOf(tenantID, provider string, g adapter.Grant) string {
 	return provider + "/" + hex.EncodeToString(sum[:12])
 }
 
-// Callbacks returns, by the names of a tenant's connections, where customers who give consent for them are
-// sent back to, behind the address of all callbacks. Connections that customers do not consent to are not
-// among them.
+// Callbacks returns the callback paths of a tenant's connections by name, relative to the base address of all
+// callbacks. Connections that do not use customers' consent are left out.
 func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[string]string, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
@@ -383,7 +383,7 @@ func (d *Directory) Callbacks(ctx context.Context, tenantName string) (map[strin
 	return callbacks, nil
 }
 
-// consentGrant returns how a connection gets its tokens; see connection.Providers.ConsentGrant.
+// consentGrant returns the grant of a connection; see connection.Providers.ConsentGrant.
 func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool) {
 	c, err := connection.Of(row)
 	if err != nil {
@@ -398,7 +398,7 @@ func (d *Directory) consentGrant(row store.Connection) (g adapter.Grant, ok bool
 	})
 }
 
-// originOf returns the scheme and host of an address; "" where it is none.
+// originOf returns the scheme and host of an address, or "" if the address is invalid.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.ContainsAny(u.Host, " ;,'\"") {
@@ -407,7 +407,7 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// linkUnknown does not say whether a link is mistyped or was never made: that helps only those who try links.
+// linkUnknown does not report whether a link is mistyped or never existed: that would only help an attacker.
 func linkUnknown() error {
 	return fault.New(fault.NotFound, ReasonUnknown,
 		"There is no such link. It may be mistyped or incomplete.")

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// tokenReply is a token endpoint that answers one thing.
+// tokenReply is a token endpoint with a fixed response.
 type tokenReply struct {
 	status int
 	kind   string
@@ -28,8 +28,8 @@ func (s tokenReply) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzTokenAnswers: whatever a token endpoint answers is tokens that can be used, or a fault that shows no
-// secret.
+// FuzzTokenAnswers checks that any response of a token endpoint leads to usable tokens, or to a fault without
+// secrets.
 func FuzzTokenAnswers(f *testing.F) {
 	for _, seed := range []tokenReply{
 		{200, "application/json",
@@ -75,7 +75,7 @@ func FuzzTokenAnswers(f *testing.F) {
 	})
 }
 
-// A token endpoint may be a tenant's: what it writes in the place of an error's code is told to nobody.
+// A token endpoint may be a tenant's own. Unknown error codes, which may be any text, are not passed on.
 func TestNoTextOfATokenEndpointIsTold(t *testing.T) {
 	for _, body := range []string{
 		`{"error":"canary_tell_the_caller"}`, `{"error":"canary","error_description":"canary"}`,

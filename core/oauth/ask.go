@@ -10,24 +10,24 @@ import (
 	"frontdesk/core/fault"
 )
 
-// A request for tokens that was never answered may have been acted on. Whether it may be made again depends
-// on what the provider does with a refresh token that is redeemed:
+// A provider may have acted on a request for tokens even if no response came. Whether the request may be
+// repeated depends on what the provider does with a redeemed refresh token:
 //
-//   - One that stays good is presented again at once: nothing is used up.
-//   - One that is good for one use is presented again only when nothing is left to lose. Had the first
-//     request been acted on, the second is a replay, for which a server ends the whole grant (RFC 9700
-//     section 4.14.2). That matters while the answer to the first may still come, and while the access token
-//     that would end with the grant still works. After that, asking is the only way to learn whether a person
-//     has to connect the account again.
+//   - A token that stays valid is presented again at once: nothing is used up.
+//   - A token for a single use is presented again only when nothing is left to lose. If the provider acted on
+//     the first request, the second is a replay, for which a server ends the whole grant (RFC 9700 section
+//     4.14.2). That matters while the response to the first may still come, and while the access token, which
+//     would end with the grant, still works. After that, another request is the only way to learn whether a
+//     person has to connect the account again.
 
-// The values of storedTokens.Rotation.
+// Values of storedTokens.Rotation.
 const (
 	refreshStays   = "stays"
 	refreshRotates = "rotates"
 )
 
-// rotationOf returns what an answer shows about the refresh token that was redeemed for it: without another
-// one, it stays in force (RFC 6749 section 6).
+// rotationOf returns the rotation that a response shows: the redeemed refresh token stays valid if the
+// response contains no other one (RFC 6749 section 6).
 func rotationOf(t Tokens) string {
 	if t.Refresh == "" {
 		return refreshStays
@@ -35,8 +35,8 @@ func rotationOf(t Tokens) string {
 	return refreshRotates
 }
 
-// reusable reports whether tokens may be asked for twice. What redeems have shown counts more than what the
-// adapter declares.
+// reusable reports whether a request for tokens may be repeated. The result of an earlier redeem takes
+// precedence over what the adapter declares.
 func (v view) reusable() bool {
 	grant := v.credentials.Client.Grant
 	switch {
@@ -54,21 +54,21 @@ func (v view) atRisk(refused string, now time.Time) bool {
 }
 
 var (
-	// errUnanswered is a cause of faults: no whole answer came, for whatever reason.
+	// errUnanswered is the cause of faults if no complete response came, for whatever reason.
 	errUnanswered = errors.New("oauth: the request for tokens was not answered")
-	// errAbandoned is for a redeem of which only the lapsed lease is left.
+	// errAbandoned is the error for a redeem that left nothing but an expired lease.
 	errAbandoned = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 		"A renewal of the connection's access was cut off, and nobody knows what became of it.")
 )
 
-// mayHaveActed reports whether a request for tokens that failed so may have been acted on.
+// mayHaveActed reports whether the provider may have acted on a request for tokens that failed with err.
 func mayHaveActed(err error) bool {
 	return !errors.Is(err, errBusy) && !fault.From(err).Unsent
 }
 
-// ask asks the provider for tokens. A request that was lost, or that has no answer for a while, is made once
-// more, where that is safe. The first one is waited for all the same, and the first answer counts: a slow
-// endpoint is still one.
+// ask requests tokens from the provider. If the request is lost or gets no response for a while, ask repeats
+// it once if that is safe. It still waits for the first request, and returns whichever response comes first,
+// so that a slow endpoint works too.
 func (s *TokenSource) ask(ctx context.Context, v view) (Tokens, error) {
 	type answer struct {
 		tokens Tokens
@@ -109,7 +109,7 @@ func (s *TokenSource) ask(ctx context.Context, v view) (Tokens, error) {
 	}
 }
 
-// isLost reports whether a request failed on its way, or its answer did.
+// isLost reports whether a request or its response was lost on the way.
 func isLost(err error) bool {
 	return errors.Is(err, errUnanswered) && (errors.Is(err, fault.Unavailable) || errors.Is(err, fault.Timeout))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkToken measures what a call pays for its access token in the steady state, as a ratio to a bare
-// read of a map under a lock in the same run:
+// BenchmarkToken measures the cost of an access token per call in the steady state, as a ratio to a bare read
+// of a map under a lock in the same run:
 //
 //	go test -run '^$' -bench Token ./core/oauth
 func BenchmarkToken(b *testing.B) {

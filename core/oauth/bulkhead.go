@@ -10,32 +10,33 @@ import (
 	"frontdesk/core/fault"
 )
 
-// bulkhead bounds the redeems at one host, or those of one tenant.
+// bulkhead bounds the concurrent redeems at one host, or those of one tenant.
 type bulkhead struct {
 	key          string
 	slots        *semaphore.Weighted
-	users        int         // how many hold or want a permit; guarded by TokenSource.mu
-	unresponsive atomic.Bool // the last redeem was not answered
+	users        int         // number of redeems that hold or wait for a permit; guarded by TokenSource.mu
+	unresponsive atomic.Bool // the last redeem got no response
 }
 
-// Five redeems at a time run at one host, or two while it does not answer. One tenant has six: a host that
-// hangs leaves it one, and a tenant all of whose hosts hang leaves turns to the others (store.HoldTurn).
+// Five redeems at a time run at one host, or two if it does not respond. A tenant has six at a time: a host
+// that hangs leaves the tenant one, and a tenant whose hosts all hang leaves turns to other tenants
+// (store.HoldTurn).
 const (
 	hostSlots         = 10
-	responsiveSlots   = 2 // that a redeem takes at a host,
-	unresponsiveSlots = 5 // and at one that did not answer the last redeem
+	responsiveSlots   = 2 // taken by a redeem at a host
+	unresponsiveSlots = 5 // taken by a redeem at a host that did not respond to the last redeem
 	tenantSlots       = 6
 )
 
 // permit allows one redeem.
 type permit struct {
 	host, tenant *bulkhead
-	atHost       int64 // slots that it takes there
+	atHost       int64 // slots taken at the host
 }
 
-// acquire returns a permit for a redeem at a token endpoint; release gives it back. A call waits for one. A
-// renewal ahead of time waits only for a while, and not at all behind redeems that hang: there are others to
-// renew. It fails with errBusy then.
+// acquire returns a permit for a redeem at a token endpoint; release gives it back. An urgent renewal waits
+// for one. Any other waits only for a limited time, and not at all if the host or tenant is unresponsive,
+// since other connections are due too. Then acquire returns errBusy.
 func (s *TokenSource) acquire(ctx context.Context, tenantID, tokenURL string, urgent bool) (*permit, error) {
 	p := &permit{
 		host: s.bulkhead("host "+hostOf(tokenURL), hostSlots), tenant: s.bulkhead("tenant "+tenantID, tenantSlots),
@@ -56,8 +57,8 @@ func (s *TokenSource) acquire(ctx context.Context, tenantID, tokenURL string, ur
 	return p, nil
 }
 
-// wait takes the slots of a permit. Nobody who waits for the host holds slots of the tenant, nor the other
-// way round, so that nobody waits for those who wait.
+// wait takes the slots of a permit. A redeem that waits for the host holds no slots of the tenant, and the
+// other way round, so that no redeem waits for one that waits itself.
 func (p *permit) wait(ctx context.Context, urgent bool) error {
 	for {
 		if err := p.host.wait(ctx, p.atHost, urgent); err != nil {
@@ -77,7 +78,7 @@ func (p *permit) wait(ctx context.Context, urgent bool) error {
 	}
 }
 
-// wait takes slots as soon as there are enough.
+// wait takes slots as soon as enough are free.
 func (b *bulkhead) wait(ctx context.Context, slots int64, urgent bool) error {
 	if b.slots.TryAcquire(slots) {
 		return nil
@@ -102,13 +103,13 @@ func (s *TokenSource) release(p *permit) {
 	s.unref(p)
 }
 
-// release records whether the host answered.
+// release records whether the host responded.
 func (p *permit) release(answered bool) {
 	p.host.unresponsive.Store(!answered)
 	p.tenant.unresponsive.Store(!answered)
 }
 
-// bulkhead returns the one of a key, for one more user.
+// bulkhead returns the bulkhead with the given key, creating it if needed, and adds a user to it.
 func (s *TokenSource) bulkhead(key string, slots int64) *bulkhead {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +122,7 @@ func (s *TokenSource) bulkhead(key string, slots int64) *bulkhead {
 	return b
 }
 
-// unref drops the bulkheads that nobody uses any more, unless they are known to be unresponsive.
+// unref removes a user from a permit's bulkheads, and drops those without users unless they are unresponsive.
 func (s *TokenSource) unref(p *permit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

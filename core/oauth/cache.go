@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// entry is what is cached of a connection: an access token, or a failure that calls get without asking again.
+// entry is the cached state of a connection: an access token, or an error that calls get without a new try.
 type entry struct {
 	connectionID string
 	access       string
 	instance     string // see Tokens.Instance
 	err          error
 	until        time.Time      // when it expires; zero: never
-	checkAt      atomic.Int64   // in milliseconds: when to see whether another replica renewed it; 0: never
-	forced       forcedRenewals // that led to it
+	checkAt      atomic.Int64   // Unix milliseconds: when to check the store for a newer token; 0: never
+	forced       forcedRenewals // the forced renewals that led to this token
 }
 
 // forcedRenewals counts the renewals that a provider forced by refusing the token.
 type forcedRenewals struct {
 	times int
-	since time.Time // the first of them
+	since time.Time // time of the first one
 }
 
 // checkEvery is the time between two checks for a newer token.

@@ -1,11 +1,11 @@
 // Package oauth gets access tokens from providers and keeps them fresh (RFC 6749, RFC 7636, RFC 7523, RFC
-// 9207). Two things are in it: a [Client], which speaks to one provider's authorization server for one
-// connection, and a [TokenSource], which holds the tokens of all connections and renews them ahead of time.
+// 9207). A [Client] talks to one provider's authorization server for one connection. A [TokenSource] holds
+// the tokens of all connections and renews them ahead of time.
 //
-// What it promises: no error holds a token, a code or a secret; a token endpoint is asked through the
-// gateway's own HTTP client, so that its limits and rules hold; a request that may have been acted on is made
-// again only where that takes nothing away, since a second redeem of a refresh token that is good for one use
-// can end the connection.
+// The package guarantees that no error contains a token, a code or a secret, and that token endpoints are
+// called through the gateway's own HTTP client, so that its limits and rules apply. It repeats a request that
+// the provider may have acted on only if nothing can be lost, since a second redeem of a single-use refresh
+// token can end the connection.
 package oauth
 
 import (
@@ -29,28 +29,28 @@ import (
 
 // Client is an OAuth client at one provider's authorization server, as one connection uses it.
 type Client struct {
-	Provider   string // the adapter's name, for the words of faults
+	Provider   string // the adapter's name, used in error messages
 	Grant      adapter.Grant
-	ID, Secret string       // of the client; the tenant's own or the operator's
+	ID, Secret string       // of the tenant's or the operator's client
 	Key        string       // with JWTBearer: the credential that holds the key
-	HTTP       *http.Client // without credentials of its own
+	HTTP       *http.Client // must not add credentials
 }
 
-// Tokens are what an authorization server gave.
+// Tokens are the tokens of an authorization server's response.
 type Tokens struct {
 	Access  string
-	Refresh string    // "" when it gave none: the one in use stays
-	Expires time.Time // zero when it did not say
-	// Granted; nil when it did not say, which means all that were asked for (RFC 6749 section 5.1).
+	Refresh string    // "" if the response has none: the current one stays valid
+	Expires time.Time // zero if the response does not contain it
+	// Granted scopes; nil if the response has none, which means all requested ones (RFC 6749 section 5.1).
 	Scopes []string
-	// Instance is where the account's API is, with adapter.Grant.Instance; "" where the server did not say.
+	// Instance is the address of the account's API, with adapter.Grant.Instance; "" if the response has none.
 	Instance string
 }
 
-// NewVerifier makes a PKCE code verifier (RFC 7636 section 4.1).
+// NewVerifier returns a new PKCE code verifier (RFC 7636 section 4.1).
 func NewVerifier() string { return oauth2.GenerateVerifier() }
 
-// AuthCodeURL returns where the customer is sent to agree.
+// AuthCodeURL returns the URL of the provider's page on which the customer gives consent.
 func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier)}
 	for name, value := range c.Grant.Ask {
@@ -62,15 +62,15 @@ func (c Client) AuthCodeURL(redirect, state, verifier string) string {
 	return c.config(redirect).AuthCodeURL(state, options...)
 }
 
-// Exchange redeems the code of a consent. The code is good for one try.
+// Exchange redeems the code of a consent for tokens. A code can be used only once.
 func (c Client) Exchange(ctx context.Context, code, redirect, verifier string) (Tokens, error) {
 	w := &wire{ctx: ctx, next: c.HTTP.Transport}
 	t, err := c.config(redirect).Exchange(c.context(ctx, w), code, oauth2.VerifierOption(verifier))
 	return c.tokensOf(t, err, w, code, verifier)
 }
 
-// Token gets an access token: with Consent by redeeming the refresh token, else by the application's own
-// means.
+// Token gets an access token. With adapter.Consent it redeems the refresh token; with other flows it uses the
+// client's own credentials.
 func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 	w := &wire{ctx: ctx, next: c.HTTP.Transport}
 	var source oauth2.TokenSource
@@ -82,13 +82,13 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 		}).TokenSource(c.context(ctx, w))
 	case adapter.JWTBearer:
 		key, err := c.Grant.Assertion.Key(c.Key)
-		if err != nil { // it was looked at when the credentials were given
+		if err != nil { // unexpected: the key was checked when the credentials were set
 			return Tokens{}, c.misfit("cannot be asked: the key among the connection's credentials is none").
 				Because(err)
 		}
 		source = (&jwt.Config{
 			Email: key.Issuer, PrivateKey: key.PEM, PrivateKeyID: key.ID, Subject: c.Grant.Assertion.Subject,
-			// Salesforce takes no assertion that lives longer than some minutes; Google allows an hour.
+			// Salesforce rejects assertions that live longer than some minutes; Google allows an hour.
 			Expires: 3 * time.Minute, Audience: c.Grant.Assertion.Audience, TokenURL: c.Grant.TokenURL,
 			Scopes: c.Grant.ScopeNames(),
 		}).TokenSource(c.context(ctx, w))
@@ -97,7 +97,7 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 	}
 	t, err := source.Token()
 	answer, err := c.tokensOf(t, err, w, refresh)
-	if answer.Refresh == refresh { // x/oauth2 repeats the one that was sent where the answer has none
+	if answer.Refresh == refresh { // x/oauth2 fills in the redeemed token if the response has none
 		answer.Refresh = ""
 	}
 	return answer, err
@@ -106,7 +106,7 @@ func (c Client) Token(ctx context.Context, refresh string) (Tokens, error) {
 func (c Client) config(redirect string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: c.ID, ClientSecret: c.Secret, RedirectURL: redirect, Scopes: c.Grant.ScopeNames(),
-		// Said, not left to be found out: finding out sends a code or refresh token twice.
+		// AuthStyle is set because detecting it sends a code or refresh token twice.
 		Endpoint: oauth2.Endpoint{
 			AuthURL: c.Grant.AuthURL, TokenURL: c.Grant.TokenURL, AuthStyle: oauth2.AuthStyleInParams,
 		},
@@ -119,8 +119,8 @@ func (c Client) context(ctx context.Context, w *wire) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &client)
 }
 
-// wire carries one request for a token. It holds it to the caller's context, which x/oauth2 does not for
-// assertions, and keeps what went wrong, which x/oauth2 turns into text.
+// wire is the transport of one request for a token. It applies the caller's context, which x/oauth2 does not
+// do for assertions, and keeps the transport's error, which x/oauth2 turns into text.
 type wire struct {
 	ctx    context.Context
 	next   http.RoundTripper
@@ -155,8 +155,8 @@ func (b *wireBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tokensOf makes tokens of an answer. The secrets are those that were sent: servers may repeat them in what
-// they say.
+// tokensOf converts a response into Tokens. The secrets are those of the request: they are removed from
+// errors, since servers may repeat them.
 func (c Client) tokensOf(t *oauth2.Token, err error, w *wire, secrets ...string) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, c.fault(err, w, append(secrets, c.Secret, c.Key))
@@ -175,9 +175,9 @@ func (c Client) tokensOf(t *oauth2.Token, err error, w *wire, secrets ...string)
 	return answer, nil
 }
 
-// Missing lists the scopes that were asked for, are needed, and were not granted: customers may untick them.
-// Names compare by their last part without case, since Microsoft answers "Calendars.ReadWrite" for
-// "https://graph.microsoft.com/Calendars.ReadWrite".
+// Missing returns the required scopes that were not granted: customers may untick them. It returns nil if
+// granted is nil. Names are compared by their last part, ignoring case, since Microsoft returns
+// "Calendars.ReadWrite" for "https://graph.microsoft.com/Calendars.ReadWrite".
 func (c Client) Missing(granted []string) []adapter.Scope {
 	if granted == nil {
 		return nil
@@ -199,14 +199,14 @@ func lastPart(scope string) string {
 	return strings.ToLower(scope[strings.LastIndexByte(scope, '/')+1:])
 }
 
-// IsRefused reports whether err says that the authorization server refuses what the customer or administrator
-// once gave, so that a person has to give it again; RFC 6749 section 5.2 and OpenID Connect Core section
-// 3.1.2.6 have the codes.
+// IsRefused reports whether err means that the authorization server no longer accepts the authorization of
+// the customer or administrator, so that a person has to connect the account again. RFC 6749 section 5.2 and
+// OpenID Connect Core section 3.1.2.6 define the codes.
 func IsRefused(err error) bool {
 	return err != nil && errors.Is(err, fault.Disconnected)
 }
 
-// fault makes an error of x/oauth2 a fault. Its text holds what the server said, which may be anything.
+// fault converts an error of x/oauth2 into a fault. It does not use the text of err, which quotes the server.
 func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 	var (
 		known   *fault.Error
@@ -228,7 +228,7 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 }
 
 func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error {
-	if e.ErrorCode == "" { // which x/oauth2 does not read from the answer to an assertion
+	if e.ErrorCode == "" { // x/oauth2 does not read it from the response to an assertion
 		var body struct {
 			Error string `json:"error"`
 		}
@@ -260,7 +260,7 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 			"The sign-in service of %s is not available at the moment.", c.Provider)
 	case "":
 		switch {
-		case plain.Code == fault.Timeout: // a proxy's, not the caller's
+		case plain.Code == fault.Timeout: // a proxy's timeout, not the caller's
 			refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 				"The sign-in service of %s did not answer in time.", c.Provider)
 		case e.Response.StatusCode < 500 && plain.Code != fault.RateLimited:
@@ -277,16 +277,16 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		refused = refused.With("oauth_error", e.ErrorCode)
 	}
 	refused.RetryAfter, refused.Upstream = plain.RetryAfter, plain.Upstream
-	// A refusal in words of OAuth gave nothing (RFC 6749 section 5.2). A plain 5xx, but 503, may be of a
-	// proxy that lost the answer.
+	// A response with an OAuth error code issued no tokens (RFC 6749 section 5.2). A plain 5xx other than 503
+	// may come from a proxy that lost the response.
 	status := e.Response.StatusCode
 	refused.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
 		status == http.StatusServiceUnavailable
 	return refused
 }
 
-// isErrorCode reports whether a code is one of the specifications' (RFC 6749, RFC 8707, OpenID Connect Core).
-// Any other is a text of the server's, which callers are not told.
+// isErrorCode reports whether a code is defined by RFC 6749, RFC 8707 or OpenID Connect Core. Any other is
+// the server's own text, which is not passed on to callers.
 func isErrorCode(code string) bool {
 	switch code {
 	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",

@@ -31,7 +31,7 @@ const (
 	list         = "https://provider.example/auth/list"
 )
 
-// authority starts an authorization server and answers it with a client of it.
+// authority starts an authorization server, and returns it with one of its clients.
 func authority(t *testing.T, change ...func(*oauthtest.Options)) (*oauthtest.Server, Client) {
 	t.Helper()
 	o := oauthtest.Options{
@@ -58,7 +58,7 @@ func authority(t *testing.T, change ...func(*oauthtest.Options)) (*oauthtest.Ser
 	}
 }
 
-// consent goes through the page as a customer does and answers what the redirect brings.
+// consent submits the consent page as a customer, and returns the query of the redirect.
 func consent(t *testing.T, address string, form url.Values) url.Values {
 	t.Helper()
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -246,7 +246,7 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 	t.Run("an assertion ends with its caller's context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // the server notices who leaves only once the body is read
+			_, _ = io.Copy(io.Discard, r.Body) // net/http detects a disconnect only after the body is read
 			cancel()
 			<-r.Context().Done()
 		}))()
@@ -371,7 +371,7 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 }
 
 func TestARefreshTokenThatStaysIsNotToldAsNew(t *testing.T) {
-	fake, c := authority(t) // as Google: it gives none with a refresh
+	fake, c := authority(t) // like Google, it issues no refresh token with a refresh
 	given, err := c.Token(t.Context(), fake.Grant("front desk", "ada@example.com", events))
 	if err != nil || given.Access == "" || given.Refresh != "" {
 		t.Errorf("a refresh token is told: %t, %v", given.Refresh != "", err)
@@ -387,7 +387,7 @@ func TestMissingScopes(t *testing.T) {
 		granted []string
 		missing []string
 	}{
-		{nil, nil}, // all that were asked for (RFC 6749 section 5.1)
+		{nil, nil}, // all requested scopes (RFC 6749 section 5.1)
 		{[]string{}, []string{"https://graph.microsoft.com/User.Read", "Calendars.ReadWrite"}},
 		{[]string{"user.read", "https://graph.microsoft.com/calendars.readwrite", "openid"}, nil},
 		{[]string{"User.Read", "Calendars.Read"}, []string{"Calendars.ReadWrite"}},

@@ -28,7 +28,7 @@ const (
 	theConnection = "c1"
 )
 
-// harness is a provider, a store and the connections that sources share.
+// harness holds a provider, a store and connections, which token sources share.
 type harness struct {
 	t      *testing.T
 	url    string
@@ -38,7 +38,7 @@ type harness struct {
 	fake   *oauthtest.Server
 	logged lockedBuffer
 
-	rotation adapter.Rotation // as the adapter declares it
+	rotation adapter.Rotation // the adapter's declaration
 
 	mu      sync.Mutex
 	given   map[string]Credentials // by connection
@@ -46,15 +46,15 @@ type harness struct {
 	gate    func(replica string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error)
 }
 
-// stores make an empty one each.
+// stores maps names to functions that create an empty store and return its URL.
 var stores = map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": storetest.Postgres}
 
-// onEveryStore runs a test on SQLite and on PostgreSQL, in a bubble of its own time.
+// onEveryStore runs a test on SQLite and on PostgreSQL, in a synctest bubble.
 func onEveryStore(t *testing.T, rotation oauthtest.Rotation, lifetime time.Duration, test func(h *harness)) {
 	t.Helper()
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			url := open(t) // outside: the server is no part of the bubble
+			url := open(t) // the database server is outside the bubble
 			synctest.Test(t, func(t *testing.T) { test(build(t, url, rotation, lifetime)) })
 		})
 	}
@@ -95,7 +95,7 @@ func build(t *testing.T, url string, rotation oauthtest.Rotation, lifetime time.
 	return h
 }
 
-// connect makes a connection with a refresh token among its credentials.
+// connect creates a connection with a refresh token among its credentials.
 func (h *harness) connect(id string) {
 	h.t.Helper()
 	h.connectFor(tenantID, id)
@@ -119,7 +119,7 @@ func (h *harness) give(id, refresh string) {
 	h.given[id] = Credentials{Refresh: refresh, Fingerprint: "since " + refresh}
 }
 
-// replica makes a token source with a store of its own, as another replica has.
+// source returns a token source with its own store, like that of another replica.
 func (h *harness) source(name string, change ...func(*TokenSource)) *TokenSource {
 	h.t.Helper()
 	s := storetest.Connect(h.t, h.url)
@@ -153,7 +153,7 @@ func (h *harness) source(name string, change ...func(*TokenSource)) *TokenSource
 	}
 	h.t.Cleanup(func() {
 		source.Close()
-		_ = s.Close() // a test may have closed it
+		_ = s.Close() // the test may have closed it already
 	})
 	return source
 }
@@ -174,7 +174,7 @@ func (h *harness) run(source *TokenSource) (stop func()) {
 	return stop
 }
 
-// through has requests of sources go through a gate.
+// through makes the token requests of all sources go through gate; nil removes it.
 func (h *harness) through(
 	gate func(replica string, r *http.Request, forward func() (*http.Response, error)) (*http.Response, error),
 ) {
@@ -183,7 +183,7 @@ func (h *harness) through(
 	h.gate = gate
 }
 
-// wireTo brings requests to the fake without a network, which a bubble could not wait for.
+// wireTo is a transport to the fake without a network, which a synctest bubble could not wait for.
 type wireTo struct {
 	harness *harness
 	replica string
@@ -219,7 +219,7 @@ func (w wireTo) forward(r *http.Request) (answer *http.Response, err error) {
 	return recorder.Result(), nil
 }
 
-// token asks for a token that has to work.
+// token returns an access token, and fails the test if the token does not work.
 func (h *harness) token(source *TokenSource, id string) string {
 	h.t.Helper()
 	access, err := source.Token(h.t.Context(), tenantID, id)
@@ -232,7 +232,7 @@ func (h *harness) token(source *TokenSource, id string) string {
 	return access
 }
 
-// tokenAtLast asks until there is a token that works, as callers do who are told that a renewal hangs.
+// tokenAtLast repeats the call until it returns a token, like callers who learn that a renewal hangs.
 func (h *harness) tokenAtLast(source *TokenSource) string {
 	h.t.Helper()
 	for {
@@ -266,7 +266,8 @@ func (h *harness) status(id string) string {
 	return c.Status
 }
 
-// wantFamily fails the test unless each redeem was kept and no refresh token was presented twice.
+// wantFamily fails the test unless the result of each redeem was stored and no refresh token was presented
+// twice.
 func (h *harness) wantFamily() {
 	h.t.Helper()
 	if reuses := h.fake.Reuses(); reuses != 0 {
@@ -277,7 +278,7 @@ func (h *harness) wantFamily() {
 	}
 }
 
-// wantReason fails the test unless err is a fault of that reason.
+// wantReason fails the test unless err is a fault with the given reason.
 func wantReason(t *testing.T, err error, reason string) {
 	t.Helper()
 	if f := fault.From(err); f == nil || f.Reason != reason {

@@ -23,8 +23,8 @@ import (
 	"frontdesk/core/vault"
 )
 
-// What is stopped and killed here is a process, in real time. So its times are short, but long beside what a
-// busy machine takes for one request.
+// shortLimits returns limits for tests that stop and kill processes in real time. They are short, but long
+// compared to one request on a busy machine.
 func shortLimits() Limits {
 	l := StandardLimits()
 	l.Lease, l.Redeem, l.Patience = 2500*time.Millisecond, 2*time.Second, 200*time.Millisecond
@@ -33,8 +33,8 @@ func shortLimits() Limits {
 	return l
 }
 
-// keeperProcess is what the test binary is when it is run as a replica: it answers each line of its input
-// with a token.
+// keeperProcess is the main function of the test binary when it runs as a replica. For each line of its input
+// it prints a token, or the reason of the fault.
 func keeperProcess() error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, os.Getenv("STORE"))
@@ -76,7 +76,7 @@ type replica struct {
 	output  *bufio.Scanner
 }
 
-// ask has it ask for a token, and answers that or the reason why there is none.
+// ask makes the process get a token, and returns the token or the reason of the fault.
 func (r *replica) ask() string {
 	if _, err := io.WriteString(r.input, "token\n"); err != nil {
 		return err.Error()
@@ -100,7 +100,7 @@ type replicas struct {
 	server *httptest.Server
 
 	mu   sync.Mutex
-	hold func(answer func()) // in place of the answer
+	hold func(answer func()) // replaces the provider's response; may be nil
 }
 
 func newReplicas(t *testing.T, url string) *replicas {
@@ -108,7 +108,7 @@ func newReplicas(t *testing.T, url string) *replicas {
 	p := &replicas{harness: build(t, url, oauthtest.SingleUse, time.Hour)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token/{replica}", func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil { // read to its end, so that the server notices when who asked has gone
+		if err := r.ParseForm(); err != nil { // reads the whole body, so that net/http detects a disconnect
 			t.Error(err)
 		}
 		p.mu.Lock()
@@ -126,7 +126,7 @@ func newReplicas(t *testing.T, url string) *replicas {
 	return p
 }
 
-// start starts a process.
+// start starts a replica process.
 func (p *replicas) start(name string) *replica {
 	p.t.Helper()
 	binary, err := os.Executable()
@@ -150,9 +150,9 @@ func (p *replicas) start(name string) *replica {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() {
-		_ = input.Close() // which ends it
+		_ = input.Close() // ends the process
 		_ = cmd.Process.Signal(syscall.SIGCONT)
-		_ = cmd.Wait() // killed on purpose, some of them
+		_ = cmd.Wait() // fails if the test has killed the process
 		if answer.Len() > 0 {
 			p.t.Errorf("replica %s: %s", name, &answer)
 		}
@@ -160,14 +160,14 @@ func (p *replicas) start(name string) *replica {
 	return &replica{t: p.t, process: cmd.Process, input: input, output: bufio.NewScanner(output)}
 }
 
-// holding puts something in the place of the provider's answers; nil is nothing.
+// holding replaces the provider's responses with hold; nil restores them.
 func (p *replicas) holding(hold func(answer func())) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hold = hold
 }
 
-// until waits for something that comes about by itself.
+// until waits until the condition is true, and fails the test after a minute.
 func (p *replicas) until(what string, is func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
@@ -177,7 +177,7 @@ func (p *replicas) until(what string, is func() bool) {
 	}
 }
 
-// wantToken waits until replicas have a token that works.
+// wantToken waits until each of the replicas has a token that works.
 func (p *replicas) wantToken(replicas ...*replica) {
 	p.t.Helper()
 	for _, r := range replicas {
@@ -188,15 +188,15 @@ func (p *replicas) wantToken(replicas ...*replica) {
 	}
 }
 
-// A process that is stopped in the middle of a redeem keeps its turn though its lease lapses, and goes on to
-// wait for the answer afterwards, though more time has passed than a redeem may take.
+// A process that is stopped in the middle of a redeem keeps its turn although its lease expires. When it
+// continues, it still waits for the response, although more time has passed than a redeem may take.
 func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
 	t.Parallel()
 	p := newReplicas(t, storetest.Postgres(t)) // SQLite has no turns
 	a, b, c := p.start("a"), p.start("b"), p.start("c")
 	acted, reply := make(chan struct{}), make(chan struct{})
 	p.holding(func(answer func()) {
-		answer() // which is sent when this function returns
+		answer() // the response is sent when this function returns
 		close(acted)
 		<-reply
 	})
@@ -226,7 +226,7 @@ func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
 		t.Errorf("%d calls while the holder was stopped", calls)
 	}
 	a.signal(syscall.SIGCONT)
-	if got := <-answered; got != fault.ReasonProviderUnavailable { // its timers have passed
+	if got := <-answered; got != fault.ReasonProviderUnavailable { // its timers have expired
 		t.Errorf("the call of the process that goes on is told %s", got)
 	}
 	close(reply)
@@ -237,8 +237,8 @@ func TestAReplicaIsStoppedWhileItRedeems(t *testing.T) {
 	p.wantFamily()
 }
 
-// The turn of a process that is killed goes with it, its lease lapses, and then another one redeems what it
-// did not.
+// A process that is killed loses its turn at once. After its lease has expired, another process redeems the
+// refresh token.
 func TestAReplicaIsKilledWhileItRedeems(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestAReplicaIsKilledWhileItRedeems(t *testing.T) {
 			p := newReplicas(t, open(t))
 			a, b := p.start("a"), p.start("b")
 			asked, gone := make(chan struct{}), make(chan struct{})
-			p.holding(func(func()) { // before it acts
+			p.holding(func(func()) { // before the provider acts
 				close(asked)
 				<-gone
 			})

@@ -11,14 +11,14 @@ import (
 	"frontdesk/core/pause"
 )
 
-// renew asks the provider for new tokens if nobody else does. The promises rest on this order: turn and
-// lease, then the provider, then the store, and only then the callers.
+// renew requests new tokens from the provider, unless another replica is doing so. The guarantees of
+// [TokenSource] depend on this order: turn and lease, then the provider, then the store, then the callers.
 func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, error) {
 	if v.row.LeaseUntil.After(s.options.Now()) {
 		return nil, errBusy
 	}
 	if _, err := s.options.Vault.Primary(); err != nil {
-		return nil, err // never ask for what cannot be sealed
+		return nil, err // never request tokens that cannot be sealed
 	}
 	permit, err := s.acquire(ctx, r.tenantID, v.credentials.Client.Grant.TokenURL, r.urgent)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, er
 
 func (s *TokenSource) measure(v view, err error) {
 	switch f := fault.From(err); {
-	case errors.Is(err, errBusy): // another replica measures it
+	case errors.Is(err, errBusy): // another replica counts the renewal
 	case f != nil:
 		s.options.Metrics.TokenRenewal(v.credentials.Client.Provider, string(f.Code))
 	default:
@@ -68,7 +68,7 @@ func (s *TokenSource) measure(v view, err error) {
 	}
 }
 
-// lease takes the lease of the row as it was read: it compares the version.
+// lease takes the lease of the row, unless the row's version has changed since it was read.
 func (s *TokenSource) lease(ctx context.Context, v *view) (bool, error) {
 	now := s.options.Now()
 	if v.row.Sealed == nil {
@@ -87,9 +87,9 @@ func (s *TokenSource) lease(ctx context.Context, v *view) (bool, error) {
 	return leased, err
 }
 
-// redeem asks the provider, and once more after a refusal: a provider may be wrong for a moment, and no
-// failure costs more than one that a person has to repair. It returns errBusy if newer tokens or other
-// credentials explain the refusal.
+// redeem requests tokens from the provider, and once more after a refusal: a provider may be wrong for a
+// moment, and a person has to repair a connection that is marked as refused. It returns errBusy if newer
+// tokens or other credentials explain the refusal.
 func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
 	ctx, cancel := withLiveTimeout(ctx, s.limits.Redeem)
 	defer cancel()
@@ -114,8 +114,8 @@ func (s *TokenSource) redeem(ctx context.Context, v view) (Tokens, error) {
 	return t, s.timeoutFault(ctx, v, began, err)
 }
 
-// timeoutFault turns the error of a redeem that reached its limit into an unavailable provider: the limit is
-// not a deadline that a caller set.
+// timeoutFault converts the error of a redeem that reached its time limit into fault.Unavailable: the limit
+// is not a caller's deadline.
 func (s *TokenSource) timeoutFault(ctx context.Context, v view, began time.Time, err error) error {
 	if errors.Is(asTimeout(ctx, err), fault.Timeout) {
 		return silent(v.credentials.Client.Provider, s.options.Now().Sub(began)).Because(err)
@@ -123,10 +123,10 @@ func (s *TokenSource) timeoutFault(ctx context.Context, v view, began time.Time,
 	return err
 }
 
-// save commits what the provider gave. The old refresh token may be used up, so it persists.
+// save commits the provider's tokens. The old refresh token may be used up, so save retries a failed write.
 func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*entry, error) {
 	stored := s.storedForm(t, v.credentials.Fingerprint)
-	// What the provider does not repeat stays.
+	// Values missing from the response stay in force.
 	stored.Rotation = rotationOf(t)
 	stored.Refresh, stored.Instance = cmp.Or(stored.Refresh, v.stored.Refresh),
 		cmp.Or(stored.Instance, v.stored.Instance)
@@ -146,7 +146,7 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 			slog.Any("error", err))
 		return nil, err
 	}
-	if !saved { // a consent came in between, or other credentials
+	if !saved { // a consent or other credentials were stored meanwhile
 		return nil, errBusy
 	}
 	return s.entryOf(r, view{row: row, credentials: v.credentials, stored: stored}), nil
@@ -164,7 +164,7 @@ func (s *TokenSource) persist(ctx context.Context, do func(context.Context) erro
 	}
 }
 
-// refuse marks the connection as to be reconnected, once however many replicas and calls find out.
+// refuse marks the connection as to be reconnected, only once even if several replicas and calls get refused.
 func (s *TokenSource) refuse(ctx context.Context, r *renewal, v view) (*entry, error) {
 	stored := v.stored
 	stored.Access, stored.Expires, stored.Fingerprint = "", time.Time{}, v.credentials.Fingerprint
@@ -177,7 +177,7 @@ func (s *TokenSource) refuse(ctx context.Context, r *renewal, v view) (*entry, e
 	if err != nil {
 		return nil, err
 	}
-	if !marked { // tokens or connection changed in between
+	if !marked { // the tokens or the connection changed meanwhile
 		s.postpone(ctx, r, v, errBusy)
 		return nil, errBusy
 	}

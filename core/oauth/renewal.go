@@ -13,11 +13,11 @@ import (
 	"frontdesk/core/store"
 )
 
-// renewal gets a token for a connection; several calls may wait for it. It goes on when they leave: a redeem
-// that is cancelled may have used up its refresh token.
+// renewal gets a token for a connection; several calls may wait for it. It continues when they leave, since a
+// cancelled redeem may have used up its refresh token.
 type renewal struct {
 	tenantID, connectionID string
-	// A call waits for it; else it only renews what is due, and does not wait for others.
+	// A call waits for it. If false, it only renews a token that is due, and waits for no other replica.
 	urgent  bool
 	refused string // an access token that the provider refused, whatever the store says
 	forced  forcedRenewals
@@ -25,8 +25,8 @@ type renewal struct {
 
 	// Guarded by TokenSource.mu:
 	forgotten bool      // its result is not cached
-	provider  string    // whose token endpoint is asked; "" until that is known
-	since     time.Time // when the renewal began, here or at the replica that has the lease
+	provider  string    // the provider whose token endpoint is called; "" until it is known
+	since     time.Time // when the renewal began, here or at the replica that holds the lease
 
 	usable  chan struct{} // closed once there is an entry that calls can use meanwhile
 	stalled chan struct{} // closed once calls no longer wait for it
@@ -37,8 +37,8 @@ type renewal struct {
 	err       error
 }
 
-// get returns an entry with an access token. If there is none, it starts the renewal or joins the one under
-// way.
+// get returns an entry with an access token other than the refused one. If none is cached, it starts a
+// renewal or joins the one under way.
 func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) {
 	refused := wanted.refused
 	for {
@@ -57,15 +57,15 @@ func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) 
 	}
 }
 
-// await returns the result of a renewal, or what may be used while it goes on. It returns nil if that does
-// not help, because others started it for something else. It waits no longer once the renewal has stalled.
+// await returns the result of a renewal, or the entry that may be used meanwhile. It returns nil if neither
+// helps, because the renewal was started for another purpose. It stops waiting once the renewal has stalled.
 func (s *TokenSource) await(ctx context.Context, r *renewal, refused string) (*entry, error) {
 	usable := r.usable
 	for {
 		select {
 		case <-r.done:
 			return r.outcome(refused)
-		default: // what it brought comes before all else that is ready
+		default: // the result takes precedence over all other channels that are ready
 		}
 		select {
 		case <-r.done:
@@ -95,8 +95,8 @@ func (r *renewal) outcome(refused string) (*entry, error) {
 	return nil, nil
 }
 
-// stalledFault returns the error of calls that do not wait for a renewal. Its RetryAfter is when the renewal
-// ends at the latest.
+// stalledFault returns the error for calls that no longer wait for a renewal. Its RetryAfter is what is left
+// of the redeem's time limit, at least one second.
 func (s *TokenSource) stalledFault(r *renewal) *fault.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *TokenSource) run(r *renewal) {
 	}
 }
 
-// stall ends the wait of calls for a renewal. The renewal itself goes on.
+// stall ends the wait of calls for a renewal. The renewal itself continues.
 func (s *TokenSource) stall(r *renewal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,14 +175,14 @@ func (s *TokenSource) stall(r *renewal) {
 	}
 }
 
-// renewing records whose token endpoint the renewal is about to ask or wait for.
+// renewing records the provider whose token endpoint the renewal is about to call or wait for.
 func (s *TokenSource) renewing(r *renewal, v view) {
 	s.mu.Lock()
 	r.provider = v.credentials.Client.Provider
 	s.mu.Unlock()
 }
 
-// waiting records how long another replica has had the lease: what stalls there stalls the calls here too.
+// waiting stalls the renewal if another replica has held the lease for longer than a call's patience.
 func (s *TokenSource) waiting(r *renewal, v view) {
 	now := s.options.Now()
 	since := v.row.LeaseUntil.Add(-s.limits.Lease)
@@ -207,10 +207,10 @@ func (s *TokenSource) remember(r *renewal, took time.Duration) {
 		if there := s.cache.get(r.connectionID, now); there != nil && there.err == nil {
 			return
 		}
-		// A 429 says itself when to ask again.
+		// A response with status 429 may set the time of the next try.
 		recall := max(s.limits.FailureTTL, min(fault.From(r.err).RetryAfter, time.Minute))
 		e := &entry{connectionID: r.connectionID, err: r.err, until: now.Add(recall)}
-		if took > s.limits.SlowFailure { // calls are answered at once, while one after the other has it tried again
+		if took > s.limits.SlowFailure { // calls fail at once; one of them starts a new try every checkEvery
 			e.until = now.Add(s.limits.RefusalTTL)
 			e.checkAt.Store(now.Add(recall).UnixMilli())
 		}
@@ -218,15 +218,15 @@ func (s *TokenSource) remember(r *renewal, took time.Duration) {
 	}
 }
 
-// view is what is known of a connection at one time.
+// view is the state of a connection's tokens at the time of a read.
 type view struct {
 	row         store.Tokens
 	credentials Credentials
-	known       bool         // there is a row, and it grew from these credentials
+	known       bool         // there is a row, and its fingerprint matches the credentials
 	stored      storedTokens // zero unless known
 }
 
-// refresh returns the refresh token in force; "" is none.
+// refresh returns the refresh token in force, or "" if there is none.
 func (v view) refresh() string {
 	if v.stored.Refresh != "" {
 		return v.stored.Refresh
@@ -234,13 +234,13 @@ func (v view) refresh() string {
 	return v.credentials.Refresh
 }
 
-// obtainable reports whether there is something to ask for a token with.
+// obtainable reports whether a token can be requested: Consent needs a refresh token, other flows need none.
 func (v view) obtainable() bool {
 	return v.credentials.Client.Grant.Flow != adapter.Consent || v.refresh() != ""
 }
 
-// read reads the row before the credentials. If they change in between, the row has changed too when it is
-// leased, so the two are never mixed up.
+// read reads the row before the credentials. If the credentials change in between, the row changes too and
+// leasing it fails, so the two never get mixed up.
 func (s *TokenSource) read(ctx context.Context, tenantID, connectionID string) (v view, err error) {
 	var found bool
 	if v.row, found, err = s.options.Store.Tokens(ctx, tenantID, connectionID); err != nil {
@@ -261,10 +261,10 @@ func (s *TokenSource) read(ctx context.Context, tenantID, connectionID string) (
 }
 
 var (
-	// errBusy says that another replica renews the tokens, or that there are newer ones.
+	// errBusy means that another replica renews the tokens, or that there are newer ones.
 	errBusy = errors.New("oauth: someone else renews the tokens")
-	// errTaken is an errBusy where the turn is held though the lease has expired: its holder is stopped, or
-	// about to end.
+	// errTaken is the errBusy for a turn that is still held although the lease has expired: its holder is
+	// stopped, or about to end.
 	errTaken = fmt.Errorf("%w, and does not go on", errBusy)
 )
 
@@ -292,7 +292,7 @@ func (s *TokenSource) obtain(ctx context.Context, r *renewal) (*entry, error) {
 			return nil, err
 		}
 		s.renewing(r, v)
-		if usable { // due ahead of time: no call has to wait for the provider
+		if usable { // renewed ahead of time: no call has to wait for the provider
 			r.meanwhile = s.entryOf(r, v)
 			close(r.usable)
 		}
@@ -325,7 +325,7 @@ func (s *TokenSource) entryOf(r *renewal, v view) *entry {
 		until: v.stored.goodUntil(),
 	}
 	if !v.row.RefreshAt.IsZero() {
-		// Run gets some time to renew it first.
+		// The jitter gives Run time to renew it first.
 		e.checkAt.Store(v.row.RefreshAt.Add(jitter(checkEvery)).UnixMilli())
 	}
 	e.forced = r.forced
@@ -351,7 +351,7 @@ func notYet(s Credentials) *fault.Error {
 		With("provider", s.Client.Provider)
 }
 
-// setAside postpones a row that is due but cannot be renewed for reasons of our own.
+// setAside postpones a row that is due but cannot be renewed for reasons within the gateway.
 func (s *TokenSource) setAside(ctx context.Context, r *renewal, v view, why error) {
 	if r.urgent || v.row.RefreshAt.IsZero() {
 		return

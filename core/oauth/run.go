@@ -21,8 +21,7 @@ func (s *TokenSource) Run(ctx context.Context) {
 	}
 }
 
-// sweep starts to renew everything that is due, page by page, so that connections that fail do not hold up
-// others.
+// sweep starts the renewals that are due, page by page, so that failing connections do not delay others.
 func (s *TokenSource) sweep(ctx context.Context) {
 	var last store.Tokens
 	for {

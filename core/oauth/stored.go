@@ -13,37 +13,37 @@ import (
 	"frontdesk/core/vault"
 )
 
-// storedTokens are a connection's tokens as they are sealed.
+// storedTokens are a connection's tokens in the form that is sealed and stored.
 type storedTokens struct {
 	Access      string    `json:"access,omitempty"`
-	Refresh     string    `json:"refresh,omitempty"` // "": the one among the credentials
+	Refresh     string    `json:"refresh,omitempty"` // "": the refresh token of the credentials is used
 	Issued      time.Time `json:"issued"`
 	Expires     time.Time `json:"expires,omitzero"`
 	Scopes      []string  `json:"scopes,omitempty"`
 	Fingerprint string    `json:"since"`
 
 	Instance string `json:"instance,omitempty"`
-	// Rotation is whether the last redeem left the refresh token as it was; "" before the first.
+	// Rotation is refreshStays or refreshRotates, depending on the last redeem; "" before the first one.
 	Rotation string `json:"rotation,omitempty"`
 }
 
-// storedForm returns what to store of tokens that were just given. Expires counts from now on our clock, like
-// all times here.
+// storedForm converts tokens that were just received into the form to store. Expires is converted to the
+// clock of Options.Now, like all times here.
 func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
 	now := s.options.Now()
 	stored := storedTokens{
 		Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Fingerprint: fingerprint,
 		Instance: t.Instance,
 	}
-	// What has expired already has no known end; a refusal will tell.
+	// A token that seems to have expired already is stored without expiry; the provider may refuse it.
 	if left := time.Until(t.Expires); left > 0 {
 		stored.Expires = now.Add(left)
 	}
 	return stored
 }
 
-// refreshAt returns a point between 75 and 90 % of the token's life, earlier where Run would come too late
-// for a short one. It is zero for a token without an end.
+// refreshAt returns a time between 75 and 90 % of the token's life, or earlier if Run would be too late for a
+// short-lived token. It returns zero for a token without expiry.
 func (s *TokenSource) refreshAt(stored storedTokens) time.Time {
 	if stored.Expires.IsZero() {
 		return time.Time{}
@@ -53,7 +53,7 @@ func (s *TokenSource) refreshAt(stored storedTokens) time.Time {
 	return stored.Issued.Add(min(at, max(life-4*s.limits.Poll, life*3/5)))
 }
 
-// goodUntil returns the token's end less the time that a request needs to arrive; zero without an end.
+// goodUntil returns the token's expiry less the time that a request needs to arrive, or zero without expiry.
 func (stored storedTokens) goodUntil() time.Time {
 	if stored.Expires.IsZero() {
 		return time.Time{}
@@ -81,14 +81,14 @@ func (s *TokenSource) unseal(row store.Tokens) (stored storedTokens, err error) 
 		return storedTokens{}, err
 	}
 	defer clear(plain)
-	if json.Unmarshal(plain, &stored) != nil { // the decoder's text may quote what it read
+	if json.Unmarshal(plain, &stored) != nil { // the decoder's error is dropped: it may quote the input
 		return storedTokens{}, fault.New(fault.Unavailable, vault.ReasonUnreadable,
 			"The stored tokens of this connection cannot be read. Connect the account again.")
 	}
 	return stored, nil
 }
 
-// Values that hold secrets show none of them, however they are printed.
+// hidden is printed in place of values that hold secrets, whatever the verb.
 const hidden = "(secret)"
 
 // Format implements fmt.Formatter.

@@ -21,7 +21,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 			var stops []func()
 			for _, name := range []string{"a", "b", "c"} {
 				source := h.source(name)
-				h.token(source, theConnection) // the first one is asked for by a call
+				h.token(source, theConnection) // a call gets the first token
 				stops = append(stops, h.run(source))
 				for i := range 200 {
 					work.Go(func() {
@@ -40,7 +40,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 				}
 			}
 			work.Wait()
-			for _, stop := range stops { // which commits a redeem that is under way
+			for _, stop := range stops { // stop also commits a redeem under way
 				stop()
 			}
 			if failed.Load() != 0 || late.Load() != 0 {
@@ -63,13 +63,13 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 				}
 				h.fake.Delay(delay)
 				for expiry := 1; expiry <= 3; expiry++ {
-					time.Sleep(time.Minute) // a token that was made for a refusal just before is not doubted again
+					time.Sleep(time.Minute) // beyond ForcedWindow: the count of forced renewals starts anew
 					h.fake.ExpireAccess()
 					all(600, func(i int) {
 						again, err := sources[i%3].Renew(h.t.Context(), tenantID, theConnection, access)
 						if delay > sources[0].limits.Patience {
 							wantReason(h.t, err, fault.ReasonProviderUnavailable)
-							time.Sleep(fault.From(err).RetryAfter) // when there is news
+							time.Sleep(fault.From(err).RetryAfter) // when the renewal has ended
 							again, err = sources[i%3].Renew(h.t.Context(), tenantID, theConnection, access)
 						}
 						if !again || err != nil {

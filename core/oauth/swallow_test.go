@@ -15,26 +15,26 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// deadline is a caller's (server.deadline).
+// deadline is the deadline of a caller (server.deadline).
 const deadline = 8 * time.Second
 
-// ask asks as a caller does, who does not wait for ever.
+// ask gets a token with a caller's deadline.
 func (h *harness) ask(source *TokenSource) (access string, err error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), deadline)
 	defer cancel()
 	return source.Token(ctx, tenantID, theConnection)
 }
 
-// swallowings say by when a token endpoint swallows a request whether it acts.
+// swallowings maps when a token endpoint swallows a request to whether it acts on the request.
 var swallowings = map[string]bool{"before it acts": false, "after it acted": true}
 
-// A refresh token that stays good is presented again at once: of a swallowed request its callers notice three
-// seconds.
+// A refresh token that stays valid is presented again at once: a swallowed request delays its callers by
+// three seconds.
 func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		server   oauthtest.Rotation
 		declared adapter.Rotation
-		known    bool // a redeem has shown it before
+		known    bool // an earlier redeem has shown that the refresh token stays valid
 	}{
 		"where the adapter declares that refresh tokens stay": {oauthtest.Keep, adapter.RotationNone, false},
 		"where it declares that older ones stay good": {oauthtest.Renew,
@@ -74,7 +74,7 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A slow endpoint is waited for though a second request is under way, or was lost.
+// The first request to a slow endpoint is waited for, even if a second one is under way or was lost.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	for name, secondLost := range map[string]bool{"of two": false, "while the second is lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	}
 }
 
-// What never left this machine was not acted on, whatever becomes of refresh tokens.
+// A request that never left this machine was not acted on, so it is repeated with any kind of refresh token.
 func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		unsent := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It could not be reached.")
@@ -115,18 +115,17 @@ func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
 	})
 }
 
-// A refresh token that is good for one use, and may have been used, is not presented again while the access
-// token works.
+// A single-use refresh token that may have been used is not presented again while the access token works.
 func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 	for when, acting := range swallowings {
 		for _, holder := range []string{"waits for the answer", "is killed"} {
 			t.Run(when+", and who made it "+holder, func(t *testing.T) {
 				onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
-					h.rotation = adapter.RotationNone // which its first redeem belies
+					h.rotation = adapter.RotationNone // the first redeem shows that this is wrong
 					sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
 					access := h.token(sources[0], theConnection)
 					end := time.Now().Add(time.Hour)
-					time.Sleep(44 * time.Minute) // nearly when it falls due
+					time.Sleep(44 * time.Minute) // shortly before the token is due
 					if holder == "is killed" {
 						h.abandon(sources[0], acting)
 					} else {
@@ -159,7 +158,7 @@ func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
 	}
 }
 
-// abandon leaves what a process leaves that is killed in the middle of a redeem.
+// abandon leaves the same state as a process that is killed in the middle of a redeem.
 func (h *harness) abandon(source *TokenSource, acting bool) {
 	h.t.Helper()
 	v, err := source.read(h.t.Context(), tenantID, theConnection)
@@ -177,9 +176,9 @@ func (h *harness) abandon(source *TokenSource, acting bool) {
 	}
 }
 
-// wantDecided fails the test unless what became of a swallowed redeem is known to every replica: the
-// connection works where it had not been acted on, and is to be connected again where the tokens were lost
-// with the answer.
+// wantDecided fails the test unless every replica knows the outcome of a swallowed redeem. If the provider
+// did not act on it, the connection works. If it did, the tokens were lost with the response, and the account
+// has to be connected again.
 func (h *harness) wantDecided(sources []*TokenSource, acting bool) {
 	h.t.Helper()
 	for _, source := range sources {
@@ -198,8 +197,8 @@ func (h *harness) wantDecided(sources []*TokenSource, acting bool) {
 	}
 }
 
-// Where there is no access token that works, the answer is waited for as long as it may come, but not by the
-// callers.
+// Without a working access token, the renewal waits for the response for as long as it may come, but callers
+// do not.
 func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 	for when, acting := range swallowings {
 		t.Run("which was swallowed "+when, func(t *testing.T) {
@@ -215,7 +214,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 				if took := time.Since(began); took != limits.Patience {
 					h.t.Errorf("the first callers waited %s", took)
 				}
-				late := h.source("d") // one that was not there when it began
+				late := h.source("d") // a replica that starts after the renewal began
 				for time.Since(began) < limits.Redeem {
 					for _, source := range append(sources, late) {
 						asked := time.Now()
@@ -235,7 +234,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 				if h.fake.TokenCalls() != 1 {
 					h.t.Errorf("%d requests while the answer might still have come", h.fake.TokenCalls())
 				}
-				for range 40 { // callers who come again
+				for range 40 { // callers repeat their requests
 					_, _ = h.ask(sources[0])
 					time.Sleep(100 * time.Millisecond)
 				}
@@ -285,7 +284,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 	})
 }
 
-// A replica that remembers nothing takes the token that is stored, though its own renewal of it hangs.
+// A replica with an empty cache uses the stored token, even while its own renewal hangs.
 func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		access := h.token(h.source("a"), theConnection)
@@ -301,7 +300,7 @@ func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
 		if got, err := h.ask(source); got != access || err != nil || time.Since(began) > 0 {
 			h.t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		_, err := source.Renew(h.t.Context(), tenantID, theConnection, access) // which the provider refuses
+		_, err := source.Renew(h.t.Context(), tenantID, theConnection, access) // the provider refuses it
 		wantReason(h.t, err, fault.ReasonProviderUnavailable)
 		if waited := time.Since(began); waited > source.limits.Patience {
 			h.t.Errorf("waited %s", waited)

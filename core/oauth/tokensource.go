@@ -12,15 +12,15 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Credentials say how to get the tokens of one connection, as the directory knows it now.
+// Credentials are what is needed to request the tokens of one connection, as currently configured.
 type Credentials struct {
 	Client  Client
-	Refresh string // the refresh token that was given; used until the store holds a newer one
-	// Fingerprint identifies the credentials that were given. It is sealed with the tokens, and tokens of
+	Refresh string // the configured refresh token; used until the store holds a newer one
+	// Fingerprint identifies the configured credentials. It is sealed with the tokens, and tokens with
 	// another fingerprint are not used. So a rotated refresh token is neither mixed with another grant nor
-	// lost when the same credentials are given again.
+	// lost when the same credentials are set again.
 	Fingerprint string
-	Revision    int64 // of the connection's row that this was read from
+	Revision    int64 // revision of the connection's row that the credentials were read from
 }
 
 // Options configure a TokenSource.
@@ -38,7 +38,7 @@ type Options struct {
 }
 
 // TokenSource holds the tokens of all connections. One replica at a time renews a connection's tokens, and
-// what the provider gave is committed before anyone uses it. It is safe for concurrent use.
+// new tokens are committed to the store before they are used. It is safe for concurrent use.
 type TokenSource struct {
 	options Options
 	limits  Limits
@@ -51,45 +51,45 @@ type TokenSource struct {
 
 	mu        sync.Mutex
 	closed    bool
-	renewals  map[string]*renewal  // by connection: those that a call may join
-	running   map[*renewal]bool    // also those that nobody may join any more
+	renewals  map[string]*renewal  // by connection id: the renewals that a call may join
+	running   map[*renewal]bool    // all renewals, including those that Forget removed from renewals
 	bulkheads map[string]*bulkhead // by key
 }
 
-// Limits are the times of a token source's work. Replicas that share a store use the same ones.
+// Limits are the time limits and intervals of a token source. Replicas that share a store must use the same.
 type Limits struct {
 	Lease time.Duration // how long a replica may hold a connection's tokens to renew them; longer than Redeem
-	// After which a process that says nothing loses its turn; longer than Redeem and Save together.
+	// How long a stopped process keeps its turn at most; longer than Redeem and Save together.
 	Turn    time.Duration
-	Redeem  time.Duration // of getting tokens from the provider, with every try
-	Save    time.Duration // of storing what the provider gave, while the store is unavailable
-	Renewal time.Duration // of a renewal as a whole, including the wait for other replicas
+	Redeem  time.Duration // for getting tokens from the provider, including all tries
+	Save    time.Duration // for storing new tokens while the store is unavailable
+	Renewal time.Duration // for a whole renewal, including the wait for other replicas
 
-	// After which a token request without an answer is sent once more, where that is safe.
+	// When a token request without a response is repeated, if that is safe.
 	SecondTry    time.Duration
-	Patience     time.Duration // how long a call waits for a renewal; later calls learn at once that it hangs
+	Patience     time.Duration // how long a call waits for a renewal; later calls fail at once
 	Confirm      time.Duration // between a refusal and the second try
-	LeasePoll    time.Duration // between looks at a row that another replica renews
+	LeasePoll    time.Duration // between reads of a row that another replica renews
 	TakeoverPoll time.Duration // between tries to take over from a replica whose lease has expired
 	Queue        time.Duration // how long a renewal ahead of time waits for a slot at an endpoint
 
-	FailureTTL time.Duration // how long a failure is answered from memory
-	// A failure that took longer is answered from memory while the endpoint is asked again.
+	FailureTTL time.Duration // how long a failure is cached
+	// A failure that took longer than this stays cached while the request is tried again.
 	SlowFailure time.Duration
-	RefusalTTL  time.Duration // how long a refusal is answered from memory before the row is read again
+	RefusalTTL  time.Duration // how long a refusal is cached before the row is read again
 
-	ForcedWindow time.Duration // in which a provider's 401 may force renewals
-	MaxForced    int           // how many renewals it may force in that time
+	ForcedWindow time.Duration // the period to which MaxForced applies
+	MaxForced    int           // how many renewals a provider's 401 responses may force in that period
 
-	Poll       time.Duration // between looks for tokens that are due
-	Backoff    time.Duration // the first one after a failure
+	Poll       time.Duration // between queries for tokens that are due
+	Backoff    time.Duration // wait after the first failure
 	MaxBackoff time.Duration
-	Drain      time.Duration // how long Close waits for what is under way
+	Drain      time.Duration // how long Close waits for the renewals under way
 }
 
-// StandardLimits returns those of a gateway. SecondTry and Patience leave room in the time of one try of a
-// read (resilience.try_timeout, 5 s): its caller has the token of the second request, or learns what is
-// wrong.
+// StandardLimits returns the limits for production. SecondTry and Patience fit into the time of one try of a
+// read (resilience.try_timeout, 5 s): within it, the caller gets the token of the second request, or an error
+// that explains the failure.
 func StandardLimits() Limits {
 	return Limits{
 		Lease: 30 * time.Second, Turn: 2 * time.Minute, Redeem: 20 * time.Second, Save: time.Minute,
@@ -108,7 +108,7 @@ const (
 	earliest, span = 0.75, 0.15
 )
 
-// NewTokenSource returns a token source. Close it when no call needs tokens any more.
+// NewTokenSource returns a new TokenSource. Close it when no call needs tokens any more.
 func NewTokenSource(o Options) *TokenSource {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -130,8 +130,8 @@ func NewTokenSource(o Options) *TokenSource {
 }
 
 // Token returns an access token of the connection. It fails with fault.Disconnected, reason
-// RECONNECT_REQUIRED, if the provider refuses to give one or the customer has not consented yet. While the
-// cached token is valid it asks nobody.
+// RECONNECT_REQUIRED, if the provider refuses to issue one or the customer has not consented yet. It returns
+// the cached token for as long as that is valid.
 func (s *TokenSource) Token(ctx context.Context, tenantID, connectionID string) (access string, err error) {
 	e, err := s.current(ctx, tenantID, connectionID)
 	if err != nil {
@@ -162,9 +162,9 @@ func (s *TokenSource) current(ctx context.Context, tenantID, connectionID string
 	return s.get(ctx, &renewal{tenantID: tenantID, connectionID: connectionID, urgent: true})
 }
 
-// Renew replaces an access token that a provider refused. It reports whether there is another one now, from
-// another replica or a new one. If one after the other is refused within a short time, it makes no more: the
-// provider does not refuse them for their age.
+// Renew replaces an access token that a provider refused. It reports whether there is a different token now,
+// newly issued or from another replica. If too many tokens in a row are refused within a short time, it
+// requests no more: the provider does not refuse them for their age.
 func (s *TokenSource) Renew(
 	ctx context.Context, tenantID, connectionID, refused string,
 ) (again bool, err error) {
@@ -203,8 +203,8 @@ func (s *TokenSource) Keep(ctx context.Context, tenantID, connectionID, fingerpr
 	return err
 }
 
-// Forget drops what is cached of a connection that changed, or whose credentials did. Other replicas drop
-// theirs when they see the connection's new revision.
+// Forget drops the cached state of a connection. Call it after the connection or its credentials changed.
+// Other replicas drop theirs when they see the connection's new revision.
 func (s *TokenSource) Forget(connectionID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *TokenSource) Schedule(ctx context.Context, tenantID, connectionID strin
 	switch {
 	case !v.obtainable():
 		return nil
-	case !v.known: // none yet, of other credentials, or lost with the key they were sealed with
+	case !v.known: // no tokens, tokens of other credentials, or tokens whose sealing key is lost
 		if row.Sealed, err = s.seal(row, storedTokens{Fingerprint: v.credentials.Fingerprint}); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func TestATokenInMemoryAsksNobody(t *testing.T) {
 		if err := source.options.Store.Close(); err != nil {
 			h.t.Fatal(err)
 		}
-		for range 40 { // minutes, in which nothing is due yet
+		for range 40 { // minutes in which the token is not due yet
 			if again := h.token(source, theConnection); again != access {
 				h.t.Fatal("another token")
 			}
@@ -40,9 +40,9 @@ func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		a, b := h.source("a"), h.source("b")
 		before := h.token(b, theConnection)
-		h.run(a) // and b only serves calls
+		h.run(a) // b only serves calls
 		time.Sleep(56 * time.Minute)
-		h.token(b, theConnection) // which has it look
+		h.token(b, theConnection) // makes b check the store
 		synctest.Wait()
 		if after := h.token(b, theConnection); after == before || h.fake.Redeems() != 2 {
 			h.t.Errorf("%d redeems, the same token: %t", h.fake.Redeems(), after == before)
@@ -108,7 +108,7 @@ func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		// Its turn goes with it, its lease stays.
+		// A killed process loses its turn, but its lease stays.
 		if leased, err := source.lease(h.t.Context(), &v); !leased || err != nil {
 			h.t.Fatal(leased, err)
 		}
@@ -208,7 +208,7 @@ func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
 	})
 }
 
-// refusing has the token endpoint refuse the first n requests, all where n is less than 0.
+// refusing makes the token endpoint refuse the first n requests, or all if n is negative.
 func (h *harness) refusing(n int) (restore func()) {
 	var restoreNow func()
 	var asked atomic.Int64
@@ -260,7 +260,7 @@ func TestARefusal(t *testing.T) {
 			}
 
 			restore()
-			source := h.source("d") // without memory
+			source := h.source("d") // with an empty cache
 			_, err = source.Token(h.t.Context(), tenantID, theConnection)
 			wantReason(h.t, err, fault.ReasonReconnectRequired)
 			if h.fake.TokenCalls() != 2 {
@@ -269,7 +269,7 @@ func TestARefusal(t *testing.T) {
 			if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 				h.t.Fatal(err)
 			}
-			h.token(source, theConnection) // another chance
+			h.token(source, theConnection) // the connection gets another chance
 		})
 	})
 	t.Run("of a connection that was changed meanwhile does not mark it", func(t *testing.T) {
@@ -335,8 +335,8 @@ func TestARefusal(t *testing.T) {
 func TestATokenEndpointThatIsDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		down func(h *harness) (up func())
-		// How often the provider is asked ahead of time: of a redeem that hangs nobody knows whether it was
-		// acted on.
+		// Number of renewals ahead of time. Whether the provider acted on a redeem that hangs is unknown, so
+		// it is not repeated.
 		least, most int
 	}{
 		"answers 503": {func(h *harness) func() { return h.fake.Fail(http.StatusServiceUnavailable, "no") }, 2, 29},
@@ -353,7 +353,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				h.run(source)
 				time.Sleep(44 * time.Minute)
 				up := c.down(h)
-				for range 15*60 - 5 { // to the end of its life
+				for range 15*60 - 5 { // seconds until shortly before the token expires
 					began := time.Now()
 					h.token(source, theConnection)
 					if time.Since(began) > 0 {
@@ -365,7 +365,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 					h.t.Errorf("%d tries ahead of time", calls-1)
 				}
 				time.Sleep(time.Minute)
-				_, _ = source.Token(h.t.Context(), tenantID, theConnection) // the first one learns how it is
+				_, _ = source.Token(h.t.Context(), tenantID, theConnection) // the first call sees the failure
 				calls, failures := h.fake.TokenCalls(), 0
 				for range 60 * 100 {
 					ctx, cancel := context.WithTimeout(h.t.Context(), 8*time.Second)
@@ -433,21 +433,21 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 				_, err := source.Token(h.t.Context(), tenantID, theConnection)
 				wantReason(h.t, err, fault.ReasonProviderRateLimited)
 			}
-			if calls := h.fake.TokenCalls(); calls > 2 { // ahead of time, and for the first call
+			if calls := h.fake.TokenCalls(); calls > 2 { // one ahead of time, and one for the first call
 				h.t.Errorf("%d calls", calls)
 			}
 		})
 	})
 }
 
-// However often replicas look, a token is not renewed before most of its life has passed.
+// A token is not renewed before most of its life has passed, however often replicas check for due tokens.
 func TestNoTokenIsRenewedEarly(t *testing.T) {
 	for _, c := range []struct {
 		life     time.Duration
-		earliest float64 // of it
+		earliest float64 // part of life before which no token is renewed
 		lives    int
 	}{
-		{8 * time.Second, 0.6, 20}, // looks every few seconds have to find it in time
+		{8 * time.Second, 0.6, 20}, // Run polls every few seconds, and must find it in time
 		{time.Minute, earliest, 5},
 	} {
 		t.Run(c.life.String(), func(t *testing.T) {
@@ -456,7 +456,7 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 				h.through(func(
 					_ string, _ *http.Request, forward func() (*http.Response, error),
 				) (*http.Response, error) {
-					least := time.Duration(c.earliest*float64(c.life)) - time.Millisecond // the store keeps whole ones
+					least := time.Duration(c.earliest*float64(c.life)) - time.Millisecond // store precision
 					if gap := time.Since(last); !last.IsZero() && gap < least {
 						h.t.Errorf("renewed after %s", gap)
 					}
@@ -480,7 +480,7 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 
 func TestManyThatAreDueAtOnce(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
-		const many = 200 // more only takes longer
+		const many = 200 // more would only take longer
 		for i := range many - 1 {
 			h.connect(name(i))
 		}
@@ -545,7 +545,7 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // behind all of them
+		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil { // after all others
 			h.t.Fatal(err)
 		}
 		h.run(source)
@@ -556,8 +556,8 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// TestATenantWhoseHostsHangLeavesTurnsToOthers has calls wait for one tenant's redeems at many hosts, of
-// which each alone is within its bounds.
+// TestATenantWhoseHostsHangLeavesTurnsToOthers makes calls wait for one tenant's redeems at many hosts, each
+// of which is within its own bounds.
 func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		const neighbour = "beta"
@@ -607,7 +607,7 @@ func TestCredentialsThatAreGivenAgain(t *testing.T) {
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		access := h.token(source, theConnection)
-		// With the same ones: the rotated token counts.
+		// With the same credentials, the rotated refresh token is used.
 		if err := source.Schedule(h.t.Context(), tenantID, theConnection); err != nil {
 			h.t.Fatal(err)
 		}
@@ -706,7 +706,7 @@ func TestAConnectionBeforeItsConsent(t *testing.T) {
 }
 
 func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
-	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) { // as Google: no answer repeats it
+	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) { // like Google, which never repeats it
 		source := h.source("a")
 		refresh := h.given[theConnection].Refresh
 		h.give(theConnection, "")

@@ -1,5 +1,5 @@
-// Package consenttest is a calendar provider at which customers give consent, for tests of how they do: an
-// authorization server (oauthtest), an API of two questions, and the adapter for it.
+// Package consenttest provides a calendar provider for tests of customers' consent: an authorization server
+// (oauthtest), an API with two endpoints, and the adapter for it.
 //
 //	p := consenttest.Start(t, "meet")
 //	registry, err := adapter.NewRegistry([]adapter.Adapter{p.Adapter()})
@@ -27,7 +27,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// The OAuth client of the operator, and the scopes.
+// The operator's OAuth client, and the scopes.
 const (
 	ClientID     = "client-of-the-operator"
 	ClientSecret = "canary-client-secret"
@@ -35,7 +35,7 @@ const (
 	ScopeList    = "https://meet.example/auth/list"
 )
 
-// Provider is the provider.
+// Provider is a calendar provider for tests. Start one with [Start].
 type Provider struct {
 	*oauthtest.Server
 	URL string
@@ -44,11 +44,11 @@ type Provider struct {
 	issuer  string
 	mu      sync.Mutex
 	secrets []string
-	refusal int    // status of the API's answers; 0: as they should be
+	refusal int    // status with which the API refuses requests; 0: none are refused
 	called  string // the calendar's name
 }
 
-// Start starts a provider, which ends with the test. Its accounts are desk@acme.example and
+// Start starts a provider, which is closed when the test ends. Its accounts are desk@acme.example and
 // other@acme.example.
 func Start(t testing.TB, name string, change ...func(*oauthtest.Options)) *Provider {
 	t.Helper()
@@ -74,14 +74,14 @@ func Start(t testing.TB, name string, change ...func(*oauthtest.Options)) *Provi
 	return p
 }
 
-// Refuse makes the API answer with that status; 0 ends it.
+// Refuse makes the API respond to all requests with the given status; 0 ends it.
 func (p *Provider) Refuse(status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refusal = status
 }
 
-// Call gives the calendar a name.
+// Call sets the calendar's name.
 func (p *Provider) Call(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *Provider) Secrets() []string {
 	return append([]string{ClientSecret}, p.secrets...)
 }
 
-// overheard notes the secrets in what passes.
+// overheard records the secrets in token requests and responses.
 func (p *Provider) overheard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/token" {
@@ -152,8 +152,8 @@ func (p *Provider) overheard(next http.Handler) http.Handler {
 	})
 }
 
-// Decide returns a customer who presses a button of the page at the address, "approve" or "deny". It answers
-// where he is sent.
+// Decide acts as a customer who presses a button, "approve" or "deny", on the page at the address. It returns
+// the URL that the customer is redirected to.
 func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 	t.Helper()
 	client := &http.Client{
@@ -179,7 +179,7 @@ func (p *Provider) Decide(t testing.TB, address, button string) *url.URL {
 	return to
 }
 
-// Operator returns the configuration's part.
+// Operator returns the operator's configuration of the provider.
 func (p *Provider) Operator() adapter.Operator {
 	return adapter.Operator{ClientID: ClientID, ClientSecret: ClientSecret, Addresses: adapter.Addresses{
 		"auth_url": p.URL + "/auth", "token_url": p.URL + "/token", "api_url": p.URL + "/api/", "issuer": p.issuer,
@@ -225,7 +225,7 @@ func (p *Provider) Adapter() adapter.Adapter {
 	})
 }
 
-// driver answers the two questions; what else a calendar can do must not be asked.
+// driver implements only Account and Calendars; the other methods must not be called.
 type driver struct {
 	calendar.Driver
 	api    string

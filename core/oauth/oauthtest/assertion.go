@@ -27,8 +27,8 @@ type claims struct {
 	Expires  int64  `json:"exp"`
 }
 
-// byAssertion returns the JWT bearer grant (RFC 7523 section 2.1 and 3) as Google has it: signed with RS256,
-// the token endpoint as the audience, the scopes in a claim.
+// byAssertion serves the JWT bearer grant (RFC 7523 section 2.1 and 3) as Google does: the assertion is
+// signed with RS256, its audience is the token endpoint, and the scopes are in a claim.
 func (s *Server) byAssertion(r *http.Request) reply {
 	text := r.PostForm.Get("assertion")
 	if text == "" {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// page is what the customer sees. Its form goes to the address that it came from.
+// page is the page for the customer. Its form posts to the URL of the page.
 var page = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Sign in</title></head>
@@ -32,8 +32,8 @@ type scopeBox struct {
 	Ticked bool
 }
 
-// authorize is the authorization endpoint (RFC 6749 section 3.1). What is wrong with the client or the
-// address to go back to is told to the person, never by a redirect (section 4.1.2.1).
+// authorize is the authorization endpoint (RFC 6749 section 3.1). It shows errors in the client or redirect
+// URI to the person, and never redirects because of them (section 4.1.2.1).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	ask := r.URL.Query()
 	s.mu.Lock()
@@ -67,7 +67,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// askedWrong returns the error code for a request that is not as it should be.
+// askedWrong returns the error code for an invalid request, or "" for a valid one.
 func askedWrong(ask url.Values) string {
 	switch {
 	case ask.Get("response_type") == "":
@@ -104,11 +104,11 @@ func (s *Server) show(w http.ResponseWriter, ask url.Values) {
 	_ = page.Execute(w, struct {
 		Account, Client string
 		Scopes          []scopeBox
-	}{account, ask.Get("client_id"), boxes}) // who asked may have left
+	}{account, ask.Get("client_id"), boxes}) // the client may have disconnected
 }
 
-// decide takes the form. Scopes count as they are ticked there; a form without any box, from a client that
-// shows no page, grants what is not unticked.
+// decide processes the form. It grants the scopes that are ticked in the form. A form without an account,
+// from a client that shows no page, grants all scopes but those of Untick.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request, ask url.Values, back *url.URL) {
 	if err := r.ParseForm(); err != nil {
 		http.Error(w, "the form cannot be read", http.StatusBadRequest)
@@ -145,7 +145,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, ask url.Values, 
 	s.goBack(w, r, back, url.Values{"code": {secret}})
 }
 
-// goBack sends the browser back with an answer, in the query as it is registered there.
+// goBack redirects the browser to the redirect URI, with the answer added to its query.
 func (s *Server) goBack(w http.ResponseWriter, r *http.Request, back *url.URL, answer url.Values) {
 	query := back.Query()
 	for name, values := range answer {
@@ -160,11 +160,12 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request, back *url.URL, a
 	to := *back
 	to.RawQuery = query.Encode()
 	w.Header().Set("Cache-Control", "no-store")
-	// 303, not 307: the form must not be sent on (RFC 9700 section 4.12).
+	// 303, not 307: the browser must not repeat the POST (RFC 9700 section 4.12).
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// repeatedParameter names a parameter that is there more than once, which RFC 6749 section 3.1 forbids.
+// repeatedParameter returns the name of a parameter that occurs more than once, which RFC 6749 section 3.1
+// forbids, or "" if there is none.
 func repeatedParameter(values url.Values) string {
 	for name, all := range values {
 		if len(all) > 1 {

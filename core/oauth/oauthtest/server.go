@@ -1,6 +1,6 @@
-// Package oauthtest is an authorization server for tests: stateful, strict, and able to fail on demand. It is
-// written from RFC 6749 (OAuth 2.0), RFC 7636 (PKCE, S256 only), RFC 7523 (JWT bearer), RFC 9207 (iss) and
-// RFC 9700 (security). The fakes of providers mount it for the paths that their provider has:
+// Package oauthtest provides an authorization server for tests: stateful, strict, and able to fail on demand.
+// It implements RFC 6749 (OAuth 2.0), RFC 7636 (PKCE, S256 only), RFC 7523 (JWT bearer), RFC 9207 (iss) and
+// RFC 9700 (security). The fakes of providers mount it at their provider's paths:
 //
 //	server := oauthtest.New(oauthtest.Options{
 //		AuthorizePath: "/auth", TokenPath: "/token", Clients: map[string]string{"id": "secret"},
@@ -10,8 +10,8 @@
 //	...
 //	who, ok := server.Bearer(r)
 //
-// Its page asks as a provider's does: title "Sign in", a checkbox for each scope, buttons named approve and
-// deny.
+// Its consent page resembles a provider's: the title is "Sign in", each scope has a checkbox, and the buttons
+// are named approve and deny.
 package oauthtest
 
 import (
@@ -26,43 +26,43 @@ import (
 	"time"
 )
 
-// Rotation is what becomes of a refresh token when it is redeemed.
+// Rotation is what happens to a refresh token when it is redeemed.
 type Rotation int
 
 // The rotations.
 const (
-	Keep  Rotation = iota // it stays, and no new one is given (Google)
-	Renew                 // a new one is given, the old one stays good (Microsoft)
-	// A new one is given; using the old one again revokes the whole family (RFC 9700 section 4.14.2).
+	Keep  Rotation = iota // it stays valid, and no new one is issued (Google)
+	Renew                 // a new one is issued, the old one stays valid (Microsoft)
+	// A new one is issued; using the old one again revokes the whole family (RFC 9700 section 4.14.2).
 	SingleUse
 )
 
-// Options say how the server is.
+// Options configure a [Server].
 type Options struct {
 	Issuer        string            // iss of redirects (RFC 9207); "" sends none
 	AuthorizePath string            // e.g. "/o/oauth2/v2/auth"
 	TokenPath     string            // e.g. "/token"
 	Clients       map[string]string // client id -> secret
-	Redirects     []string          // registered redirect URIs, matched exactly; nil takes any
-	// Who can sign in; the first one does unless login_hint or SignIn says otherwise.
+	Redirects     []string          // registered redirect URIs, matched exactly; nil allows any
+	// Accounts that can sign in. The first one does, unless login_hint or SignIn names another.
 	Accounts []string
-	// Of access tokens; 0 is an hour, less than 0 is not told and without end.
+	// Of access tokens; 0 is an hour; if negative, tokens never expire and expires_in is left out.
 	Lifetime   time.Duration
 	Rotation   Rotation                        // of refresh tokens
 	Offline    func(authorize url.Values) bool // whether that request gets a refresh token; nil: always
 	Assertions map[string]*rsa.PublicKey       // by issuer, for the JWT bearer grant
-	Granted    func(scopes []string) string    // how the token answer writes "scope"; nil: joined by a space
+	Granted    func(scopes []string) string    // returns "scope" of token responses; nil: joined by spaces
 	Now        func() time.Time
 }
 
-// Token is what an access token stands for.
+// Token describes an access token.
 type Token struct {
-	Account  string // "" where an application asked for itself
-	ClientID string // with the JWT bearer grant the assertion's issuer
+	Account  string // "" with the client credentials grant
+	ClientID string // with the JWT bearer grant, the assertion's issuer
 	Scopes   []string
 }
 
-// Server is an http.Handler for its two paths; safe for concurrent use.
+// Server is an http.Handler for the authorization and token endpoints. It is safe for concurrent use.
 type Server struct {
 	options Options
 
@@ -73,17 +73,17 @@ type Server struct {
 	grants    []*grant
 	signIn    string
 	unticked  []string
-	answer    http.Handler // in place of the token endpoint
+	answer    http.Handler // replaces the token endpoint; may be nil
 	delay     time.Duration
 	drop      bool
-	swallow   int  // of the next requests
-	acting    bool // on those that are swallowed
+	swallow   int  // how many of the next requests to swallow
+	acting    bool // whether to act on swallowed requests
 	redeems   int
 	reuses    int
 	calls     int
 }
 
-// grant is what one consent or assertion gave; all tokens that came of it are its family.
+// grant is the result of one consent or assertion. All tokens issued for it are its family.
 type grant struct {
 	Token
 	revoked bool
@@ -112,7 +112,7 @@ type refreshToken struct {
 // codeLife is the longest that RFC 6749 section 4.1.2 recommends.
 const codeLife = 10 * time.Minute
 
-// New makes a server.
+// New returns a new Server.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -127,7 +127,7 @@ func New(o Options) *Server {
 	}
 }
 
-// ServeHTTP serves the two paths.
+// ServeHTTP serves the authorization and token endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case s.options.AuthorizePath:
@@ -139,8 +139,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Bearer returns who asks with an access token (RFC 6750 section 2.1); false where there is none, or none
-// that is good.
+// Bearer returns the access token of a request (RFC 6750 section 2.1). It returns false if the token is
+// missing or invalid.
 func (s *Server) Bearer(r *http.Request) (Token, bool) {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -169,29 +169,28 @@ func (s *Server) Register(redirect string) {
 	s.options.Redirects = append(s.options.Redirects, redirect)
 }
 
-// SignIn says who signs in at the next consent.
+// SignIn sets the account that signs in at the next consent.
 func (s *Server) SignIn(account string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.signIn = account
 }
 
-// Untick says which scopes the customer does not grant at the next consent.
+// Untick sets the scopes that the customer does not grant at the next consent.
 func (s *Server) Untick(scopes ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unticked = scopes
 }
 
-// ExpireAccess makes every access token given so far one that is refused.
+// ExpireAccess invalidates all access tokens issued so far.
 func (s *Server) ExpireAccess() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.access)
 }
 
-// Revoke makes every token and refresh token given so far one that is refused, as when the customers take
-// their consent back.
+// Revoke invalidates all access and refresh tokens issued so far, as if the customers withdrew their consent.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +199,7 @@ func (s *Server) Revoke() {
 	}
 }
 
-// Fail makes the token endpoint answer that, without acting, until restore is called.
+// Fail makes the token endpoint respond with status and body, without acting, until restore is called.
 func (s *Server) Fail(status int, body string) (restore func()) {
 	return s.Answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -212,7 +211,7 @@ func (s *Server) Fail(status int, body string) (restore func()) {
 	}))
 }
 
-// Answer puts another handler in the place of the token endpoint until restore is called.
+// Answer replaces the token endpoint with another handler until restore is called.
 func (s *Server) Answer(h http.Handler) (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,43 +224,43 @@ func (s *Server) Answer(h http.Handler) (restore func()) {
 	}
 }
 
-// Delay makes token replies come that late, after acting.
+// Delay delays the responses of the token endpoint by d, after it has acted on the requests.
 func (s *Server) Delay(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.delay = d
 }
 
-// DropNextReply makes the next token request be acted on and its connection closed without an answer.
+// DropNextReply makes the server act on the next token request and close the connection without a response.
 func (s *Server) DropNextReply() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop = true
 }
 
-// Swallow makes the next n token requests get no answer at all, until who made them gives up. Acting, the
-// server acts on them nevertheless.
+// Swallow leaves the next n token requests without a response until the client gives up. If acting is true,
+// the server acts on them nevertheless.
 func (s *Server) Swallow(n int, acting bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.swallow, s.acting = n, acting
 }
 
-// Redeems counts refresh tokens redeemed with success.
+// Redeems returns how many refresh tokens were redeemed successfully.
 func (s *Server) Redeems() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.redeems
 }
 
-// Reuses counts how often a refresh token that was used up was presented again.
+// Reuses returns how often a used-up refresh token was presented again.
 func (s *Server) Reuses() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reuses
 }
 
-// TokenCalls counts requests to the token endpoint, whatever became of them.
+// TokenCalls returns the number of requests to the token endpoint, successful or not.
 func (s *Server) TokenCalls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func server(change ...func(*oauthtest.Options)) *oauthtest.Server {
 	return oauthtest.New(o)
 }
 
-// asking returns a good authorization request with changes: "" takes a parameter away.
+// asking returns a valid authorization request with changes: "" removes a parameter.
 func asking(changes ...string) string {
 	query := url.Values{
 		"client_id": {"desk & co"}, "redirect_uri": {back}, "response_type": {"code"}, "scope": {"events list"},
@@ -66,7 +66,7 @@ func do(
 	return w.Result()
 }
 
-// redirected returns what a redirect brings back; nil where there is none.
+// redirected returns the query of a redirect, or nil if there is none.
 func redirected(r *http.Response) url.Values {
 	at, err := r.Location()
 	if err != nil {
@@ -84,7 +84,7 @@ func code(t *testing.T, s *oauthtest.Server, changes ...string) string {
 	return got.Get("code")
 }
 
-// redeem asks the token endpoint and answers the status and what it said.
+// redeem calls the token endpoint, and returns the status and body of its response.
 func redeem(s *oauthtest.Server, pairs ...string) (int, map[string]any) {
 	form := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -100,7 +100,7 @@ func TestAuthorizationRequestsAreChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		changes []string
 		status  int
-		err     string // in the redirect; "" is told to the person only
+		err     string // in the redirect; "": only the person sees the error
 	}{
 		"a good one":              {nil, http.StatusOK, ""},
 		"no client":               {[]string{"client_id", ""}, http.StatusUnauthorized, ""},

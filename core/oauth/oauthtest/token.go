@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// reply is an answer of the token endpoint.
+// reply is a response of the token endpoint.
 type reply struct {
 	status int
 	body   map[string]any
@@ -39,7 +39,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	}
 	if swallow && !s.acting {
 		s.mu.Unlock()
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices that a client has gone when it has read all of it
+		_, _ = io.Copy(io.Discard, r.Body) // net/http detects a disconnect only after the body has been read
 		<-r.Context().Done()
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="token"`)
 	}
 	w.WriteHeader(answer.status)
-	_ = json.NewEncoder(w).Encode(answer.body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(answer.body) // the client may have disconnected
 }
 
 func (s *Server) answerTo(r *http.Request) reply {
@@ -106,8 +106,8 @@ func (s *Server) answerTo(r *http.Request) reply {
 	return refusal(http.StatusBadRequest, "unsupported_grant_type", "The grant type is not known.")
 }
 
-// client authenticates the client, by HTTP Basic or in the body but not both (RFC 6749 section 2.3.1); ""
-// when the request names none.
+// client authenticates the client, by HTTP Basic or in the body but not both (RFC 6749 section 2.3.1). It
+// returns "" if the request names no client.
 func (s *Server) client(r *http.Request) (string, *reply) {
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	if name, password, basic := r.BasicAuth(); basic {
@@ -141,11 +141,11 @@ func (s *Server) byCode(client string, form url.Values) reply {
 		return refusal(http.StatusBadRequest, "invalid_request", "code is missing.")
 	case !known:
 		return invalidGrant("The code is not known.")
-	case c.used: // what it gave may be a thief's (RFC 6749 section 4.1.2)
+	case c.used: // a thief may hold the tokens that it was redeemed for (RFC 6749 section 4.1.2)
 		c.grant.revoked = true
 		return invalidGrant("The code was used already.")
 	}
-	c.used = true // by any try: a wrong one is not given a second
+	c.used = true // even if this request is invalid: a code allows one try
 	switch {
 	case c.grant.revoked || !s.options.Now().Before(c.expires):
 		return invalidGrant("The code has expired.")
@@ -207,7 +207,7 @@ func (s *Server) byRefresh(client string, form url.Values) reply {
 	return answer
 }
 
-// byClient gives an application a token for itself, and no refresh token (RFC 6749 section 4.4.3).
+// byClient serves the client credentials grant, which issues no refresh token (RFC 6749 section 4.4.3).
 func (s *Server) byClient(client string, form url.Values) reply {
 	scopes := strings.Fields(form.Get("scope"))
 	if len(scopes) == 0 {
@@ -216,7 +216,7 @@ func (s *Server) byClient(client string, form url.Values) reply {
 	return s.give(s.newGrant(Token{ClientID: client, Scopes: scopes}), scopes)
 }
 
-// give makes an access token. The grant is the family that a revocation finds it by.
+// give issues an access token. The grant is the token's family, through which it can be revoked.
 func (s *Server) give(g *grant, scopes []string) reply {
 	body := map[string]any{
 		"access_token": s.newAccess(g, scopes), "token_type": "Bearer", "scope": s.options.Granted(scopes),
