@@ -1,27 +1,26 @@
 // Package caldav connects to calendars by CalDAV (RFC 4791): Nextcloud, iCloud, Fastmail, Radicale, Xandikos
 // and others.
 //
-// A calendar's id is the path of its collection; an event's is the path of its resource, and that of one
-// instance of a series has the instance's original start behind a '#'. So an id says everything, and nothing
-// is looked up by it.
+// A calendar's id is the path of its collection. An event's id is the path of its resource. The id of one
+// instance of a series also has a '#' and the instance's original start. The driver needs no lookup to find
+// an event by its id.
 //
-// Book names the resource and the UID after its key and puts it with If-None-Match, so that repeating it
-// makes no second event. A server that ignores If-None-Match (Google's CalDAV documents that it does) would
-// overwrite; use the adapter made for it. A removed resource leaves no trace on a CalDAV server, so a Book
-// repeated after the event was cancelled makes it anew.
+// Book derives the resource's name and the UID from the booking's key and sends PUT with If-None-Match, so a
+// repeated Book creates no second event. A server that ignores If-None-Match (Google's CalDAV documents that
+// it does) would overwrite the event; use that provider's own adapter. A removed resource leaves no trace on
+// a CalDAV server, so a Book repeated after the event was cancelled creates it again.
 //
-// Invitations are the server's to send (RFC 6638). Whether it does is known only once it was asked, and
-// traits have to be known before, so the connection says it: with auto_schedule on, a server that does not
-// send them is refused when the account is verified, and when attendees are to be invited. With it off, no
-// invitation is promised: attendees are written into the event, and whether the server tells them is its own
-// affair.
+// The server sends the invitations (RFC 6638). Only a request shows whether it does so, but traits must be
+// known before any request, so the setting auto_schedule declares it. If it is on, verifying the account and
+// inviting attendees fail on a server that sends no invitations. If it is off, no invitation is promised:
+// attendees are written into the event, and the server may or may not notify them.
 //
-// Of a meeting that somebody else organizes the account has a copy. It is not changed (RFC 6638 section
-// 3.2.2.1). Cancelling removes it, and a server that schedules tells the organizer.
+// The account has a copy of a meeting that somebody else organizes. Change refuses to change the copy (RFC
+// 6638 section 3.2.2.1). Cancel removes it, and a server that supports scheduling notifies the organizer.
 //
-// Recurrence is expanded here, not by the server, from all that an object holds. The iCalendar and the
-// recurrence rules are read by packages of our own: the libraries at hand panic on malformed lines, lose what
-// they do not know, or follow a rule for ever.
+// The driver, not the server, expands recurring events, from the complete object. It parses iCalendar and
+// recurrence rules with its own packages: the available libraries panic on malformed lines, drop unknown
+// data, or expand a rule without end.
 package caldav
 
 import (
@@ -32,7 +31,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in configurations.
 const name = "caldav"
 
 type settings struct {

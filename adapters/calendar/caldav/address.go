@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// id returns how an address of the account is known outside: its path, escaped in one way whatever way the
-// server writes it, and with the origin only where it is another one than the calendars'.
+// id converts an address of the account into an id: its path in the canonical escaping, preceded by the
+// origin only if that differs from the calendars' origin.
 func (d *driver) id(a *account, address *url.URL) string {
 	p := canonicalPath(address.EscapedPath())
 	if address.Host == "" || address.Host == a.base.Host && address.Scheme == a.base.Scheme {
@@ -18,11 +18,11 @@ func (d *driver) id(a *account, address *url.URL) string {
 	return address.Scheme + "://" + address.Host + p
 }
 
-// locate returns the way back from an id.
+// locate converts an id back into an address.
 func (a *account) locate(id string) (*url.URL, error) { return a.base.Parse(id) }
 
-// resolve resolves an address that an answer names; ok is false where the rules of redirects do not let it be
-// followed.
+// resolve resolves an address in the response. ok is false if it is empty or if the rules for redirects
+// forbid following it.
 func (a answer) resolve(href string) (address *url.URL, ok bool) { return resolve(a.url, href) }
 
 func resolve(from *url.URL, href string) (address *url.URL, ok bool) {
@@ -34,8 +34,8 @@ func resolve(from *url.URL, href string) (address *url.URL, ok bool) {
 	return address, err == nil
 }
 
-// canonicalPath escapes each segment of a path anew, so that /a%40b/ and /a@b/ are one address. An escaped
-// slash stays.
+// canonicalPath escapes each segment of a path in one way, so that /a%40b/ and /a@b/ become equal. An escaped
+// slash stays escaped.
 func canonicalPath(escaped string) string {
 	segments := strings.Split(escaped, "/")
 	for i, segment := range segments {
@@ -46,13 +46,13 @@ func canonicalPath(escaped string) string {
 	return strings.Join(segments, "/")
 }
 
-// split parts an event's id into the resource's and the instance's key.
+// split splits an event's id into the resource's id and the instance's key.
 func split(id string) (resource, key string, isInstance bool) {
 	return strings.Cut(id, seriesSeparator)
 }
 
-// within reports whether the resource is a direct member of the collection, and no collection itself: nothing
-// else may be read, changed or removed as an event.
+// within reports whether the resource is a direct member of the collection and not a collection itself. Only
+// such a resource may be read, changed or removed as an event.
 func within(collection, resource string) bool {
 	member, ok := strings.CutPrefix(resource, strings.TrimSuffix(collection, "/")+"/")
 	if !ok || member == "" || strings.ContainsAny(member, "/?#") || member == "." || member == ".." {

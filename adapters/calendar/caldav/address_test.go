@@ -17,7 +17,7 @@ func TestOneResourceHasOneID(t *testing.T) {
 		"https://cal.example.com/dav/a@b/x.ics": "/dav/a@b/x.ics",
 		"x.ics":                                 "/dav/x.ics",
 		"/dav/two%20words/%C3%BC.ics":           "/dav/two%20words/%C3%BC.ics",
-		"/dav/a%2Fb/x.ics":                      "/dav/a%2Fb/x.ics", // an escaped slash is no separator
+		"/dav/a%2Fb/x.ics":                      "/dav/a%2Fb/x.ics", // an escaped slash does not separate
 		"/dav/100%25/x%23y.ics":                 "/dav/100%25/x%23y.ics",
 		"https://p42-cal.example.com/dav/x.ics": "https://p42-cal.example.com/dav/x.ics",
 		"http://cal.example.com/dav/x.ics":      "http://cal.example.com/dav/x.ics",

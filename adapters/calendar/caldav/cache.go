@@ -8,7 +8,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// account returns what discovery found, from before if that is fresh enough.
+// account returns the discovered account, from the cache if it is fresh enough. isNew reports whether it was
+// discovered during this call.
 func (d *driver) account(ctx context.Context) (a *account, isNew bool, err error) {
 	if a := d.known.Load(); a != nil && d.now().Sub(a.found) < fresh {
 		return a, false, nil
@@ -20,13 +21,13 @@ func (d *driver) account(ctx context.Context) (a *account, isNew bool, err error
 		return nil, false, fault.From(ctx.Err())
 	}
 	if a := d.known.Load(); a != nil && d.now().Sub(a.found) < fresh {
-		return a, true, nil // somebody else has just asked
+		return a, true, nil // another call has just discovered it
 	}
 	a, err = d.discoverAgain(ctx)
 	return a, true, err
 }
 
-// discoverAgain asks the server, whatever is known.
+// discoverAgain runs the discovery, even if the account is cached, and caches the result.
 func (d *driver) discoverAgain(ctx context.Context) (*account, error) {
 	a, err := d.discover(ctx)
 	if err != nil {
@@ -36,7 +37,7 @@ func (d *driver) discoverAgain(ctx context.Context) (*account, error) {
 	return a, nil
 }
 
-// calendar finds a calendar by its id; "" is the default one.
+// calendar returns the calendar with the given id, or the default one for "".
 func (d *driver) calendar(ctx context.Context, id string) (*account, calendarCollection, error) {
 	a, again, err := d.account(ctx)
 	for err == nil {
@@ -63,8 +64,8 @@ func (d *driver) noCalendar(id string) error {
 		With("provider", name)
 }
 
-// missing explains an answer that may mean that the calendar is gone: 404, and 409 for a PUT into it (RFC
-// 4918 section 9.7.1). What is known is asked for anew.
+// missing returns the fault for a response that may mean that the calendar is gone: 404, 410, and 409 for a
+// PUT into it (RFC 4918 section 9.7.1). It repeats the discovery to find out.
 func (d *driver) missing(ctx context.Context, calendarID string, answered answer) error {
 	if answered.status != http.StatusNotFound && answered.status != http.StatusGone &&
 		answered.status != http.StatusConflict {

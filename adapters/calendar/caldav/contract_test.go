@@ -25,8 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const email = "alice@example.com"
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no
-// password.
+// open opens a driver as the gateway does: the client authorises, and the driver holds no password.
 func open(tb testing.TB, address, user, password string, more map[string]any) calendar.Driver {
 	tb.Helper()
 	return openAt(tb, address, user, password, more, time.Now)
@@ -103,13 +102,13 @@ func fakeHarness(t *testing.T, how fake.Options) calendartest.Harness {
 	}
 }
 
-// provider is all that can be done at the fake.
+// provider is the fake with every interface of calendartest and conformance that it supports.
 type provider struct {
 	*outsider
 	*fake.Server
 }
 
-// Notices returns whom the server notified.
+// Notices returns the notices that the server sent.
 func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendartest.Notice, error) {
 	var list []calendartest.Notice
 	for _, n := range p.Server.Notices(ref.ID) {
@@ -118,8 +117,8 @@ func (p *provider) Notices(_ context.Context, ref calendar.EventRef) ([]calendar
 	return list, nil
 }
 
-// lostByXandikos are the checks that Xandikos itself fails: it writes objects anew with a library that takes
-// an escaped backslash before "n" for a line break (python-icalendar, unescape_char).
+// lostByXandikos are the checks that Xandikos itself fails: it rewrites objects with a library that reads an
+// escaped backslash before "n" as a line break (python-icalendar, unescape_char).
 var lostByXandikos = []string{
 	"a title is kept exactly", "a description is kept exactly", "changed texts are kept exactly",
 }

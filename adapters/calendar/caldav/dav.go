@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// methods of WebDAV (RFC 4918, RFC 3253).
+// Methods of WebDAV (RFC 4918, RFC 3253).
 const (
 	methodPropfind = "PROPFIND"
 	methodReport   = "REPORT"
@@ -24,22 +24,22 @@ const (
 	xmlType      = "application/xml; charset=utf-8"
 )
 
-// answer is one response, read whole.
+// answer is one HTTP response with its whole body.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	url    *url.URL // where it came from, behind redirects: what its addresses are relative to
+	url    *url.URL // the final URL, after redirects; relative addresses in the body refer to it
 }
 
-// send sends one request. The error says that there was no answer.
+// send sends one request. It returns an error only if there is no response; an error status is a response.
 func (d *driver) send(
 	ctx context.Context, method string, address *url.URL, header http.Header, body []byte,
 ) (answer, error) {
 	return d.exchange(ctx, method, address, header, body, func(answer) error { return nil })
 }
 
-// exchange is send with an answer that is to be decoded, which use does.
+// exchange is like send, but calls use to decode the response. It also returns the error of use.
 func (d *driver) exchange(
 	ctx context.Context, method string, address *url.URL, header http.Header, body []byte,
 	use func(answer) error,
@@ -65,8 +65,9 @@ func (d *driver) exchange(
 	return a, err
 }
 
-// foreign reports whether a success is none of a calendar server's. One says 201 or 204, or 200 with nothing
-// or with XML (Radicale, to DELETE); proxies, firewalls and sign-in services say 200 with a page of theirs.
+// foreign reports whether a success response is not from a calendar server. Calendar servers respond with 201
+// or 204, or with 200 and an empty or XML body (Radicale, to DELETE). Proxies, firewalls and sign-in services
+// respond with 200 and a page of their own.
 func (a answer) foreign() bool {
 	return a.status == http.StatusOK && len(bytes.TrimSpace(a.body)) > 0 &&
 		!strings.Contains(a.header.Get("Content-Type"), "xml")
@@ -90,14 +91,14 @@ func (d *driver) query(
 		}
 		return nil
 	})
-	a.body = nil // it is all in the multistatus
+	a.body = nil // the multistatus holds all of it
 	if err != nil {
 		return multistatus{}, a, err
 	}
 	return m, a, nil
 }
 
-// notWebDAV returns the fault of an answer that could not be decoded, or not in time.
+// notWebDAV returns the fault for a response that could not be decoded, or not before ctx ended.
 func notWebDAV(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fault.From(ctx.Err())
@@ -105,7 +106,7 @@ func notWebDAV(ctx context.Context, err error) error {
 	return misconfigured("gives an answer that is not WebDAV").Because(err)
 }
 
-// multistatus is the answer to PROPFIND and REPORT (RFC 4918 section 13).
+// multistatus is the response to PROPFIND and REPORT (RFC 4918 section 13).
 type multistatus struct {
 	XMLName   xml.Name   `xml:"DAV: multistatus"`
 	Responses []response `xml:"DAV: response"`
@@ -161,7 +162,7 @@ type principal struct {
 	Unauthenticated *struct{} `xml:"DAV: unauthenticated"`
 }
 
-// elements are the names of the elements within one.
+// elements holds the names of the child elements.
 type elements struct {
 	List []struct{ XMLName xml.Name } `xml:",any"`
 }
@@ -180,7 +181,7 @@ const (
 	caldavSpace = "urn:ietf:params:xml:ns:caldav"
 )
 
-// properties returns the properties that the resource has; those it has not come with a status of their own.
+// properties returns the properties that the resource has. Missing ones have another status.
 func (r response) properties() prop {
 	for _, ps := range r.Propstats {
 		if ps.Status == "" || statusOf(ps.Status) == http.StatusOK {
@@ -190,7 +191,7 @@ func (r response) properties() prop {
 	return prop{}
 }
 
-// statusOf reads a status line such as "HTTP/1.1 404 Not Found"; 0 when there is none.
+// statusOf returns the status of a line such as "HTTP/1.1 404 Not Found", or 0 if there is none.
 func statusOf(line string) int {
 	parts := strings.Fields(line)
 	if len(parts) < 2 {
@@ -222,9 +223,9 @@ func conditions(body []byte) (failed elements, uidHref string) {
 	return failed, uidHref
 }
 
-// strongTag makes an ETag fit for If-Match, which compares strongly (RFC 9110 section 13.1.1). Front ends
-// that compress on the fly weaken the server's tag (nginx) or add to it (Apache, Jetty), but hand conditions
-// on to the server, which knows its own tag only.
+// strongTag converts an ETag into one for If-Match, which compares strongly (RFC 9110 section 13.1.1). Front
+// ends that compress on the fly weaken the server's tag (nginx) or append to it (Apache, Jetty). They pass
+// conditions on to the server, which knows only its own tag.
 func strongTag(tag string) string {
 	tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
 	tag = strings.Trim(tag, `"`)

@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// FuzzMultistatus: whatever a server answers to PROPFIND and REPORT, reading it ends, and expands no entity
-// of its making.
+// FuzzMultistatus checks that parsing any response to PROPFIND and REPORT ends, and expands no entity that
+// the server defines.
 func FuzzMultistatus(f *testing.F) {
 	for _, seed := range []string{
 		`<multistatus xmlns="DAV:"><response><href>/a/</href><propstat><prop><displayname>x</displayname></prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`,
@@ -37,7 +37,7 @@ func FuzzMultistatus(f *testing.F) {
 	})
 }
 
-// FuzzAddresses: ids are read without fault, and none that climbs is taken to be within a calendar.
+// FuzzAddresses checks that any id is parsed, and that no id that climbs counts as within a calendar.
 func FuzzAddresses(f *testing.F) {
 	for _, seed := range []string{
 		"/cal/a.ics", "/cal/a.ics#20270302T100000", "/cal/../other/a.ics", "/cal/%2e%2e/x", "/cal/", "",

@@ -13,8 +13,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// account is what discovery finds out: who the account is and where its calendars are. It is not changed once
-// made.
+// account is the result of the discovery: who the account is and where its calendars are. It is immutable.
 type account struct {
 	base         *url.URL // the origin of the calendars: ids are paths on it
 	principal    *url.URL
@@ -22,7 +21,7 @@ type account struct {
 	addresses    calendarUser
 	email        string
 	displayName  string
-	autoSchedule bool // the server carries invitations itself (RFC 6638 section 2)
+	autoSchedule bool // the server sends invitations itself (RFC 6638 section 2)
 	calendars    []calendarCollection
 	found        time.Time
 }
@@ -31,13 +30,13 @@ type account struct {
 type calendarCollection struct {
 	calendar.Calendar
 	url   *url.URL
-	owner *url.URL // its principal; nil where the server does not tell
+	owner *url.URL // the owner's principal; nil if the server does not report it
 
-	syncToken string // as of the discovery (RFC 6578 section 4); "" where the server cannot synchronize
+	syncToken string // as of the discovery (RFC 6578 section 4); "" if the server cannot synchronize
 }
 
-// fresh is for how long the discovered is used without asking again. Whatever is found missing is asked for
-// at once.
+// fresh is how long the result of a discovery is used. If something is missing from it, the discovery is
+// repeated at once.
 const fresh = 10 * time.Minute
 
 const (
@@ -51,8 +50,8 @@ const (
 	maxHomes = 8
 )
 
-// discover asks the server from the start: who am I (RFC 5397), where are my calendars (RFC 4791 section
-// 6.2.1), and which are there.
+// discover asks the server who the account is (RFC 5397), where its calendars are (RFC 4791 section 6.2.1),
+// and which calendars exist.
 func (d *driver) discover(ctx context.Context) (*account, error) {
 	entry, err := d.enter(ctx)
 	if err != nil {
@@ -64,7 +63,7 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 	homes := resolveAll(entry.at, entry.own.Homes)
 	given := entry.given
 	if len(homes) == 0 && given == nil {
-		homes = []*url.URL{entry.at} // a plain collection of calendars, with no principal to tell
+		homes = []*url.URL{entry.at} // a plain collection of calendars, without a principal
 	}
 	if len(homes) > maxHomes {
 		homes = homes[:maxHomes]
@@ -80,7 +79,7 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 	}
 	if given != nil && !slices.ContainsFunc(a.calendars,
 		func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
-		listed, _, err := d.list(ctx, given, "0", a) // a calendar shared with us, outside our home
+		listed, _, err := d.list(ctx, given, "0", a) // a calendar shared with the account, outside its home
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +99,7 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 	return a, nil
 }
 
-// identify reads who the account is.
+// identify sets the account's name and addresses from the principal's properties.
 func (d *driver) identify(a *account, own prop) {
 	a.displayName = strings.TrimSpace(own.DisplayName)
 	a.addresses = calendarUserOf(a.principal, own)
@@ -129,16 +128,16 @@ func (d *driver) identify(a *account, own prop) {
 	}
 }
 
-// entry is where discovery starts from: the principal, or what stands in for it.
+// entry is where the discovery starts: the principal, or the calendar or collection used instead of one.
 type entry struct {
 	at           *url.URL
 	own          prop
-	given        *url.URL // the connection's address, when it is that of a calendar
+	given        *url.URL // the connection's address, if it is that of a calendar
 	autoSchedule bool
 }
 
-// enter finds the principal from the connection's address, by way of the well-known address where the address
-// says nothing (RFC 6764 section 6).
+// enter finds the principal from the connection's address, and tries the well-known address too, first if the
+// connection's address has no path (RFC 6764 section 6).
 func (d *driver) enter(ctx context.Context) (entry, error) {
 	wellKnown := d.base.ResolveReference(&url.URL{Path: "/.well-known/caldav"})
 	tries := []*url.URL{d.base, wellKnown}
@@ -162,7 +161,7 @@ func (d *driver) enter(ctx context.Context) (entry, error) {
 	return entry{}, first
 }
 
-// isDeadEnd reports whether an address led nowhere, so that another one may.
+// isDeadEnd reports whether the error means that an address leads nowhere and another one may be tried.
 func isDeadEnd(err error) bool {
 	f := fault.From(err)
 	switch f.Code {
@@ -205,7 +204,7 @@ func (d *driver) enterAt(ctx context.Context, address *url.URL) (entry, error) {
 	}
 	m, a, err = d.query(ctx, methodPropfind, at, "0", principalProps)
 	if err != nil && e.given != nil && isDeadEnd(err) {
-		return e, nil // a calendar that was shared, with nothing else to see
+		return e, nil // a shared calendar; the account can see nothing else
 	}
 	if err != nil {
 		return entry{}, err
@@ -228,8 +227,8 @@ func schedules(header http.Header) bool {
 	})
 }
 
-// list reads the calendars of a home, or one calendar at depth 0, and the default one if the home's inbox
-// tells it.
+// list returns the calendars of a home, or one calendar at depth 0. standard is the default calendar, if the
+// home's inbox reports it.
 func (d *driver) list(
 	ctx context.Context, home *url.URL, depth string, a *account,
 ) (list []calendarCollection, standard *url.URL, err error) {
@@ -266,14 +265,14 @@ func (d *driver) list(
 	return list, standard, nil
 }
 
-// holdsEvents reports whether a collection is a calendar of events. Nextcloud lists calendars in its bin too.
+// holdsEvents reports whether a collection is a calendar of events. Nextcloud also lists deleted calendars.
 func holdsEvents(p prop) bool {
 	const nextcloud = "http://nextcloud.com/ns"
 	if !p.Type.has(caldavSpace, "calendar") || p.Type.has(nextcloud, "deleted-calendar") {
 		return false
 	}
 	if p.Components == nil || len(p.Components.Names) == 0 {
-		return true // anything (RFC 4791 section 5.2.3)
+		return true // any component (RFC 4791 section 5.2.3)
 	}
 	for _, component := range p.Components.Names {
 		if strings.EqualFold(component.Name, "VEVENT") {
@@ -283,8 +282,8 @@ func holdsEvents(p prop) bool {
 	return false
 }
 
-// writable reports whether events can be added and changed (RFC 3744 section 3). A server that does not tell
-// is believed to allow it, and refuses by itself.
+// writable reports whether events can be added and changed (RFC 3744 section 3). A server that does not
+// report privileges is assumed to allow it; if it does not, it refuses the write.
 func writable(p prop) bool {
 	if p.Privileges == nil || len(p.Privileges.Held) == 0 {
 		return true
@@ -299,7 +298,8 @@ func writable(p prop) bool {
 	return false
 }
 
-// zoneOf reads the calendar's own zone: an IANA name (RFC 7809) or a VTIMEZONE (RFC 4791 section 5.2.2).
+// zoneOf returns the calendar's own zone. The server reports an IANA name (RFC 7809) or a VTIMEZONE (RFC 4791
+// section 5.2.2).
 func (d *driver) zoneOf(p prop) string {
 	known := zones{}
 	if location := known.location(strings.TrimSpace(p.ZoneID)); location != nil {
@@ -311,8 +311,8 @@ func (d *driver) zoneOf(p prop) string {
 	return zoneName([]byte(p.Zone), known)
 }
 
-// schedulingDefault asks the scheduling inbox for the default calendar (RFC 6638 section 9.2). It is an offer
-// of the server's: where it cannot be had, there is none.
+// schedulingDefault asks the scheduling inbox for the default calendar (RFC 6638 section 9.2). The property
+// is optional: if the server does not return it, there is no default.
 func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, error) {
 	inboxes := resolveAll(e.at, e.own.Inbox)
 	if len(inboxes) == 0 {
@@ -333,8 +333,8 @@ func (d *driver) schedulingDefault(ctx context.Context, e entry) (*url.URL, erro
 	return nil, nil
 }
 
-// markDefault marks the calendar that is meant when none is named: the one the connection names, the one its
-// address is of, the one the server calls so, else the first that can be written.
+// markDefault marks the default calendar: the one that the connection names, the one at the connection's
+// address, the server's default, or else the first writable one.
 func (d *driver) markDefault(a *account, given, standard *url.URL) {
 	mark := func(is func(calendarCollection) bool) bool {
 		i := slices.IndexFunc(a.calendars, is)
@@ -354,7 +354,7 @@ func (d *driver) markDefault(a *account, given, standard *url.URL) {
 			}) ||
 			mark(func(p calendarCollection) bool { return p.Name == wanted }) ||
 			mark(func(p calendarCollection) bool { return strings.EqualFold(p.Name, wanted) })
-		return // none, if it names none: an event must not land in a calendar that nobody chose
+		return // if the name matches none, there is no default: no event may land in an unchosen calendar
 	}
 	if given != nil && mark(func(p calendarCollection) bool { return p.ID == d.id(a, given) }) {
 		return

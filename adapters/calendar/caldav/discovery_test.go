@@ -19,7 +19,7 @@ import (
 
 const password = "correct horse battery"
 
-// account is a fake with two calendars, one that is read only, and tasks.
+// account is a fake with two calendars, a read-only one, and a collection of tasks.
 type account struct {
 	*fake.Server
 	url                  string
@@ -55,7 +55,7 @@ func TestCalendarsAreFoundFromAnyAddress(t *testing.T) {
 		list, err := a.open(t, path, nil).Calendars(t.Context())
 		want := []calendar.Calendar{
 			{ID: a.holidays, Name: "Holidays", ReadOnly: true},
-			{ID: a.home, Name: "Home", IsDefault: true}, // by order of ids
+			{ID: a.home, Name: "Home", IsDefault: true}, // ordered by id
 			{ID: a.work, Name: "Office & more", Zone: "Europe/Berlin"},
 		}
 		if err != nil || !slices.Equal(list, want) {
@@ -206,7 +206,7 @@ func TestACalendarIsEnoughWhereNothingElseCanBeSeen(t *testing.T) {
 	}
 }
 
-// hosts is a client for which every name is the one server.
+// hosts is a client that connects to the one server for every host name.
 type hosts struct {
 	target string
 	seen   []string // method and host of each request
@@ -252,8 +252,8 @@ func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
 	}
 }
 
-// TestOnlyEventsCanBeNamedAsEvents: whatever an id says, nothing but a member of a calendar is read, changed
-// or removed.
+// TestOnlyEventsCanBeNamedAsEvents checks that, for any id, only a member of a calendar is read, changed or
+// removed.
 func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)

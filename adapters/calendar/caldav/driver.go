@@ -23,14 +23,14 @@ type driver struct {
 	http     *http.Client
 	now      func() time.Time
 
-	discovering chan struct{} // held by who discovers
+	discovering chan struct{} // a lock, held during a discovery
 	known       atomic.Pointer[account]
 	series      seriesCache
 }
 
 var _ calendar.Driver = (*driver)(nil)
 
-// Traits returns what CalDAV has in it. Of a cancelled event nothing is left, and links are made elsewhere.
+// Traits implements calendar.Driver. CalDAV keeps nothing of a cancelled event and creates no meeting links.
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook:  true, // If-None-Match: *
@@ -41,7 +41,7 @@ func (d *driver) Traits() calendar.Traits {
 	}
 }
 
-// Account discovers anew, which proves the credentials and that the address leads to a calendar home.
+// Account repeats the discovery, which verifies the credentials and that the address has a calendar home.
 func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	a, err := d.discoverAgain(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	return calendar.Account{Email: a.email, Name: a.displayName}, nil
 }
 
-// checkScheduling returns nil where the server sends invitations, or nobody says that it does. A server may
-// cease to.
+// checkScheduling returns an error if auto_schedule is set and the server does not send invitations. A server
+// may stop sending them.
 func (d *driver) checkScheduling(a *account) error {
 	if d.settings.AutoSchedule && !a.autoSchedule {
 		return misconfigured("does not send invitations itself, though the connection's auto_schedule says so")
@@ -62,7 +62,7 @@ func (d *driver) checkScheduling(a *account) error {
 	return nil
 }
 
-// Calendars discovers anew: calendars come and go.
+// Calendars repeats the discovery, because calendars are added and removed.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	a, err := d.discoverAgain(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	return list, nil
 }
 
-// Book puts a new resource. That there is one already means that this booking was made before.
+// Book creates a new resource. If the resource exists already, this booking was made before.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	location := loadZone(b.Zone)
 	if location == nil {
@@ -115,8 +115,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		r = r.movedTo(d, a, answered)
 		made, err := d.readStored(ctx, r, root, answered)
 		if errors.Is(err, fault.Conflict) {
-			// Not there although it was accepted: shown late, or never kept. That it was removed in between
-			// is for an earlier booking of the key to say, after which another would be made.
+			// The server accepted the event but does not return it: it appears late, or was never stored.
+			// With a Conflict, the caller would take it for cancelled and book another event.
 			return calendar.Event{}, notUnderstood().Because(err)
 		}
 		return made, err
@@ -125,7 +125,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	}
 	failed, href := conditions(answered.body)
 	if failed.has(caldavSpace, "no-uid-conflict") {
-		// The server keeps it under a name of its own (RFC 4791 section 5.3.2.1).
+		// The server stores it under another name (RFC 4791 section 5.3.2.1).
 		if u, ok := answered.resolve(href); ok && within(target.ID, d.id(a, u)) {
 			r.id, r.url = d.id(a, u), u
 		}
@@ -134,7 +134,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	return calendar.Event{}, d.missing(ctx, target.ID, answered)
 }
 
-// bookedBefore responds with the event that an earlier Book of the same key made.
+// bookedBefore returns the event that an earlier Book of the same key created.
 func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (calendar.Event, error) {
 	o, r, err := d.read(ctx, r)
 	if err != nil {
@@ -151,14 +151,14 @@ func (d *driver) bookedBefore(ctx context.Context, r resource, uid string) (cale
 	return o.event(i, r.calendarID, r.id, r.version), nil
 }
 
-// uidOf names the event of a key in one calendar. UIDs are unique in an account where the server schedules
-// (RFC 6638 section 3.2.4.1), keys in a calendar, so the calendar is part of the name.
+// uidOf returns the UID for a key in one calendar. UIDs are unique in an account if the server schedules (RFC
+// 6638 section 3.2.4.1), but keys only in a calendar, so the UID depends on the calendar too.
 func uidOf(key, calendarID string) string {
 	sum := sha256.Sum256([]byte(calendarID))
 	return key + "-" + hex.EncodeToString(sum[:6])
 }
 
-// Event reads one resource.
+// Event reads one event, or one instance of a series.
 func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
 	_, r, err := d.resource(ctx, ref)
 	if err != nil {
@@ -175,7 +175,7 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 	return o.eventOf(i, r), nil
 }
 
-// pick finds the event that a reference means. One that was cancelled is as good as gone.
+// pick returns the event that the resource refers to. A cancelled event is reported as not found.
 func (o *object) pick(r resource) (instance, error) {
 	i := o.single()
 	if r.isInstance {
@@ -201,7 +201,7 @@ func (o *object) eventOf(i instance, r resource) calendar.Event {
 	return o.event(i, r.calendarID, r.id, r.version)
 }
 
-// Change reads the object, changes what is asked, and puts it back if it is still the same.
+// Change reads the object, applies the change, and writes the object back if it is still the same.
 func (d *driver) Change(
 	ctx context.Context, ref calendar.EventRef, c calendar.Change,
 ) (calendar.Event, error) {
@@ -241,9 +241,9 @@ func (d *driver) Change(
 	return d.put(ctx, r, o.root, c)
 }
 
-// Cancel removes the resource, or takes one instance out of its series. The server tells the attendees (RFC
-// 6638 section 3.2.1.3), or of somebody else's meeting its organizer, as a decline (sections 3.2.2.3 and
-// 3.2.2.4); a comment has no place in what it is sent.
+// Cancel removes the resource, or one instance from its series. The server notifies the attendees (RFC 6638
+// section 3.2.1.3); for somebody else's meeting, it sends the organizer a decline (sections 3.2.2.3 and
+// 3.2.2.4). The comment is ignored, because CalDAV cannot carry it.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
@@ -281,8 +281,8 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return d.checkCancelled(ctx, r)
 }
 
-// Events asks for the objects of a time and expands them. There are no pages in CalDAV: each call reads all,
-// and answers those behind the cursor.
+// Events reads the objects of a time range and expands them. CalDAV has no pages: each call reads everything,
+// and returns the events after the cursor.
 func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
 	a, target, err := d.calendar(ctx, q.CalendarID)
 	if err != nil {

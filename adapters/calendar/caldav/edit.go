@@ -12,14 +12,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// edit is one change of an object, stamped with one time. It touches what it has to, and nothing else.
+// edit is one change of an object, stamped with one time. It leaves the rest of the object unchanged.
 type edit struct {
 	object    *object
 	organizer string // for events that get their first attendee
 	now       time.Time
 }
 
-// apply changes the event of the object, or of one instance.
+// apply changes the object's event, or one instance if ofSeries is set.
 func (e edit) apply(i instance, ofSeries bool, c calendar.Change) error {
 	event := i.event
 	if ofSeries {
@@ -56,7 +56,7 @@ func setText(event *ical.Component, name, text string) {
 	event.SetText(name, text)
 }
 
-// move gives the event other times. Its zone becomes the one given.
+// move sets the event's start, end and zone.
 func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) error {
 	location := loadZone(zoneName)
 	if location == nil {
@@ -77,9 +77,9 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 	return nil
 }
 
-// shiftSeries moves what is written relative to the start of a series: exceptions, single dates, UNTIL. A
-// rule that names days or hours of its own would no longer fit a start on other ones; which ones are meant
-// then, nobody has said.
+// shiftSeries moves everything that is relative to the start of a series: exceptions, single dates, overrides
+// and UNTIL. It refuses a rule that itself names days or times which the new start would not match, because
+// the change does not say which new ones are meant.
 func (e edit) shiftSeries(begin ical.Moment) error {
 	o := e.object
 	old := startOf(o.master)
@@ -146,7 +146,7 @@ func replaceUntil(rule string, until ical.Moment) string {
 	return strings.Join(parts, ";")
 }
 
-// overrideFor returns the component of the instance's own, made from the series' where it has none yet.
+// overrideFor returns the instance's own component. If there is none, it adds a copy of the series' one.
 func (e edit) overrideFor(i instance) (*ical.Component, error) {
 	o := e.object
 	for _, ov := range o.overrides {
@@ -170,9 +170,9 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 	return own, nil
 }
 
-// cancel takes one instance out. It reports whether nothing is left, so that the whole resource has to go.
-// Who was invited may add an EXDATE, which declines the instance, but has no say in the revision (RFC 6638
-// section 3.2.2.1).
+// cancel removes one instance. It reports whether no event is left, so that the caller must remove the
+// resource. own means that the account organizes the event. An invited account may add an EXDATE, which
+// declines the instance, but must not raise the SEQUENCE (RFC 6638 section 3.2.2.1).
 func (e edit) cancel(i instance, own bool) (empty bool) {
 	o := e.object
 	key := o.key(i.of)
@@ -192,7 +192,7 @@ func (e edit) cancel(i instance, own bool) (empty bool) {
 	return false
 }
 
-// asMaster writes an original start in the form of the series' own start, as RFC 5545 section 3.8.5.1 has it.
+// asMaster returns an original start in the form of the series' start (RFC 5545 section 3.8.5.1).
 func (e edit) asMaster(of ical.Moment) ical.Moment {
 	first := startOf(e.object.master)
 	if of.Form == first.Form && of.TZID == first.TZID || e.object.isLocal(of) || e.object.isLocal(first) {
@@ -207,7 +207,7 @@ func (e edit) stamp(event *ical.Component) {
 	event.Set(now.Property("LAST-MODIFIED"))
 }
 
-// raiseSequence marks a revision that the attendees have to answer anew (RFC 5546 section 2.1.4).
+// raiseSequence marks a revision to which the attendees have to respond again (RFC 5546 section 2.1.4).
 func raiseSequence(event *ical.Component) {
 	n, _ := strconv.Atoi(strings.TrimSpace(event.Text("SEQUENCE")))
 	event.Set(ical.Raw("SEQUENCE", strconv.Itoa(max(n, 0)+1)))

@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// refusal makes a fault of an answer that refuses. WebDAV names the precondition that failed in the body;
-// where it does, the status alone would mislead.
+// refusal converts an error response into a fault. WebDAV may name the failed precondition in the body, in
+// which case the status alone would mislead.
 func refusal(a answer) *fault.Error {
 	f := upstream.StatusFault(name, a.status, a.header, a.body)
 	failed, _ := conditions(a.body)
@@ -69,8 +69,8 @@ func changedMeanwhile() *fault.Error {
 		"Someone else changed the event in the meantime.").With("provider", name)
 }
 
-// notOrganizer refuses a change of what somebody else organizes. Where the account's address is not known,
-// its own events may look so.
+// notOrganizer returns the fault for changing an event that somebody else organizes. If the account's address
+// is unknown, its own events may look like that.
 func (d *driver) notOrganizer(a *account) *fault.Error {
 	detail := "Only the organizer can change this event. Ask the organizer to change it."
 	if a.email == "" {
@@ -81,7 +81,7 @@ func (d *driver) notOrganizer(a *account) *fault.Error {
 	return fault.New(fault.Forbidden, fault.ReasonPermissionDenied, detail).With("provider", name)
 }
 
-// notKept says that a server took a change and wrote something else.
+// notKept returns the fault for a change that the server accepted but stored differently.
 func notKept(fields []string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
 		"The calendar server accepted the change, but did not keep the requested %s. Look at the event "+
@@ -89,8 +89,8 @@ func notKept(fields []string) *fault.Error {
 		strings.Join(fields, ", ")).With("provider", name)
 }
 
-// unreadable says that an object cannot be understood. It is named, so that a person can mend or remove it:
-// passing it over would show time as free that is not.
+// unreadable returns the fault for an object that cannot be understood. It names the object, so that a person
+// can correct or remove it. Skipping the object would show busy time as free.
 func unreadable(resource string, err error) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderRefused,
 		"The calendar holds an event that cannot be read, at %s. Correct or remove it with a calendar program.",
@@ -111,7 +111,7 @@ func unreadable(resource string, err error) *fault.Error {
 	return f.With("provider", name).Because(err)
 }
 
-// notUnderstood returns the fault of a good answer to a write that says something other than expected.
+// notUnderstood returns the fault for a success response to a write that is not as expected.
 func notUnderstood() *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"The calendar server accepted the request, but its answer could not be read.").With("provider", name)

@@ -23,16 +23,16 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// sink is a server that a hostile calendar server names in its answers. It serves the same calendars, so that
-// whoever is led there goes on.
+// sink is a server that a hostile calendar server names in its responses. It serves the same calendars, so
+// that a driver led there continues.
 type sink struct {
 	*httptest.Server
 	mu  sync.Mutex
-	got []string // what came that must not
+	got []string // what must not have arrived
 	n   int      // requests
 }
 
-// startServer starts one at an address. Where nothing may come at all, whatever comes counts.
+// startServer starts a sink at an address. If no request is allowed at all, every request counts.
 func startServer(t *testing.T, ip string, isTLS, isEmpty bool, calendars func() http.Handler) *sink {
 	t.Helper()
 	s := &sink{}
@@ -48,7 +48,7 @@ func startServer(t *testing.T, ip string, isTLS, isEmpty bool, calendars func() 
 			s.got = append(s.got, fmt.Sprintf("%s %s %v %s", r.Method, r.URL, r.Header, body))
 		}
 		s.mu.Unlock()
-		r.SetBasicAuth("alice", password) // as a server that lets anybody in
+		r.SetBasicAuth("alice", password) // as a server without authentication
 		calendars().ServeHTTP(w, r)
 	}))
 	listener, err := net.Listen("tcp", ip+":0")
@@ -78,7 +78,7 @@ func (s *sink) check(t *testing.T, name string) {
 
 var hrefElement = regexp.MustCompile(`(<(?:[A-Za-z0-9]+:)?href[^>]*>)([^<]+)(</)`)
 
-// hostile serves calendars, and names elsewhere in place of each address that which names.
+// hostile serves calendars, and moves each address that matches which to otherHost.
 func hostile(next http.Handler, which *regexp.Regexp, otherHost func() string, redirects bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if redirects && which.MatchString(r.URL.Path) {
@@ -108,9 +108,9 @@ func hostile(next http.Handler, which *regexp.Regexp, otherHost func() string, r
 	})
 }
 
-// TestAddressesInAnswersObeyTheRulesOfRedirects has a calendar server name others wherever it names an
-// address: nothing that was https goes in the clear, nothing reaches a network inside, and another site sees
-// neither the credentials nor what was booked.
+// TestAddressesInAnswersObeyTheRulesOfRedirects lets a calendar server return foreign addresses everywhere.
+// No https request becomes plain http, none reaches an internal network, and another site sees neither the
+// credentials nor the bookings.
 func TestAddressesInAnswersObeyTheRulesOfRedirects(t *testing.T) {
 	for place, which := range map[string]string{
 		"the principal": `/dav/principals/`, "the home": `/dav/calendars/alice/$`,
@@ -136,7 +136,7 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 	calendars := func() http.Handler { return a }
 	inside := startServer(t, "127.0.0.2", false, true, calendars)
 	insideTLS := startServer(t, "127.0.0.2", true, true, calendars)
-	clear := startServer(t, "127.0.0.1", false, isTLS, calendars) // in the clear: nothing at all from https
+	clear := startServer(t, "127.0.0.1", false, isTLS, calendars) // plain http: no request at all from https
 	other := startServer(t, "127.0.0.1", true, false, calendars)
 
 	var home *httptest.Server
@@ -183,7 +183,7 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 	other.check(t, "another site")
 }
 
-// useCalendars does all that a driver can. What fails does not count here.
+// useCalendars makes every call of a driver. It ignores errors.
 func useCalendars(t *testing.T, address string, client *http.Client) {
 	t.Helper()
 	driver, err := caldav.Adapter().OpenCalendar(t.Context(),

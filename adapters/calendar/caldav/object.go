@@ -9,15 +9,15 @@ import (
 	"frontdesk/adapters/calendar/caldav/recur"
 )
 
-// object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with what differs in
-// single instances of it.
+// object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with the overrides of
+// single instances.
 type object struct {
 	root      *ical.Component
 	known     zones
-	zones     map[string]zone // by TZID, as far as asked for; nil: nothing tells
-	master    *ical.Component // nil where the account was invited to single instances only
+	zones     map[string]zone // by TZID, as looked up so far; nil if unknown
+	master    *ical.Component // nil if the account was invited to single instances only
 	overrides []override
-	ranged    []override // those of overrides that hold for what follows
+	ranged    []override // the overrides that also apply to later instances
 }
 
 // override is an instance that differs from its series.
@@ -79,12 +79,12 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 	return o, nil
 }
 
-// recurs reports whether the object is a series, whose instances have ids of their own.
+// recurs reports whether the object is a series. Each instance of a series has its own id.
 func (o *object) recurs() bool {
 	return o.master == nil || len(o.overrides) > 0 || o.master.Has("RRULE") || o.master.Has("RDATE")
 }
 
-// zone returns what a TZID of the object means, nil when nothing tells.
+// zone returns the zone of a TZID in the object, or nil if it is unknown.
 func (o *object) zone(tzid string) zone {
 	z, asked := o.zones[tzid]
 	if !asked {
@@ -94,8 +94,8 @@ func (o *object) zone(tzid string) zone {
 	return z
 }
 
-// instant returns the instant of a moment. Local times of no zone that anything tells are as clocks show in
-// the fallback.
+// instant returns the instant of a moment. Dates, floating times and times of an unknown zone are read in the
+// fallback location.
 func (o *object) instant(m ical.Moment, fallback *time.Location) time.Time {
 	switch m.Form {
 	case ical.UTC:
@@ -108,13 +108,14 @@ func (o *object) instant(m ical.Moment, fallback *time.Location) time.Time {
 	return namedZone{fallback}.localize(m.Wall)
 }
 
-// isLocal reports whether the moment is no instant by itself: a date, a floating time, or a time of an
-// unknown zone.
+// isLocal reports whether the moment alone determines no instant: it is a date, a floating time, or a time of
+// an unknown zone.
 func (o *object) isLocal(m ical.Moment) bool {
 	return m.Form == ical.Date || m.Form == ical.Floating || m.Form == ical.Zoned && o.zone(m.TZID) == nil
 }
 
-// key names an instance by its original start: the same for each way to write the same moment.
+// key returns the key of the instance with an original start. Every way to write the same moment has the same
+// key.
 func (o *object) key(of ical.Moment) string {
 	switch {
 	case of.Form == ical.Date:
@@ -125,23 +126,24 @@ func (o *object) key(of ical.Moment) string {
 	return ical.Moment{Wall: o.instant(of, time.UTC).UTC(), Form: ical.UTC}.String()
 }
 
-// instance is one event of an object, placed in time.
+// instance is one event of an object, with its start and end.
 type instance struct {
 	event      *ical.Component
 	of         ical.Moment // the original start
 	start, end ical.Moment
 }
 
-// start is a member of a recurrence set; end is set where an RDATE names a period.
+// start is a member of a recurrence set; end is set if an RDATE gives a period.
 type start struct {
 	ical.Moment
 	end *ical.Moment
 }
 
-// maxOffset is more than any zone differs from UTC; it widens windows where wall clocks stand for instants.
+// maxOffset is more than any zone's offset from UTC. It widens windows in which wall clocks are compared with
+// instants.
 const maxOffset = 26 * time.Hour
 
-// limits bound the work on behalf of one call.
+// limits bounds the work of one call.
 type limits struct {
 	budget    recur.Budget
 	instances int
@@ -151,7 +153,7 @@ func newLimits() *limits {
 	return &limits{budget: recur.Budget{Steps: 2_000_000}, instances: 10_000}
 }
 
-// within lists the instances that overlap [from, to), those among them whose organizer called them off.
+// within returns the instances that overlap [from, to), including those that their organizer cancelled.
 func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) ([]instance, error) {
 	var found []instance
 	add := func(i instance) error {
@@ -197,8 +199,8 @@ func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) 
 	return found, nil
 }
 
-// exceptions are the original starts at which the series itself has no instance. A date takes out whatever
-// starts on it, as Exchange writes it for timed events too.
+// exceptions holds the original starts at which the series itself has no instance. A date excludes every
+// instance that starts on it, since Exchange writes dates for timed events too.
 type exceptions struct {
 	object      *object
 	keys, dates map[string]bool
@@ -232,13 +234,13 @@ func (e exceptions) has(m ical.Moment) bool {
 
 func (o *object) overlaps(i instance, from, to time.Time, fallback *time.Location) bool {
 	begin, end := o.instant(i.start, fallback), o.instant(i.end, fallback)
-	if !end.After(begin) { // no length: it takes place where it starts (RFC 4791 section 9.9)
+	if !end.After(begin) { // an event without length lies at its start (RFC 4791 section 9.9)
 		return !begin.Before(from) && begin.Before(to)
 	}
 	return begin.Before(to) && end.After(from)
 }
 
-// find returns the instance of that key.
+// find returns the instance with the given key, and whether there is one.
 func (o *object) find(key string) (instance, bool, error) {
 	of, err := ical.ParseMoment(key, "")
 	if err != nil {
@@ -268,13 +270,13 @@ func (o *object) find(key string) (instance, bool, error) {
 	return instance{}, false, nil
 }
 
-// override places an override.
+// override returns the instance that an override describes.
 func (o *object) override(ov override) instance {
 	begin := startOf(ov.event)
 	return instance{event: ov.event, of: ov.of, start: begin, end: o.end(ov.event, begin)}
 }
 
-// single returns the event of an object that is no series, or the first of a series.
+// single returns the event of an object that is not a series, or the first event of a series.
 func (o *object) single() instance {
 	if o.master == nil {
 		return o.override(o.overrides[0])
@@ -283,8 +285,8 @@ func (o *object) single() instance {
 	return instance{event: o.master, of: begin, start: begin, end: o.end(o.master, begin)}
 }
 
-// instance places a member of the set: as the series says, or as the last override before it that holds for
-// those that follow (RFC 5545 section 3.2.13).
+// instance returns the instance for a member of the recurrence set. The last override before it with
+// RANGE=THISANDFUTURE applies, or else the series (RFC 5545 section 3.2.13).
 func (o *object) instance(s start) instance {
 	i := instance{event: o.master, of: s.Moment, start: s.Moment}
 	if ov, ok := o.following(s.Moment); ok {
@@ -311,7 +313,7 @@ func (o *object) following(m ical.Moment) (override, bool) {
 	return last, found
 }
 
-// shift moves an instance by as much as the override moved its own.
+// shift moves a start by as much as the override moved its own instance.
 func (o *object) shift(m ical.Moment, ov override) ical.Moment {
 	own := startOf(ov.event)
 	if own.Form == m.Form && own.TZID == m.TZID && ov.of.Form == m.Form && ov.of.TZID == m.TZID {
@@ -325,7 +327,7 @@ func (o *object) shift(m ical.Moment, ov override) ical.Moment {
 	return o.momentLike(at, own)
 }
 
-// momentLike writes an instant as the model is written.
+// momentLike returns an instant in the zone of the model, or in UTC if the model's zone cannot express it.
 func (o *object) momentLike(at time.Time, model ical.Moment) ical.Moment {
 	if model.Form == ical.Zoned {
 		if z, ok := o.zone(model.TZID).(namedZone); ok {
@@ -338,8 +340,8 @@ func (o *object) momentLike(at time.Time, model ical.Moment) ical.Moment {
 	return ical.Moment{Wall: at.UTC(), Form: ical.UTC}
 }
 
-// end returns when an event with that start ends. DTEND gives every instance the same exact length, DURATION
-// the same nominal one (RFC 5545 section 3.8.5.3).
+// end returns the end of an event that starts at begin. DTEND gives every instance the same exact length,
+// DURATION the same nominal length (RFC 5545 section 3.8.5.3).
 func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
 	if property, ok := event.Get("DTEND"); ok {
 		if last, err := property.Moment(); err == nil {
@@ -361,7 +363,7 @@ func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Mo
 	first := startOf(event)
 	if begin.Equal(first) && (first.Form == ical.Date) == (last.Form == ical.Date) {
 		if o.instant(last, time.UTC).Before(o.instant(first, time.UTC)) {
-			return begin // an end before the start is none
+			return begin // an end before the start is ignored
 		}
 		return last
 	}
@@ -395,7 +397,7 @@ func (o *object) after(begin ical.Moment, d ical.Duration) ical.Moment {
 
 func startOf(event *ical.Component) ical.Moment {
 	property, _ := event.Get("DTSTART")
-	m, _ := property.Moment() // readObject has seen that it can be read
+	m, _ := property.Moment() // objectOf has checked that it can be read
 	return m
 }
 

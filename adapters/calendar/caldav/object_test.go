@@ -28,7 +28,7 @@ func event(lines string) string {
 	return "BEGIN:VEVENT\nUID:1\nDTSTAMP:20260101T000000Z\n" + strings.TrimSpace(lines) + "\nEND:VEVENT\n"
 }
 
-// show spells instances: their times as the clocks of the fallback show them, or as days, and their titles.
+// show formats instances: their times in the fallback location, or as days, and their titles.
 func show(o *object, instances []instance, fallback *time.Location) []string {
 	var list []string
 	for _, i := range instances {
@@ -236,7 +236,7 @@ func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
 		if err == nil && name != "one that is never reached" {
 			t.Errorf("%s was listed", name)
 		}
-		if took := time.Since(began); took > time.Minute { // what runs away takes hours, on any machine
+		if took := time.Since(began); took > time.Minute { // a runaway takes hours on any machine
 			t.Errorf("%s took %v", name, took)
 		}
 	}
@@ -249,8 +249,8 @@ func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {
 	}
 }
 
-// TestWindowsShowPartsOfTheWhole: what two windows side by side show together is what one of both lengths
-// shows.
+// TestWindowsShowPartsOfTheWhole checks that two adjacent windows together list what one window of both
+// lists.
 func TestWindowsShowPartsOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		location, err := time.LoadLocation(rapid.SampledFrom([]string{

@@ -9,10 +9,10 @@ import (
 	"frontdesk/adapters/calendar/caldav/ical"
 )
 
-// calendarUser is the set of addresses of one calendar user (RFC 6638 section 2.4.1), each by its key.
+// calendarUser is the set of addresses of one calendar user (RFC 6638 section 2.4.1), each as its addressKey.
 type calendarUser map[string]bool
 
-// calendarUserOf reads the addresses of a principal. Its own address is one of them.
+// calendarUserOf returns the addresses of a principal, including the principal's own URL.
 func calendarUserOf(principal *url.URL, p prop) calendarUser {
 	user := calendarUser{addressKey(principal, principal.String()): true}
 	for _, address := range p.Addresses.List {
@@ -23,8 +23,8 @@ func calendarUserOf(principal *url.URL, p prop) calendarUser {
 	return user
 }
 
-// addressKey returns the same for each way to write one calendar user address: mail addresses without case,
-// addresses on the server by their path, which some servers write with the origin and some without.
+// addressKey returns a key that is the same for every way to write a calendar user address. Mail addresses
+// are in lower case. Addresses on the server are paths, because only some servers write the origin.
 func addressKey(base *url.URL, address string) string {
 	if email := addressOf(ical.Raw("", address)); email != "" {
 		return "mailto:" + strings.ToLower(email)
@@ -42,9 +42,9 @@ func (u calendarUser) is(base *url.URL, organizer ical.Property) bool {
 	return u[addressKey(base, organizer.Value)] || email != "" && u[addressKey(base, mailto(email))]
 }
 
-// organizes reports whether an object is the account's to change: nobody organizes it, the account does, or
-// the owner of the calendar does, for whom the account then acts (RFC 6638 section 3.1). All components of an
-// object have one organizer; where they differ, each has to be one of these.
+// organizes reports whether the account may change an object: the object has no organizer, or the organizer
+// is the account, or the calendar's owner, on whose behalf the account acts (RFC 6638 section 3.1). All
+// components of an object have the same organizer; if they differ, each must be one of these.
 func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o *object) (bool, error) {
 	others := slices.DeleteFunc(organizersOf(o), func(p ical.Property) bool {
 		return a.addresses.is(a.principal, p)
@@ -63,7 +63,7 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 	m, answered, err := d.query(ctx, methodPropfind, owner, "0", addressProps)
 	switch {
 	case err != nil && isDeadEnd(err):
-		return false, nil // who owns the calendar is not ours to see
+		return false, nil // the account may not read the owner's principal
 	case err != nil:
 		return false, err
 	case len(m.Responses) == 0:

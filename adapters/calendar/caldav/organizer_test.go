@@ -27,7 +27,7 @@ func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
 	for _, c := range []struct {
 		rule  string
 		how   fake.Options
-		email string // of the connection
+		email string // the connection's setting
 		lines []string
 		own   bool
 	}{
@@ -97,7 +97,7 @@ func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
 	}
 }
 
-// An account whose address nobody tells may be the organizer: the refusal says how to tell.
+// An account with an unknown address may be the organizer: the fault says how to set the address.
 func TestAnAccountWithoutAnAddressIsToldToGiveOne(t *testing.T) {
 	a := newAccount(t, fake.Options{NoEmail: true})
 	id := a.Put(a.home, "lunch.ics",
@@ -116,7 +116,8 @@ func TestAnAccountWithoutAnAddressIsToldToGiveOne(t *testing.T) {
 	}
 }
 
-// What the owner of a shared calendar organizes is changed in the owner's name (RFC 6638 section 3.1).
+// Events that the owner of a shared calendar organizes are changed in the owner's name (RFC 6638 section
+// 3.1).
 func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
@@ -144,8 +145,7 @@ func TestAChangeOfNothingIsNotWritten(t *testing.T) {
 	}
 }
 
-// A server may take a PUT and write something else. It says so by no ETag in its answer (RFC 4791 section
-// 5.3.4).
+// A server may accept a PUT and store something else. Its response then has no ETag (RFC 4791 section 5.3.4).
 func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 	title, description, guests := "Dinner", "With  wine\r\n", []string{"bob@example.com"}
 	start := time.Date(2027, 5, 3, 19, 0, 0, 0, time.UTC)
@@ -188,7 +188,7 @@ func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
 	want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
 }
 
-// A connection that says that its server sends invitations invites nobody through one that ceased to.
+// A connection with auto_schedule invites nobody if its server has stopped sending invitations.
 func TestNobodyIsInvitedThroughAServerThatSendsNoInvitationsAnyMore(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", map[string]any{"auto_schedule": true})

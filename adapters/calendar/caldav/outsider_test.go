@@ -14,8 +14,7 @@ import (
 	"frontdesk/core/calendar/calendartest"
 )
 
-// outsider is another program at the same account. It speaks plain HTTP and knows nothing of the adapter's
-// code.
+// outsider is another program at the same account. It uses plain HTTP and none of the adapter's code.
 type outsider struct {
 	url, user, password string
 	client              *http.Client
@@ -60,7 +59,7 @@ func (o *outsider) do(
 	return string(content), resp.Header.Get("ETag"), err
 }
 
-// put makes an event of the lines given; the rest of the object is as little as RFC 5545 wants.
+// put creates an event of the given lines. The rest of the object is the minimum that RFC 5545 requires.
 func (o *outsider) put(ctx context.Context, calendarID string, before []string, lines ...string) error {
 	o.made++
 	uid := fmt.Sprintf("outsider-%d-%d", time.Now().UnixNano(), o.made)
@@ -76,7 +75,7 @@ func (o *outsider) MakeSeries(ctx context.Context, s calendartest.Series) error 
 	return o.makeSeries(ctx, s)
 }
 
-// Invite puts what a server puts into a calendar whose owner is invited.
+// Invite creates the object that a server creates in the calendar of an invited account.
 func (o *outsider) Invite(ctx context.Context, organizer, guest string, s calendartest.Series) error {
 	return o.makeSeries(ctx, s, "ORGANIZER:mailto:"+organizer,
 		"ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:"+email,
@@ -89,7 +88,7 @@ func (o *outsider) makeSeries(ctx context.Context, s calendartest.Series, lines 
 		return err
 	}
 	const local = "20060102T150405"
-	// A definition as short as many programs write it: the name is what counts.
+	// Many programs write definitions as short as this one: only the name counts.
 	definition := []string{"BEGIN:VTIMEZONE", "TZID:" + s.Zone,
 		"BEGIN:STANDARD", "DTSTART:19700101T000000", "TZOFFSETFROM:+0000", "TZOFFSETTO:+0000", "END:STANDARD",
 		"END:VTIMEZONE"}
@@ -119,7 +118,7 @@ func (o *outsider) MakeFree(ctx context.Context, calendarID, title string, from,
 		"DTSTART:"+from.UTC().Format(utc), "DTEND:"+to.UTC().Format(utc))
 }
 
-// fold joins lines; long ones it folds character by character, so that none is cut.
+// fold joins lines. It folds long ones between characters.
 func fold(lines []string) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -138,7 +137,7 @@ func fold(lines []string) string {
 	return b.String()
 }
 
-// rewrite changes the lines of an event, unfolded.
+// rewrite changes the unfolded lines of an event.
 func (o *outsider) rewrite(
 	ctx context.Context, ref calendar.EventRef, change func(line string) string,
 ) error {

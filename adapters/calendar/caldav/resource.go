@@ -26,13 +26,13 @@ type resource struct {
 	isInstance bool
 
 	version     string // what Event.Version holds
-	tag         string // strong ETag, "" when the server gives none
+	tag         string // strong ETag, "" if the server sends none
 	scheduleTag string
 	data        []byte
 }
 
-// identify takes over what the server says of the version. Where it gives no ETag, the content stands in for
-// it: changes are then seen, though not those made in the moment between reading and writing.
+// identify sets the version from the server's tags. If there is no ETag, a hash of the content replaces it:
+// it detects changes, but not those made between reading and writing.
 func (r *resource) identify(etag, scheduleTag string) {
 	r.tag, r.scheduleTag = strongTag(etag), strongTag(scheduleTag)
 	r.version = r.tag
@@ -42,8 +42,8 @@ func (r *resource) identify(etag, scheduleTag string) {
 	}
 }
 
-// condition returns the precondition for writing what was read (RFC 9110 section 13.1.1, RFC 6638 section
-// 8.3).
+// condition returns the precondition that the resource is still as it was read (RFC 9110 section 13.1.1, RFC
+// 6638 section 8.3).
 func (r resource) condition() http.Header {
 	switch {
 	case r.tag != "":
@@ -54,7 +54,7 @@ func (r resource) condition() http.Header {
 	return http.Header{}
 }
 
-// movedTo follows a server that keeps a new resource under a name of its own.
+// movedTo returns the resource at the response's Location, for a server that stores it under another name.
 func (r resource) movedTo(d *driver, a *account, answered answer) resource {
 	if u, ok := answered.resolve(answered.header.Get("Location")); ok && within(r.calendarID, d.id(a, u)) {
 		r.id, r.url = d.id(a, u), u
@@ -62,8 +62,8 @@ func (r resource) movedTo(d *driver, a *account, answered answer) resource {
 	return r
 }
 
-// resource finds what a reference means: its id says it all. The calendars are asked for anew when none of
-// the known ones holds such an id, since one may have been made since.
+// resource returns the resource that a reference names, which follows from the id. If no known calendar
+// contains the id, it repeats the discovery, because a calendar may have been added.
 func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account, resource, error) {
 	id, key, isInstance := split(ref.ID)
 	a, again, err := d.account(ctx)
@@ -85,7 +85,7 @@ func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account,
 	return nil, resource{}, err
 }
 
-// read gets the resource and reads what it holds.
+// read fetches the resource and parses its object.
 func (d *driver) read(ctx context.Context, r resource) (*object, resource, error) {
 	a, err := d.send(ctx, http.MethodGet, r.url, http.Header{"Accept": {"text/calendar"}}, nil)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *driver) read(ctx context.Context, r resource) (*object, resource, error
 	return o, r, nil
 }
 
-// gone returns the fault of an event that is not there; a server that says 410 says that it was.
+// gone returns the fault for an event that does not exist. Status 410 means that it existed once.
 func gone(a answer) *fault.Error {
 	if a.status == http.StatusGone {
 		return noEvent().With("gone", "true")
@@ -118,8 +118,8 @@ func gone(a answer) *fault.Error {
 	return noEvent()
 }
 
-// put writes a changed object back, and returns the event as it then is. Where the server says that it wrote
-// something else, what was asked for has to be in it.
+// put writes a changed object back, and returns the event as stored. If the server may have stored something
+// else, put checks that it contains the requested change.
 func (d *driver) put(
 	ctx context.Context, r resource, root *ical.Component, c calendar.Change,
 ) (calendar.Event, error) {
@@ -137,15 +137,15 @@ func (d *driver) put(
 	return event, nil
 }
 
-// keeps reports whether the server says that it keeps what it was sent as it was sent: by a strong ETag in
-// the answer to PUT (RFC 4791 section 5.3.4).
+// keeps reports whether the server stored the object as it was sent, as a strong ETag in the response to PUT
+// means (RFC 4791 section 5.3.4).
 func (a answer) keeps() bool {
 	tag := a.header.Get("ETag")
 	return tag != "" && !strings.HasPrefix(tag, "W/")
 }
 
-// missingIn names what of a change an event does not have. Servers trim and wrap texts, and list the
-// organizer among the attendees.
+// missingIn returns the fields of a change that the event does not have. It allows for servers that trim and
+// wrap texts, or list the organizer among the attendees.
 func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 	differs := func(asked *string, kept string) bool {
 		return asked != nil && !slices.Equal(strings.Fields(*asked), strings.Fields(kept))
@@ -180,7 +180,7 @@ func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 	return fields
 }
 
-// checkCancelled returns nil when an instance that was taken out is not there any more.
+// checkCancelled returns nil if the cancelled instance no longer exists.
 func (d *driver) checkCancelled(ctx context.Context, r resource) error {
 	o, r, err := d.read(ctx, r)
 	if err == nil {
@@ -195,7 +195,7 @@ func (d *driver) checkCancelled(ctx context.Context, r resource) error {
 	return readBackFault(err)
 }
 
-// write puts a changed object in the place of the one that was read.
+// write replaces the object that was read with the changed one.
 func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (answer, error) {
 	header := r.condition()
 	header.Set("Content-Type", calendarType)
@@ -216,8 +216,8 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 	return a, refusal(a)
 }
 
-// readStored returns the event as it is after a write. A strong ETag in the answer says that it is what was
-// sent (RFC 4791 section 5.3.4); without one the server may have altered it, so it is read.
+// readStored returns the event as it is after a write. A strong ETag in the response means that it was stored
+// as sent (RFC 4791 section 5.3.4). Without one, the server may have altered it, so it is read.
 func (d *driver) readStored(
 	ctx context.Context, r resource, root *ical.Component, a answer,
 ) (calendar.Event, error) {
@@ -246,9 +246,9 @@ func (d *driver) readStored(
 	return o.eventOf(i, r), nil
 }
 
-// readBackFault returns the fault of a failure to read back what was written, or what the server says is
-// there. That it is not there any more means that someone removed it in between; and the write went out,
-// whether or not the reading did.
+// readBackFault returns the fault for a failure to read back what was written, or what the server reported to
+// exist. If it is not found, someone removed it in between. The fault is never Unsent, because the write was
+// sent even if the read was not.
 func readBackFault(err error) error {
 	f := *fault.From(err)
 	f.Unsent = false
@@ -258,7 +258,7 @@ func readBackFault(err error) error {
 	return &f
 }
 
-// stale explains a failed precondition: the event was changed, or is gone.
+// stale returns the fault for a failed precondition: the event was changed, or is gone.
 func (d *driver) stale(ctx context.Context, r resource) error {
 	if _, _, err := d.read(ctx, r); errors.Is(err, fault.NotFound) {
 		return err
@@ -284,7 +284,7 @@ func (d *driver) remove(ctx context.Context, r resource, condition http.Header) 
 	return refusal(a)
 }
 
-// removeIfUnchanged removes the version given and no other.
+// removeIfUnchanged removes the resource only if it has the given version.
 func (d *driver) removeIfUnchanged(ctx context.Context, r resource, version string) error {
 	if strings.HasPrefix(version, `"`) {
 		r.tag = version

@@ -17,13 +17,13 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// listed is an event with the instant it starts at for who asked.
+// listed is an event with the instant of its start. Local times are read in the zone of the query.
 type listed struct {
 	calendar.Event
 	start time.Time
 }
 
-// cursor names the event's place in the order of a listing: it holds, whatever comes or goes before it.
+// cursor returns the event's position in a listing. It stays valid when earlier events are added or removed.
 func (l listed) cursor() string { return fmt.Sprintf("%020d %s", l.start.Unix()+1<<40, l.ID) }
 
 func page(list []listed, cursor string, limit int) calendar.Page {
@@ -40,22 +40,22 @@ func page(list []listed, cursor string, limit int) calendar.Page {
 	return p
 }
 
-// located is an object and where it lies.
+// located is an object and its resource.
 type located struct {
 	resource
 	object *object
 }
 
-// search finds the objects that may have instances within a time. What servers find of series by a time
-// differs: by the first instance only (Xandikos 0.2), by RRULE and not by RDATE (sabre/vobject,
-// VEvent::isInTimeRange), rightly. So the driver reads the series as well, at the same time, unless the
-// connection trusts its server.
+// search returns the objects that may have instances between from and to. Servers differ in the series that a
+// time range finds: some check only the first instance (Xandikos 0.2), some RRULE but not RDATE
+// (sabre/vobject, VEvent::isInTimeRange), some every instance. So the driver also reads the series, in
+// parallel, unless the connection's trust_time_range is set.
 //
-// The objects hold room in the budget of answers until they are released.
+// The objects occupy the budget for decoded responses until release is called.
 func (d *driver) search(
 	ctx context.Context, a *account, target calendarCollection, from, to time.Time,
 ) (found []located, release func(), err error) {
-	// A day more on either side: a server places days and floating times in a zone of its own choice.
+	// One more day on either side: the server chooses the zone of dates and floating times.
 	const margin = 24 * time.Hour
 	filter := `<c:time-range start="` + utc(from.Add(-margin)) + `" end="` + utc(to.Add(margin)) + `"/>`
 	var inRange []resource
@@ -80,8 +80,8 @@ func (d *driver) search(
 		return objects, release, err
 	}
 	if !series.trusted && series.overlooks(objects) {
-		if !examined { // the synchronization did not tell of it, or not yet
-			release() // nobody waits for a server and holds room that others wait for
+		if !examined { // the synchronization did not report it, or not yet
+			release() // occupy no budget while waiting for the server
 			if series, err = d.examine(ctx, a, target); err != nil {
 				return nil, nil, err
 			}
@@ -99,7 +99,7 @@ func (d *driver) search(
 	return found, release, nil
 }
 
-// decode reads the objects within the budget of answers, with room for those of the series.
+// decode parses the objects within the budget for decoded responses. It also reserves room for the series.
 func (d *driver) decode(
 	ctx context.Context, list []resource, series *seriesSet,
 ) (objects []located, release func(), err error) {
@@ -139,8 +139,8 @@ func readAll(list []resource, known zones) ([]located, error) {
 	return objects, nil
 }
 
-// overlooks reports whether what the server found by its time is at odds with the series known: one is not
-// among them, or is another version.
+// overlooks reports whether the objects that the server found by time contradict the set: a series is not in
+// the set, or the set holds another version of an object.
 func (s *seriesSet) overlooks(objects []located) bool {
 	return slices.ContainsFunc(objects, func(l located) bool {
 		known, there := s.objects[l.id]
@@ -148,7 +148,7 @@ func (s *seriesSet) overlooks(objects []located) bool {
 	})
 }
 
-// with returns the set with the series among the objects.
+// with returns a copy of the set, updated with the series among the objects.
 func (s *seriesSet) with(objects []located) *seriesSet {
 	more := *s
 	more.objects = maps.Clone(s.objects)
@@ -161,7 +161,7 @@ func (s *seriesSet) with(objects []located) *seriesSet {
 	return &more
 }
 
-// join adds the series to the objects that were found by their time.
+// join adds the series of the set to the objects that the server found by time.
 func (s *seriesSet) join(objects []located) ([]located, error) {
 	found := map[string]bool{}
 	for _, l := range objects {
@@ -177,8 +177,8 @@ func (s *seriesSet) join(objects []located) ([]located, error) {
 	return append(objects, series...), err
 }
 
-// refusesFilter reports whether a server does not take a filter by property (RFC 4791 section 7.8, the
-// precondition supported-filter): such a server has to be trusted with times.
+// refusesFilter reports whether the error means that the server rejects a filter by property (RFC 4791
+// section 7.8, precondition supported-filter). The time ranges of such a server have to be trusted.
 func refusesFilter(err error) bool {
 	if err == nil {
 		return false
@@ -192,7 +192,7 @@ func refusesFilter(err error) bool {
 
 func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// report asks for the objects whose events pass the filter (RFC 4791 section 7.8).
+// report returns the objects whose events pass the filter (RFC 4791 section 7.8).
 func (d *driver) report(
 	ctx context.Context, a *account, target calendarCollection, filter string,
 ) ([]resource, error) {
@@ -209,8 +209,8 @@ func (d *driver) report(
 	return d.members(a, target, m, answered)
 }
 
-// objectProps are what is read of objects that are listed. The schedule-tag is not among them: it is of use
-// only to who writes an object, and DAViCal reads each object anew from its database to tell it.
+// objectProps are the properties to read of listed objects. The schedule-tag is not among them: only writing
+// an object needs it, and DAViCal reads each object from its database again to return it.
 const objectProps = `<d:prop><d:getetag/><c:calendar-data/></d:prop>`
 
 // members returns the objects of a multistatus.
@@ -225,7 +225,7 @@ func (d *driver) members(
 		}
 		id := d.id(a, address)
 		if status := statusOf(r.Status); status == http.StatusInsufficientStorage {
-			return nil, tooMany() // the answer was cut off (RFC 4791 section 7.8, number-of-matches-within-limits)
+			return nil, tooMany() // truncated (RFC 4791 section 7.8, number-of-matches-within-limits)
 		} else if status == http.StatusNotFound || !within(target.ID, id) {
 			continue
 		}

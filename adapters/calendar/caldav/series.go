@@ -13,8 +13,8 @@ import (
 
 var errRule = errors.New("caldav: a recurrence rule cannot be understood")
 
-// starts lists the original starts of the series whose wall clocks lie between two, in order and each once.
-// What EXDATE takes out is still in it.
+// starts returns the original starts of the series whose wall clocks lie between from and to, in order and
+// without duplicates. It includes those that EXDATE excludes.
 func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, error) {
 	first := startOf(o.master)
 	var all []start
@@ -53,7 +53,7 @@ func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, erro
 	return all, nil
 }
 
-// expand lists a rule's wall clocks, up to its UNTIL. The start itself is always among them.
+// expand returns a rule's wall clocks between from and to, up to its UNTIL. UNTIL never excludes the start.
 func (o *object) expand(
 	property ical.Property, first ical.Moment, from, to time.Time, budget *recur.Budget,
 ) ([]time.Time, error) {
@@ -76,8 +76,8 @@ func (o *object) expand(
 	}), nil
 }
 
-// isBehind compares with an UNTIL. It should be of the same kind as the start, or in UTC for a zoned one;
-// real ones are anything.
+// isBehind reports whether a wall clock is after UNTIL. UNTIL should have the form of the start, or be in UTC
+// for a zoned start, but real objects use any form.
 func (o *object) isBehind(wall time.Time, first, until ical.Moment) bool {
 	switch {
 	case until.Form == ical.Date:
@@ -112,7 +112,7 @@ func (o *object) dates(property ical.Property) ([]start, error) {
 	return list, nil
 }
 
-// exclusions lists the EXDATEs.
+// exclusions returns the moments of all EXDATEs.
 func (o *object) exclusions() ([]ical.Moment, error) {
 	if o.master == nil {
 		return nil, nil
@@ -131,8 +131,8 @@ func (o *object) exclusions() ([]ical.Moment, error) {
 	return list, nil
 }
 
-// reach returns how long before a window an instance may start and still lie in it, and how far overrides for
-// all that follow move theirs.
+// reach returns the greatest length of an instance, and the greatest distance by which an override with
+// RANGE=THISANDFUTURE moves instances.
 func (o *object) reach() (length, shift time.Duration) {
 	longest := func(event *ical.Component) time.Duration {
 		begin := startOf(event)

@@ -18,12 +18,12 @@ import (
 	"frontdesk/core/fault"
 )
 
-// seriesSet is every series of one calendar as of a sync token (RFC 6578). It is not changed once made.
+// seriesSet holds every series of one calendar as of a sync token (RFC 6578). It is immutable once built.
 type seriesSet struct {
-	token    string // "" where the server has none, or nothing may be kept
+	token    string // "" if the server cannot synchronize
 	objects  map[string]resource
 	examined time.Time // when the server was last asked for all of them
-	trusted  bool      // the server does not find series by what makes them, so that its time range has to do
+	trusted  bool      // the server rejects filters by property, so its time range has to be trusted
 }
 
 // seriesCache keeps the series of each calendar, by the calendar's id.
@@ -34,7 +34,7 @@ type seriesCache struct {
 }
 
 const (
-	examineAgain    = time.Hour // a server whose synchronization forgets something is found out by then
+	examineAgain    = time.Hour // bounds how long a change that a synchronization omits stays unnoticed
 	maxSeriesBytes  = 8 << 20   // of one calendar
 	maxSyncMultiget = 200
 )
@@ -49,7 +49,8 @@ func (c *seriesCache) get(calendarID string, now time.Time) *seriesSet {
 	return set
 }
 
-// put keeps a set, if it has a token that the server has not refused and is not too large.
+// put stores a set if it is trusted, or if it has a token that the server has not refused and is not too
+// large. Otherwise it removes the calendar's set.
 func (c *seriesCache) put(calendarID string, set *seriesSet) {
 	size := 0
 	for _, r := range set.objects {
@@ -68,8 +69,7 @@ func (c *seriesCache) put(calendarID string, set *seriesSet) {
 	c.sets[calendarID] = set
 }
 
-// refuse remembers that a calendar cannot be synchronized from a token: it is tried again when the server has
-// another one.
+// refuse records that a calendar cannot be synchronized from a token. Another token is tried again.
 func (c *seriesCache) refuse(calendarID, token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +80,8 @@ func (c *seriesCache) refuse(calendarID, token string) {
 	c.refused[calendarID] = token
 }
 
-// seriesOf returns every series of a calendar: those that are known, brought up to date by one request, or
-// else those that the server finds when it is examined.
+// seriesOf returns every series of a calendar. It updates a cached set with one synchronization, unless the
+// set is trusted. Without a cached set, or if the server cannot synchronize, it examines the calendar.
 func (d *driver) seriesOf(
 	ctx context.Context, a *account, target calendarCollection,
 ) (set *seriesSet, examined bool, err error) {
@@ -100,25 +100,25 @@ func (d *driver) seriesOf(
 	return set, true, err
 }
 
-// errUnsynced is an answer to a synchronization that cannot be built on.
+// errUnsynced means that the response to a synchronization is incomplete or unusable.
 var errUnsynced = errors.New("caldav: the answer does not tell all that changed")
 
-// cannotSync reports whether the server answered and will not tell what changed: it forgot the token (RFC
-// 6578 section 3.2, valid-sync-token), it never had the report, or it fails over it. What ails the connection
-// ails the examination too.
+// cannotSync reports whether the server responds but cannot report changes: it forgot the token (RFC 6578
+// section 3.2, valid-sync-token), does not support the report, or fails on it. A failure of the connection
+// does not count, because it would affect examine too.
 func cannotSync(answered answer, err error) bool {
 	return errors.Is(err, errUnsynced) || refusesFilter(err) || errors.Is(err, fault.NotFound) ||
 		answered.status == http.StatusInternalServerError
 }
 
-// recurringFilters find the objects that have more events than the one at DTSTART. RFC 4791 has no "or": each
-// is a query.
+// recurringFilters match the objects that have more events than the one at DTSTART. RFC 4791 has no "or", so
+// each filter is a separate query.
 var recurringFilters = []string{
 	`<c:prop-filter name="RRULE"/>`, `<c:prop-filter name="RDATE"/>`, `<c:prop-filter name="RECURRENCE-ID"/>`,
 }
 
-// examine asks for all series. Of a server that takes no filter by property and answers everything, only the
-// series are kept. The token is older than the answers: what changed in between is told twice.
+// examine asks the server for all series. If the server ignores the filters and returns everything, examine
+// keeps only the series. The token is older than the responses, so changes in between are reported twice.
 func (d *driver) examine(ctx context.Context, a *account, target calendarCollection) (*seriesSet, error) {
 	set := &seriesSet{token: target.syncToken, objects: map[string]resource{}, examined: d.now()}
 	found, refused := make([][]resource, len(recurringFilters)), make([]bool, len(recurringFilters))
@@ -145,7 +145,8 @@ func (d *driver) examine(ctx context.Context, a *account, target calendarCollect
 	return set, nil
 }
 
-// mayRecur reports whether an object is a series. One that cannot be read may be, if it has what makes one.
+// mayRecur reports whether an object is a series. An object that cannot be parsed counts as one if an event
+// in it has a property that makes a series.
 func mayRecur(data []byte, known zones) bool {
 	o, err := readObject(data, known)
 	switch {
@@ -160,7 +161,7 @@ func mayRecur(data []byte, known zones) bool {
 	})
 }
 
-// synchronize brings a set up to date by what changed since its token (RFC 6578 section 3.2).
+// synchronize returns the set updated with the changes since its token (RFC 6578 section 3.2).
 func (d *driver) synchronize(
 	ctx context.Context, a *account, target calendarCollection, set *seriesSet,
 ) (*seriesSet, answer, error) {
@@ -181,7 +182,7 @@ func (d *driver) synchronize(
 	}
 	next.objects = maps.Clone(set.objects)
 	known := zones{}
-	var bare []string // told to have changed, without the data
+	var bare []string // reported as changed, without data
 	for _, r := range m.Responses {
 		address, ok := answered.resolve(r.Href)
 		if !ok {
@@ -189,7 +190,7 @@ func (d *driver) synchronize(
 		}
 		id, p := d.id(a, address), r.properties()
 		switch status := statusOf(r.Status); {
-		case status == http.StatusInsufficientStorage: // there is more (RFC 6578 section 3.6)
+		case status == http.StatusInsufficientStorage: // the response is truncated (RFC 6578 section 3.6)
 			return nil, answered, errUnsynced
 		case !within(target.ID, id):
 		case status == http.StatusNotFound, status == http.StatusGone:
@@ -214,7 +215,7 @@ func (d *driver) synchronize(
 	return next, answered, err
 }
 
-// hold takes an object as it now is.
+// hold stores the current version of an object if it may be a series, and drops the previous version.
 func (s *seriesSet) hold(r resource, known zones) {
 	delete(s.objects, r.id)
 	if mayRecur(r.data, known) {
@@ -238,14 +239,14 @@ func (d *driver) multiget(
 	return found, answered, err
 }
 
-// escapeXML returns a text as it is written in XML.
+// escapeXML returns a text escaped for XML.
 func escapeXML(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
 	return b.String()
 }
 
-// newResource returns an object as a multistatus tells it.
+// newResource builds a resource from its properties in a multistatus.
 func newResource(id, calendarID string, address *url.URL, p prop) resource {
 	r := resource{id: id, url: address, calendarID: calendarID, data: []byte(p.Data)}
 	r.identify(p.ETag, "")

@@ -19,7 +19,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// asked returns the requests that a call makes, in short.
+// asked returns the requests that a call makes, as a short text.
 func asked(tb testing.TB, a account, call func() error) string {
 	tb.Helper()
 	before := a.Requests()
@@ -29,7 +29,7 @@ func asked(tb testing.TB, a account, call func() error) string {
 	var list []string
 	after := a.Requests()
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if n := after[name] - before[name]; n > 0 && name != "REPORT" { // which is told by the report's own name
+		if n := after[name] - before[name]; n > 0 && name != "REPORT" { // counted under the report's own name
 			list = append(list, fmt.Sprintf("%d %s", n, name))
 		}
 	}
@@ -52,7 +52,7 @@ func TestRequestsOfEachOperation(t *testing.T) {
 		operation string
 		how       fake.Options
 		more      map[string]any
-		before    func(*state) error // beside the discovery
+		before    func(*state) error // besides the discovery
 		call      func(*state) error
 		want      string
 	}{
@@ -125,8 +125,8 @@ func TestRequestsOfEachOperation(t *testing.T) {
 	}
 }
 
-// objects of each kind that has more events than the one at DTSTART. All have their first far before the
-// week, and one in it.
+// kinds holds the lines of objects. Those with more events than the one at DTSTART start far before the week,
+// and have one event in it.
 var kinds = map[string][]string{
 	"rule":  {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "RRULE:FREQ=DAILY"},
 	"dates": {"DTSTART:20270103T120000Z", "DTEND:20270103T130000Z", "RDATE:20270503T120000Z"},
@@ -160,10 +160,10 @@ func listedTitles(tb testing.TB, driver calendar.Driver) []string {
 	return list
 }
 
-// TestNoSeriesIsMissed changes a calendar at random while the server changes its ways, and lists it by a
-// driver that remembers. What it tells is what a new driver is told by a server without quirks. Some servers
-// tell of no change at times: their time range is right then, so that nothing is missing, though what was
-// removed may be told for a while.
+// TestNoSeriesIsMissed changes a calendar at random while the server's quirks change, and lists it with a
+// driver that has a cache. The listing must equal that of a new driver at a server without quirks. Some
+// servers report no changes at times. Their time range is right then, so nothing is missing, but removed
+// events may be listed for a while.
 func TestNoSeriesIsMissed(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -203,8 +203,8 @@ func TestNoSeriesIsMissed(t *testing.T) {
 	}
 }
 
-// A server that finds series by their first instance only and tells of no change hides a new one until it is
-// examined again.
+// A server that finds series only by their first instance, and reports no changes, hides a new series until
+// it is examined again.
 func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -220,8 +220,8 @@ func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
 	}
 }
 
-// What the time range finds of series and the synchronization did not tell shows that it tells not all: then
-// the calendar is examined before anybody is answered.
+// If the time range finds a series that the synchronization did not report, the synchronization is
+// incomplete. The calendar is then examined before the listing returns.
 func TestASynchronizationThatTellsNotAllIsNoticed(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)
@@ -236,7 +236,7 @@ func TestASynchronizationThatTellsNotAllIsNoticed(t *testing.T) {
 	}
 }
 
-// A server that forgot its tokens is examined with each listing until it has told another one.
+// A server that forgot its tokens is examined with each listing until it returns another one.
 func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
 	a := newAccount(t, fake.Options{})
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -261,7 +261,7 @@ func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// A server that does not filter by property has to be trusted with times, and is not asked for series each
+// If a server does not filter by property, its time range has to be trusted. It is not asked for series each
 // time.
 func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
 	a := newAccount(t, fake.Options{})
@@ -282,7 +282,7 @@ func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestServersTellWhatChanged: what is remembered of series is right at servers as they are.
+// TestServersTellWhatChanged checks that cached series are right at real servers.
 func TestServersTellWhatChanged(t *testing.T) {
 	for name, serve := range map[string]func(testing.TB) servertest.Account{
 		"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos,
@@ -326,7 +326,7 @@ func TestServersTellWhatChanged(t *testing.T) {
 			check("again", 2)
 			for _, kindName := range slices.Sorted(maps.Keys(kinds)) {
 				if kindName == "instance" && name == "Radicale" {
-					continue // it fails over an object of instances alone ("Main component missing")
+					continue // Radicale fails on an object of instances alone ("Main component missing")
 				}
 				put(kindName, "New")
 				check("after a new "+kindName, 3)
@@ -348,9 +348,9 @@ func TestServersTellWhatChanged(t *testing.T) {
 	}
 }
 
-// BenchmarkList lists a day of a calendar with 2,000 events at a server that is slow in DAViCal's way: a
-// filter for RRULE finds everything, and each schedule-tag takes a look-up of its own. Ratios are to a list
-// that trusts the server's time range, and to what one query for everything takes, schedule-tags among it.
+// BenchmarkList lists a day of a calendar with 2,000 events at a server that is slow like DAViCal: a filter
+// for RRULE finds everything, and each schedule-tag takes its own look-up. Ratios are to a list that trusts
+// the server's time range, and to one query for everything, including schedule-tags.
 func BenchmarkList(b *testing.B) {
 	const perScheduleTag = 250 * time.Microsecond
 	for _, series := range []int{0, 20} {

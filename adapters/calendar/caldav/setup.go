@@ -11,8 +11,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup looks at the calendar that is meant when none is named: that it is there, and that it can be
-// written, as far as the server tells its privileges.
+// CheckSetup checks that the default calendar exists and that the account can write to it, as far as the
+// server reports the privileges.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	list, err := d.Calendars(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// zone places wall clocks in time. A wall clock in a gap is read with the offset before the gap, one that
-// comes twice as the first (RFC 5545 section 3.3.5).
+// zone converts wall clocks into instants. A wall clock in a gap is read with the offset before the gap; one
+// that occurs twice is read as the first (RFC 5545 section 3.3.5).
 type zone interface {
 	localize(wall time.Time) time.Time
 	name() string // IANA; "" for a zone that only the object itself defines
@@ -39,17 +39,17 @@ func (z namedZone) localize(wall time.Time) time.Time {
 	return earlier
 }
 
-// wallIn returns what clocks in the location show at the instant, as if UTC.
+// wallIn returns the local time of the instant in the location, as if UTC.
 func wallIn(t time.Time, location *time.Location) time.Time {
 	_, offset := t.In(location).Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// zones finds the zones that TZIDs name. It is for one call, not for concurrent use.
-type zones map[string]*time.Location // by TZID; nil: looked for and not found
+// zones finds and caches the zones of TZIDs during one call. It is not safe for concurrent use.
+type zones map[string]*time.Location // by TZID; nil if looked up and not found
 
-// find returns the zone of a TZID within an object, or nil when nothing tells what it is. The database goes
-// first: objects carry outdated copies of its rules.
+// find returns the zone of a TZID within an object, or nil if it is unknown. It prefers the time-zone
+// database, because objects carry outdated copies of its rules.
 func (zs zones) find(object *ical.Component, tzid string) zone {
 	if location := zs.location(tzid); location != nil {
 		return namedZone{location}
@@ -79,8 +79,8 @@ func (zs zones) location(tzid string) *time.Location {
 
 const maxZoneNameBytes = 256
 
-// findLocation reads a TZID as an IANA name, as a name that Windows uses, or as an IANA name behind the
-// prefix of a vendor: "/freeassociation.sourceforge.net/Europe/Berlin",
+// findLocation reads a TZID as an IANA name, as a Windows name, or as an IANA name behind the prefix of a
+// vendor: "/freeassociation.sourceforge.net/Europe/Berlin",
 // "/softwarestudio.org/Olson_20011030_5/America/New_York".
 func findLocation(tzid string) *time.Location {
 	tzid = strings.Trim(strings.TrimSpace(tzid), `"`)
@@ -102,7 +102,7 @@ func findLocation(tzid string) *time.Location {
 	return nil
 }
 
-// loadZone is time.LoadLocation without the names that mean the machine's own zone.
+// loadZone returns the location of an IANA name, or nil. Unlike time.LoadLocation it rejects "" and "Local".
 func loadZone(name string) *time.Location {
 	if name == "" || strings.EqualFold(name, "Local") {
 		return nil
@@ -114,14 +114,14 @@ func loadZone(name string) *time.Location {
 	return location
 }
 
-// ruledZone is a zone as a VTIMEZONE defines it (RFC 5545 section 3.6.5), written out for the years that
-// calendars are about.
+// ruledZone is a zone as a VTIMEZONE defines it (RFC 5545 section 3.6.5), expanded for the years from
+// firstZoneYear to lastZoneYear.
 type ruledZone struct {
 	before  int // offset before the first change
 	changes []change
 }
 
-// change is when clocks begin to show another offset: the first wall clock that is read with it.
+// change is a change of the offset. wall is the first wall clock that is read with the new offset.
 type change struct {
 	wall   time.Time
 	offset int
@@ -145,7 +145,7 @@ const (
 	zoneSteps     = 100_000
 )
 
-// readZone reads a definition, or answers nil when it says nothing usable.
+// readZone parses a VTIMEZONE. It returns nil if the definition holds nothing usable.
 func readZone(definition *ical.Component) zone {
 	var z ruledZone
 	budget := recur.Budget{Steps: zoneSteps}
@@ -162,8 +162,8 @@ func readZone(definition *ical.Component) zone {
 		if err != nil {
 			from = to
 		}
-		// Onsets are wall clocks of the offset before. Where clocks are set forward, those in the gap are
-		// still read with it.
+		// Onsets are wall clocks of the old offset. When clocks are set forward, wall clocks in the gap are
+		// still read with the old offset.
 		gap := time.Duration(max(0, to-from)) * time.Second
 		for _, onset := range onsets(part, from, &budget) {
 			if earliest.IsZero() || onset.Before(earliest) {
@@ -179,8 +179,7 @@ func readZone(definition *ical.Component) zone {
 	return z
 }
 
-// onsets lists when a STANDARD or DAYLIGHT part begins to hold: its start, the dates it lists, and what its
-// rule says.
+// onsets returns when a STANDARD or DAYLIGHT part takes effect: its start, its RDATEs, and its RRULEs.
 func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 	begin, _ := part.Get("DTSTART")
 	start, err := begin.Moment()
@@ -205,7 +204,7 @@ func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 		first, last := time.Date(firstZoneYear, 1, 1, 0, 0, 0, 0, time.UTC),
 			time.Date(lastZoneYear, 1, 1, 0, 0, 0, 0, time.UTC)
 		if rule.Until != nil {
-			// It is in UTC here.
+			// UNTIL is in UTC in a VTIMEZONE.
 			if until := rule.Until.Wall.Add(time.Duration(from) * time.Second); until.Before(last) {
 				last = until
 			}
@@ -217,8 +216,8 @@ func onsets(part *ical.Component, from int, budget *recur.Budget) []time.Time {
 	return list
 }
 
-// zoneName returns the IANA name of the first zone that an object defines; "" when there is none, or none
-// with such a name.
+// zoneName returns the IANA name of the first zone that an object defines, or "" if it defines none or the
+// zone has no IANA name.
 func zoneName(data []byte, known zones) string {
 	root, err := ical.Decode(bytes.TrimSpace(data))
 	if err != nil {

@@ -36,7 +36,7 @@ func TestNamesOfZones(t *testing.T) {
 	}
 }
 
-// outlook is a definition as Outlook writes it: years from 1601, and a name that tells nothing.
+// outlook is a definition as Outlook writes it: years from 1601, and a name without meaning.
 const outlook = `BEGIN:VTIMEZONE
 TZID:Customized Time Zone
 BEGIN:STANDARD
@@ -85,8 +85,8 @@ func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
 	}
 }
 
-// TestWallClocksArePlacedAsRFC5545Says compares with the definition of gap and fold in section 3.3.5, minute
-// by minute of the offset's change.
+// TestWallClocksArePlacedAsRFC5545Says checks wall clocks around changes of the offset against the definition
+// of gap and fold in section 3.3.5.
 func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 	ny := namedZone{mustZone(t, "America/New_York")}
 	for wall, want := range map[string]string{
@@ -101,7 +101,7 @@ func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 	}
 }
 
-// TestDefinitionsSayWhatTheDatabaseSays: for every moment from the event on, and for years behind it.
+// TestDefinitionsSayWhatTheDatabaseSays checks random moments from an event on, up to nine years after it.
 func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
 	names := []string{"America/New_York", "Europe/Berlin", "Europe/London", "Europe/Dublin",
 		"America/St_Johns", "Asia/Kolkata",
@@ -152,7 +152,7 @@ func TestADefinitionIsReplacedOnlyWhenItIsWrong(t *testing.T) {
 	}
 }
 
-// In the last day of a leap year after a zone's table the time package answers a change that has passed.
+// On the last day of a leap year after a zone's table, the time package returns a change that has passed.
 func TestTransitionsOutliveTheEndOfALeapYear(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {

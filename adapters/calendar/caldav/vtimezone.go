@@ -8,21 +8,20 @@ import (
 	"frontdesk/adapters/calendar/caldav/ical"
 )
 
-// zoneYears is for how many years behind an event its zone's changes are written out, where no yearly rule
-// tells them.
+// zoneYears is for how many years after an event its zone's changes are listed without a yearly rule.
 const zoneYears = 10
 
 // transition is one change of a zone's clocks.
 type transition struct {
-	onset    time.Time // wall clock of the offset before, as if UTC
+	onset    time.Time // wall clock of the old offset, as if UTC
 	from, to int
 	name     string
 	isDST    bool
 }
 
-// defineZone makes the VTIMEZONE of a location (RFC 5545 section 3.6.5) that is right from the year before
-// from on. Changes that follow one yearly rule are written as that rule, others as a list of dates for the
-// years up to to and some beyond.
+// defineZone builds the VTIMEZONE of a location (RFC 5545 section 3.6.5), valid from the year before from.
+// Changes that follow one yearly rule are written as that rule, others as a list of dates until zoneYears
+// after to.
 func defineZone(location *time.Location, from, to time.Time) *ical.Component {
 	begin := time.Date(from.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC)
 	end := time.Date(to.Year()+zoneYears+1, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -79,8 +78,8 @@ func transitions(location *time.Location, begin, end time.Time) []transition {
 		}
 		_, from := at.Zone()
 		if !next.After(at) {
-			// In the last day of a leap year after a zone's table ends, the time package answers an end that
-			// has passed (go.dev/issue/81583).
+			// On the last day of a leap year after a zone's table ends, the time package returns an end in
+			// the past (go.dev/issue/81583).
 			next = at.Add(24 * time.Hour)
 		}
 		at = next.In(location)
@@ -119,8 +118,8 @@ func yearlyRule(group []transition, firstYear, endYear int) string {
 	return ""
 }
 
-// rulesOf returns the yearly rules that may name a date: by the week from either end of its month, by the
-// first such weekday on or after a date, or by the date.
+// rulesOf returns the yearly rules that match a date: by the week from either end of its month, by the first
+// such weekday on or after a date, or by the date.
 func rulesOf(date time.Time) []string {
 	month, day := int(date.Month()), date.Day()
 	weekday := [...]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}[date.Weekday()]
@@ -143,8 +142,8 @@ func rulesOf(date time.Time) []string {
 
 func midnight(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// withZone makes sure that the object defines the zone, in a way that is right at the moments given. A
-// definition that came with the object stays if it is.
+// withZone ensures that the object defines the zone correctly for the given moments. A correct definition
+// that came with the object stays.
 func withZone(object *ical.Component, location *time.Location, moments ...time.Time) {
 	if isUTC(location) {
 		return

@@ -10,14 +10,14 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// product names us in the objects we make (RFC 5545 section 3.7.3).
+// product is the PRODID of the objects that the driver creates (RFC 5545 section 3.7.3).
 const product = "-//Frontdesk//Frontdesk CalDAV//EN"
 
-// seriesSeparator parts a resource's path from the original start of one instance. A path as it travels has
-// none.
+// seriesSeparator separates a resource's path from the original start of one instance. An escaped path does
+// not contain it.
 const seriesSeparator = "#"
 
-// event makes the contract's event of an instance. resource is its address as an id.
+// event converts an instance into the contract's event. resource is the id of its resource.
 func (o *object) event(i instance, calendarID, resource, version string) calendar.Event {
 	e := calendar.Event{
 		ID: resource, CalendarID: calendarID, Version: version,
@@ -41,11 +41,11 @@ func (o *object) event(i instance, calendarID, resource, version string) calenda
 	return e
 }
 
-// ownZone names the zone of an event whose times had to be written in UTC; see momentIn.
+// ownZone is the property with the zone of an event whose times had to be written in UTC; see momentIn.
 const ownZone = "X-FRONTDESK-ZONE"
 
-// zoneBehind returns the zone of an event of which a time is in UTC: the one it was booked in, or that of its
-// other end.
+// zoneBehind returns the zone of an event with a time in UTC: the zone it was booked in, or that of its other
+// end.
 func zoneBehind(event *ical.Component, start, end string) string {
 	for _, zone := range []string{event.Text(ownZone), start, end} {
 		if zone != "" && zone != "UTC" && loadZone(zone) != nil {
@@ -63,7 +63,7 @@ func showIn(zone string, e *calendar.Event) {
 	}
 }
 
-// setTimes writes when the event takes place. The event's DTSTART and DTEND keep their places in it.
+// setTimes writes the event's start and end. DTSTART and DTEND keep their positions among the properties.
 func setTimes(event *ical.Component, begin, end ical.Moment, location *time.Location) {
 	event.Remove("DURATION", ownZone)
 	event.Set(begin.Property("DTSTART"))
@@ -77,7 +77,7 @@ func setTimes(event *ical.Component, begin, end ical.Moment, location *time.Loca
 	}
 }
 
-// instanceEvent is event for an instance of a series.
+// instanceEvent is like event, for an instance of a series.
 func (o *object) instanceEvent(i instance, calendarID, resource, version string) calendar.Event {
 	e := o.event(i, calendarID, resource, version)
 	e.ID, e.SeriesID = resource+seriesSeparator+o.key(i.of), resource
@@ -114,8 +114,8 @@ func attendee(p ical.Property) calendar.Attendee {
 	return a
 }
 
-// addressOf reads the e-mail address of a CAL-ADDRESS; "" when it names somebody in another way. Apple's
-// servers put a urn there and the address into EMAIL (RFC 7986 section 6.2).
+// addressOf returns the e-mail address of a CAL-ADDRESS, or "" if it has none. Apple's servers write a urn as
+// the value and put the address into EMAIL (RFC 7986 section 6.2).
 func addressOf(p ical.Property) string {
 	const scheme = "mailto:"
 	value := strings.TrimSpace(p.Value)
@@ -129,21 +129,21 @@ func addressOf(p ical.Property) string {
 	return strings.ToValidUTF8(address, "\uFFFD")
 }
 
-// mailto writes an address as a URI (RFC 6068). Only what would end the address is escaped: few programs undo
-// it.
+// mailto returns an e-mail address as a URI (RFC 6068). It escapes only what would end or alter the address,
+// because few programs undo the escaping.
 func mailto(address string) string {
 	return "mailto:" + strings.NewReplacer("%", "%25", "?", "%3F", " ", "%20").Replace(address)
 }
 
-// meetingLinks are the properties that hold a meeting's link, the best first: RFC 7986 section 5.11, then
-// what Google and Microsoft write.
+// meetingLinks are the properties that may hold a meeting's link, the best first: that of RFC 7986 section
+// 5.11, then those that Google and Microsoft write, then general ones.
 var meetingLinks = []string{
 	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL",
 	"X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
 }
 
-// link returns the meeting's link. Where several properties hold it the longest counts: Radicale's library
-// cuts CONFERENCE at the first comma of the address.
+// link returns the meeting's link, or "". If several properties hold it, link returns the longest: Radicale's
+// library cuts CONFERENCE at the first comma of the address.
 func link(event *ical.Component) string {
 	best := ""
 	for _, name := range meetingLinks {
@@ -159,7 +159,7 @@ func link(event *ical.Component) string {
 	return best
 }
 
-// newObject makes the object of a booking. organizer is the account's calendar user address.
+// newObject builds the iCalendar object of a booking. organizer is the account's calendar user address.
 func newObject(
 	b calendar.Booking, uid string, location *time.Location, organizer string, now time.Time,
 ) *ical.Component {
@@ -188,8 +188,8 @@ func newObject(
 	return object
 }
 
-// momentIn writes an instant as the clocks of the location show it. An instant that they show for the second
-// time, when clocks were set back, cannot be written so, and is written in UTC.
+// momentIn returns an instant as local time in the location. In the hour that is repeated when clocks are set
+// back, the second pass has no local form, so momentIn returns it in UTC.
 func momentIn(t time.Time, location *time.Location) ical.Moment {
 	t = t.Truncate(time.Second)
 	wall := wallIn(t, location)
@@ -199,13 +199,13 @@ func momentIn(t time.Time, location *time.Location) ical.Moment {
 	return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: location.String()}
 }
 
-// isUTC reports whether the zone is UTC by one of its usual names: such times need no definition.
+// isUTC reports whether the zone is UTC by one of its usual names. Times in UTC need no VTIMEZONE.
 func isUTC(location *time.Location) bool {
 	return location.String() == "UTC" || location.String() == "Etc/UTC"
 }
 
-// setAttendees makes the list of attendees that. Who stays keeps the line they had, with their answer and all
-// else; so does the organizer, whom some programs list among the attendees.
+// setAttendees replaces the event's attendees; an empty list removes them all. Those who stay keep their
+// whole property, including the response, as does an organizer whom a program listed among the attendees.
 func setAttendees(event *ical.Component, emails []string, organizer string) {
 	if len(emails) == 0 {
 		event.Remove("ATTENDEE")

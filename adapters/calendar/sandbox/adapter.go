@@ -1,26 +1,26 @@
 // Package sandbox is the built-in calendar: an account that needs no provider, for building and testing a
-// voice agent. Its events live in the gateway's own store. It behaves as the real ones do (ids that belong to
-// a calendar, versions, time zones, series with instances, answers of attendees, calendars that can only be
-// read) and can be told to fail.
+// voice agent. Its events live in the gateway's own store. It behaves like real providers (ids that belong to
+// a calendar, versions, time zones, series with instances, responses of attendees, read-only calendars) and
+// can be made to fail.
 //
 // An account has three calendars: "primary" (the default one, empty at first, in the connection's zone),
 // "team" (in Europe/Berlin, with a weekly meeting, a whole day and an invitation that was withdrawn) and
-// "holidays" (read only). Attendees answer nothing until someone answers for them, but accepts@, declines@
-// and tentative@ any domain answer at once. No mail is sent to anybody.
+// "holidays" (read only). Attendees do not respond until someone responds for them. Only accepts@, declines@
+// and tentative@ at any domain respond at once. No mail is sent.
 //
-// A magic value in a title, or beside or in place of an event's or calendar's id, or the connection's fault
-// setting for every call, makes a call fail:
+// A magic value makes a call fail. It may be part of a title, or stand next to or instead of an event's or
+// calendar's id. The connection's fault setting applies a value to every call:
 //
 //	value                    where        what the call does
 //	sandbox:slow             any          takes three seconds more, then acts
-//	sandbox:hang             any          never answers; only the deadline ends it
-//	sandbox:rate_limited     any          is refused: too many calls, again in 30 s
-//	sandbox:revoked          any          is refused: the credentials do not count any more
-//	sandbox:forbidden        any          is refused: the account may not do this
+//	sandbox:hang             any          never returns; only the deadline ends it
+//	sandbox:rate_limited     any          is rejected: too many calls, retry after 30 s
+//	sandbox:revoked          any          is rejected: the credentials are no longer valid
+//	sandbox:forbidden        any          is rejected: the account may not do this
 //	sandbox:down             any          does not reach the provider
 //	sandbox:reply_lost       any write    acts, then loses the reply, once: a repeat finds what was done
 //	sandbox:outcome_unknown  any write    acts, then loses the reply, and the event stays out of reach for 10 s
-//	sandbox:slot_taken       book, change is refused as if somebody else had taken the time
+//	sandbox:slot_taken       book, change is rejected as if somebody else had taken the time
 //
 // So a meeting titled "Haircut sandbox:down" cannot be booked, and listing the calendar "team sandbox:slow"
 // takes long.
@@ -46,7 +46,7 @@ type settings struct {
 	Latency      time.Duration `setting:"latency" help:"How long each call takes, such as 250ms."`
 }
 
-// slotTaken is the scenario that this sandbox has beside those of every sandbox.
+// slotTaken is a scenario of this sandbox only, in addition to those of every sandbox.
 const slotTaken scenario.Name = "slot_taken"
 
 // Adapter returns the declaration.

@@ -43,7 +43,7 @@ func manyEvents(b *testing.B, count int) *driver {
 	return d.(*driver)
 }
 
-// BenchmarkEvents lists a week, and everything, of accounts of several sizes: a week must cost the same in
+// BenchmarkEvents lists a week, and everything, of accounts of several sizes. A week must cost the same in
 // all of them.
 //
 //	go test -bench Events ./adapters/calendar/sandbox

@@ -63,7 +63,7 @@ func (d *driver) calendars() []calendar.Calendar {
 	}
 }
 
-// calendar returns the calendar of that id, the default one for "".
+// calendar returns the calendar with that id, or the default one for "".
 func (d *driver) calendar(id string) (calendar.Calendar, error) {
 	id = scenario.Strip(id)
 	all := d.calendars()
@@ -156,7 +156,7 @@ func (d *driver) Change(
 		moved := c.Start != nil && c.End != nil
 		f.event.apply(c)
 		if moved && f.event.Rule != "" {
-			f.event.Instances = nil // they are named by starts that are no more
+			f.event.Instances = nil // they are named by starts that no longer exist
 		}
 		return f.event.event(), f.save(tx)
 	})
@@ -217,7 +217,7 @@ func write[T any](
 	})
 }
 
-// storeFault makes an error of the store a fault; the context's stays what it is.
+// storeFault converts an error of the store into a fault. Errors of the context stay unchanged.
 func storeFault(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

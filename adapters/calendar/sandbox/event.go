@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// form is how an event's times are meant.
+// form is the kind of an event's times.
 type form string
 
 const (
@@ -20,17 +20,16 @@ const (
 	floatingForm form = "floating" // wall clocks, as if UTC
 )
 
-// state is what became of an event.
+// state is whether an event still takes place.
 type state string
 
 const (
 	stands    state = ""
 	cancelled state = "cancelled" // by this account: it can be read, but is no longer listed
-	withdrawn state = "withdrawn" // by an organizer who is somebody else: it stays in the list, marked
+	withdrawn state = "withdrawn" // by another organizer: it stays listed, marked as cancelled
 )
 
-// stored is an event, a series (with a Rule), or an instance of one that differs from it, as the store keeps
-// it.
+// stored is an event, a series (with a Rule), or an instance that differs from its series, as stored.
 type stored struct {
 	ID          string     `json:"id"`
 	Calendar    string     `json:"cal"`
@@ -47,7 +46,7 @@ type stored struct {
 	Free        bool       `json:"free,omitempty"`
 	State       state      `json:"state,omitempty"`
 	Rule        string     `json:"rule,omitempty"`
-	// Those that differ, by the stamp of their original start.
+	// The instances that differ, by the stamp of their original start.
 	Instances map[string]*stored `json:"inst,omitempty"`
 
 	series string // of an instance: the id of its series
@@ -64,7 +63,7 @@ type attendee struct {
 	Response string `json:"resp,omitempty"` // "" is needs_action
 }
 
-// newEvent returns the event that a booking makes.
+// newEvent returns the event of a booking.
 func (d *driver) newEvent(calendarID, id string, b calendar.Booking) stored {
 	s := stored{
 		ID: id, Calendar: calendarID, Version: 1, Title: b.Title, Description: b.Description,
@@ -80,7 +79,7 @@ func (d *driver) newEvent(calendarID, id string, b calendar.Booking) stored {
 	return s
 }
 
-// eventID names the event of a booking's key: the same for every repeat of it.
+// eventID returns the event id for a booking's key. It is the same for every repeat of the booking.
 func eventID(key string) string { return code("event", key)[:26] }
 
 // meetingLink returns a link of the kind that providers make, to a host that does not exist (RFC 2606 section
@@ -90,13 +89,13 @@ func meetingLink(calendarID, id string) string {
 	return "https://meet.sandbox.example/" + c[:3] + "-" + c[3:7] + "-" + c[7:10]
 }
 
-// code spells a hash in the letters that Google's event ids are made of.
+// code returns a hash in the letters that Google's event ids consist of.
 func code(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 }
 
-// invite makes a list of attendees of addresses; those who were invited before keep their answers.
+// invite converts addresses into attendees. Those who were invited before keep their responses.
 func invite(before []attendee, emails []string) []attendee {
 	known := make(map[string]attendee, len(before))
 	for _, a := range before {
@@ -113,7 +112,7 @@ func invite(before []attendee, emails []string) []attendee {
 	return list
 }
 
-// answerAtOnce returns the answer of an address that does not let one wait for it.
+// answerAtOnce returns the response of an address that responds at once, or "".
 func answerAtOnce(email string) string {
 	local, _, _ := strings.Cut(strings.ToLower(email), "@")
 	local, _, _ = strings.Cut(local, "+")
@@ -128,7 +127,7 @@ func answerAtOnce(email string) string {
 	return ""
 }
 
-// apply makes a change. The times are instants from then on.
+// apply applies a change. Changed times become instants.
 func (s *stored) apply(c calendar.Change) {
 	if c.Title != nil {
 		s.Title = *c.Title
@@ -145,7 +144,7 @@ func (s *stored) apply(c calendar.Change) {
 	s.Version++
 }
 
-// event returns the event as the contract tells it.
+// event converts the event into the contract's form.
 func (s stored) event() calendar.Event {
 	e := calendar.Event{
 		ID: s.ID, CalendarID: s.Calendar, SeriesID: s.series, Version: strconv.Itoa(s.Version),

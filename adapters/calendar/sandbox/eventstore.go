@@ -8,24 +8,24 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// How the events lie in the store:
+// The keys of the store:
 //
 //	id/CALENDAR/ID                    -> the key of the event's document
 //	event/CALENDAR/END/START/ID       a single event that is listed
-//	long/CALENDAR/END/START/ID        one that takes longer than others do
+//	long/CALENDAR/END/START/ID        a listed event that is at least 72 hours long
 //	series/CALENDAR/ID                a series with all its instances
-//	gone/CALENDAR/ID                  what was cancelled
+//	gone/CALENDAR/ID                  a cancelled event
 //
-// Events lie in the order in which they end, so that a listing starts at the first one that has not ended
-// when the window begins, and stops when all that follow begin after it. The times are part of the key, so
-// that what lies outside is passed without looking inside.
+// Events are ordered by their end, so that a listing starts at the first one that has not ended when the
+// window begins, and stops when all that follow begin after the window. The times are part of the key, so
+// that events outside the window are skipped without being decoded.
 
 const (
 	stampWidth = len("20060102T150405Z")
-	shortest   = 72 * time.Hour // of a long event, the uncertainty of local times included
+	shortest   = 72 * time.Hour // length of a long event, including the uncertainty of local times
 )
 
-// Local times lie up to 14 hours before and 12 hours after the same wall clock in UTC, according to the zone.
+// Local times lie up to 14 hours before and 12 hours after the same wall clock in UTC, depending on the zone.
 const (
 	furthestEast = 14 * time.Hour
 	furthestWest = 12 * time.Hour
@@ -33,7 +33,7 @@ const (
 
 func pointerKey(calendarID, id string) string { return "id/" + calendarID + "/" + id }
 
-// key returns where the document of an event lies.
+// key returns the key of the event's document.
 func (s stored) key() string {
 	switch {
 	case s.State == cancelled:
@@ -65,7 +65,7 @@ func roundDown(t time.Time) string {
 
 func roundUp(t time.Time) string { return roundDown(t.Add(time.Second - time.Nanosecond)) }
 
-// get returns the event of that id, "" when there is none, and the key of its document.
+// get returns the event with that id and the key of its document, which is "" if there is none.
 func get(tx adapter.StorageTx, calendarID, id string) (s stored, key string, err error) {
 	pointer, err := tx.Get(pointerKey(calendarID, id))
 	if err != nil || pointer == nil {
@@ -81,7 +81,7 @@ func get(tx adapter.StorageTx, calendarID, id string) (s stored, key string, err
 	return s, key, json.Unmarshal(document, &s)
 }
 
-// put writes the event, whose document lay at key before, "" for a new one.
+// put writes the event. key is the previous key of its document, or "" for a new event.
 func put(tx adapter.StorageTx, s stored, key string) error {
 	document, err := json.Marshal(s)
 	if err != nil {
@@ -103,16 +103,16 @@ func put(tx adapter.StorageTx, s stored, key string) error {
 	return tx.Put(pointerKey(s.Calendar, s.ID), pointer)
 }
 
-// eventWindow is one calendar's events in a window, page by page.
+// eventWindow reads one calendar's events in a window, page by page.
 type eventWindow struct {
 	tx       adapter.StorageTx
 	calendar string
 	window   window
 }
 
-// page returns at most limit events after the cursor, and the cursor of the next page, "" when there is none.
-// First come the instances of series, then the long events, then the others. A cursor names the last event of
-// its page.
+// page returns at most limit events after the cursor, and the cursor of the next page, or "" if there is
+// none. First come the instances of series, then the long events, then the others. A cursor names the last
+// event of its page.
 func (w eventWindow) page(cursor string, limit int) (list []stored, next string, err error) {
 	kind, _, _ := strings.Cut(cursor, "/")
 	if kind != "long" && kind != "event" {
@@ -147,7 +147,7 @@ func (w eventWindow) page(cursor string, limit int) (list []stored, next string,
 	return list, "", nil
 }
 
-// each calls take for the stored events of a kind after the cursor, until it returns false.
+// each calls take for the events of a kind in the window and after the cursor, until take returns false.
 func (w eventWindow) each(kind, cursor string, take func(key string, s stored) bool) error {
 	prefix := kind + "/" + w.calendar + "/"
 	begin, last := roundUp(w.window.To), roundUp(w.window.To.Add(shortest))

@@ -16,11 +16,11 @@ import (
 // found is an event that was looked up, and how to write it back.
 type found struct {
 	event  stored
-	series *stored // of an instance
+	series *stored // the series of an instance
 	key    string
 }
 
-// find looks an event or instance up.
+// find looks up an event or an instance.
 func (d *driver) find(tx adapter.StorageTx, ref calendar.EventRef) (found, error) {
 	c, err := d.calendar(ref.CalendarID)
 	if err != nil {
@@ -72,7 +72,7 @@ func changedMeanwhile(detail string) error {
 	return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, detail)
 }
 
-// about says what a call on an event is.
+// about describes a call on an event to the scenarios.
 func (d *driver) about(ref calendar.EventRef, request string, texts ...string) scenario.Call {
 	c, err := d.calendar(ref.CalendarID)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *driver) about(ref calendar.EventRef, request string, texts ...string) s
 	}
 }
 
-// hash returns the same for the same change, whatever version it is made of.
+// hash returns a hash of the change that does not depend on IfUnchanged.
 func hash(c calendar.Change) string {
 	c.IfUnchanged = ""
 	text, err := json.Marshal(c)

@@ -41,7 +41,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	})
 }
 
-// FreeBusy implements calendar.FreeBusyer. Whole days lie in the zone of their calendar.
+// FreeBusy implements calendar.FreeBusyer. Whole days are read in the zone of their calendar.
 func (d *driver) FreeBusy(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {

@@ -16,7 +16,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// everything follows the pages of a query.
+// everything returns the events of all pages of a query.
 func everything(ctx context.Context, d *driver, q calendar.Query) (ids []string, err error) {
 	for {
 		page, err := d.Events(ctx, q)
@@ -197,7 +197,7 @@ func TestAMovedEventLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// FuzzIDsAndCursors: both come back from callers, who may have made them up.
+// FuzzIDsAndCursors reads by any id and cursor, because callers may make them up.
 func FuzzIDsAndCursors(f *testing.F) {
 	for _, seed := range []string{
 		"", "x", "event/", "event/team/", "event/primary/9", "long/team", "series/", "series/demoweekly",
@@ -208,7 +208,7 @@ func FuzzIDsAndCursors(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, made string) {
 		if strings.Contains(strings.ToLower(made), "sandbox:") {
-			return // it says what is to happen
+			return // it selects a scenario
 		}
 		d := demoAccount(t).open()
 		q := calendar.Query{CalendarID: team, From: friday, To: friday.AddDate(0, 0, 9), Zone: "UTC", Cursor: made}

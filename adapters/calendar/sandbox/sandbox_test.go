@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/calendar/calendartest"
 )
 
-// account is a sandbox account under test, and its provider's side: its storage, and a gate before it.
+// account is a sandbox account under test. It is also the harness's Provider, with the storage and a gate.
 type account struct {
 	*adaptertest.GatedStorage
 	t        *testing.T
@@ -40,7 +40,7 @@ func (a *account) put(ctx context.Context, s stored) error {
 	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error { return put(tx, s, "") })
 }
 
-// alter does to an event what somebody else does.
+// alter changes an event without the driver.
 func (a *account) alter(ctx context.Context, ref calendar.EventRef, do func(*stored)) error {
 	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error {
 		f, err := a.open().find(tx, ref)

@@ -47,7 +47,7 @@ func (d *driver) putSeed(tx adapter.StorageTx) error {
 	return tx.Put(seedMark, []byte("true"))
 }
 
-// demo returns the events of the calendars beside the default one, around the day of the first use.
+// demo returns the events of all calendars but the default one, around the day of the first use.
 func (d *driver) demo() ([]stored, error) {
 	zone, err := loadZone(teamZone)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"frontdesk/core/fault"
 )
 
-// friday is a day in the week of which the demo events are made.
+// friday is a day in the week around which the demo events are placed.
 var friday = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// demoAccount returns an account that is first used on that day.
+// demoAccount returns an account that is first used on friday.
 func demoAccount(t *testing.T) *account {
 	a := newAccount(t)
 	a.env.Now = func() time.Time { return friday }
 	return a
 }
 
-// show lists a window as lines of text.
+// show returns the events in a window as lines of text.
 func show(t *testing.T, d *driver, calendarID string, from, to time.Time) (lines []string) {
 	t.Helper()
 	for q := (calendar.Query{CalendarID: calendarID, From: from, To: to, Zone: teamZone}); ; {

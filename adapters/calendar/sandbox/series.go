@@ -14,14 +14,14 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// The stamp of an instance is its original start, which names it for good: moved, it is still the same
-// instance.
+// Layouts of stamps. The stamp of an instance is its original start, which identifies the instance even after
+// it was moved.
 const (
 	stampOfTime = "20060102T150405Z"
 	stampOfDay  = "20060102"
 )
 
-// horizon bounds how far a series without an end goes.
+// horizon bounds how far a series without an end is expanded.
 const horizon = 100 * 366 * 24 * time.Hour
 
 func (s stored) stamp(start time.Time) string {
@@ -31,7 +31,7 @@ func (s stored) stamp(start time.Time) string {
 	return start.UTC().Format(stampOfTime)
 }
 
-// starts returns the original starts of the series, in order. A rule is followed on the wall clock of the
+// starts returns the original starts of the series, in order. The rule is expanded on the wall clock of the
 // series' zone, so that a meeting at nine stays at nine when clocks are set.
 func (s stored) starts() (iter.Seq[time.Time], error) {
 	zone := time.UTC
@@ -61,7 +61,7 @@ func (s stored) starts() (iter.Seq[time.Time], error) {
 	}, nil
 }
 
-// instance returns the instance with that original start, as it now is.
+// instance returns the current state of the instance with that original start.
 func (s stored) instance(start time.Time) stored {
 	stamp := s.stamp(start)
 	if differs := s.Instances[stamp]; differs != nil {
@@ -103,7 +103,7 @@ func (s stored) find(stamp string) (stored, bool, error) {
 	return stored{}, false, nil
 }
 
-// window is a stretch of time, and the zone in which whole days and floating times lie.
+// window is a span of time, and the zone in which whole days and floating times are read.
 type window struct {
 	calendar.Span
 	zone *time.Location
@@ -140,7 +140,7 @@ func (s stored) within(w window, after string, limit int) ([]stored, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-// change replaces what differs in one instance.
+// change stores an instance that differs from the series.
 func (s *stored) change(i stored) {
 	differs := maps.Clone(s.Instances)
 	if differs == nil {
@@ -151,5 +151,5 @@ func (s *stored) change(i stored) {
 	s.Instances = differs
 }
 
-// listed reports whether the event is in the calendar for everybody to see.
+// listed reports whether listings include the event.
 func (s stored) listed() bool { return s.State != cancelled }

@@ -118,13 +118,13 @@ func TestASeriesIsPagedWhileItsInstancesChange(t *testing.T) {
 	if err != nil || len(page.Events) != 2 {
 		t.Fatalf("%+v, %v", page, err)
 	}
-	// Of the page read.
+	// An instance of the page that was read.
 	if err := d.Cancel(t.Context(), instance("20261116T083000Z"), calendar.Cancellation{}); err != nil {
 		t.Fatal(err)
 	}
 	title := "Changed"
 	if _, err := d.Change(t.Context(), instance("20261214T083000Z"),
-		calendar.Change{Title: &title}); err != nil { // of a page to come
+		calendar.Change{Title: &title}); err != nil { // an instance of a later page
 		t.Fatal(err)
 	}
 	q.Cursor = page.Next

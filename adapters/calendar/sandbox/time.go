@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// loadZone returns the zone of that IANA name.
+// loadZone returns the zone with that IANA name.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, fmt.Errorf("%q is no IANA name", name)
@@ -23,8 +23,8 @@ func wallClock(t time.Time, zone *time.Location) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// localize returns the moment when a clock in the zone shows the wall clock. RFC 5545 section 3.3.5: of two
-// such moments the first is meant, and a time that is skipped is read with the offset before the gap.
+// localize returns the moment when a clock in the zone shows the wall clock. If there are two such moments,
+// it returns the first. A skipped time is read with the offset before the gap (RFC 5545 section 3.3.5).
 func localize(wall time.Time, zone *time.Location) time.Time {
 	const day = 24 * time.Hour
 	offsetAt := func(t time.Time) time.Duration {
@@ -43,7 +43,7 @@ func localize(wall time.Time, zone *time.Location) time.Time {
 	return first
 }
 
-// checkTimes refuses what the account cannot keep.
+// checkTimes rejects times and zones that the account cannot store.
 func checkTimes(start, end time.Time, zone string) error {
 	if _, err := loadZone(zone); err != nil {
 		return fault.InvalidField("timezone", "must be the IANA name of a time zone.")
@@ -66,7 +66,7 @@ func keepable(t time.Time) bool {
 	return year >= 1 && year <= 9998
 }
 
-// span places the event in time; whole days and floating times lie in the zone.
+// span returns the time that the event spans. Whole days and floating times are read in the zone.
 func (s stored) span(zone *time.Location) calendar.Span {
 	if s.Form == instantForm {
 		return calendar.Span{From: s.Start, To: s.End}
@@ -74,8 +74,8 @@ func (s stored) span(zone *time.Location) calendar.Span {
 	return calendar.Span{From: localize(s.Start, zone), To: localize(s.End, zone)}
 }
 
-// overlaps reports whether an event lies in the window, both ends exclusive of the other. An event without a
-// length lies where it starts (RFC 4791 section 9.9).
+// overlaps reports whether an event overlaps the window. The ends are exclusive. An event without length lies
+// at its start (RFC 4791 section 9.9).
 func overlaps(event, window calendar.Span) bool {
 	if event.From.Equal(event.To) {
 		return !event.From.Before(window.From) && event.From.Before(window.To)

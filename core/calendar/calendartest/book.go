@@ -74,7 +74,7 @@ const (
 	longestDescription = 8192
 )
 
-// fill repeats the text until there is no room for more.
+// fill repeats the text as often as it fits into size bytes.
 func fill(text string, size int) string { return strings.Repeat(text, size/len(text)) }
 
 func titleIsKept(ctx context.Context, r *run) error {
@@ -84,7 +84,8 @@ func titleIsKept(ctx context.Context, r *run) error {
 		"予約 📅 👩‍👩‍👧 مرحبا e\u0301",
 		"=?utf-8?q?encoded?= &amp; %2C ^n",
 		strings.Repeat("x", longestTitle),
-		// Long lines are folded (RFC 5545 section 3.1), wherever a letter of two or four octets may lie.
+		// Long lines are folded (RFC 5545 section 3.1). The texts place characters of two and four octets at
+		// every offset.
 		strings.Repeat("ä", 300), "x" + strings.Repeat("ä", 300),
 		strings.Repeat("📅", 100), "x" + strings.Repeat("📅", 100), "xx" + strings.Repeat("📅", 100),
 		"xxx" + strings.Repeat("📅", 100),
@@ -103,7 +104,7 @@ func descriptionIsKept(ctx context.Context, r *run) error {
 	})
 }
 
-// textsAreKept books each text and looks at it in all three answers.
+// textsAreKept books each text and compares what Book and Event return.
 func textsAreKept(ctx context.Context, r *run, set func(*calendar.Booking, string), texts []string) error {
 	for i, text := range texts {
 		b := r.booking("Texts", i)
@@ -129,8 +130,8 @@ func textsAreKept(ctx context.Context, r *run, set func(*calendar.Booking, strin
 }
 
 func zoneIsKept(ctx context.Context, r *run) error {
-	// In none of them do clocks that are set back show these hours twice, for which a provider may need
-	// another zone.
+	// In none of these zones do the booked hours repeat when clocks are set back. A provider may need another
+	// zone for such hours.
 	for i, zone := range []string{zoneUsed, "Europe/Berlin", "Asia/Kathmandu", "Pacific/Auckland", "UTC"} {
 		b := r.booking("In its zone", i)
 		b.Zone = zone
@@ -153,8 +154,8 @@ func zoneIsKept(ctx context.Context, r *run) error {
 	return nil
 }
 
-// foldIsKept: a local time alone cannot tell the hour's second pass from its first, and RFC 5545 section
-// 3.3.5 reads it as the first.
+// foldIsKept books in the hour that clocks repeat. A local time alone does not distinguish the second pass
+// from the first, and RFC 5545 section 3.3.5 reads it as the first.
 func foldIsKept(ctx context.Context, r *run) error {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -187,7 +188,7 @@ func foldIsKept(ctx context.Context, r *run) error {
 	return nil
 }
 
-// guests are addresses that belong to nobody: RFC 2606 section 3.
+// guests returns n addresses in a domain that RFC 2606 section 3 reserves.
 func guests(n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -231,7 +232,7 @@ func nobodyIsInvited(ctx context.Context, r *run) error {
 	return errors.Join(err, wantList("invited", addressesOf(event)))
 }
 
-// mostGuests is the interface's own limit.
+// mostGuests is the interface's limit of attendees.
 const mostGuests = 200
 
 func manyAreInvited(ctx context.Context, r *run) error {

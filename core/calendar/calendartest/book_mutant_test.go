@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// booking alters what Book is asked for.
+// booking alters the argument of Book.
 func booking(alter func(*Booking)) func(harness) harness {
 	return mutate(mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
 		alter(&b)
@@ -23,7 +23,7 @@ func alteringEvents(alter func(*Event)) func(harness) harness {
 	return mutate(mutation{everyEvent: alter})
 }
 
-// answering alters the answer of Book alone.
+// answering alters the result of Book alone.
 func answering(alter func(*Event)) func(harness) harness {
 	return mutate(mutation{book: func(ctx context.Context, d full, b Booking) (Event, error) {
 		e, err := d.Book(ctx, b)
@@ -267,7 +267,7 @@ func keyMutants() []mutantOf {
 				if there {
 					return e, nil
 				}
-				time.Sleep(time.Millisecond) // of synctest's clock: until all have looked
+				time.Sleep(time.Millisecond) // on synctest's clock: until all have looked
 				e, err := another.book(ctx, d, b)
 				mu.Lock()
 				made[b.Key] = e

@@ -25,7 +25,8 @@ func cancelChecks() []Check {
 	}
 }
 
-// wantGone returns nil when the event is gone in the provider's way.
+// wantGone returns nil if the event is not found, or is marked as cancelled if the provider keeps such
+// events.
 func (r *run) wantGone(ctx context.Context, ref calendar.EventRef) error {
 	event, err := r.driver.Event(ctx, ref)
 	if r.traits.KeepsCancelled {

@@ -49,7 +49,7 @@ func changeChecks() []Check {
 
 func changeNothing(*calendar.Change, *calendar.Booking) {}
 
-// The changes of one field each. They set in the booking what the event is to be afterwards.
+// Each of these functions changes one field. It also updates the booking to the expected event.
 
 func changeTitle(c *calendar.Change, b *calendar.Booking) {
 	b.Title += ", moved"
@@ -81,7 +81,7 @@ func clearAttendees(c *calendar.Change, b *calendar.Booking) {
 	c.Attendees = &b.Attendees
 }
 
-// changeKeeps books an event with everything in it, changes one field, and looks at all of them.
+// changeKeeps books an event with all fields set, changes one field, and checks all of them.
 func changeKeeps(
 	changed string, set func(*calendar.Change, *calendar.Booking),
 ) func(context.Context, *run) error {
@@ -194,7 +194,7 @@ func changeKeepsTheLink(ctx context.Context, r *run) error {
 	return nil
 }
 
-// makes reports whether the account can have links of that kind.
+// makes reports whether the account supports links of that kind.
 func (r *run) makes(kind calendar.Conferencing) bool {
 	return kind == calendar.ConferencingProvider && r.traits.Conferencing ||
 		kind == calendar.ConferencingURL && r.traits.LocationURL
@@ -220,7 +220,7 @@ func answersAreKept(ctx context.Context, r *run) error {
 	if err := wantList("answers read", attendees(answered), want...); err != nil {
 		return err
 	}
-	// The second leaves, another comes, and one who stays is written in other letters.
+	// The second attendee leaves, another joins, and one who stays is written in upper case.
 	list := []string{strings.ToUpper(b.Attendees[0]), b.Attendees[2], "new.guest@example.com"}
 	if _, err := r.driver.Change(ctx, refOf(booked), calendar.Change{Attendees: &list}); err != nil {
 		return err

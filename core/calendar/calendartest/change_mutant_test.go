@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// changing alters what Change is asked for.
+// changing alters the argument of Change.
 func changing(alter func(*Change)) func(harness) harness {
 	return mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 		alter(&c)
@@ -18,7 +18,7 @@ func changing(alter func(*Change)) func(harness) harness {
 	}})
 }
 
-// replacing makes Change write the whole event, without what is not given.
+// replacing makes Change write the whole event, without the fields that are not given.
 func replacing(fill func(*Change)) func(harness) harness {
 	return mutate(mutation{change: func(ctx context.Context, d full, ref EventRef, c Change) (Event, error) {
 		fill(&c)
@@ -26,7 +26,7 @@ func replacing(fill func(*Change)) func(harness) harness {
 	}})
 }
 
-// reading alters the answer of Event.
+// reading alters the result of Event.
 func reading(alter func(*Event)) func(harness) harness {
 	return mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
 		e, err := d.Event(ctx, ref)
@@ -37,7 +37,7 @@ func reading(alter func(*Event)) func(harness) harness {
 	}})
 }
 
-// missing returns the event as if it were there.
+// missing returns an event even if there is none.
 func missing(ctx context.Context, d full, ref EventRef) (Event, error) {
 	e, err := d.Event(ctx, ref)
 	if errors.Is(err, fault.NotFound) {

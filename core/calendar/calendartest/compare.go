@@ -11,13 +11,13 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// field is one thing to say of an event.
+// field is one field of an event, as text.
 type field struct {
 	name string
 	of   func(calendar.Event) string
 }
 
-// fields are what a reader of an event goes by; all but Version stay when nothing is changed.
+// fields are the fields of an event that stay when nothing is changed. Version may change.
 var fields = []field{
 	{"ID", func(e calendar.Event) string { return e.ID }},
 	{"CalendarID", func(e calendar.Event) string { return e.CalendarID }},
@@ -32,7 +32,7 @@ var fields = []field{
 	{"IsFree", func(e calendar.Event) string { return fmt.Sprint(e.IsFree) }},
 }
 
-// tell spells a time so that two that mean the same are spelled the same.
+// tell formats a time. Times that mean the same have the same text.
 func tell(t calendar.Time) string {
 	switch {
 	case t.AllDay && t.Floating:
@@ -49,7 +49,8 @@ func tell(t calendar.Time) string {
 	return t.Instant.In(zone).Format(time.RFC3339Nano)
 }
 
-// attendees returns who is invited, with their answers, without the organizer, whom some providers list too.
+// attendees returns the invited addresses with their responses. It omits the organizer, whom some providers
+// list.
 func attendees(e calendar.Event) []string {
 	answers := map[string]string{}
 	for _, a := range e.Attendees {
@@ -73,7 +74,8 @@ func addressesOf(e calendar.Event) []string {
 	return list
 }
 
-// wantSame returns what differs between two readings of one event, except in the fields named.
+// wantSame returns an error for each difference between two readings of one event, except in the fields
+// named.
 func wantSame(what string, want, got calendar.Event, except ...string) error {
 	var all []error
 	for _, f := range fields {
@@ -84,7 +86,7 @@ func wantSame(what string, want, got calendar.Event, except ...string) error {
 	return errors.Join(all...)
 }
 
-// wantIDs returns what is missing in, double in or foreign to a list of events.
+// wantIDs returns an error if events are missing, repeated or unexpected in a list of events.
 func wantIDs(what string, got []calendar.Event, want ...calendar.Event) error {
 	ids := func(list []calendar.Event) []string {
 		var all []string
@@ -112,7 +114,7 @@ func wantSpan(what string, e calendar.Event, from, to time.Time) error {
 	return nil
 }
 
-// wantZone returns nil when the time is shown as the zone does: the zone's own name, or another name of it.
+// wantZone returns nil if the time's zone is the named one, under this or another name.
 func wantZone(what string, t calendar.Time, name string) error {
 	want, err := time.LoadLocation(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// conductChecks returns the clauses on a driver as a whole.
+// conductChecks returns the checks of a driver as a whole.
 func conductChecks() []Check {
 	return slices.Concat(conformance.Conduct(subject), []Check{
 		{Name: "traits are constant", Harmless: true, Do: with(traitsAreConstant)},
@@ -30,7 +30,7 @@ func conductChecks() []Check {
 	})
 }
 
-// subject returns a driver with all its calls, about an event that is not there.
+// subject returns a driver with all its calls, for an event that does not exist.
 func subject(h Harness) conformance.Subject {
 	driver := h.Open()
 	now := h.Now()
@@ -46,8 +46,7 @@ func subject(h Harness) conformance.Subject {
 	}
 }
 
-// calls returns all of a driver's calls. The event that Book makes, should it succeed, is the one that Cancel
-// removes.
+// calls returns all of a driver's calls. If Book succeeds, Cancel removes the event that it created.
 func calls(
 	driver calendar.Driver, ref calendar.EventRef, query calendar.Query, booking calendar.Booking,
 ) []conformance.Call {
@@ -139,7 +138,7 @@ func callsDoNotMix(ctx context.Context, r *run) error {
 	return err
 }
 
-// made returns the events that were made, of a list in which some may not have been.
+// made returns the references of the events that were created. Events without an ID were not.
 func made(events []calendar.Event) (refs []calendar.EventRef) {
 	for _, e := range events {
 		if e.ID != "" {
@@ -174,7 +173,7 @@ func endedContextWritesNothing(ctx context.Context, r *run) error {
 	return errors.Join(err, wantSame("after the calls", before, after), wantIDs("booked by them", listed))
 }
 
-// leavingIsHeeded makes each call to a provider that does not answer, and leaves.
+// leavingIsHeeded makes each call to a provider that does not respond, and cancels the call's context.
 func leavingIsHeeded(ctx context.Context, r *run) error {
 	const patience, grace = 50 * time.Millisecond, 10 * time.Second
 	release := r.Provider.(conformance.Hanger).Hang()
@@ -202,7 +201,7 @@ func leavingIsHeeded(ctx context.Context, r *run) error {
 	return nil
 }
 
-// mayHaveActed returns nil when err admits that the provider may have done what was asked.
+// mayHaveActed returns nil if err allows that the provider may have carried out the request.
 func mayHaveActed(err error) error {
 	f := fault.From(err)
 	switch {

@@ -71,7 +71,7 @@ func conductMutants() []mutantOf {
 					mu.Lock()
 					last = e
 					mu.Unlock()
-					time.Sleep(time.Millisecond) // of synctest's clock: until all have written
+					time.Sleep(time.Millisecond) // on synctest's clock: until all have written
 					mu.Lock()
 					defer mu.Unlock()
 					return last, err
@@ -121,7 +121,7 @@ func conductMutants() []mutantOf {
 	return list
 }
 
-// anotherKey books every time anew.
+// anotherKey books another event on every call.
 func anotherKey() mutation {
 	var mu sync.Mutex
 	n := 0
@@ -134,7 +134,7 @@ func anotherKey() mutation {
 	}}
 }
 
-// refuseRepeat hands on the provider's refusal of a key it knows.
+// refuseRepeat returns the provider's refusal of a key that it knows.
 func refuseRepeat() mutation {
 	var mu sync.Mutex
 	used := map[string]bool{}

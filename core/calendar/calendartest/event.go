@@ -53,7 +53,7 @@ func unknownEventIsNotFound(ctx context.Context, r *run) error {
 	return conformance.WantFault("Event", err, fault.NotFound, fault.ReasonEventNotFound)
 }
 
-// idsAreData: event ids come from callers, who may be talked into sending anything.
+// idsAreData reads events by hostile ids. Event ids come from callers, who may be induced to send anything.
 func idsAreData(ctx context.Context, r *run) error {
 	for _, id := range []string{
 		"..", "../..", "/", "//example.com/x", "https://example.com/x", "?", "#", "%", "%2e%2e%2f", "a/b?c=d#e",

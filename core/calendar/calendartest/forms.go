@@ -39,7 +39,7 @@ func (r *run) floating(n, hour int) calendar.Time {
 	return calendar.Time{Instant: r.at(n, hour, 0), Floating: true}
 }
 
-// listOne lists the one event of a title that the provider's side made.
+// listOne returns the one event of a title, as listed, that Provider created.
 func (r *run) listOne(ctx context.Context, q calendar.Query, title string) (event calendar.Event, err error) {
 	return event, r.seen(ctx, func() error {
 		listed, err := r.listTitled(ctx, q, title)
@@ -55,7 +55,7 @@ func (r *run) listOne(ctx context.Context, q calendar.Query, title string) (even
 	})
 }
 
-// makeDays makes an event of two days and answers it as listed.
+// makeDays creates an event of two days and returns it as listed.
 func (r *run) makeDays(ctx context.Context, title string) (calendar.Event, error) {
 	title += " " + newKey()[:8]
 	if err := r.Provider.(DayMaker).MakeDays(ctx, r.Calendar, title, r.day(2), r.day(4)); err != nil {
@@ -82,7 +82,8 @@ func dayIsReported(ctx context.Context, r *run) error {
 	return nil
 }
 
-// liesInZones looks for an event from day 2 to day 4, as local times, through windows in distant zones.
+// liesInZones looks for an event from firstHour of day 2 to lastHour of day 3, in local time, in distant
+// zones.
 func (r *run) liesInZones(ctx context.Context, title string, firstHour, lastHour int) error {
 	for _, name := range distantZones {
 		zone, err := time.LoadLocation(name)

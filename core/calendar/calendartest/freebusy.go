@@ -32,7 +32,7 @@ func tellsBusy(h Harness) bool {
 	return can
 }
 
-// busy returns the busy spans of the calendars within the span, cut to it, joined and in order.
+// busy returns the busy spans of the calendars, clipped to the span, joined and in order.
 func (r *run) busy(ctx context.Context, span calendar.Span, calendarIDs ...string) ([]calendar.Span, error) {
 	list, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, calendarIDs, span)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *run) busy(ctx context.Context, span calendar.Span, calendarIDs ...strin
 	return joinSpans(spans, span), nil
 }
 
-// joinSpans cuts spans to one and joins those that touch.
+// joinSpans sorts spans, clips them to within and joins those that overlap or touch.
 func joinSpans(spans []calendar.Span, within calendar.Span) []calendar.Span {
 	var all []calendar.Span
 	slices.SortFunc(spans, func(a, b calendar.Span) int { return a.From.Compare(b.From) })
@@ -123,8 +123,8 @@ func freeIsNotBusy(ctx context.Context, r *run) error {
 	})
 }
 
-// busyOf returns what events in a window make busy. Events of other forms than instants are placed in the
-// zone used.
+// busyOf returns the busy spans of the events in a window. Whole days and floating times are read in
+// zoneUsed.
 func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 	zone, err := time.LoadLocation(zoneUsed)
 	if err != nil {
@@ -160,7 +160,7 @@ func seriesIsBusy(ctx context.Context, r *run) error {
 
 func busyAgrees(ctx context.Context, r *run) error {
 	b := r.booking("Beside others", 0)
-	for range 3 { // two that overlap, and one apart
+	for range 3 { // each overlaps the next
 		b.Key = newKey()
 		if _, err := r.book(ctx, b); err != nil {
 			return err

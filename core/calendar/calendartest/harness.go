@@ -1,4 +1,4 @@
-// Package calendartest proves that a driver keeps the contract of core/calendar, clause by clause. An
+// Package calendartest verifies that a driver fulfils the contract of core/calendar, clause by clause. An
 // adapter's test runs it against a fake of the provider, and the same checks run against real servers:
 //
 //	func TestContract(t *testing.T) {
@@ -12,9 +12,9 @@
 //		})
 //	}
 //
-// A check is bound by the driver's traits, by its optional capabilities, by what the harness has, and by what
-// Harness.Provider can do; what is not bound is not run. The checks look at nothing but their own events, so
-// an account may hold others, and they remove what they book.
+// The driver's traits, its optional capabilities, the harness, and what Harness.Provider can do decide which
+// checks run. The checks look only at their own events and remove what they book, so an account may hold
+// others.
 package calendartest
 
 import (
@@ -27,16 +27,16 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// Check proves one clause of the contract.
+// Check verifies one clause of the contract.
 type Check = conformance.Check[Harness]
 
-// Run runs every check that is bound, each with a harness of its own.
+// Run runs every check that applies, each with its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	conformance.Run(t, Checks(), open)
 }
 
-// Checks lists the checks, in the order of the contract.
+// Checks returns all checks, in the order of the contract.
 func Checks() []Check {
 	return slices.Concat(
 		conductChecks(), accountChecks(), bookChecks(), idempotenceChecks(), eventChecks(),
@@ -47,7 +47,7 @@ func Checks() []Check {
 
 // Harness is an account under test.
 type Harness struct {
-	// Open opens a driver of the account afresh, one that remembers nothing of an earlier one.
+	// Open opens a new driver of the account, which remembers nothing of an earlier one.
 	Open func() calendar.Driver
 
 	Calendar string // id of a calendar that can be written
@@ -55,19 +55,18 @@ type Harness struct {
 	ReadOnly string // id of one that can only be read; "" when there is none
 
 	UnknownCalendar string // an id in the provider's form that names no calendar; "" lets the checks make one up
-	UnknownEvent    string // likewise of an event
+	UnknownEvent    string // likewise for an event
 
-	Email   string           // the account's address; "" when the provider tells none
+	Email   string           // the account's address; "" if the provider reports none
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock; checks book in the year after it
 
-	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the
-	// driver's back. It implements what it can of the interfaces below and of those in package conformance;
-	// nil can do nothing.
+	// Provider acts on the account, or on the provider, without the driver. It implements as many as it can
+	// of the interfaces below and of those in package conformance. It may be nil.
 	Provider any
 }
 
-// SeriesMaker makes a recurring event by other means than the driver.
+// SeriesMaker creates a recurring event without the driver.
 type SeriesMaker interface {
 	MakeSeries(ctx context.Context, s Series) error
 }
@@ -82,38 +81,38 @@ type Series struct {
 	Rule       string // RFC 5545 section 3.3.10, e.g. "FREQ=WEEKLY;COUNT=5"
 }
 
-// Inviter has somebody else invite the account and one more guest to a meeting, which then lies in the
+// Inviter lets somebody else invite the account and one more guest to a meeting. The meeting then is in the
 // account's calendar. A series without a Rule is a single meeting.
 type Inviter interface {
 	Invite(ctx context.Context, organizer, guest string, s Series) error
 }
 
-// DayMaker makes an event of whole days by other means than the driver. The end is exclusive.
+// DayMaker creates an event of whole days without the driver. The end is exclusive.
 type DayMaker interface {
 	MakeDays(ctx context.Context, calendarID, title string, from, to calendar.Time) error
 }
 
-// FloatingMaker makes an event at floating local times (RFC 5545 section 3.3.5, form 1).
+// FloatingMaker creates an event at floating local times (RFC 5545 section 3.3.5, form 1).
 type FloatingMaker interface {
 	MakeFloating(ctx context.Context, calendarID, title string, from, to calendar.Time) error
 }
 
-// FreeMaker makes an event that does not make its owner busy.
+// FreeMaker creates an event that does not make its owner busy.
 type FreeMaker interface {
 	MakeFree(ctx context.Context, calendarID, title string, from, to time.Time) error
 }
 
-// Answerer has an attendee answer an invitation: "accepted", "declined" or "tentative".
+// Answerer lets an attendee respond to an invitation: "accepted", "declined" or "tentative".
 type Answerer interface {
 	Answer(ctx context.Context, ref calendar.EventRef, email, response string) error
 }
 
-// Meddler gives an event another title behind the driver's back.
+// Meddler changes an event's title without the driver.
 type Meddler interface {
 	Retitle(ctx context.Context, ref calendar.EventRef, title string) error
 }
 
-// Notifier tells whom the provider notified, in order.
+// Notifier returns the notices that the provider sent, in order.
 type Notifier interface {
 	Notices(ctx context.Context, ref calendar.EventRef) ([]Notice, error)
 }

@@ -36,7 +36,7 @@ func bookAgain(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	again, err := r.Open().Book(ctx, b) // as after a crash: by a driver that remembers nothing
+	again, err := r.Open().Book(ctx, b) // as after a crash: a new driver remembers nothing
 	if err != nil {
 		return fmt.Errorf("Book again: %w", err)
 	}
@@ -87,8 +87,7 @@ func bookCancelled(ctx context.Context, r *run) error {
 	return conformance.WantFault("Book again", err, fault.Conflict, fault.ReasonChangedMeanwhile)
 }
 
-// keysDiffer also tries the limits of what a key may be: 64 characters, and letters that Google's event ids
-// do not take.
+// keysDiffer also tries the limits of keys: 64 characters, and letters that Google's event ids do not allow.
 func keysDiffer(ctx context.Context, r *run) error {
 	b := r.booking("Under several keys", 0)
 	long := strings.Repeat("zyxw9876", 8)[:64-len(b.Key)] + b.Key

@@ -32,7 +32,7 @@ const (
 	otherGuest     = "other.guest@example.com"
 )
 
-// invite has somebody else invite the account, and returns the query that holds the meeting and its instances
+// invite lets somebody else invite the account. It returns a query that covers the meeting, and its instances
 // as listed.
 func (r *run) invite(
 	ctx context.Context, title, rule string, count int,
@@ -114,7 +114,7 @@ func invitationIsNotChanged(rule string, count int) func(context.Context, *run) 
 	}
 }
 
-// notices returns what the provider told about an event so far; none where its side cannot say.
+// notices returns the notices sent about an event so far, or none if Provider is no Notifier.
 func (r *run) notices(ctx context.Context, ref calendar.EventRef) ([]Notice, error) {
 	notifier, can := r.Provider.(Notifier)
 	if !can {

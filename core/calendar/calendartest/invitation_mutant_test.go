@@ -16,8 +16,7 @@ func invitationMutants() []mutantOf {
 		oneInstance = "cancelling an instance of someone else's series removes the account's copy of it alone"
 	)
 	side := func(d full) *provider { return d.(*client).p }
-	// own changes the account's copy, which is what a server lets one do that keeps events and knows no
-	// organizers.
+	// own changes the account's copy, as a server allows that stores events but knows no organizers.
 	own := func(d full, ref EventRef, c Change) (Event, error) {
 		var changed Event
 		err := side(d).alter(ref, func(e *Event) {

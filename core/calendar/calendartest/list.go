@@ -100,7 +100,7 @@ func pagingIsWhole(ctx context.Context, r *run) error {
 	var booked []calendar.Event
 	for i := range events {
 		b.Key = newKey()
-		if i%2 == 0 { // two and two start together, so that no order by start is a whole one
+		if i%2 == 0 { // events start in pairs, so that their start alone does not order them
 			b.Start, b.End = b.Start.Add(time.Hour), b.End.Add(time.Hour)
 		}
 		event, err := r.book(ctx, b)

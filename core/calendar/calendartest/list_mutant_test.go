@@ -16,7 +16,7 @@ func listing(do func(context.Context, full, Query) (Page, error)) func(harness) 
 	return mutate(mutation{events: do})
 }
 
-// asking alters what Events is asked for.
+// asking alters the query of Events.
 func asking(alter func(*Query)) func(harness) harness {
 	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
 		alter(&q)
@@ -24,7 +24,7 @@ func asking(alter func(*Query)) func(harness) harness {
 	})
 }
 
-// paging alters the answer of Events.
+// paging alters the result of Events.
 func paging(alter func(*Page)) func(harness) harness {
 	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
 		page, err := d.Events(ctx, q)
@@ -33,7 +33,7 @@ func paging(alter func(*Page)) func(harness) harness {
 	})
 }
 
-// keeping lists only the events that keep says.
+// keeping lists only the events for which keep returns true.
 func keeping(keep func(Event, Query) bool) func(harness) harness {
 	return listing(func(ctx context.Context, d full, q Query) (Page, error) {
 		page, err := d.Events(ctx, q)
@@ -51,7 +51,7 @@ func checkThenWrite(ctx context.Context, d full, ref EventRef, c Change) (Event,
 	if c.IfUnchanged != "" && c.IfUnchanged != before.Version {
 		return Event{}, changedMeanwhile()
 	}
-	time.Sleep(time.Millisecond) // of synctest's clock: until all have compared
+	time.Sleep(time.Millisecond) // on synctest's clock: until all have compared
 	c.IfUnchanged = ""
 	return d.Change(ctx, ref, c)
 }

@@ -16,7 +16,7 @@ type (
 	harness  = calendartest.Harness
 )
 
-// The contract's types, by their bare names: there is much said about them here.
+// The contract's types without their package name, because this file uses them often.
 type (
 	Account      = calendar.Account
 	Calendar     = calendar.Calendar
@@ -31,8 +31,8 @@ type (
 	Busy         = calendar.Busy
 )
 
-// mutation is what a mutant does differently; nil is as the reference. Each function gets the reference
-// driver.
+// mutation is what a mutant does differently. A nil function is that of the reference. Each function gets the
+// reference driver.
 type mutation struct {
 	traits     func(calendar.Traits) calendar.Traits
 	account    func(context.Context, full) (Account, error)
@@ -44,7 +44,7 @@ type mutation struct {
 	events     func(context.Context, full, Query) (Page, error)
 	eventsOf   func(context.Context, full, []Query) ([]Page, error)
 	freeBusy   func(context.Context, full, []string, Span) ([]Busy, error)
-	everyEvent func(*Event) // alters every event that is returned, by whatever call
+	everyEvent func(*Event) // alters every event that is returned, by any call
 	around     func(ctx context.Context, call func(context.Context) error) error
 }
 
@@ -54,7 +54,7 @@ type mutant struct {
 	mutation
 }
 
-// mutate makes drivers with the mutation. What its functions share lasts as long as the harness.
+// mutate returns a function that adds the mutation to a harness's drivers. They share the mutation's state.
 func mutate(m mutation) func(harness) harness {
 	return func(h harness) harness {
 		open := h.Open
@@ -63,7 +63,7 @@ func mutate(m mutation) func(harness) harness {
 	}
 }
 
-// mutateAfresh is mutate for a mutation that has state.
+// mutateAfresh is like mutate, but creates the mutation, with its state, for each harness.
 func mutateAfresh(m func() mutation) func(harness) harness {
 	return func(h harness) harness { return mutate(m())(h) }
 }
@@ -75,7 +75,7 @@ func (m *mutant) Traits() calendar.Traits {
 	return m.full.Traits()
 }
 
-// mutated makes a call as the mutant does: by its own function, if it has one, else by the reference.
+// mutated makes a call by the mutant's own function, or by the reference if it has none.
 func mutated[T any](
 	ctx context.Context, m *mutant, own func(context.Context, full) (T, error),
 	reference func(context.Context) (T, error),
@@ -176,7 +176,7 @@ func (m *mutant) FreeBusy(ctx context.Context, ids []string, span Span) ([]Busy,
 	})
 }
 
-// once keeps the first answer for good.
+// once caches the first result for each key.
 type once[T any] struct {
 	mu    sync.Mutex
 	known map[string]T

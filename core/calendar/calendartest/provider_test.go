@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/calendar/calendartest"
 )
 
-// What the reference provider's own side can do.
+// What the reference provider can do without the driver.
 
 var (
 	_ calendartest.SeriesMaker   = (*provider)(nil)
@@ -57,7 +57,7 @@ func (p *provider) Invite(_ context.Context, organizer, guest string, s calendar
 	return p.add(like)
 }
 
-// makeInstances makes every instance at once, since the rules of the checks end.
+// makeInstances creates every instance at once, which works because the rules of the checks end.
 func (p *provider) makeInstances(s calendartest.Series, like calendar.Event) error {
 	var frequency string
 	var count int
@@ -101,7 +101,7 @@ func (p *provider) MakeFree(_ context.Context, calendarID, title string, from, t
 	})
 }
 
-// alter changes an event as somebody else does.
+// alter changes an event without the driver.
 func (p *provider) alter(ref calendar.EventRef, do func(*calendar.Event)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

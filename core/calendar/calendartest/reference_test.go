@@ -26,7 +26,7 @@ type provider struct {
 	mu      sync.Mutex
 	events  map[calendar.EventRef]calendar.Event
 	notices map[calendar.EventRef][]calendartest.Notice
-	late    []lateEvent // what listings do not show yet, where reads are not consistent
+	late    []lateEvent // what listings do not show yet, if reads are not consistent
 }
 
 type lateEvent struct {
@@ -34,7 +34,7 @@ type lateEvent struct {
 	from time.Time
 }
 
-// lag is how long a write stays out of listings where reads are not consistent.
+// lag is how long a write stays out of listings if reads are not consistent.
 const lag = time.Second
 
 const (
@@ -64,10 +64,10 @@ func (p *provider) harness() calendartest.Harness {
 	}
 }
 
-// client is the driver.
+// client is the driver of a provider.
 type client struct{ p *provider }
 
-// full is everything a driver can do.
+// full is a driver with every optional capability.
 type full interface {
 	calendar.Driver
 	calendar.FreeBusyer
@@ -76,7 +76,7 @@ type full interface {
 
 var _ full = (*client)(nil)
 
-// enter is what each call does first; leave what it does last.
+// enter begins a call and locks the provider. The call must end with leave.
 func (p *provider) enter(ctx context.Context) (leave func(), err error) {
 	if err := p.Enter(ctx); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (p *provider) calendars() []calendar.Calendar {
 	}
 }
 
-// named returns the calendar's own id.
+// named returns the id of a calendar, or that of the default one for "".
 func (p *provider) named(id string, write bool) (string, error) {
 	for _, c := range p.calendars() {
 		if c.ID == id || id == "" && c.IsDefault {
@@ -292,7 +292,7 @@ func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.
 	return c.p.Leave()
 }
 
-// span places an event in time; local times lie in the zone.
+// span returns the time that an event spans. Local times are read in the zone.
 func span(e calendar.Event, zoneName string) (calendar.Span, error) {
 	zone, err := time.LoadLocation(zoneName)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// run is one check at work: a driver, days that are likely to be its own, and what it booked.
+// run is the state of one check: a driver, days that other checks hardly use, and what it booked.
 type run struct {
 	Harness
 	driver calendar.Driver
@@ -24,7 +24,7 @@ type run struct {
 	booked []calendar.EventRef
 }
 
-// with gives a check a run, and removes afterwards what was booked.
+// with runs a check with a new run, and removes afterwards what it booked.
 func with(do func(ctx context.Context, r *run) error) func(context.Context, Harness) error {
 	return func(ctx context.Context, h Harness) error {
 		driver := h.Open()
@@ -39,7 +39,7 @@ func with(do func(ctx context.Context, r *run) error) func(context.Context, Harn
 	}
 }
 
-// clean is best effort: the provider may be down by now, as a check asked.
+// clean removes what was booked. It ignores errors, because a check may have stopped the provider.
 func (r *run) clean(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -48,7 +48,7 @@ func (r *run) clean(ctx context.Context) {
 	}
 }
 
-// can reports whether the provider's side implements T.
+// can reports whether the harness's Provider implements T.
 func can[T any](h Harness) bool { return conformance.Can[T](h.Provider) }
 
 func writes(h Harness) bool      { return !h.Open().Traits().ReadOnly }
@@ -56,7 +56,7 @@ func idempotent(h Harness) bool  { return writes(h) && h.Open().Traits().Idempot
 func hasSecond(h Harness) bool   { return writes(h) && h.Second != "" }
 func hasReadOnly(h Harness) bool { return h.ReadOnly != "" }
 
-// both binds a check by all of the conditions.
+// both returns a condition that holds if all of the given conditions hold.
 func both(conditions ...func(Harness) bool) func(Harness) bool {
 	return func(h Harness) bool {
 		return !slices.ContainsFunc(conditions, func(holds func(Harness) bool) bool { return !holds(h) })
@@ -67,7 +67,7 @@ func trait(has func(calendar.Traits) bool) func(Harness) bool {
 	return func(h Harness) bool { return has(h.Open().Traits()) }
 }
 
-// zoneUsed is where the checks book, unless they say otherwise: a zone that no provider has as its default.
+// zoneUsed is the zone that checks book in unless they name another. No provider has it as its default.
 const zoneUsed = "America/St_Johns"
 
 // at returns a moment of the n-th day of the run.
@@ -75,8 +75,7 @@ func (r *run) at(day, hour, minute int) time.Time {
 	return r.base.AddDate(0, 0, day).Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
 }
 
-// booking returns an ordinary booking of an hour from 15:00 UTC of the day, under a key and a title of its
-// own.
+// booking returns an ordinary booking of an hour from 15:00 UTC of the day, with a unique key and title.
 func (r *run) booking(title string, day int) calendar.Booking {
 	return calendar.Booking{
 		Key: newKey(), CalendarID: r.Calendar, Title: title + " " + newKey()[:8], Description: "About " + title,
@@ -84,14 +83,14 @@ func (r *run) booking(title string, day int) calendar.Booking {
 	}
 }
 
-// newKey returns a key as the gateway makes them.
+// newKey returns a random key in the gateway's format.
 func newKey() string {
 	var random [20]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return strings.ToLower(base32.HexEncoding.EncodeToString(random[:]))
 }
 
-// book books, and remembers to remove it.
+// book books an event and records it for removal.
 func (r *run) book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	event, err := r.driver.Book(ctx, b)
 	if err != nil {
@@ -104,7 +103,6 @@ func (r *run) book(ctx context.Context, b calendar.Booking) (calendar.Event, err
 	return event, nil
 }
 
-// read reads an event.
 func (r *run) read(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
 	event, err := r.driver.Event(ctx, ref)
 	if err != nil {
@@ -117,7 +115,7 @@ func refOf(e calendar.Event) calendar.EventRef {
 	return calendar.EventRef{CalendarID: e.CalendarID, ID: e.ID}
 }
 
-// dayOf is a window from a day's start to the end of the last day.
+// query returns a query from the start of firstDay to the end of lastDay.
 func (r *run) query(firstDay, lastDay int) calendar.Query {
 	return calendar.Query{
 		CalendarID: r.Calendar, From: r.at(firstDay, 0, 0), To: r.at(lastDay+1, 0, 0), Zone: zoneUsed,
@@ -126,7 +124,7 @@ func (r *run) query(firstDay, lastDay int) calendar.Query {
 
 const mostPages = 2000
 
-// list follows every page, and holds the driver to what it promises of pages.
+// list reads every page and verifies the contract of pages.
 func (r *run) list(ctx context.Context, q calendar.Query) ([]calendar.Event, error) {
 	var all []calendar.Event
 	cursors := map[string]bool{}
@@ -151,7 +149,7 @@ func (r *run) list(ctx context.Context, q calendar.Query) ([]calendar.Event, err
 	return nil, fmt.Errorf("Events does not come to an end within %d pages", mostPages)
 }
 
-// withTitle returns the events of that title, by start.
+// withTitle returns the events with that title that are not cancelled, ordered by start.
 func withTitle(events []calendar.Event, title string) []calendar.Event {
 	var found []calendar.Event
 	for _, e := range events {
@@ -163,14 +161,13 @@ func withTitle(events []calendar.Event, title string) []calendar.Event {
 	return found
 }
 
-// listTitled returns the listed events of that title, by start.
+// listTitled lists the events of a query and applies withTitle to them.
 func (r *run) listTitled(ctx context.Context, q calendar.Query, title string) ([]calendar.Event, error) {
 	all, err := r.list(ctx, q)
 	return withTitle(all, title), err
 }
 
-// seen tries a look at a listing until it is as wanted: once where reads are consistent, for a while
-// elsewhere.
+// seen calls look until it succeeds: only once if reads are consistent, and for up to 15 seconds otherwise.
 func (r *run) seen(ctx context.Context, look func() error) error {
 	const pause, longest = 100 * time.Millisecond, 15 * time.Second
 	if r.traits.ConsistentReads {
@@ -193,7 +190,7 @@ func (r *run) seen(ctx context.Context, look func() error) error {
 	}
 }
 
-// atOnce returns how many calls a check makes at one time: as many as the provider allows.
+// atOnce returns how many concurrent calls a check makes: as many as the provider allows, up to 16.
 func (r *run) atOnce() int {
 	const most = 16
 	if limit := r.traits.MaxConcurrent; limit > 0 {

@@ -36,7 +36,7 @@ func seriesChecks() []Check {
 	}
 }
 
-// makeSeries makes a daily series and answers the query that holds it, and its instances as listed.
+// makeSeries creates a daily series. It returns a query that covers it, and its instances as listed.
 func (r *run) makeSeries(
 	ctx context.Context, title string, count int,
 ) (calendar.Query, []calendar.Event, error) {
@@ -78,7 +78,7 @@ func seriesIsExpanded(ctx context.Context, r *run) error {
 	if len(ids) != len(all) {
 		return fmt.Errorf("%d instances share %d ids", len(all), len(ids))
 	}
-	// A window in the middle, whose first instance has begun and whose last one starts as it ends.
+	// The window starts within the second instance and ends as the fifth starts.
 	q := r.query(0, 0)
 	q.From, q.To = all[1].Start.Instant.Add(10*time.Minute), all[4].Start.Instant
 	return r.seen(ctx, func() error {
@@ -163,8 +163,7 @@ func seriesKeepsWallClock(ctx context.Context, r *run) error {
 	return nil
 }
 
-// instanceThatNeverWas asks for an instance of one series by the id of another's, with the series exchanged
-// where the id lets it be: the id of an instance at a time when the series has none.
+// instanceThatNeverWas asks for instances by ids that resemble those of a series but name no instance.
 func instanceThatNeverWas(ctx context.Context, r *run) error {
 	_, all, err := r.makeSeries(ctx, "Asked beyond its end", 2)
 	if err != nil {
@@ -207,8 +206,8 @@ func instanceIsChangedAlone(ctx context.Context, r *run) error {
 	return r.others(ctx, q, all, 2, title)
 }
 
-// others holds that the instances but one are as they were, and that the one is listed under its title, ""
-// when not.
+// others checks that all instances but one are unchanged, and that this one is listed once. title is its
+// current title; if title is "", the listing of it is not checked.
 func (r *run) others(
 	ctx context.Context, q calendar.Query, before []calendar.Event, one int, title string,
 ) error {
@@ -250,7 +249,7 @@ func instanceIsMovedAlone(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	// Within its own day first: Exchange lets no instance pass its neighbours.
+	// The instance stays within its day: Exchange lets no instance pass its neighbours.
 	start, end := all[1].Start.Instant.Add(2*time.Hour), all[1].End.Instant.Add(3*time.Hour)
 	if _, err := r.driver.Change(ctx, refOf(all[1]), calendar.Change{
 		Start: &start, End: &end, Zone: zoneUsed,
@@ -269,7 +268,7 @@ func instanceIsMovedAlone(ctx context.Context, r *run) error {
 	if err := r.others(ctx, q, all, 1, all[1].Title); err != nil {
 		return err
 	}
-	// Where it was, it is not; where it is, it is.
+	// The instance is no longer listed at its old time, but is listed at its new one.
 	return r.seen(ctx, func() error {
 		there, here := q, q
 		there.From, there.To = all[1].Start.Instant, all[1].End.Instant

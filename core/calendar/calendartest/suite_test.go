@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// variants are accounts that keep the contract and promise more or less.
+// variants returns the traits of accounts that fulfil the contract and promise more or less.
 func variants() map[string]calendar.Traits {
 	inTime := everyTrait
 	inTime.ConsistentReads = false
@@ -116,7 +116,7 @@ func TestWhatIsBookedIsRemoved(t *testing.T) {
 				t.Error(err)
 			}
 			for ref, e := range p.events {
-				made := e.SeriesID != "" || e.Start.AllDay || e.Start.Floating || e.IsFree // by the provider's side
+				made := e.SeriesID != "" || e.Start.AllDay || e.Start.Floating || e.IsFree // by the provider
 				if !made && !e.IsCancelled && p.Enter(t.Context()) == nil {
 					t.Errorf("%q leaves the event %q behind", check.Name, ref.ID)
 				}

@@ -5,7 +5,7 @@
 //	server := fake.New(fake.Options{User: "alice", Password: "secret", Email: "alice@example.com"})
 //	http.ListenAndServe("127.0.0.1:5232", server)
 //
-// What a client does against the specifications is refused and kept in Violations.
+// A request that breaks a specification is refused and recorded in Violations.
 package fake
 
 import (
@@ -23,41 +23,41 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// Options say how the server is.
+// Options configure the server.
 type Options struct {
 	User, Password string
 	Email          string // the account's calendar user address
 
-	AutoSchedule bool // send invitations (RFC 6638): answers to PUT then carry no ETag
-	// Show ETags as a compressing front end does: W/"..."; conditions still take the strong form.
+	AutoSchedule bool // send invitations (RFC 6638): responses to PUT then have no ETag
+	// Send ETags as a compressing front end does, W/"..."; conditions still use the strong form.
 	WeakTags      bool
 	NoTags        bool   // no ETags at all
-	Rename        bool   // keep new resources under names of its own, told in Location
-	AbsoluteHrefs bool   // write hrefs as whole addresses
-	HomeHost      string // another host that has the calendars, as Apple's partitions
+	Rename        bool   // store new resources under other names, sent in Location
+	AbsoluteHrefs bool   // write hrefs as absolute URLs
+	HomeHost      string // another host that has the calendars, like Apple's partitions
 
 	NoEmail bool     // the principal has no mail address
 	Aliases []string // further calendar user addresses of the account, URIs
-	Freezes []string // properties of events that the server keeps as they were, saying so by no ETag
+	Freezes []string // properties of events that the server never changes; such a PUT returns no ETag
 	NoSync  bool     // no sync-collection (RFC 6578)
 
-	// OnScheduleTag is called for each schedule-tag that is looked up. DAViCal reads an object anew from its
-	// database for a property that is not among those it has at hand (caldav-REPORT.php, component_to_xml).
+	// OnScheduleTag is called for each schedule-tag that is looked up. DAViCal reads an object from its
+	// database again for a property that it has not loaded (caldav-REPORT.php, component_to_xml).
 	OnScheduleTag func()
 }
 
-// Quirks are what servers do otherwise than RFC 4791 section 7.8 and RFC 6578 say. They may change while the
+// Quirks are deviations of real servers from RFC 4791 section 7.8 and RFC 6578. They may change while the
 // server runs.
 type Quirks struct {
 	FirstInstanceOnly  bool // a time range looks at the first instance of a series only, as in Xandikos 0.2
-	OverlooksRDATE     bool // a time range does not see RDATE (sabre/vobject, VEvent::isInTimeRange)
+	OverlooksRDATE     bool // a time range ignores RDATE (sabre/vobject, VEvent::isInTimeRange)
 	IgnoresRRULEFilter bool // a filter for RRULE finds all events (DAViCal, caldav-REPORT-calquery.php)
-	BareSync           bool // sync-collection answers no calendar data, as in Xandikos
-	SilentSync         bool // sync-collection tells of no change
+	BareSync           bool // sync-collection returns no calendar data, as in Xandikos
+	SilentSync         bool // sync-collection reports no change
 	RefusesPropFilter  bool // no filter by property (RFC 4791 section 7.8, supported-filter)
 }
 
-// Server is one account's calendars. It is an http.Handler; safe for concurrent use.
+// Server serves one account's calendars. It is an http.Handler, safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
 	options Options
@@ -67,7 +67,7 @@ type Server struct {
 	standard    string                 // path of the default calendar
 	quirks      Quirks
 	users       map[string]string   // address of each further principal, by its path
-	forgotten   int                 // sync tokens up to this version are not known any more
+	forgotten   int                 // sync tokens up to this version are no longer valid
 	tags        int                 // schedule-tags looked up
 	notices     map[string][]Notice // by decoded path of the resource
 	violations  []string
@@ -94,14 +94,14 @@ type stored struct {
 // Notice is a message that the server sent to an attendee.
 type Notice struct{ To, Kind string }
 
-// The account's addresses.
+// The paths of the server.
 const (
 	root       = "/dav/"
 	principals = "/dav/principals/"
 	homes      = "/dav/calendars/"
 )
 
-// New makes a server with no calendars.
+// New returns a server without calendars.
 func New(o Options) *Server {
 	return &Server{
 		options: o, collections: map[string]*collection{}, users: map[string]string{},
@@ -115,7 +115,7 @@ func (s *Server) Home() string { return homes + s.options.User + "/" }
 func (s *Server) principal() string { return principals + s.options.User + "/" }
 func (s *Server) inbox() string     { return s.Home() + "inbox/" }
 
-// AddCalendar makes a calendar in the home and answers its path, escaped. zone is a VTIMEZONE object, or "".
+// AddCalendar adds a calendar to the home and returns its path, escaped. zone is a VTIMEZONE object, or "".
 func (s *Server) AddCalendar(segment, name, zone string, readOnly bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Server) AddCalendar(segment, name, zone string, readOnly bool) string {
 	return escape(path)
 }
 
-// AddShared makes a calendar that another user owns and lets the account write.
+// AddShared adds a calendar that another user owns and the account can write. It returns the path, escaped.
 func (s *Server) AddShared(segment, name, owner, ownerEmail string) string {
 	path := s.AddCalendar(segment, name, "", false)
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (s *Server) AddShared(segment, name, owner, ownerEmail string) string {
 	return path
 }
 
-// Behave gives the server other quirks from now on, and returns those it had.
+// Behave replaces the server's quirks and returns the previous ones.
 func (s *Server) Behave(q Quirks) (before Quirks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Server) Behave(q Quirks) (before Quirks) {
 	return before
 }
 
-// ForgetTokens ends every sync token that was given out.
+// ForgetTokens invalidates every sync token issued so far.
 func (s *Server) ForgetTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,14 +156,14 @@ func (s *Server) ForgetTokens() {
 	s.forgotten = s.versions - 1
 }
 
-// ScheduleTags counts the schedule-tags that were looked up in answer to REPORT and PROPFIND.
+// ScheduleTags returns how many schedule-tags were looked up for REPORT and PROPFIND.
 func (s *Server) ScheduleTags() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tags
 }
 
-// AddTasks makes a collection of tasks.
+// AddTasks adds a collection of tasks.
 func (s *Server) AddTasks(segment string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *Server) RemoveCalendar(path string) {
 	delete(s.collections, decode(path))
 }
 
-// Put stores an object as it is, unchecked, and answers its path.
+// Put stores an object without checking it and returns its path, escaped.
 func (s *Server) Put(calendarPath, segment, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *Server) drop(c *collection, segment string) {
 	c.removed[segment] = s.versions
 }
 
-// Get returns a stored object, "" when there is none.
+// Get returns a stored object, or "" if there is none.
 func (s *Server) Get(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *Server) Violations() []string {
 	return slices.Clone(s.violations)
 }
 
-// Requests counts the requests by method.
+// Requests returns the number of requests by method, and of REPORTs by report.
 func (s *Server) Requests() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *Server) violate(r *http.Request, format string, args ...any) {
 	s.violations = append(s.violations, r.Method+" "+r.URL.Path+": "+fmt.Sprintf(format, args...))
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/.well-known/caldav" { // RFC 6764 section 5: anyone may ask
 		http.Redirect(w, r, root, http.StatusMovedPermanently)
@@ -281,7 +281,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := recorded{header: http.Header{}, status: http.StatusOK}
 	s.handle(&answer, r)
 	if writes := r.Method == http.MethodPut || r.Method == http.MethodDelete; writes && s.Drops(r) {
-		panic(http.ErrAbortHandler) // carried out, and the answer lost
+		panic(http.ErrAbortHandler) // carried out, but the response is lost
 	}
 	answer.header.Set("DAV", s.classes())
 	maps.Copy(w.Header(), answer.header)
@@ -296,7 +296,7 @@ func (s *Server) classes() string {
 	return "1, 3, access-control, calendar-access"
 }
 
-// recorded is an answer before it is sent.
+// recorded is a response before it is sent.
 type recorded struct {
 	header http.Header
 	status int
@@ -341,7 +341,8 @@ func hash(data string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// escape writes a path as servers do that escape all they may, so that clients have to compare with care.
+// escape escapes all that may be escaped, as some servers do, so that clients have to compare paths with
+// care.
 func escape(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Revoke has the server refuse the credentials.
+// Revoke makes the server reject the credentials.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,7 +18,7 @@ func (s *Server) isRevoked() bool {
 	return s.revoked
 }
 
-// faulty counts a call, and answers in place of the server where it was told to.
+// faulty counts a call and injects the fault that is set, if any. It reports whether it handled the call.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	switch {

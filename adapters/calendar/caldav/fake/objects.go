@@ -108,7 +108,7 @@ func (s *Server) put(a *recorded, r *http.Request) {
 		a.status = http.StatusCreated
 	}
 	if tag := s.shownTag(fresh); tag != "" && !s.options.AutoSchedule && !frozen {
-		a.header.Set("ETag", tag) // only where the object was stored as it came (RFC 4791 section 5.3.4)
+		a.header.Set("ETag", tag) // only if the object was stored as sent (RFC 4791 section 5.3.4)
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *Server) remove(a *recorded, r *http.Request) {
 	}
 }
 
-// freeze gives the events of an object the properties back that they had before.
+// freeze restores the named properties of an object's events to their values before the change.
 func freeze(before, after string, names []string) string {
 	old, changed := read(before), read(after)
 	if old == nil || changed == nil {
@@ -151,7 +151,7 @@ func freeze(before, after string, names []string) string {
 	return write(changed)
 }
 
-// instanceOf returns the RECURRENCE-ID of an event, "" of a series or a single one.
+// instanceOf returns the RECURRENCE-ID of an event, or "" for a series or a single event.
 func instanceOf(event *ical.Component) string {
 	if id := event.Props.Get("RECURRENCE-ID"); id != nil {
 		return id.Value
@@ -161,7 +161,7 @@ func instanceOf(event *ical.Component) string {
 
 func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')+1] }
 
-// parse reads an object as RFC 4791 section 4.1 wants it, and tells what is wrong.
+// parse parses an object and checks it against RFC 4791 section 4.1. wrong describes the first error.
 func parse(contentType, data string) (calendar *ical.Calendar, wrong string) {
 	defer func() {
 		if p := recover(); p != nil { // go-ical panics on some malformed lines

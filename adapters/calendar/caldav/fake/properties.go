@@ -41,7 +41,7 @@ func (e element) attr(name string) string {
 	return ""
 }
 
-// body reads the request's XML; its root has to be one of those elements.
+// body parses the request's XML. Its root has to be one of roots.
 func (s *Server) body(a *recorded, r *http.Request, roots ...xml.Name) (element, bool) {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) body(a *recorded, r *http.Request, roots ...xml.Name) (element,
 	return e, true
 }
 
-// property answers the inner XML of a property; ok tells whether the resource has it.
+// property returns the inner XML of a property. ok reports whether the resource has it.
 type property func() (inner string, ok bool)
 
 type properties map[xml.Name]property
@@ -94,7 +94,7 @@ func (s *Server) addresses() string {
 	return b.String()
 }
 
-// origin stands for the server's own address; the handler fills it in.
+// origin returns a placeholder for the server's own address, which multistatus replaces.
 func (s *Server) origin() string { return originMark }
 
 const originMark = "{origin}"
@@ -184,7 +184,7 @@ func (s *Server) propertiesOfObject(o *stored) properties {
 	return p
 }
 
-// response returns one D:response: what was asked for and is there, and what is not.
+// response returns one D:response with the requested properties, both found and missing.
 func (s *Server) response(path string, have properties, asked []element) string {
 	var found, missing strings.Builder
 	for _, ask := range asked {

@@ -109,7 +109,8 @@ func (s *Server) sync(a *recorded, r *http.Request, c *collection, asked element
 	s.multistatus(a, r, responses)
 }
 
-// query responds with a calendar-query for events, all or those of a time (RFC 4791 section 7.8).
+// query responds to a calendar-query for all events, those in a time range or those with a property (RFC 4791
+// section 7.8).
 func (s *Server) query(a *recorded, r *http.Request, c *collection, query element) {
 	filter, ok := eventFilter(query)
 	wanted, hasProps := query.child(dav, "prop")
@@ -162,7 +163,7 @@ func eventFilter(query element) (element, bool) {
 	return event, ok && event.attr("name") == "VEVENT"
 }
 
-// has reports whether an event of the object has a property. What it cannot read, it lists.
+// has reports whether an event of the object has a property. It searches the text of an unreadable object.
 func (o *stored) has(name string) bool {
 	calendar := read(o.data)
 	if calendar == nil {
@@ -171,8 +172,8 @@ func (o *stored) has(name string) bool {
 	return slices.ContainsFunc(calendar.Events(), func(e ical.Event) bool { return e.Props.Get(name) != nil })
 }
 
-// overlaps reports whether any instance lies within a time (RFC 4791 section 9.9). What it cannot read, it
-// lists.
+// overlaps reports whether any instance lies within a time range (RFC 4791 section 9.9). It returns true for
+// an object that it cannot read.
 func (o *stored) overlaps(from, to time.Time, quirks Quirks) bool {
 	calendar := read(o.data)
 	if calendar == nil {

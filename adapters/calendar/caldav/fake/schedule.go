@@ -47,7 +47,7 @@ func (s *Server) schedule(path string, before *stored, after *ical.Calendar, dat
 	return write(after)
 }
 
-// inviter returns the address of who invited the account; "" where nobody else did.
+// inviter returns the address of the organizer who invited the account, or "" if nobody else did.
 func (s *Server) inviter(calendar *ical.Calendar) string {
 	if calendar == nil {
 		return ""
@@ -78,7 +78,7 @@ var organizersProperties = []string{
 	"ORGANIZER", "ATTENDEE",
 }
 
-// exceedsAttendee reports whether who was invited changes more than an attendee may (RFC 6638 section
+// exceedsAttendee reports whether an invited account changes more than an attendee may (RFC 6638 section
 // 3.2.2.1).
 func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 	old := read(before.data)
@@ -104,7 +104,7 @@ func (s *Server) exceedsAttendee(before *stored, after *ical.Calendar) bool {
 	return false
 }
 
-// attendees returns the attendees, where the account is the organizer.
+// attendees returns the attendees of the events that the account organizes.
 func (s *Server) attendees(calendar *ical.Calendar) map[string]bool {
 	emails := map[string]bool{}
 	if calendar == nil {
@@ -125,7 +125,7 @@ func (s *Server) attendees(calendar *ical.Calendar) map[string]bool {
 	return emails
 }
 
-// write encodes the object anew. go-ical folds no lines, and neither do some servers.
+// write encodes the object. go-ical folds no lines, and neither do some servers.
 func write(calendar *ical.Calendar) string {
 	var b strings.Builder
 	if err := ical.NewEncoder(&b).Encode(calendar); err != nil {
@@ -134,7 +134,7 @@ func write(calendar *ical.Calendar) string {
 	return b.String()
 }
 
-// read decodes a kept object; nil when it cannot be.
+// read decodes a stored object. It returns nil if it cannot.
 func read(data string) (calendar *ical.Calendar) {
 	defer func() {
 		if recover() != nil { // go-ical panics on some malformed lines

@@ -1,14 +1,14 @@
-// Package ical reads and writes iCalendar objects (RFC 5545) without losing what it does not know. An object
-// is a tree of components with their properties in order; whoever changes one property leaves the others, and
-// the components around them, as they came:
+// Package ical decodes and encodes iCalendar objects (RFC 5545) without losing unknown data. An object is a
+// tree of components with their properties in order. Changing one property leaves all others, and the
+// components around them, as they were decoded:
 //
 //	object, err := ical.Decode(data)
 //	event := object.ChildrenNamed("VEVENT")[0]
 //	event.SetText("SUMMARY", "Moved")
 //	data = ical.Encode(object)
 //
-// It is lenient as real calendars ask for: bare line feeds, lines folded within a character, lines that are
-// no property. Decode never panics, and its work is bounded by the size of its input.
+// Decode accepts the errors of real calendars: bare line feeds, lines folded within a character, and lines
+// that are no property. It never panics, and its work is bounded by the size of its input.
 package ical
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Component is one component and what it holds.
+// Component is one component with its properties and children.
 type Component struct {
 	Name       string // upper-case
 	Properties []Property
@@ -25,7 +25,7 @@ type Component struct {
 
 // Property is one content line.
 type Property struct {
-	Name   string // as written; "" for a line that is none, which is then Value
+	Name   string // as written; "" for a malformed line, which is then Value
 	Params []Param
 	Value  string // as on the wire: still escaped
 }
@@ -36,7 +36,7 @@ type Param struct {
 	Values []string // without their quotes, RFC 6868 escapes as written
 }
 
-// New makes a component.
+// New returns a component.
 func New(name string, properties ...Property) *Component {
 	return &Component{Name: name, Properties: properties}
 }
@@ -44,7 +44,7 @@ func New(name string, properties ...Property) *Component {
 // Is reports whether the property has the name.
 func (p Property) Is(name string) bool { return strings.EqualFold(p.Name, name) }
 
-// Param returns the first value of a parameter, "" when there is none.
+// Param returns the first value of a parameter, or "" if there is none.
 func (p Property) Param(name string) string {
 	for _, param := range p.Params {
 		if strings.EqualFold(param.Name, name) && len(param.Values) > 0 {
@@ -101,13 +101,13 @@ func (c *Component) Has(name string) bool {
 	return ok
 }
 
-// Text returns the first property of that name as text, "" when there is none.
+// Text returns the first property of that name as text, or "" if there is none.
 func (c *Component) Text(name string) string {
 	p, _ := c.Get(name)
 	return p.Text()
 }
 
-// Set puts properties in the place of those of the first one's name. All of them have one name.
+// Set replaces the properties of a name with the given ones, which must all have that name.
 func (c *Component) Set(properties ...Property) {
 	if len(properties) == 0 {
 		return
@@ -121,7 +121,7 @@ func (c *Component) Set(properties ...Property) {
 	c.Properties = slices.Insert(c.Properties, at, properties...)
 }
 
-// SetText is Set of one text.
+// SetText sets the property of that name to a text.
 func (c *Component) SetText(name, text string) { c.Set(Text(name, text)) }
 
 // Add appends properties.
@@ -134,7 +134,7 @@ func (c *Component) Remove(names ...string) {
 	})
 }
 
-// Clone copies the component and all below it.
+// Clone returns a copy of the component and everything below it.
 func (c *Component) Clone() *Component {
 	copied := &Component{Name: c.Name, Properties: slices.Clone(c.Properties)}
 	for _, child := range c.Children {
@@ -143,10 +143,10 @@ func (c *Component) Clone() *Component {
 	return copied
 }
 
-// Text makes a property of text.
+// Text returns a property with a text as its value, escaped.
 func Text(name, text string) Property { return Property{Name: name, Value: escapeText(text)} }
 
-// Raw makes a property of a value that needs no escaping: a number, a date, an address.
+// Raw returns a property with a value that needs no escaping: a number, a date, an address.
 func Raw(name, value string) Property { return Property{Name: name, Value: value} }
 
 var textEscaper = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
@@ -155,7 +155,7 @@ func escapeText(s string) string {
 	return textEscaper.Replace(strings.Map(dropControl, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// dropControl drops what RFC 5545 section 3.1 does not allow in a value.
+// dropControl drops control characters, which RFC 5545 section 3.1 does not allow in a value.
 func dropControl(r rune) rune {
 	if (r < ' ' && r != '\t' && r != '\n' && r != '\r') || r == 0x7f {
 		return -1

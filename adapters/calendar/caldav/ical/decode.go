@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The bounds of what Decode takes. Real objects are a few kilobytes; the largest hold attachments inline, or
-// a long series with many instances that differ.
+// Limits of Decode. Real objects are a few kilobytes; the largest hold inline attachments, or a long series
+// with many overridden instances.
 const (
 	MaxBytes = 2 << 20
 	maxDepth = 8
 	maxParts = 100_000 // components and properties
-	maxLists = 50_000  // parameters, and what stands in lists such as those of dates
+	maxLists = 50_000  // parameters, and items of lists such as those of dates
 )
 
 // Errors of Decode.
@@ -72,7 +72,7 @@ func Decode(data []byte) (*Component, error) {
 	return nil, ErrNone
 }
 
-// shown returns a foreign name in an error's text.
+// shown quotes a name from the input for an error message.
 func shown(name string) string {
 	const most = 40
 	if len(name) > most {
@@ -81,8 +81,8 @@ func shown(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// contentLines walks the content lines, continuation lines joined (RFC 5545 section 3.1), blank ones left
-// out.
+// contentLines iterates over the content lines. It joins continuation lines (RFC 5545 section 3.1) and skips
+// blank lines.
 func contentLines(data []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		var line []byte
@@ -104,7 +104,7 @@ func contentLines(data []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// cutLine cuts the first line off: ended by CR LF, as it should be, or by either alone.
+// cutLine splits off the first line, which ends in CR LF, as it should, or in either alone.
 func cutLine(data []byte) (line, rest []byte) {
 	i := bytes.IndexAny(data, "\r\n")
 	if i < 0 {
@@ -116,7 +116,7 @@ func cutLine(data []byte) (line, rest []byte) {
 	return data[:i], data[i+1:]
 }
 
-// parseLine reads one content line. A line that is none is kept whole, so that writing the object back keeps
+// parseLine parses one content line. It keeps a malformed line whole, so that encoding the object preserves
 // it.
 func parseLine(line string) Property {
 	p, ok := readLine(line)

@@ -9,7 +9,8 @@ import (
 // maxLineOctets is the length of a physical line without its break (RFC 5545 section 3.1).
 const maxLineOctets = 75
 
-// Encode writes the component: lines end in CR LF and are folded at 75 octets, never within a character.
+// Encode returns the encoded component. Lines end in CR LF and are folded at 75 octets, never within a
+// character.
 func Encode(c *Component) []byte {
 	var b bytes.Buffer
 	encode(&b, c)
@@ -54,8 +55,8 @@ func (p Property) line() string {
 	return b.String()
 }
 
-// writeLine folds a line. A break within the line cannot come from Decode nor from Text; were one there, what
-// follows it would be a line of its own choice, so it ends the line.
+// writeLine writes a line, folded. A line break within the line cannot come from Decode or from Text.
+// writeLine drops a break and what follows it, which would otherwise be read as another line.
 func writeLine(b *bytes.Buffer, line string) {
 	if i := strings.IndexAny(line, "\r\n"); i >= 0 {
 		line = line[:i]

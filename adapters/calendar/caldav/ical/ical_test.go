@@ -30,7 +30,7 @@ func TestWhatIsNotKnownIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Replace(string(data), "X-ODD;A;B", "X-ODD;B", 1) // a parameter without a value says nothing
+	want := strings.Replace(string(data), "X-ODD;A;B", "X-ODD;B", 1) // a parameter without a value is dropped
 	if got := string(ical.Encode(c)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

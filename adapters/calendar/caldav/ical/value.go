@@ -23,7 +23,7 @@ const (
 type Moment struct {
 	Wall time.Time // the wall clock, as if UTC
 	Form Form
-	TZID string // of a Zoned one
+	TZID string // only if Zoned
 }
 
 // Equal reports whether both are written alike.
@@ -47,7 +47,7 @@ func (m Moment) String() string {
 	return m.Wall.Format(clockLayout)
 }
 
-// Property writes moments of one form and zone as the value of a property.
+// Property returns a property with the moments as its value. All of them must have the same form and zone.
 func (m Moment) Property(name string, more ...Moment) Property {
 	p := Raw(name, m.String())
 	for _, other := range more {
@@ -62,8 +62,8 @@ func (m Moment) Property(name string, more ...Moment) Property {
 	return p
 }
 
-// Moments reads the moments of a property such as DTSTART, EXDATE or RDATE; of a period only its start. A
-// value that cannot be read is an error.
+// Moments parses the moments of a property such as DTSTART, EXDATE or RDATE. For a period it returns only the
+// start. A value that cannot be parsed is an error.
 func (p Property) Moments() ([]Moment, error) {
 	var list []Moment
 	for text := range strings.SplitSeq(p.Value, ",") {
@@ -77,12 +77,13 @@ func (p Property) Moments() ([]Moment, error) {
 	return list, nil
 }
 
-// Moment reads the one moment of a property.
+// Moment parses the single moment of a property.
 func (p Property) Moment() (Moment, error) {
 	return ParseMoment(strings.TrimSpace(p.Value), p.Param("TZID"))
 }
 
-// ParseMoment reads a date or date-time. What it is, its length tells: VALUE=DATE is often forgotten.
+// ParseMoment parses a date or date-time. The length decides which it is, because VALUE=DATE is often
+// missing.
 func ParseMoment(text, tzid string) (Moment, error) {
 	text = strings.ToUpper(text)
 	if len(text) == len(dateLayout) {
@@ -114,7 +115,7 @@ func ParseMoment(text, tzid string) (Moment, error) {
 
 var errNoMoment = errors.New("ical: a value is neither a date nor a date-time")
 
-// Duration is a duration as written: its days and weeks are nominal, of 23 to 25 hours where clocks are set
+// Duration is a duration as written. Days and weeks are nominal: a day has 23 to 25 hours when clocks are set
 // (RFC 5545 section 3.3.6).
 type Duration struct {
 	Days  int
@@ -124,7 +125,7 @@ type Duration struct {
 // maxDurationDays bounds a duration to less than three centuries, so that sums of it stay in range.
 const maxDurationDays = 100_000
 
-// ParseDuration reads a duration such as P1DT2H or -PT15M.
+// ParseDuration parses a duration such as P1DT2H or -PT15M.
 func ParseDuration(text string) (Duration, error) {
 	bad := fmt.Errorf("ical: %s is not a duration", shown(text))
 	s, sign := strings.ToUpper(strings.TrimSpace(text)), 1
@@ -176,7 +177,8 @@ func ParseDuration(text string) (Duration, error) {
 	return Duration{Days: sign * d.Days, Exact: time.Duration(sign) * d.Exact}, nil
 }
 
-// ParseOffset reads a UTC offset such as -0500 or +053020 (RFC 5545 section 3.3.14) in seconds.
+// ParseOffset parses a UTC offset such as -0500 or +053020 (RFC 5545 section 3.3.14) and returns it in
+// seconds.
 func ParseOffset(text string) (int, error) {
 	text = strings.TrimSpace(text)
 	bad := fmt.Errorf("ical: %s is not an offset", shown(text))
@@ -205,7 +207,7 @@ func ParseOffset(text string) (int, error) {
 	return sign * seconds, nil
 }
 
-// FormatOffset writes seconds as a UTC offset.
+// FormatOffset formats seconds as a UTC offset.
 func FormatOffset(seconds int) string {
 	sign := '+'
 	if seconds < 0 {

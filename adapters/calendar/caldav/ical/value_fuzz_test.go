@@ -7,7 +7,7 @@ import (
 	"frontdesk/adapters/calendar/caldav/ical"
 )
 
-// FuzzValues: moments, durations and offsets are read or refused, within bounds that sums of them keep.
+// FuzzValues checks that values are rejected, or parsed within bounds that keep sums of them in range.
 func FuzzValues(f *testing.F) {
 	for _, seed := range []string{
 		"20270302T100000Z", "20270302", "20270302T235960", "P1DT2H", "-PT15M", "P99999999W", "PT9999999999999999S",

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Budget is how much work is left. One budget may span many expansions.
+// Budget is the amount of work left. One Budget may span many expansions.
 type Budget struct{ Steps int }
 
-// ErrBudget says that the budget was used up.
+// ErrBudget means that the budget is used up.
 var ErrBudget = errors.New("recur: the rule repeats more often than can be followed")
 
 func (b *Budget) spend(n int) error {
@@ -25,9 +25,8 @@ const (
 	lastYear   = 9999
 )
 
-// Between lists the starts from from to to, both inclusive, in order. The first is start itself, whether the
-// rule names it or not (RFC 5545 section 3.8.5.3: it counts as the first instance). Until is left to the
-// caller.
+// Between returns the starts between from and to, both inclusive, in order. start itself is always the first
+// instance, even if the rule does not match it (RFC 5545 section 3.8.5.3). The caller must apply Until.
 func (r Rule) Between(start, from, to time.Time, budget *Budget) ([]time.Time, error) {
 	x := expansion{
 		rule: r.withDefaults(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget,
@@ -87,7 +86,7 @@ func (r Rule) withDefaults(start time.Time) Rule {
 	return r
 }
 
-// add takes the next candidate, in order. It answers errDone behind the last that is wanted.
+// add takes the next candidate, in order. It returns errDone after the last one that is wanted.
 func (x *expansion) add(at int64) error {
 	if at < x.start || (at == x.start && x.counted > 0) {
 		return nil
@@ -140,8 +139,8 @@ func (x *expansion) byDate(start time.Time) error {
 	}
 }
 
-// firstPeriod skips the periods that end before what is wanted. A rule with COUNT has to be walked from its
-// start.
+// firstPeriod returns the number of the period to begin with, skipping those that end before from. A rule
+// with COUNT has to be walked from its start.
 func (x *expansion) firstPeriod(start time.Time) int {
 	if x.rule.Count > 0 || x.from <= x.start {
 		return 0
@@ -161,8 +160,8 @@ func (x *expansion) firstPeriod(start time.Time) int {
 	return max(0, periods/x.rule.Interval-1)
 }
 
-// period returns the first day, as a day number since 1970, and the number of days of the period that lies n
-// periods after that of the start.
+// period returns the first day, as a day number since 1970, and the length in days of the n-th period after
+// that of the start.
 func (x *expansion) period(start time.Time, n int) (first int64, length int, ok bool) {
 	switch x.rule.Freq {
 	case Yearly:
@@ -186,7 +185,7 @@ func (x *expansion) days(first int64, length int) ([]int64, error) {
 	for day := first; day < first+int64(length); day++ {
 		date := time.Unix(day*daySeconds, 0).UTC()
 		if len(x.rule.Months) > 0 && !slices.Contains(x.rule.Months, int(date.Month())) {
-			if length > 7 { // a whole month at once
+			if length > 7 { // skip the rest of the month
 				day += int64(monthLength(date.Year(), date.Month()) - date.Day())
 			}
 			continue
@@ -217,7 +216,7 @@ func (x *expansion) clock() ([]int64, error) {
 	return times, nil
 }
 
-// emit adds the times of the days, or those at the positions that BYSETPOS names among them.
+// emit adds every time on every day, or only those at the positions that BYSETPOS names.
 func (x *expansion) emit(days, clock []int64) error {
 	if len(x.rule.Positions) == 0 {
 		for _, day := range days {
@@ -237,7 +236,7 @@ func (x *expansion) emit(days, clock []int64) error {
 	return nil
 }
 
-// positions returns the indices that BYSETPOS names in a set of so many, in order.
+// positions returns the indices that BYSETPOS names in a set of the given size, in order.
 func positions(named []int, of int) []int {
 	var indices []int
 	for _, p := range named {
@@ -253,8 +252,7 @@ func positions(named []int, of int) []int {
 	return slices.Compact(indices)
 }
 
-// byClock walks the periods shorter than a day: it leaps over days, hours and minutes that the rule does not
-// name.
+// byClock walks the periods shorter than a day. It skips days, hours and minutes that the rule does not name.
 func (x *expansion) byClock() error {
 	unit := int64(1)
 	switch x.rule.Freq {
@@ -286,7 +284,7 @@ func (x *expansion) byClock() error {
 	return nil
 }
 
-// leap returns at itself when its day, hour and minute are named, else the next moment where that may be so.
+// leap returns at if the rule may name it, and otherwise the next moment that the rule may name.
 func (r Rule) leap(at int64) int64 {
 	day := floorDiv(at, daySeconds)
 	if !r.matches(time.Unix(at, 0).UTC()) {
@@ -305,7 +303,7 @@ func (r Rule) leap(at int64) int64 {
 	return at
 }
 
-// emitWithin adds what the rule names within the hour, minute or second that begins at at.
+// emitWithin adds the times that the rule names within the hour, minute or second that begins at at.
 func (x *expansion) emitWithin(at int64) error {
 	offsets := []int64{0}
 	switch x.rule.Freq {

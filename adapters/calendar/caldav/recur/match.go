@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// matches reports whether every BY part of the rule that speaks of days names the date. The table of RFC 5545
-// section 3.3.10 tells expanding parts from limiting ones; taken over all days of a period, both are filters.
+// matches reports whether the date satisfies every BY part of the rule that is about days. The table of RFC
+// 5545 section 3.3.10 separates expanding from limiting parts; over all days of a period, both are filters.
 func (r Rule) matches(date time.Time) bool {
 	year, month, day := date.Date()
 	if len(r.Months) > 0 && !slices.Contains(r.Months, int(month)) {
@@ -27,13 +27,13 @@ func (r Rule) matches(date time.Time) bool {
 	return len(r.Days) == 0 || slices.ContainsFunc(r.Days, func(w Weekday) bool { return r.isDay(date, w) })
 }
 
-// contains reports whether the list names position n of so many, from either end.
+// contains reports whether the list names position n in a set of the given size, counted from either end.
 func contains(list []int, n, of int) bool {
 	return slices.Contains(list, n) || slices.Contains(list, n-of-1)
 }
 
-// isDay reports whether the date is that day of the week; a number counts within the month, or within the
-// year in a yearly rule without BYMONTH. Elsewhere a number has no meaning and is not looked at.
+// isDay reports whether the date is the weekday w. A number counts within the month, or within the year in a
+// yearly rule without BYMONTH. In other rules a number has no meaning and is ignored.
 func (r Rule) isDay(date time.Time, w Weekday) bool {
 	if date.Weekday() != w.Day {
 		return false

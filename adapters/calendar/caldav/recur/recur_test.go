@@ -49,7 +49,7 @@ func TestSlipsOfRealProgramsAreForgiven(t *testing.T) {
 func TestWhatRFC5545LeavesToTheStart(t *testing.T) {
 	start := wall(t, "2026-01-31 08:15")
 	for rule, want := range map[string][]string{
-		// A week number alone says nothing of the day: it is the start's (here a Saturday).
+		// A week number alone does not determine the day: it is that of the start (here a Saturday).
 		"FREQ=YEARLY;BYWEEKNO=10":  {"2026-01-31 08:15", "2026-03-07 08:15", "2027-03-13 08:15"},
 		"FREQ=MONTHLY":             {"2026-01-31 08:15", "2026-03-31 08:15", "2026-05-31 08:15"},
 		"FREQ=YEARLY;BYMONTH=2,12": {"2026-01-31 08:15", "2026-12-31 08:15", "2027-12-31 08:15"},
@@ -65,7 +65,7 @@ func TestWhatRFC5545LeavesToTheStart(t *testing.T) {
 	}
 }
 
-// TestHostileRulesEndInTheBudget: each would go on for ages, most without ever matching.
+// TestHostileRulesEndInTheBudget expands rules that would run for ages, most without ever matching.
 func TestHostileRulesEndInTheBudget(t *testing.T) {
 	start, to := wall(t, "1970-01-01 00:00"), wall(t, "2026-01-01 00:00")
 	for _, text := range []string{
@@ -85,13 +85,13 @@ func TestHostileRulesEndInTheBudget(t *testing.T) {
 		if !errors.Is(err, recur.ErrBudget) {
 			t.Errorf("%.60s: %v, want the budget to end it", text, err)
 		}
-		if took := time.Since(began); took > time.Minute { // what runs away takes hours, on any machine
+		if took := time.Since(began); took > time.Minute { // a runaway takes hours on any machine
 			t.Errorf("%.60s took %v", text, took)
 		}
 	}
 }
 
-// TestRulesThatNeverMatchEndWithTheWindow, at little cost.
+// TestRulesThatNeverMatchEndWithTheWindow checks that such rules end at little cost.
 func TestRulesThatNeverMatchEndWithTheWindow(t *testing.T) {
 	start, from, to := wall(t, "1970-01-01 00:00"), wall(t, "2026-01-01 00:00"), wall(t, "2026-01-08 00:00")
 	for _, text := range []string{
@@ -117,8 +117,8 @@ func numbers(below int) string {
 	return strings.Join(texts, ",")
 }
 
-// rules draws rules that both we and rrule-go read alike: it takes BYWEEKNO without BYDAY for whole weeks,
-// and does not count a start that its rule does not name.
+// rules draws rules that this package and rrule-go read alike: rrule-go takes BYWEEKNO without BYDAY for
+// whole weeks, and does not count a start that its rule does not name.
 func rules(t *rapid.T) string {
 	freq := rapid.SampledFrom([]string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY"}).
 		Draw(t, "freq")
@@ -137,7 +137,7 @@ func rules(t *rapid.T) string {
 	add("INTERVAL", 50, 1, number(1, 5))
 	if freq == "HOURLY" || freq == "MINUTELY" {
 		add("COUNT", 30, 1, number(1, 50))
-		return text // with limits on top, rrule-go searches up to the year 9999 for what never comes
+		return text // with further limits, rrule-go searches up to the year 9999 for a match
 	}
 	add("BYMONTH", 30, 4, number(1, 12))
 	if freq == "YEARLY" || freq == "MONTHLY" {
@@ -163,7 +163,7 @@ func rules(t *rapid.T) string {
 	return text
 }
 
-// mixesDays finds a BYDAY of days with and without a number.
+// mixesDays reports whether BYDAY has days both with and without a number.
 var mixesDays = regexp.MustCompile(
 	`BYDAY=([^;]*,)?([A-Z]{2},([^;]*,)?-?[0-9]|-?[0-9][A-Z]{2},([^;]*,)?[A-Z]{2}(,|;|$))`)
 
@@ -182,7 +182,7 @@ func TestExpansionAgreesWithAnotherOne(t *testing.T) {
 			// rrule-go, like the dateutil it follows, counts positions in the first week from the start on,
 			// not from the week's first day (RFC 5545, section 3.3.10: BYSETPOS counts within one whole
 			// interval).
-			weekStart := (option.Wkst.Day() + 1) % 7 // theirs begin on Monday, Go's on Sunday
+			weekStart := (option.Wkst.Day() + 1) % 7 // rrule-go's weekdays begin on Monday, Go's on Sunday
 			start = start.AddDate(0, 0, -((int(start.Weekday()) - weekStart + 7) % 7))
 		}
 		option.Dtstart = start
@@ -214,7 +214,7 @@ func TestExpansionAgreesWithAnotherOne(t *testing.T) {
 	})
 }
 
-// TestAWindowShowsAPartOfTheWhole: skipping ahead changes nothing.
+// TestAWindowShowsAPartOfTheWhole checks that skipping ahead changes nothing.
 func TestAWindowShowsAPartOfTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rules(t)

@@ -11,8 +11,8 @@ import (
 	"frontdesk/adapters/calendar/caldav/recur"
 )
 
-// days reads lists of days as RFC 5545 prints them: "1997 Sep 2,9-11; Oct 1; 1998 Jan 5". All at the clock
-// given.
+// days parses lists of days as RFC 5545 prints them: "1997 Sep 2,9-11; Oct 1; 1998 Jan 5". All are at the
+// given clock.
 func days(t *testing.T, text, clock string) []string {
 	t.Helper()
 	var list []string
@@ -53,8 +53,8 @@ func wall(t *testing.T, text string) time.Time {
 	return at
 }
 
-// TestExamplesOfRFC5545 are the examples of section 3.8.5.3, in its order. Endless ones are followed as far
-// as it prints them. UNTIL is the caller's, so those rules end where the window does.
+// TestExamplesOfRFC5545 checks the examples of section 3.8.5.3, in its order. Endless ones are expanded as
+// far as it prints them. The caller applies UNTIL, so rules with UNTIL end with the window.
 func TestExamplesOfRFC5545(t *testing.T) {
 	const nine = "1997-09-02 09:00"
 	for _, c := range []struct {
@@ -189,7 +189,7 @@ func TestExamplesOfRFC5545(t *testing.T) {
 	}
 }
 
-// TestEvery20MinutesOfADay is one example of section 3.8.5.3 in the three ways that it is written.
+// TestEvery20MinutesOfADay checks one example of section 3.8.5.3 in the three forms that it gives.
 func TestEvery20MinutesOfADay(t *testing.T) {
 	start, to := wall(t, "1997-09-02 09:00"), wall(t, "1997-09-03 23:59")
 	var want []string

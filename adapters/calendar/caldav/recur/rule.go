@@ -1,11 +1,10 @@
-// Package recur expands recurrence rules (RFC 5545 section 3.3.10) over wall-clock times. A rule says when
-// clocks show what; which instants those are is for who knows the time zone. Wall clocks are time.Time values
-// as if UTC.
+// Package recur expands recurrence rules (RFC 5545 section 3.3.10) into wall-clock times. The caller knows
+// the time zone and converts them into instants. A wall clock is a time.Time as if in UTC.
 //
 //	rule, err := recur.Parse("FREQ=MONTHLY;BYDAY=-1FR")
 //	walls, err := rule.Between(start, from, to, &recur.Budget{Steps: 100_000})
 //
-// Work is bounded by a Budget, whatever the rule: a rule that never matches, or matches every second, ends in
+// A Budget bounds the work for any rule: a rule that never matches, or matches every second, ends in
 // ErrBudget.
 package recur
 
@@ -39,8 +38,8 @@ var frequencies = map[string]Frequency{
 	"WEEKLY": Weekly, "MONTHLY": Monthly, "YEARLY": Yearly,
 }
 
-// Weekday is a day of the week, every one of the period (N 0) or the N-th, counted from its end when
-// negative.
+// Weekday is a day of the week: every one of the period if N is 0, or else the N-th, counted from the end of
+// the period if N is negative.
 type Weekday struct {
 	N   int
 	Day time.Weekday
@@ -55,8 +54,8 @@ var weekdays = map[string]time.Weekday{
 type Rule struct {
 	Freq     Frequency
 	Interval int
-	Count    int          // 0: without end, or until Until
-	Until    *ical.Moment // inclusive; nil: none. Between does not look at it: it may be an instant
+	Count    int          // 0 if the rule has no COUNT
+	Until    *ical.Moment // inclusive; nil if none. Between ignores it, because it may be an instant
 
 	Seconds, Minutes, Hours                  []int
 	Days                                     []Weekday
@@ -65,8 +64,8 @@ type Rule struct {
 	WeekStart                                time.Weekday
 }
 
-// Parse reads the value of an RRULE. Parts that it does not know are errors, but for X- ones: a rule that is
-// understood by half says something else.
+// Parse parses the value of an RRULE. An unknown part is an error unless its name begins with X-: without the
+// part, the rule would have another meaning.
 func Parse(text string) (Rule, error) {
 	r := Rule{Freq: -1, Interval: 1, WeekStart: time.Monday}
 	for part := range strings.SplitSeq(strings.ToUpper(strings.TrimSpace(text)), ";") {
@@ -155,7 +154,7 @@ func number(text string, lowest, highest int) (int, error) {
 	return n, nil
 }
 
-// numbers reads a list, sorted and without repeats; signed ones may count from the end.
+// numbers parses a list and returns it sorted and without duplicates. signed allows negative numbers.
 func numbers(text string, lowest, highest int, signed bool) ([]int, error) {
 	var list []int
 	for item := range strings.SplitSeq(text, ",") {
@@ -200,8 +199,8 @@ func days(text string) ([]Weekday, error) {
 	return list, nil
 }
 
-// Dependent reports whether the rule names days or times of its own, so that a start at another one would
-// leave it.
+// Dependent reports whether the rule itself names days or times of day, so that it would not match a start on
+// another day or at another time.
 func (r Rule) Dependent() (onDay, onClock bool) {
 	onDay = len(r.Days)+len(r.MonthDays)+len(r.YearDays)+len(r.WeekNumbers)+len(r.Months)+len(r.Positions) > 0
 	onClock = len(r.Hours)+len(r.Minutes)+len(r.Seconds) > 0

@@ -1,6 +1,5 @@
-// Package servertest starts real CalDAV servers for tests: on loopback, with storage of their own, for as
-// long as the test runs. A server that is not installed skips the test, unless FRONTDESK_REQUIRE_ALL=1 says
-// that all have to be there.
+// Package servertest starts real CalDAV servers for tests. They run on loopback, with their own storage,
+// until the test ends. Without the server, the test is skipped, or fails if FRONTDESK_REQUIRE_ALL=1.
 package servertest
 
 import (
@@ -26,7 +25,7 @@ type Account struct {
 	Home           string // path of the calendar home
 	Calendar       string // path of a calendar that can be written
 	Second         string // path of another one
-	ReadOnly       string // path of one that can only be read; "" where the server has no rights to set
+	ReadOnly       string // path of a read-only one; "" if the server has no access rights
 }
 
 const requireAll = "FRONTDESK_REQUIRE_ALL"
@@ -72,8 +71,8 @@ collection: {user}/[^/]+
 permissions: rw
 `)
 	address := "127.0.0.1:" + adaptertest.FreePort(tb)
-	// Radicale lets five connections wait to be accepted, as Python's socketserver does: on a busy machine,
-	// those of a suite that come at once would be dropped. Python imports sitecustomize before a program.
+	// Radicale queues at most five connections to be accepted, as Python's socketserver does. On a busy
+	// machine, it would drop connections of a suite. Python imports sitecustomize before a program.
 	write("sitecustomize.py", "import socketserver\nsocketserver.TCPServer.request_queue_size = 128\n")
 	config := write("config", fmt.Sprintf(`
 [server]
@@ -96,7 +95,7 @@ level = warning
 
 	a := Account{URL: "http://" + address, User: user, Password: password, Home: "/alice@example.com/"}
 	a.Calendar, a.Second, a.ReadOnly = a.Home+"work/", a.Home+"home/", a.Home+"readonly/"
-	// Radicale makes the principal when its user comes first.
+	// Radicale creates the principal at its user's first request.
 	a.ask(tb, "PROPFIND", "/", "", http.StatusMultiStatus)
 	maker := a
 	maker.User = owner
@@ -106,8 +105,8 @@ level = warning
 	return a
 }
 
-// Xandikos starts a Xandikos. It knows no users, so it takes any credentials. Version 0.2 looks at the first
-// instance of a series only when asked for a time, so series have to be asked for as well.
+// Xandikos starts a Xandikos. It has no users, so it accepts any credentials. Version 0.2 applies a time
+// range only to the first instance of a series, so clients have to query the series as well.
 func Xandikos(tb testing.TB) Account {
 	tb.Helper()
 	binary := find(tb, "xandikos")
@@ -133,7 +132,7 @@ func find(tb testing.TB, program string) string {
 	return path
 }
 
-// start runs a server until the test ends, and returns when it answers.
+// start runs a server until the test ends. It returns when the server accepts connections.
 func start(tb testing.TB, address string, environ []string, binary string, arguments ...string) {
 	tb.Helper()
 	log, err := os.Create(filepath.Join(tb.TempDir(), "log"))
@@ -188,7 +187,7 @@ func tail(text string) string {
 	return text[max(0, len(text)-most):]
 }
 
-// makeCalendar makes a calendar collection (RFC 4791 section 5.3.1).
+// makeCalendar creates a calendar collection (RFC 4791 section 5.3.1).
 func (a Account) makeCalendar(tb testing.TB, path string) {
 	tb.Helper()
 	name := filepath.Base(path)
