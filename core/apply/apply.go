@@ -1,4 +1,4 @@
-// Package apply makes the tenants of a gateway and their connections as a file desires them.
+// Package apply brings a gateway's tenants and their connections into the state that a file describes.
 //
 //	changes, err := applier.Apply(ctx, desired, apply.Options{DryRun: true})
 package apply
@@ -20,22 +20,22 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Desired is how the tenants and connections should be.
+// Desired is the desired state of the tenants and connections.
 type Desired struct {
 	Tenants []Tenant
 }
 
-// Tenant is how one tenant should be. Credentials of a connection that are nil stay as they are.
+// Tenant is the desired state of one tenant. Credentials of a connection that are nil stay unchanged.
 type Tenant struct {
 	Name        string
 	Settings    tenant.Settings
 	Connections []connection.Spec
 }
 
-// Options are how to apply.
+// Options configure Apply.
 type Options struct {
-	DryRun bool // change nothing, answer what would change
-	Prune  bool // also delete what is not desired
+	DryRun bool // change nothing, return what would change
+	Prune  bool // also delete tenants and connections that are not desired
 }
 
 // Action is what a Change does.
@@ -48,7 +48,7 @@ const (
 	ActionDelete Action = "delete"
 )
 
-// Change is one difference between what is desired and what is there. It holds no secret.
+// Change is one difference between the desired and the current state. It holds no secret.
 type Change struct {
 	Action     Action `json:"action"`
 	Tenant     string `json:"tenant"`
@@ -57,7 +57,7 @@ type Change struct {
 	Details []string `json:"details,omitempty"`
 }
 
-// String writes the change as a line.
+// String returns the change as one line.
 func (c Change) String() string {
 	line := fmt.Sprintf("%s tenant %s", c.Action, c.Tenant)
 	if c.Connection != "" {
@@ -69,7 +69,7 @@ func (c Change) String() string {
 	return line
 }
 
-// Applier applies what is desired. All fields are needed.
+// Applier applies a desired state. All fields are required.
 type Applier struct {
 	Store       *store.Store
 	Sealer      sealing.Sealer
@@ -78,10 +78,10 @@ type Applier struct {
 	Connections *connection.Directory
 }
 
-// Apply makes tenants and connections as desired and returns what it changed, or would change. Every fault of
-// what is desired is reported before anything is changed. Nothing is deleted unless o.Prune. A second run
-// finds nothing to do, and one that was interrupted is completed by the next. On an error the changes made
-// until then are answered with it.
+// Apply brings tenants and connections into the desired state and returns what it changed, or would change.
+// It reports every fault of the desired state before it changes anything. It deletes nothing unless o.Prune
+// is set. A second run finds nothing to do. If a run was interrupted, the next one completes it. With an
+// error, Apply returns the changes made until then.
 func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, error) {
 	p := planner{applier: a, prune: o.Prune}
 	if err := p.plan(ctx, want); err != nil {
@@ -102,11 +102,11 @@ func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, 
 	return changes, nil
 }
 
-// planner compares what is desired with what is there.
+// planner compares the desired with the current state.
 type planner struct {
 	applier   Applier
 	prune     bool
-	steps     []step // in the order to take them: nothing is deleted before what takes its place is made
+	steps     []step // in order; nothing is deleted before its replacement is created
 	deletions []step
 	faults    []fault.Field
 }
@@ -155,7 +155,7 @@ func (p *planner) plan(ctx context.Context, want Desired) error {
 	return nil
 }
 
-// newTenant plans one that is not there, and its connections.
+// newTenant plans a tenant that does not exist, and its connections.
 func (p *planner) newTenant(prefix string, want Tenant) {
 	p.check(prefix, want)
 	p.steps = append(p.steps, step{
@@ -169,7 +169,7 @@ func (p *planner) newTenant(prefix string, want Tenant) {
 	}
 }
 
-// tenant plans one that is there, and its connections.
+// tenant plans an existing tenant and its connections.
 func (p *planner) tenant(ctx context.Context, prefix string, want Tenant, now tenant.Tenant) error {
 	p.check(prefix, want)
 	if details := difference("", now.Settings, want.Settings); len(details) > 0 {
@@ -200,7 +200,7 @@ func (p *planner) tenant(ctx context.Context, prefix string, want Tenant, now te
 	return p.pruneConnections(ctx, want, there)
 }
 
-// check checks a tenant, and what connections of one tenant must not share.
+// check checks a tenant, and that no two of its connections share a name or are the default of one kind.
 func (p *planner) check(prefix string, want Tenant) {
 	for _, f := range append(tenant.CheckName("name", want.Name), want.Settings.Check("")...) {
 		p.wrong(prefix+f.Path, "%s", f.Message)
@@ -219,7 +219,7 @@ func (p *planner) check(prefix string, want Tenant) {
 	}
 }
 
-// newConnection plans one that is not there.
+// newConnection plans a connection that does not exist.
 func (p *planner) newConnection(path, tenantName string, want connection.Spec) {
 	p.faults = append(p.faults, p.applier.Providers.Check(path, want)...)
 	details := []string{string(want.Kind), want.Provider}
@@ -237,7 +237,7 @@ func (p *planner) newConnection(path, tenantName string, want connection.Spec) {
 	}})
 }
 
-// connection plans one that is there.
+// connection plans an existing connection.
 func (p *planner) connection(path, tenantName string, want connection.Spec, row store.Connection) error {
 	now, err := connection.Of(row)
 	if err != nil {
@@ -255,7 +255,7 @@ func (p *planner) connection(path, tenantName string, want connection.Spec, row 
 	var change connection.Change
 	details := difference("settings.", now.Settings, want.Settings)
 	if len(details) > 0 || unreadable != nil {
-		// Settings that were changed in the database are not to be believed.
+		// Settings that were changed in the database cannot be trusted.
 		change.Settings = want.Settings
 		if change.Settings == nil {
 			change.Settings = map[string]any{}
@@ -284,8 +284,7 @@ func (p *planner) connection(path, tenantName string, want connection.Spec, row 
 	return nil
 }
 
-// pruneConnections plans the end of connections that are not desired. One that a key is bound to stops the
-// whole.
+// pruneConnections plans the deletion of connections that are not desired. It fails if a key is bound to one.
 func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []store.Connection) error {
 	for _, row := range there {
 		if slices.ContainsFunc(want.Connections, func(c connection.Spec) bool { return c.Name == row.Name }) {
@@ -298,7 +297,7 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 		p.deletions = append(p.deletions, step{deleted, func(ctx context.Context) error {
 			err := p.applier.Connections.Remove(ctx, want.Name, row.Name)
 			if errors.Is(err, fault.NotFound) {
-				return nil // someone else was faster
+				return nil // another process was faster
 			}
 			return err
 		}})
@@ -306,8 +305,8 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 	return nil
 }
 
-// difference tells which values differ between two things that are JSON objects, the desired ones first. A
-// value that JSON cannot hold is reported by the check of the connection.
+// difference describes the values in which two JSON objects differ, removed ones last. A value that JSON
+// cannot hold is reported by the check of the connection.
 func difference(prefix string, now, want any) []string {
 	var details, removed []string
 	for _, d := range audit.Differences(now, want) {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desired returns what most tests apply; they change a copy.
+// desired returns the state that most tests apply; they change a copy.
 func desired() apply.Desired {
 	return apply.Desired{Tenants: []apply.Tenant{
 		{Name: "acme", Settings: tenant.Settings{Timezone: "Europe/Berlin"}, Connections: []connection.Spec{

@@ -1,32 +1,32 @@
 // Package audit keeps one row for each change: who made it, what, when, with what outcome and for which
-// request. A row is recorded in the transaction that keeps the change itself:
+// request. A row is recorded in the transaction that stores the change itself:
 //
 //	row, err := log.Row(ctx, audit.Entry{
 //		Action: "add-connection", TenantID: id, Tenant: name, Subject: connection, Outcome: audit.Done,
 //	})
 //	err = store.CreateConnection(ctx, connection, row)
 //
-// A row holds no secret, no title, no e-mail address and no value of a setting: names and ids only.
+// A row holds no secret, no title, no e-mail address and no value of a setting, only names and ids.
 //
-// What makes tampering show: a row is recorded with a MAC of its own, and within a second a sealer chains it.
-// A sealed row has the next id, without gaps, and its MAC is over its content, its id and the MAC of the row
-// before; the head of the chain, with its own MAC, says how many rows there are. The key of the MACs
-// (HMAC-SHA-256) is in the database, sealed by core/vault: who can write the database but has not the key set
-// can make no row, change none, move none and take none away without [Log.Verify] telling. A rotation of the
-// key set seals the audit's key again, so that old rows stay as good as they were.
+// Tampering is detected as follows. A row is recorded with its own MAC, and within a second a sealer adds it
+// to the chain. A sealed row has the next id, without gaps, and its MAC covers its content, its id and the
+// MAC of the row before. The head of the chain has its own MAC and records the number of rows. The key of the
+// MACs (HMAC-SHA-256) is in the database, sealed by core/vault. Somebody who can write to the database but
+// does not have the key set cannot insert, change, move or remove a row without [Log.Verify] reporting it. A
+// rotation of the key set seals the audit's key again, so old rows can still be verified.
 //
-// The chain is one for all tenants, and those who record do not touch it: they insert, and wait for nobody.
-// Only sealers take turns, one of all replicas at a time. Ids are therefore in the order of sealing; the
-// times of neighbours may be the wrong way round by as long as a transaction takes.
+// All tenants share one chain. Recording only inserts rows: it does not touch the chain and waits for no
+// other writer. Sealers take turns, one of all replicas at a time. Ids are therefore in the order of sealing;
+// the times of adjacent rows may be out of order by as long as a transaction takes.
 //
-// What does not show:
-//   - a row that is taken away before it was sealed, within a second of being written;
-//   - the whole audit being put back to how it was at an earlier time, head and all, or emptied with its
-//     keys. Heads kept elsewhere show that: each gateway keeps the last one it knows in its data directory,
-//     and Verify takes others;
-//   - what is done by somebody who has the key set, or the running gateway.
+// Not detected are:
+//   - the removal of a row before it is sealed, within a second of being written;
+//   - the whole audit, with its head, being put back to an earlier state, or being emptied with its keys.
+//     Heads kept elsewhere reveal both: each gateway keeps the last one it knows in its data directory, and
+//     Verify takes others;
+//   - changes by somebody who has the key set, or controls the running gateway.
 //
-// Rows are kept for ever, also those of tenants that were deleted.
+// Rows are kept for ever, including those of deleted tenants.
 package audit
 
 import (
@@ -43,40 +43,40 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options are what a log works with. All but HeadFile are needed.
+// Options configure a Log. All fields but HeadFile are required.
 type Options struct {
 	Store    *store.Store
 	Vault    *vault.Vault
 	Now      func() time.Time
 	Log      *slog.Logger
-	HeadFile string // where the last known head is kept; "" nowhere
+	HeadFile string // file that keeps the last known head; "": none
 }
 
-// Log records changes, chains what was recorded, and verifies the chain. It is safe for concurrent use.
+// Log records changes, adds their rows to the chain, and verifies the chain. It is safe for concurrent use.
 type Log struct {
 	Options
-	owes atomic.Bool // it recorded something or seals for others, so that it seals at the end
+	owes atomic.Bool // it has recorded rows or runs as a sealer, so Close seals
 
-	mu      sync.Mutex // over what follows
+	mu      sync.Mutex // guards the fields below
 	ring    *ring      // nil: not read yet
-	known   Head       // the last that this process sealed
-	strange int        // rows that are not genuine and were told of
+	known   Head       // the last head that this process sealed
+	strange int        // rows that are not genuine, as last logged
 }
 
-// New makes a log. It asks the store nothing.
+// New returns a log. It does not access the store.
 func New(o Options) *Log { return &Log{Options: o} }
 
-// Entry is a change to be recorded.
+// Entry describes a change to be recorded.
 type Entry struct {
 	TenantID     string
 	Tenant       string   // its name
-	Actor        string   // "": what the context says, see [By]
+	Actor        string   // "": the context's, see [By]
 	Action       string   // the operation's name
 	ConnectionID string   // the connection it was made through, or that it is about
 	Subject      string   // what was changed: the provider's id of the effect, a key's id, a connection's name
 	Changed      []string // names of what was changed, never values
 	Outcome      string   // Done, Failed(reason) or Unknown(reason)
-	Effect       string   // names the effect at the provider; the rows of one call have it in common
+	Effect       string   // names the effect at the provider; it is the same in all rows of one call
 	RequestID    string   // "": the context's
 }
 
@@ -86,8 +86,8 @@ const Done = "done"
 // Failed returns the outcome of a call that changed nothing.
 func Failed(reason string) string { return "failed:" + reason }
 
-// Unknown returns the outcome of a call of which it is not known whether it changed something. Once it is
-// known, there is another row with the same Effect.
+// Unknown returns the outcome of a call that may or may not have changed something. Once the gateway knows,
+// it records another row with the same Effect.
 func Unknown(reason string) string { return "unknown:" + reason }
 
 // Actors that are neither a key nor an operator's command.
@@ -105,12 +105,12 @@ func Operator(command string) string { return "operator:" + command }
 
 type actorKey struct{}
 
-// By makes everything done with the context the actor's doing, where nobody else is named.
+// By returns a context whose changes are recorded as the actor's, unless the entry names an actor.
 func By(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// Row makes the row of an entry, to be recorded with the change itself.
+// Row returns the row of an entry, to be stored together with the change itself.
 func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	keys, err := l.keys(ctx)
 	if err != nil {
@@ -138,8 +138,8 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	return row, nil
 }
 
-// Change returns the row of a change that is made to a tenant or to what it has, for the transaction that
-// makes it; none of a nil log.
+// Change returns the row of a change to a tenant or to what belongs to it, for the transaction that makes the
+// change. A nil Log returns no row.
 func (l *Log) Change(ctx context.Context, tenantID, tenantName string, e Entry) ([]store.AuditRow, error) {
 	if l == nil {
 		return nil, nil
@@ -152,7 +152,7 @@ func (l *Log) Change(ctx context.Context, tenantID, tenantName string, e Entry) 
 	return []store.AuditRow{row}, nil
 }
 
-// Record records a change that no transaction of the store holds.
+// Record records a change that is not made in a transaction of the store.
 func (l *Log) Record(ctx context.Context, e Entry) error {
 	row, err := l.Row(ctx, e)
 	if err != nil {
@@ -161,7 +161,7 @@ func (l *Log) Record(ctx context.Context, e Entry) error {
 	return l.Store.AddAudit(ctx, row)
 }
 
-// RequestID returns the id of the context's request, "" where there is none.
+// RequestID returns the id of the context's request, or "" if it has none.
 func RequestID(ctx context.Context) string {
 	name := telemetry.RequestID("").Key
 	for _, a := range telemetry.Attrs(ctx) {
@@ -172,10 +172,10 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// mostText bounds what others choose: a provider's ids have no more.
+// mostText is the maximum length in bytes of a text in a row. Ids of providers are not longer.
 const mostText = 1024
 
-// clean leaves out what a database does not keep as it is.
+// clean shortens a text to mostText and removes what a database might not store unchanged.
 func clean(text string) string {
 	if len(text) > mostText {
 		text = text[:mostText]
@@ -189,7 +189,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// List returns the newest rows that the filter lets through, the oldest first.
+// List returns the newest rows that match the filter, oldest first.
 func (l *Log) List(ctx context.Context, f store.AuditFilter) ([]store.AuditRow, error) {
 	return l.Store.AuditRows(ctx, f)
 }

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// onBoth proves a rule on each database.
+// onBoth tests a rule on each database.
 func onBoth(t *testing.T, rule func(t *testing.T, w *world)) {
 	t.Helper()
 	for name, url := range map[string]func(testing.TB) string{
@@ -36,7 +36,7 @@ func onBoth(t *testing.T, rule func(t *testing.T, w *world)) {
 	}
 }
 
-// world is a database, a key set, and who can write the one but has not the other.
+// world is a database, a key set, and an attacker who can write to the database but lacks the key set.
 type world struct {
 	t        *testing.T
 	url      string
@@ -77,12 +77,12 @@ func (w *world) process() *Log {
 	})
 }
 
-// restart is a process that comes after another.
+// restart replaces the log by that of a new process.
 func (w *world) restart() {
 	w.log = New(w.log.Options)
 }
 
-// anew is how it all began, without the time that another database takes.
+// anew resets everything, which is faster than another database.
 func (w *world) anew() {
 	w.t.Helper()
 	for _, s := range []string{
@@ -113,7 +113,7 @@ func (w *world) check(err error) {
 	}
 }
 
-// record records n changes, of two tenants by turns.
+// record records n changes, alternately of two tenants.
 func (w *world) record(n int) {
 	w.t.Helper()
 	for i := range n {
@@ -131,7 +131,7 @@ func (w *world) seal() {
 	w.check(w.log.Seal(w.t.Context()))
 }
 
-// does executes statements as somebody who can write the database.
+// does executes statements as the attacker.
 func (w *world) does(statements ...string) {
 	w.t.Helper()
 	for _, s := range statements {
@@ -225,7 +225,7 @@ func TestListsAreFiltered(t *testing.T) {
 	})
 }
 
-// copied is all of a row but its UID and id, for a statement that puts in another one.
+// copied lists the columns of a row but uid and id, for a statement that inserts a copy.
 const copied = "at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, " +
 	"request_id, key_id, mac"
 
@@ -238,8 +238,8 @@ func TestTamperingIsFound(t *testing.T) {
 	cases := []struct {
 		name string
 		do   []string
-		row  int64  // the first that is wrong
-		what string // in the words about it
+		row  int64  // the first faulty row
+		what string // part of the problem's text
 	}{
 		{"a time is edited", edit(5, "at = at + 1"), 5, "changed"},
 		{"a UID is edited", edit(5, "uid = 'other'"), 5, "changed"},
@@ -300,7 +300,7 @@ func TestTamperingIsFound(t *testing.T) {
 				w.anew()
 				w.record(10)
 				w.seal()
-				w.record(1) // waits
+				w.record(1) // not sealed yet
 				if r := w.verify(w.kept()); !r.Sound || r.Head.Rows != 10 || r.Unsealed != 1 {
 					t.Fatalf("before: %+v", r)
 				}
@@ -309,7 +309,7 @@ func TestTamperingIsFound(t *testing.T) {
 				if r.Sound || r.Problem.Row != c.row || !strings.Contains(r.Problem.String(), c.what) {
 					t.Fatalf("got %+v (%v), want row %d and %q", r, r.Problem, c.row, c.what)
 				}
-				// A gateway that goes on, and one that is started anew, must not cover it up.
+				// A gateway that goes on, and one that is restarted, must not cover it up.
 				for range 2 {
 					w.record(2)
 					w.seal()
@@ -334,7 +334,7 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 		at10, hash := w.kept(), Known{From: "the head given", Head: Head{Hash: w.kept().Hash}}
 		w.does("DELETE FROM audit WHERE id > 8",
 			"UPDATE audit_head SET count = 8, mac = (SELECT mac FROM audit WHERE id = 8), seal = '"+seal+"'")
-		if r := w.verify(); !r.Sound { // this is the limit that the package tells of
+		if r := w.verify(); !r.Sound { // the package documents this limit
 			t.Errorf("without a head from elsewhere: %+v", r.Problem)
 		}
 		if r := w.verify(at10); r.Sound || r.Problem.Row != 9 || !strings.Contains(r.Problem.What, "10 rows") {
@@ -343,7 +343,7 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 		if r := w.verify(hash); r.Sound || !strings.Contains(r.Problem.What, "no row has the hash") {
 			t.Errorf("with a hash alone: %+v", r)
 		}
-		// A gateway started anew goes on from there, and keeps the proof.
+		// A restarted gateway continues from there, and keeps the proof.
 		w.log = w.process()
 		w.record(5)
 		w.seal()
@@ -423,7 +423,7 @@ func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
 	})
 }
 
-// hooked is a handler of logs that calls a function at the first record with a message.
+// hooked is a slog.Handler that calls a function at the first record with a certain message.
 type hooked struct {
 	slog.Handler
 	message string
@@ -438,15 +438,15 @@ func (h hooked) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// TestRowsOfAKeyThatWasJustMadeAreNoAlarm has another process make a key, and record with it, right after the
-// sealer has read the keys again.
+// TestRowsOfAKeyThatWasJustMadeAreNoAlarm lets another process create a key, and record with it, right after
+// the sealer has read the keys again.
 func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		record := func(l *Log) { w.check(l.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done})) }
 		sealer, second, third := w.process(), w.process(), w.process()
 		w.check(sealer.Store.AddAuditKey(t.Context(),
 			store.AuditKey{ID: "unreadable", Sealed: []byte("x"), CreatedAt: w.now()}, store.AuditHead{}))
-		made := func(l *Log) { // each without knowing of the others, as when they start at one moment
+		made := func(l *Log) { // without the keys of the others, as when all start at the same time
 			key, err := l.makeKey(t.Context())
 			w.check(err)
 			l.ring = key
@@ -473,7 +473,7 @@ func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
 		w.record(3)
 		w.seal()
 		before := w.verify()
-		w.record(450) // more than one transaction takes
+		w.record(450) // more than one transaction seals
 		crash := errors.New("crash")
 		func() {
 			defer func() {

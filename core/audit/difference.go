@@ -12,8 +12,8 @@ type Difference struct {
 	Was, Is string // the value as JSON; "": there is none
 }
 
-// Differences compares two things that are JSON objects and returns their differences by name. A value that
-// JSON cannot hold makes its object count as empty.
+// Differences encodes two values as JSON objects and returns the members that differ, sorted by name. A value
+// that cannot be encoded counts as an empty object.
 func Differences(was, is any) []Difference {
 	before, after := members(was), members(is)
 	var all []Difference
@@ -31,8 +31,8 @@ func Differences(was, is any) []Difference {
 	return all
 }
 
-// Differing names what differs between two things that are JSON objects, for an entry's Changed: it tells no
-// value.
+// Differing returns the names, with a prefix, of the members in which two JSON objects differ, for an entry's
+// Changed. It returns no values.
 func Differing(prefix string, was, is any) []string {
 	var names []string
 	for _, d := range Differences(was, is) {

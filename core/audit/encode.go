@@ -9,15 +9,15 @@ import (
 	"frontdesk/core/store"
 )
 
-// What a MAC is for comes first in what it is over, so that none is good for anything else.
+// The purpose of a MAC comes first in its input, so that it is valid for no other purpose.
 const (
 	ofRow      = "frontdesk audit row 1"
-	ofPosition = "frontdesk audit place 1" // as it is stored
+	ofPosition = "frontdesk audit place 1" // "place" stays: MACs that are stored depend on it
 	ofHead     = "frontdesk audit head 1"
 )
 
-// encoding is the canonical form of what a MAC is over: each text has its length before it and each list its
-// count, so that no two things read alike.
+// encoding is the canonical form of a MAC's input. Each text is preceded by its length and each list by its
+// count, so that different inputs have different encodings.
 type encoding []byte
 
 func (e encoding) number(n int64) encoding { return binary.BigEndian.AppendUint64(e, uint64(n)) }
@@ -31,7 +31,7 @@ func (e encoding) texts(list ...string) encoding {
 	return e
 }
 
-// row is everything that a row says; its position and its MAC are no part of that.
+// row appends the content of a row, which is everything but its position and its MAC.
 func (e encoding) row(r store.AuditRow) encoding {
 	e = e.text(r.UID).number(r.At.UnixMilli())
 	e = e.texts(r.TenantID, r.Tenant, r.Actor, r.Action, r.ConnectionID, r.Subject)
@@ -39,7 +39,7 @@ func (e encoding) row(r store.AuditRow) encoding {
 	return e.texts(r.Outcome, r.Effect, r.RequestID, r.KeyID)
 }
 
-// mac is over an encoding, under the key of that id; "" where there is no such key.
+// mac returns the MAC of an encoding under the key of that id, or "" if the ring does not hold the key.
 func (k *ring) mac(keyID string, e encoding) string {
 	key, held := k.held[keyID]
 	if !held {
@@ -55,7 +55,7 @@ func (k *ring) macOf(r store.AuditRow) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofRow).row(r))
 }
 
-// macAfter returns the MAC of a row in its position after another.
+// macAfter returns the MAC of a row in its position. before is the MAC of the row before it.
 func (k *ring) macAfter(r store.AuditRow, before string) string {
 	return k.mac(r.KeyID, encoding(nil).text(ofPosition).number(r.ID).text(before).row(r))
 }
@@ -65,5 +65,5 @@ func (k *ring) seal(h store.AuditHead) string {
 	return k.mac(h.KeyID, encoding(nil).text(ofHead).number(h.Count).texts(h.MAC, h.KeyID))
 }
 
-// same compares MACs; none is that of nothing.
+// same reports whether two MACs are equal. An empty MAC equals none.
 func same(a, b string) bool { return a != "" && hmac.Equal([]byte(a), []byte(b)) }

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// cut cuts a text into n pieces at places that the bytes of at choose.
+// cut cuts a text into n pieces, at positions taken from the bytes of at.
 func cut(text string, at []byte, n int) []string {
 	pieces := make([]string, 0, n)
 	for i := range n - 1 {
@@ -23,7 +23,7 @@ func cut(text string, at []byte, n int) []string {
 	return append(pieces, text)
 }
 
-// rowOf returns a row of texts that together read alike, however they are cut.
+// rowOf returns a row whose texts together are text, however it is cut.
 func rowOf(text string, at []byte, number int64, changed uint8) store.AuditRow {
 	list := int(changed % 4)
 	p := cut(text, at, 11+list)
@@ -34,7 +34,7 @@ func rowOf(text string, at []byte, number int64, changed uint8) store.AuditRow {
 	}
 }
 
-// read takes an encoding apart again: what can be read back in one way only is that of one row only.
+// read decodes an encoding. If each encoding can be decoded, no two rows have the same one.
 func read(e encoding) (r store.AuditRow, rest encoding) {
 	number := func() int64 {
 		n := int64(binary.BigEndian.Uint64(e))
@@ -67,7 +67,7 @@ func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 	f.Add("\x00\x00\x00\x00\x00\x00\x00\x01a", []byte{8, 1}, []byte{0, 9}, int64(5), int64(5),
 		uint8(2), uint8(2))
 	f.Fuzz(func(t *testing.T, text string, atA, atB []byte, numberA, numberB int64, changedA, changedB uint8) {
-		numberA, numberB = numberA%1e15, numberB%1e15 // times that time.Time holds in milliseconds
+		numberA, numberB = numberA%1e15, numberB%1e15 // times that time.Time can hold in milliseconds
 		a, b := rowOf(text, atA, numberA, changedA), rowOf(text, atB, numberB, changedB)
 		encodedA, encodedB := encoding(nil).row(a), encoding(nil).row(b)
 		if equal := reflect.DeepEqual(a, b); bytes.Equal(encodedA, encodedB) != equal {
@@ -79,7 +79,7 @@ func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 	})
 }
 
-// TestEveryFieldCounts goes through the fields by reflection, so that none that is added later is forgotten.
+// TestEveryFieldCounts goes through the fields by reflection, so that it covers fields that are added later.
 func TestEveryFieldCounts(t *testing.T) {
 	keys := &ring{held: map[string][]byte{"k": {1}, "l": {1}}, current: "k"}
 	row := store.AuditRow{ID: 1, At: time.UnixMilli(1), KeyID: "k", Changed: []string{"a"}}

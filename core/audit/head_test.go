@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzParseHead: what is taken for a head is one, and is written as it was read.
+// FuzzParseHead checks that a head that is parsed is valid, and reads back as it is written.
 func FuzzParseHead(f *testing.F) {
 	hash := strings.Repeat("0f", 32)
 	for _, seed := range []string{

@@ -9,22 +9,22 @@ import (
 	"frontdesk/core/vault"
 )
 
-// ring is the keys of the audit that the key set opens.
+// ring holds the keys of the audit that the key set opens.
 type ring struct {
 	held    map[string][]byte
-	current string // new MACs are made with it; "" there is none
+	current string // id of the key for new MACs; "": none
 }
 
 // keyBytes is the length of a key: that of the hash, as RFC 2104 section 3 advises.
 const keyBytes = 32
 
-// Ready reads the key, and makes one where there is none, so that the first change need not.
+// Ready reads the key, or creates it if there is none, so that the first change need not.
 func (l *Log) Ready(ctx context.Context) error {
 	_, err := l.keys(ctx)
 	return err
 }
 
-// keys returns the ring with a key to make MACs with.
+// keys returns the ring, with a key for new MACs. It creates the key if there is none.
 func (l *Log) keys(ctx context.Context) (*ring, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *Log) keys(ctx context.Context) (*ring, error) {
 	return there, nil
 }
 
-// reread reads the keys again: another gateway may have made one.
+// reread reads the keys again: another gateway may have created one.
 func (l *Log) reread(ctx context.Context) (*ring, error) {
 	there, _, err := l.readKeys(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 		return nil, err
 	}
 	made := &ring{held: map[string][]byte{id: key}, current: id}
-	// A chain of no rows has a head too, so that one that was emptied does not look new.
+	// An empty chain has a head too, so that a chain that was emptied does not look new.
 	first := store.AuditHead{KeyID: id}
 	first.Seal = made.seal(first)
 	if err := l.Store.AddAuditKey(ctx, store.AuditKey{ID: id, Sealed: sealed, CreatedAt: l.Now()},
@@ -103,8 +103,8 @@ func (l *Log) makeKey(ctx context.Context) (*ring, error) {
 	return made, nil
 }
 
-// Reseal seals the keys with the key set's primary key. The keys themselves stay, and with them what rows are
-// worth.
+// Reseal seals the keys with the key set's primary key. The keys themselves do not change, so existing MACs
+// stay valid.
 func (l *Log) Reseal(ctx context.Context) error {
 	primary, err := l.Vault.Primary()
 	if err != nil {

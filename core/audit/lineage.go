@@ -2,17 +2,17 @@ package audit
 
 import "context"
 
-// Lineage is what a database has to do with a head that was kept of one.
+// Lineage is how a database is related to a head that was kept.
 type Lineage int
 
 // The lineages.
 const (
 	LineageSame  Lineage = iota // it holds the head's row, or a key that the key set opens
 	LineageNone                 // nothing was ever recorded in it
-	LineageOther                // neither its keys nor its rows are known here
+	LineageOther                // the key set opens no key of it, and the head's row is not in it
 )
 
-// Lineage returns what the database has to do with the head. One without tables is empty. It changes nothing.
+// Lineage returns how the database is related to the head: LineageNone without tables. It changes nothing.
 func (l *Log) Lineage(ctx context.Context, head Head) (Lineage, error) {
 	version, err := l.Store.Version(ctx)
 	if err != nil || version == 0 {

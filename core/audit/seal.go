@@ -15,21 +15,21 @@ import (
 
 const (
 	sealEvery = time.Second
-	// Rows in a transaction, which keeps other sealers and, on SQLite, all writers waiting.
+	// The most rows in a transaction, which blocks other sealers and, on SQLite, all writers.
 	sealAtOne = 200
-	lastSeal  = 2 * time.Second // for what is left at the end
+	lastSeal  = 2 * time.Second // time limit of Close
 )
 
-// Head is the end of the chain: what there was by then cannot be changed without it showing.
+// Head is the end of the chain. Verify detects changes to the rows up to a known head.
 type Head struct {
 	Rows int64  `json:"rows"`
-	Hash string `json:"hash"` // the MAC of the last row, "" where there is none
+	Hash string `json:"hash"` // the MAC of the last row, "" if there is none
 }
 
-// String writes a head as Verify is told one.
+// String writes a head as [ParseHead] reads it.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Rows, h.Hash) }
 
-// Run seals until ctx ends.
+// Run calls Seal every second until ctx ends.
 func (l *Log) Run(ctx context.Context) {
 	l.owes.Store(true)
 	tick := time.NewTicker(sealEvery)
@@ -46,7 +46,7 @@ func (l *Log) Run(ctx context.Context) {
 	}
 }
 
-// Close seals what is left, where this process recorded or sealed anything. The store must still be open.
+// Close seals the remaining rows if this process recorded any or ran as a sealer. The store must be open.
 func (l *Log) Close() {
 	if !l.owes.Load() {
 		return
@@ -59,8 +59,8 @@ func (l *Log) Close() {
 	}
 }
 
-// Seal puts every row that is not in the chain into it. A row that the gateway did not write is left where it
-// is, for Verify to find.
+// Seal adds every row that is not in the chain yet to it. A row that the gateway did not write is left out of
+// the chain, for Verify to find.
 func (l *Log) Seal(ctx context.Context) error {
 	waiting, err := l.Store.UnsealedAudit(ctx, store.AuditMark{}, 1)
 	if err != nil || len(waiting) == 0 {
@@ -81,8 +81,8 @@ func (l *Log) Seal(ctx context.Context) error {
 		if s.strange == 0 || !s.reread {
 			continue
 		}
-		// Another gateway may have made a key, and another one since. Rows that are strange with all keys
-		// stay so.
+		// Another gateway may have created a key, and another one since: the keys are read again until none
+		// is new. Rows that match no key are left.
 		had := len(s.keys.held)
 		if s.keys, err = l.reread(ctx); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (l *Log) learn(h Head) {
 	}
 }
 
-// countsMore reports whether there are more strange rows than were told of.
+// countsMore sets the number of strange rows, and reports whether it is greater than before.
 func (l *Log) countsMore(strange int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,24 +127,24 @@ func (l *Log) countsMore(strange int) bool {
 	return more
 }
 
-// sealing is one go at the rows that wait.
+// sealing is one run over the rows that are not in the chain.
 type sealing struct {
 	keys    *ring
-	known   Head // the last that this process sealed, and that is kept
-	sealed  Head // the last that it sealed
-	reread  bool // the keys may still be read again
-	strange int  // rows with a MAC that is not theirs
-	broken  bool // the head was not what it was left as
+	known   Head // the last head that this process sealed and stored
+	sealed  Head // the last head that chain made
+	reread  bool // the keys may be read again
+	strange int  // rows whose MAC is not valid
+	broken  bool // the head is not as a sealer left it
 }
 
-// chain gives rows their positions. After a head that is not what a sealer left, one position stays free:
-// whatever was done to it, the chain shows it from then on.
+// chain gives rows their positions. If the head is not as a sealer left it, one position stays free, so that
+// the chain shows from then on that the head was changed.
 func (s *sealing) chain(
 	head store.AuditHead, last int64, rows []store.AuditRow,
 ) ([]store.AuditRow, store.AuditHead) {
 	s.strange = 0
 	position, before := max(head.Count, last), head.MAC
-	if _, held := s.keys.held[head.KeyID]; !held && s.reread { // another gateway may have made it just now
+	if _, held := s.keys.held[head.KeyID]; !held && s.reread { // another gateway may have created it just now
 		s.strange = len(rows)
 		return nil, head
 	}
@@ -173,14 +173,14 @@ func (s *sealing) chain(
 	return sealed, next
 }
 
-// genuine reports whether a head is one that a sealer left, and none from before the last that is known.
+// genuine reports whether a head is one that a sealer left, and not older than the last known head.
 func (s *sealing) genuine(h store.AuditHead) bool {
 	back := h.Count < s.known.Rows || h.Count == s.known.Rows && h.MAC != s.known.Hash
 	return !back && same(h.Seal, s.keys.seal(h))
 }
 
-// keepHead moves the head that is kept in a file on along the chain. One that the chain does not lead on from
-// is left: it is the proof that something was taken away.
+// keepHead advances the head in the file along the chain. If the chain does not continue from the head in the
+// file, that head is kept: it is the proof that rows were removed or changed.
 func (l *Log) keepHead(ctx context.Context, head Head) error {
 	if l.HeadFile == "" || head.Rows == 0 {
 		return nil
@@ -216,7 +216,7 @@ func (l *Log) notOn(ctx context.Context, kept Head) {
 		"file", l.HeadFile, "rows", kept.Rows)
 }
 
-// ReadHead reads a head from a file. One that is not there is fs.ErrNotExist.
+// ReadHead reads a head from a file. The error wraps fs.ErrNotExist if there is no file.
 func ReadHead(path string) (Head, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -229,7 +229,7 @@ func ReadHead(path string) (Head, error) {
 	return h, nil
 }
 
-// writeHead replaces the file as a whole.
+// writeHead replaces the file atomically.
 func writeHead(path string, h Head) error {
 	raw, err := json.Marshal(h)
 	if err != nil {
@@ -239,7 +239,7 @@ func writeHead(path string, h Head) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // after the rename there is none
+	defer os.Remove(file.Name()) // without effect after the rename
 	_, err = file.Write(append(raw, '\n'))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err

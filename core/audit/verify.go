@@ -10,35 +10,35 @@ import (
 	"frontdesk/core/store"
 )
 
-// Known is a head that was kept somewhere.
+// Known is a head that was kept outside the database.
 type Known struct {
-	From string // where, for people
+	From string // where it was kept, for messages
 	Head        // Rows 0: only the hash is known
 }
 
-// VerifyOptions say what to hold the chain against.
+// VerifyOptions configure Verify: the heads to compare the chain with, and how much of it to check.
 type VerifyOptions struct {
 	Known []Known
-	Last  int64 // only so many rows at the end; 0 all
+	Last  int64 // checks only this many rows at the end; 0: all
 }
 
-// Report is what was found.
+// Report is the result of Verify.
 type Report struct {
 	Sound    bool     `json:"sound"`
-	Head     Head     `json:"head"`     // as far as the chain is sound
-	Unsealed int      `json:"unsealed"` // rows that are not in the chain yet, and genuine
+	Head     Head     `json:"head"`     // the last row up to which the chain is sound
+	Unsealed int      `json:"unsealed"` // genuine rows that are not in the chain yet
 	Problem  *Problem `json:"problem,omitempty"`
 }
 
-// Problem is the first thing that is wrong.
+// Problem describes the first fault found.
 type Problem struct {
-	Row  int64     `json:"row,omitempty"` // its id; 0 where it is of no sealed row
+	Row  int64     `json:"row,omitempty"` // id of the row; 0 if it is not in a sealed row
 	UID  string    `json:"uid,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 	What string    `json:"what"`
 }
 
-// String says it for people.
+// String returns the problem as a message for people.
 func (p Problem) String() string {
 	switch {
 	case p.Row > 0:
@@ -51,8 +51,8 @@ func (p Problem) String() string {
 
 const verifyAtOnce = 1000
 
-// Verify looks whether every row is as it was written, in its position, and none is missing. It changes
-// nothing. Rows that come meanwhile are looked at too.
+// Verify checks that every row is as it was written, in its position, and that none is missing. It changes
+// nothing. Rows that are recorded in the meantime are checked too.
 func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 	for {
 		keys, there, err := l.readKeys(ctx)
@@ -63,7 +63,7 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 		if err != nil || r.Sound {
 			return r, err
 		}
-		// A gateway that was just started may have made a key since.
+		// A gateway that was just started may have created a key since.
 		now, err := l.Store.AuditKeys(ctx)
 		if err != nil || len(now) == there {
 			return r, err
@@ -98,12 +98,12 @@ type verifying struct {
 	unused  bool // there is no key: nothing was ever recorded
 	head    Head // as far as the walk got
 	waiting int
-	hashes  map[string]bool  // of heads that were kept, and whether a row has it
-	at      map[int64]string // the hash of each row where a kept head is
+	hashes  map[string]bool  // MACs of known heads, and whether a row has each
+	at      map[int64]string // MACs of the rows at the positions of known heads
 	skipped int64
 }
 
-// skip begins the walk near the end.
+// skip lets the walk begin that many rows before the end.
 func (v *verifying) skip(ctx context.Context, s *store.Store, last int64) error {
 	_, head, err := s.AuditChain(ctx, 0, 1)
 	if err != nil || head.Count <= last {
@@ -136,7 +136,7 @@ func (v *verifying) walk(ctx context.Context, s *store.Store) (*Problem, error) 
 	}
 }
 
-// step looks at the next row of the chain.
+// step checks the next row of the chain.
 func (v *verifying) step(row store.AuditRow) *Problem {
 	wrong := func(what string) *Problem { return &Problem{Row: row.ID, UID: row.UID, At: row.At, What: what} }
 	if _, held := v.keys.held[row.KeyID]; !held {
@@ -159,7 +159,7 @@ func (v *verifying) step(row store.AuditRow) *Problem {
 	return nil
 }
 
-// end compares the last row with the head that the store had at the same moment.
+// end compares the last row with the head that the store returned in the same read.
 func (v *verifying) end(h store.AuditHead) *Problem {
 	switch {
 	case h == store.AuditHead{} && v.head.Rows == 0 && v.unused:
@@ -197,7 +197,7 @@ func (v *verifying) holdAgainst(known []Known) *Problem {
 	return nil
 }
 
-// checkUnsealed looks at rows that are not in the chain yet.
+// checkUnsealed checks the rows that are not in the chain yet.
 func (v *verifying) checkUnsealed(ctx context.Context, s *store.Store) (*Problem, error) {
 	for mark := (store.AuditMark{}); ; {
 		rows, err := s.UnsealedAudit(ctx, mark, verifyAtOnce)

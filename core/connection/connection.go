@@ -1,15 +1,14 @@
-// Package connection knows the connections: each is a tenant's account at one provider, with its settings,
-// its sealed credentials and its state. It opens the drivers that connections stand for.
+// Package connection manages connections. A connection is a tenant's account at one provider, with its
+// settings, its sealed credentials and its state. The package opens the drivers of connections.
 //
-//	set, err := ...                                // what an API key reaches: core/apikey
+//	set, err := ...                                // the connections of an API key: core/apikey
 //	open, err := drivers.Calendar(ctx, acme, set)
 //	event, err := open.Driver.Book(ctx, booking)
 //
-// What it promises: a driver is opened once and kept until its connection changes; a credential leaves the
-// vault only to be put on a request to the provider it belongs to, and is in no error, log line or listing.
+// A driver is opened once and kept until its connection changes. A credential leaves the vault only to be put
+// on a request to the provider it belongs to. It is in no error, log line or listing.
 //
-// What it does not do: it neither guards nor retries calls, and it does not know what a driver's answers
-// mean.
+// The package neither guards nor retries calls, and does not interpret what drivers return.
 package connection
 
 import (
@@ -26,14 +25,14 @@ import (
 	"frontdesk/core/store"
 )
 
-// Reasons of faults about connections that an administrator names. A name that is taken is
-// tenant.ReasonNameTaken.
+// Reasons of faults about connections that an administrator names. The reason for a name that is already in
+// use is tenant.ReasonNameTaken.
 const (
 	ReasonNotFound = "CONNECTION_NOT_FOUND"
 	ReasonInUse    = "CONNECTION_IN_USE"
 )
 
-// Status says whether a connection's credentials work.
+// Status is the state of a connection's credentials.
 type Status string
 
 // The states of a connection.
@@ -58,35 +57,35 @@ type Connection struct {
 	CreatedAt time.Time
 }
 
-// Set is the connections that a call may use, at most one of a kind.
+// Set holds the connections that a call may use, at most one of each kind.
 type Set map[adapter.Kind]Connection
 
-// Spec is a connection to be made, or to be as it is written.
+// Spec describes a connection to be created, or the desired state of one.
 type Spec struct {
 	Name     string // unique in the tenant; lower-case letters, digits and hyphens
 	Kind     adapter.Kind
 	Provider string
-	// The one of its kind that keys use which are bound to none; the first of a kind is in any case.
+	// The default of its kind, for keys bound to no connection. The first of a kind is always the default.
 	Default     bool
 	Settings    map[string]any
 	Credentials map[string]string
 }
 
-// Change is what to change of a connection: nil fields stay.
+// Change describes a change of a connection. Nil fields change nothing.
 type Change struct {
-	Default  bool           // true makes it the default; false leaves that as it is
+	Default  bool           // true makes it the default; false changes nothing
 	Settings map[string]any // replaces all settings
-	// Replaces all credentials, and gives a connection to be reconnected another chance.
+	// Replaces all credentials, and lets a connection that must be reconnected be tried again.
 	Credentials map[string]string
 }
 
-// IsSandbox reports whether the connection is to a sandbox, and so to nobody's account.
+// IsSandbox reports whether the connection is to a sandbox, and so to no real account.
 func (c Connection) IsSandbox(r adapter.Registry) bool {
 	a, found := r.Find(c.Kind, c.Provider)
 	return found && a.Sandbox
 }
 
-// Of returns the connection of a row.
+// Of converts a row of the store into a connection.
 func Of(row store.Connection) (Connection, error) {
 	c := Connection{
 		ID: row.ID, TenantID: row.TenantID, Name: row.Name, Kind: adapter.Kind(row.Kind), Provider: row.Provider,
@@ -101,7 +100,7 @@ func Of(row store.Connection) (Connection, error) {
 	return c, nil
 }
 
-// OfTenant lists a tenant's connections by kind, then name.
+// OfTenant returns a tenant's connections, sorted by kind and then name.
 func OfTenant(ctx context.Context, s *store.Store, tenantID string) ([]Connection, error) {
 	rows, err := s.Connections(ctx, tenantID)
 	if err != nil {
@@ -124,7 +123,7 @@ func OfTenant(ctx context.Context, s *store.Store, tenantID string) ([]Connectio
 	return list, nil
 }
 
-// MarshalSettings writes settings for the store; nil as {}.
+// MarshalSettings encodes settings for the store, nil as {}.
 func MarshalSettings(settings map[string]any) (json.RawMessage, error) {
 	if settings == nil {
 		settings = map[string]any{}
@@ -136,7 +135,7 @@ func MarshalSettings(settings map[string]any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Merge returns settings with others put in.
+// Merge returns a copy of settings with others added, which take precedence.
 func Merge(settings, others map[string]any) map[string]any {
 	all := maps.Clone(settings)
 	if all == nil {
@@ -146,7 +145,7 @@ func Merge(settings, others map[string]any) map[string]any {
 	return all
 }
 
-// NotFound is the failure where a tenant has no connection of that name.
+// NotFound returns the fault for a tenant that has no connection of that name.
 func NotFound(tenantName, name string) error {
 	return fault.Newf(fault.NotFound, ReasonNotFound, "The tenant %q has no connection %q.", tenantName, name)
 }

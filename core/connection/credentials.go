@@ -16,19 +16,18 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// withheld stands in for the secret in what an adapter is opened with: it needs to know that there is one,
-// not which.
+// withheld replaces the secret in the values that an adapter is opened with. The adapter needs to know that
+// there is a secret, but not the secret itself.
 const withheld = "withheld"
 
-// authority is what puts a connection's credentials on a request, and others in the place of those that are
-// refused.
+// authority puts a connection's credentials on requests, and renews credentials that are refused.
 type authority struct {
 	authorise func(*http.Request) error
-	renew     func(refused *http.Request) (bool, error) // nil: there are no others
+	renew     func(refused *http.Request) (bool, error) // nil: cannot be renewed
 }
 
-// authorise returns the authority that puts a connection's credentials on a request, and the credentials as
-// the adapter may see them. Only the authority keeps the secret that authorises.
+// authorise returns the authority of a connection, and the credentials as the adapter may see them. Only the
+// authority holds the secret that authorises requests.
 func authorise(
 	a adapter.Adapter, c Connection, plain map[string]string, tokens *oauth.TokenSource,
 ) (by authority, seen map[string]string, err error) {
@@ -62,7 +61,7 @@ func authorise(
 	return by, seen, nil
 }
 
-// allWithheld tells which credentials there are.
+// allWithheld returns the credentials with withheld for each value.
 func allWithheld(credentials map[string]string) map[string]string {
 	seen := maps.Clone(credentials)
 	for name := range seen {
@@ -74,7 +73,7 @@ func allWithheld(credentials map[string]string) map[string]string {
 // bearer is the scheme of RFC 6750.
 const bearer = "Bearer "
 
-// clientOptions say where the client of a connection may go, and where its credentials may.
+// clientOptions returns the options of a connection's client: where it and its credentials may go.
 func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) upstream.ClientOptions {
 	home := baseURL(a, c)
 	if home == nil && a.Auth.Scheme == adapter.OAuth2 {
@@ -90,7 +89,7 @@ func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) 
 	}
 }
 
-// baseURL returns the address that a connection's credentials belong to; nil where its adapter has its own.
+// baseURL returns the address that a connection's credentials belong to; nil if its settings have none.
 func baseURL(a adapter.Adapter, c Connection) *url.URL {
 	text, _ := c.Settings[a.Auth.BaseURL].(string)
 	return parseURL(text)
@@ -102,13 +101,13 @@ func parseURL(address string) *url.URL {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil // refused by Adapter.Check, at the latest when it is opened, or by the configuration
+		return nil // rejected by Adapter.Check, at the latest on opening, or by the configuration
 	}
 	return u
 }
 
-// targetOf names what a connection's calls go to. A sandbox has no host: what fails there, on demand, is that
-// one connection, and no other tenant may be kept from theirs by it.
+// targetOf returns the target of a connection's calls. A sandbox has no host: it fails on demand for one
+// connection, and must not affect the connections of other tenants.
 func targetOf(a adapter.Adapter, c Connection) Target {
 	t := Target{
 		Kind: string(c.Kind), Provider: c.Provider, Host: c.Provider, Connection: c.ID, Sandbox: a.Sandbox,
@@ -121,7 +120,7 @@ func targetOf(a adapter.Adapter, c Connection) Target {
 	return t
 }
 
-// hostOf writes host and port one way, so that one server has one breaker however its address is written.
+// hostOf returns host and port in one form, so that a server has one breaker however its address is written.
 func hostOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -130,8 +129,8 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// unfit reports credentials that cannot be put on a request: a stray line break comes with copying, and a
-// colon would end a user name early (RFC 7617 section 2).
+// unfit returns a fault for credentials that cannot be put on a request: a line break may come from copying,
+// and a colon would end a user name early (RFC 7617 section 2).
 func unfit(auth adapter.Auth, credentials map[string]string) []fault.Field {
 	var faults []fault.Field
 	for _, name := range []string{auth.Username, auth.Password} {

@@ -22,7 +22,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options are what a directory works with. All but Audit are needed.
+// Options configure a Directory. All fields but Audit are required.
 type Options struct {
 	Store     *store.Store
 	Vault     *vault.Vault
@@ -31,27 +31,27 @@ type Options struct {
 	Drivers   *Drivers
 	Now       func() time.Time
 	Log       *slog.Logger
-	Audit     *audit.Log // of changes; nil: none is recorded
-	Changed   func()     // called after a change: what is remembered of connections is out of date
+	Audit     *audit.Log // records changes; nil: they are not recorded
+	Changed   func()     // called after a change that makes cached connections out of date
 }
 
-// Directory is the connections of all tenants. It is safe for concurrent use. Make one with [NewDirectory].
+// Directory manages all tenants' connections. It is safe for concurrent use. Create one with [NewDirectory].
 type Directory struct {
 	opts   Options
 	sealer sealing.Sealer
 }
 
-// NewDirectory makes a directory.
+// NewDirectory returns a Directory.
 func NewDirectory(o Options) *Directory { return &Directory{o, sealing.New(o.Vault)} }
 
-// The changes of connections, as the audit names them.
+// The names of the changes in the audit.
 const (
 	actionAdd    = "add-connection"
 	actionUpdate = "update-connection"
 	actionRemove = "remove-connection"
 )
 
-// Add makes a connection. Nothing is asked of the provider: see Verify.
+// Add creates a connection. It does not check the credentials at the provider: see Verify.
 func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connection, error) {
 	if faults := d.opts.Providers.Check("", s); len(faults) > 0 {
 		return Connection{}, fault.InvalidFields(faults...)
@@ -74,14 +74,14 @@ func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connect
 	if err := d.fetchToken(ctx, owner.ID, id, origin); err != nil {
 		return Connection{}, err
 	}
-	row, err := d.opts.Store.Connection(ctx, owner.ID, id) // whether it is the default is the store's to say
+	row, err := d.opts.Store.Connection(ctx, owner.ID, id) // the store decides whether it is the default
 	if err != nil {
 		return Connection{}, err
 	}
 	return Of(row)
 }
 
-// create makes the row of a connection that was checked; its id, status and address are given.
+// create stores a connection that was checked. row holds its id, status and e-mail address.
 func (d *Directory) create(ctx context.Context, owner tenant.Tenant, s Spec, row store.Connection) error {
 	settings, err := MarshalSettings(s.Settings)
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *Directory) create(ctx context.Context, owner tenant.Tenant, s Spec, row
 	return nil
 }
 
-// Update changes a connection. It keeps its id, and with it everything the gateway remembers for it.
+// Update changes a connection. Its id stays the same, and so does everything that is stored for it.
 func (d *Directory) Update(ctx context.Context, tenantName, name string, c Change) (Connection, error) {
 	owner, row, err := d.find(ctx, tenantName, name)
 	if err != nil {
@@ -122,8 +122,8 @@ func (d *Directory) Update(ctx context.Context, tenantName, name string, c Chang
 	return changed, d.fetchToken(ctx, changed.TenantID, changed.ID, origin)
 }
 
-// apply applies a change to a row, checks the result, and returns the tokens' origin, where that is to be
-// tried anew.
+// apply applies a change to a row and checks the result. It returns the origin of the tokens if they must be
+// fetched anew.
 func (d *Directory) apply(row *store.Connection, c Change) (tokenOrigin, error) {
 	now, err := Of(*row)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *Directory) apply(row *store.Connection, c Change) (tokenOrigin, error) 
 	}
 	plain, unreadable := d.sealer.OpenConnection(*row)
 	if unreadable != nil && (c.Credentials == nil || c.Settings == nil) {
-		// Neither is to be believed without the other.
+		// The seal covers both, so neither can be trusted: both must be replaced.
 		return tokenOrigin{}, unreadable
 	}
 	wanted := Spec{
@@ -162,7 +162,7 @@ func (d *Directory) apply(row *store.Connection, c Change) (tokenOrigin, error) 
 	return is, nil
 }
 
-// change writes a changed row and what the audit says of it: what differs, and the names of the credentials
+// change stores a changed row, and a row of the audit with the names of what differs and of the credentials
 // that were given.
 func (d *Directory) change(
 	ctx context.Context, owner tenant.Tenant, row store.Connection, given map[string]string,
@@ -181,14 +181,14 @@ func (d *Directory) change(
 			Action: actionUpdate, ConnectionID: row.ID, Subject: row.Name, Changed: names,
 		})
 	})
-	d.opts.Changed() // even after a failure: a commit whose answer was lost may have been made
+	d.opts.Changed() // even after a failure: a commit whose reply was lost may have succeeded
 	if err != nil {
 		return Connection{}, err
 	}
 	return Of(row)
 }
 
-// differing names what differs between two states of a connection, and the credentials that were given.
+// differing returns the names of what differs between two states of a connection and of given credentials.
 func differing(was, is store.Connection, given map[string]string) ([]string, error) {
 	before, err := Of(was)
 	if err != nil {
@@ -202,7 +202,7 @@ func differing(was, is store.Connection, given map[string]string) ([]string, err
 	return appendNames(names, given, is.IsDefault && !was.IsDefault), nil
 }
 
-// Given names what a connection is given, and tells no value, as the audit records it.
+// Given returns the names of a spec's settings and credentials, without values, as the audit records them.
 func (s Spec) Given() []string {
 	return appendNames(audit.Differing("settings.", map[string]any{}, s.Settings), s.Credentials, s.Default)
 }
@@ -217,9 +217,9 @@ func appendNames(names []string, credentials map[string]string, isDefault bool) 
 	return names
 }
 
-// AwaitConsent makes the connection that a customer's consent is about to give tokens to, or changes the one
-// that is there. It is one of that account that is to be reconnected until the tokens are kept. Settings are
-// put into those of one that is there.
+// AwaitConsent creates the connection that a customer's consent is about to give tokens to, or changes the
+// existing one, there. The connection has the account's address, and must be reconnected until the tokens are
+// stored. The spec's settings are merged into existing ones.
 func (d *Directory) AwaitConsent(
 	ctx context.Context, owner tenant.Tenant, there store.Connection, id string, s Spec, email string,
 ) error {
@@ -248,7 +248,7 @@ func (d *Directory) AwaitConsent(
 	return err
 }
 
-// List returns a tenant's connections by kind, then name.
+// List returns a tenant's connections, sorted by kind and then name.
 func (d *Directory) List(ctx context.Context, tenantName string) ([]Connection, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
@@ -257,7 +257,7 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Connection, 
 	return OfTenant(ctx, d.opts.Store, owner.ID)
 }
 
-// find returns a connection by the names of its tenant and its own.
+// find returns a tenant and one of its connections, both by name.
 func (d *Directory) find(
 	ctx context.Context, tenantName, name string,
 ) (tenant.Tenant, store.Connection, error) {
@@ -276,7 +276,7 @@ func (d *Directory) find(
 	return owner, rows[i], nil
 }
 
-// RealOnes lists the connections of a kind, of all tenants, but for those to a sandbox.
+// RealOnes returns the connections of a kind, of all tenants, except those to a sandbox.
 func (d *Directory) RealOnes(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
 	rows, err := d.opts.Store.AllConnections(ctx)
 	if err != nil {
@@ -298,8 +298,8 @@ func (d *Directory) RealOnes(ctx context.Context, kind adapter.Kind) ([]Connecti
 	return all, nil
 }
 
-// Remove deletes a connection and what is kept for it. It is refused while a key is bound to it: see
-// CheckUnbound.
+// Remove deletes a connection and everything stored for it. It fails while a key is bound to the connection:
+// see CheckUnbound.
 func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
 	owner, row, err := d.find(ctx, tenantName, name)
 	if err != nil {
@@ -322,14 +322,14 @@ func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
 	return nil
 }
 
-// CheckUnbound returns nil where no key in force is bound to a connection, and fault.Conflict naming those
-// that are: each would silently lose what it was made for.
+// CheckUnbound returns fault.Conflict if keys in force are bound to a connection, and names them: each would
+// silently lose the connection that it was created for.
 func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection) error {
 	keys, err := d.opts.Store.Keys(ctx, row.TenantID)
 	if err != nil {
 		return err
 	}
-	var bound []string // as people recognise them
+	var bound []string // id and prefix of each key
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() && slices.Contains(k.Connections, row.ID) {
 			bound = append(bound, fmt.Sprintf("%s (%s)", k.ID, k.Prefix))
@@ -344,8 +344,8 @@ func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection) erro
 }
 
 // MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once
-// until a person acts. It does nothing when the connection was changed since it was opened: the refusal is
-// then of what was.
+// until a person acts. It does nothing if the connection has changed since it was opened: the refusal is then
+// about earlier credentials.
 func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string) error {
 	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
 	if errors.Is(err, fault.NotFound) {
@@ -371,8 +371,8 @@ func (d *Directory) MarkReconnect(ctx context.Context, c Connection, why string)
 	return nil
 }
 
-// MarkVerified records that the provider accepts the connection's credentials, and whose account it said they
-// are; email "" keeps the address known. It does nothing when the connection was changed since it was opened.
+// MarkVerified records that the provider accepts the connection's credentials, and the account's address;
+// email "" keeps the stored address. It does nothing if the connection has changed since it was opened.
 func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string) error {
 	row, err := d.opts.Store.Connection(ctx, c.TenantID, c.ID)
 	if errors.Is(err, fault.NotFound) {
@@ -384,7 +384,7 @@ func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string
 	if email == "" {
 		email = row.Email
 	}
-	switch { // both compare the revision again, so that a refusal noted in between is not overwritten
+	switch { // both compare the revision again, so that a refusal recorded in between is not overwritten
 	case row.Revision != c.Revision, row.Status == string(StatusOK) && row.Email == email:
 		return nil
 	case row.Status == string(StatusOK):

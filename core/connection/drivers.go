@@ -24,45 +24,45 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Target names what a call goes to, for the guard around it.
+// Target describes what a call goes to, for the guard around it.
 type Target struct {
 	Kind       string
 	Provider   string
-	Host       string // whose connections share its fate: host and port, or the adapter's name; "" for a sandbox
+	Host       string // host and port, or the adapter's name; "" for a sandbox
 	Connection string // the connection's id
-	Sandbox    bool   // a built-in provider: what the connection holds is nobody else's
+	Sandbox    bool   // a built-in provider, with an account for each connection
 }
 
-// Opened is a driver and what it was opened for.
+// Opened is a driver with the connection and target that it was opened for.
 type Opened[D any] struct {
 	Driver     D
 	Connection Connection
 	Target     Target
 }
 
-// DriverOptions are what drivers are opened with. All but Kept are needed.
+// DriverOptions configure Drivers. All fields but Kept are required.
 type DriverOptions struct {
 	Store     *store.Store
 	Vault     *vault.Vault
 	Providers Providers
 	Tokens    *oauth.TokenSource
 	Now       func() time.Time
-	Kept      int // how many are kept open; 10,000 when 0
+	Kept      int // how many drivers are kept open; 0: 10,000
 }
 
-// Drivers opens connections and keeps the drivers used last. One that is dropped may still serve the calls
-// that hold it; what it holds are shared connections of the pool and memory, so there is nothing to close. It
-// is safe for concurrent use. Make one with [NewDrivers].
+// Drivers opens connections and keeps the most recently used drivers. A driver that is dropped may still
+// serve the calls that hold it. It holds only memory and shared connections of the pool, so there is nothing
+// to close. Drivers is safe for concurrent use. Create it with [NewDrivers].
 type Drivers struct {
 	opts    DriverOptions
 	sealer  sealing.Sealer
 	opening *singleflight.Group
 
-	keeping sync.Mutex // over a look at what is kept and a change of it
+	keeping sync.Mutex // guards reading and then changing kept
 	kept    *lru.Cache[string, opened]
 }
 
-// opened is a driver that is kept open, by the id of its connection.
+// opened is a driver that is kept open. Its key is the id of its connection.
 type opened struct {
 	driver     any
 	connection Connection
@@ -70,7 +70,7 @@ type opened struct {
 	target     Target
 }
 
-// NewDrivers makes drivers; Close ends them.
+// NewDrivers returns Drivers, which must be closed with Close.
 func NewDrivers(o DriverOptions) *Drivers {
 	kept, err := lru.New[string, opened](cmp.Or(o.Kept, 10_000))
 	if err != nil {
@@ -79,34 +79,34 @@ func NewDrivers(o DriverOptions) *Drivers {
 	return &Drivers{opts: o, sealer: sealing.New(o.Vault), opening: singleflight.NewGroup(), kept: kept}
 }
 
-// Close ends what is being opened and waits for it. Calls after it fail.
+// Close cancels the opening of drivers and waits for it to end. Later calls fail if they must open a driver.
 func (d *Drivers) Close() { d.opening.Close() }
 
-// Calendar returns the calendar of a set. It fails with fault.Disconnected, reason NOT_CONNECTED or
-// RECONNECT_REQUIRED.
+// Calendar returns the driver of the set's calendar. It fails with fault.Disconnected, reason NOT_CONNECTED
+// or RECONNECT_REQUIRED.
 func (d *Drivers) Calendar(ctx context.Context, t tenant.Tenant, s Set) (Opened[calendar.Driver], error) {
 	return open(ctx, d, t, s, adapter.KindCalendar, inForce, adapter.Adapter.OpenCalendar)
 }
 
-// CRM returns the ticket system of a set; see Calendar.
+// CRM returns the driver of the set's ticket system; see Calendar.
 func (d *Drivers) CRM(ctx context.Context, t tenant.Tenant, s Set) (Opened[crm.Driver], error) {
 	return open(ctx, d, t, s, adapter.KindCRM, inForce, adapter.Adapter.OpenCRM)
 }
 
-// Telephony returns the provider of phone numbers of a set; see Calendar.
+// Telephony returns the driver of the set's provider of phone numbers; see Calendar.
 func (d *Drivers) Telephony(ctx context.Context, t tenant.Tenant, s Set) (Opened[telephony.Driver], error) {
 	return open(ctx, d, t, s, adapter.KindTelephony, inForce, adapter.Adapter.OpenTelephony)
 }
 
-// CalendarToVerify is Calendar for asking the provider whether the credentials work: it opens a connection
-// that is to be reconnected as well.
+// CalendarToVerify is like Calendar, but also opens a connection that must be reconnected. It is for asking
+// the provider whether the credentials work.
 func (d *Drivers) CalendarToVerify(
 	ctx context.Context, t tenant.Tenant, s Set,
 ) (Opened[calendar.Driver], error) {
 	return open(ctx, d, t, s, adapter.KindCalendar, inAnyState, adapter.Adapter.OpenCalendar)
 }
 
-// demand is what state a connection must be in to be opened.
+// demand returns an error if a connection's state does not allow opening it.
 type demand func(Connection) error
 
 func inForce(c Connection) error {
@@ -137,7 +137,7 @@ func notConnected(kind adapter.Kind) error {
 // opener is one of the Open methods of adapter.Adapter.
 type opener[D any] func(adapter.Adapter, context.Context, adapter.Values, adapter.Environment) (D, error)
 
-// open returns the driver of the set's connection of the kind, opening it where it is not open as it now is.
+// open returns the driver of the set's connection of a kind. It opens one unless a current one is kept.
 func open[D any](
 	ctx context.Context, d *Drivers, t tenant.Tenant, s Set, kind adapter.Kind, must demand, opener opener[D],
 ) (Opened[D], error) {
@@ -157,7 +157,7 @@ func open[D any](
 		}
 	}
 	if there.connection.Revision > c.Revision {
-		c = there.connection // the caller's answer is from just before a change
+		c = there.connection // the caller's set is from just before a change
 	}
 	if err := must(c); err != nil {
 		return Opened[D]{}, err
@@ -189,14 +189,14 @@ func openRow[D any](
 	if err != nil {
 		return opened{}, unusable(now, err)
 	}
-	d.opts.Tokens.Forget(now.ID) // the tokens of an earlier revision may be another account's
+	d.opts.Tokens.Forget(now.ID) // the tokens of an earlier revision may belong to another account
 	o := opened{driver: driver, connection: now, zone: zone, target: targetOf(a, now)}
 	d.keep(o)
 	return o, nil
 }
 
-// environment makes what the adapter opens the connection with. The secret that the requests are authorised
-// with is not among the values: see authorise.
+// environment returns what the adapter opens the connection with. The values do not hold the secret that
+// authorises requests: see authorise.
 func (d *Drivers) environment(
 	c Connection, row store.Connection, zone string,
 ) (adapter.Adapter, adapter.Values, adapter.Environment, error) {
@@ -227,7 +227,7 @@ func (d *Drivers) environment(
 	return a, adapter.Values{Settings: c.Settings, Credentials: seen}, env, nil
 }
 
-// unusable says that an adapter does not open with what is stored, which is no fault of the call that met it.
+// unusable replaces an adapter's fault.Invalid about stored values, for which the call is not to blame.
 func unusable(c Connection, err error) error {
 	f := fault.From(err)
 	if f.Code != fault.Invalid {
@@ -242,7 +242,7 @@ func unusable(c Connection, err error) error {
 		c.Name, strings.Join(wrong, " ")).Because(err)
 }
 
-// keep keeps a driver, unless one of a newer revision is kept.
+// keep keeps a driver, unless one of a newer revision is already kept.
 func (d *Drivers) keep(o opened) {
 	d.keeping.Lock()
 	defer d.keeping.Unlock()
@@ -252,10 +252,10 @@ func (d *Drivers) keep(o opened) {
 	d.kept.Add(o.connection.ID, o)
 }
 
-// drop lets go of a connection's driver.
+// drop stops keeping a connection's driver.
 func (d *Drivers) drop(connectionID string) { d.kept.Remove(connectionID) }
 
-// DropTenant lets go of the drivers of a tenant's connections.
+// DropTenant stops keeping the drivers of a tenant's connections.
 func (d *Drivers) DropTenant(tenantID string) {
 	for _, o := range d.kept.Values() {
 		if o.connection.TenantID == tenantID {

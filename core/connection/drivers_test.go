@@ -294,7 +294,7 @@ func TestOnlySoManyDriversAreKept(t *testing.T) {
 		name  string
 		opens int64
 	}{{"a", 1}, {"b", 2}, {"a", 2}, {"c", 3}, {"a", 3}, {"b", 4}} {
-		// c took the place of b, which was not used for longest.
+		// c replaced b, the least recently used one.
 		if _, err := h.Calendar(callers[step.name]); err != nil {
 			t.Fatal(err)
 		}

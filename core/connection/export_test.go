@@ -1,6 +1,6 @@
 package connection
 
-// What tests look at beside the interface.
+// Exported for tests.
 const Withheld = withheld
 
 var HostOf = hostOf

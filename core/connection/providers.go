@@ -15,15 +15,15 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// Providers are the adapters of this build, what the configuration says of them, and the pool that calls go
-// through. All are needed.
+// Providers holds the adapters of this build, their part of the configuration, and the pool for their
+// requests. All fields are required.
 type Providers struct {
 	Registry  adapter.Registry
-	Operators map[string]adapter.Operator // by the names of the adapters
+	Operators map[string]adapter.Operator // key: name of the adapter
 	Pool      *upstream.Pool
 }
 
-// Check reports every fault of a connection to be made; prefix is what their paths begin with.
+// Check returns every fault of a connection to be created. Their paths begin with prefix.
 func (p Providers) Check(prefix string, s Spec) []fault.Field {
 	faults := tenant.CheckName("name", s.Name)
 	a, found := p.Registry.Find(s.Kind, s.Provider)
@@ -62,7 +62,7 @@ func listKinds() string {
 	return strings.Join(kinds, ", ")
 }
 
-// describe tells the providers of a kind.
+// describe returns the message that lists the providers of a kind.
 func (p Providers) describe(kind adapter.Kind) string {
 	var names []string
 	for _, a := range p.Registry.All() {
@@ -87,7 +87,7 @@ func (p Providers) find(c Connection) (adapter.Adapter, error) {
 	return a, nil
 }
 
-// environment returns what an adapter opens a connection with, but for its storage and what only OAuth has.
+// environment returns what an adapter opens a connection with, except Storage and Instance.
 func (p Providers) environment(
 	a adapter.Adapter, c Connection, zone string, now func() time.Time, by authority,
 ) adapter.Environment {
@@ -101,7 +101,7 @@ func (p Providers) environment(
 }
 
 // Trial returns what an adapter opens a connection with, to ask whose account it is before anything is
-// stored: tokens that were just given, and the settings. The credentials have names only.
+// stored. It uses the settings and the given tokens. The values of the credentials are withheld.
 func (p Providers) Trial(
 	a adapter.Adapter, c Connection, credentials map[string]string, tokens oauth.Tokens, zone string,
 	now func() time.Time,

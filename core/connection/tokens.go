@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/vault"
 )
 
-// OAuthClient returns the OAuth client that a connection with these settings and credentials has its tokens
-// by: the tenant's own, else the operator's.
+// OAuthClient returns the OAuth client that gets the tokens of a connection with these settings and
+// credentials: the tenant's own, or else the operator's.
 func (p Providers) OAuthClient(a adapter.Adapter, v adapter.Values) (oauth.Client, error) {
 	operator := p.Operators[a.Name]
 	grant, err := a.Auth.OAuth.Grant(v, operator.Addresses)
@@ -45,13 +45,13 @@ func (p Providers) OAuthClient(a adapter.Adapter, v adapter.Values) (oauth.Clien
 	return c, nil
 }
 
-// redeemLimit ends a redeem that nothing else ends. The token source bounds redeems by the time that the
-// process lived through: an answer that waits for one that was stopped is to be read, since its refresh token
-// may be good for one use.
+// redeemLimit is the timeout of a request for tokens. The token source has a shorter limit, which counts only
+// the time that the process runs: after being stopped, a process must still read a response that has arrived,
+// since its refresh token may be valid for one use only.
 const redeemLimit = 5 * time.Minute
 
-// TokenCredentials returns what tells a token source how to get the tokens of a connection, as the store has
-// it then.
+// TokenCredentials returns the function that reads from the store how a token source gets the tokens of a
+// connection.
 func (p Providers) TokenCredentials(
 	rows *store.Store, v *vault.Vault,
 ) func(ctx context.Context, tenantID, connectionID string) (oauth.Credentials, error) {
@@ -95,8 +95,8 @@ func (p Providers) tokenCredentials(sealer sealing.Sealer, row store.Connection)
 	}, nil
 }
 
-// tokenAuthority puts a connection's access token on requests, and another one in the place of one that is
-// refused.
+// tokenAuthority returns the authority that puts a connection's access token on requests, and renews a token
+// that is refused.
 func tokenAuthority(tokens *oauth.TokenSource, c Connection) authority {
 	return authority{
 		authorise: func(r *http.Request) error {
@@ -118,7 +118,7 @@ func tokenAuthority(tokens *oauth.TokenSource, c Connection) authority {
 type tokenOrigin struct {
 	isOAuth       bool
 	id            string // GrantID
-	awaitsConsent bool   // no credentials were given that a token can be obtained with
+	awaitsConsent bool   // the credentials given are not enough to obtain a token
 }
 
 // tokenOriginOf returns what the tokens of a connection are obtained with.
@@ -133,15 +133,15 @@ func (p Providers) tokenOriginOf(s Spec) tokenOrigin {
 	}
 }
 
-// ConsentGrant returns how a connection gets its tokens; ok is false where no customer consents to it, or it
-// cannot be used as it is.
+// ConsentGrant returns the grant by which a connection gets its tokens. ok is false if the connection needs
+// no consent of a customer, or its settings cannot be used.
 func (p Providers) ConsentGrant(s Spec) (g adapter.Grant, ok bool) {
 	g, isOAuth, err := p.grantOf(s)
 	return g, isOAuth && err == nil && g.Flow == adapter.Consent
 }
 
-// grantOf returns how a connection gets its tokens. isOAuth is false where it has none, or its settings
-// cannot be used.
+// grantOf returns the grant by which a connection gets its tokens. isOAuth is false if it has none, or if its
+// settings cannot be used.
 func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
 	a, found := p.Registry.Find(s.Kind, s.Provider)
 	if !found {
@@ -155,9 +155,9 @@ func (p Providers) grantOf(s Spec) (g adapter.Grant, isOAuth bool, err error) {
 	return g, false, nil
 }
 
-// statusAfter returns the state of a connection whose tokens have another origin now, or whose credentials
-// were given again: another chance for what was refused. A connection by consent keeps its state until there
-// is another consent.
+// statusAfter returns the state of a connection whose tokens have a new origin, or whose credentials were
+// given again. It is StatusOK, so that refused credentials are tried again. A connection by consent keeps its
+// state if the origin is the same, and otherwise needs another consent.
 func (o tokenOrigin) statusAfter(was tokenOrigin, status string) string {
 	switch {
 	case !o.awaitsConsent:
@@ -168,7 +168,7 @@ func (o tokenOrigin) statusAfter(was tokenOrigin, status string) string {
 	return string(StatusReconnectRequired)
 }
 
-// fetchToken has the access token of a new or changed connection fetched before a call needs it.
+// fetchToken schedules fetching the access token of a new or changed connection, before a call needs it.
 func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID string, origin tokenOrigin) error {
 	if !origin.isOAuth {
 		return nil
@@ -180,8 +180,8 @@ func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID strin
 	return d.opts.Tokens.Schedule(ctx, tenantID, connectionID)
 }
 
-// GrantID is a fingerprint of what a connection's tokens are obtained with, as far as the tenant gave it.
-// Tokens with another one belong to credentials that were replaced since.
+// GrantID returns a fingerprint of what a connection's tokens are obtained with, as far as the tenant
+// provided it. Tokens with another fingerprint belong to credentials that have been replaced since.
 func GrantID(g adapter.Grant, v adapter.Values) string {
 	parts := []string{string(g.Flow), g.ClientID, v.Credentials[adapter.FieldRefreshToken]}
 	if g.Assertion != nil {

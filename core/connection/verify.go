@@ -17,21 +17,21 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Verification is what a provider said when it was asked live about a connection.
+// Verification is the result of asking a provider live about a connection.
 type Verification struct {
 	OK      bool     `json:"ok"`
-	Email   string   `json:"email,omitempty"`   // the account's address, as far as the provider tells one
-	Name    string   `json:"name,omitempty"`    // the account's name, as far as the provider tells one
+	Email   string   `json:"email,omitempty"`   // the account's address; "" if not reported
+	Name    string   `json:"name,omitempty"`    // the account's name; "" if not reported
 	Problem string   `json:"problem,omitempty"` // what is wrong; "" when OK
 	Advice  string   `json:"advice,omitempty"`  // what a person can do about it; "" when OK
 	Details []string `json:"details,omitempty"` // what was found, e.g. the calendars
 }
 
-// verifyTimeout bounds what a provider is asked to verify a connection.
+// verifyTimeout is the time limit for all requests of one verification.
 const verifyTimeout = 20 * time.Second
 
-// Verify asks the provider live whether a connection works, and records what it says. The error is about the
-// asking, such as a name that is not there; what the provider says is in the answer.
+// Verify asks the provider live whether a connection works, and records the result. A failure at the provider
+// is part of the Verification. The error is for other failures, such as an unknown name.
 func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verification, error) {
 	owner, row, err := d.find(ctx, tenantName, name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verifi
 	defer cancel()
 	found, used, failure := d.ask(live, owner, Set{c.Kind: c}, c.Kind)
 	if used.ID == "" {
-		used = c // it did not even open
+		used = c // it could not be opened
 	}
 	if failure != nil {
 		return d.recordRefusal(ctx, d.linkTo(row, tenantName), used, found, fault.From(failure))
@@ -57,12 +57,12 @@ func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verifi
 	return found, nil
 }
 
-// ask opens a connection in whatever state and puts harmless questions to it. It returns what it learned
-// before it failed, too.
+// ask opens a connection in any state and reads from it without side effects. If it fails, it also returns
+// what it has learned until then.
 func (d *Directory) ask(
 	ctx context.Context, t tenant.Tenant, s Set, kind adapter.Kind,
 ) (v Verification, used Connection, err error) {
-	defer func() { // no guard stands before the driver here
+	defer func() { // the driver is called without a guard here
 		if cause := recover(); cause != nil {
 			err = fault.From(errors.New("driver panicked: " + telemetry.Panic(cause)))
 			d.opts.Log.ErrorContext(ctx, "driver panicked", "panic", telemetry.Panic(cause),
@@ -129,7 +129,7 @@ func (d *Directory) ask(
 	}
 }
 
-// checkSetup asks a driver that can tell whether the connection's settings work at the provider.
+// checkSetup asks the driver whether the connection's settings work at the provider, if it is a SetupChecker.
 func checkSetup(ctx context.Context, driver any) error {
 	checker, can := driver.(adapter.SetupChecker)
 	if !can {
@@ -151,7 +151,7 @@ func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
 	return line
 }
 
-// recordRefusal makes the answer of a failure and records that credentials were refused.
+// recordRefusal returns the verification for a failure, and records the failure if credentials were refused.
 func (d *Directory) recordRefusal(
 	ctx context.Context, link string, c Connection, found Verification, f *fault.Error,
 ) (Verification, error) {
@@ -165,8 +165,8 @@ func (d *Directory) recordRefusal(
 	return found, d.MarkReconnect(ctx, c, f.Detail)
 }
 
-// linkTo returns the command that makes a link to connect the account again, "" where the connection does not
-// live by tokens.
+// linkTo returns the command that creates a link to connect the account again, or "" if the connection does
+// not use OAuth.
 func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 	c, err := Of(row)
 	if err != nil {
@@ -181,7 +181,7 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 		tenantName, c.Provider, c.Name)
 }
 
-// advice says what a person can do about a failed verification; link is what linkTo answered.
+// advice returns what a person can do about a failed verification; link is the result of linkTo.
 func advice(link string, f *fault.Error) string {
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:

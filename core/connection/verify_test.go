@@ -102,7 +102,7 @@ func TestVerifyMendsAConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Desk.Says(calendar.Account{}, fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "Refused."))
-	for range 2 { // the second time it is marked already
+	for range 2 { // the second time it is already marked
 		got, err := h.Connections.Verify(t.Context(), "acme", "cal")
 		if err != nil || got.OK || got.Email != "desk@acme.example" {
 			t.Errorf("while refused %+v, %v", got, err)

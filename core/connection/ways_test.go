@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/tenant/tenanttest"
 )
 
-// severalWays is a CRM whose connections authorise by what they were given.
+// severalWays is a CRM whose connections authorise in a way that depends on their credentials.
 func severalWays() adapter.Adapter {
 	type settings struct {
 		BaseURL string `setting:"base_url" kind:"url" required:"true" help:"Server."`

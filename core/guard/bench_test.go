@@ -10,8 +10,8 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// BenchmarkDo prints what the guard adds, as a ratio to what the least of it costs: the same call in a
-// goroutine of its own under a deadline, which no guard against a driver that does not return can do without.
+// BenchmarkDo reports what a guarded call costs as a ratio to a baseline: the same call in its own goroutine
+// under a deadline, which is the least that protects against a driver that does not return.
 //
 //	go test -run '^$' -bench Do ./core/guard
 func BenchmarkDo(b *testing.B) {
@@ -41,7 +41,7 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// compare runs both in turns, so that a busy machine slows both.
+// compare runs both alternately, so that a busy machine slows both.
 func compare(b *testing.B, baseline, subject func()) {
 	var base, took time.Duration
 	for b.Loop() {
@@ -60,7 +60,7 @@ func compare(b *testing.B, baseline, subject func()) {
 	b.ReportMetric(float64(took.Nanoseconds())/float64(100*b.N), "ns/call")
 }
 
-// BenchmarkOpenBreaker is what a caller waits while a provider is down.
+// BenchmarkOpenBreaker measures a call while the breaker is open.
 func BenchmarkOpenBreaker(b *testing.B) {
 	g := New(Options{BreakerOpenFor: time.Hour})
 	for i := range 20 {

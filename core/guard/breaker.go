@@ -14,16 +14,16 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// verdict is what an answer says about the provider's health.
+// verdict is what the outcome of an attempt says about the provider's health.
 type verdict int
 
 const (
-	success verdict = iota // any real answer, even a refusal
+	success verdict = iota // any response of the provider, even a refusal
 	failure
-	excluded // says nothing about it: the caller left, or the fault is our own
+	excluded // says nothing about its health: the caller left, or the fault is the gateway's
 )
 
-// What gobreaker gets instead of an attempt's error.
+// The errors that gobreaker gets instead of an attempt's error.
 var (
 	errFailure  = errors.New("failure")
 	errExcluded = errors.New("excluded")
@@ -39,7 +39,8 @@ func (v verdict) err() error {
 	return nil
 }
 
-// judge returns the verdict of an answer. A fault that is Unsent and not Unavailable was made on our side.
+// judge returns the verdict on an outcome. A fault that is Unsent, and neither Unavailable nor Timeout, comes
+// from the gateway itself.
 func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 	if f == nil {
 		return success
@@ -51,7 +52,7 @@ func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 		}
 		return failure
 	case fault.Unavailable:
-		if f.Reason == fault.ReasonOutcomeUnknown { // an answer: what was asked for is not known yet
+		if f.Reason == fault.ReasonOutcomeUnknown { // the provider did respond
 			return success
 		}
 		return failure
@@ -64,7 +65,7 @@ func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 	return success
 }
 
-// judgeSilence returns the verdict of an attempt that was abandoned.
+// judgeSilence returns the verdict on an attempt that was abandoned.
 func judgeSilence(ctx context.Context, took, patience time.Duration) verdict {
 	if errors.Is(ctx.Err(), context.Canceled) || took < patience {
 		return excluded
@@ -75,7 +76,7 @@ func judgeSilence(ctx context.Context, took, patience time.Duration) verdict {
 // window is how far a breaker looks back.
 const window = 10 * time.Second
 
-// breaker is a circuit breaker that can also be closed from outside, by a probe that answered after all.
+// breaker is a circuit breaker that reset can close, after a probe that counted as failed has succeeded late.
 type breaker struct {
 	level, provider string
 	options         Options
@@ -83,10 +84,10 @@ type breaker struct {
 
 	mu         sync.Mutex
 	circuit    *gobreaker.TwoStepCircuitBreaker[struct{}]
-	generation int             // of the circuit; an old one's changes do not count
-	state      gobreaker.State // of the circuit as last told
+	generation int             // of the circuit; changes of an earlier one are ignored
+	state      gobreaker.State // of the circuit, as last reported
 	openUntil  time.Time
-	endProbe   func() // ends the last probe, where it still hangs
+	endProbe   func() // ends the last probe if it still hangs
 }
 
 func newBreaker(level, provider string, o Options, connections int) *breaker {
@@ -107,7 +108,7 @@ func (b *breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 		Interval:     window,
 		BucketPeriod: window / 10,
 		Timeout:      b.options.BreakerOpenFor,
-		// In a row: the provider is down. Half of many: it fails, but not always.
+		// Failures in a row mean that the provider is down. Half of many calls: it fails, but not always.
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			if !b.failed.enough(time.Now()) {
 				return false
@@ -121,7 +122,7 @@ func (b *breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	})
 }
 
-// onStateChange runs under gobreaker's lock, so it must not call gobreaker.
+// onStateChange runs while gobreaker holds its lock, so it must not call gobreaker.
 func (b *breaker) onStateChange(generation int, to gobreaker.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +173,7 @@ func (b *breaker) refused() *fault.Error {
 		With("provider", b.provider)
 }
 
-// nextProbe stores how to end the probe that begins, and returns how to end the one before.
+// nextProbe stores the function that ends the new probe and returns the one that ends the previous probe.
 func (b *breaker) nextProbe(end func()) (before func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,13 +181,13 @@ func (b *breaker) nextProbe(end func()) (before func()) {
 	return before
 }
 
-// peek returns the state without asking for an attempt.
+// peek returns the state without requesting an attempt.
 func (b *breaker) peek() gobreaker.State {
 	circuit, _ := b.current()
 	return circuit.State()
 }
 
-// allow asks for an attempt. done must be called once with the verdict.
+// allow requests an attempt. done must be called once with the verdict.
 func (b *breaker) allow() (done func(error), probe bool, f *fault.Error) {
 	circuit, _ := b.current()
 	done, err := circuit.Allow()
@@ -207,7 +208,7 @@ func (b *breaker) reset() {
 	b.become(gobreaker.StateClosed)
 }
 
-// forget removes the breaker from the metrics. What it does after that is not counted.
+// forget removes the breaker from the metrics. Its later changes of state are not counted.
 func (b *breaker) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,13 +216,13 @@ func (b *breaker) forget() {
 	b.options.Metrics.BreakerForgotten(b.level, b.provider, stateName(b.state))
 }
 
-// failedConnections remembers which connections failed lately, so that one tenant's trouble does not close a
-// host to all.
+// failedConnections holds the connections that failed last, so that the failures of one tenant do not open a
+// host's breaker for all tenants.
 type failedConnections struct {
 	need int
 
 	mu   sync.Mutex
-	last []failedConnection // at most need, the latest last
+	last []failedConnection // at most need entries, the latest last
 }
 
 type failedConnection struct {
@@ -240,7 +241,7 @@ func (c *failedConnections) add(connection string, now time.Time) {
 	c.last = append(c.last, failedConnection{connection, now})
 }
 
-// enough reports whether enough connections failed within the window. The oldest one decides.
+// enough reports whether need connections failed within the window. last[0] is the oldest of their failures.
 func (c *failedConnections) enough(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

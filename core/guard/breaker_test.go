@@ -15,8 +15,8 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// fail makes calls one after the other that the driver answers with the fault, and answers how many reached
-// it.
+// fail makes calls one after the other for which the driver returns the fault, and returns how many reached
+// the driver.
 func fail(t *testing.T, g *Guard, to Target, calls int, f *fault.Error) (reached int) {
 	t.Helper()
 	for range calls {
@@ -58,7 +58,7 @@ func TestOurOwnFaultsSayNothing(t *testing.T) {
 	} {
 		t.Run(string(f.Code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
-				// Between failures they neither reset the count, as a real answer would, nor add to it.
+				// Between failures they neither reset the count, as a real response would, nor add to it.
 				if n := fail(t, g, target, 9, failing(fault.Unavailable)); n != 9 {
 					t.Fatalf("%d", n)
 				}
@@ -98,7 +98,7 @@ func TestAFailingHostIsTakenFromAllAtOnce(t *testing.T) {
 	for _, code := range []fault.Code{fault.Unavailable, fault.Timeout} {
 		t.Run(string(code), func(t *testing.T) {
 			bubble(t, Options{}, func(t *testing.T, g *Guard) {
-				for i := range 200 { // healthy traffic before must not delay it
+				for i := range 200 { // earlier successes must not delay the opening
 					if _, err := Do(t.Context(), g, on(fmt.Sprint("c", i)), read, instantly(nil)); err != nil {
 						t.Fatal(err)
 					}
@@ -211,7 +211,7 @@ func TestAHostsOpenBreakerDoesNotUseUpAConnectionsProbe(t *testing.T) {
 		for i := range 30 {
 			fail(t, g, on(fmt.Sprint("d", i)), 1, failing(fault.Unavailable))
 		}
-		time.Sleep(600 * time.Millisecond) // c1 may probe now, its host may not
+		time.Sleep(600 * time.Millisecond) // c1's breaker allows a probe now, its host's does not
 		_, err := Do(t.Context(), g, on("c1"), read, instantly(nil))
 		wantFault(t, err, fault.Unavailable, fault.ReasonBreakerOpen)
 		time.Sleep(time.Second)
@@ -221,8 +221,8 @@ func TestAHostsOpenBreakerDoesNotUseUpAConnectionsProbe(t *testing.T) {
 	})
 }
 
-// TestACallerInAHurryIsNotAnOutage: whoever waits 300 ms for a provider that takes 400 learns nothing about
-// its health.
+// TestACallerInAHurryIsNotAnOutage: a caller that waits 300 ms for a provider that takes 400 ms learns
+// nothing about its health.
 func TestACallerInAHurryIsNotAnOutage(t *testing.T) {
 	ends := map[string]func(context.Context) (context.Context, context.CancelFunc){
 		"by a deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -280,8 +280,8 @@ func (o *outage) call(ctx context.Context) (string, error) {
 	return "", ctx.Err()
 }
 
-// TestARecoveredProviderIsUsedWithinFiveSeconds has a provider hang under steady calls of reads and writes,
-// and come back at each of several moments of the breaker's cycle.
+// TestARecoveredProviderIsUsedWithinFiveSeconds makes steady reads and writes while a provider hangs. The
+// provider recovers at different moments of the breaker's cycle.
 func TestARecoveredProviderIsUsedWithinFiveSeconds(t *testing.T) {
 	for _, op := range []Op{read, write} {
 		for offset := time.Duration(0); offset < 4*time.Second; offset += 500 * time.Millisecond {
@@ -333,7 +333,7 @@ func TestARecoveredProviderIsUsedWithinFiveSeconds(t *testing.T) {
 	}
 }
 
-// wantGauge demands one value of every series of a gauge.
+// wantGauge checks that every series of a gauge has the value.
 func wantGauge(t *testing.T, m *telemetry.Metrics, name string, want float64) {
 	t.Helper()
 	families, err := m.Registry().Gather()
@@ -352,8 +352,8 @@ func wantGauge(t *testing.T, m *telemetry.Metrics, name string, want float64) {
 	}
 }
 
-// TestASlowProviderIsNotLockedOut: it answers after three seconds, which is longer than a probe's verdict
-// waits.
+// TestASlowProviderIsNotLockedOut: the provider responds after three seconds, later than a probe's verdict is
+// given.
 func TestASlowProviderIsNotLockedOut(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, g *Guard) {
 		fail(t, g, target, 10, failing(fault.Unavailable))
@@ -387,9 +387,8 @@ func TestAnOpenBreakerAnswersThoughAllPlacesAreTaken(t *testing.T) {
 	})
 }
 
-// TestAHangingProviderSeesOneProbeAtATime counts at the provider. Reads are left to one at a time; a write
-// that was begun is finished, so that several can hang there, each begun when the one before had been given
-// up.
+// TestAHangingProviderSeesOneProbeAtATime counts the probes at the provider. There is one read at a time.
+// Writes are not cancelled, so several can hang there, each begun after the one before was abandoned.
 func TestAHangingProviderSeesOneProbeAtATime(t *testing.T) {
 	for _, c := range []struct {
 		op   Op
@@ -434,8 +433,8 @@ func TestAHangingProviderSeesOneProbeAtATime(t *testing.T) {
 	}
 }
 
-// TestASlowProviderIsLetBackInUnderLoad: a provider that answers after four seconds is no worse than before
-// it was down.
+// TestASlowProviderIsLetBackInUnderLoad: the provider responds after four seconds, as it did before it was
+// down.
 func TestASlowProviderIsLetBackInUnderLoad(t *testing.T) {
 	bubble(t, Options{ConnectionConcurrency: 1000}, func(t *testing.T, g *Guard) {
 		for i := range 30 {

@@ -12,7 +12,7 @@ const (
 
 // budget bounds the retries at one host to a share of its first attempts over a sliding ten seconds: when
 // everything fails, retries must not multiply the load (Google SRE book, "Handling Overload"). The minimum
-// lets a quiet host's calls be repeated too. It is not added to the share, so that the share is exact under
+// allows retries at a host with few calls. It is not added to the share, so that the share is exact under
 // traffic.
 type budget struct {
 	ratio   float64
@@ -31,7 +31,7 @@ func (b *budget) first(now time.Time) {
 	b.firsts[b.at(now)]++
 }
 
-// retry takes one retry, and reports whether there was one left.
+// retry takes one retry and reports whether one was left.
 func (b *budget) retry(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *budget) retry(now time.Time) bool {
 	return true
 }
 
-// at returns the index of a time's bucket, after emptying those that time has passed.
+// at returns the index of the bucket for now, after clearing the buckets that have expired.
 func (b *budget) at(now time.Time) int {
 	second := now.UnixNano() / int64(budgetBucket)
 	if second > b.newest {

@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// bulkhead bounds the calls at one time, and those that wait. It gives permits in the order of asking.
+// bulkhead bounds the concurrent calls and the calls that wait. It grants permits in order of request.
 type bulkhead struct {
 	queue  int
 	gauges *telemetry.Bulkhead
@@ -18,7 +18,7 @@ type bulkhead struct {
 	mu      sync.Mutex
 	limit   int
 	inUse   int
-	waiting list.List // of chan struct{}, closed when its permit is given
+	waiting list.List // of chan struct{}, each closed when its permit is granted
 }
 
 // acquire takes a permit or waits for one until the context ends.
@@ -37,7 +37,7 @@ func (b *bulkhead) acquire(ctx context.Context, limit int) *fault.Error {
 	}
 	b.mu.Lock()
 	select {
-	case <-given: // meanwhile
+	case <-given: // granted in the meantime
 		b.mu.Unlock()
 		b.release()
 	default:
@@ -93,16 +93,16 @@ func (b *bulkhead) release() {
 	}
 }
 
-// permit lets one call run: one of its connection and one of its host. It keeps both from being forgotten.
+// permit holds the permits of a connection and a host for one call, and keeps their entries registered.
 type permit struct {
 	guard            *Guard
 	connection, host *entry
 }
 
-// acquire takes the connection's permit first, so that calls of a connection at its limit do not fill the
-// host's. All calls that wait at one host are bounded together, whichever permit they wait for: the callers
-// of a provider that hangs must not fill the gateway, however many accounts it has. A call that finds both
-// permits free neither waits nor counts.
+// acquire takes the connection's permit first, so that the calls of a connection at its limit hold no permits
+// of the host. The calls that wait at one host are bounded together, whichever permit they wait for: the
+// callers of a provider that hangs must not fill the gateway, however many accounts it has. A call that finds
+// both permits free does not wait and is not counted.
 func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
 	if permit := c.tryAcquire(); permit != nil {
 		return permit, nil
@@ -122,7 +122,7 @@ func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
 	return c.newPermit(), nil
 }
 
-// tryAcquire does not queue. It returns nil if no permit is free.
+// tryAcquire is acquire without queueing. It returns nil if a permit is not free.
 func (c *call) tryAcquire() *permit {
 	if !c.connection.bulkhead.tryAcquire(c.limit()) {
 		return nil
@@ -134,7 +134,7 @@ func (c *call) tryAcquire() *permit {
 	return c.newPermit()
 }
 
-// limit returns how many calls the connection may make at one time.
+// limit returns how many concurrent calls the connection may make.
 func (c *call) limit() int {
 	if c.target.MaxConcurrent > 0 {
 		return c.target.MaxConcurrent
@@ -163,7 +163,7 @@ func queueFull() *fault.Error {
 		"Too many calls are waiting for this provider. Try again shortly.", time.Second)
 }
 
-// unsent returns a fault of our own: nothing was sent.
+// unsent returns a fault that the gateway itself raises before it sends anything.
 func unsent(code fault.Code, reason, detail string, retryAfter time.Duration) *fault.Error {
 	f := fault.New(code, reason, detail)
 	f.Unsent, f.RetryAfter = true, retryAfter

@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// concurrency counts how many calls are in the driver at once.
+// concurrency counts the concurrent calls of a driver.
 type concurrency struct {
 	mu        sync.Mutex
 	now, most int
@@ -40,7 +40,7 @@ func (c *concurrency) around(
 	}
 }
 
-// seen returns the most at once and the number of calls. Writes may still be in the driver.
+// seen returns the most concurrent calls and the number of calls. Writes may still be running.
 func (c *concurrency) seen() (most, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +137,7 @@ func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// wantSeries demands that one series of a gauge has the value.
+// wantSeries checks that one series of a gauge has the value.
 func wantSeries(t *testing.T, m *telemetry.Metrics, name string, want float64) {
 	t.Helper()
 	families, err := m.Registry().Gather()
@@ -280,8 +280,8 @@ func TestCallsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for permits of their connections, of which there
-// may be any number; but who finds permits free is served, however many wait for others.
+// TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue: calls wait for permits of any number of connections. A call
+// that finds permits free is served, however many calls wait for others.
 func TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue(t *testing.T) {
 	bubble(t, Options{HostConcurrency: 100, HostQueue: 50}, func(t *testing.T, g *Guard) {
 		var mu sync.Mutex
@@ -300,7 +300,7 @@ func TestAHostHoldsNoMoreCallsThanItsPlacesAndQueue(t *testing.T) {
 				mu.Unlock()
 			})
 		}
-		for i := range 10 { // 80 hang, 50 of 120 others wait for them
+		for i := range 10 { // 80 hang, and 50 of the other 120 wait for them
 			for range 20 {
 				ask(fmt.Sprint("c", i))
 			}

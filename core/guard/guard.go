@@ -11,16 +11,16 @@
 //     refused by its rate limit, or the operation is repeatable. If an earlier attempt may have taken effect,
 //     the fault says so (Unsent is false, the code Unavailable or Timeout), whatever a later attempt
 //     returned.
-//   - A write that was begun is finished, not cancelled, when its caller gives up. Op.Late learns how it
-//     ended.
-//   - No retry is earlier than the provider's Retry-After, and none starts that the deadline would cut off.
-//     After a rate limit, no other call of the connection makes that operation earlier either.
+//   - A write that was begun is finished, not cancelled, when its caller gives up. Op.Late receives its
+//     outcome.
+//   - No retry starts before the provider's Retry-After, or if the deadline would cut it off. After a rate
+//     limit, no other call of the connection starts that operation earlier either.
 //   - A host whose breaker is open gets one probe at a time. A read that still hangs when the next probe
 //     starts is cancelled.
 //   - A panic of a driver is a fault.Internal.
 //
-// Breakers, budgets and permits belong to this process: each replica finds out for itself. The guard knows no
-// idempotency keys, intents or HTTP.
+// Breakers, budgets and permits belong to this process; replicas do not share them. The guard knows nothing
+// of idempotency keys, intents or HTTP.
 package guard
 
 import (
@@ -34,14 +34,14 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// Target is where a call goes.
+// Target describes what a call goes to.
 type Target struct {
 	Kind       string // "calendar", "crm" or "telephony"
 	Provider   string // the adapter's name
 	Host       string // the provider's host, which connections share; "" for a provider inside the process
 	Connection string // the connection's id
 
-	// MaxConcurrent is how many calls at a time the provider allows one account (Graph: 4). 0 is the default.
+	// MaxConcurrent is how many concurrent calls the provider allows one account (Graph: 4); 0: the default.
 	MaxConcurrent int
 }
 
@@ -50,9 +50,9 @@ type Op struct {
 	Name string // as in the metrics: "book", "events"
 
 	Read       bool // changes nothing, so it may be cancelled and repeated
-	Repeatable bool // a write that carries a key and whose trait says idempotent
+	Repeatable bool // a write that carries a key, if the driver's traits call it idempotent
 
-	// Late gets the outcome of a write that was still running when Do returned Timeout or Canceled. It is
+	// Late receives the outcome of a write that was still running when Do returned Timeout or Canceled. It is
 	// called at most once, from a goroutine that Close waits for, possibly before the caller has seen what Do
 	// returned.
 	Late func(result any, err error)
@@ -60,27 +60,27 @@ type Op struct {
 
 // Options configure a Guard. Zero values take the defaults.
 type Options struct {
-	Deadline   time.Duration // of a whole call, where the context ends later or never; 8 s
+	Deadline   time.Duration // of a whole call, if the context ends later or never; 8 s
 	TryTimeout time.Duration // of one attempt of a read, so that a retry still fits; 5 s
 	WriteGrace time.Duration // how long a write may go on after its caller's deadline; 15 s
 
 	MaxTries      int           // including the first; 3
 	BackoffBase   time.Duration // upper bound of the first wait, doubled for each further one; 100 ms
 	BackoffMax    time.Duration // upper bound of any wait; 1 s
-	MaxRetryAfter time.Duration // the longest that a caller is told; 1 h
+	MaxRetryAfter time.Duration // upper bound of the RetryAfter that callers get; 1 h
 
 	RetryRatio   float64 // of retries to first attempts at one host, over 10 s; 0.1
 	RetryMinimum int     // retries in 10 s that are allowed however few calls there are; 3
 
-	ConnectionConcurrency int // calls at once of one connection, where the target names none; 8
-	ConnectionQueue       int // calls that wait for one of those permits; 32
-	HostConcurrency       int // calls at once at one host; 256
-	HostQueue             int // calls that wait for one of those, or for their connection's; 256
+	ConnectionConcurrency int // concurrent calls of one connection, if the target sets no limit; 8
+	ConnectionQueue       int // calls of one connection that wait for its permits; 32
+	HostConcurrency       int // concurrent calls at one host; 256
+	HostQueue             int // calls at one host that wait for its permits or their connection's; 256
 
 	BreakerFailures    int           // failures in a row that open a breaker; 10
 	BreakerOpenFor     time.Duration // until an open breaker lets a probe through; 1.5 s
 	BreakerConnections int           // connections that must fail before their host's breaker opens; 3
-	Patience           time.Duration // a shorter silence says nothing about the provider; 2 s
+	Patience           time.Duration // an attempt abandoned earlier is not counted as a failure; 2 s
 
 	MaxHosts       int // hosts remembered; 5,000
 	MaxConnections int // connections remembered; 20,000
@@ -135,7 +135,7 @@ type Guard struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	running int // calls, and attempts that outlived theirs
+	running int // calls and attempts that have not ended
 	closed  bool
 	idle    chan struct{} // closed by the last exit after Close
 }
@@ -151,12 +151,12 @@ func New(o Options) *Guard {
 }
 
 // WriteGrace returns how long a write may go on after its caller's deadline. A lease on what the write
-// touches has to last that much longer.
+// changes has to last that much longer.
 func (g *Guard) WriteGrace() time.Duration { return g.options.WriteGrace }
 
-// Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in a goroutine of
-// its own, may run several times, and may still be running when Do has returned. So it must return its
-// result, and set no variable of its caller.
+// Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in its own
+// goroutine, may run several times, and may still be running when Do has returned. So it must return its
+// result and must not set variables of its caller.
 func Do[T any](
 	ctx context.Context, g *Guard, t Target, op Op, call func(context.Context) (T, error),
 ) (T, error) {
@@ -165,11 +165,11 @@ func Do[T any](
 	if f != nil {
 		return none, f
 	}
-	typed, _ := result.(T) // fails only for a nil interface, whose zero value it then is
+	typed, _ := result.(T) // fails only for a nil interface, where the zero value is right
 	return typed, nil
 }
 
-// do measures the call.
+// do makes a call, limits its RetryAfter, and records its metrics.
 func (g *Guard) do(ctx context.Context, t Target, op Op, driver driverCall) (any, *fault.Error) {
 	labels := telemetry.CallLabels{Kind: t.Kind, Provider: t.Provider, Operation: op.Name}
 	started := time.Now()
@@ -215,7 +215,7 @@ func (g *Guard) callWithPermit(ctx context.Context, c *call) (any, *fault.Error)
 	return c.retrying(ctx)
 }
 
-// admit takes a permit. It does not queue for a provider in doubt: the queue behind calls that hang is
+// admit takes a permit. If a breaker is not closed, admit does not queue: the queue behind calls that hang is
 // long, and waiting in it is useless.
 func (c *call) admit(ctx context.Context) (*permit, *fault.Error) {
 	doubtful, open := c.inDoubt()
@@ -232,8 +232,8 @@ func (c *call) admit(ctx context.Context) (*permit, *fault.Error) {
 	return permit, nil
 }
 
-// Close refuses new calls and waits for those that run, including writes that outlived their callers. If the
-// context ends first, it cancels them, and the error says how many had not ended even then.
+// Close refuses new calls and waits for the running ones, including writes that outlived their callers. If
+// the context ends first, Close cancels them, and the error reports how many had not ended even then.
 func (g *Guard) Close(ctx context.Context) error {
 	g.mu.Lock()
 	first := !g.closed

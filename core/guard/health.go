@@ -12,7 +12,7 @@ import (
 // probeMargin is how long before the end of a read's attempt the next probe starts.
 const probeMargin = 500 * time.Millisecond
 
-// report gives one attempt's verdict to both breakers, once.
+// report passes the verdict on one attempt to both breakers, once.
 type report struct {
 	call                     *call
 	doneHost, doneConnection func(error)
@@ -23,7 +23,7 @@ type report struct {
 	timer *time.Timer
 }
 
-// inDoubt returns the breaker that is not closed, or nil. An open one comes before a half-open one.
+// inDoubt returns a breaker that is not closed, an open one before a half-open one; nil if both are closed.
 func (c *call) inDoubt() (b *breaker, open bool) {
 	for _, s := range [...]*entry{c.host, c.connection} {
 		switch s.breaker.peek() {
@@ -36,7 +36,7 @@ func (c *call) inDoubt() (b *breaker, open bool) {
 	return b, false
 }
 
-// allow asks both breakers for an attempt.
+// allow requests an attempt from both breakers.
 func (c *call) allow() (*report, *fault.Error) {
 	doneConnection, probing, f := c.connection.breaker.allow()
 	if f != nil {
@@ -55,9 +55,9 @@ func (c *call) allow() (*report, *fault.Error) {
 
 // watch bounds how long other calls wait for a probe's verdict. Without it, a provider that recovers while a
 // probe hangs would stay shut out until the probe's own deadline. The probe itself goes on. A read goes on
-// until the next probe starts (see replaces), so its verdict waits until that one is due, just before the
-// read's attempt would end by itself. A slow provider, whose probes would otherwise all be ended too soon, is
-// let back in this way.
+// until the next probe starts (see replaces), so its verdict is delayed: the next probe then starts just
+// before the read's attempt would time out. Otherwise all probes of a slow provider would be cancelled too
+// soon.
 func (v *report) watch() {
 	o := v.call.guard.options
 	patience := o.Patience
@@ -72,7 +72,7 @@ func (v *report) watch() {
 	v.timer = time.AfterFunc(patience, func() { v.give(failure) })
 }
 
-// replaces ends the host's previous probe if it still hangs. A write is not ended: it may be under way.
+// replaces cancels the host's previous probe if it still hangs. A write may be under way, so it goes on.
 func (v *report) replaces(a *attempt) {
 	if !v.probeOfHost {
 		return
@@ -93,7 +93,7 @@ func (v *report) replaces(a *attempt) {
 	v.call.host.breaker.nextProbe(end)()
 }
 
-// record gives the verdict of an answer. A late success of a probe that counted as failed closes the
+// record gives the verdict on an outcome. A late success of a probe that counted as failed closes the
 // breakers.
 func (v *report) record(says verdict) {
 	if v.give(says) || says != success {
@@ -103,7 +103,7 @@ func (v *report) record(says verdict) {
 	v.call.host.breaker.reset()
 }
 
-// give reports whether this was the first verdict.
+// give passes the verdict on unless there was one already, and reports whether this was the first.
 func (v *report) give(says verdict) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -114,7 +114,7 @@ func (v *report) give(says verdict) bool {
 	if v.timer != nil {
 		v.timer.Stop()
 	}
-	if says == failure { // before the breakers learn of it, because they ask then
+	if says == failure { // before the breakers get the verdict, since ReadyToTrip reads this
 		v.call.host.breaker.failed.add(v.call.target.Connection, time.Now())
 	}
 	v.doneConnection(says.err())

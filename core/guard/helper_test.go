@@ -27,7 +27,7 @@ func on(connection string) Target {
 	return t
 }
 
-// bubble runs a test with a clock of its own and a guard that has ended when it does.
+// bubble runs a test in a synctest bubble, with a guard that is closed at the end.
 func bubble(t *testing.T, o Options, test func(t *testing.T, g *Guard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func after(f *fault.Error, d time.Duration) *fault.Error {
 	return f
 }
 
-// script is a driver that answers one thing after the other, and the last one for good.
+// script is a driver that returns one result after the other, and then the last one again and again.
 type script struct {
 	answers []error // nil: success
 	calls   []time.Time
@@ -69,7 +69,7 @@ func (s *script) call(context.Context) (string, error) {
 	return "done", nil
 }
 
-// obedient waits as long as it takes or until it is told to stop.
+// obedient returns a driver call that takes so long, or until its context ends.
 func obedient(takes time.Duration) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		timer := time.NewTimer(takes)
@@ -83,7 +83,7 @@ func obedient(takes time.Duration) func(context.Context) (string, error) {
 	}
 }
 
-// deaf waits as long as it takes, whatever its context says.
+// deaf returns a driver call that takes so long, whether its context ends or not.
 func deaf(takes time.Duration) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) {
 		time.Sleep(takes)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// entry is what the guard knows of one host or one connection.
+// entry is the state of one host or one connection.
 type entry struct {
 	key      string
 	breaker  *breaker
@@ -14,10 +14,10 @@ type entry struct {
 	budget   budget       // hosts only
 	waiting  atomic.Int64 // hosts only: calls that wait for a permit of the host, or of their connection
 	throttle throttle     // connections only
-	pins     int          // under registry.mu: calls that are using it
+	pins     int          // calls that use the entry; guarded by registry.mu
 }
 
-// registry keeps the most recently used entries. It never forgets one in use: its permits would be given
+// registry keeps the most recently used entries. It never drops an entry in use: its permits would be granted
 // twice.
 type registry struct {
 	level       string
@@ -28,7 +28,7 @@ type registry struct {
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element // of *entry
-	order list.List                // the latest first
+	order list.List                // the most recently used first
 }
 
 func newRegistry(level string, o Options, max, connections int) *registry {
@@ -42,7 +42,7 @@ func newRegistry(level string, o Options, max, connections int) *registry {
 	}
 }
 
-// pin returns the entry of a key, a new one if need be, and keeps it until unpin.
+// pin returns the entry of a key, creates it if necessary, and keeps it until unpin.
 func (s *registry) pin(key, provider string) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 // minAttempt is the time that must be left for a retry to be worthwhile.
 const minAttempt = 50 * time.Millisecond
 
-// retrying calls the driver until it succeeds or the rules end it.
+// retrying calls the driver until it succeeds or the rules allow no further attempt.
 func (c *call) retrying(ctx context.Context) (any, *fault.Error) {
-	var doubt *fault.Error // of the first attempt of a write that may have taken effect
+	var doubt *fault.Error // fault of the first attempt of a write that may have taken effect
 	for tries := 1; ; tries++ {
 		result, f, final := c.try(ctx)
 		if f == nil {
@@ -29,8 +29,8 @@ func (c *call) retrying(ctx context.Context) (any, *fault.Error) {
 	}
 }
 
-// truthful returns the fault for the caller: a definite refusal of a later attempt does not undo what an
-// earlier one may have done.
+// truthful returns the fault for the caller. That a later attempt was definitely refused does not undo what
+// an earlier one may have done.
 func truthful(doubt, last *fault.Error) *fault.Error {
 	if doubt == nil || mayHaveHappened(last) {
 		return last
@@ -49,7 +49,7 @@ func mayHaveHappened(f *fault.Error) bool {
 	return false
 }
 
-// again waits for the next attempt, or reports that there is none.
+// again waits until the next attempt is due. It returns false if there is none.
 func (c *call) again(ctx context.Context, f *fault.Error, tries int) bool {
 	if tries >= c.guard.options.MaxTries || !mayRepeat(f, c.op) {
 		return false
@@ -74,7 +74,7 @@ func (c *call) again(ctx context.Context, f *fault.Error, tries int) bool {
 	return pause.For(ctx, wait) == nil
 }
 
-// mayRepeat reports whether a failed call may be repeated. A provider that limits the rate has not done it.
+// mayRepeat reports whether a failed call may be repeated. A call refused by a rate limit had no effect.
 func mayRepeat(f *fault.Error, op Op) bool {
 	switch f.Code {
 	case fault.RateLimited:
@@ -88,8 +88,8 @@ func mayRepeat(f *fault.Error, op Op) bool {
 	return false
 }
 
-// wait returns full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): between zero and a
-// bound that doubles, added to the provider's Retry-After.
+// wait returns the pause before the next attempt: the provider's Retry-After plus full jitter (AWS
+// Architecture Blog, "Exponential Backoff And Jitter"), which is between zero and a bound that doubles.
 func (c *call) wait(f *fault.Error, tries int) time.Duration {
 	o := c.guard.options
 	bound := min(o.BackoffBase<<(tries-1), o.BackoffMax)

@@ -73,8 +73,8 @@ func TestARetryThatSucceedsIsTheAnswer(t *testing.T) {
 	})
 }
 
-// TestALaterRefusalDoesNotHideWhatMayHaveHappened: the first try's reply was lost, so the service has to find
-// out.
+// TestALaterRefusalDoesNotHideWhatMayHaveHappened: the first try's reply was lost, so the caller must not
+// take the write for refused.
 func TestALaterRefusalDoesNotHideWhatMayHaveHappened(t *testing.T) {
 	for _, later := range []*fault.Error{failing(fault.RateLimited), failing(fault.Conflict),
 		failing(fault.Disconnected),
@@ -221,12 +221,12 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// withoutDeadline is a test that does not tell its own deadline, which has no meaning in a bubble.
+// withoutDeadline is a test that hides its own deadline, which has no meaning in a bubble.
 type withoutDeadline struct{ *testing.T }
 
 func (withoutDeadline) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// TestRetryRules runs scripts of any answers against any operation, and checks what holds of all of them.
+// TestRetryRules makes random operations with random results, and checks what holds for all of them.
 func TestRetryRules(t *testing.T) {
 	codes := []fault.Code{fault.Invalid, fault.Disconnected, fault.Forbidden, fault.NotFound, fault.Conflict,
 		fault.Exhausted,

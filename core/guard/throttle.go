@@ -7,15 +7,15 @@ import (
 	"frontdesk/core/fault"
 )
 
-// throttle remembers until when a provider's rate limit forbids an operation to one connection. Providers
-// count the calls that they refuse (learn.microsoft.com/graph/throttling, "Best practices to handle
-// throttling"), so who calls too early waits longer in the end. It is by operation, as many limits are
-// (Zendesk, "Rate limits", "Endpoint-specific"): one limit must not block the other operations. The
-// Retry-After of a 503 is not remembered: it guesses when the provider is back, and the breaker finds that
-// out sooner.
+// throttle holds the times until which a provider's rate limit forbids operations to one connection.
+// Providers count the calls that they refuse (learn.microsoft.com/graph/throttling, "Best practices to handle
+// throttling"), so calls that come too early prolong the wait. The times are kept per operation, as many
+// limits are (Zendesk, "Rate limits", "Endpoint-specific"): one limit must not block the other operations.
+// The Retry-After of a 503 is not stored: it only estimates when the provider is back, and the breaker
+// detects that sooner.
 type throttle struct {
 	mu    sync.Mutex
-	until map[string]time.Time // by operation
+	until map[string]time.Time // key: operation
 }
 
 func (w *throttle) remember(operation string, until time.Time) {
@@ -42,7 +42,7 @@ func (w *throttle) left(operation string, now time.Time) time.Duration {
 }
 
 // checkLimit returns the fault of a call that would come too early, or nil. A provider inside the process is
-// always called: a sandbox limits only the one call that it was told to.
+// always called: a sandbox limits only the one call that asked for it.
 func (c *call) checkLimit() *fault.Error {
 	if c.target.Host == "" {
 		return nil
@@ -57,7 +57,7 @@ func (c *call) checkLimit() *fault.Error {
 		With("provider", c.target.Provider)
 }
 
-// observeRetryAfter remembers the Retry-After of a rate limit.
+// observeRetryAfter stores the Retry-After of a rate limit.
 func (c *call) observeRetryAfter(f *fault.Error) {
 	if f != nil && f.Code == fault.RateLimited && f.RetryAfter > 0 {
 		c.connection.throttle.remember(c.op.Name, time.Now().Add(f.RetryAfter))

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// TestALimitedOperationIsLeftAlone makes a call every 100 ms while the provider asks for a wait.
+// TestALimitedOperationIsLeftAlone makes calls at regular intervals while the provider asks for a wait.
 func TestALimitedOperationIsLeftAlone(t *testing.T) {
 	for name, wait := range map[string]time.Duration{
 		"a second": time.Second, "half a minute": 30 * time.Second, "hours": 2 * time.Hour,
@@ -47,7 +47,7 @@ func TestALimitedOperationIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestALimitHoldsForItsOperationAndConnection: no more is taken away than the provider did.
+// TestALimitHoldsForItsOperationAndConnection: a limit stops nothing that the provider did not limit.
 func TestALimitHoldsForItsOperationAndConnection(t *testing.T) {
 	inside := target
 	inside.Host = ""
@@ -88,7 +88,7 @@ func TestALimitHoldsForItsOperationAndConnection(t *testing.T) {
 	})
 }
 
-// TestALateLimitIsHeeded: a write that was given up is told of the limit when nobody waits for it any more.
+// TestALateLimitIsHeeded: a write that its caller abandoned is rate limited later.
 func TestALateLimitIsHeeded(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, g *Guard) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

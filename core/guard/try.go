@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// cancelGrace is how long after its deadline a read may still return the fault that explains best what
+// cancelGrace is how long after its deadline a read may still return: its own fault explains best what
 // happened.
 const cancelGrace = 20 * time.Millisecond
 
@@ -30,8 +30,8 @@ type call struct {
 	permit           *permit // nil while an abandoned attempt holds it
 }
 
-// try makes one attempt. final means that no other may follow: the caller's time is over, or a write is still
-// running.
+// try makes one attempt. final means that no other may follow: the caller's context has ended, or a write is
+// still running.
 func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool) {
 	if f := c.checkLimit(); f != nil {
 		return nil, f, false
@@ -58,14 +58,14 @@ func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool)
 	}
 	<-a.answered
 	if a.replaced.Load() && a.fault != nil && a.fault.Code == fault.Canceled {
-		a.fault = c.givenUp(ctx) // the next probe ended it, not its caller
+		a.fault = c.givenUp(ctx) // the next probe cancelled it, not its caller
 	}
 	v.record(judge(a.fault, a.ended, time.Since(a.started), c.guard.options.Patience))
 	return a.result, a.fault, ctx.Err() != nil
 }
 
-// context returns the driver's context. A read ends with its attempt. A write does not learn that its caller
-// gave up: cancelling what was sent makes an outcome unknown that would be known a moment later.
+// context returns the driver's context. For a read it ends with the attempt. For a write it does not end when
+// the caller gives up, since cancelling a request that was sent would leave its outcome unknown.
 func (c *call) context(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := c.guard.options.TryTimeout
 	if !c.op.Read {
@@ -88,23 +88,23 @@ func (c *call) givenUp(ctx context.Context) *fault.Error {
 		With("provider", c.target.Provider)
 }
 
-// The states of an attempt. Who changes running owns what follows: the attempt its delivery, or the call that
-// abandoned it the answer to the caller.
+// The states of an attempt. Whichever side changes running decides the result: the attempt delivers its
+// outcome, or the call abandons the attempt and returns a fault to the caller.
 const (
 	running int32 = iota
 	delivered
 	givenUp
 )
 
-// attempt is one call of the driver in a goroutine of its own, so that a driver that ignores its context does
-// not hold up the caller.
+// attempt is one call of the driver in its own goroutine, so that a driver that ignores its context does not
+// hold up the caller.
 type attempt struct {
 	call    *call
 	permit  *permit
 	cancel  context.CancelFunc
 	started time.Time
 
-	replaced atomic.Bool // a probe that the next one ended
+	replaced atomic.Bool // it was a probe, and the next probe cancelled it
 	state    atomic.Int32
 	answered chan struct{} // closed by the goroutine once delivered
 	over     chan struct{} // closed by the goroutine once the driver has returned
@@ -113,8 +113,8 @@ type attempt struct {
 	ended    bool // the context had ended when the driver returned
 }
 
-// wait reports whether the attempt returned in time. A read whose time is over is cancelled and gets a moment
-// to say what happened. A write is not cancelled.
+// wait reports whether the attempt returned in time. A read whose context has ended gets cancelGrace to
+// return its fault. A write is not cancelled.
 func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 	if !read {
 		select {
@@ -174,7 +174,7 @@ func (c *call) logPanic(ctx context.Context, what string, cause any) {
 		slog.String("panic", telemetry.Panic(cause)), slog.String("stack", string(debug.Stack())))
 }
 
-// deliver hands the outcome to the run, or to Op.Late when the run has gone.
+// deliver hands the outcome to try, or to Op.Late if try has given up.
 func (a *attempt) deliver() {
 	a.call.observeRetryAfter(a.fault)
 	if a.state.CompareAndSwap(running, delivered) {

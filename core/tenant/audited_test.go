@@ -18,8 +18,8 @@ import (
 	"frontdesk/core/tenant/tenanttest"
 )
 
-// TestEveryChangeIsInTheAuditOnce goes through all that an administrator can change, and through what is
-// refused.
+// TestEveryChangeIsInTheAuditOnce makes every change that an administrator can make, and tries changes that
+// are refused.
 func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := tenanttest.Open(t, url, tenanttest.Audited)
@@ -39,7 +39,7 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 		for _, step := range []struct {
 			name string
 			do   func() error
-			want []string // nothing where nothing is changed
+			want []string // empty if nothing is changed
 		}{
 			{"make a tenant", func() error {
 				_, err := h.Tenants.Create(ctx, "acme", tenant.Settings{
@@ -152,7 +152,7 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 				t.Fatalf("%s: %v", step.name, err)
 			}
 			got, all := h.NewAuditRows(seen)
-			slices.Sort(got) // of one moment, they come in any order
+			slices.Sort(got) // rows of the same moment come in any order
 			want := slices.Sorted(slices.Values(step.want))
 			if !slices.Equal(got, want) {
 				t.Errorf("%s is recorded as\n%s\nwant\n%s", step.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -167,7 +167,7 @@ func TestEveryChangeIsInTheAuditOnce(t *testing.T) {
 	})
 }
 
-// refusedAs returns nil for the refusal that is expected.
+// refusedAs returns nil for the expected refusal.
 func refusedAs(err error, code fault.Code) error {
 	if fault.From(err) != nil && fault.From(err).Code == code {
 		return nil

@@ -14,29 +14,29 @@ import (
 	"frontdesk/core/store"
 )
 
-// Options are what a directory works with. All but Audit are needed.
+// Options configure a Directory. All fields but Audit are required.
 type Options struct {
 	Store   *store.Store
 	Now     func() time.Time
-	Audit   *audit.Log      // of changes; nil: none is recorded
-	Changed func()          // called after a change: what is remembered of tenants is out of date
-	Deleted func(id string) // called after a tenant was deleted: what is open for it is not needed any more
+	Audit   *audit.Log      // records changes; nil: they are not recorded
+	Changed func()          // called after a change that makes cached tenants out of date
+	Deleted func(id string) // called after a tenant was deleted, to release what is open for it
 }
 
-// Directory is the tenants of a gateway. It is safe for concurrent use. Make one with [NewDirectory].
+// Directory manages the tenants of a gateway. It is safe for concurrent use. Create one with [NewDirectory].
 type Directory struct{ opts Options }
 
-// NewDirectory makes a directory.
+// NewDirectory returns a Directory.
 func NewDirectory(o Options) *Directory { return &Directory{o} }
 
-// The changes of tenants, as the audit names them.
+// The names of the changes in the audit.
 const (
 	actionCreate = "create-tenant"
 	actionUpdate = "update-tenant"
 	actionDelete = "delete-tenant"
 )
 
-// Create makes a tenant.
+// Create creates a tenant.
 func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant, error) {
 	if faults := append(CheckName("name", name), s.Check("")...); len(faults) > 0 {
 		return Tenant{}, fault.InvalidFields(faults...)
@@ -64,7 +64,7 @@ func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant
 	return t, nil
 }
 
-// List returns all tenants by name.
+// List returns all tenants, sorted by name.
 func (d *Directory) List(ctx context.Context) ([]Tenant, error) {
 	rows, err := d.opts.Store.Tenants(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Directory) Update(ctx context.Context, name string, s Settings) (Tenant
 	return t, nil
 }
 
-// Delete deletes a tenant with its connections, keys and everything that is kept for them but for the audit.
+// Delete deletes a tenant with its connections, its keys and everything stored for them, except the audit.
 func (d *Directory) Delete(ctx context.Context, name string) error {
 	t, err := rowByName(ctx, d.opts.Store, name)
 	if err != nil {

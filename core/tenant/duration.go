@@ -22,7 +22,7 @@ func (d Duration) String() string {
 	return s
 }
 
-// MarshalText makes JSON and YAML write the duration as a text.
+// MarshalText lets JSON and YAML encode the duration as a string.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads "10m", "1h30m" or "0".
@@ -35,12 +35,12 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a text, and the number 0.
+// UnmarshalJSON reads a string or the number 0.
 func (d *Duration) UnmarshalJSON(raw []byte) error {
 	return d.UnmarshalText(bytes.Trim(raw, `"`))
 }
 
-// UnmarshalYAML reads a text, and the number 0.
+// UnmarshalYAML reads a string or the number 0.
 func (d *Duration) UnmarshalYAML(raw []byte) error {
 	return d.UnmarshalText(bytes.Trim(bytes.TrimSpace(raw), `"'`))
 }

@@ -42,7 +42,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// FuzzDuration: what is read is no negative time, and reads back as it is written.
+// FuzzDuration checks that a duration read is not negative, and reads back as it is written.
 func FuzzDuration(f *testing.F) {
 	for _, seed := range []string{
 		"10m", "1h30m", "0", `"24h"`, "'1m'", "-1s", "1e9h", "9223372036854775807ns", "1.5h", "", "10",

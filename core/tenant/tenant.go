@@ -1,6 +1,5 @@
-// Package tenant knows the tenants: the customers of a gateway's operator, each with its own connections, API
-// keys and phone numbers. What tenants have is known to packages above: core/connection, core/apikey,
-// core/link.
+// Package tenant manages tenants. A tenant is a customer of a gateway's operator, with its own connections,
+// API keys and phone numbers. Packages above this one manage these: core/connection, core/apikey, core/link.
 //
 //	tenants := tenant.NewDirectory(tenant.Options{...})
 //	acme, err := tenants.Create(ctx, "acme", tenant.Settings{Timezone: "Europe/Berlin"})
@@ -14,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // a zone must be known wherever the gateway runs
+	_ "time/tzdata" // time zones must be known wherever the gateway runs
 
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
@@ -34,7 +33,7 @@ type Tenant struct {
 	CreatedAt time.Time
 }
 
-// Settings are what a tenant may set. The JSON form is what the store keeps and what "apply" reads.
+// Settings are the settings of a tenant. The store keeps them as JSON, and "apply" reads the same form.
 type Settings struct {
 	Timezone             string            `json:"timezone,omitempty" yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
 	PreventDoubleBooking bool              `json:"prevent_double_booking,omitempty" yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
@@ -55,7 +54,7 @@ func (t Tenant) Zone() string {
 	return t.Settings.Timezone
 }
 
-// ByName returns a tenant; fault.NotFound, reason TENANT_NOT_FOUND, when there is none.
+// ByName returns a tenant. It fails with fault.NotFound, reason TENANT_NOT_FOUND, if there is none.
 func ByName(ctx context.Context, s *store.Store, name string) (Tenant, error) {
 	row, err := rowByName(ctx, s, name)
 	if err != nil {
@@ -72,7 +71,7 @@ func rowByName(ctx context.Context, s *store.Store, name string) (store.Tenant, 
 	return row, err
 }
 
-// ByID returns a tenant; fault.NotFound when there is none.
+// ByID returns a tenant. It fails with fault.NotFound if there is none.
 func ByID(ctx context.Context, s *store.Store, id string) (Tenant, error) {
 	row, err := s.TenantByID(ctx, id)
 	if err != nil {
@@ -91,11 +90,11 @@ func tenantOf(row store.Tenant) (Tenant, error) {
 	return t, nil
 }
 
-// named is how tenants and connections may be called: what is safe in a path, a metric's label and a file's
-// name.
+// named matches the names that tenants and connections may have, which are safe in a path, a metric's label
+// and a file's name.
 var named = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName reports a name that a tenant or a connection cannot have, as a fault of the field at path.
+// CheckName returns a fault of the field at path if a tenant or a connection cannot have the name.
 func CheckName(path, name string) []fault.Field {
 	if named.MatchString(name) {
 		return nil
@@ -105,7 +104,7 @@ func CheckName(path, name string) []fault.Field {
 			"digit."}}
 }
 
-// Check reports every unusable setting; prefix is what their paths begin with.
+// Check returns a fault for every unusable setting. Their paths begin with prefix.
 func (s Settings) Check(prefix string) []fault.Field {
 	var faults []fault.Field
 	if !isZone(s.Timezone) {

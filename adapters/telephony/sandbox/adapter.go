@@ -1,29 +1,29 @@
 // Package sandbox is the built-in provider of phone numbers: an account that needs no provider, for building
-// and testing a voice agent. Its numbers live in the gateway's own store. It behaves as the real ones do
+// and testing a voice agent. Its numbers are kept in the gateway's own store. It behaves like a real provider
 // (stock that runs out and comes back, numbers that somebody else takes first, routing, pages) and can be
-// told to fail.
+// made to fail.
 //
 // Five numbers are for sale in every area code (the stock setting says how many), +1 AAA 555-0100 to 555-0104
-// for area code AAA. They ring nowhere: 555-0100 to 555-0199 are kept for fiction in every area code. Each
-// connection has a stock of its own. Some area codes are special:
+// for area code AAA. They ring nowhere: 555-0100 to 555-0199 are reserved for fiction in every area code.
+// Each connection has its own stock. Some area codes are special:
 //
 //	area code  what happens
-//	212        nothing is for sale; it is in its neighbours, 646 and 332
-//	213        the first number offered is somebody else's by the time it is bought
+//	212        nothing is for sale, only in the neighbouring 646 and 332
+//	213        the first number offered is always taken by somebody else before it is bought
 //	214        a number cannot be released, since an emergency address is registered for it
 //	215        a number cannot be released, since it is locked against deletion
 //
-// With the order_time setting a number that is bought is on order first: it has no reference yet, is not
-// listed and not for sale, and is there when the time is over.
+// With the order_time setting, a number that is bought is on order until that time is over. It has no
+// reference until then, is not listed and is not for sale.
 //
 // A magic value in the name of a number that is bought or renamed, or the connection's fault setting for
 // every call, makes a call fail:
 //
 //	value                     where         what the call does
 //	sandbox:slow              any           takes three seconds more, then acts
-//	sandbox:hang              any           never answers; only the deadline ends it
+//	sandbox:hang              any           never responds; only the deadline ends it
 //	sandbox:rate_limited      any           is refused: too many calls, again in 30 s
-//	sandbox:revoked           any           is refused: the credentials do not count any more
+//	sandbox:revoked           any           is refused: the credentials are no longer valid
 //	sandbox:forbidden         any           is refused: the account may not do this
 //	sandbox:down              any           does not reach the provider
 //	sandbox:reply_lost        any write     acts, then loses the reply, once: a repeat finds what was done
@@ -60,7 +60,7 @@ type settings struct {
 	Latency     time.Duration `setting:"latency" help:"How long each call takes, such as 250ms."`
 }
 
-// The scenarios that this sandbox has beside those of every sandbox.
+// The scenarios of this sandbox, in addition to those of every sandbox.
 const (
 	taken           scenario.Name = "taken"
 	noFunds         scenario.Name = "no_funds"
@@ -69,7 +69,7 @@ const (
 	addressRequired scenario.Name = "address_required"
 )
 
-// Adapter returns the declaration.
+// Adapter returns the adapter's declaration.
 func Adapter() adapter.Adapter {
 	return adapter.Telephony(adapter.Declaration{
 		Name: "sandbox", Title: "Sandbox telephony", Sandbox: true,
@@ -99,7 +99,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 			"Numbers of this kind are sold only to an account with an address, as sandbox:address_required asked."),
 	}
 	if d.purchases.Own[d.scenarios.Always] != nil {
-		d.scenarios.Always = "" // nothing but buying can fail so
+		d.scenarios.Always = "" // only Buy can fail like this
 	}
 	return d, nil
 }

@@ -47,14 +47,14 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// orderTime is longer than any test: what fills an order is the clock that a test turns on.
+// orderTime is longer than any test. Orders are filled when a test moves the clock.
 const orderTime = 24 * time.Hour
 
 // account is a sandbox account and, for the contract's checks, its provider's side.
 type account struct {
 	*adaptertest.GatedStorage
 	open  func() telephony.Driver
-	ahead *atomic.Int64 // how far its clock is, in nanoseconds
+	ahead *atomic.Int64 // how far its clock is ahead, in nanoseconds
 }
 
 var (
@@ -81,13 +81,13 @@ func newAccount(t *testing.T, settings map[string]any) account {
 
 func (a account) now() time.Time { return time.Now().Add(time.Duration(a.ahead.Load())) }
 
-// Fill lets the time of every order pass.
+// Fill moves the clock until every order is filled.
 func (a account) Fill(context.Context) error {
 	a.ahead.Add(int64(orderTime))
 	return nil
 }
 
-// Purchases counts what was paid for.
+// Purchases returns how many numbers were paid for.
 func (a account) Purchases(ctx context.Context) (n int, err error) {
 	err = a.Storage.View(ctx, func(tx adapter.StorageTx) error {
 		n, err = purchases(tx)
@@ -117,7 +117,7 @@ func (a account) Vanish(ctx context.Context, e164 string) error {
 	})
 }
 
-// Block notes why a number is not taken back.
+// Block stores why a number is not taken back.
 func (a account) Block(ctx context.Context, e164 string, why telephony.Block) error {
 	return a.Storage.Update(ctx, func(tx adapter.StorageTx) error {
 		doc, _, err := byE164(tx, e164)
@@ -129,7 +129,7 @@ func (a account) Block(ctx context.Context, e164 string, why telephony.Block) er
 	})
 }
 
-// Unblock has it taken back again.
+// Unblock lets a number be taken back again.
 func (a account) Unblock(ctx context.Context, e164 string) error {
 	return a.Block(ctx, e164, telephony.BlockNone)
 }

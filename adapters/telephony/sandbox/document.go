@@ -13,15 +13,15 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// The documents: a number of the account by its E.164 form, that by its reference, and how many were ever
-// paid for.
+// The keys of documents: a number of the account by its E.164 form, the E.164 form by the reference, and the
+// count of purchases.
 const (
 	numberKey    = "number/"
 	refKey       = "number-ref/"
 	purchasesKey = "purchases"
 )
 
-// document is a number as it is kept.
+// document is a number as it is stored.
 type document struct {
 	Ref      string          `json:"ref"`
 	E164     string          `json:"e164"`
@@ -42,10 +42,10 @@ func (doc *document) lead(to telephony.Routing) {
 	doc.VoiceURL, doc.App, doc.SIPTrunk = to.VoiceURL, to.Application, to.SIPTrunk
 }
 
-// onOrder reports whether the number is still on order: the account has it not yet.
+// onOrder reports whether the number is still on order: the account does not hold it yet.
 func (d *driver) onOrder(doc document) bool { return d.now().Before(doc.FilledAt) }
 
-// number returns the document as the contract tells it. A number on order has no reference yet.
+// number converts a document into a number of the contract. A number on order has no reference yet.
 func (d *driver) number(doc document) telephony.Number {
 	if d.onOrder(doc) {
 		return telephony.Number{E164: doc.E164, Pending: true}
@@ -55,7 +55,7 @@ func (d *driver) number(doc document) telephony.Number {
 	}
 }
 
-// buy adds a number to the account. The account's number under the same key is the order's own, from an
+// buy adds a number to the account. A number that it holds under the same key is the order's own, from an
 // earlier try.
 func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) {
 	if !d.settings.sold(o.E164) {
@@ -92,7 +92,7 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	return doc, keep(tx, doc)
 }
 
-// documentOf finds what an order bought.
+// documentOf returns the number that an order bought.
 func documentOf(tx adapter.StorageTx, o telephony.Order) (document, error) {
 	doc, held, err := byE164(tx, o.E164)
 	switch {
@@ -129,7 +129,7 @@ func release(tx adapter.StorageTx, ref string) error {
 	return tx.Delete(refKey + ref)
 }
 
-// byE164 finds a number of the account.
+// byE164 returns a number of the account.
 func byE164(tx adapter.StorageTx, e164 string) (doc document, held bool, err error) {
 	kept, err := tx.Get(numberKey + e164)
 	if err != nil || kept == nil {
@@ -138,12 +138,12 @@ func byE164(tx adapter.StorageTx, e164 string) (doc document, held bool, err err
 	return doc, true, json.Unmarshal(kept, &doc)
 }
 
-// byRef finds a number of the account by its reference.
+// byRef returns a number of the account by its reference.
 func byRef(tx adapter.StorageTx, ref string) (document, error) {
 	none := fault.New(fault.NotFound, fault.ReasonNumberNotFound, "The account has no such number.")
 	rest, ours := strings.CutPrefix(ref, "PN")
 	if !ours || rest == "" || strings.Trim(rest, "0123456789abcdef") != "" {
-		return document{}, none // no reference of ours, and perhaps no key of the storage
+		return document{}, none // not a reference of the sandbox, and maybe not valid as a key
 	}
 	kept, err := tx.Get(refKey + ref)
 	if err != nil {
@@ -202,7 +202,7 @@ func (d *driver) page(tx adapter.StorageTx, q telephony.Query) (telephony.Page, 
 	return page, err
 }
 
-// nextPurchase counts what the account pays for.
+// nextPurchase counts a purchase and returns the new count.
 func nextPurchase(tx adapter.StorageTx) (int, error) {
 	n, err := purchases(tx)
 	if err != nil {
@@ -227,7 +227,7 @@ func put(tx adapter.StorageTx, key string, value any) error {
 	return tx.Put(key, doc)
 }
 
-// digest returns a short name of what was said.
+// digest returns a short hash of its arguments.
 func digest(parts ...any) string {
 	var all strings.Builder
 	for _, one := range parts {

@@ -18,7 +18,7 @@ type driver struct {
 	settings   settings
 	connection string
 	scenarios  scenario.Provider
-	purchases  scenario.Provider // for buying, which fails in ways of its own
+	purchases  scenario.Provider // for Buy, which has additional scenarios
 	storage    adapter.Storage
 	now        func() time.Time
 }
@@ -33,7 +33,7 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	return scenario.Read(ctx, d.scenarios, scenario.Call{}, func(
 		ctx context.Context,
 	) (telephony.Account, error) {
-		// The storage is the sandbox's provider: no answer comes without it.
+		// The storage stands for the provider: if it fails, so does the call.
 		err := d.storage.View(ctx, func(adapter.StorageTx) error { return nil })
 		return telephony.Account{Name: d.settings.Account, Ref: "AC" + d.connection}, err
 	})
@@ -68,7 +68,7 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	call := scenario.Call{About: o.E164, Request: "buy/" + o.Key, Texts: []string{o.Name}}
 	if !d.settings.sold(o.E164) {
-		call.About = "" // perhaps no number at all
+		call.About = "" // might not be a number
 	}
 	return scenario.Write(ctx, d.purchases, call, func(
 		ctx context.Context,
@@ -185,13 +185,13 @@ func (d *driver) Release(ctx context.Context, ref string) error {
 	return err
 }
 
-// about looks up which number a reference means, since a number can be out of reach.
+// about returns a call about the number of a reference, since a number can be out of reach.
 func (d *driver) about(ctx context.Context, ref string) (scenario.Call, error) {
 	var call scenario.Call
 	err := d.storage.View(ctx, func(tx adapter.StorageTx) error {
 		doc, err := byRef(tx, ref)
 		if err != nil && fault.From(err).Code == fault.NotFound {
-			return nil // the call itself will say so
+			return nil // the call itself will return this fault
 		}
 		call.About = doc.E164
 		return err
@@ -199,10 +199,10 @@ func (d *driver) about(ctx context.Context, ref string) (scenario.Call, error) {
 	return call, err
 }
 
-// nameLength is the most characters of a name, as Twilio's FriendlyName allows.
+// nameLength is the maximum number of characters in a name, as in Twilio's FriendlyName.
 const nameLength = 64
 
-// check refuses what a provider would.
+// check refuses a name or routing that a provider would refuse.
 func check(name string, r telephony.Routing) error {
 	if utf8.RuneCountInString(name) > nameLength {
 		return fault.InvalidField("name", "must have at most 64 characters.")

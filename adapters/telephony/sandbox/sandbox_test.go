@@ -252,8 +252,8 @@ func TestAnOrderMayTakeATime(t *testing.T) {
 	})
 }
 
-// TestAPageIsFullWhateverIsOnOrder has numbers on order between others: a page ends at its limit, and at none
-// of them.
+// TestAPageIsFullWhateverIsOnOrder orders numbers between others: only numbers that are not on order count
+// for the limit of a page.
 func TestAPageIsFullWhateverIsOnOrder(t *testing.T) {
 	a := newAccount(t, map[string]any{"order_time": orderTime.String()})
 	d := a.open()
@@ -287,7 +287,7 @@ func TestAPageIsFullWhateverIsOnOrder(t *testing.T) {
 	}
 }
 
-// TestManyBuyersShareAStockOfFive has each of fifty callers try one number after the other, as the gateway
+// TestManyBuyersShareAStockOfFive lets each of fifty callers try one number after the other, as the gateway
 // does.
 func TestManyBuyersShareAStockOfFive(t *testing.T) {
 	a := newAccount(t, nil)
@@ -493,7 +493,7 @@ func TestTheFaultSettingKnowsEveryWord(t *testing.T) {
 	}
 }
 
-// refusals are the scenarios that refuse a call before it acts, and how the caller learns of it.
+// refusals are the scenarios that refuse a call before it acts, each with the reason that the caller gets.
 var refusals = map[string]string{
 	"rate_limited": fault.ReasonProviderRateLimited,
 	"revoked":      fault.ReasonReconnectRequired,

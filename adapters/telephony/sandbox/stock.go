@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// The area codes where something special happens; the package comment says what.
+// The special area codes; see the package comment.
 const (
 	soldOut   = "212"
 	contested = "213"
@@ -17,11 +17,11 @@ const (
 	locked    = "215"
 )
 
-// mostStock leaves one number of the hundred for nobody: 555-0199 is for sale nowhere.
+// mostStock is the maximum stock of an area code. The hundredth number, 555-0199, is never for sale.
 const mostStock = 99
 
-// assignable is the form of a geographic area code: N[0-8]X, but no N11, which is a service, and no 37X or
-// 96X, which are kept for expansion.
+// assignable matches geographic area codes: N[0-8]X, but no N11, which is a service, and no 37X or 96X, which
+// are reserved for expansion.
 var assignable = regexp.MustCompile(`^[2-9][0-8][0-9]$`)
 
 func hasStock(areaCode string) bool {
@@ -32,7 +32,7 @@ func hasStock(areaCode string) bool {
 		return false
 	case slices.Contains([]string{"500", "600", "700", "800", "822", "833", "844", "855", "866", "877", "888",
 		"900"}, areaCode):
-		return false // belongs to no place: personal, toll-free and premium numbers
+		return false // not geographic: personal, toll-free and premium numbers
 	}
 	return true
 }
@@ -49,12 +49,12 @@ func (s settings) stock(areaCode string) []string {
 	return numbers
 }
 
-// sold reports whether the sandbox sells this number at all, somebody else's or not.
+// sold reports whether the sandbox sells this number at all, whether it is taken or not.
 func (s settings) sold(e164 string) bool {
 	return len(e164) == len("+1AAA5550100") && slices.Contains(s.stock(areaCodeOf(e164)), e164)
 }
 
-// blockOf is why a number of an area code cannot be released.
+// blockOf returns why a number of an area code cannot be released.
 func blockOf(areaCode string) telephony.Block {
 	switch areaCode {
 	case addressed:
@@ -65,8 +65,8 @@ func blockOf(areaCode string) telephony.Block {
 	return telephony.BlockNone
 }
 
-// contestedNumber reports whether somebody else is always faster: the first number offered where several are
-// after them.
+// contestedNumber reports whether somebody else always buys the number first. It is the first number offered
+// in the contested area code.
 func contestedNumber(e164 string) bool { return e164 == "+1"+contested+"5550100" }
 
 // areaCodeOf returns the area code of one of the sandbox's numbers.

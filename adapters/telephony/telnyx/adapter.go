@@ -1,9 +1,9 @@
-// Package telnyx buys and keeps phone numbers of a Telnyx account by its API v2
+// Package telnyx buys and manages phone numbers of a Telnyx account through its API v2
 // (developers.telnyx.com/api-reference).
 //
-// An order is asynchronous and carries the purchase's key as its customer reference: orders can be listed by
-// it, so that what became of one can always be told. The number itself has its display name there, Telnyx
-// having no field for names; what an order left in it is no name. Tags are left to the people who set them.
+// An order is asynchronous. Its customer reference carries the purchase's key: orders can be listed by it, so
+// the outcome of an order can always be found. The reference of a number holds its display name, since Telnyx
+// has no field for names; one left by an order is not a name. The adapter does not change tags.
 package telnyx
 
 import (
@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "telnyx"
 
 type settings struct {
@@ -46,7 +46,7 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// connections are known by numbers of up to 19 digits, and in examples by UUIDs as well
+// connections matches ids of connections: numbers of up to 19 digits, and in examples UUIDs as well
 // (developers.telnyx.com/api-reference/phone-number-configurations/update-a-phone-number).
 var connections = regexp.MustCompile(`^([0-9]{1,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
@@ -68,7 +68,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	}, nil
 }
 
-// apiBase returns the configured address, with the version under it where it has no path.
+// apiBase returns the configured URL, with the version added if it has no path.
 func apiBase(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -13,10 +13,10 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// Buy orders a number that a search has lately shown; others Telnyx does not sell, a number of the account's
-// own among them (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 1). The connection
-// comes with the order, the name after it: its field names the order. A name that could not be given is
-// refused before.
+// Buy orders a number that a recent search has returned. Telnyx does not sell other numbers, nor those of the
+// account itself (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 1). The order sets the
+// connection but leaves the name to Change, since it needs the field of the name for its reference. A name
+// that Change would refuse is refused before the order.
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	if _, err := changeOf(telephony.Change{Name: &o.Name, Routing: &o.Routing}); err != nil {
 		return telephony.Number{}, err
@@ -41,16 +41,15 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	return n, err
 }
 
-// isRefusal reports whether Telnyx finds something wrong with the order itself.
+// isRefusal reports whether Telnyx rejected the order itself.
 func isRefusal(err error) bool {
 	return isFault(err, fault.Invalid, fault.ReasonProviderRefused) ||
 		isFault(err, fault.Conflict, fault.ReasonProviderConflict) ||
 		isFault(err, fault.NotFound, fault.ReasonNotFound)
 }
 
-// explainRefusal finds out what the refusal of an order means, since Telnyx documents no code of it: that the
-// number is this order's already, that it is not for sale any more, or that the order is wrong in another
-// way.
+// explainRefusal finds out why an order was refused, since Telnyx documents no code for it: the number is
+// this order's already, it is no longer for sale, or the order is wrong in another way.
 func (d *driver) explainRefusal(
 	ctx context.Context, o telephony.Order, refusal error,
 ) (telephony.Number, error) {
@@ -74,9 +73,9 @@ func (d *driver) explainRefusal(
 	return telephony.Number{}, numberTaken()
 }
 
-// FindOrder looks for the orders of the key, and for the number where there is none: the list of orders may
-// be behind. Since when the purchase is, it need not ask: a number that the account came by in another way is
-// of no order of the key.
+// FindOrder looks for an order of the key and, if there is none, for the number: the list of orders may lag
+// behind. It does not use o.Since: a number that the account got in another way belongs to no order of the
+// key.
 func (d *driver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	made, err := d.order(ctx, o)
 	if err != nil {
@@ -97,8 +96,8 @@ func (d *driver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Nu
 	return n.number(), nil
 }
 
-// order returns the order of a key and a number, and none with "" for its id. One key may have ordered
-// several numbers, one after the other, and one number again after that failed.
+// order returns the order of a key and a number; its id is "" if there is none. One key may have ordered
+// several numbers, one after the other, and a number again after its order failed.
 func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 	var listed ordersAnswer
 	if err := d.get(ctx, "/number_orders", url.Values{
@@ -106,7 +105,7 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 	}, anything, &listed); err != nil {
 		return order{}, err
 	}
-	if listed.Data == nil { // to take it for a list of none would be to order again
+	if listed.Data == nil { // treating it as an empty list would lead to another order
 		return order{}, unreadable(http.MethodGet)
 	}
 	var best order
@@ -114,7 +113,7 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 		if l.Reference != reference(o.Key) || l.ID == "" {
 			continue
 		}
-		// What the list tells of an order's lines, its description leaves open.
+		// The documentation leaves open what the list contains of an order's lines.
 		var whole orderAnswer
 		if err := d.get(ctx, "/number_orders/"+url.PathEscape(l.ID), nil, anything, &whole); err != nil {
 			return order{}, err
@@ -127,17 +126,17 @@ func (d *driver) order(ctx context.Context, o telephony.Order) (order, error) {
 	return best, nil
 }
 
-// lag is how far the account's list may be behind an order that is filled. An order activates "momentarily"
+// lag is how far the account's list may lag behind an order that is filled. An order activates "momentarily"
 // (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, step 3).
 const lag = 15 * time.Minute
 
-// became returns what became of an order.
+// became returns the outcome of an order.
 func (d *driver) became(ctx context.Context, o telephony.Order, made order) (telephony.Number, error) {
 	line, _ := made.lineOf(o.E164)
 	unmet := made.Met != nil && !*made.Met && len(line.Requirements) > 0
 	switch {
 	case unmet && made.Status != succeeded:
-		// Until somebody acts it stays so, and past its deadline it is cancelled
+		// The order stays like this until somebody acts, and is cancelled after its deadline
 		// (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, steps 3 and 4).
 		return telephony.Number{}, lacking(line.addressAlone())
 	case made.Status == failed || line.Status == failed:
@@ -157,7 +156,7 @@ func (d *driver) became(ctx context.Context, o telephony.Order, made order) (tel
 	return telephony.Number{}, noNumber()
 }
 
-// addressAlone reports whether nothing but addresses is asked for.
+// addressAlone reports whether nothing but addresses is required.
 func (l orderLine) addressAlone() bool {
 	for _, r := range l.Requirements {
 		if r.FieldType != "address" {
@@ -167,8 +166,8 @@ func (l orderLine) addressAlone() bool {
 	return true
 }
 
-// holding finds a number of the account, and answers none with "" for its id. The filter takes digits alone,
-// and may find others that have them too.
+// holding returns a number of the account; its id is "" if there is none. The filter takes only digits, and
+// may find other numbers that contain them.
 func (d *driver) holding(ctx context.Context, e164 string) (number, error) {
 	var found numbersAnswer
 	if err := d.get(ctx, "/phone_numbers", url.Values{

@@ -16,8 +16,8 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, about s
 	return d.call(ctx, http.MethodGet, path, about, nil, out)
 }
 
-// call sends in, where there is any, and reads the answer into out. Its error is a *fault.Error. Of an answer
-// that cannot be read it names the address that is configured: a connection to Telnyx has none of its own.
+// call sends in, if it is not nil, and decodes the response into out. Its error is a *fault.Error. If a
+// response cannot be read, the error names the configured URL, since a connection to Telnyx has no address.
 func (d *driver) call(ctx context.Context, method, path string, about subject, in, out any) error {
 	var refused error
 	err := upstream.Exchange{

@@ -39,7 +39,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...), now: how.Now}
 }
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+// open opens a driver as the gateway does: with a client that authorises, and without the secret.
 func (s *testServer) open(t testing.TB, settings map[string]any) telephony.Driver {
 	t.Helper()
 	driver, err := telnyx.Adapter().OpenTelephony(context.Background(),
@@ -74,7 +74,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestEveryRequestIsAsTelnyxDescribesThem leaves out whose key it is, which is in no description.
+// TestEveryRequestIsAsTelnyxDescribesThem leaves out /whoami, which is in no description.
 func TestEveryRequestIsAsTelnyxDescribesThem(t *testing.T) {
 	api := described.Open(t, "telnyx-numbers.openapi.json", fake.APIPath)
 	withCheck := func(next http.Handler) http.Handler {
@@ -103,7 +103,7 @@ func harness(t *testing.T, s *testServer) telephonytest.Harness {
 	}
 }
 
-// outside is what people do in Telnyx's portal, in the words of the suite.
+// outside implements the suite's interfaces by what people do in Telnyx's portal.
 type outside struct{ *fake.Server }
 
 var (

@@ -30,15 +30,15 @@ var (
 	_ adapter.SetupChecker = (*driver)(nil)
 )
 
-// mostAtOnce is our own: Telnyx limits calls by time, and how many it takes at once it does not say.
+// mostAtOnce is the adapter's choice: Telnyx limits the rate of calls, but documents no concurrency limit.
 const mostAtOnce = 10
 
-// Traits are Telnyx's, of any account.
+// Traits returns the traits of every account.
 func (d *driver) Traits() telephony.Traits {
 	return telephony.Traits{AsyncBuy: true, MaxConcurrent: mostAtOnce}
 }
 
-// Account asks whose key it is.
+// Account returns the account that the API key belongs to.
 func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	var who whoAmI
 	if err := d.get(ctx, "/whoami", nil, anything, &who); err != nil {
@@ -51,15 +51,15 @@ func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	return account, nil
 }
 
-// leadsTo are the kinds of what numbers lead to
+// leadsTo are the paths of what numbers can lead to
 // (developers.telnyx.com/api-reference/connections/retrieve-a-connection,
 // developers.telnyx.com/api-reference/call-control-applications/retrieve-a-call-control-application,
-// developers.telnyx.com/api-reference/texml-applications/retrieve-a-texml-application). Whether applications
-// are found among the connections, too, is left open there.
+// developers.telnyx.com/api-reference/texml-applications/retrieve-a-texml-application). The documentation
+// leaves open whether applications are found among the connections, too.
 var leadsTo = []string{"/connections/", "/call_control_applications/", "/texml_applications/"}
 
-// CheckSetup reads the connection or application that numbers are to lead to. A key that may not read it can
-// use it all the same, and then nothing is said of it.
+// CheckSetup reads the connection or application that the settings name. A key that may not read it can still
+// use it, so that is no error.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	if d.connection == "" {
 		return nil
@@ -85,16 +85,16 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return missing
 }
 
-// Search looks in one country and, where it has nothing there, in the other: a search names its country
-// (developers.telnyx.com/docs/numbers/phone-numbers/number-search, "Constraints"), and which country an area
-// code is in Telnyx knows better than a table of ours, which would age.
+// Search searches one country and, if that has none, the other. A search must name a country
+// (developers.telnyx.com/docs/numbers/phone-numbers/number-search, "Constraints"), and a table of the
+// countries of area codes would become outdated.
 func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
 	return d.search(ctx, s, url.Values{})
 }
 
-// search is Search with more to filter by. That a country is refused may mean that there is no coverage of
-// the area (developers.telnyx.com/docs/numbers/phone-numbers/advanced-orders, "Overview"), and counts where
-// both are.
+// search is Search with an additional filter. A refused country may mean that there is no coverage of the
+// area (developers.telnyx.com/docs/numbers/phone-numbers/advanced-orders, "Overview"), so the refusal is
+// returned only if both countries are refused.
 func (d *driver) search(
 	ctx context.Context, s telephony.Search, filter url.Values,
 ) ([]telephony.Offer, error) {
@@ -132,17 +132,17 @@ func (d *driver) search(
 	return nil, refused
 }
 
-// Route leads every number to the one connection.
+// Route returns the connection of the settings for every number.
 func (d *driver) Route(int64, string) (telephony.Routing, bool) {
 	return telephony.Routing{Application: d.connection}, d.connection != ""
 }
 
-// mostPerPage is what a page has at most.
+// mostPerPage is the maximum size of a page.
 const mostPerPage = 250
 
-// Numbers reads one page, in the order of the numbers: in the order of their making, which is the default,
-// one that is bought in the meantime would push all others on. One that is released in the meantime pulls
-// them back, and one would be passed over; the count of all tells.
+// Numbers reads one page, sorted by number. In the default order, by creation, a number bought in the
+// meantime would shift all others to later pages. A number released in the meantime shifts others to earlier
+// pages, so that one would be skipped. Numbers detects this by the total count.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	at, err := positionOf(q)
 	if err != nil {
@@ -154,7 +154,7 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 	}, anything, &found); err != nil {
 		return telephony.Page{}, err
 	}
-	if found.Data == nil { // to take it for a list of none would be to release every number
+	if found.Data == nil { // in an empty list, every number would count as released
 		return telephony.Page{}, unreadable(http.MethodGet)
 	}
 	if len(found.Data) > at.size {
@@ -181,12 +181,12 @@ func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page
 	return page, nil
 }
 
-// pagePosition is where a page is: its number, in pages of this size, of so many numbers in all.
+// pagePosition is the index of a page, the size of the pages, and the total count of numbers.
 type pagePosition struct{ page, size, total int }
 
 func (p pagePosition) cursor() string { return fmt.Sprintf("%d.%d.%d", p.page, p.size, p.total) }
 
-// positionOf reads the cursor of a query. It is good for pages of its own size alone.
+// positionOf reads the cursor of a query. A cursor is valid only for pages of its own size.
 func positionOf(q telephony.Query) (pagePosition, error) {
 	size := mostPerPage
 	if q.Limit > 0 {
@@ -210,8 +210,8 @@ func positionOf(q telephony.Query) (pagePosition, error) {
 	return at, nil
 }
 
-// refs are the ids of phone numbers. In their place Telnyx takes numbers as well, which would let one be
-// changed that is not meant.
+// refs matches the ids of phone numbers. Telnyx also accepts phone numbers in place of ids, by which a wrong
+// number could be changed.
 var refs = regexp.MustCompile(`^[0-9]{1,20}$`)
 
 func path(ref string) string { return "/phone_numbers/" + ref }
@@ -234,9 +234,9 @@ func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, erro
 	return found.Data.number(), nil
 }
 
-// Change puts the name and the connection. What Telnyx answers has to show them: settings take up to three
+// Change sets the name and the connection. Telnyx's response has to show them: settings take up to three
 // seconds to be everywhere (support.telnyx.com, "Understanding Configuration Propagation Delays"), and a
-// change that is not seen may still come.
+// change that is not shown may still take effect.
 func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
 	if c.Name == nil && c.Routing == nil || !refs.MatchString(ref) {
 		return d.Number(ctx, ref)
@@ -278,7 +278,7 @@ func changeOf(c telephony.Change) (numberChange, error) {
 	return wanted, nil
 }
 
-// routable refuses where a number of Telnyx cannot lead.
+// routable refuses a routing that a number at Telnyx cannot have.
 func routable(to telephony.Routing) error {
 	if to.VoiceURL != "" || to.SIPTrunk != "" {
 		return fault.New(fault.Invalid, fault.ReasonProviderRefused,
@@ -288,7 +288,7 @@ func routable(to telephony.Routing) error {
 	return nil
 }
 
-// Release looks first, so that nothing is deleted that is blocked.
+// Release reads the number first, so that it deletes none that is blocked.
 func (d *driver) Release(ctx context.Context, ref string) error {
 	n, err := d.Number(ctx, ref)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// says returns a handler that answers one thing.
+// says returns a handler that always sends the same response.
 func says(status int, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -21,7 +21,7 @@ func says(status int, body string) http.Handler {
 	})
 }
 
-// on serves requests of one method itself.
+// on returns middleware that serves requests of one method by another handler.
 func on(method string, instead http.Handler) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func wantFault(t *testing.T, err error, code fault.Code, reason string) *fault.E
 	return f
 }
 
-// clock is a time that tests move.
+// clock is a clock that tests move.
 type clock struct{ passed atomic.Int64 }
 
 func (c *clock) now() time.Time {
@@ -204,7 +204,7 @@ func TestAConnectionThatIsNotThereIsASettingToCheck(t *testing.T) {
 func TestAnOrderThatIsWrongInAnotherWayIsNotCalledTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	d := s.open(t, nil)
-	o := telephony.Order{Key: "k1", E164: "+14155550105"} // which no search has shown
+	o := telephony.Order{Key: "k1", E164: "+14155550105"} // which no search has returned
 	_, err := d.Buy(t.Context(), o)
 	wantFault(t, err, fault.Invalid, fault.ReasonProviderRefused)
 	if n, err := d.Buy(t.Context(), o); err != nil || n.Ref == "" {
@@ -270,7 +270,7 @@ func TestAnOrderThatFailsLaterIsTaken(t *testing.T) {
 	_, err := d.FindOrder(t.Context(), o)
 	wantFault(t, err, fault.Conflict, fault.ReasonNumberTaken)
 
-	// The purchase goes on under the same key, with another number and then with this one again.
+	// The purchase continues with the same key: with another number, and then with this one again.
 	offers, err := d.Search(t.Context(), telephony.Search{AreaCode: "415", Limit: 2})
 	if err != nil || len(offers) != 2 || offers[0].E164 != o.E164 {
 		t.Fatalf("for sale are %v, %v", offers, err)
@@ -402,7 +402,7 @@ func TestAListThatShrinksMeanwhileIsNotCalledWhole(t *testing.T) {
 	if err != nil || page.Next == "" || page.Numbers[0].E164 != first.E164 {
 		t.Fatalf("the first page is %+v, %v", page, err)
 	}
-	bought(t, d, "k3") // pushes nothing on
+	bought(t, d, "k3") // sorts after the others
 	if next, err := d.Numbers(t.Context(), telephony.Query{Limit: 1, Cursor: page.Next}); err != nil ||
 		next.Numbers[0].E164 != second.E164 {
 		t.Errorf("the second page is %+v, %v", next, err)

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// subject is what a call is about: some refusals mean something there.
+// subject is what a call is about. Some refusals have a specific meaning for it.
 type subject int
 
 const (
@@ -23,7 +23,7 @@ const (
 	aConnection         // that numbers lead to
 )
 
-// apiError is one of the errors of an answer that refuses
+// apiError is one of the errors of an error response
 // (developers.telnyx.com/development/api-fundamentals/api-errors).
 type apiError struct {
 	Code   code `json:"code"`
@@ -33,16 +33,16 @@ type apiError struct {
 	} `json:"source"`
 }
 
-// code is a number, written as text.
+// code is an error code: a number, written as a string.
 type code string
 
-// UnmarshalJSON takes a number as well.
+// UnmarshalJSON reads a string, and a number as well.
 func (c *code) UnmarshalJSON(text []byte) error {
 	*c = code(strings.Trim(string(text), `"`))
 	return nil
 }
 
-// The codes that say more than their status.
+// The codes that say more than the HTTP status.
 const (
 	codeNotFound      code = "10005"
 	codeInvalidID     code = "10006"
@@ -63,7 +63,7 @@ func read(body []byte) []apiError {
 	return answer.Errors
 }
 
-// refusal makes a fault of an answer that refuses. Where the status says as much, the status has to do.
+// refusal converts an error response into a fault. It uses the status if the codes say no more.
 func refusal(about subject, status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	errors := read(body)
@@ -123,7 +123,7 @@ func isNoConnection(err error) bool {
 	return f.Reason == fault.ReasonProviderMisconfigured && f.Detail == noConnection
 }
 
-// untilReset returns how long the limit lasts
+// untilReset returns how long the rate limit lasts
 // (developers.telnyx.com/development/api-fundamentals/reliability/rate-limiting: "the time in seconds until
 // the rate limit resets").
 func untilReset(header http.Header) time.Duration {
@@ -134,8 +134,8 @@ func untilReset(header http.Header) time.Duration {
 	return min(time.Duration(seconds)*time.Second, 24*time.Hour)
 }
 
-// lacking returns the fault of an order that waits for what the law wants of the customer: an address, or
-// other things as well.
+// lacking returns the fault of an order that waits for what the law requires of the customer: only an
+// address, or other things as well.
 func lacking(addressAlone bool) *fault.Error {
 	f := fault.New(fault.Conflict, fault.ReasonBundleRequired,
 		"Telnyx requires documents of the customer for this number. Add them to the order in Telnyx's "+
@@ -163,7 +163,7 @@ func numberTaken() *fault.Error {
 		"The number is no longer for sale. Try another one.").With("provider", name)
 }
 
-// unreadable returns the fault of a success that says something other than expected.
+// unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Telnyx gave an unexpected answer. Check providers.telnyx.api_url.")

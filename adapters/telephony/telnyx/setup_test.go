@@ -59,7 +59,7 @@ func TestANameThatCannotBeGivenIsNotBoughtFor(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNoneNamesOnlySettingsThatThereAre: a connection to Telnyx has no address of its own.
+// TestAnAnswerThatIsNoneNamesOnlySettingsThatThereAre: a connection to Telnyx has no address setting.
 func TestAnAnswerThatIsNoneNamesOnlySettingsThatThereAre(t *testing.T) {
 	for _, status := range []int{
 		200, 204, 302, 400, 401, 403, 404, 405, 409, 418, 422, 429, 499, 500, 502, 503,

@@ -9,16 +9,16 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// offersAnswer is what a search finds
+// offersAnswer is the result of a search
 // (developers.telnyx.com/api-reference/phone-number-search/list-available-phone-numbers).
 type offersAnswer struct {
 	Data []struct {
 		PhoneNumber string `json:"phone_number"`
-		BestEffort  bool   `json:"best_effort"` // not exactly what was asked for
+		BestEffort  bool   `json:"best_effort"` // does not match the filters exactly
 	} `json:"data"`
 }
 
-// national is a whole number of the North American plan. Trial accounts are shown others in part, as
+// national matches complete numbers of the North American plan. Trial accounts get others masked, such as
 // +49351xxxxxxx (developers.telnyx.com/docs/account-setup/levels-and-capabilities/trial).
 var national = regexp.MustCompile(`^\+1([2-9][0-9]{2})[2-9][0-9]{6}$`)
 
@@ -34,7 +34,7 @@ func (a offersAnswer) offers(s telephony.Search) []telephony.Offer {
 	return offers
 }
 
-// newOrder is what ordering takes
+// newOrder is the body of an order
 // (developers.telnyx.com/api-reference/phone-number-orders/create-a-number-order).
 type newOrder struct {
 	PhoneNumbers []orderedNumber `json:"phone_numbers"`
@@ -46,10 +46,10 @@ type orderedNumber struct {
 	PhoneNumber string `json:"phone_number"`
 }
 
-// reference names an order by its key.
+// reference returns the customer reference of an order with this key.
 func reference(key string) string { return "frontdesk-order-" + key }
 
-// references are what reference makes.
+// references matches what reference returns.
 var references = regexp.MustCompile(`^frontdesk-order-[a-z0-9]{1,64}$`)
 
 type orderAnswer struct {
@@ -81,7 +81,7 @@ type orderLine struct {
 
 type orderStatus string
 
-// The statuses. Whatever else there is, is under way.
+// The final statuses. With any other status, an order is under way.
 const (
 	succeeded orderStatus = "success"
 	failed    orderStatus = "failure"
@@ -97,10 +97,10 @@ func (o order) lineOf(e164 string) (orderLine, bool) {
 	return orderLine{}, false
 }
 
-// changedAt returns when the order changed last; zero where that is not told.
+// changedAt returns when the order changed last; zero if Telnyx does not report it.
 func (o order) changedAt() time.Time { return time.Time(cmp.Or(o.UpdatedAt, o.CreatedAt)) }
 
-// stamp is a time. One that cannot be read is none: an order is worth more than its time.
+// stamp is a time. One that cannot be read is zero, so that its order can still be read.
 type stamp time.Time
 
 // UnmarshalJSON reads RFC 3339.
@@ -112,7 +112,7 @@ func (s *stamp) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// numberAnswer is what reading, changing and deleting a number answer
+// numberAnswer is the response to reading, changing and deleting a number
 // (developers.telnyx.com/api-reference/phone-number-configurations/retrieve-a-phone-number).
 type numberAnswer struct {
 	Data number `json:"data"`
@@ -137,7 +137,7 @@ type number struct {
 	EmergencyStatus  string `json:"emergency_status"`
 }
 
-// standing is what the status of a number means for who has it.
+// standing is what the status of a number means for the account.
 type standing int
 
 const (
@@ -146,7 +146,7 @@ const (
 	gone             // not, or no longer, the account's
 )
 
-// standings are the statuses that are not simply held. Older pages write them with underscores.
+// standings holds the statuses that do not mean held. Older pages write them with underscores.
 var standings = map[string]standing{
 	"purchase-pending": pending, "port-pending": pending, "provision-pending": pending,
 	"requirement-info-pending": pending, "requirement-info-under-review": pending,
@@ -156,10 +156,10 @@ var standings = map[string]standing{
 
 func (n number) standing() standing { return standings[strings.ReplaceAll(n.Status, "_", "-")] }
 
-// readable reports whether this is a number at all.
+// readable reports whether n is a number at all.
 func (n number) readable() bool { return refs.MatchString(n.ID) && n.PhoneNumber != "" }
 
-// number returns the number in the contract's words.
+// number converts n into a number of the contract.
 func (n number) number() telephony.Number {
 	made := telephony.Number{
 		Ref: n.ID, E164: n.PhoneNumber, Name: n.Reference, Routing: telephony.Routing{Application: n.ConnectionID},
@@ -171,9 +171,9 @@ func (n number) number() telephony.Number {
 	return made
 }
 
-// block is why the number is not to be given back. Telnyx itself refuses to delete a locked one. One that
-// emergency calls are registered for, or are just being, or not yet not any more, keeps its place with the
-// emergency services.
+// block returns why the number must not be released. Telnyx itself refuses to delete a locked one. A number
+// that is registered for emergency calls, or is being registered or unregistered, is kept for the emergency
+// services.
 func (n number) block() telephony.Block {
 	switch n.EmergencyStatus {
 	case "active", "provisioning", "deprovisioning":
@@ -188,14 +188,14 @@ func (n number) block() telephony.Block {
 	return telephony.BlockNone
 }
 
-// numberChange is what changing a number takes. An empty connection is none.
+// numberChange is the body of a change. An empty connection id removes the connection.
 type numberChange struct {
 	Reference    *string `json:"customer_reference,omitempty"`
 	ConnectionID *string `json:"connection_id,omitempty"`
 }
 
-// whoAmI is whose key it is. TeXML's account id is the organization's (github.com/team-telnyx/telnyx-api-cli
-// checks keys so).
+// whoAmI is the owner of an API key. The account id of TeXML is the organization's.
+// (github.com/team-telnyx/telnyx-api-cli checks keys in the same way.)
 type whoAmI struct {
 	Data struct {
 		OrganizationID   string `json:"organization_id"`

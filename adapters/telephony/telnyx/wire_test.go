@@ -143,7 +143,7 @@ func TestCursorsAreOfTheirPagesSize(t *testing.T) {
 	}
 }
 
-// FuzzAnswers reads whatever may come: it is told or refused, and nothing panics.
+// FuzzAnswers decodes any response: it is read or refused, and nothing panics.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`null`, `{}`, `[]`,
@@ -184,7 +184,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzCursors reads cursors: what is taken is one that a page would give.
+// FuzzCursors checks that a cursor that is accepted is one that a page would return.
 func FuzzCursors(f *testing.F) {
 	for _, seed := range []string{
 		"", "2.250.300", "3.7.21", "2.250", "02.250.1", "9999999999999999999.250.1", "2.250.1\x00",

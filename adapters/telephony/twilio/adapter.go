@@ -1,4 +1,4 @@
-// Package twilio buys, leads and gives back phone numbers of a Twilio account by its REST API of 2010-04-01
+// Package twilio buys, routes and releases phone numbers of a Twilio account by its REST API of 2010-04-01
 // (twilio.com/docs/phone-numbers/api). It offers local numbers of the US and Canada that can take calls.
 package twilio
 
@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in the configuration.
 const name = "twilio"
 
 type settings struct {
@@ -51,8 +51,8 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// authOf chooses the way by the credentials that there are (twilio.com/docs/usage/requests-to-twilio,
-// "Credentials").
+// authOf returns the authentication for the credentials that are set
+// (twilio.com/docs/usage/requests-to-twilio, "Credentials").
 func authOf(s settings) (adapter.Auth, error) {
 	if faults := s.faults(); len(faults) > 0 {
 		return adapter.Auth{}, fault.InvalidFields(faults...)
@@ -83,16 +83,16 @@ func open(_ context.Context, s settings, env adapter.Environment) (telephony.Dri
 	return d, nil
 }
 
-// root returns the address of the accounts, of an address of the API with its version or without.
+// root returns the URL of the accounts for a URL of the API, with or without its version.
 func root(address string) string {
 	address = strings.TrimRight(address, "/")
 	return strings.TrimSuffix(address, "/"+version) + "/" + version + "/Accounts/"
 }
 
-// version is that of the API, as its addresses have it.
+// version is the API's version, as it is in URLs.
 const version = "2010-04-01"
 
-// faults returns what does not fit in the settings and credentials.
+// faults returns the faults of the settings and credentials.
 func (s settings) faults() []fault.Field {
 	faults := s.misfits()
 	for _, f := range []struct{ path, given, letters string }{
@@ -119,7 +119,7 @@ func (s settings) faults() []fault.Field {
 	return faults
 }
 
-// misfits are credentials that do not go together.
+// misfits returns the faults of credentials that are missing or cannot be combined.
 func (s settings) misfits() []fault.Field {
 	switch {
 	case s.AuthToken != "" && (s.APIKeySID != "" || s.APIKeySecret != ""):
@@ -140,14 +140,14 @@ func (s settings) misfits() []fault.Field {
 	return nil
 }
 
-// sid is what Twilio calls its things by (twilio.com/docs/glossary/what-is-a-sid).
+// sid matches Twilio's ids (twilio.com/docs/glossary/what-is-a-sid).
 var sid = regexp.MustCompile(`^[A-Z]{2}[0-9a-fA-F]{32}$`)
 
 func isSID(text, letters string) bool {
 	return strings.HasPrefix(text, letters) && sid.MatchString(text)
 }
 
-// isTemplate reports whether a filled template is an address that Twilio can ask.
+// isTemplate reports whether a filled template is a URL that Twilio can request.
 func isTemplate(template string) bool {
 	filled := telephony.VoiceURL(template, 1, "+14155550100")
 	u, err := url.Parse(filled)

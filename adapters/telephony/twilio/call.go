@@ -31,7 +31,7 @@ func (d *driver) call(ctx context.Context, method, path string, form url.Values,
 	return d.exchangeAt(ctx, method, d.root+path, form, out)
 }
 
-// exchangeAt sends a form, where there is any, and reads the answer into out. Its error is a *fault.Error.
+// exchangeAt sends a form, if there is one, and decodes the response into out. Its error is a *fault.Error.
 func (d *driver) exchangeAt(ctx context.Context, method, address string, form url.Values, out any) error {
 	var body io.Reader
 	if form != nil {
@@ -54,7 +54,7 @@ func (d *driver) exchangeAt(ctx context.Context, method, address string, form ur
 	})
 }
 
-// read reads an answer into out; nil is for one that says nothing.
+// read decodes a response into out. If out is nil, the response must be empty.
 func read(method string, status int, header http.Header, answer []byte, out any) error {
 	switch {
 	case status < 200 || status > 299:

@@ -50,7 +50,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
-// access is credentials as a connection has them. The driver sees them without the secret.
+// access holds the credentials of a connection. The driver sees them without the secret.
 type access map[string]string
 
 var (
@@ -58,7 +58,7 @@ var (
 	byKey   = access{"account_sid": fake.AccountSID, "api_key_sid": keySID, "api_key_secret": keySecret}
 )
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no secret.
+// open opens a driver as the gateway does: with a client that authorises, and without the secret.
 func (s *testServer) open(t testing.TB, by access, settings map[string]any) telephony.Driver {
 	t.Helper()
 	a, err := twilio.Adapter().With(adapter.Values{Settings: settings, Credentials: by})
@@ -85,7 +85,7 @@ func (s *testServer) open(t testing.TB, by access, settings map[string]any) tele
 	return driver
 }
 
-// driver returns one by the account's auth token.
+// driver opens a driver with the account's auth token.
 func (s *testServer) driver(t testing.TB, settings ...string) telephony.Driver {
 	t.Helper()
 	return s.open(t, byToken, set(settings...))
@@ -100,7 +100,7 @@ func set(settings ...string) map[string]any {
 	return all
 }
 
-// way is how a connection is made, and what is seen of it.
+// way is a way to connect an account, with the results expected of it.
 type way struct {
 	rule     string
 	how      fake.Options
@@ -180,12 +180,12 @@ func TestEveryRequestIsAsTwilioDescribesThem(t *testing.T) {
 	}
 }
 
-// foreign are requests for what the suite calls by references that are not Twilio's: whether there is such a
-// number is Twilio's to say, and its description is of its own references.
+// foreign matches paths with references that the suite makes up and that are not Twilio's: Twilio decides
+// whether they exist, and its description covers only its own references.
 var foreign = regexp.MustCompile(`/IncomingPhoneNumbers/[0-9]+\.json$`)
 
-// checked holds a request against the description, and has next serve it as it came. An empty value clears
-// (github.com/twilio/twilio-cli-core/pull/57), for which the description has no words: it is left out there.
+// checked checks a request against the description, and lets next serve it unchanged. It leaves out empty
+// values, which clear (github.com/twilio/twilio-cli-core/pull/57) but are not part of the description.
 func checked(api *described.Description, next http.Handler) http.Handler {
 	note := api.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -207,7 +207,7 @@ func checked(api *described.Description, next http.Handler) http.Handler {
 		if !foreign.MatchString(r.URL.Path) {
 			seen := r.Clone(r.Context())
 			seen.Body = io.NopCloser(strings.NewReader(form.Encode()))
-			// Which the description names for each path.
+			// The host that the description names for each path.
 			seen.Host, seen.URL.Host, seen.URL.Scheme = "api.twilio.com", "api.twilio.com", "https"
 			note.ServeHTTP(httptest.NewRecorder(), seen)
 		}
@@ -216,7 +216,7 @@ func checked(api *described.Description, next http.Handler) http.Handler {
 	})
 }
 
-// outside is what happens in Twilio's Console and at other customers, in the words of the suite.
+// outside implements the suite's interfaces by what happens in Twilio's Console and at other customers.
 type outside struct {
 	*fake.Server
 	account string

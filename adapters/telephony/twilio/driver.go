@@ -19,32 +19,32 @@ import (
 // driver is one account.
 type driver struct {
 	client  *http.Client
-	root    string // under which accounts lie
+	root    string // URL of the accounts
 	owner   string // SID of the credentials' account
-	account string // SID of the one whose numbers these are: the owner's, or a subaccount of it
+	account string // SID of the account that holds the numbers: the owner's, or a subaccount
 	byKey   bool   // the credentials are an API key
 
-	countries       []string // to look for numbers in, in this order
-	address, bundle string   // that numbers are bought with
+	countries       []string // to search for numbers, in this order
+	address, bundle string   // SIDs that numbers are bought with
 
 	voiceURL, application, trunk string
 }
 
 var _ telephony.Driver = (*driver)(nil)
 
-// mostConcurrent is prudence: Twilio limits how many calls an account makes at one time, and tells nobody how
-// many (twilio.com/docs/errors/20429).
+// mostConcurrent is a cautious choice: Twilio limits an account's concurrent calls, but does not document the
+// limit (twilio.com/docs/errors/20429).
 const mostConcurrent = 20
 
-// Traits are Twilio's, of any account. Buying a number again that the account holds is answered as an update
-// of it that changes nothing (github.com/danielberkompas/ex_twilio/pull/116).
+// Traits returns the traits of every account. Twilio treats buying a number that the account holds as an
+// update that changes nothing (github.com/danielberkompas/ex_twilio/pull/116).
 func (d *driver) Traits() telephony.Traits {
 	return telephony.Traits{IdempotentBuy: true, MaxConcurrent: mostConcurrent}
 }
 
-// Account reads the account. A standard API key may use all but the account itself
-// (twilio.com/docs/iam/api-keys/keys-in-console, "Types of keys"); that it counts, the account's numbers
-// tell.
+// Account reads the account. A standard API key can read everything but the account itself
+// (twilio.com/docs/iam/api-keys/keys-in-console, "Types of keys"). For it, Account checks that it can read
+// the account's numbers.
 func (d *driver) Account(ctx context.Context) (telephony.Account, error) {
 	var a accountAnswer
 	err := d.get(ctx, d.account+".json", nil, &a)
@@ -69,8 +69,8 @@ func (d *driver) accountOfKey(ctx context.Context) (telephony.Account, error) {
 	return telephony.Account{Name: d.account, Ref: d.account}, nil
 }
 
-// Search asks for local numbers of the area code. Which country it is in, Twilio knows: codes are added every
-// year.
+// Search searches for local numbers of the area code. It relies on Twilio to know the area code's country,
+// since area codes are added every year.
 func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {
 	if s.Limit <= 0 {
 		return nil, nil
@@ -92,8 +92,8 @@ func (d *driver) Search(ctx context.Context, s telephony.Search) ([]telephony.Of
 	return nil, none
 }
 
-// offers asks for what is for sale in one country. What cannot be bought as the connection is set is left
-// out.
+// offers returns the numbers for sale in one country, without those that cannot be bought with the
+// connection's settings.
 func (d *driver) offers(ctx context.Context, country string, s telephony.Search) ([]telephony.Offer, error) {
 	query := url.Values{
 		"AreaCode": {s.AreaCode}, "VoiceEnabled": {"true"}, "PageSize": {strconv.Itoa(min(s.Limit, mostPerPage))},
@@ -122,10 +122,10 @@ func (d *driver) offers(ctx context.Context, country string, s telephony.Search)
 	return offers, nil
 }
 
-// mostPerPage is how many entries a page has at most (twilio.com/docs/usage/twilios-response, "Pagination").
+// mostPerPage is the maximum size of a page (twilio.com/docs/usage/twilios-response, "Pagination").
 const mostPerPage = 1000
 
-// Route follows the settings. Of several, Twilio itself heeds the trunk first, and then the application.
+// Route follows the settings. As at Twilio itself, the trunk takes precedence, then the application.
 func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
 	switch {
 	case d.trunk != "":
@@ -138,17 +138,17 @@ func (d *driver) Route(employee int64, e164 string) (telephony.Routing, bool) {
 	return telephony.Routing{}, false
 }
 
-// Buy orders a number, never one of an area code: each repetition of that would buy another. Name and routing
-// are left to Change, since Twilio would give them to a number that the account held before, too: that nobody
-// else here has it, the gateway knows, and not whether somebody bought it in Twilio's Console. CheckSetup
-// finds before what could not be set.
+// Buy orders a number, never any number of an area code: a retry would buy another one. It leaves name and
+// routing to Change, since Twilio would also apply them to a number that the account held before: the gateway
+// does not know whether somebody has bought it in Twilio's Console. CheckSetup reports beforehand what Change
+// could not set.
 func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, error) {
 	if err := checkName(o.Name); err != nil {
 		return telephony.Number{}, err
 	}
 	form := url.Values{"PhoneNumber": {o.E164}}
 	if d.address != "" || d.bundle != "" {
-		// These would be given to a number that the account held before, too.
+		// Twilio would apply these to a number that the account held before, too.
 		switch n, err := d.FindOrder(ctx, o); {
 		case err == nil:
 			return n, nil
@@ -169,19 +169,19 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	return ownNumber(bought, o, http.MethodPost)
 }
 
-// notBought looks why an order was refused. One that is not for sale may be the account's own, bought by an
-// earlier try: that buying it again is an update is what people found, and not in Twilio's documents.
+// notBought finds out why an order was refused. A number that is not for sale may be the account's own,
+// bought by an earlier try: Twilio does not document that it treats buying it again as an update.
 func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error) (telephony.Number, error) {
 	switch {
 	case hasCode(refused, notAvailable):
 		switch n, err := d.FindOrder(ctx, o); {
 		case err == nil:
 			return n, nil
-		case errors.Is(err, fault.NotFound), hasCode(err, testCredentials): // those hold no numbers
+		case errors.Is(err, fault.NotFound), hasCode(err, testCredentials): // they hold no numbers
 			return telephony.Number{}, refused
 		default:
 			sent := *fault.From(err)
-			sent.Unsent = false // of an earlier try nothing is known
+			sent.Unsent = false // an earlier try may have been sent
 			return telephony.Number{}, &sent
 		}
 	case hasCode(refused, notFound):
@@ -192,13 +192,13 @@ func (d *driver) notBought(ctx context.Context, o telephony.Order, refused error
 	return telephony.Number{}, refused
 }
 
-// leastFunds is less than a local number costs a month (twilio.com/en-us/voice/pricing/us), in the account's
-// currency.
+// leastFunds, in the account's currency, is less than the monthly price of a local number
+// (twilio.com/en-us/voice/pricing/us).
 const leastFunds = 1
 
-// outOfFunds asks for the balance, which the parent has for all its subaccounts
-// (twilio.com/docs/iam/api/subaccounts, "Billing"). No error code says that a purchase failed for the lack of
-// it.
+// outOfFunds reports whether the balance is too low. The parent holds the balance for all its subaccounts
+// (twilio.com/docs/iam/api/subaccounts, "Billing"). No error code says that a purchase failed for lack of
+// funds.
 func (d *driver) outOfFunds(ctx context.Context) bool {
 	var b balanceAnswer
 	if d.get(ctx, d.owner+"/Balance.json", nil, &b) != nil {
@@ -208,8 +208,8 @@ func (d *driver) outOfFunds(ctx context.Context) bool {
 	return err == nil && left < leastFunds
 }
 
-// clockSlack is how far the clocks of Twilio and of the gateway may be apart: a number that came into the
-// account so shortly before the order is still taken for the order's own.
+// clockSlack is how far the clocks of Twilio and of the gateway may differ. A number that came into the
+// account at most this long before the order counts as the order's own.
 const clockSlack = 5 * time.Minute
 
 // ownNumber returns a number of the account if it is the order's own. If its creation time cannot be read,
@@ -232,14 +232,14 @@ func (d *driver) FindOrder(ctx context.Context, o telephony.Order) (telephony.Nu
 		return telephony.Number{}, err
 	}
 	for _, n := range found.Numbers {
-		if n.E164 == o.E164 { // Twilio looks for a pattern
+		if n.E164 == o.E164 { // the filter is a pattern
 			return ownNumber(n, o, http.MethodGet)
 		}
 	}
 	return telephony.Number{}, noNumber()
 }
 
-// Numbers reads a page as large as Twilio allows, where no less is wanted.
+// Numbers reads a page. It is as large as Twilio allows unless q.Limit is smaller.
 func (d *driver) Numbers(ctx context.Context, q telephony.Query) (telephony.Page, error) {
 	query, err := pageOf(q.Cursor)
 	if err != nil {
@@ -287,10 +287,10 @@ func (d *driver) Number(ctx context.Context, ref string) (telephony.Number, erro
 	return numberOf(n), nil
 }
 
-// references are what can stand in a path. Which of them are Twilio's is Twilio's to say.
+// references matches references that can be put into a path. Twilio decides whether they exist.
 var references = regexp.MustCompile(`^[0-9A-Za-z]{1,64}$`)
 
-// exchange reads one number, or changes it by what is in the form, and answers it as it is after.
+// exchange reads one number, or changes it as the form says, and returns it.
 func (d *driver) exchange(ctx context.Context, method, ref string, form url.Values) (number, error) {
 	if !references.MatchString(ref) {
 		return number{}, noNumber()
@@ -305,7 +305,7 @@ func (d *driver) exchange(ctx context.Context, method, ref string, form url.Valu
 	return n, nil
 }
 
-// mostNameRunes is the length of a friendly name
+// mostNameRunes is the maximum length of a friendly name
 // (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource).
 const mostNameRunes = 64
 
@@ -316,7 +316,7 @@ func checkName(given string) error {
 	return nil
 }
 
-// Change makes one request, and holds what Twilio says after against what was asked.
+// Change makes one request, and compares the number in the response with what was requested.
 func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error) {
 	form := url.Values{}
 	if c.Name != nil {
@@ -341,10 +341,10 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 	return numberOf(n), nil
 }
 
-// lead leaves one way for calls to go. An empty value clears (github.com/twilio/twilio-cli-core/pull/57). Of
-// trunk and application, setting either deletes the other
-// (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource), so that naming the other here could
-// delete what was just set.
+// lead sets the one routing of a number. An empty value clears (github.com/twilio/twilio-cli-core/pull/57).
+// Setting the trunk deletes the application, and vice versa
+// (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource), so a form that sets one must not name the
+// other.
 func lead(form url.Values, to telephony.Routing) {
 	form.Set("VoiceUrl", to.VoiceURL)
 	switch {
@@ -361,7 +361,7 @@ func lead(form url.Values, to telephony.Routing) {
 	}
 }
 
-// Release looks first what stands against it: Twilio documents no error code for that.
+// Release first reads whether the number is blocked, since Twilio documents no error code for that.
 func (d *driver) Release(ctx context.Context, ref string) error {
 	n, err := d.exchange(ctx, http.MethodGet, ref, nil)
 	if err != nil {

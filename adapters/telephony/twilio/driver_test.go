@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// log is what was asked, as "METHOD resource?query form".
+// log records the requests, as "METHOD resource?query form".
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -38,7 +38,7 @@ func (l *log) around(next http.Handler) http.Handler {
 	})
 }
 
-// since returns the lines that came after the last call of since.
+// since returns the lines that were recorded after the last call of since.
 func (l *log) since() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *log) since() []string {
 	return lines
 }
 
-// noon is when purchases begin.
+// noon is the start of purchases.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func order(e164 string) telephony.Order {
@@ -572,7 +572,7 @@ func TestTheBalanceIsAskedForAfterARefusalThatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestTwiliosTestNumbers buys with test credentials what twilio.com/docs/iam/test-credentials names.
+// TestTwiliosTestNumbers buys the numbers of twilio.com/docs/iam/test-credentials with test credentials.
 func TestTwiliosTestNumbers(t *testing.T) {
 	s := serve(t, fake.Options{Now: at(noon)})
 	d := s.open(t, access{"account_sid": testSID, "auth_token": testToken}, nil)

@@ -9,13 +9,13 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// meaning is what one of Twilio's error codes says here.
+// meaning is what one of Twilio's error codes means for the gateway.
 type meaning struct {
 	code           fault.Code
 	reason, detail string
 }
 
-// The codes that a driver asks for (twilio.com/docs/api/errors).
+// The error codes that the driver checks for (twilio.com/docs/api/errors).
 const (
 	badName         = 20002
 	testCredentials = 20008
@@ -26,13 +26,13 @@ const (
 	noneInAreaCode  = 21452
 )
 
-// meanings are those of the codes whose status says less.
+// meanings are those of the codes that say more than the HTTP status.
 var meanings = map[int]meaning{
 	10001: inactive, 20005: inactive, 20403: inactive, 90010: inactive,
 	10002: trial, 21404: trial,
 	21613: addressRequired, 21615: addressRequired, 21631: addressRequired,
 	21649: bundleRequired, 21650: bundleRequired, 21651: bundleRequired,
-	// A restricted API key that lacks a permission is answered 401.
+	// Twilio responds with 401 to a restricted API key that lacks a permission.
 	70051: {fault.Forbidden, fault.ReasonPermissionDenied,
 		"Twilio does not allow the connection's credentials to do this. Grant the API key the permission " +
 			"for phone numbers, or use another key."},
@@ -48,7 +48,7 @@ var meanings = map[int]meaning{
 }
 
 var (
-	// A balance used up suspends the account: the pages of 10001 and 20005.
+	// An account whose balance is used up is suspended: see the pages of 10001 and 20005.
 	inactive = meaning{
 		fault.Forbidden, fault.ReasonAccountSuspended,
 		"The Twilio account is not active: it is suspended or closed, or its balance is used up. Look in " +
@@ -70,13 +70,14 @@ var (
 		"The Twilio account does not have the application for calls. Check voice_application."}
 )
 
-// refusal makes a fault of an answer that refuses, {code, message, more_info, status}
-// (twilio.com/docs/usage/twilios-response, "Exceptions"). The message may hold anything, and is for the logs.
+// refusal converts an error response, {code, message, more_info, status}
+// (twilio.com/docs/usage/twilios-response, "Exceptions"), into a fault. The message may hold anything, and is
+// only for the logs.
 func refusal(status int, header http.Header, body []byte) *fault.Error {
 	var answer struct {
 		Code int `json:"code"`
 	}
-	_ = json.Unmarshal(body, &answer) // what is no answer of Twilio's has no code
+	_ = json.Unmarshal(body, &answer) // a body that is not Twilio's has no code
 	f := upstream.StatusFault(name, status, header, body)
 	if answer.Code != 0 {
 		f = f.With(metadataCode, strconv.Itoa(answer.Code))
@@ -99,16 +100,16 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	return f
 }
 
-// metadataCode names Twilio's code in a fault, which Twilio's pages explain.
+// metadataCode is the key of Twilio's error code in a fault's metadata. Twilio's pages explain the codes.
 const metadataCode = "twilio_code"
 
 var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds,
 	"The balance of the Twilio account is too low for another number. Add funds in Twilio's Console."}
 
-// restate returns the fault with a meaning of its own.
+// restate returns the fault with another meaning.
 func restate(f *fault.Error, m meaning) *fault.Error { return f.Restate(m.code, m.reason, m.detail) }
 
-// invalidName returns the fault of a display name that Twilio does not take.
+// invalidName returns the fault of a display name that Twilio does not accept.
 func invalidName(plain *fault.Error) *fault.Error {
 	invalid := fault.InvalidField("name", "is not accepted by Twilio: send 1 to 64 characters.")
 	f := restate(plain, meaning{invalid.Code, invalid.Reason, invalid.Detail})
@@ -134,7 +135,7 @@ func unexplained(err error) bool {
 		f.Reason == fault.ReasonProviderRefused && f.Detail != invalidNumber.detail
 }
 
-// numberMissing says of what was not found that it is a number.
+// numberMissing changes Twilio's "not found" into the fault of a number that is not found.
 func numberMissing(err error) error {
 	if hasCode(err, notFound) {
 		return restate(fault.From(err), meaning{fault.NotFound, fault.ReasonNumberNotFound, noNumber().Detail})
@@ -142,7 +143,7 @@ func numberMissing(err error) error {
 	return err
 }
 
-// accountMissing says of what was not found that it is the account.
+// accountMissing changes Twilio's "not found" into the fault of an account that is not found.
 func accountMissing(err error) error {
 	if hasCode(err, notFound) {
 		return restate(fault.From(err), meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -157,20 +158,20 @@ func noNumber() *fault.Error {
 		With("provider", name)
 }
 
-// heldBefore returns the fault of a number that is the account's, and not the order's.
+// heldBefore returns the fault of a number that the account holds, but not by this order.
 func heldBefore() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken,
 		"The Twilio account held the number before it was ordered.").With("provider", name)
 }
 
-// unheeded returns the fault of a change that was accepted and not made.
+// unheeded returns the fault of a change that was accepted but not made.
 func unheeded() *fault.Error {
 	return fault.New(fault.Conflict, fault.ReasonProviderConflict,
 		"Twilio accepted the change, but keeps another name or another destination for calls. Check the "+
 			"number in Twilio's Console.").With("provider", name)
 }
 
-// unreadable returns the fault of a success that says something other than expected.
+// unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio gave an unexpected answer.")
 	if method != http.MethodGet {

@@ -12,9 +12,8 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// CheckSetup reads whatever the settings name: application, trunk, address and bundle. Of an address of
-// webhooks Twilio tells nothing. A key that may not read one of them can use it all the same, and then
-// nothing is said of it.
+// CheckSetup reads the application, trunk, address and bundle that the settings name. Twilio cannot check a
+// webhook's URL. A key that may not read one of them can still use it, so it is skipped.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	for _, named := range d.references() {
 		var there struct {
@@ -43,15 +42,16 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return nil
 }
 
-// reference is something of the account that a setting names.
+// reference is a resource of the account that a setting names.
 type reference struct {
 	setting, what, sid, address string
-	approved                    bool // it counts only once it is approved
+	approved                    bool // it can be used only after it was approved
 }
 
-// references returns what the settings name. Trunks (twilio.com/docs/sip-trunking/api/trunk-resource) and
-// bundles (twilio.com/docs/phone-numbers/regulatory/api/bundles) are asked for without naming an account, so
-// that a parent's credentials do not find those of its subaccount.
+// references returns the resources that the settings name. The URLs of trunks
+// (twilio.com/docs/sip-trunking/api/trunk-resource) and bundles
+// (twilio.com/docs/phone-numbers/regulatory/api/bundles) name no account, so a parent's credentials do not
+// find those of its subaccount.
 func (d *driver) references() []reference {
 	own := d.root + d.account
 	all := []reference{
@@ -77,9 +77,9 @@ func (d *driver) references() []reference {
 	return all
 }
 
-// product returns the root of another of Twilio's APIs, whose host begins with its name where that of this
-// API begins with "api" (twilio.com/docs/global-infrastructure/using-the-twilio-rest-api-in-a-non-us-region).
-// Behind any other address they lie together.
+// product returns the root URL of another of Twilio's APIs. Its host begins with its name in place of "api"
+// (twilio.com/docs/global-infrastructure/using-the-twilio-rest-api-in-a-non-us-region). If this API's host
+// does not begin with "api", all APIs have the same root.
 func (d *driver) product(name string) string {
 	return strings.Replace(strings.TrimSuffix(d.root, version+"/Accounts/"), "://api.", "://"+name+".", 1)
 }

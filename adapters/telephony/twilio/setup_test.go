@@ -34,7 +34,7 @@ func TestASetupIsChecked(t *testing.T) {
 		how      fake.Options
 		before   func(*testServer)
 		around   []func(http.Handler) http.Handler
-		names    string // the setting that the fault names; "" where all is well
+		names    string // the setting that the fault names; "": no fault
 	}{
 		{rule: "nothing is named"},
 		{rule: "an address of webhooks alone", settings: []string{"voice_url_template=" + template}},

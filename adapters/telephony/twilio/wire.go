@@ -11,8 +11,8 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// number is a number of the account (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource). What is
-// not set is null in some answers and "" in others.
+// number is a number of the account (twilio.com/docs/phone-numbers/api/incomingphonenumber-resource). A value
+// that is not set is null in some responses and "" in others.
 type number struct {
 	SID         string `json:"sid"`
 	E164        string `json:"phone_number"`
@@ -28,14 +28,14 @@ type number struct {
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{1,14}$`)
 
-// complete reports whether the answer is a number at all.
+// complete reports whether the response is a number at all.
 func (n number) complete() bool { return isSID(n.SID, "PN") && e164.MatchString(n.E164) }
 
 func numberOf(n number) telephony.Number {
 	return telephony.Number{Ref: n.SID, E164: n.E164, Name: n.Name, Routing: n.routing(), Block: n.block()}
 }
 
-// routing returns where calls go. Of several, Twilio ignores all but the first in this order.
+// routing returns where calls go. If several are set, Twilio uses the first in this order.
 func (n number) routing() telephony.Routing {
 	switch {
 	case n.Trunk != "":
@@ -46,8 +46,8 @@ func (n number) routing() telephony.Routing {
 	return telephony.Routing{VoiceURL: n.VoiceURL}
 }
 
-// block reports whether a registered emergency address stands against a release (help.twilio.com, "Cancel or
-// release a Twilio number"). Registering one and removing it take their time, and until then it is not gone.
+// block returns BlockEmergency if an emergency address prevents a release (help.twilio.com, "Cancel or
+// release a Twilio number"). It also does so while the address is being registered or removed.
 func (n number) block() telephony.Block {
 	switch n.EmergencyStatus {
 	case "registered", "pending-registration", "pending-unregistration", "unregistration-failure":
@@ -69,11 +69,11 @@ func (n number) createdAt() (time.Time, bool) {
 
 // numbersAnswer is a page of the account's numbers.
 type numbersAnswer struct {
-	Numbers []number `json:"incoming_phone_numbers"` // null in an answer of something else
+	Numbers []number `json:"incoming_phone_numbers"` // nil if the response is something else
 	Next    string   `json:"next_page_uri"`
 }
 
-// offersAnswer is what is for sale (twilio.com/docs/phone-numbers/api/availablephonenumberlocal-resource).
+// offersAnswer is a search's result (twilio.com/docs/phone-numbers/api/availablephonenumberlocal-resource).
 type offersAnswer struct {
 	Offers []struct {
 		E164         string `json:"phone_number"`
@@ -84,8 +84,8 @@ type offersAnswer struct {
 	} `json:"available_phone_numbers"`
 }
 
-// accountAnswer is an account (twilio.com/docs/iam/api/account). Its auth_token is there, too, and is not
-// read.
+// accountAnswer is an account (twilio.com/docs/iam/api/account). The response also has its auth_token, which
+// is not read.
 type accountAnswer struct {
 	SID    string `json:"sid"`
 	Name   string `json:"friendly_name"`
@@ -96,15 +96,14 @@ type balanceAnswer struct {
 	Balance json.Number `json:"balance"`
 }
 
-// Twilio names the next page by an address (twilio.com/docs/usage/twilios-response, "Pagination"), of which
-// the cursor keeps the two parameters that say which page it is: an address of somebody else's making leads
-// nowhere.
+// Twilio returns the URL of the next page (twilio.com/docs/usage/twilios-response, "Pagination"). A cursor
+// keeps only the two parameters that identify the page, so that a URL made by somebody else is never called.
 var (
 	pageIndex = regexp.MustCompile(`^[0-9]{1,9}$`)
 	pageToken = regexp.MustCompile(`^[!-~]{1,512}$`)
 )
 
-// cursorOf makes a cursor of the address of a page. It fails on one that does not tell which page it is.
+// cursorOf converts the URL of a page into a cursor. It returns false if the URL does not identify a page.
 func cursorOf(next string) (string, bool) {
 	if next == "" {
 		return "", true
@@ -124,7 +123,7 @@ func cursorOf(next string) (string, bool) {
 	return cursor, err == nil && cursor != ""
 }
 
-// pageOf reads a cursor as the parameters of a request.
+// pageOf converts a cursor into the parameters of a request.
 func pageOf(cursor string) (url.Values, error) {
 	page, err := url.ParseQuery(cursor)
 	if err != nil {

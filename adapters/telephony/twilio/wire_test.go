@@ -52,7 +52,7 @@ func TestANumberIsReadAsTwilioTellsIt(t *testing.T) {
 	}
 }
 
-// FuzzAnswers reads whatever is answered to an order: what is told is the number ordered, or nothing.
+// FuzzAnswers decodes any response to an order: the result is the number ordered, or none.
 func FuzzAnswers(f *testing.F) {
 	f.Add(
 		[]byte(
@@ -81,7 +81,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzDates reads whatever is reported as a date.
+// FuzzDates parses any text as a date.
 func FuzzDates(f *testing.F) {
 	for _, text := range []string{
 		"Thu, 30 Jul 2015 23:19:04 +0000", "30 Jul 15 23:19 EST", "", "(comment) 1 Jan 0001 00:00:00 -9999",
@@ -95,7 +95,7 @@ func FuzzDates(f *testing.F) {
 	})
 }
 
-// FuzzCursors makes a cursor of whatever is reported as a next page, and reads whatever comes as one.
+// FuzzCursors converts any text as the URL of a next page, and as a cursor.
 func FuzzCursors(f *testing.F) {
 	for _, text := range []string{
 		"/2010-04-01/Accounts/AC1/IncomingPhoneNumbers.json?PageSize=50&Page=1&PageToken=PAPN1",
@@ -118,7 +118,7 @@ func FuzzCursors(f *testing.F) {
 	})
 }
 
-// FuzzRefusals reads whatever refuses: a refusal is always a fault with words.
+// FuzzRefusals converts any error response: the result always has a code, a reason and a detail.
 func FuzzRefusals(f *testing.F) {
 	f.Add(400, []byte(`{"code":21422,"message":"x"}`))
 	f.Add(404, []byte(`<html>`))

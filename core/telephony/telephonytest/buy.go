@@ -31,7 +31,7 @@ func buyChecks() []Check {
 	}
 }
 
-// keyChecks returns the clauses on keys: what becomes of an order that is repeated, or cut off.
+// keyChecks returns the clauses on keys: the outcome of an order that is repeated, or cut off.
 func keyChecks() []Check {
 	return []Check{
 		{Name: "a key may have 1 to 64 characters", Do: keysOfEveryLength},
@@ -62,7 +62,7 @@ func buysExactly(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	// The second one offered: a driver that buys whatever comes first is not exact.
+	// The second offer is ordered: a driver that buys the first one fails the check.
 	n, err := buy(ctx, h, h.order(offers[1].E164, "Exactly this"))
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func sameKeyAtOnce(ctx context.Context, h Harness) error {
 	return err
 }
 
-// lostReply proves that a caller can find out what became of an order whose answer never came.
+// lostReply checks that a caller can find out the outcome of an order whose reply was lost.
 func lostReply(ctx context.Context, h Harness) error {
 	o, err := orderOf(ctx, h)
 	if err != nil {
@@ -279,7 +279,7 @@ func lostReply(ctx context.Context, h Harness) error {
 	})
 }
 
-// lookBack looks back for an order whose answer never came, and wants the number in the account's list too.
+// lookBack finds an order whose reply was lost, and checks that the account lists its number too.
 func lookBack(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, error) {
 	n, err := h.Open().FindOrder(ctx, o)
 	if err != nil {

@@ -22,7 +22,8 @@ func changeChecks() []Check {
 
 func hasTwoKinds(h Harness) bool { return len(h.routes()) > 1 }
 
-// checkChange changes a number of every kind of routing in turn, and wants it told and read as is.
+// checkChange changes numbers of every kind of routing in turn, and checks that Change and Number return the
+// number as want alters it.
 func checkChange(ctx context.Context, h Harness, c telephony.Change, want func(*telephony.Number)) error {
 	for _, from := range h.routes() {
 		if err := changedFrom(ctx, h, from, c, want); err != nil {
@@ -41,7 +42,7 @@ func changedFrom(
 	})
 }
 
-// changesTo makes a change after which the number is as wanted.
+// changesTo makes a change and checks that the number is then as wanted.
 func changesTo(ctx context.Context, h Harness, want telephony.Number, c telephony.Change) error {
 	got, err := h.Open().Change(ctx, want.Ref, clone(c))
 	if err != nil {
@@ -54,7 +55,7 @@ func changesTo(ctx context.Context, h Harness, want telephony.Number, c telephon
 	return readsAs(ctx, h, want)
 }
 
-// clone keeps what a check wants apart from what a driver is given, and may alter.
+// clone copies a change, since a driver may alter the one it is given.
 func clone(c telephony.Change) telephony.Change {
 	if c.Name != nil {
 		name := *c.Name
@@ -84,7 +85,7 @@ func changeName(ctx context.Context, h Harness) error {
 	return checkChange(ctx, h, telephony.Change{Name: &name}, func(n *telephony.Number) { n.Name = name })
 }
 
-// changeRouting goes from one webhook to another, or from the provider's default where numbers have no
+// changeRouting changes from one webhook to another, or from the provider's default if numbers have no
 // webhooks.
 func changeRouting(ctx context.Context, h Harness) error {
 	from, to := h.routes()[0], telephony.Routing{VoiceURL: "https://agents.example.com/voice?employee=8"}
@@ -99,7 +100,7 @@ func changeNothing(ctx context.Context, h Harness) error {
 	return checkChange(ctx, h, telephony.Change{}, func(*telephony.Number) {})
 }
 
-// detach allows the number to lead nowhere, or where one leads that was bought without routing.
+// detach allows the number to lead nowhere, or to the provider's default.
 func detach(ctx context.Context, h Harness) error {
 	for _, from := range h.routes() {
 		err := withNumber(ctx, h, func(o *telephony.Order) { o.Routing = from }, func(n telephony.Number) error {
@@ -121,7 +122,7 @@ func detach(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// oneRouting goes from every kind to every other: providers keep several, and one of them wins.
+// oneRouting changes from every kind to every other: providers may keep several, and one takes precedence.
 func oneRouting(ctx context.Context, h Harness) error {
 	return withNumber(ctx, h, nil, func(n telephony.Number) error {
 		for _, from := range h.routes() {

@@ -38,7 +38,7 @@ func listMutants() []conformance.Mutant[Harness] {
 			}}
 		})
 	}
-	// bought remembers what was bought through it, and knows nothing else of the account.
+	// bought returns a mutant that knows only the numbers that were bought through it.
 	bought := func(check, how string) conformance.Mutant[Harness] {
 		return mutate(check, how, func(d telephony.Driver) mutant {
 			known := map[string]telephony.Number{}

@@ -21,7 +21,7 @@ func conductChecks() []Check {
 	})
 }
 
-// subject calls every method. What would cost money asks for a number that is not for sale, or not there.
+// subject calls every method. If a call could cost money, its number is not for sale, or does not exist.
 func subject(h Harness) conformance.Subject {
 	d := h.Open()
 	name := "nowhere"
@@ -90,7 +90,7 @@ func traitsAreUsable(_ context.Context, h Harness) error {
 	return nil
 }
 
-// concurrentReads reads with one driver. It proves most under the race detector.
+// concurrentReads reads concurrently with one driver. It finds most under the race detector.
 func concurrentReads(ctx context.Context, h Harness) error {
 	d := h.Open()
 	atOnce := 8

@@ -49,7 +49,7 @@ func findOrderAnswers(ctx context.Context, h Harness) error {
 	return giveBack(ctx, h, wantFindOrder(ctx, h, o, first), first)
 }
 
-// checkFound returns nil for what FindOrder may say of an order that was made.
+// checkFound returns nil if n is a valid result of FindOrder for an order that was made.
 func checkFound(h Harness, o telephony.Order, n telephony.Number) error {
 	switch {
 	case n.E164 != o.E164:
@@ -62,7 +62,7 @@ func checkFound(h Harness, o telephony.Order, n telephony.Number) error {
 	return nil
 }
 
-// wantFindOrder wants FindOrder to answer the number as it is.
+// wantFindOrder checks that FindOrder returns the number as it is.
 func wantFindOrder(ctx context.Context, h Harness, o telephony.Order, want telephony.Number) error {
 	got, err := h.Open().FindOrder(ctx, o)
 	if err != nil {
@@ -133,7 +133,7 @@ func orderedOfHeld(ctx context.Context, h Harness) error {
 	})
 }
 
-// findOrderChangesNothing asks for an order whose number has another name and another way to go by now.
+// findOrderChangesNothing looks up an order whose number has another name and routing by now.
 func findOrderChangesNothing(ctx context.Context, h Harness) error {
 	return asBought(ctx, h, nil, func(o telephony.Order, n telephony.Number) error {
 		name, to := "Renamed since", h.routes()[0]

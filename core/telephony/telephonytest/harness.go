@@ -1,4 +1,4 @@
-// Package telephonytest proves that a driver keeps the contract of core/telephony, clause by clause. An
+// Package telephonytest checks that a driver keeps the contract of core/telephony, clause by clause. An
 // adapter's test runs it against a fake of the provider, and the same checks run against real servers:
 //
 //	func TestContract(t *testing.T) {
@@ -13,9 +13,9 @@
 //		})
 //	}
 //
-// A check is bound by the driver's traits, by what the harness knows, and by what Harness.Provider can do;
-// what is not bound is not run. The checks look at nothing but their own numbers, so an account may hold
-// others, and they release what they buy: all but the harmless ones cost money at a real provider.
+// Which checks are bound depends on the driver's traits, on what the harness knows, and on what
+// Harness.Provider can do. Others are not run. The checks use only their own numbers, so an account may hold
+// others, and release what they buy. All but the harmless ones cost money at a real provider.
 package telephonytest
 
 import (
@@ -28,10 +28,10 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// Check proves one clause of the contract.
+// Check checks one clause of the contract.
 type Check = conformance.Check[Harness]
 
-// Run runs every check that is bound, each with a harness of its own.
+// Run runs every check that is bound, each with its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	conformance.Run(t, Checks(), open)
@@ -46,30 +46,30 @@ func Checks() []Check {
 
 // Harness is an account under test.
 type Harness struct {
-	// Open opens a driver of the account afresh, one that remembers nothing of an earlier one.
+	// Open returns a new driver of the account, which remembers nothing of an earlier one.
 	Open func() telephony.Driver
 
-	AreaCode string // where four numbers or more are for sale
-	Empty    string // where none is for sale; "" is not known
+	AreaCode string // where at least four numbers are for sale
+	Empty    string // where no number is for sale; "": not known
 
-	Account telephony.Account // whose account it is; the zero value is not known
-	Default telephony.Routing // where a number leads that was bought without routing
-	// Where the settings lead +1 415 555 0100 when employee 7 answers it; the zero value is nowhere.
+	Account telephony.Account // what Account returns; the zero value: not known
+	Default telephony.Routing // routing of a number that was bought without one
+	// What Route returns for +1 415 555 0100 and employee 7; the zero value: the settings do not say.
 	Leads telephony.Routing
 
 	// Where a number can lead.
 	Trunk string // the id of a SIP trunk of the account; "" when there is none
 	// The id of a voice application, or of a connection, of the account; "" when there is none.
 	Application string
-	NoVoiceURL  bool // the provider asks no webhook of a number's own
+	NoVoiceURL  bool // a number cannot have its own webhook
 
 	Secrets []string // the credentials the driver was opened with: it must not hold them
 
-	Now func() time.Time // the gateway's clock; nil is the machine's
+	Now func() time.Time // the gateway's clock; nil: time.Now
 
-	// Provider is the provider's own side: what can be done to the account, or to the provider, behind the
-	// driver's back. It implements what it can of the interfaces below and of those in package conformance;
-	// nil can do nothing.
+	// Provider is the provider's side: it acts on the account, or on the provider, other than through the
+	// driver. It implements those of the interfaces below and in package conformance that it can; nil
+	// implements none.
 	Provider any
 }
 
@@ -78,9 +78,9 @@ type Spender interface {
 	Purchases(ctx context.Context) (int, error)
 }
 
-// Rival is somebody else who buys at the same provider.
+// Rival is another customer of the same provider.
 type Rival interface {
-	// Snatch makes a number that was for sale until now somebody else's, and answers it.
+	// Snatch sells a number that was for sale until now to somebody else, and returns it.
 	Snatch(ctx context.Context) (e164 string, err error)
 }
 
@@ -90,15 +90,15 @@ type Mover interface {
 	Vanish(ctx context.Context, e164 string) error
 }
 
-// Filler is a provider of orders that take their time, where the checks need not wait for it.
+// Filler is a provider that fills orders later, or at once when a check tells it to.
 type Filler interface {
 	// Fill fills every order that is under way.
 	Fill(ctx context.Context) error
 }
 
-// Blocker has the provider not take a number of the account back.
+// Blocker makes the provider refuse to take a number of the account back.
 type Blocker interface {
-	// Block returns errors.ErrUnsupported where the provider knows nothing of this kind.
+	// Block returns errors.ErrUnsupported if the provider has no block of this kind.
 	Block(ctx context.Context, e164 string, why telephony.Block) error
 	Unblock(ctx context.Context, e164 string) error
 }
@@ -110,7 +110,7 @@ func (h Harness) now() time.Time {
 	return h.Now()
 }
 
-// routes returns where a number can lead, one of each kind; at least one.
+// routes returns one routing of each kind that a number can have; at least one.
 func (h Harness) routes() []telephony.Routing {
 	var all []telephony.Routing
 	if !h.NoVoiceURL {

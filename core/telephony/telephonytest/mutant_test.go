@@ -16,10 +16,10 @@ func TestEveryCheckCatchesItsMutants(t *testing.T) {
 	conformance.Catch(t, Checks(), mutants, newHarness)
 }
 
-// mutant is the reference driver, except for the functions that it has of its own.
+// mutant is the reference driver, except for the functions that are set.
 type mutant struct {
 	telephony.Driver
-	around  func(ctx context.Context, call func(context.Context) error) error // of every call
+	around  func(ctx context.Context, call func(context.Context) error) error // wraps every call
 	traits  func() telephony.Traits
 	account func(ctx context.Context) (telephony.Account, error)
 	search  func(ctx context.Context, s telephony.Search) ([]telephony.Offer, error)
@@ -30,11 +30,10 @@ type mutant struct {
 	number  func(ctx context.Context, ref string) (telephony.Number, error)
 	change  func(ctx context.Context, ref string, c telephony.Change) (telephony.Number, error)
 	release func(ctx context.Context, ref string) error
-	alter   func(n telephony.Number) telephony.Number // of every number returned
+	alter   func(n telephony.Number) telephony.Number // alters every number returned
 }
 
-// mutate makes a mutant of the reference driver. What make keeps outside the mutant is shared by all opened
-// drivers.
+// mutate returns a mutant of the reference driver. All drivers that its harness opens are the same one.
 func mutate(check, how string, make func(d telephony.Driver) mutant) conformance.Mutant[Harness] {
 	return conformance.Mutant[Harness]{Check: check, How: how, Mutate: func(h Harness) Harness {
 		d := h.Open()
@@ -146,7 +145,7 @@ func (m mutant) tell(n telephony.Number, err error) (telephony.Number, error) {
 	return n, err
 }
 
-// alters makes a mutant that alters every number that it returns.
+// alters returns a mutant that alters every number that it returns.
 func alters(check, how string, alter func(n *telephony.Number)) conformance.Mutant[Harness] {
 	return mutate(check, how, func(telephony.Driver) mutant {
 		return mutant{alter: func(n telephony.Number) telephony.Number {
@@ -156,7 +155,7 @@ func alters(check, how string, alter func(n *telephony.Number)) conformance.Muta
 	})
 }
 
-// buys makes a mutant with its own Buy.
+// buys returns a mutant with its own Buy.
 func buys(
 	check, how string,
 	buy func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
@@ -168,7 +167,7 @@ func buys(
 	})
 }
 
-// orders makes a mutant with its own FindOrder.
+// orders returns a mutant with its own FindOrder.
 func orders(
 	check, how string,
 	ordered func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error),
@@ -180,7 +179,7 @@ func orders(
 	})
 }
 
-// releases makes a mutant with its own Release.
+// releases returns a mutant with its own Release.
 func releases(
 	check, how string, release func(ctx context.Context, d telephony.Driver, ref string) error,
 ) conformance.Mutant[Harness] {
@@ -189,7 +188,7 @@ func releases(
 	})
 }
 
-// changes makes a mutant with its own Change.
+// changes returns a mutant with its own Change.
 func changes(
 	check, how string,
 	change func(

@@ -64,7 +64,7 @@ func vanishedIsGone(ctx context.Context, h Harness) error {
 	})
 }
 
-// wantGone returns nil when the account neither lists the number nor can read it.
+// wantGone returns nil if the account neither lists the number nor can read it.
 func wantGone(ctx context.Context, h Harness, n telephony.Number) error {
 	_, there, err := findHeld(ctx, h, n.E164)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// newKey makes a key that no account has seen.
+// newKey returns a random key.
 func newKey() string { return strings.ToLower(rand.Text()) }
 
 // order returns a purchase that begins now.
@@ -20,8 +20,8 @@ func (h Harness) order(e164, name string) telephony.Order {
 	return telephony.Order{Key: newKey(), Since: h.now(), E164: e164, Name: name}
 }
 
-// later returns the same purchase as one that began when everything was in the account that is there now, by
-// any clock.
+// later returns the same purchase with a later start: by any clock, the account held its present numbers
+// before.
 func later(o telephony.Order) telephony.Order {
 	o.Since = o.Since.Add(time.Hour)
 	return o
@@ -39,7 +39,7 @@ func search(ctx context.Context, h Harness, n int) ([]telephony.Offer, error) {
 	return offers[:n], nil
 }
 
-// orderOf asks for one number that is for sale.
+// orderOf returns an order of a number that is for sale.
 func orderOf(ctx context.Context, h Harness) (telephony.Order, error) {
 	offers, err := search(ctx, h, 1)
 	if err != nil {
@@ -48,7 +48,7 @@ func orderOf(ctx context.Context, h Harness) (telephony.Order, error) {
 	return h.order(offers[0].E164, "Front office"), nil
 }
 
-// withNumber has a number bought and completed, runs the check on it, and releases it.
+// withNumber buys and completes a number, runs the check on it, and releases it.
 func withNumber(
 	ctx context.Context, h Harness, how func(*telephony.Order), check func(n telephony.Number) error,
 ) error {
@@ -61,7 +61,7 @@ func withNumber(
 	})
 }
 
-// asBought is withNumber before anything is completed.
+// asBought is like withNumber, but does not complete the number.
 func asBought(
 	ctx context.Context, h Harness, how func(*telephony.Order),
 	check func(o telephony.Order, n telephony.Number) error,
@@ -76,7 +76,7 @@ func asBought(
 	return withOrder(ctx, h, o, func(n telephony.Number) error { return check(o, n) })
 }
 
-// withOrder buys what is ordered, runs the check on the number as it was bought, and releases it.
+// withOrder makes the order, runs the check on the number as it was bought, and releases it.
 func withOrder(
 	ctx context.Context, h Harness, o telephony.Order, check func(n telephony.Number) error,
 ) error {
@@ -96,11 +96,11 @@ func buy(ctx context.Context, h Harness, o telephony.Order) (telephony.Number, e
 	return awaitFill(ctx, h, o, n)
 }
 
-// soon is how long an order may take whose provider cannot be told to fill it.
+// soon is how long filling an order may take.
 const soon = 10 * time.Second
 
-// awaitFill waits for an order that Buy or FindOrder answered as pending. Where nobody can hurry the
-// provider, a number that is pending and has its reference will do.
+// awaitFill waits until an order is filled that Buy or FindOrder returned as pending. If the provider is no
+// Filler, a pending number with a reference is enough.
 func awaitFill(
 	ctx context.Context, h Harness, o telephony.Order, n telephony.Number,
 ) (telephony.Number, error) {
@@ -135,8 +135,7 @@ func awaitFill(
 	return n, nil
 }
 
-// complete does to a number bought what its buyer does: what Buy left to Change, of name and routing, is
-// changed.
+// complete changes the name and routing that Buy left to Change, as the gateway does after a purchase.
 func complete(
 	ctx context.Context, h Harness, o telephony.Order, n telephony.Number,
 ) (telephony.Number, error) {
@@ -160,7 +159,7 @@ func complete(
 	return changed, nil
 }
 
-// wantSpent wants so many purchases made by what is done. Where they cannot be counted it only does it.
+// wantSpent checks that do makes that many purchases. If they cannot be counted, it only calls do.
 func wantSpent(ctx context.Context, h Harness, want int, what string, do func() error) error {
 	spender, counts := h.Provider.(Spender)
 	if !counts {
@@ -180,7 +179,7 @@ func wantSpent(ctx context.Context, h Harness, want int, what string, do func() 
 	return err
 }
 
-// giveBack releases what a check has bought. What is no longer there needs no release.
+// giveBack releases the numbers that a check has bought, except those that are already gone.
 func giveBack(ctx context.Context, h Harness, checked error, bought ...telephony.Number) error {
 	all := []error{checked}
 	for _, n := range bought {
@@ -194,7 +193,7 @@ func giveBack(ctx context.Context, h Harness, checked error, bought ...telephony
 	return errors.Join(all...)
 }
 
-// everyNumber follows all pages, by reference.
+// everyNumber reads all pages and returns the numbers by reference.
 func everyNumber(ctx context.Context, h Harness, limit int) (map[string]telephony.Number, error) {
 	d := h.Open()
 	all, cursors := map[string]telephony.Number{}, map[string]bool{}
@@ -237,7 +236,7 @@ func findHeld(ctx context.Context, h Harness, e164 string) (telephony.Number, bo
 	return telephony.Number{}, false, nil
 }
 
-// readsAs returns nil when the number reads as it was told.
+// readsAs returns nil if the number reads as wanted.
 func readsAs(ctx context.Context, h Harness, want telephony.Number) error {
 	got, err := h.Open().Number(ctx, want.Ref)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// reference is a driver in memory that keeps every clause. It is its own provider's side as well.
+// reference is an in-memory driver that keeps every clause. It also implements the provider's side.
 type reference struct {
 	adaptertest.Gate
 	mu            sync.Mutex
@@ -23,9 +23,9 @@ type reference struct {
 	soldElsewhere []string // sold to somebody else
 	purchases     int
 
-	// What providers that keep the contract differ in.
+	// The ways in which providers that keep the contract differ.
 	bare  bool // Buy leaves name and routing to Change
-	dated bool // orders are known by when they began, not by their keys
+	dated bool // orders are recognised by their start, not by their keys
 	async bool // orders are filled later, and have no reference until then
 }
 
@@ -33,7 +33,7 @@ type number struct {
 	telephony.Number
 	key   string
 	since time.Time
-	looks int // how often its order was looked at while it was under way
+	looks int // how often its order was looked up while it was under way
 }
 
 var (
@@ -45,10 +45,10 @@ var (
 	_ Blocker          = (*reference)(nil)
 )
 
-// initial is where numbers lead that were bought without routing.
+// initial is the routing of numbers that were bought without one.
 var initial = telephony.Routing{VoiceURL: "https://demo.example.com/welcome"}
 
-// template is where the reference driver's settings lead numbers.
+// template is the voice URL template in the reference driver's settings.
 const template = "https://agents.example.com/voice?employee={cloud_employee_id}&number={e164}"
 
 func newHarness(*testing.T) Harness { return harnessOf(&reference{}) }
@@ -62,8 +62,8 @@ func harnessOf(h *reference) Harness {
 	}
 }
 
-// TestTheReferencePassesWhateverTheProvider holds the checks against providers that keep the contract in
-// other ways than the one that the mutants are made from.
+// TestTheReferencePassesWhateverTheProvider runs the checks on providers that keep the contract in other ways
+// than the one that the mutants are made from.
 func TestTheReferencePassesWhateverTheProvider(t *testing.T) {
 	for name, open := range map[string]func() Harness{
 		"name and routing are left to Change": func() Harness { return harnessOf(&reference{bare: true}) },
@@ -173,7 +173,7 @@ func (r *reference) Buy(ctx context.Context, o telephony.Order) (telephony.Numbe
 	return r.contractNumber(n), r.Leave()
 }
 
-// order finds what an order has bought. What the account holds otherwise is taken.
+// order returns the number that an order has bought. Other numbers of the account are taken.
 func (r *reference) order(o telephony.Order) (*number, error) {
 	for _, n := range r.numbers {
 		if n.E164 != o.E164 {
@@ -191,7 +191,7 @@ func taken() error {
 	return fault.New(fault.Conflict, fault.ReasonNumberTaken, "Somebody else was faster.")
 }
 
-// contractNumber returns the number as it is told: without its reference while its order is under way.
+// contractNumber returns the number as drivers report it: without a reference while its order is under way.
 func (r *reference) contractNumber(n *number) telephony.Number {
 	switch {
 	case n == nil:

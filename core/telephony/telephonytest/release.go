@@ -44,7 +44,7 @@ func releaseTouchesOne(ctx context.Context, h Harness) error {
 	})
 }
 
-// forEachBlock runs the check on a number that the provider would not take back, for every reason that it
+// forEachBlock runs the check on a number that the provider would not take back, for every block that it
 // knows.
 func forEachBlock(ctx context.Context, h Harness, check func(n telephony.Number) error) error {
 	blocker, known := h.Provider.(Blocker), 0

@@ -40,7 +40,7 @@ func routeFollowsSettings(_ context.Context, h Harness) error {
 func routeIsStable(_ context.Context, h Harness) error {
 	d := h.Open()
 	before, _ := d.Route(employee, answered)
-	d.Route(employee+1, "+14155550101") // leaves nothing behind
+	d.Route(employee+1, "+14155550101") // must not affect later calls
 	for range 2 {
 		if again, _ := d.Route(employee, answered); again != before {
 			return fmt.Errorf("Route answered %+v, and then %+v", before, again)

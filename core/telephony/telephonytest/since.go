@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// sinceChecks returns the clauses on numbers that are not an order's own, by its key or by when it began.
+// sinceChecks returns the clauses on numbers that do not belong to an order, by its key or by its start.
 func sinceChecks() []Check {
 	return []Check{
 		{Name: "a number that the account held before is not bought, and left as it is", Bound: provides[Mover],
@@ -21,7 +21,7 @@ func sinceChecks() []Check {
 	}
 }
 
-// withArrival has a number come into the account by other means, runs the check on it, and releases it.
+// withArrival adds a number to the account by other means, runs the check on it, and releases it.
 func withArrival(ctx context.Context, h Harness, check func(n telephony.Number) error) error {
 	o, err := orderOf(ctx, h)
 	if err != nil {
@@ -48,8 +48,8 @@ func boughtIsLeft(ctx context.Context, h Harness) error {
 	return withNumber(ctx, h, nil, func(n telephony.Number) error { return isLeft(ctx, h, n) })
 }
 
-// isLeft wants a number of the account refused to a later purchase, which would name it and lead it
-// elsewhere.
+// isLeft checks that a later purchase with another name and routing is refused a number that the account
+// holds.
 func isLeft(ctx context.Context, h Harness, n telephony.Number) error {
 	o := later(h.order(n.E164, "Somebody else's desk"))
 	o.Routing = h.routes()[0]
@@ -63,8 +63,8 @@ func isLeft(ctx context.Context, h Harness, n telephony.Number) error {
 	})
 }
 
-// boughtIsNotPaidTwice has a second purchase begin at the same moment: a provider that knows no keys cannot
-// tell the two apart, and may answer the number to both.
+// boughtIsNotPaidTwice makes a second purchase with the same start: a provider without keys cannot tell the
+// two apart, and may return the number to both.
 func boughtIsNotPaidTwice(ctx context.Context, h Harness) error {
 	return asBought(ctx, h, nil, func(first telephony.Order, n telephony.Number) error {
 		second := h.order(n.E164, "Somebody else's desk")
@@ -113,7 +113,7 @@ func twoOrdersAtOnce(ctx context.Context, h Harness) error {
 	return giveBack(ctx, h, heldOnce(ctx, h, o.E164, bought[:]), bought[:]...)
 }
 
-// heldOnce wants one number held, and that one answered to whoever was answered one.
+// heldOnce checks that the account holds the number once, and that the orders that succeeded returned it.
 func heldOnce(ctx context.Context, h Harness, e164 string, answered []telephony.Number) error {
 	all, err := everyNumber(ctx, h, 0)
 	if err != nil {

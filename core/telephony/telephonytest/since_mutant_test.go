@@ -18,7 +18,7 @@ func sinceMutants() []conformance.Mutant[Harness] {
 		twice   = "another order of a number bought costs nothing and changes nothing"
 		atOnce  = "two orders of one number at one time are one purchase"
 	)
-	// has finds a number in the account.
+	// has returns a number of the account.
 	has := func(ctx context.Context, d telephony.Driver, e164 string) (telephony.Number, error) {
 		page, err := d.Numbers(ctx, telephony.Query{Limit: 100})
 		if err != nil {
@@ -31,14 +31,14 @@ func sinceMutants() []conformance.Mutant[Harness] {
 		}
 		return telephony.Number{}, noNumber()
 	}
-	// ours takes what the account holds for what the order bought.
+	// ours treats any number of the account as bought by the order.
 	ours := func(ctx context.Context, d telephony.Driver, o telephony.Order) (telephony.Number, error) {
 		if n, err := has(ctx, d, o.E164); !errors.Is(err, fault.NotFound) {
 			return n, err
 		}
 		return d.Buy(ctx, o)
 	}
-	// refused does something more where an order is refused.
+	// refused calls a function in addition if an order is refused.
 	refused := func(
 		and func(ctx context.Context, d telephony.Driver, o telephony.Order) error,
 	) func(context.Context, telephony.Driver, telephony.Order) (telephony.Number, error) {

@@ -1,5 +1,5 @@
-// Package tenanttest is tenants with all that they have, put together for tests: the packages tenant,
-// connection, apikey, link, apply and sealing over a real store and a real key set, with pretended providers.
+// Package tenanttest sets up tenants for tests: the packages tenant, connection, apikey, link, apply and
+// sealing over a real store and a real key set, with fake providers.
 //
 //	k := tenanttest.Open(t, storetest.SQLite(t))
 //	k.Tenant("acme")
@@ -42,7 +42,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Canary is a secret that must be found nowhere but on requests.
+// Canary is a secret that must appear nowhere but on requests.
 const Canary = "Canary-5d21"
 
 // OnEveryStore runs a test on SQLite and on PostgreSQL.
@@ -57,7 +57,7 @@ func OnEveryStore(t *testing.T, test func(t *testing.T, url string)) {
 // Clock is a clock that a test moves.
 type Clock struct{ nanos atomic.Int64 }
 
-// NewClock makes a clock.
+// NewClock returns a clock set to a fixed time.
 func NewClock() *Clock {
 	c := &Clock{}
 	c.nanos.Store(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC).UnixNano())
@@ -67,21 +67,21 @@ func NewClock() *Clock {
 // Now returns the clock's time.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.nanos.Load()).UTC() }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (c *Clock) Advance(by time.Duration) { c.nanos.Add(int64(by)) }
 
-// Options are what a test may choose.
+// Options configure a Kit.
 type Options struct {
 	Adapters  []adapter.Adapter // those of Open unless given
 	Operators map[string]adapter.Operator
 	Now       func() time.Time // the kit's clock unless given
 	Log       *slog.Logger     // to Logged unless given
 	Pool      *upstream.Pool   // one that reaches 127.0.0.0/8 unless given
-	Audited   bool             // changes are recorded
+	Audited   bool             // changes are recorded in the audit
 	Kept      int              // see connection.DriverOptions
 }
 
-// Kit is all that tenants have, on one store.
+// Kit holds everything that tenants have, on one store.
 type Kit struct {
 	T       testing.TB
 	Store   *store.Store
@@ -108,8 +108,8 @@ type Kit struct {
 // TokenStore is a token store that a test may replace.
 type TokenStore struct{ link.TokenStore }
 
-// Open opens a store with all that tenants have on it; it is closed with the test. Nothing that is logged may
-// hold the Canary.
+// Open returns a kit on the store at url, which is closed when the test ends. The test fails if anything that
+// is logged holds the Canary.
 func Open(t testing.TB, url string, change ...func(*Options)) *Kit {
 	t.Helper()
 	k := &Kit{
@@ -151,7 +151,7 @@ func Open(t testing.TB, url string, change ...func(*Options)) *Kit {
 	return k
 }
 
-// assemble does what the gateway does.
+// assemble creates the kit's parts as the gateway does.
 func (k *Kit) assemble(o Options) {
 	registry, err := adapter.NewRegistry(o.Adapters)
 	if err != nil {
@@ -199,21 +199,21 @@ func (k *Kit) assemble(o Options) {
 	}
 }
 
-// Close ends what runs and waits for it.
+// Close stops the kit's background work and waits for it.
 func (k *Kit) Close() {
 	k.Tokens.Close()
 	k.Drivers.Close()
 	k.Callers.Close()
 }
 
-// Dav is the declaration of the calendar "dav".
+// Dav returns the declaration of the calendar "dav".
 func Dav() adapter.Declaration {
 	return adapter.Declaration{Name: "dav", Auth: adapter.Auth{
 		Scheme: adapter.Basic, Username: "username", Password: "password", BaseURL: "url",
 	}}
 }
 
-// Provider is a calendar provider of which tests decide what it says.
+// Provider is a calendar provider whose results are set by tests.
 type Provider struct {
 	Opens    atomic.Int64
 	Opening  func() error // called by open; may block
@@ -224,7 +224,7 @@ type Provider struct {
 	contents []calendar.Calendar
 }
 
-// DeskSettings are those of the calendar "dav".
+// DeskSettings are the settings of the calendar "dav".
 type DeskSettings struct {
 	URL      string `setting:"url" kind:"url" help:"Server."`
 	Room     string `setting:"room" help:"Room."`
@@ -252,21 +252,21 @@ func (p *Provider) Calendar(d adapter.Declaration) adapter.Adapter {
 	})
 }
 
-// Says sets what drivers answer from now on.
+// Says sets what drivers return from now on.
 func (p *Provider) Says(a calendar.Account, refusal error, contents ...calendar.Calendar) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.account, p.refusal, p.contents = a, refusal, contents
 }
 
-// OpenedWith returns what a driver was opened with last.
+// OpenedWith returns the settings that a driver was opened with last.
 func (p *Provider) OpenedWith() DeskSettings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen
 }
 
-// CalendarDriver returns what its provider says; what it does not override must not be called.
+// CalendarDriver returns what its provider's Says has set. Other methods must not be called.
 type CalendarDriver struct {
 	calendar.Driver
 	provider *Provider
@@ -286,7 +286,7 @@ func (d *CalendarDriver) Calendars(context.Context) ([]calendar.Calendar, error)
 	return d.provider.contents, d.provider.refusal
 }
 
-// TokenSettings are those of the CRMs "bearer" and "header".
+// TokenSettings are the settings of the CRMs "bearer" and "header".
 type TokenSettings struct {
 	BaseURL string `setting:"base_url" kind:"url" required:"true" help:"Server."`
 	Token   string `credential:"token" required:"true" help:"Token."`
@@ -299,7 +299,7 @@ func tokenCRM(name string, auth adapter.Auth) adapter.Adapter {
 		})
 }
 
-// CRMDriver is a driver of theirs.
+// CRMDriver is the driver of the CRMs "bearer" and "header".
 type CRMDriver struct {
 	crm.Driver
 	Env      adapter.Environment
@@ -335,7 +335,7 @@ func (phoneDriver) Account(context.Context) (telephony.Account, error) {
 	return telephony.Account{Name: "Lines", Ref: "AC1"}, nil
 }
 
-// Origin is a server that notes what requests carry.
+// Origin starts a server. It returns its URL, and a function that returns the headers of the last request.
 func Origin(t testing.TB) (url string, got func() http.Header) {
 	t.Helper()
 	var mu sync.Mutex
@@ -353,7 +353,7 @@ func Origin(t testing.TB) (url string, got func() http.Header) {
 	}
 }
 
-// Get sends a request and reads what is answered.
+// Get sends a request and reads the response.
 func Get(t testing.TB, client *http.Client, url string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -370,9 +370,9 @@ func Get(t testing.TB, client *http.Client, url string) {
 	}
 }
 
-// The steps of most tests, which fail it when they fail.
+// The steps of most tests. An error that is not returned fails the test.
 
-// Tenant makes a tenant.
+// Tenant creates a tenant.
 func (k *Kit) Tenant(name string) tenant.Tenant {
 	k.T.Helper()
 	made, err := k.Tenants.Create(k.T.Context(), name, tenant.Settings{})
@@ -380,7 +380,7 @@ func (k *Kit) Tenant(name string) tenant.Tenant {
 	return made
 }
 
-// Connection makes a connection.
+// Connection creates a connection.
 func (k *Kit) Connection(tenantName, name string, kind adapter.Kind, provider string) connection.Connection {
 	k.T.Helper()
 	s := connection.Spec{Name: name, Kind: kind, Provider: provider}
@@ -390,11 +390,11 @@ func (k *Kit) Connection(tenantName, name string, kind adapter.Kind, provider st
 	}
 	made, err := k.Connections.Add(k.T.Context(), tenantName, s)
 	Must(k.T, err)
-	k.Clock.Advance(time.Millisecond) // so that the order of making can be told
+	k.Clock.Advance(time.Millisecond) // so that creation times differ
 	return made
 }
 
-// Key makes an API key.
+// Key creates an API key.
 func (k *Kit) Key(tenantName string, s apikey.Spec) (string, apikey.Key) {
 	k.T.Helper()
 	text, made, err := k.Keys.Create(k.T.Context(), tenantName, s)
@@ -420,8 +420,8 @@ func (k *Kit) CRM(c apikey.Caller) (connection.Opened[crm.Driver], error) {
 	return k.Drivers.CRM(k.T.Context(), c.Tenant, c.Connections)
 }
 
-// Overwrite puts into the store what the directory would not; nil is what an earlier version, with other
-// rules, would seal.
+// Overwrite stores values that the directory would not. If sealed is nil, the row is sealed without
+// credentials, as an earlier version with other rules would.
 func (k *Kit) Overwrite(c connection.Connection, provider, settings string, sealed []byte) {
 	k.T.Helper()
 	row := k.Row(c)
@@ -432,7 +432,7 @@ func (k *Kit) Overwrite(c connection.Connection, provider, settings string, seal
 	Must(k.T, k.Store.UpdateConnection(k.T.Context(), row, row.Revision))
 }
 
-// Must fails the test where there is an error.
+// Must fails the test if there is an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -481,7 +481,7 @@ func WantFields(t testing.TB, err error, want ...string) {
 	}
 }
 
-// Buffer is a buffer that may be written and read at the same time.
+// Buffer is a buffer that is safe for concurrent use.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -503,11 +503,11 @@ func (b *Buffer) String() string {
 	return b.b.String()
 }
 
-// Audited has changes recorded.
+// Audited turns on the recording of changes.
 func Audited(o *Options) { o.Audited = true }
 
-// NewAuditRows returns what the audit says that is new: "actor action tenant subject [names]" of each row,
-// and of all the whole.
+// NewAuditRows returns "actor action tenant subject [names]" of each row of the audit that is not in seen,
+// and a text of all rows. It adds the rows to seen.
 func (k *Kit) NewAuditRows(seen map[string]bool) (said []string, all string) {
 	k.T.Helper()
 	rows, err := k.Store.AuditRows(k.T.Context(), store.AuditFilter{Limit: 1000})

@@ -1,13 +1,13 @@
-// Package fake is Telnyx's numbers API for tests: stateful, strict, and able to fail on demand. It is written
-// from Telnyx's documentation (developers.telnyx.com/api-reference, and its guides to number search and
-// number orders) and shares no code with the adapter.
+// Package fake implements Telnyx's numbers API for tests. It is stateful and strict, and can fail on demand.
+// It is written from Telnyx's documentation (developers.telnyx.com/api-reference, and its guides to number
+// search and number orders) and shares no code with the adapter.
 //
 //	server := fake.New(fake.Options{APIKey: "KEY0123"})
 //	http.ListenAndServe("127.0.0.1:9122", server)
 //
-// There is one account. It is stricter than Telnyx where a mistake should fail a test: a property or
-// parameter that is not known is refused, and so is the order of a number that no search has lately shown.
-// Where the documentation leaves open how Telnyx behaves, an option chooses.
+// There is one account. The fake is stricter than Telnyx where a mistake should fail a test: it refuses
+// unknown properties and parameters, and orders of numbers that no recent search has returned. Options decide
+// where the documentation leaves open how Telnyx behaves.
 package fake
 
 import (
@@ -23,23 +23,23 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// Options say how the account, and Telnyx, are.
+// Options configure a Server.
 type Options struct {
-	APIKey string // "" is KEY-fake
+	APIKey string // "": KEY-fake
 	Now    func() time.Time
 
 	OrderTime  time.Duration // how long orders are under way
 	NumberLag  time.Duration // how long after its order a number is listed
-	LateFail   bool          // an order for what is not for sale is accepted, and fails
+	LateFail   bool          // an order of a number that is not for sale is accepted, and fails
 	BareNumber bool          // a number does not get its order's customer reference
-	NoCoverage bool          // a search where Telnyx has nothing is refused, not empty
-	PerArea    int           // numbers for sale in each area code; 0 is 12
+	NoCoverage bool          // a search where Telnyx has no numbers is refused, not empty
+	PerArea    int           // numbers for sale in each area code; 0: 12
 }
 
-// APIPath is where the API is.
+// APIPath is the path of the API.
 const APIPath = "/v2"
 
-// Who is there.
+// The account and its connections.
 const (
 	Organization = "0ddba11a-7c5d-4b1e-9e57-000000000001"
 	Email        = "owner@example.com"
@@ -47,10 +47,10 @@ const (
 	Trunk        = "2521916448077776307" // a SIP connection
 )
 
-// areas are where numbers are sold, with their countries.
+// areas maps the area codes where numbers are for sale to their countries.
 var areas = map[string]string{"415": "US", "628": "US", "303": "US", "512": "US", "416": "CA", "604": "CA"}
 
-// price is what a number costs, and opening the balance at first, in cents.
+// price is the price of a number, and opening the initial balance, in cents.
 const (
 	price   = 100
 	opening = 500_00
@@ -69,16 +69,16 @@ type Server struct {
 	purchases    int
 	balance      int // cents
 	restocked    map[string]int
-	outbid       int // so many orders lose to somebody else
-	failing      int // so many orders fail after they were accepted
+	outbid       int // how many orders still lose to somebody else
+	failing      int // how many orders still fail after they were accepted
 	documents    bool
 	revoked      bool
 	suspended    bool
 	keepSettings bool
-	removed      []string // connections that there were
+	removed      []string // ids of removed connections
 }
 
-// New makes a server.
+// New returns a server.
 func New(o Options) *Server {
 	if o.APIKey == "" {
 		o.APIKey = "KEY-fake"
@@ -108,7 +108,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, refused := s.answer(r, path)
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	if refused != nil {
 		refused.write(w)
@@ -120,10 +120,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, status int, body map[string]any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have left
 }
 
-// answer finds what the path means, and lets it act.
+// answer authenticates a request and serves it.
 func (s *Server) answer(r *http.Request, path string) (map[string]any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Server) answer(r *http.Request, path string) (map[string]any, *refusal)
 	return nil, notFound()
 }
 
-// call is one request that has a good key. The server is locked meanwhile.
+// call is one request with a valid key. The server is locked while it is served.
 type call struct {
 	*Server
 	request *http.Request
@@ -192,7 +192,7 @@ func (c call) reading(
 	return read()
 }
 
-// body reads a body of JSON, and nothing that is not known.
+// body decodes a JSON body and refuses unknown properties.
 func (c call) body(into any) *refusal {
 	if kind, _, _ := strings.Cut(c.request.Header.Get("Content-Type"), ";"); kind != "application/json" {
 		return &refusal{
@@ -222,13 +222,13 @@ func (c call) funds() (map[string]any, *refusal) {
 	}}, nil
 }
 
-// nextID returns an id that was never given before, of the form that ids of phone numbers have.
+// nextID returns a new id in the form of a phone number's id.
 func (s *Server) nextID() string {
 	s.ids++
 	return fmt.Sprintf("%d", 1293384261075731000+s.ids)
 }
 
-// nextUUID is likewise, of the form that orders and their lines have.
+// nextUUID returns a new id in the form that orders and their lines have.
 func (s *Server) nextUUID() string {
 	s.ids++
 	return fmt.Sprintf("12ade33a-21c0-473b-b055-%012x", s.ids)

@@ -2,10 +2,10 @@ package fake
 
 import "net/http"
 
-// Revoke has the server refuse the key.
+// Revoke makes the server refuse the key.
 func (s *Server) Revoke() { s.with(func() { s.revoked = true }) }
 
-// Suspend has the account be allowed nothing, or everything again.
+// Suspend suspends the account, so that every call is refused, or lifts the suspension.
 func (s *Server) Suspend(suspended bool) { s.with(func() { s.suspended = suspended }) }
 
 func (s *Server) with(do func()) {
@@ -14,7 +14,7 @@ func (s *Server) with(do func()) {
 	do()
 }
 
-// faulty counts a call, and answers in place of the server where it was told to.
+// faulty counts a call. It reports whether it has responded with an injected fault.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	switch {

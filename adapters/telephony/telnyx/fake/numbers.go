@@ -17,7 +17,7 @@ type number struct {
 	bought, listed                  time.Time
 }
 
-// list returns what the account has by now.
+// list returns the numbers that the account lists by now.
 func (c call) list() []*number {
 	now := c.options.Now()
 	return slices.DeleteFunc(slices.Clone(c.numbers), func(n *number) bool { return now.Before(n.listed) })
@@ -44,7 +44,7 @@ func (c call) listNumbers() (map[string]any, *refusal) {
 	return page(c, all, (*number).shown)
 }
 
-// byID finds a number by its id, or by the number itself.
+// byID returns a number by its id, or by the number itself.
 func (c call) byID(id string) (*number, *refusal) {
 	for _, n := range c.list() {
 		if (n.id == id || n.e164 == id) && n.status != "deleted" {
@@ -62,7 +62,7 @@ func (c call) showNumber(id string) (map[string]any, *refusal) {
 	return map[string]any{"data": n.shown()}, nil
 }
 
-// changeNumber changes what is given; an empty connection is none.
+// changeNumber changes the properties given. An empty connection id removes the connection.
 func (c call) changeNumber(id string) (map[string]any, *refusal) {
 	var ask struct {
 		Tags         *[]string `json:"tags"`
@@ -93,8 +93,8 @@ func (c call) changeNumber(id string) (map[string]any, *refusal) {
 	return map[string]any{"data": n.shown()}, nil
 }
 
-// deleteNumber gives a number back, unless it is locked. That emergency calls are registered for it does not
-// stand in the way: the example of an answer has both.
+// deleteNumber releases a number unless it is locked. Registration for emergency calls does not prevent that:
+// the documented example of a response has both.
 func (c call) deleteNumber(id string) (map[string]any, *refusal) {
 	n, refused := c.byID(id)
 	switch {

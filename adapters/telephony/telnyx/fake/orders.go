@@ -10,13 +10,13 @@ import (
 type order struct {
 	id, line, reference, connection, e164 string
 	status                                string
-	item                                  *offer // nil where it was not for sale
+	item                                  *offer // nil if it was not for sale
 	fails                                 bool
 	documents                             bool // it waits for documents
 	made, done, updated                   time.Time
 }
 
-// makeOrder takes an order for one number or several, of which the account here orders one at a time
+// makeOrder serves an order. At Telnyx it can be for several numbers; here it must be for one
 // (developers.telnyx.com/docs/numbers/phone-numbers/number-orders).
 func (c call) makeOrder() (map[string]any, *refusal) {
 	var ask struct {
@@ -71,8 +71,8 @@ func (s *Server) known(connection string) bool {
 	return (connection == Application || connection == Trunk) && !slices.Contains(s.removed, connection)
 }
 
-// showConnection shows the connection, or the application, that there is of a kind. Applications are not
-// shown among the connections: whether they are is left open.
+// showConnection serves the one connection or application of a kind. Applications are not found among the
+// connections; the documentation leaves open whether they are.
 func (c call) showConnection(id, known string) (map[string]any, *refusal) {
 	if id != known || !c.known(id) {
 		return nil, notFound()
@@ -80,7 +80,7 @@ func (c call) showConnection(id, known string) (map[string]any, *refusal) {
 	return map[string]any{"data": map[string]any{"id": id, "active": true}}, nil
 }
 
-// settle brings every order to its end whose time has come.
+// settle finishes every order whose time has come.
 func (s *Server) settle(now time.Time) {
 	for _, o := range s.orders {
 		if o.status == "pending" && !o.documents && !now.Before(o.done) {

@@ -14,7 +14,7 @@ type Number struct {
 	Tags                                              []string
 }
 
-// Held returns the account's numbers, by number.
+// Held returns the account's numbers, sorted by number.
 func (s *Server) Held() (held []Number) {
 	s.with(func() {
 		s.settle(s.options.Now())
@@ -31,10 +31,10 @@ func (s *Server) Held() (held []Number) {
 	return held
 }
 
-// Remove takes a connection or an application away.
+// Remove removes a connection or an application.
 func (s *Server) Remove(id string) { s.with(func() { s.removed = append(s.removed, id) }) }
 
-// PutBack has everything there again that was removed.
+// PutBack restores everything that was removed.
 func (s *Server) PutBack() { s.with(func() { s.removed = nil }) }
 
 // Order is an order, as the account's owner sees it.
@@ -42,7 +42,7 @@ type Order struct {
 	ID, E164, ConnectionID, CustomerReference, Status string
 }
 
-// Orders returns all orders ever made, the oldest first.
+// Orders returns all orders ever made, oldest first.
 func (s *Server) Orders() (all []Order) {
 	s.with(func() {
 		s.settle(s.options.Now())
@@ -55,7 +55,7 @@ func (s *Server) Orders() (all []Order) {
 	return all
 }
 
-// Purchases counts what was paid for.
+// Purchases returns how many numbers were paid for.
 func (s *Server) Purchases(context.Context) (n int, err error) {
 	s.with(func() {
 		s.settle(s.options.Now())
@@ -64,7 +64,7 @@ func (s *Server) Purchases(context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Snatch has somebody else buy a number that is for sale in 415, and answers it.
+// Snatch sells a number that is for sale in 415 to somebody else, and returns it.
 func (s *Server) Snatch(context.Context) (e164 string, err error) {
 	s.with(func() {
 		for _, o := range s.stock {
@@ -78,16 +78,16 @@ func (s *Server) Snatch(context.Context) (e164 string, err error) {
 	return e164, err
 }
 
-// Outbid has somebody else buy the numbers of so many orders just before them.
+// Outbid sells the numbers of the next orders to somebody else just before they are ordered.
 func (s *Server) Outbid(orders int) { s.with(func() { s.outbid = orders }) }
 
-// FailOrders has so many orders be accepted, and fail. Their numbers are for sale again.
+// FailOrders makes the next orders fail after they were accepted. Their numbers are for sale again.
 func (s *Server) FailOrders(orders int) { s.with(func() { s.failing = orders }) }
 
-// AskForDocuments has orders wait for documents of the customer, or not any more.
+// AskForDocuments makes orders wait for documents of the customer, or stops that.
 func (s *Server) AskForDocuments(ask bool) { s.with(func() { s.documents = ask }) }
 
-// Restock puts more numbers of an area code on sale, where numbers are sold at all.
+// Restock puts more numbers on sale, in an area code where numbers are sold at all.
 func (s *Server) Restock(areaCode string, numbers int) {
 	s.with(func() { s.restock(areaCode, numbers) })
 }
@@ -127,7 +127,7 @@ func (s *Server) Vanish(_ context.Context, e164 string) error {
 	return s.number(e164, func(n *number) { n.status = "deleted" })
 }
 
-// number finds a number that the account holds, and does something to it.
+// number calls do with a number that the account holds.
 func (s *Server) number(e164 string, do func(*number)) error {
 	err := fmt.Errorf("the account does not hold %s", e164)
 	s.with(func() {
@@ -141,17 +141,17 @@ func (s *Server) number(e164 string, do func(*number)) error {
 	return err
 }
 
-// Route leads a number to another connection.
+// Route sets the connection of a number.
 func (s *Server) Route(e164, connectionID string) error {
 	return s.number(e164, func(n *number) { n.connection = connectionID })
 }
 
-// Rename gives a number another customer reference.
+// Rename sets the customer reference of a number.
 func (s *Server) Rename(e164, reference string) error {
 	return s.number(e164, func(n *number) { n.reference = reference })
 }
 
-// Tag gives a number these tags.
+// Tag sets the tags of a number.
 func (s *Server) Tag(e164 string, tags ...string) error {
 	return s.number(e164, func(n *number) { n.tags = tags })
 }
@@ -161,18 +161,18 @@ func (s *Server) Lock(e164 string, lock bool) error {
 	return s.number(e164, func(n *number) { n.lock = lock })
 }
 
-// Emergency gives a number an emergency status: active, provisioning, deprovisioning, provisioning-failed or
-// disabled.
+// Emergency sets the emergency status of a number: active, provisioning, deprovisioning, provisioning-failed
+// or disabled.
 func (s *Server) Emergency(e164, status string) error {
 	return s.number(e164, func(n *number) { n.emergency = status })
 }
 
-// Status gives a number a status, such as port-out-pending.
+// Status sets the status of a number, such as port-out-pending.
 func (s *Server) Status(e164, status string) error {
 	return s.number(e164, func(n *number) { n.status = status })
 }
 
-// Fill ends every order that is under way, and lists its number.
+// Fill finishes every order that is under way, and lists its number.
 func (s *Server) Fill(context.Context) error {
 	s.with(func() {
 		now := s.options.Now()
@@ -188,11 +188,11 @@ func (s *Server) Fill(context.Context) error {
 	return nil
 }
 
-// OrderTime is how long orders are under way from now on.
+// OrderTime sets how long orders are under way from now on.
 func (s *Server) OrderTime(d time.Duration) { s.with(func() { s.options.OrderTime = d }) }
 
 // SetBalance sets what the account can spend. A number costs 100 cents.
 func (s *Server) SetBalance(cents int) { s.with(func() { s.balance = cents }) }
 
-// KeepSettings has changes of numbers be accepted, and not made.
+// KeepSettings makes the server accept changes of numbers without making them, or stops that.
 func (s *Server) KeepSettings(keep bool) { s.with(func() { s.keepSettings = keep }) }

@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// demoAPIKey is the key that the server knows.
+// demoAPIKey is the key that the server accepts.
 const demoAPIKey = "KEYfake-api-key"
 
 // Program serves the fake on its own.

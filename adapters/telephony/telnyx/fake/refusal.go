@@ -2,7 +2,7 @@ package fake
 
 import "net/http"
 
-// refusal is an answer that refuses (developers.telnyx.com/development/api-fundamentals/api-errors).
+// refusal is an error response (developers.telnyx.com/development/api-fundamentals/api-errors).
 type refusal struct {
 	status              int
 	code, title, detail string
@@ -59,14 +59,14 @@ func unavailable() *refusal {
 	return &refusal{503, "10007", "Unexpected error", "An unexpected error occurred.", "", ""}
 }
 
-// malformed returns the refusal of a parameter that is wrong.
+// malformed returns the refusal of a wrong parameter.
 func malformed(parameter string) *refusal {
 	return &refusal{
 		400, "10015", "Bad Request", "The request failed because it was not well-formed.", "", parameter,
 	}
 }
 
-// invalid returns the refusal of a property of a body that is wrong.
+// invalid returns the refusal of a wrong property of a body.
 func invalid(pointer string) *refusal {
 	return &refusal{
 		422, "10015", "Bad Request", "The request failed because it was not well-formed.", pointer, "",

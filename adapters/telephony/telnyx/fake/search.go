@@ -11,7 +11,7 @@ import (
 type offer struct {
 	e164, area string
 	sold       bool
-	shown      time.Time // by a search
+	shown      time.Time // when a search last returned it
 }
 
 // lately is how long after a search a number can be ordered: "returned in a recent search request"
@@ -24,7 +24,7 @@ var searchFilters = []string{
 	"filter[phone_number][starts_with]",
 }
 
-// search shows what is for sale. The country is required.
+// search serves a search for numbers. The country is required.
 func (c call) search() (map[string]any, *refusal) {
 	country, area, starts := c.query.Get("filter[country_code]"),
 		c.query.Get("filter[national_destination_code]"), c.query.Get("filter[phone_number][starts_with]")
@@ -59,7 +59,7 @@ func (c call) search() (map[string]any, *refusal) {
 	return map[string]any{"data": found, "meta": meta, "metadata": meta}, nil
 }
 
-// findOffer finds an offer that nobody has bought.
+// findOffer returns an offer that nobody has bought.
 func (s *Server) findOffer(e164 string) *offer {
 	for _, o := range s.stock {
 		if o.e164 == e164 && !o.sold {
@@ -69,7 +69,7 @@ func (s *Server) findOffer(e164 string) *offer {
 	return nil
 }
 
-// page returns a part of a list, in the way that Telnyx pages.
+// page returns one page of a list, as Telnyx does.
 func page[T any](c call, all []T, show func(T) map[string]any) (map[string]any, *refusal) {
 	at, size := 1, 20
 	for name, into := range map[string]*int{"page[number]": &at, "page[size]": &size} {

@@ -2,7 +2,7 @@ package fake
 
 import "net/http"
 
-// actor is who asks.
+// actor is the sender of a request.
 type actor int
 
 const (
@@ -13,7 +13,7 @@ const (
 	tester
 )
 
-// who returns the actor with the credentials of a request.
+// who returns the actor that a request's credentials identify.
 func (s *Server) who(r *http.Request) actor {
 	user, secret, basic := r.BasicAuth()
 	o := s.options
@@ -34,8 +34,8 @@ func (s *Server) who(r *http.Request) actor {
 	return anonymous
 }
 
-// authorize returns who asks, if they may use the account: a parent may use its subaccounts as well, but no
-// subaccount its parent (twilio.com/docs/iam/api/subaccounts, "Authentication").
+// authorize returns the actor of a request if it may use the account. A parent may use its subaccounts as
+// well, but no subaccount its parent (twilio.com/docs/iam/api/subaccounts, "Authentication").
 func (s *Server) authorize(r *http.Request, account string) (actor, *refusal) {
 	as := s.who(r)
 	switch {
@@ -64,8 +64,8 @@ func (c call) showAccount() (map[string]any, *refusal) {
 	}, nil
 }
 
-// showBalance is of the account alone, which is billed for all (twilio.com/docs/iam/api/subaccounts,
-// "Billing").
+// showBalance serves the balance of the parent account only, which is billed for all
+// (twilio.com/docs/iam/api/subaccounts, "Billing").
 func (c call) showBalance() (map[string]any, *refusal) {
 	if c.account != c.options.AccountSID {
 		return nil, notFound(c.path)
@@ -73,7 +73,7 @@ func (c call) showBalance() (map[string]any, *refusal) {
 	return map[string]any{"account_sid": c.account, "balance": c.balance, "currency": "USD"}, nil
 }
 
-// test is what test credentials can do: they change nothing and cost nothing
+// test serves requests with test credentials, which change nothing and cost nothing
 // (twilio.com/docs/iam/test-credentials).
 func (c call) test(route string) (int, map[string]any, *refusal) {
 	if route != "POST IncomingPhoneNumbers" {
@@ -95,5 +95,5 @@ func (c call) test(route string) (int, map[string]any, *refusal) {
 		}
 		return http.StatusCreated, n.body(), nil
 	}
-	return 0, nil, invalidNumber(e164) // +15005550001, and any other that no test is about
+	return 0, nil, invalidNumber(e164) // +15005550001, and any number without a documented test
 }

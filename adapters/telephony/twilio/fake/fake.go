@@ -1,7 +1,7 @@
-// Package fake is Twilio's REST API of 2010-04-01 for tests, as far as phone numbers go: stateful, strict,
-// and able to fail on demand. It is written from Twilio's documentation (twilio.com/docs/phone-numbers/api,
-// twilio.com/docs/iam/api, twilio.com/docs/iam/test-credentials, twilio.com/docs/api/errors) and shares no
-// code with the adapter.
+// Package fake implements the part of Twilio's REST API of 2010-04-01 that is about phone numbers, for tests.
+// It is stateful and strict, and can fail on demand. It is written from Twilio's documentation
+// (twilio.com/docs/phone-numbers/api, twilio.com/docs/iam/api, twilio.com/docs/iam/test-credentials,
+// twilio.com/docs/api/errors) and shares no code with the adapter.
 //
 //	server := fake.New(fake.Options{})
 //	http.ListenAndServe("127.0.0.1:9121", server)
@@ -12,12 +12,12 @@
 //	area code           what
 //	415 646 305 206     twenty numbers each, of the US
 //	604 416             twenty numbers each, of Canada
-//	702                 two that take no calls, and three that do
+//	702                 two that cannot receive calls, and three that can
 //	808                 five that need an address
 //	907                 five that need a regulatory bundle
 //
-// A number that is given back does not return to the sale: Twilio keeps it for a while. It is stricter than
-// Twilio where a mistake should fail a test: a parameter that is not known is refused.
+// A number that is released is not for sale again: Twilio keeps it for a while. The fake is stricter than
+// Twilio where a mistake should fail a test: it refuses unknown parameters.
 package fake
 
 import (
@@ -33,22 +33,22 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// Options say how the account is.
+// Options configure a Server.
 type Options struct {
-	AccountSID, AuthToken         string // "" are AccountSID and "an-auth-token"
-	APIKeySID, APIKeySecret       string // of a main key; "" is none
+	AccountSID, AuthToken         string // "": AccountSID and "an-auth-token"
+	APIKeySID, APIKeySecret       string // of a main key; "": none
 	StandardKey                   bool   // the key is a standard one, which may not read accounts
-	SubaccountToken               string // the subaccount's own auth token; "" is none
-	TestAccountSID, TestAuthToken string // test credentials; "" are none
-	Name                          string // of the account; "" is "Front Desk Inc."
+	SubaccountToken               string // the subaccount's own auth token; "": none
+	TestAccountSID, TestAuthToken string // test credentials; "": none
+	Name                          string // of the account; "": "Front Desk Inc."
 
 	Trial           bool   // the account is a trial
-	RefusesHeld     bool   // buying a number that the account holds is refused, and not an update of it
-	DefaultVoiceURL string // where a new number leads
+	RefusesHeld     bool   // buying a number that the account holds is refused instead of being an update
+	DefaultVoiceURL string // voice URL of a new number
 	Now             func() time.Time
 }
 
-// What there is.
+// The accounts and their resources.
 const (
 	AccountSID    = "AC0000000000000000000000000000a001"
 	SubaccountSID = "AC0000000000000000000000000000a002"
@@ -58,7 +58,7 @@ const (
 	Bundle        = "BU0000000000000000000000000000e001"
 )
 
-// Server is an http.Handler; safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
 	options Options
@@ -73,7 +73,7 @@ type Server struct {
 	snatches  int
 	revoked   bool
 	ignoring  bool
-	removed   []string // what was taken away of application, trunk, address and bundle
+	removed   []string // SIDs of the resources that Remove took away
 	pending   bool     // the bundle is not approved yet
 }
 
@@ -88,7 +88,7 @@ type Number struct {
 	Created                        time.Time
 }
 
-// New makes a server.
+// New returns a server.
 func New(o Options) *Server {
 	o.AccountSID, o.AuthToken = cmp.Or(o.AccountSID, AccountSID), cmp.Or(o.AuthToken, "an-auth-token")
 	o.Name = cmp.Or(o.Name, "Front Desk Inc.")
@@ -98,7 +98,7 @@ func New(o Options) *Server {
 	return &Server{options: o, stock: initialStock(), balance: "50.00", status: "active"}
 }
 
-// root is what all paths begin with.
+// root is the prefix of all paths.
 const root = "/2010-04-01/"
 
 // ServeHTTP serves the API.
@@ -121,7 +121,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status, answer, refused = s.answer(r, path)
 	}
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	if refused != nil {
 		refused.write(w)
@@ -137,18 +137,18 @@ func write(w http.ResponseWriter, status int, body map[string]any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have left
 }
 
-// call is one request that has good credentials. The server is locked meanwhile.
+// call is one request with valid credentials. The server is locked while it is served.
 type call struct {
 	*Server
-	account string // whose resources they are
+	account string // the account in the path
 	given   url.Values
 	path    string
 }
 
-// answer finds what the path means, and lets it act.
+// answer authorizes a request and serves it.
 func (s *Server) answer(r *http.Request, path string) (int, map[string]any, *refusal) {
 	rest, under := strings.CutPrefix(path, "Accounts/")
 	rest, isJSON := strings.CutSuffix(rest, ".json")
@@ -225,7 +225,7 @@ func (c call) reading(
 	return http.StatusOK, answer, refused
 }
 
-// knows refuses parameters that are not among those that are known, or there twice.
+// knows refuses parameters that are unknown, or given twice.
 func (c call) knows(known ...string) *refusal {
 	for name, values := range c.given {
 		if !slices.Contains(known, name) || len(values) != 1 {
@@ -235,7 +235,7 @@ func (c call) knows(known ...string) *refusal {
 	return nil
 }
 
-// parameters returns those of the query, or of the form.
+// parameters returns the parameters of the query, or of the form.
 func parameters(r *http.Request) (url.Values, *refusal) {
 	if r.Method != http.MethodPost {
 		query, err := url.ParseQuery(r.URL.RawQuery)

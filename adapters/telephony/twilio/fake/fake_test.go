@@ -19,7 +19,7 @@ const (
 	testToken = "a-test-token"
 )
 
-// answer is what was answered: the status, and of the body what the tests look at.
+// answer is a response: its status, and the parts of the body that tests check.
 type answer struct {
 	status           int
 	Code             int
@@ -27,7 +27,7 @@ type answer struct {
 	body             map[string]any
 }
 
-// ask sends a form, or asks for path, as user:secret.
+// ask sends a form, or requests a path, as user:secret.
 func ask(t *testing.T, s *fake.Server, method, path, form, as string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "/2010-04-01/Accounts/"+path,
@@ -113,7 +113,7 @@ func TestItRefusesWhatTwilioRefuses(t *testing.T) {
 	}
 }
 
-// TestTwiliosTestCredentials are the values of twilio.com/docs/iam/test-credentials.
+// TestTwiliosTestCredentials tests the values of twilio.com/docs/iam/test-credentials.
 func TestTwiliosTestCredentials(t *testing.T) {
 	for _, c := range []struct {
 		form         string

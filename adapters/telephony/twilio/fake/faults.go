@@ -2,13 +2,13 @@ package fake
 
 import "net/http"
 
-// Revoke has the server refuse all credentials.
+// Revoke makes the server refuse all credentials.
 func (s *Server) Revoke() { s.with(func() { s.revoked = true }) }
 
 // NamesNoWait marks that Twilio does not say how long to wait.
 func (s *Server) NamesNoWait() {}
 
-// IgnoreChanges has the server accept changes and not make them.
+// IgnoreChanges makes the server accept changes without making them.
 func (s *Server) IgnoreChanges() { s.with(func() { s.ignoring = true }) }
 
 func (s *Server) with(do func()) {
@@ -17,7 +17,7 @@ func (s *Server) with(do func()) {
 	do()
 }
 
-// faulty counts a call, and answers in place of the server where it was told to.
+// faulty counts a call. It reports whether it has responded with an injected fault.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	switch {

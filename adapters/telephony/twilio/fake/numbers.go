@@ -30,7 +30,7 @@ func (c call) newNumber(e164 string) *Number {
 
 var e164s = regexp.MustCompile(`^\+[1-9][0-9]{7,14}$`)
 
-// buy sells a number, of those for sale exactly the one named, or any of an area code.
+// buy sells exactly the number named or, if none is, any number of an area code.
 func (c call) buy() (int, map[string]any, *refusal) {
 	if refused := c.knows(settable("PhoneNumber", "AreaCode")...); refused != nil {
 		return 0, nil, refused
@@ -69,8 +69,8 @@ func (c call) buy() (int, map[string]any, *refusal) {
 	return http.StatusCreated, n.body(), nil
 }
 
-// buyAgain returns an order of a number that the account holds: an update of it, answered as a purchase
-// (github.com/danielberkompas/ex_twilio/pull/116).
+// buyAgain serves an order of a number that the account holds: an update of it, with the response of a
+// purchase (github.com/danielberkompas/ex_twilio/pull/116).
 func (c call) buyAgain(n *Number) (int, map[string]any, *refusal) {
 	if c.options.RefusesHeld {
 		return 0, nil, notAvailable(n.E164)
@@ -81,8 +81,8 @@ func (c call) buyAgain(n *Number) (int, map[string]any, *refusal) {
 	return http.StatusCreated, n.body(), nil
 }
 
-// sellable refuses what the account may not buy. For a balance that is used up there is no documented code:
-// any 400.
+// sellable refuses a number that the account may not buy. No code is documented for a balance that is used
+// up: the response is any 400.
 func (c call) sellable(one stocked) *refusal {
 	switch {
 	case c.options.Trial && c.account == SubaccountSID:
@@ -102,7 +102,7 @@ func (c call) sellable(one stocked) *refusal {
 	return nil
 }
 
-// settable returns the parameters that a number can be made and changed with, and the others named.
+// settable returns the parameters that a number can be bought and changed with, and the others given.
 func settable(others ...string) []string {
 	return append(others, "FriendlyName", "VoiceUrl", "VoiceMethod", "VoiceApplicationSid", "TrunkSid", "SmsUrl",
 		"SmsApplicationSid", "AddressSid", "BundleSid")
@@ -120,8 +120,8 @@ func (c call) update(n *Number) (int, map[string]any, *refusal) {
 	return http.StatusOK, n.body(), nil
 }
 
-// set gives a number what is in the form, or nothing of it. An empty value clears. Setting a trunk deletes
-// the application and vice versa, whatever the value is: a request that names both is left with neither.
+// set changes a number as the form says, or refuses and changes nothing. An empty value clears. Setting a
+// trunk deletes the application and vice versa, whatever the value: a request that names both leaves neither.
 func (c call) set(n *Number) *refusal {
 	to := *n
 	for _, p := range []struct {
@@ -171,8 +171,8 @@ func (c call) isThere(known string) func(string) bool {
 	return func(v string) bool { return v == "" || v == known && !slices.Contains(c.removed, v) }
 }
 
-// release gives a number back. With a registered emergency address it is refused (help.twilio.com, "Cancel or
-// release a Twilio number"), by no documented code.
+// release releases a number. It refuses one with a registered emergency address (help.twilio.com, "Cancel or
+// release a Twilio number"), for which no code is documented.
 func (c call) release(n *Number) (int, map[string]any, *refusal) {
 	if n.EmergencyNow != "" && n.EmergencyNow != "unregistered" && n.EmergencyNow != "registration-failure" {
 		return 0, nil, refuse(http.StatusBadRequest, 20001, "The phone number has a registered emergency address")
@@ -181,7 +181,7 @@ func (c call) release(n *Number) (int, map[string]any, *refusal) {
 	return http.StatusNoContent, nil, nil
 }
 
-// body returns the number as the API tells it: what is not set is null here and "" there.
+// body returns the number as in the API: some values that are not set are null, and some are "".
 func (n *Number) body() map[string]any {
 	date := n.Created.Format("Mon, 02 Jan 2006 15:04:05 -0700")
 	return map[string]any{

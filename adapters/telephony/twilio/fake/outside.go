@@ -8,7 +8,7 @@ import (
 
 // What happens outside of the API: in Twilio's Console, and by other customers.
 
-// Numbers returns those that the accounts hold, the newest first.
+// Numbers returns the numbers that the accounts hold, newest first.
 func (s *Server) Numbers() (all []Number) {
 	s.with(func() {
 		for _, n := range s.numbers {
@@ -18,7 +18,7 @@ func (s *Server) Numbers() (all []Number) {
 	return all
 }
 
-// Number returns one that an account holds.
+// Number returns a number that an account holds.
 func (s *Server) Number(e164 string) (n Number, held bool) {
 	all := s.Numbers()
 	i := slices.IndexFunc(all, func(n Number) bool { return n.E164 == e164 })
@@ -28,7 +28,7 @@ func (s *Server) Number(e164 string) (n Number, held bool) {
 	return all[i], true
 }
 
-// Purchases counts the numbers that were paid for.
+// Purchases returns how many numbers were paid for.
 func (s *Server) Purchases() (n int) {
 	s.with(func() { n = s.purchases })
 	return n
@@ -46,7 +46,7 @@ func (s *Server) ForSale(areaCode string) (all []string) {
 	return all
 }
 
-// Restock puts numbers of the US up for sale that need nothing and are nobody's.
+// Restock puts numbers of the US up for sale that no account holds. They need no address and no bundle.
 func (s *Server) Restock(e164s ...string) {
 	s.with(func() {
 		for _, e164 := range e164s {
@@ -55,14 +55,14 @@ func (s *Server) Restock(e164s ...string) {
 	})
 }
 
-// SellOut makes every number of an area code somebody else's.
+// SellOut sells every number of an area code to somebody else.
 func (s *Server) SellOut(areaCode string) {
 	s.with(func() {
 		s.stock = slices.DeleteFunc(s.stock, func(one stocked) bool { return areaCodeOf(one.e164) == areaCode })
 	})
 }
 
-// Snatch makes a number that was for sale somebody else's, and answers it.
+// Snatch sells a number of an area code to somebody else, and returns it.
 func (s *Server) Snatch(areaCode string) (e164 string, err error) {
 	s.with(func() {
 		one, there := s.takeFromStock(func(one stocked) bool { return areaCodeOf(one.e164) == areaCode })
@@ -73,7 +73,7 @@ func (s *Server) Snatch(areaCode string) (e164 string, err error) {
 	return e164, err
 }
 
-// SnatchNext has somebody else be faster at the next purchases.
+// SnatchNext sells the numbers of the next purchases to somebody else first.
 func (s *Server) SnatchNext(purchases int) { s.with(func() { s.snatches = purchases }) }
 
 // Arrive puts a number into an account as if it were ported, or bought in the Console.
@@ -114,7 +114,7 @@ func (s *Server) RegisterEmergencyAddress(e164 string) error {
 	return s.Alter(e164, func(n *Number) { n.EmergencyAddress, n.EmergencyNow = Address, "registered" })
 }
 
-// UnregisterEmergencyAddress removes it, which takes until done is called.
+// UnregisterEmergencyAddress starts removing the emergency address of a number; done completes that.
 func (s *Server) UnregisterEmergencyAddress(e164 string) (done func() error, err error) {
 	err = s.Alter(e164, func(n *Number) { n.EmergencyAddress, n.EmergencyNow = "", "pending-unregistration" })
 	return func() error {
@@ -122,10 +122,10 @@ func (s *Server) UnregisterEmergencyAddress(e164 string) (done func() error, err
 	}, err
 }
 
-// SetStatus makes the account "active", "suspended" or "closed".
+// SetStatus sets the account's status: "active", "suspended" or "closed".
 func (s *Server) SetStatus(status string) { s.with(func() { s.status = status }) }
 
-// SetBalance is what the account has left, such as "0.05". From 0 on nothing is sold to it.
+// SetBalance sets the account's balance, such as "0.05". At 0 or below, nothing is sold to the account.
 func (s *Server) SetBalance(balance string) { s.with(func() { s.balance = balance }) }
 
 func (s *Server) funds() float64 {

@@ -23,8 +23,7 @@ func pageSize(given url.Values) (int, *refusal) {
 	return size, nil
 }
 
-// list responds with one page. Which one, the token says, which names the number that it begins behind; Page
-// says the same again.
+// list returns one page. PageToken names the number before the page. Page is the page's index.
 func (c call) list() (map[string]any, *refusal) {
 	size, refused := pageSize(c.given)
 	if refused != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The paths of Twilio's other APIs, at hosts of their own (twilio.com/docs/sip-trunking/api/trunk-resource,
-// twilio.com/docs/phone-numbers/regulatory/api/bundles).
+// The paths of Twilio's other APIs, which have their own hosts
+// (twilio.com/docs/sip-trunking/api/trunk-resource, twilio.com/docs/phone-numbers/regulatory/api/bundles).
 const (
 	trunks  = "/v1/Trunks/"
 	bundles = "/v2/RegulatoryCompliance/Bundles/"
@@ -17,7 +17,7 @@ func isProduct(path string) bool {
 	return strings.HasPrefix(path, trunks) || strings.HasPrefix(path, bundles)
 }
 
-// answerProduct shows the trunk or the bundle. Both are the account's own: its subaccount has none.
+// answerProduct serves the trunk or the bundle. Both belong to the parent account: its subaccount has none.
 func (s *Server) answerProduct(r *http.Request) (int, map[string]any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Server) answerProduct(r *http.Request) (int, map[string]any, *refusal) 
 	return http.StatusOK, body, refused
 }
 
-// show returns one of the things that there is one of.
+// show returns a resource of which there is only one.
 func (c call) show(sid, known string) (map[string]any, *refusal) {
 	if sid != known || slices.Contains(c.removed, sid) {
 		return nil, notFound(c.path)
@@ -52,11 +52,11 @@ func (c call) show(sid, known string) (map[string]any, *refusal) {
 	return map[string]any{"sid": sid, "account_sid": c.options.AccountSID, "friendly_name": "Front desk"}, nil
 }
 
-// Remove takes the application, the trunk, the address or the bundle away.
+// Remove removes the application, the trunk, the address or the bundle.
 func (s *Server) Remove(sid string) { s.with(func() { s.removed = append(s.removed, sid) }) }
 
-// PutBack has everything there again that was removed.
+// PutBack restores everything that was removed.
 func (s *Server) PutBack() { s.with(func() { s.removed = nil }) }
 
-// Unapprove has the bundle wait for approval.
+// Unapprove makes the bundle wait for approval.
 func (s *Server) Unapprove() { s.with(func() { s.pending = true }) }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that refuses (twilio.com/docs/usage/twilios-response, "Exceptions").
+// refusal is an error response (twilio.com/docs/usage/twilios-response, "Exceptions").
 type refusal struct {
 	status, code int
 	message      string

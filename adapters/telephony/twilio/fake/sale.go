@@ -10,9 +10,9 @@ import (
 // stocked is a number that is for sale.
 type stocked struct {
 	e164, country string
-	needs         string // an address: "none", "any"
+	needs         string // address requirement: "none" or "any"
 	bundle        bool   // it needs a regulatory bundle
-	mute          bool   // it takes no calls
+	mute          bool   // it cannot receive calls
 }
 
 func initialStock() (all []stocked) {
@@ -40,7 +40,7 @@ func initialStock() (all []stocked) {
 	return all
 }
 
-// takeFromStock returns a number that is for sale, and sells it.
+// takeFromStock sells a number that is for sale, and returns it.
 func (s *Server) takeFromStock(fits func(stocked) bool) (stocked, bool) {
 	i := slices.IndexFunc(s.stock, fits)
 	if i < 0 {
@@ -55,7 +55,7 @@ func areaCodeOf(e164 string) string { return strings.TrimPrefix(e164, "+1")[:3] 
 
 var searchParameters = []string{"AreaCode", "VoiceEnabled", "ExcludeAllAddressRequired", "PageSize"}
 
-// mostOffers is how many numbers a search answers, and there is no next page
+// mostOffers is the maximum number of results of a search, which has no next page
 // (github.com/twilio/twilio-php/issues/632).
 const mostOffers = 30
 
@@ -95,7 +95,7 @@ func (one stocked) body() map[string]any {
 	}
 }
 
-// format returns how a number is called that has no name.
+// format returns the name of a number that was given none.
 func format(e164 string) string {
 	digits := strings.TrimPrefix(e164, "+1")
 	if len(digits) != 10 {
