@@ -1,4 +1,4 @@
-// Package pause waits, as long as somebody wants it to.
+// Package pause waits for a duration or until a context ends.
 package pause
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// For waits for d, or until ctx ends, whose error it then returns. Nothing is waited for a d of zero or less,
-// so that ctx alone says what it returns.
+// For waits for d. If ctx ends first, it returns the error of ctx. If d is zero or less, it returns ctx.Err()
+// at once.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -23,7 +23,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// intruder can read and write the database, and has no key set.
+// intruder can read and write the database, but does not have the key set.
 type intruder struct {
 	t  *testing.T
 	db *sql.DB
@@ -34,7 +34,7 @@ func intrude(t *testing.T, url string) intruder {
 	return intruder{t: t, db: storetest.Database(t, url)}
 }
 
-// exec changes rows, and fails the test where it changes none.
+// exec changes rows, and fails the test if it changes none.
 func (i intruder) exec(query string, args ...any) {
 	i.t.Helper()
 	done, err := i.db.Exec(query, args...)
@@ -54,9 +54,9 @@ func (i intruder) bytes(query string, args ...any) (b []byte) {
 	return b
 }
 
-// Whoever can write the database, but has not the key set, gets no credential sent to a place of his choice:
-// he edits each column that has a say in that, and copies rows and parts of rows of other connections, and of
-// the same one at another time.
+// Someone who can write to the database but does not have the key set cannot have a credential sent
+// elsewhere. The attacks edit each column that decides this, and copy rows and parts of rows from other
+// connections and from earlier states of the same connection.
 func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 	const evil = `{"url":"https://intruder.example/"}`
 	for name, attack := range map[string]func(i intruder, victim, mine connection.Connection){
@@ -133,7 +133,7 @@ func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 				if err != nil || len(wrong) != 1 || wrong[0].Table != "connections" {
 					t.Errorf("the doctor is told of %v, %v", wrong, err)
 				}
-				// Neither is the row blessed by what seals rows anew, or by half of what it needs.
+				// Neither a reseal nor an update of the credentials alone makes the row genuine.
 				if _, err := h.Vault.Rotate(); err != nil {
 					t.Fatal(err)
 				}
@@ -156,7 +156,7 @@ func TestNoEditOfTheDatabaseSendsACredentialElsewhere(t *testing.T) {
 	}
 }
 
-// A connection whose row was changed works again once settings and credentials are entered anew.
+// A connection whose row was changed works again once settings and credentials are entered again.
 func TestAChangedConnectionIsMendedByEnteringItAnew(t *testing.T) {
 	url := storetest.SQLite(t)
 	h := tenanttest.Open(t, url)
@@ -179,7 +179,7 @@ func TestAChangedConnectionIsMendedByEnteringItAnew(t *testing.T) {
 	}
 }
 
-// No key is accepted that the gateway did not make, or not as it is, whichever column of it was written.
+// A key is accepted only if the gateway made it and no column of it was changed.
 func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
 	type scene struct {
 		h            *tenanttest.Kit
@@ -281,7 +281,7 @@ func TestNoEditOfTheDatabaseMakesAKey(t *testing.T) {
 	}
 }
 
-// A key that was revoked stays so, though the whole row be put back to what it was before, seal and all.
+// A revoked key stays revoked even if its whole row is restored to its earlier state, including the seal.
 func TestARevokedKeyStaysRevokedWhenItsRowIsPutBack(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := tenanttest.Open(t, url, tenanttest.Audited)
@@ -303,7 +303,7 @@ func TestARevokedKeyStaysRevokedWhenItsRowIsPutBack(t *testing.T) {
 	})
 }
 
-// Keys go on through rotations, and can be revoked while one goes on.
+// Keys work through rotations, and can be revoked during one.
 func TestKeysGoOnThroughRotations(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t), tenanttest.Audited)
 	h.Tenant("acme")
@@ -329,7 +329,7 @@ func TestKeysGoOnThroughRotations(t *testing.T) {
 	if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	// As a rotation that read it before.
+	// A rotation that read the row before the revocation does this.
 	if done, err := h.Rows.SealKey(t.Context(), rows[0]); err != nil || done {
 		t.Errorf("sealed %t, %v", done, err)
 	}
@@ -338,8 +338,7 @@ func TestKeysGoOnThroughRotations(t *testing.T) {
 	}
 }
 
-// Rows of the version before work once they were adopted, and those that somebody changed since are not
-// adopted again.
+// Rows of the version before work once they are adopted. Rows that were changed since are not adopted again.
 func TestRowsOfTheVersionBeforeAreAdopted(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := tenanttest.Open(t, url)
@@ -382,7 +381,7 @@ func TestRowsOfTheVersionBeforeAreAdopted(t *testing.T) {
 	})
 }
 
-// A link that was sent to a customer leads where it led when it was made.
+// A link sent to a customer leads where it led when it was made.
 func TestNoEditOfTheDatabaseTurnsALink(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	token := secret.NewToken("fdc_")

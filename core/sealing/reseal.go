@@ -9,15 +9,15 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Resealed is what a Reseal did.
+// Resealed is the result of [Rows.Reseal].
 type Resealed struct {
 	Sealed  int            // credentials, tokens and rows sealed again with the primary key
-	Already int            // those that were already
-	InUse   map[uint32]int // how many each key is needed for now
+	Already int            // those that already were
+	InUse   map[uint32]int // how many each key still seals, by its id
 }
 
 // Reseal seals all credentials and tokens, and the rows of keys and links, with the key set's primary key. It
-// can be ended and begun again at any point: what is sealed with the primary key already is passed over.
+// can be interrupted and started again at any point: it skips what the primary key has sealed already.
 func (r *Rows) Reseal(ctx context.Context) (Resealed, error) {
 	primary, err := r.opts.Vault.Primary()
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Rows) Reseal(ctx context.Context) (Resealed, error) {
 	return done, err
 }
 
-// reseal seals one connection's credentials again. One that was removed in the meantime needs it no more.
+// reseal seals one connection's credentials again. It ignores a connection that was removed in the meantime.
 func (r *Rows) reseal(ctx context.Context, row store.Connection) error {
 	err := r.changeConnection(ctx, row, func(row *store.Connection) error {
 		plain, err := r.sealer.OpenConnection(*row)
@@ -75,8 +75,7 @@ func (r *Rows) reseal(ctx context.Context, row store.Connection) error {
 	return err
 }
 
-// resealKeys seals the rows of keys and links again. What is wrong with a row is not made right: it is passed
-// over.
+// resealKeys seals the rows of keys and links again. It skips rows that are not as the gateway wrote them.
 func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) error {
 	keys, err := r.opts.Store.AllKeys(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) e
 			r.opts.Log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, and is not "+
 				"sealed again; run frontdesk doctor", "key", k.ID)
 		default:
-			if _, err := r.sealKey(ctx, k); err != nil { // one that was revoked meanwhile is sealed already
+			if _, err := r.sealKey(ctx, k); err != nil { // a key revoked meanwhile is sealed already
 				return err
 			}
 			done.Sealed++
@@ -112,8 +111,8 @@ func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) e
 	return nil
 }
 
-// resealTokens seals one connection's tokens again. They may be renewed meanwhile, by a process that has not
-// noticed the new key yet, so it looks until they are.
+// resealTokens seals one connection's tokens again. A process that has not noticed the new key yet may renew
+// them meanwhile, so resealTokens repeats until the primary key seals them.
 func (r *Rows) resealTokens(ctx context.Context, row store.Tokens, primary uint32) (sealed bool, err error) {
 	for there := true; there && vault.KeyOf(row.Sealed) != primary; {
 		plain, err := r.opts.Vault.UnsealTokens(row.TenantID, row.ConnectionID, row.Sealed)
@@ -156,7 +155,7 @@ func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 		return nil, err
 	}
 	for _, k := range keys {
-		if r.sealer.WrongKey(k) == "" { // what somebody put in keeps no key in use
+		if r.sealer.WrongKey(k) == "" { // a wrong row keeps no key in use
 			inUse[vault.KeyOf(k.Seal)]++
 		}
 	}

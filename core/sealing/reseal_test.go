@@ -106,7 +106,7 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 		h.Tenant("acme")
 		c := h.Connection("acme", "a", adapter.KindCalendar, "dav")
 		text, _ := h.Key("acme", apikey.Spec{})
-		server, err := vault.Open("", h.DataDir) // another process, with the keys of before
+		server, err := vault.Open("", h.DataDir) // another process, with the old keys
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestCallsGoOnDuringRotations(t *testing.T) {
 		defer work.Wait()
 		defer close(stop)
 		for range 5 {
-			for range 2 { // what began before the last rotation has ended: only the key of the one before it is kept
+			for range 2 { // writes begun before the last rotation are done: only the key before it is kept
 				<-looped
 				<-updated
 			}
@@ -197,7 +197,7 @@ func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put() // they are renewed after they were listed
+		put() // the tokens are renewed after they were listed
 		added, err := h.Vault.Rotate()
 		if err != nil {
 			t.Fatal(err)
@@ -208,13 +208,13 @@ func TestTokensAreSealedAgainAsTheyAre(t *testing.T) {
 		if sealed, err := h.Rows.ResealTokens(t.Context(), before, added.ID); err != nil || !sealed {
 			t.Errorf("sealed %t, %v", sealed, err)
 		}
-		done, err := h.Rows.Reseal(t.Context()) // the connection is sealed again, and its tokens are already
+		done, err := h.Rows.Reseal(t.Context()) // the connection is sealed again; its tokens already are
 		if err != nil || done.Sealed != 1 || done.Already != 1 ||
 			!maps.Equal(done.InUse, map[uint32]int{added.ID: 2}) {
 			t.Errorf("a second time %+v, %v", done, err)
 		}
 		after, _, err := h.Store.Tokens(t.Context(), c.TenantID, c.ID)
-		// One more is of the renewal: who redeems for this version still may save.
+		// The one more comes from the renewal. A process that renews this version can still save.
 		if err != nil || after.Version != before.Version+1 {
 			t.Errorf("the version is %d after %d, %v", after.Version, before.Version, err)
 		}

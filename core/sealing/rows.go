@@ -11,38 +11,38 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options are what sealed rows are looked after with. All are needed.
+// Options configure [Rows]. All fields are required.
 type Options struct {
 	Store   *store.Store
 	Vault   *vault.Vault
 	Now     func() time.Time
 	Log     *slog.Logger
-	Changed func() // called when rows were sealed again: what is remembered of them is out of date
+	Changed func() // called after rows were sealed again: cached rows are out of date
 }
 
-// Rows are the sealed rows of a store, as an operator looks after them. Make them with [NewRows].
+// Rows maintains the sealed rows of a store for an operator. Create it with [NewRows].
 type Rows struct {
 	opts   Options
 	sealer Sealer
 }
 
-// NewRows makes the rows of a store.
+// NewRows returns the rows of a store.
 func NewRows(o Options) *Rows { return &Rows{opts: o, sealer: New(o.Vault)} }
 
 // WrongRow is a row that the gateway refuses because it is not as the gateway wrote it.
 type WrongRow struct {
 	Table  string `json:"table"`
 	ID     string `json:"id"`
-	Tenant string `json:"tenant"` // its id, as the row has it
+	Tenant string `json:"tenant"` // the tenant's id, as the row has it
 	What   string `json:"what"`
 }
 
-// String says it for people.
+// String describes the row for people.
 func (w WrongRow) String() string {
 	return fmt.Sprintf("the row %s of %s (tenant %s) %s", w.ID, w.Table, w.Tenant, w.What)
 }
 
-// Wrong lists the connections, keys and links in force that are refused because of their rows.
+// Wrong lists the connections, the keys and the usable links whose rows are not as the gateway wrote them.
 func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	connections, err := r.opts.Store.AllConnections(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	return wrong, nil
 }
 
-// Standing is how many rows are sealed as this version seals them, and how many as the one before.
+// Standing counts the rows sealed as this version seals them, and those left by the version before.
 type Standing struct{ Sealed, Former int }
 
 // Standing counts the rows.
@@ -120,9 +120,9 @@ func (r *Rows) sealable(
 	return c, k, l, err
 }
 
-// Adopt seals the rows of the version before, as they are, and returns how many. It believes the database,
-// once: whoever calls it has reasons outside the database to do so. Rows of this version that are wrong stay
-// wrong.
+// Adopt seals the rows of the version before, unchanged, and returns how many it sealed. It trusts the
+// database this once: its caller must have reasons outside the database to do so. Rows of this version that
+// are wrong stay wrong.
 func (r *Rows) Adopt(ctx context.Context) (adopted int, err error) {
 	connections, keys, links, err := r.sealable(ctx)
 	if err != nil {
@@ -180,19 +180,18 @@ func (r *Rows) adoptConnection(ctx context.Context, row store.Connection) error 
 	})
 }
 
-// changeConnection changes what is sealed in a row, and nothing that anybody set: the audit says nothing of
-// it.
+// changeConnection changes the sealed value of a row, and nothing that a user set, so it adds no audit row.
 func (r *Rows) changeConnection(
 	ctx context.Context, row store.Connection, change func(*store.Connection) error,
 ) error {
 	_, err := r.opts.Store.ChangeConnection(ctx, row, func(row *store.Connection) ([]store.AuditRow, error) {
 		return nil, change(row)
 	})
-	r.opts.Changed() // even after a failure: a commit whose answer was lost may have been made
+	r.opts.Changed() // even after a failure: the commit may have succeeded although its reply was lost
 	return err
 }
 
-// sealKey seals a key's row, unless it is no longer as it was read. It reports whether it did.
+// sealKey seals a key's row, unless the row has changed since it was read. It reports whether it sealed it.
 func (r *Rows) sealKey(ctx context.Context, was store.APIKey) (bool, error) {
 	is := was
 	if err := r.sealer.SealKey(&is); err != nil {
@@ -201,7 +200,7 @@ func (r *Rows) sealKey(ctx context.Context, was store.APIKey) (bool, error) {
 	return r.opts.Store.SealKey(ctx, was, is.Seal)
 }
 
-// sealLink does for a link what sealKey does for a key.
+// sealLink is sealKey for a link.
 func (r *Rows) sealLink(ctx context.Context, was store.ConnectLink) (bool, error) {
 	is := was
 	if err := r.sealer.SealLink(&is); err != nil {

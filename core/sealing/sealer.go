@@ -1,9 +1,10 @@
-// Package sealing seals the rows of connections, API keys and links, and says which rows are not as the
+// Package sealing seals the rows of connections, API keys and links, and reports which rows are not as the
 // gateway wrote them.
 //
-// Whoever can write the database, but has not the key set, can neither send credentials elsewhere nor make or
-// change a key: what decides about that is the associated data of what is sealed in the same row. That is the
-// whole of a connection's settings, since any of them may name a host, and all of a key but its last use.
+// Someone who can write to the database but does not have the key set can neither send credentials to another
+// host nor create or change a key. The columns that matter for this are the associated data of the value
+// sealed in the same row: all settings of a connection, since any of them may name a host, and every column
+// of a key but its last use.
 package sealing
 
 import (
@@ -20,22 +21,22 @@ import (
 // Sealer seals and opens rows. Make one with [New].
 type Sealer struct{ vault *vault.Vault }
 
-// New makes a sealer with the keys of a vault.
+// New returns a sealer that uses the keys of a vault.
 func New(v *vault.Vault) Sealer { return Sealer{v} }
 
-// boundConnection is what the credentials of a connection belong to.
+// boundConnection returns the columns that a connection's credentials are bound to.
 func boundConnection(row store.Connection) vault.Row {
 	settings := string(row.Settings)
 	if settings == "" {
-		settings = "{}" // as the store keeps it
+		settings = "{}" // as the store keeps empty settings
 	}
 	return vault.Row{
 		Purpose: vault.ConnectionRow, Columns: []string{row.TenantID, row.ID, row.Kind, row.Provider, settings},
 	}
 }
 
-// SealConnection puts the credentials into a row that is otherwise as it is to be kept. A row without any is
-// sealed too, so that its tokens go nowhere else.
+// SealConnection seals the credentials into a row whose other columns are already as they are to be stored. A
+// row without credentials is sealed too, so that its tokens cannot be sent elsewhere.
 func (s Sealer) SealConnection(row *store.Connection, credentials map[string]string) error {
 	plain, err := json.Marshal(credentials)
 	if err != nil {
@@ -46,8 +47,7 @@ func (s Sealer) SealConnection(row *store.Connection, credentials map[string]str
 	return err
 }
 
-// OpenConnection returns the credentials of a connection. It fails where the row is not as the gateway wrote
-// it.
+// OpenConnection returns the credentials of a connection. It fails if the row is not as the gateway wrote it.
 func (s Sealer) OpenConnection(row store.Connection) (map[string]string, error) {
 	plain, err := s.vault.OpenRow(boundConnection(row), row.Credentials)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s Sealer) OpenConnection(row store.Connection) (map[string]string, error) 
 	return credentials, nil
 }
 
-// unreadable is the failure of a connection whose row cannot be opened as a whole.
+// unreadable returns the fault for a connection whose row cannot be opened.
 func unreadable(err error) error {
 	f := fault.New(fault.Unavailable, vault.ReasonUnreadable,
 		"The stored credentials and settings of this connection cannot be opened together: the row was "+
@@ -72,7 +72,7 @@ func unreadable(err error) error {
 	return f
 }
 
-// boundKey is everything that a key's row says but when it was last used.
+// boundKey returns every column of a key's row but its last use.
 func boundKey(k store.APIKey) vault.Row {
 	columns := []string{
 		k.ID, k.TenantID, k.Prefix, string(k.Hash), k.Label, strconv.FormatBool(k.Test),
@@ -91,7 +91,7 @@ func (s Sealer) SealKey(k *store.APIKey) (err error) {
 	return err
 }
 
-// WrongKey tells what is wrong with a key's row; "" nothing.
+// WrongKey returns what is wrong with a key's row, or "" if nothing is.
 func (s Sealer) WrongKey(k store.APIKey) string {
 	_, err := s.vault.OpenRow(boundKey(k), k.Seal)
 	switch {
@@ -105,7 +105,7 @@ func (s Sealer) WrongKey(k store.APIKey) string {
 	return ""
 }
 
-// boundLink is everything that a link's row says but whether it was used.
+// boundLink returns every column of a link's row but the time of its use.
 func boundLink(l store.ConnectLink) vault.Row {
 	return vault.Row{Purpose: vault.LinkRow, Columns: []string{
 		hex.EncodeToString(l.Hash), l.TenantID, l.ConnectionID, l.Kind, l.Provider, l.Name, string(l.Settings),

@@ -1,6 +1,6 @@
-// Package secret makes the ids that the gateway gives its rows, and the secrets that it hands out: API keys,
-// the tokens of links, and what binds a consent to a browser. All are base62 characters from the system's
-// secure random source.
+// Package secret generates the ids of the gateway's rows and the secrets that the gateway hands out: API
+// keys, the tokens of links, and the secret that binds a consent to a browser. All are base62 characters from
+// the system's secure random source.
 //
 //	key := secret.NewToken("fd_live_")
 //	hash, ok := secret.HashToken(key, "fd_live_")
@@ -24,16 +24,16 @@ const (
 	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// Hash is what is stored of a token. A plain SHA-256 is enough: a token has 190 bits of randomness, so there
+// Hash is the stored form of a token. A plain SHA-256 is enough: a token has 190 bits of randomness, so there
 // is nothing to guess that a slow hash would protect.
 type Hash = [sha256.Size]byte
 
-// NewToken makes a token.
+// NewToken returns a new token with the prefix.
 func NewToken(prefix string) string {
 	return withChecksum(prefix + Text(bodyLength))
 }
 
-// NewID makes an id such as "conn_3ZbV...", unique by its 119 random bits.
+// NewID returns a new id such as "conn_3ZbV...", unique by its 119 random bits.
 func NewID(prefix string) string { return prefix + "_" + Text(20) }
 
 // Text returns n random characters.

@@ -98,7 +98,7 @@ func TestEveryCharacterIsEquallyLikely(t *testing.T) {
 	}
 }
 
-// FuzzHashToken: what passes for a token has the form of one.
+// FuzzHashToken checks that every accepted text has the form of a token.
 func FuzzHashToken(f *testing.F) {
 	const prefix = "fd_live_"
 	f.Add(NewToken(prefix))

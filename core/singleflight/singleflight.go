@@ -1,6 +1,7 @@
 // Package singleflight lets calls that want the same value share one fetch. A fetch belongs to its group, not
-// to the call that started it: a caller who leaves does not end it for the others, a panic in it is its
-// callers' error, and Close waits for it. That is what golang.org/x/sync/singleflight does not offer.
+// to the call that started it. If a caller leaves, the fetch goes on for the others. A panic in a fetch
+// becomes an error for its callers. Close waits for the fetches. golang.org/x/sync/singleflight offers none
+// of this.
 package singleflight
 
 import (
@@ -14,7 +15,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// Group is the fetches of one kind. Make one with [NewGroup].
+// Group is a set of fetches of one kind. Create one with [NewGroup].
 type Group struct {
 	base context.Context
 	stop context.CancelFunc
@@ -31,10 +32,10 @@ type fetch struct {
 	err   error
 }
 
-// fetchTimeout bounds a fetch; callers have deadlines of their own.
+// fetchTimeout bounds a fetch; callers have their own deadlines.
 const fetchTimeout = 10 * time.Second
 
-// NewGroup makes a group; Close ends it.
+// NewGroup returns a group; Close ends it.
 func NewGroup() *Group {
 	base, stop := context.WithCancel(context.Background())
 	return &Group{base: base, stop: stop, running: map[string]*fetch{}}
@@ -58,9 +59,9 @@ func Do[T any](ctx context.Context, g *Group, key string, get func(context.Conte
 	return running.value.(T), nil
 }
 
-// Start has get run as Do does, and does not wait for it.
+// Start runs get as Do does, but does not wait for the result.
 func Start[T any](g *Group, key string, get func(context.Context) (T, error)) {
-	_, _ = start(g, key, get) // one that is closed fetches nothing
+	_, _ = start(g, key, get) // a closed group fetches nothing
 }
 
 // start returns the fetch under way for the key, and starts it if there is none.
@@ -102,7 +103,7 @@ func (g *Group) forget(key string) {
 	delete(g.running, key)
 }
 
-// Close refuses new fetches, ends those under way, and waits for them.
+// Close refuses new fetches, cancels those under way, and waits for them.
 func (g *Group) Close() {
 	g.mu.Lock()
 	g.closed = true

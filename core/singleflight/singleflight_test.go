@@ -21,7 +21,7 @@ func TestManyCallsOfOneKeyFetchOnce(t *testing.T) {
 		for range 50 {
 			done.Go(func() {
 				got, err := Do(t.Context(), f, "k", func(context.Context) (int, error) {
-					asked++ // by one goroutine, or the race detector tells
+					asked++ // by one goroutine, else the race detector reports it
 					<-release
 					return 7, nil
 				})

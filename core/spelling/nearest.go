@@ -1,4 +1,4 @@
-// Package spelling finds the name that a mistyped one was meant to be.
+// Package spelling finds the known name that a mistyped one most likely stands for.
 package spelling
 
 import (
@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// longestName bounds the work of comparing: nothing longer is a mistyped name.
+// longestName bounds the cost of a comparison. Nothing longer counts as a mistyped name.
 const longestName = 64
 
-// Nearest returns the known name that was most likely meant, "" when none is near. A name is near when few of
-// its letters differ, in any case; or when the given one consists of some of its words, as "attendees" does
-// of "attendee_emails", and of no other's as well.
+// Nearest returns the known name that was most likely meant, or "" if none is near. A name is near if few of
+// its letters differ, whatever their case. It is also near if the given name consists of some of its words,
+// as "attendees" does of "attendee_emails", and no other name matches equally well.
 func Nearest(given string, known []string) string {
 	given = strings.TrimSpace(given)
 	if given == "" || utf8.RuneCountInString(given) > longestName {
@@ -32,7 +32,7 @@ func Nearest(given string, known []string) string {
 	return nearestByWords(given, known)
 }
 
-// tolerance returns how many letters may differ: one of three, four at most.
+// tolerance returns how many letters may differ: one in three, four at most.
 func tolerance(a, b string) int {
 	return min(4, max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))/3)
 }
@@ -47,7 +47,7 @@ func nearestByWords(given string, known []string) string {
 			continue
 		}
 		if left == fewest {
-			best = "" // as good as another: none is meant
+			best = "" // two names match equally well: neither counts
 			continue
 		}
 		best, fewest = name, left
@@ -60,7 +60,8 @@ func wordsOf(name string) []string {
 		func(r rune) bool { return strings.ContainsRune("_-/. ", r) })
 }
 
-// within reports whether each of the wanted is one of the words, give or take a letter of a long one.
+// within reports whether each wanted word is one of words. A word of more than three letters may differ by
+// one.
 func within(wanted, words []string) bool {
 	for _, w := range wanted {
 		found := false
@@ -74,9 +75,9 @@ func within(wanted, words []string) bool {
 	return len(wanted) > 0
 }
 
-// Distance returns how many letters have to be put in, taken out, changed or swapped with their neighbour to
-// make one name of the other (optimal string alignment), whatever their case. A name of more than 64 letters
-// is that far from every other.
+// Distance returns how many letters have to be inserted, removed, changed or swapped with their neighbour to
+// turn one name into the other (optimal string alignment), whatever their case. It is 64 if either name is
+// longer than 64 letters.
 func Distance(a, b string) int {
 	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	if len(from) > longestName || len(to) > longestName {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// AuditRow is a row of audit: one change. What its texts say, and what its MAC is over, is core/audit's.
+// AuditRow is a row of audit: one change. core/audit defines its texts and what its MAC covers.
 type AuditRow struct {
 	UID          string
 	ID           int64 // its place in the chain; 0 until it is sealed
 	At           time.Time
 	TenantID     string
-	Tenant       string // its name
+	Tenant       string // the tenant's name
 	Actor        string
 	Action       string
 	ConnectionID string
@@ -32,9 +32,9 @@ type AuditRow struct {
 // AuditHead is the end of the chain.
 type AuditHead struct {
 	Count int64
-	MAC   string // of the last row; "" where there is none
+	MAC   string // of the last row; "" if there is none
 	KeyID string
-	Seal  string // "" where there is no key yet
+	Seal  string // "" if there is no key yet
 }
 
 // AuditKey is a row of audit_keys.
@@ -44,15 +44,15 @@ type AuditKey struct {
 	CreatedAt time.Time
 }
 
-// AuditFilter says which rows are listed; zero values do not restrict.
+// AuditFilter selects the rows to list. Zero values do not restrict, except Limit.
 type AuditFilter struct {
 	Tenant string // name
 	Action string
 	Since  time.Time
-	Limit  int // the newest so many
+	Limit  int // how many rows at most, the newest
 }
 
-// AuditMark is a place in the rows that are not sealed, by time and UID.
+// AuditMark is a position among the rows that are not sealed, by time and UID.
 type AuditMark struct {
 	At  int64
 	UID string
@@ -78,7 +78,7 @@ func scanAudit(row scanner) (r AuditRow, err error) {
 		r.ID = *id
 	}
 	if json.Unmarshal([]byte(changed), &r.Changed) != nil {
-		r.Changed = []string{changed} // not as we write it: its MAC will not be right either
+		r.Changed = []string{changed} // not as the gateway writes it: the MAC will not match either
 	}
 	return r, nil
 }
@@ -94,7 +94,7 @@ func auditArgs(r AuditRow) ([]any, error) {
 	}, nil
 }
 
-// AddAudit adds rows that go with no other change of the store.
+// AddAudit adds rows that belong to no other change of the store.
 func (s *Store) AddAudit(ctx context.Context, rows ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return addAudit(ctx, tx, rows) })
 }
@@ -113,7 +113,7 @@ func addAudit(ctx context.Context, q querier, rows []AuditRow) error {
 	return nil
 }
 
-// places lists placeholders.
+// places returns count placeholders, beginning with the number from.
 func places(from, count int) string {
 	all := make([]string, count)
 	for i := range all {
@@ -122,7 +122,7 @@ func places(from, count int) string {
 	return strings.Join(all, ", ")
 }
 
-// execAudited runs one statement that writes one row at most, and adds the audit's rows if it did.
+// execAudited runs one statement that writes at most one row, and adds the audit rows if it wrote one.
 func (s *Store) execAudited(
 	ctx context.Context, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
@@ -140,8 +140,8 @@ func (s *Store) execAudited(
 	return affected, err
 }
 
-// execAuditedIn is execAudited within a transaction. Where the database takes both in one statement,
-// recording costs no round trip.
+// execAuditedIn is execAudited on q. If the database takes both writes in one statement, the audit costs no
+// round trip.
 func (s *Store) execAuditedIn(
 	ctx context.Context, q querier, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
@@ -160,7 +160,7 @@ func (s *Store) execAuditedIn(
 	return affected, addAudit(ctx, q, rows)
 }
 
-// AuditRows lists the newest rows that the filter lets through, the oldest first.
+// AuditRows lists the newest rows that match the filter, the oldest first.
 func (s *Store) AuditRows(ctx context.Context, f AuditFilter) ([]AuditRow, error) {
 	where, args := []string{"at >= $1"}, []any{int64(0), f.Limit}
 	if !f.Since.IsZero() {
@@ -184,8 +184,7 @@ func (s *Store) AuditRow(ctx context.Context, id int64) (AuditRow, bool, error) 
 	return findIn(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id = $1", id)
 }
 
-// AuditChain returns sealed rows after an id, in the order of the chain, and the head as it was at that
-// moment.
+// AuditChain returns sealed rows after an id, in the order of the chain, and the head at that moment.
 func (s *Store) AuditChain(
 	ctx context.Context, after int64, most int,
 ) (rows []AuditRow, head AuditHead, err error) {
@@ -210,14 +209,14 @@ func (s *Store) UnsealedAudit(ctx context.Context, after AuditMark, most int) ([
 const unsealedAudit = "SELECT " + auditColumns +
 	" FROM audit WHERE COALESCE(id, 0) = 0 AND (at, uid) > ($1, $2) ORDER BY at, uid LIMIT $3"
 
-// Mark returns the row's place among those that are not sealed.
+// Mark returns the row's position among those that are not sealed.
 func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }
 
-// SealAudit hands rows that are not in the chain, after a mark, to chain, with the head and the greatest id
-// there is, and keeps the rows and the head that it answers: the rows with their ID, KeyID and MAC. One
-// caller at a time, of all replicas, gets to the chain; those who write rows do not wait for it. It answers
-// how many rows it looked at and the last one's mark. chain may be called more than once and must not call
-// the store.
+// SealAudit passes rows after a mark that are not in the chain to chain, with the head and the greatest id in
+// use. It stores the rows that chain returns, with their ID, KeyID and MAC, and the returned head. Of all
+// replicas one caller at a time gets to the chain; writers of rows do not wait for it. SealAudit returns how
+// many rows it passed and the mark of the last one. chain may be called more than once and must not call the
+// store.
 func (s *Store) SealAudit(
 	ctx context.Context, after AuditMark, most int,
 	chain func(head AuditHead, last int64, rows []AuditRow) ([]AuditRow, AuditHead),
@@ -248,7 +247,7 @@ func (s *Store) SealAudit(
 		if err := placeAudit(ctx, tx, sealed); err != nil {
 			return err
 		}
-		// A head that is not there was taken away; the rows that follow it tell.
+		// A missing head was removed by someone. The rows that follow it show that.
 		_, err = exec(ctx, tx,
 			`INSERT INTO audit_head (name, count, mac, key_id, seal) VALUES ('head', $1, $2, $3, $4)
 			ON CONFLICT (name) DO UPDATE SET count = excluded.count, mac = excluded.mac, key_id = excluded.key_id, seal = excluded.seal`,
@@ -258,7 +257,7 @@ func (s *Store) SealAudit(
 	return seen, mark, err
 }
 
-// placeAudit puts rows into the chain by one statement.
+// placeAudit puts rows into the chain in one statement.
 func placeAudit(ctx context.Context, tx *sql.Tx, rows []AuditRow) error {
 	var values strings.Builder
 	var args []any
@@ -266,7 +265,7 @@ func placeAudit(ctx context.Context, tx *sql.Tx, rows []AuditRow) error {
 		if i > 0 {
 			values.WriteString(", ")
 		}
-		// The cast tells PostgreSQL, which takes a parameter for text here.
+		// Without the cast, PostgreSQL would take the parameter for text.
 		fmt.Fprintf(&values, "($%d, CAST($%d AS BIGINT), $%d, $%d)", len(args)+1, len(args)+2,
 			len(args)+3, len(args)+4)
 		args = append(args, r.UID, r.ID, r.KeyID, r.MAC)
@@ -294,7 +293,7 @@ func (s *Store) AuditKeys(ctx context.Context) ([]AuditKey, error) {
 	}, "SELECT id, sealed, created_at FROM audit_keys ORDER BY created_at, id")
 }
 
-// AddAuditKey adds a key, and keeps the head where none was sealed yet.
+// AddAuditKey adds a key, and stores first as the head if no head has been sealed yet.
 func (s *Store) AddAuditKey(ctx context.Context, k AuditKey, first AuditHead) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := exec(ctx, tx, "INSERT INTO audit_keys (id, sealed, created_at) VALUES ($1, $2, $3)", k.ID,
@@ -308,7 +307,7 @@ func (s *Store) AddAuditKey(ctx context.Context, k AuditKey, first AuditHead) er
 	})
 }
 
-// ResealAuditKey replaces what a key is sealed as.
+// ResealAuditKey replaces the sealed form of a key.
 func (s *Store) ResealAuditKey(ctx context.Context, id string, sealed []byte) error {
 	_, err := s.exec(ctx, "UPDATE audit_keys SET sealed = $2 WHERE id = $1", id, sealed)
 	return err

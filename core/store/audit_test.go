@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// recorded lists the subjects that the audit holds.
+// recorded lists the subjects in the audit.
 func recorded(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	subjects := []string{}
@@ -104,7 +104,7 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 				connection(t, s, "c1")
 				i := begun(t, s, store.Intent{})
 				lost := i
-				lost.Owner, lost.EffectKey = "another", "another" // an answer counts whoever has it, of the same effect
+				lost.Owner, lost.EffectKey = "another", "another" // any run may answer, for the same effect
 				if err := end(t, s, lost); err != nil {
 					refused(t, err, fault.Conflict, store.ReasonIntentLost)
 				}

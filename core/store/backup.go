@@ -17,14 +17,13 @@ import (
 // Reasons of faults of backups.
 const (
 	ReasonBackupExists = "BACKUP_EXISTS"
-	ReasonNoFile       = "STORE_HAS_NO_FILE" // PostgreSQL has tools of its own
+	ReasonNoFile       = "STORE_HAS_NO_FILE" // PostgreSQL has its own tools
 	ReasonStoreInUse   = "STORE_IN_USE"
 	ReasonNoBackup     = "NOT_A_BACKUP"
 )
 
-// Backup writes a copy of the database as it is at one moment, what is in the write-ahead log included, to a
-// file that is not there yet and that its owner alone can read. Calls go on meanwhile. A copy that is cut off
-// leaves no file.
+// Backup writes a copy of the database at one moment, including the write-ahead log, to a new file that only
+// its owner can read. Other calls go on meanwhile. A copy that is interrupted leaves no file at to.
 func (s *Store) Backup(ctx context.Context, to string) error {
 	if s.path == "" {
 		return noFile("pg_dump --format=custom")
@@ -45,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 		return err
 	}
 	defer os.Remove(temporary.Name())
-	if err := temporary.Close(); err != nil { // SQLite takes a file that is empty for one that is not there
+	if err := temporary.Close(); err != nil { // SQLite treats an empty file as a missing one
 		return err
 	}
 	if err := s.copyInto(ctx, temporary.Name()); err != nil {
@@ -54,8 +53,8 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 	return publish(temporary.Name(), to)
 }
 
-// copyInto copies within one reading transaction. The copy gives freed pages back, also where the original
-// was made by a version that did not.
+// copyInto copies within one reading transaction. The copy can give freed pages back to the disk, even if the
+// original, from an earlier version, cannot.
 func (s *Store) copyInto(ctx context.Context, path string) error {
 	connector, err := sqliteConnector(s.path, url.Values{"_busy_timeout": {"200"}},
 		url.Values{"_auto_vacuum": {incremental}})
@@ -90,13 +89,13 @@ func publish(temporary, name string) error {
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
-// besides are the ends of the names of files that belong to a database file. A log that is left behind by a
-// file that was removed would be written into the next one of that name.
+// besides are the suffixes of the files that belong to a database file. A log left behind by a removed
+// database would be written into the next database of that name.
 var besides = []string{"-wal", "-shm", "-journal"}
 
-// Replace puts a database file, which nobody has open, in the place of the one at url. What was there is not
-// removed: it gets another name, which Replace returns; "" where there was nothing. It refuses while any
-// process has it open.
+// Replace puts a database file, which no process has open, in the place of the one at url. The previous file
+// is not removed but renamed to aside. Replace returns that name, or "" if there was no file. It fails while
+// any process has the database at url open.
 func Replace(ctx context.Context, url, file, aside string) (moved string, err error) {
 	path, err := PathOf(url)
 	if err != nil {
@@ -117,8 +116,8 @@ func Replace(ctx context.Context, url, file, aside string) (moved string, err er
 	return moved, err
 }
 
-// rename gives a database file and what lies beside it another name, and returns that; "" where there is no
-// such file.
+// rename renames a database file and the files that belong to it. It returns the new name, or "" if there is
+// no database file.
 func rename(from, to string) (moved string, err error) {
 	for _, end := range append([]string{""}, besides...) {
 		switch err := os.Rename(from+end, to+end); {
@@ -132,7 +131,7 @@ func rename(from, to string) (moved string, err error) {
 	return moved, nil
 }
 
-// PathOf returns the file of a store. A store on PostgreSQL has none.
+// PathOf returns the path of the file of a store. A store on PostgreSQL has none, which is an error.
 func PathOf(url string) (string, error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	if !isFile {
@@ -147,8 +146,8 @@ func noFile(tool string) error {
 			"with the address in store.url. Keep the key set too, apart from the copy.", tool)
 }
 
-// exclusively keeps other processes from opening the file until release is called. The log is written into
-// the file, so that it is whole under another name. A file that is damaged has nobody who works with it.
+// exclusively keeps other processes from opening the file until release is called. It writes the log into the
+// file, so that the file is whole under another name. A damaged file is not an error: no process can use it.
 func exclusively(ctx context.Context, path string) (release func(), err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil
@@ -171,7 +170,7 @@ func exclusively(ctx context.Context, path string) (release func(), err error) {
 	return func() { _ = db.Close() }, nil
 }
 
-// announced reports whether a process that serves has the file.
+// announced reports whether a running process has announced that it uses the file.
 func announced(path string) bool {
 	files, err := os.ReadDir(filepath.Dir(path))
 	s := &Store{path: path}

@@ -12,7 +12,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// Both print how many times as long they take as the same without the store: one bare query, two bare
+// Both print how many times as long they take as the same work without the store: one bare query, two bare
 // commits.
 //
 //	go test -run=- -bench=. ./core/store
@@ -73,7 +73,7 @@ func BenchmarkIntent(b *testing.B) {
 	})
 }
 
-// eachDatabase runs a benchmark with a store, and beside it a bare pool on the same database.
+// eachDatabase runs a benchmark on each database, with a store and with a bare pool.
 func eachDatabase(b *testing.B, run func(b *testing.B, s *store.Store, db *sql.DB)) {
 	for _, d := range databases {
 		b.Run(d.name, func(b *testing.B) {

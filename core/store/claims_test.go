@@ -27,7 +27,7 @@ func (p party) found() store.Number {
 	}
 }
 
-// has reports whether an act on the contested number ended with the number as the party's.
+// act acts on the contested number and reports whether the party has the number afterwards.
 type act func(t *testing.T, s *store.Store, p party) (has bool, err error)
 
 func chooses(t *testing.T, s *store.Store, p party) (bool, error) {
@@ -55,8 +55,8 @@ func buys(t *testing.T, s *store.Store, p party) (bool, error) {
 	return err == nil, err
 }
 
-// TestANumberHasOneHolderWhoeverComesBetweenTwoStatements: what one tenant does to a number is interrupted
-// before each of its statements by what another one does.
+// TestANumberHasOneHolderWhoeverComesBetweenTwoStatements interrupts what one tenant does to a number before
+// each of its statements by what another tenant does.
 func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
 	acts := map[string]struct {
 		prepare func(t *testing.T, s *store.Store, p party) // before the act
@@ -174,7 +174,7 @@ func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
 	}
 }
 
-// holders counts who has the contested number, and fails the test unless each has it by the claim.
+// holders counts the holders of the contested number, and fails the test unless each has the claim.
 func holders(t *testing.T, s *store.Store) int64 {
 	t.Helper()
 	n := got(s.Count(t.Context(), `SELECT (SELECT COUNT(*) FROM numbers WHERE e164 = $1 AND released_at IS NULL)
@@ -185,7 +185,7 @@ func holders(t *testing.T, s *store.Store) int64 {
 	return n
 }
 
-// TestARunThatLostItsIntentTakesNoStepOfThePurchase, wherever the other run takes it over.
+// TestARunThatLostItsIntentTakesNoStepOfThePurchase once the other run has taken the purchase over.
 func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
@@ -197,7 +197,7 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 		second := first
 		second.Owner, second.LeaseUntil = "two", noon.Add(time.Minute)
 		equal(t, got(s.TakeOverIntent(t.Context(), first, second, noon))(t), true)
-		// Until the other one has taken the purchase up.
+		// The first run can take steps until the other one has taken over the purchase.
 		equal(t, got(s.ChooseNumber(t.Context(), lost, contested))(t), true)
 		kept, _, err := s.ReservePurchase(t.Context(), second, "", noon, unlimited)
 		must(t, err)
@@ -217,7 +217,7 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 	})
 }
 
-// TestPurchasesOfTheVersionBeforeAreCarriedOn: its rows are as that version wrote them.
+// TestPurchasesOfTheVersionBeforeAreCarriedOn writes its rows as that version wrote them.
 func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 	bothEmpty(t, func(t *testing.T, address string) {
 		s := got(store.Open(t.Context(), address))(t)

@@ -23,8 +23,8 @@ func scanConnection(row scanner) (c Connection, err error) {
 	return c, err
 }
 
-// CreateConnection adds a connection with revision 1. The first of a kind becomes the tenant's default, and
-// one that is made the default takes that from the others. A name that is taken is a Conflict.
+// CreateConnection adds a connection with revision 1. The first of a kind becomes the tenant's default, and a
+// new default replaces the previous one. A name that is taken is a Conflict.
 func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, c.TenantID); err != nil {
@@ -55,9 +55,9 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 	})
 }
 
-// UpdateConnection replaces all but the kind and the creation of a connection, and makes its revision
-// fromRevision+1. Where the revision is another one by now, it is a Conflict with the reason
-// CHANGED_MEANWHILE. A default is replaced by another, never taken away.
+// UpdateConnection replaces all but the kind and the creation time of a connection, and sets its revision to
+// fromRevision+1. If the revision is no longer fromRevision, it returns a Conflict with the reason
+// CHANGED_MEANWHILE. It can make a connection the default, but cannot take that away.
 func (s *Store) UpdateConnection(
 	ctx context.Context, c Connection, fromRevision int64, audit ...AuditRow,
 ) error {
@@ -77,7 +77,7 @@ func (s *Store) UpdateConnection(
 				return err
 			}
 		}
-		// The revision is compared again: those who write tokens do not wait for the tenant's turn.
+		// The revision is compared again, because writers of tokens do not wait for the tenant's lock.
 		affected, err := exec(ctx, tx,
 			`UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
 			status = $9, email = $10, revision = revision + 1 WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
@@ -94,13 +94,13 @@ func (s *Store) UpdateConnection(
 	})
 }
 
-// connectionAttempts is how often a connection that others change at the same time is read again. Each time,
-// one of them got on.
+// connectionAttempts is how often ChangeConnection tries to change a connection that others change at the
+// same time. Each failed attempt means that another change succeeded.
 const connectionAttempts = 20
 
-// ChangeConnection replaces a connection by what change makes of it, records the rows that change returns,
-// and returns the connection as it is then. Where somebody else changed it since it was read, it is read
-// again, and change is called again.
+// ChangeConnection applies change to a connection, stores the result with the audit rows that change returns,
+// and returns the connection as stored. If the connection has changed since it was read, ChangeConnection
+// reads it again and calls change again.
 func (s *Store) ChangeConnection(
 	ctx context.Context, c Connection, change func(*Connection) ([]AuditRow, error),
 ) (Connection, error) {
@@ -123,8 +123,8 @@ func (s *Store) ChangeConnection(
 	}
 }
 
-// DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it.
-// Where it was the tenant's default, the oldest other one of its kind becomes that.
+// DeleteConnection removes a connection with its documents, numbers, holds and the events seen through it. If
+// it was the tenant's default, the oldest other connection of its kind becomes the default.
 func (s *Store) DeleteConnection(ctx context.Context, tenantID, id string, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lockTenant(ctx, tx, tenantID); err != nil {
@@ -179,8 +179,8 @@ func (s *Store) Connection(ctx context.Context, tenantID, id string) (c Connecti
 	return c, err
 }
 
-// SetConnectionEmail keeps the account's address as last verified. The revision does not grow, so that a
-// driver that works stays open. Where the revision is another one by now, it is a Conflict with the reason
+// SetConnectionEmail stores the account's last verified address. The revision does not grow, so that a
+// working driver stays open. If the revision is another one by now, it returns a Conflict with the reason
 // CHANGED_MEANWHILE: the credentials may be those of another account, or refused.
 func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email string, revision int64) error {
 	affected, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND "+

@@ -10,30 +10,30 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ConnectLink is a row of connect_links: what a customer who opens the link connects.
+// ConnectLink is a row of connect_links: the connection that a customer makes by opening the link.
 type ConnectLink struct {
 	Hash         []byte // SHA-256 of the link's token
 	TenantID     string
-	ConnectionID string // of the connection to reconnect, or the id that the new one is to have
+	ConnectionID string // the connection to reconnect, or the id of the new one
 	Reconnects   bool
 	Kind         string
 	Provider     string
 	Name         string          // of the connection
 	Settings     json.RawMessage // to be merged into the connection's
 	IsDefault    bool            // make it the tenant's default of its kind
-	OtherAccount bool            // another account than the connection's may take its place
+	OtherAccount bool            // an account other than the connection's may replace it
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
-	UsedAt       time.Time // zero: it has led to no connection yet
-	Seal         []byte    // by core/vault, over everything but UsedAt; nil: a row from before there were seals
+	UsedAt       time.Time // zero: not used yet
+	Seal         []byte    // by core/vault, over every column but UsedAt; nil: from a version without seals
 }
 
-// Consent is a row of consents: one that was begun with a link and that the provider has not answered yet.
+// Consent is a row of consents: a consent that was begun with a link and waits for the provider.
 type Consent struct {
 	Hash        []byte // SHA-256 of its state
 	LinkHash    []byte
-	BrowserHash []byte // SHA-256 of what the browser that began it can show
-	Sealed      []byte // by core/vault: what finishing it needs
+	BrowserHash []byte // SHA-256 of the secret of the browser that began it
+	Sealed      []byte // by core/vault: the data needed to finish it
 	Redirect    string // where the provider is to send the customer
 	ExpiresAt   time.Time
 }
@@ -43,10 +43,10 @@ const (
 		"other_account, created_at, expires_at, used_at, seal"
 	consentColumns = "hash, link_hash, browser_hash, sealed, redirect_uri, expires_at"
 
-	// linkMemory is how long a link that has ended is remembered, so that who opens it is told so.
+	// linkMemory is how long an expired link is kept, so that a customer who opens it learns that it expired.
 	linkMemory = 30 * 24 * time.Hour
-	// maxConsents is how many consents of one link may be open at one time: who has a link can begin as many
-	// as he likes.
+	// maxConsents is how many consents of one link may be open at the same time. Anyone with the link could
+	// otherwise begin any number.
 	maxConsents = 16
 )
 
@@ -69,7 +69,7 @@ func scanConsent(row scanner) (c Consent, err error) {
 	return c, err
 }
 
-// CreateConnectLink adds a link, and forgets those that ended long before it was made.
+// CreateConnectLink adds a link, and removes links that expired long before.
 func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...AuditRow) error {
 	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := exec(ctx, tx, "DELETE FROM connect_links WHERE expires_at < $1",
@@ -101,13 +101,13 @@ func (s *Store) ConnectLink(ctx context.Context, hash []byte) (ConnectLink, erro
 	return l, err
 }
 
-// ConnectLinks lists the links of every tenant that have not ended by then, by hash.
+// ConnectLinks lists the links of every tenant that are neither used nor expired at now, by hash.
 func (s *Store) ConnectLinks(ctx context.Context, now time.Time) ([]ConnectLink, error) {
 	return listOf(ctx, s, scanLink, "SELECT "+linkColumns+
 		" FROM connect_links WHERE used_at IS NULL AND expires_at > $1 ORDER BY hash", millis(now))
 }
 
-// SealConnectLink replaces the seal of a link that is still as it was read.
+// SealConnectLink replaces the seal of a link, unless the seal has changed since the link was read.
 func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte) (bool, error) {
 	query, args := "UPDATE connect_links SET seal = $2 WHERE hash = $1 AND seal = $3", []any{
 		l.Hash, seal, l.Seal,
@@ -119,11 +119,10 @@ func (s *Store) SealConnectLink(ctx context.Context, l ConnectLink, seal []byte)
 	return affected == 1, err
 }
 
-// BeginConsent adds a consent, and forgets those that have expired and the oldest of a link that has too
-// many.
+// BeginConsent adds a consent. It removes expired consents, and the oldest ones of a link that has too many.
 func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The consents of one link are begun one after the other, so that all are counted.
+		// The update makes the consents of one link take turns, so that all are counted.
 		affected, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1",
 			c.LinkHash)
 		if err == nil && affected == 0 {
@@ -147,7 +146,7 @@ func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) erro
 	})
 }
 
-// TakeConsent removes a consent and answers it, expired or not: of those who take one, one gets it.
+// TakeConsent removes a consent and returns it, expired or not. Of concurrent callers, only one gets it.
 func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err error) {
 	var found bool
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -162,12 +161,12 @@ func (s *Store) TakeConsent(ctx context.Context, hash []byte) (c Consent, err er
 	return c, err
 }
 
-// ClaimConnectLink makes the caller the one who stores what a consent gave, until the time given. Where the
-// link was used, or somebody else's claim on it or on another link to its connection still holds, it is a
-// Conflict.
+// ClaimConnectLink gives the caller the sole right, until the time given, to store the result of a consent.
+// It returns a Conflict if the link was used, or if another claim on it or on another link to its connection
+// is still valid.
 func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, until time.Time) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The claims of one tenant are made one after the other, so that each sees those before it.
+		// The update makes the claims of one tenant take turns, so that each sees those before it.
 		if _, err := exec(ctx, tx, `UPDATE tenants SET name = name
 			WHERE id = (SELECT tenant_id FROM connect_links WHERE hash = $1)`, hash); err != nil {
 			return err
@@ -185,22 +184,21 @@ func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, u
 	})
 }
 
-// ReleaseConnectLink ends a claim. It does nothing where the claim is another one by now.
+// ReleaseConnectLink ends a claim. It does nothing if another claim has replaced it.
 func (s *Store) ReleaseConnectLink(ctx context.Context, hash, claim []byte) error {
 	_, err := s.exec(ctx, "UPDATE connect_links SET claim = NULL, claimed_until = NULL WHERE hash = $1 AND "+
 		"claim = $2", hash, claim)
 	return err
 }
 
-// FinishConnectLink marks a link as used and its connection as working, with the account's address, in one.
-// It is a Conflict where the claim is not the caller's any more, and with the reason CHANGED_MEANWHILE where
-// the connection's revision is another one.
+// FinishConnectLink marks a link as used and its connection as working, with the account's address, in one
+// transaction. It returns a Conflict if the caller no longer has the claim, with the reason CHANGED_MEANWHILE
+// if the connection's revision has changed.
 func (s *Store) FinishConnectLink(
 	ctx context.Context, hash, claim []byte, at time.Time, c Connection, fromRevision int64, audit ...AuditRow,
 ) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The connection comes first, as in the removal of a tenant, so that no two transactions wait for
-		// each other.
+		// The connection comes first, as in the removal of a tenant, so that no two transactions deadlock.
 		connections, err := exec(ctx, tx, `UPDATE connections SET status = 'ok', email = $4, revision = revision + 1
 			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, c.TenantID, c.ID, fromRevision, c.Email)
 		if err != nil {

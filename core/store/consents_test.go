@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// link makes a link of the tenant "acme", which it makes with the first.
+// link creates a link of the tenant "acme", and the tenant with the first link.
 func link(t *testing.T, s *store.Store, token string) store.ConnectLink {
 	t.Helper()
 	if _, err := s.TenantByID(t.Context(), "acme"); err != nil {

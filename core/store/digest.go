@@ -8,12 +8,12 @@ import (
 	"encoding/hex"
 )
 
-// hashKeyBytes is the length of a key: that of the hash, as RFC 2104 section 3 advises.
+// hashKeyBytes is the length of a key. It is the length of the hash, as RFC 2104 section 3 advises.
 const hashKeyBytes = 32
 
-// Digest hashes a text that rows are looked for by, so that nobody who has the rows, but not the key set, can
-// try what it may have been. The key is one for all replicas, and stays through rotations. Without a sealer
-// it is a plain hash.
+// Digest returns a hash of a text by which rows are looked up. It is keyed, so that someone who has the rows
+// but not the key set cannot guess the text by trial. All replicas share one key, which stays through
+// rotations. Without a sealer the hash has no key.
 func (s *Store) Digest(ctx context.Context, text string) (string, error) {
 	if s.sealer == nil {
 		sum := sha256.Sum256([]byte(text))
@@ -33,7 +33,7 @@ func (s *Store) Digest(ctx context.Context, text string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// findHashKey returns the key, and makes it where there is none. Of replicas that make one, the first one's
+// findHashKey returns the key, and creates it if there is none. If several replicas create one, the first one
 // stays.
 func (s *Store) findHashKey(ctx context.Context) ([]byte, error) {
 	row := []string{"intents"}

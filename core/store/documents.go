@@ -9,9 +9,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Documents returns the document store of one connection. Its updates take turns with each other and with
-// nothing else on PostgreSQL; on SQLite they share the one writer, so that a change must not wait for
-// anything.
+// Documents returns the document store of one connection. On PostgreSQL its updates take turns with each
+// other and with other writes that take the turn of the connection. On SQLite they share the one writer, so a
+// change must not wait for anything.
 func (s *Store) Documents(connectionID string) adapter.Storage {
 	return documents{store: s, connectionID: connectionID}
 }
@@ -33,13 +33,13 @@ func (d documents) Update(ctx context.Context, change func(adapter.StorageTx) er
 	return d.run(ctx, d.store.write, d.store.dialect.writing, false, change)
 }
 
-// errUndone rolls a transaction back because the caller's function said so.
+// errUndone rolls a transaction back because the caller's function returned an error.
 var errUndone = errors.New("store: undone by the caller's function")
 
 func (d documents) run(
 	ctx context.Context, db *sql.DB, options *sql.TxOptions, readOnly bool, do func(adapter.StorageTx) error,
 ) error {
-	var own error // of do, answered as it is
+	var own error // the error of do, returned unchanged
 	err := d.store.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, db, options, func(ctx context.Context, tx *sql.Tx) error {
 			if !readOnly {
@@ -49,7 +49,7 @@ func (d documents) run(
 			}
 			t := &documentTx{documents: d, ctx: ctx, tx: tx, readOnly: readOnly}
 			own = do(t)
-			if t.failed != nil { // a transaction in which a statement failed is over, whatever do made of it
+			if t.failed != nil { // after a failed statement the transaction is over, whatever do returned
 				own = nil
 				return t.failed
 			}
@@ -65,8 +65,7 @@ func (d documents) run(
 	return err
 }
 
-// documentTx is one transaction. It keeps the first error of the database, so that the whole can be tried
-// again.
+// documentTx is one transaction. It keeps the first error of the database, so that run can repeat the whole.
 type documentTx struct {
 	documents
 	ctx      context.Context
@@ -111,8 +110,8 @@ func (t *documentTx) Delete(key string) error {
 	return t.note(err)
 }
 
-// Scans read in batches, small at first, because many stop early. Between batches no query is open, so that
-// each may call the other methods.
+// Scan reads in batches, small at first, because many scans stop early. No query is open between batches, so
+// that each may call the other methods.
 const (
 	firstBatch   = 64
 	largestBatch = 4096

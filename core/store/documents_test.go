@@ -255,7 +255,7 @@ func fillEvents(tb testing.TB, s *store.Store, n int) {
 	if err := s.CreateConnection(tb.Context(), c); err != nil {
 		tb.Fatal(err)
 	}
-	const atOnce = 250 // an update has four seconds
+	const atOnce = 250 // an update may take four seconds
 	for first := 0; first < n; first += atOnce {
 		err := s.Documents("c1").Update(tb.Context(), func(tx adapter.StorageTx) error {
 			for i := first; i < min(first+atOnce, n); i++ {

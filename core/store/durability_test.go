@@ -44,8 +44,7 @@ func TestWhatWasAnsweredIsThereAfterReopening(t *testing.T) {
 // writeToUntilKilled names the store that a child of the test process writes to.
 const writeToUntilKilled = "FRONTDESK_STORE_TEST_WRITES_TO"
 
-// writeUntilKilled is the child: it says each key on standard output once the store has answered that it is
-// kept.
+// writeUntilKilled is the child. It prints each key once the store has returned without an error.
 func writeUntilKilled(url string) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, url)
@@ -90,7 +89,8 @@ func TestAWriterKilledAtAnyMomentLosesAndBreaksNothing(t *testing.T) {
 			for i, key := range kept {
 				equal(t, get(t, s, "c1", key), eventValue(i))
 			}
-			// The two documents of one update are there together: at most one update more than was said.
+			// The two documents of one update exist together. At most one update more exists than was
+			// printed.
 			last := get(t, s, "c1", "last")
 			if last != kept[len(kept)-1] && last != eventKey(len(kept)) {
 				t.Fatalf("last is %s after %s", last, kept[len(kept)-1])
@@ -130,7 +130,7 @@ func TestSeveralProcessesShareOneStore(t *testing.T) {
 // announceUntilKilled names a store to which a child of the test process announces itself.
 const announceUntilKilled = "FRONTDESK_STORE_TEST_ANNOUNCES_TO"
 
-// announceAndWait is that child. It says on standard output that it is announced, and stays.
+// announceAndWait is that child. It prints when it is announced, and stays.
 func announceAndWait(url string) {
 	s, err := store.Open(context.Background(), url)
 	if err == nil {

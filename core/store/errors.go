@@ -26,20 +26,20 @@ const (
 	ReasonFileExposed        = "STORE_FILE_EXPOSED"
 )
 
-// class is what a database's error means to us.
+// class is the meaning of a database error.
 type class int
 
 const (
-	defect class = iota // our own mistake
-	again               // someone else was in the way: the same call may succeed now
-	unique              // what must be unique is there already
-	orphan              // the row that is referred to is not there
+	defect class = iota // the gateway's own mistake
+	again               // blocked by another transaction: the same call may succeed now
+	unique              // a value that must be unique already exists
+	orphan              // the row that is referred to does not exist
 	down                // unreachable or shutting down
-	full                // there is no room left on its disk
-	broken              // the file is damaged, or is none of SQLite\'s
+	full                // the disk of the database is full
+	broken              // the file is damaged, or not a SQLite file
 )
 
-// fault makes an error of the database one of ours. Errors that are faults already stay what they are.
+// fault converts a database error into a fault. It returns an error that already is a fault unchanged.
 func (s *Store) fault(ctx context.Context, err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {
@@ -69,7 +69,7 @@ func unavailable(err error) *fault.Error {
 		"The gateway's database does not answer at the moment. Repeat the request shortly.").Because(err)
 }
 
-// orUnavailable leaves a fault as it is.
+// orUnavailable returns a fault unchanged and any other error as Unavailable.
 func orUnavailable(err error) error {
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return f
@@ -80,7 +80,7 @@ func orUnavailable(err error) error {
 func diskFull(err error) *fault.Error {
 	f := fault.New(fault.Unavailable, fault.ReasonStoreUnavailable,
 		"The gateway's database has no room left. Make room on its disk, then repeat the request.").Because(err)
-	f.RetryAfter = time.Minute // somebody has to come
+	f.RetryAfter = time.Minute // an operator has to act
 	return f
 }
 
@@ -106,7 +106,7 @@ func (s *Store) classify(err error) class {
 	case s.closed.Load(), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
 		errors.Is(err, io.EOF),
 		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &network),
-		errors.Is(err, context.DeadlineExceeded): // our own limit: the caller's was looked at first
+		errors.Is(err, context.DeadlineExceeded): // the store's own limit: the caller's was checked first
 		return down
 	}
 	return s.dialect.classify(err)

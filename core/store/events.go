@@ -18,8 +18,8 @@ func scanEventSeen(row scanner) (e EventSeen, err error) {
 	return e, err
 }
 
-// SeeEvents remembers where events were seen and which are gone. What was seen later wins, in whatever order
-// it comes.
+// SeeEvents records where events were seen and which are gone. The latest sighting wins, in whatever order
+// the calls come.
 func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 	if len(seen) == 0 {
 		return nil
@@ -36,12 +36,12 @@ func (s *Store) EventSeen(
 		tenantID, connectionID, eventID)
 }
 
-// seenBatch is the most rows of one statement: a power of two, see seeEvents.
+// seenBatch is the most rows of one statement. It is a power of two; see seeEvents.
 const seenBatch = 128
 
-// seeEvents writes in batches whose sizes are powers of two, so that the few texts stay prepared. The rows
-// are sorted, so that two transactions never wait for each other, and one event is written once: PostgreSQL
-// refuses twice.
+// seeEvents writes in batches whose sizes are powers of two, so that the few statements stay prepared. The
+// rows are sorted, so that no two transactions deadlock. Each event is written once, because PostgreSQL
+// rejects a statement that writes a row twice.
 func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 	rows := slices.Clone(seen)
 	slices.SortStableFunc(rows, func(a, b EventSeen) int {
@@ -57,7 +57,7 @@ func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 		for _, e := range rows[:size] {
 			args = append(args, e.TenantID, e.ConnectionID, e.EventID, e.CalendarID, e.Gone, millis(e.UpdatedAt))
 		}
-		// Lists of events repeat: rows that say nothing new are not written.
+		// The same events are listed again and again. Rows without a change are not written.
 		_, err := exec(ctx, tx, "INSERT INTO events_seen ("+eventColumns+") VALUES "+placeholders(size, 6)+`
 			ON CONFLICT (tenant_id, connection_id, event_id) DO UPDATE
 			SET calendar_id = excluded.calendar_id, gone = excluded.gone, updated_at = excluded.updated_at
@@ -76,7 +76,7 @@ func compareEvents(a, b EventSeen) int {
 		cmp.Compare(a.EventID, b.EventID))
 }
 
-// placeholders writes "($1, $2), ($3, $4)" for two rows of two columns.
+// placeholders returns "($1, $2), ($3, $4)" for two rows of two columns.
 func placeholders(rows, columns int) string {
 	var text strings.Builder
 	for i := range rows * columns {

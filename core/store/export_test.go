@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// OpenInterrupted opens a store on PostgreSQL that calls before ahead of each of its statements, COMMIT among
-// them.
+// OpenInterrupted opens a store on PostgreSQL that calls before ahead of each of its statements, including
+// COMMIT.
 func OpenInterrupted(ctx context.Context, url string, before func()) (*Store, error) {
 	s, err := Open(ctx, url)
 	if err != nil {
@@ -41,7 +41,7 @@ func (i interrupter) Connect(ctx context.Context) (driver.Conn, error) {
 	return &interrupted{c.(*stdlib.Conn), i.before}, nil
 }
 
-// interrupted is a connection whose statements begin with a call of before.
+// interrupted is a connection that calls before ahead of each statement.
 type interrupted struct {
 	*stdlib.Conn
 	before func()
@@ -76,7 +76,7 @@ func (t interruptedTx) Commit() error {
 	return t.Tx.Commit()
 }
 
-// MigrateTo takes the steps up to a version.
+// MigrateTo takes the migration steps up to a version.
 func (s *Store) MigrateTo(ctx context.Context, version int64) error {
 	migrator, err := s.migrator()
 	if err != nil {
@@ -86,20 +86,20 @@ func (s *Store) MigrateTo(ctx context.Context, version int64) error {
 	return err
 }
 
-// Execute runs a statement as it is.
+// Execute runs a statement unchanged.
 func (s *Store) Execute(ctx context.Context, query string, args ...any) error {
 	_, err := exec(ctx, s.write, query, args...)
 	return err
 }
 
-// Count runs a query that answers one number.
+// Count runs a query that returns one number.
 func (s *Store) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
 	n, _, err = find(ctx, s.read, func(row scanner) (n int64, err error) { return n, row.Scan(&n) },
 		query, args...)
 	return n, err
 }
 
-// RepeatedQuery is a query that runs all the time, and the indexes it has to go by.
+// RepeatedQuery is a query that runs again and again, and the indexes that it must use.
 type RepeatedQuery struct {
 	Name    string
 	SQL     string
@@ -107,7 +107,7 @@ type RepeatedQuery struct {
 	Indexes []string
 }
 
-// RepeatedQueries lists the queries whose plans are looked at.
+// RepeatedQueries lists the queries whose plans are checked.
 func RepeatedQueries() []RepeatedQuery {
 	return []RepeatedQuery{
 		{"StrayPurchases", strayPurchases, []any{int64(1) << 40},
@@ -118,8 +118,8 @@ func RepeatedQueries() []RepeatedQuery {
 	}
 }
 
-// FillForPlans adds so many ended purchases, finished intents and sealed rows of the audit, and one of each
-// that is open, to the tenant "acme" and its connection "front".
+// FillForPlans adds rows ended purchases, finished intents and sealed audit rows, and one open row of each,
+// to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {
 	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
 		"i < $1) "
@@ -138,12 +138,12 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 		}
 	}
 	if s.path != "" {
-		return nil // SQLite has no statistics in use either
+		return nil // in production, SQLite has no statistics either
 	}
 	return s.Execute(ctx, "ANALYZE")
 }
 
-// Explain returns the database's plan of a query.
+// Explain returns the database's plan for a query.
 func Explain(ctx context.Context, s *Store, query string, args ...any) (string, error) {
 	explain, scan := "EXPLAIN ", scanText
 	if s.path != "" {

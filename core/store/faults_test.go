@@ -18,7 +18,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// calls are one of each way to reach the database.
+// calls has one call for each way to reach the database.
 var calls = map[string]func(context.Context, *store.Store) error{
 	"ping":    func(ctx context.Context, s *store.Store) error { return s.Ping(ctx) },
 	"migrate": func(ctx context.Context, s *store.Store) error { return s.Migrate(ctx) },
@@ -45,7 +45,7 @@ var calls = map[string]func(context.Context, *store.Store) error{
 
 const secret = "hunter2"
 
-// silent fails the test when what is logged of an error tells where the store is.
+// silent fails the test if the logged text of an error reveals where the store is.
 func silent(t *testing.T, err error, url string) {
 	t.Helper()
 	if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, url) {
@@ -54,7 +54,7 @@ func silent(t *testing.T, err error, url string) {
 }
 
 func TestAStoreThatIsDown(t *testing.T) {
-	const closed = "127.0.0.1:1" // nobody is given this port
+	const closed = "127.0.0.1:1" // no server listens on this port
 	hangs := listener(t)
 	defer hangs.Close()
 	for name, url := range map[string]string{

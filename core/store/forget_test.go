@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// marksIn counts a mark in the files of a database.
+// marksIn counts the occurrences of a mark in the files of a database.
 func marksIn(t *testing.T, url, mark string) (found int) {
 	t.Helper()
 	path := strings.TrimPrefix(url, "sqlite:")
@@ -28,7 +28,7 @@ func marksIn(t *testing.T, url, mark string) (found int) {
 	return found
 }
 
-// What was deleted is in no file of SQLite any more, the write-ahead log among them.
+// No file of SQLite, not even the write-ahead log, contains what was deleted.
 func TestNothingIsLeftOfWhatWasDeleted(t *testing.T) {
 	const mark = "mark-6b1e-of-a-person"
 	for name, erase := range map[string]func(t *testing.T, s *store.Store){
@@ -90,7 +90,7 @@ func clearAll(tx adapter.StorageTx) error {
 	return nil
 }
 
-// A file of a version that did not overwrite what it deleted is written anew.
+// Rebuild rewrites a file of a version that did not overwrite deleted data.
 func TestRebuildLeavesNothingOfWhatWasDeletedBefore(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		must(t, s.Rebuild(t.Context()))

@@ -16,8 +16,8 @@ func scanHold(row scanner) (h Hold, err error) {
 	return h, err
 }
 
-// TakeHolds takes all the holds or none. It answers the hold in the way of one of them, nil when they are
-// taken. Stretches that only touch are not in each other's way. Holds that have ended do not count, and go.
+// TakeHolds takes all the holds or none. It returns an existing hold that overlaps one of them, or nil if
+// they are taken. Holds that only touch do not overlap. Expired holds do not count, and are removed.
 func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (taken *Hold, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range connectionsOf(holds) {
@@ -45,7 +45,7 @@ func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (tak
 	return taken, err
 }
 
-// connectionsOf lists the connections in one order, so that no two callers wait for each other.
+// connectionsOf lists the connections in a fixed order, so that no two callers deadlock.
 func connectionsOf(holds []Hold) []string {
 	var ids []string
 	for _, h := range holds {
@@ -70,18 +70,18 @@ func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold) (*Hold, error) {
 	return nil, nil
 }
 
-// KeepHolds makes holds those of a booked event, until then. Holds that are gone are passed over.
+// KeepHolds assigns holds to a booked event until the time given. It skips holds that do not exist.
 func (s *Store) KeepHolds(ctx context.Context, ids []string, eventID string, until time.Time) error {
 	return s.execHolds(ctx, ids, "UPDATE holds SET event_id = $1, valid_until = $2", eventID, millis(until))
 }
 
-// DropHolds lets holds go.
+// DropHolds removes holds.
 func (s *Store) DropHolds(ctx context.Context, ids []string) error {
 	return s.execHolds(ctx, ids, "DELETE FROM holds")
 }
 
-// execHolds writes all the holds by one statement: between two statements someone could lock the second hold
-// and wait for the first.
+// execHolds writes all the holds in one statement. Between two statements, another transaction could lock the
+// second hold and wait for the first.
 func (s *Store) execHolds(ctx context.Context, ids []string, query string, args ...any) error {
 	if len(ids) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (s *Store) execHolds(ctx context.Context, ids []string, query string, args 
 	return err
 }
 
-// DropHoldsOfEvent lets the holds of a booked event go.
+// DropHoldsOfEvent removes the holds of a booked event.
 func (s *Store) DropHoldsOfEvent(ctx context.Context, connectionID, eventID string) error {
 	_, err := s.exec(ctx, "DELETE FROM holds WHERE connection_id = $1 AND event_id = $2 AND event_id <> ''",
 		connectionID, eventID)

@@ -19,15 +19,15 @@ import (
 //	                          |                                  |
 //	                          +---------- TakeOver --------------+   (also of running, once its run is over)
 //
-// The Owner names one run of an intent: no two runs share one. Only the run that the row names may write its
-// plan or end it without an answer. An answer is the exception: whoever has one may finish the intent,
-// because the effect stands whoever runs the intent by now. Whether a run is over is for the caller to say:
-// its lease has passed, its process is gone (see ProcessState), or it was this process's own.
+// The Owner names one run of an intent, and no two runs share a name. Only the run that the row names may
+// write the plan or end the intent without an answer. A run that has an answer may always finish the intent,
+// because the effect stands, whichever run holds the intent by now. The caller decides whether a run is over:
+// its lease has expired, its process is gone (see ProcessState), or it was a run of this process.
 
 const intentColumns = `tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, effect_ref,
 	dedupe_key, owner, lease_until, created_at, updated_at`
 
-// intentRow names the row that what is sealed belongs to.
+// intentRow returns the keys of the row that an intent's sealed values are bound to.
 func intentRow(i Intent) []string { return []string{i.TenantID, i.Operation, i.Key} }
 
 func (s *Store) scanIntent(row scanner) (i Intent, err error) {
@@ -57,8 +57,8 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 	return i, err
 }
 
-// BeginIntent records an intent as running, or answers the one that is there under its tenant, operation and
-// key. Of any number of calls at the same time exactly one begins.
+// BeginIntent records an intent as running, or returns the existing one of its tenant, operation and key. Of
+// any number of concurrent calls, exactly one begins.
 func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, began bool, err error) {
 	plan, err := s.sealPlan(i)
 	if err != nil {
@@ -92,8 +92,8 @@ func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (In
 		tenantID, operation, key)
 }
 
-// TakeOverIntent makes the intent that was read as there ours, unless it has changed hands or state since.
-// The caller knows that the run of there is over. Of ours, the Owner and LeaseUntil are kept.
+// TakeOverIntent assigns the intent read as there to a new run, unless its owner or state has changed since.
+// The caller must know that the run of there is over. Only Owner and LeaseUntil of ours are used.
 func (s *Store) TakeOverIntent(ctx context.Context, there, ours Intent, now time.Time) (bool, error) {
 	affected, err := s.exec(ctx,
 		`UPDATE intents SET state = 'running', owner = $4, lease_until = $5, updated_at = $6
@@ -115,7 +115,7 @@ func (s *Store) sealPlan(i Intent) (string, error) {
 	return string(sealed), err
 }
 
-// SaveIntentPlan keeps a step before it is taken. A run that does not hold the intent any more gets a
+// SaveIntentPlan stores the plan before a step is taken. A run that no longer holds the intent gets a
 // Conflict with the reason INTENT_LOST, and must not take the step.
 func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	plan, err := s.sealPlan(i)
@@ -129,8 +129,8 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	return err
 }
 
-// ExtendIntent lengthens the lease to i.LeaseUntil; a lease never becomes shorter. A run that does not hold
-// the intent any more gets a Conflict with the reason INTENT_LOST, and nothing of it is recorded.
+// ExtendIntent extends the lease to i.LeaseUntil, but never shortens it. A run that no longer holds the
+// intent gets a Conflict with the reason INTENT_LOST, and no audit rows are added.
 func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) error {
 	affected, err := s.execAudited(ctx, audit,
 		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held,
@@ -141,13 +141,13 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 	return err
 }
 
-// Attached is what is recorded in one transaction with an answer, besides what the audit says.
+// Attached is recorded in one transaction with an answer, besides the audit rows.
 type Attached struct {
 	Seen []EventSeen
 }
 
-// FinishIntent keeps the answer, and with it what is attached and what the audit says. An intent of another
-// effect, or one that is done or gone, is a Conflict with the reason INTENT_LOST, and nothing is recorded.
+// FinishIntent stores the answer, what is attached to it and the audit rows. If the intent has another effect
+// key, is done or does not exist, it returns a Conflict with the reason INTENT_LOST and records nothing.
 func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit ...AuditRow) error {
 	answer, err := s.seal(sealedIntents, answerColumn, intentRow(i), blob(i.Answer))
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The events come first because they lock their connection. Its removal locks it before its intents
-		// as well, so that no two transactions wait for each other.
+		// The events come first because they lock their connection. The removal of a connection also locks it
+		// before its intents, so that no two transactions deadlock.
 		if err := seeEvents(ctx, tx, with.Seen); err != nil {
 			return err
 		}
@@ -179,8 +179,8 @@ const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effe
 	WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND effect_key = $7 AND state <> 'done'`
 
 // ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at
-// once; with "" it goes, because nothing happened. It may also let a finished intent go. An intent that is
-// not as i says any more is left alone, and nothing of it is recorded.
+// once. With "" it is removed, because nothing happened; a finished intent can be removed too. If the
+// intent's owner or state is no longer that of i, nothing changes, and no audit rows are added.
 func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit ...AuditRow) error {
 	if state == IntentUnknown {
 		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
@@ -192,8 +192,8 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 	return err
 }
 
-// DropIntentsOfEffect makes an equal call a new one, after its effect was undone: intents of callers without
-// a key go, and those with a key no longer answer for others.
+// DropIntentsOfEffect makes equal calls count as new after their effect was undone. It removes intents
+// without a caller's key, and keeps those with one from answering other calls.
 func (s *Store) DropIntentsOfEffect(
 	ctx context.Context, tenantID, connectionID, operation, effectRef string,
 ) error {
@@ -210,8 +210,8 @@ func (s *Store) DropIntentsOfEffect(
 	})
 }
 
-// EffectsSince returns the effects of other intents of the same operation and connection as i, of which a run
-// began then or later.
+// EffectsSince returns the effects of other intents of i's operation and connection that had a run that began
+// at since or later.
 func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]string, error) {
 	return listOf(ctx, s, func(row scanner) (ref string, err error) { return ref, row.Scan(&ref) },
 		`SELECT effect_ref FROM intents WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4
@@ -219,11 +219,10 @@ func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]
 		i.ConnectionID, i.Operation, i.TenantID, i.Key, millis(since))
 }
 
-// ClaimEffect records that a running intent has had the effect of that name, before its answer is known. It
-// is judged in the same transaction, in which claims of the connection take turns, by all other intents of
-// the operation that have that effect or are not done: where judge returns an error, nothing is claimed. A
-// run that does not hold the intent any more gets a Conflict with the reason INTENT_LOST. Judge may be called
-// more than once.
+// ClaimEffect records that a running intent has had the effect ref, before its answer is known. In the same
+// transaction it calls judge with all other intents of the operation and connection that have that effect or
+// are not done. If judge returns an error, nothing is claimed. Claims of one connection take turns. A run
+// that no longer holds the intent gets a Conflict with the reason INTENT_LOST. judge may run more than once.
 func (s *Store) ClaimEffect(
 	ctx context.Context, i Intent, ref string, judge func(others []Intent) error,
 ) error {
@@ -248,7 +247,7 @@ func (s *Store) ClaimEffect(
 	})
 }
 
-// RecentIntent returns the latest intent of equal calls that began at since or later.
+// RecentIntent returns the latest intent with the dedupe key that began at since or later.
 func (s *Store) RecentIntent(
 	ctx context.Context, tenantID, operation, dedupeKey string, since time.Time,
 ) (Intent, bool, error) {
@@ -257,8 +256,8 @@ func (s *Store) RecentIntent(
 		tenantID, operation, dedupeKey, millis(since))
 }
 
-// Overtaken reports whether another call for the same thing (of the same dedupe key) began later than i, or
-// was made and answered since i's last run began.
+// Overtaken reports whether another call with the same dedupe key began later than i, or began a run since
+// i's last run began and is done.
 func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	_, found, err := findIn(ctx, s, scanSealedIntent, "SELECT "+intentColumns+` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND key <> $4
@@ -267,10 +266,10 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	return found, err
 }
 
-// UnsettledIntents lists intents without an answer: those whose outcome is unknown, and those that run under
-// a lease that ends at from or earlier, or after to. First come those that run, then those that were taken up
-// the longest ago. Without their connection nothing can settle them, so those are left out; and those that
-// cannot be opened.
+// UnsettledIntents lists intents without an answer: those whose outcome is unknown, and running ones whose
+// lease ends at from or earlier, or after to. Running intents come first, and within a state those whose last
+// run began the longest ago. Intents without a connection are left out, because nothing can settle them, and
+// so are those that cannot be opened.
 func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit int) ([]Intent, error) {
 	all, err := listOf(ctx, s, func(row scanner) (readable []Intent, err error) {
 		i, err := s.scanIntent(row)
@@ -284,13 +283,14 @@ func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit 
 	return append([]Intent{}, slices.Concat(all...)...), err
 }
 
-// PurgeIntents removes so many intents that were kept long enough, and answers how many: finished ones whose
-// caller gave a key and that began before keptBefore, and other finished ones that began before unkeptBefore.
-// What is still not settled at keptBefore goes as well: the time in which a repeat could settle it is over.
+// PurgeIntents removes a batch of intents that were kept long enough, and returns its size: finished ones
+// whose caller gave a key and that began before keptBefore, and other finished ones that began before
+// unkeptBefore. Intents still unsettled at keptBefore are removed too: the time in which a repeat could
+// settle them is over.
 //
 // This and the other purges remove one batch, so that their callers choose how long other writers wait. A row
-// that someone else has locked changes at this moment, and is left for the next purge. To wait for it with
-// others locked could be a deadlock.
+// that another transaction has locked is left for the next purge. Waiting for it while other rows are locked
+// could deadlock.
 func (s *Store) PurgeIntents(
 	ctx context.Context, keptBefore, unkeptBefore time.Time, most int,
 ) (int64, error) {
@@ -304,7 +304,7 @@ const purgeable = `SELECT tenant_id, operation, key FROM intents WHERE
 	OR (kept = FALSE AND created_at < $2 AND (state = 'done' OR created_at < $1 AND (state <> 'running' OR lease_until < $1)))
 	LIMIT $3`
 
-// blob returns how the store keeps bytes that are never absent.
+// blob returns the form in which the store keeps bytes that are never NULL.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// intent fills in what a test does not care about.
+// intent fills in the fields that a test does not care about.
 func intent(i store.Intent) store.Intent {
 	if i.TenantID == "" {
 		i.TenantID, i.ConnectionID = "acme", "c1"
@@ -53,7 +53,7 @@ func finished(t *testing.T, s *store.Store, i store.Intent) store.Intent {
 	return i
 }
 
-// there returns the intent of key "k" as it is now.
+// there returns the current intent of key "k".
 func there(t *testing.T, s *store.Store) store.Intent {
 	t.Helper()
 	i, began, err := s.BeginIntent(t.Context(), intent(store.Intent{}))
@@ -450,7 +450,7 @@ func TestClaimEffect(t *testing.T) {
 	})
 }
 
-// Of claims of one effect at one time, one is the first, and the others see it.
+// Of concurrent claims of one effect, one comes first and the others see it.
 func TestClaimsOfOneEffectTakeTurns(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")

@@ -13,7 +13,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// notInterleaved are the methods without a row below, and why.
+// notInterleaved are the methods without an operation below, and the reasons.
 var notInterleaved = map[string]string{
 	"Close":   "it ends the process's calls, and touches no row",
 	"Ping":    "it touches no row",
@@ -44,7 +44,7 @@ var notInterleaved = map[string]string{
 	"ChangeConnection": "it is calls of UpdateConnection and Connection; rotations run it against writers",
 }
 
-// populate makes the rows that every run begins with: for each operation some that it changes.
+// populate adds the rows that every run begins with, including some for each operation to change.
 func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	t.Helper()
 	ctx := t.Context()
@@ -70,7 +70,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	old := linkRow("old")
 	old.CreatedAt, old.ExpiresAt = noon.AddDate(0, 0, -50), noon.AddDate(0, 0, -49)
 	links := []store.ConnectLink{old, linkRow("open"), linkRow("claimed")}
-	for _, hash := range []string{"same a", "same b"} { // of one connection
+	for _, hash := range []string{"same a", "same b"} { // for one connection
 		l := linkRow(hash)
 		l.ConnectionID, l.Name = "c2", "name of c2"
 		links = append(links, l)
@@ -79,7 +79,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 		must(t, s.CreateConnectLink(ctx, l))
 	}
 	must(t, s.ClaimConnectLink(ctx, []byte("claimed"), []byte("claim"), noon, noon.Add(time.Minute)))
-	for i := range 15 { // one more is the most
+	for i := range 15 { // one more is the limit
 		row := consentRow(fmt.Sprintf("%02d", i), noon.Add(time.Duration(i+1)*time.Minute))
 		must(t, s.BeginConsent(ctx, row, noon.Add(-time.Hour)))
 	}
@@ -118,7 +118,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	populateNumbers(t, s, raw)
 }
 
-// got2 is got of two values.
+// got2 is got for two values.
 func got2[T, U any](value T, other U, err error) func(*testing.T) (T, U) {
 	return func(t *testing.T) (T, U) {
 		t.Helper()
@@ -176,7 +176,7 @@ func intentRowIn(key, state string) store.Intent {
 	return i
 }
 
-// events are three, which are written by two statements.
+// events returns three events, which take two statements to write.
 func events(calendar string, at time.Time) (seen []store.EventSeen) {
 	for _, id := range []string{"ev1", "ev2", "ev3"} {
 		seen = append(seen, store.EventSeen{
@@ -204,10 +204,10 @@ func auditRow(uid string) store.AuditRow {
 	return store.AuditRow{UID: uid, At: noon, TenantID: "acme", Tenant: "name of acme", Action: "act"}
 }
 
-// audit returns the row that an operation of the caller records.
+// audit returns the audit row of an operation of the caller.
 func (c caller) audit() store.AuditRow { return auditRow("audit of " + c.name) }
 
-// chain seals rows in a way that depends on all before them.
+// chain seals each row in a way that depends on all rows before it.
 func chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.AuditRow, store.AuditHead) {
 	sealed := slices.Clone(rows)
 	for i := range sealed {
@@ -220,13 +220,13 @@ func chain(head store.AuditHead, last int64, rows []store.AuditRow) ([]store.Aud
 	return sealed, head
 }
 
-// only returns the answer of a method that answers an error alone.
+// only returns the result of a method that returns only an error.
 func only(err error) (any, error) { return nil, err }
 
-// one returns the answer of a method that answers a value.
+// one returns the result of a method that returns a value.
 func one[T any](value T, err error) (any, error) { return value, err }
 
-// two returns the answer of a method that answers two values.
+// two returns the result of a method that returns two values.
 func two[T, U any](value T, other U, err error) (any, error) { return []any{value, other}, err }
 
 func (c caller) updateConnection(id string, change func(*store.Connection)) (any, error) {
@@ -245,7 +245,7 @@ func (c caller) createConnection(tenantID, name, kind string, isDefault bool) (a
 	}, c.audit()))
 }
 
-// operations are every method of the store, some in several ways.
+// operations has every method of the store, some in several variants.
 var operations = slices.Concat(numberOperations, []operation{
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
@@ -529,7 +529,7 @@ var operations = slices.Concat(numberOperations, []operation{
 	}},
 })
 
-// claimEffect claims it for an intent of the caller's own, unless another one has it.
+// claimEffect claims an effect for an intent of the caller, unless another intent has it.
 func (c caller) claimEffect(ref string) (any, error) {
 	key := map[string]string{"a": "running", "b": "lapsed"}[c.name]
 	return only(c.s.ClaimEffect(c.ctx, intentRow(key), ref, func(others []store.Intent) error {

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// populateNumbers makes numbers and purchases, one for each state.
+// populateNumbers adds numbers and purchases, one for each state.
 func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 	t.Helper()
 	ctx := t.Context()
@@ -28,7 +28,7 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 		must(t, s.ParkNumber(ctx, kept(name), until))
 	}
 	got(s.SendBack(ctx, noon.Add(-time.Hour)))(t)
-	// So that new ids look like no other number.
+	// New ids must not look like any other number.
 	raw("UPDATE sequences SET value = 1000000 WHERE name = 'numbers'")
 
 	for _, state := range []string{"reserved", "chosen", "ordered", "filled", "returning", "done", "a", "b"} {
@@ -36,7 +36,7 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 		if _, began, err := s.BeginIntent(ctx, i); !began || err != nil {
 			t.Fatal(state, began, err)
 		}
-		if state == "a" || state == "b" { // who has not reserved a purchase yet
+		if state == "a" || state == "b" { // these have not reserved a purchase yet
 			continue
 		}
 		p, _, err := s.ReservePurchase(ctx, i, "", noon, store.PurchaseLimits{PerDay: -1, Held: -1})
@@ -74,7 +74,7 @@ func numberRow(name, connectionID string) store.Number {
 	return n
 }
 
-// kept returns a number as populateNumbers has left it, but for what does not matter.
+// kept returns a number as populateNumbers left it, without the fields that do not matter.
 func kept(name string) store.Number {
 	n := numberRow(name, "p1")
 	n.ID, n.Version = int64(slices.Index(numberNames, name)+1), 1

@@ -25,27 +25,27 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A store operation promises to do one thing as a whole. So whatever runs between two of its statements, both
-// callers must get answers, and leave rows, that some serial order of the two operations gives. The test
-// stops each operation before each of its statements, lets each rival run there, and compares with both
-// serial orders.
+// A store operation takes effect as a whole. So whatever runs between two of its statements, both callers
+// must get answers, and leave rows, that some serial order of the two operations gives. The test stops each
+// operation before each of its statements, runs each rival there, and compares the outcome with both serial
+// orders.
 //
-// On PostgreSQL a statement outside a transaction is a transaction of its own, and is stopped before its
-// commit as well. A rival that waits for a lock lets the stopped operation go on, and ends after it. A
-// deadlock is a failure even where both succeed at last: on a server with PostgreSQL's defaults it costs a
-// caller one second.
+// On PostgreSQL a statement outside a transaction is its own transaction, and is also stopped before its
+// commit. If a rival waits for a lock, the stopped operation goes on and the rival ends after it. A deadlock
+// is a failure even if both operations succeed in the end: with PostgreSQL's defaults it costs a caller one
+// second.
 
 // operation is a call of a method of the store.
 type operation struct {
-	name string // the method, and after a colon what is special about the call
+	name string // the method, and after a colon the variant of the call
 	run  func(c caller) (answer any, err error)
 }
 
-// caller is one of two who call at the same time.
+// caller is one of the two concurrent callers.
 type caller struct {
 	ctx  context.Context
 	s    *store.Store
-	name string // "a" or "b": for ids that each caller makes up
+	name string // "a" or "b": for ids that each caller generates
 }
 
 // method returns the name of the method of the store.
@@ -55,11 +55,11 @@ func (o operation) method() string {
 	return name
 }
 
-// leavesLocked are the methods that leave to their next call what another one has locked. They are called
-// once more when both are over, and their answers do not count.
+// leavesLocked are the methods that leave rows locked by another transaction to their next call. They are
+// called once more when both callers are done, and their answers do not count.
 var leavesLocked = map[string]bool{"PurgeIntents": true, "PurgeTickets": true, "PurgePurchases": true}
 
-// TestEveryMethodIsInterleaved keeps a new method of the store from being forgotten.
+// TestEveryMethodIsInterleaved fails if a method of the store is missing from the operations.
 func TestEveryMethodIsInterleaved(t *testing.T) {
 	known := map[string]bool{}
 	for _, o := range operations {
@@ -83,8 +83,8 @@ func TestEveryMethodIsInterleaved(t *testing.T) {
 	}
 }
 
-// TestInterleavedOperationsHaveASerialOrder runs the pairs that meet in a table: those of one method at every
-// stop, and of the others every sixth pair at every third stop, where anything can come between. With
+// TestInterleavedOperationsHaveASerialOrder runs the pairs that use a common table: pairs of one method at
+// every stop, and every sixth other pair at every third stop, if a rival can come between. With
 // FRONTDESK_RIVALS=all it runs each pair at every stop.
 func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
@@ -124,7 +124,7 @@ func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
 	})
 }
 
-// everyThird returns one of three, and at least one: of all pairs together, each.
+// everyThird returns every third stop, and at least one. All pairs together cover every stop.
 func everyThird(stops []int, from int) (some []int) {
 	for i := from % min(3, len(stops)); i < len(stops); i += 3 {
 		some = append(some, stops[i])
@@ -132,15 +132,15 @@ func everyThird(stops []int, from int) (some []int) {
 	return some
 }
 
-// world is a database in which operations meet.
+// world is the database that the operations run on.
 type world struct {
 	s        *store.Store
-	db       *sql.DB // beside the store: it reads all rows and puts back those that were changed
+	db       *sql.DB // bypasses the store: it reads all rows and restores changed ones
 	postgres bool
 	tables   []string
-	reads    string            // the query of all rows
+	reads    string            // the query for all rows
 	base     map[string]string // the rows of each table, from which every run begins
-	rows     map[string]string // as they are
+	rows     map[string]string // the current rows
 
 	deadlocks            atomic.Int64
 	interleaved, serials int
@@ -151,7 +151,7 @@ func newWorld(t *testing.T, url string) *world {
 	w := &world{postgres: strings.HasPrefix(url, "postgres")}
 	driverName, address := "sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_synchronous=OFF"
 	if w.postgres {
-		// A replica's session has no triggers, so that rows can be put back in any order.
+		// A session in the replica role runs no triggers, so rows can be restored in any order.
 		driverName, address = "pgx", url+"&session_replication_role=replica"
 		url += "&deadlock_timeout=20ms"
 	}
@@ -208,7 +208,7 @@ func (w *world) query(t *testing.T, query string) (all [][2]string) {
 	return all
 }
 
-// read returns the rows of each table, in one order.
+// read returns the rows of each table in a fixed order.
 func (w *world) read(t *testing.T) map[string]string {
 	t.Helper()
 	rows := w.query(t, w.reads)
@@ -222,7 +222,7 @@ func (w *world) read(t *testing.T) map[string]string {
 	return all
 }
 
-// restore puts back the rows that the last run changed.
+// restore restores the rows that the last run changed.
 func (w *world) restore(t *testing.T) {
 	t.Helper()
 	var script strings.Builder
@@ -235,7 +235,7 @@ func (w *world) restore(t *testing.T) {
 	w.rows = w.base
 }
 
-// changed lists the tables whose rows are not those of the base.
+// changed lists the tables whose rows differ from the base.
 func (w *world) changed() (tables []string) {
 	for _, table := range w.tables {
 		if w.rows[table] != w.base[table] {
@@ -270,16 +270,16 @@ func (w *world) footprint(t *testing.T, o operation) (f footprint) {
 	return f
 }
 
-// excludes reports whether nobody can write while the operation runs: in one transaction that has SQLite's
-// one writer.
+// excludes reports whether no other operation can write while this one runs: it is one transaction that holds
+// SQLite's only writer.
 func (f footprint) excludes(postgres bool) bool {
 	return !postgres && f.isOneTransaction() && !f.reads()
 }
 
-// stops lists the statements before which a rival may matter: not the first, where the order is serial, and
-// not the first in a transaction, since BEGIN itself reads and locks nothing on PostgreSQL, and everything on
-// SQLite. There a transaction that writes has the one writer, and its commit stands for all of its
-// statements.
+// stops lists the statements before which a rival may matter. It leaves out the first, where the order is
+// serial, and the first in a transaction: BEGIN itself reads and locks nothing on PostgreSQL, and locks
+// everything on SQLite. On SQLite a writing transaction holds the only writer, so its commit stands for all
+// of its statements.
 func (f footprint) stops(postgres bool) (stops []int) {
 	waits := !postgres && !f.reads()
 	inTransaction := false
@@ -302,15 +302,15 @@ func (f footprint) reads() bool {
 	})
 }
 
-// isOneTransaction reports whether others see all that the operation does, or nothing.
+// isOneTransaction reports whether others see either all of the operation or nothing.
 func (f footprint) isOneTransaction() bool {
 	last := len(f.statements) - 1
 	return last <= 0 || last == 1 && f.statements[1] == commitOfItsOwn ||
 		f.statements[0] == begin && slices.Index(f.statements, commit) == last
 }
 
-// meets reports whether a rival may matter: one of the two changes a table that the other reads or changes,
-// and if the rival only reads, there are states in between for it to see.
+// meets reports whether a rival may matter. One of the two must change a table that the other reads or
+// changes. If the rival only reads, it must be able to see an intermediate state.
 func (f footprint) meets(g footprint) bool {
 	if g.reads() && f.isOneTransaction() {
 		return false
@@ -321,19 +321,19 @@ func (f footprint) meets(g footprint) bool {
 	return meet(f.changes, g.mentions) || meet(f.changes, g.changes) || meet(f.mentions, g.changes)
 }
 
-// outcome is what two callers were answered, and what they left.
+// outcome is the answers to two callers and the rows that they left.
 type outcome struct {
 	answers [2]string
 	rows    map[string]string
 }
 
-// Ids that the store makes up are numbered in their order.
+// Ids generated by the store are replaced by numbers, in their order.
 var (
 	madeNumberID = regexp.MustCompile(`\b10\d{5}\b`) // see populateNumbers
 	madeSuffix   = regexp.MustCompile(`/[A-Z2-7]{26}`)
 )
 
-// finish reads what the callers left.
+// finish reads the rows that the callers left.
 func (w *world) finish(t *testing.T, a, b operation, o *outcome) {
 	t.Helper()
 	for i, op := range []operation{a, b} {
@@ -365,7 +365,7 @@ func (w *world) finish(t *testing.T, a, b operation, o *outcome) {
 
 func (o outcome) equal(p outcome) bool { return o.answers == p.answers && maps.Equal(o.rows, p.rows) }
 
-// pair runs b at each stop of a, and returns what is not as in a serial order.
+// pair runs b at each stop of a, and returns the deadlocks and the outcomes that no serial order gives.
 func (w *world) pair(t *testing.T, a, b operation, stops []int) (failures []string) {
 	t.Helper()
 	aFirst := sync.OnceValue(func() outcome { return w.serial(t, a, b, "a") })
@@ -387,7 +387,7 @@ Unlike it, if the rival came first:
 	return failures
 }
 
-// unlike describes the answers, and the rows that differ from others.
+// unlike describes the answers and the rows that differ from the given ones.
 func (o outcome) unlike(rows map[string]string) string {
 	text := fmt.Sprintf("  a: %s\n  b: %s", o.answers[0], o.answers[1])
 	tables := slices.Sorted(maps.Keys(rows))
@@ -428,7 +428,7 @@ func (w *world) serial(t *testing.T, a, b operation, first string) (o outcome) {
 	return o
 }
 
-// interleave runs a, and b before the statement of a at stop, which it returns too.
+// interleave runs a, and b before the statement of a at stop. It returns that statement too.
 func (w *world) interleave(t *testing.T, a, b operation, stop int) (o outcome, at string) {
 	t.Helper()
 	w.restore(t)
@@ -452,8 +452,8 @@ func (w *world) interleave(t *testing.T, a, b operation, stop int) (o outcome, a
 	return o, turn.statements[stop]
 }
 
-// ended waits until the rival is done, or until it waits itself: for a lock of PostgreSQL, or for SQLite's
-// one writer.
+// ended waits until the rival is done or is waiting itself, for a lock on PostgreSQL or for SQLite's only
+// writer.
 func (w *world) ended(t *testing.T, done <-chan struct{}, waitedBefore int64) {
 	tick := time.NewTicker(500 * time.Microsecond)
 	defer tick.Stop()
@@ -475,7 +475,7 @@ func (w *world) ended(t *testing.T, done <-chan struct{}, waitedBefore int64) {
 const waitsForALock = `SELECT 1 FROM pg_stat_activity
 	WHERE datname = current_database() AND backend_type = 'client backend' AND wait_event_type = 'Lock'`
 
-// call returns what o answers the caller, as a text.
+// call returns the result of o for the caller, as text.
 func (w *world) call(t *testing.T, o operation, name string, turn *schedule) string {
 	ctx := t.Context()
 	if turn != nil {
@@ -492,7 +492,7 @@ func (w *world) call(t *testing.T, o operation, name string, turn *schedule) str
 	return string(text)
 }
 
-// schedule says before which of an operation's statements its rival runs. It belongs to the operation's
+// schedule sets the statement of an operation before which its rival runs. It belongs to the operation's
 // goroutine.
 type schedule struct {
 	stop       int // 0: nowhere
@@ -508,7 +508,7 @@ const (
 	commitOfItsOwn = "COMMIT of its own"
 )
 
-// next notes the statement that is to run, after the rival if it is its turn.
+// next records the next statement, after running the rival if the statement is the stop.
 func (s *schedule) next(statement string) {
 	if s == nil {
 		return
@@ -519,13 +519,13 @@ func (s *schedule) next(statement string) {
 	}
 }
 
-// stoppingConnector makes connections that stop where the schedule in the context says.
+// stoppingConnector makes connections that stop as the schedule in the context says.
 type stoppingConnector struct {
 	driver.Connector
 	world *world
 }
 
-// session is what the drivers' connections can do.
+// session is the interface of the drivers' connections.
 type session interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -594,7 +594,7 @@ func (c *stoppingConn) QueryContext(
 	return rows, c.noted(err)
 }
 
-// CheckNamedValue implements driver.NamedValueChecker where the driver does.
+// CheckNamedValue implements driver.NamedValueChecker if the driver does.
 func (c *stoppingConn) CheckNamedValue(value *driver.NamedValue) error {
 	if checker, does := c.session.(driver.NamedValueChecker); does {
 		return checker.CheckNamedValue(value)

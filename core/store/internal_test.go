@@ -62,7 +62,7 @@ func TestAFullSQLiteIsUnavailableAndKeepsWhatItHas(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// SQLite takes the present size.
+	// SQLite uses the present size if that is larger.
 	if _, err := s.write.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
 	}
 	checked := 0
 	for _, table := range texts("SELECT name FROM sqlite_schema WHERE type = 'table'") {
-		// One line of columns for each index on all rows, and for each foreign key.
+		// Each line lists the columns of an index on all rows, or of a foreign key.
 		indexes := texts(`SELECT (SELECT group_concat(name, ',') FROM (SELECT name FROM pragma_index_info(i.name) ORDER BY seqno)) || ','
 			FROM pragma_index_list($1) AS i WHERE i.partial = 0`, table)
 		for _, key := range texts(`SELECT group_concat("from", ',') || ',' FROM (SELECT * FROM pragma_foreign_key_list($1) ORDER BY id, seq) GROUP BY id`, table) {
@@ -147,7 +147,7 @@ func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
 	}
 }
 
-// Who has to admit fewer callers learns it from here: the one writer is in use, and a call waits for it.
+// The load limit of the gateway relies on Waited: the one writer is in use, and a call waits for it.
 func TestWaitedCountsCallsThatWaitForAConnection(t *testing.T) {
 	s := sqliteStore(t)
 	before, _ := s.Waited()

@@ -16,7 +16,7 @@ import (
 const (
 	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, " +
 		"last_used_at, seal"
-	// The name of the action is core/apikey's; it is written out because the index is of these rows alone.
+	// The name of the action is core/apikey's. It is written out because the index covers only these rows.
 	keyColumns = keyWritten + ", EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND " +
 		"audit.subject = api_keys.id)"
 )
@@ -94,8 +94,8 @@ func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
 	return all, err
 }
 
-// RevokeKey ends a key, and keeps the seal of the row as it is then. One that was revoked before keeps its
-// time, which is no change.
+// RevokeKey revokes a key and stores the seal of the revoked row. A key that was revoked before is left
+// unchanged, and no audit row is added.
 func (s *Store) RevokeKey(
 	ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow,
 ) error {
@@ -108,7 +108,7 @@ func (s *Store) RevokeKey(
 	return err
 }
 
-// SealKey replaces the seal of a key that is still as it was read. It reports whether it was.
+// SealKey replaces the seal of a key and returns true, unless the seal has changed since the key was read.
 func (s *Store) SealKey(ctx context.Context, k APIKey, seal []byte) (bool, error) {
 	query, args := "UPDATE api_keys SET seal = $2 WHERE id = $1 AND seal = $3", []any{k.ID, seal, k.Seal}
 	if k.Seal == nil {
@@ -118,13 +118,13 @@ func (s *Store) SealKey(ctx context.Context, k APIKey, seal []byte) (bool, error
 	return affected == 1, err
 }
 
-// TouchKeys keeps when keys were last used; times never go back, and keys that are gone are passed over.
+// TouchKeys records when keys were last used. It never sets a time back, and skips keys that do not exist.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error {
 	if len(used) == 0 {
 		return nil
 	}
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// In one order everywhere, so that no two replicas deadlock.
+		// All replicas write in the same order, so that no two deadlock.
 		for _, id := range slices.Sorted(maps.Keys(used)) {
 			_, err := exec(ctx, tx, "UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL "+
 				"OR last_used_at < $2)",

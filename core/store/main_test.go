@@ -26,13 +26,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// databases are what every rule holds on.
+// databases are those on which every rule is tested.
 var databases = []struct {
 	name string
 	url  func(testing.TB) string
 }{{"sqlite", storetest.SQLite}, {"postgres", storetest.Postgres}}
 
-// both proves a rule on each database.
+// both runs a rule on each database.
 func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	bothURLs(t, func(t *testing.T, url string) { rule(t, storetest.Open(t, url)) })
@@ -45,7 +45,7 @@ func bothURLs(t *testing.T, rule func(t *testing.T, url string)) {
 	}
 }
 
-// noon is when the tests happen.
+// noon is the time at which the tests happen.
 var noon = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
 func must(t *testing.T, err error) {
@@ -55,7 +55,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// got fails the test on an error, else answers the value.
+// got fails the test on an error, else returns the value.
 func got[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -80,7 +80,7 @@ func refused(t *testing.T, err error, code fault.Code, reason string) {
 	}
 }
 
-// at runs do from n goroutines that start together, and answers what each answered.
+// at runs do in n goroutines that start together, and returns their results.
 func at[T any](n int, do func(i int) T) []T {
 	answers := make([]T, n)
 	var ready, done sync.WaitGroup
@@ -108,7 +108,7 @@ func tenant(t *testing.T, s *store.Store, id string) store.Tenant {
 	return row
 }
 
-// connection makes a connection, and its tenant "acme" with the first.
+// connection creates a connection, and its tenant "acme" with the first one.
 func connection(t *testing.T, s *store.Store, id string) store.Connection {
 	t.Helper()
 	if _, err := s.TenantByID(t.Context(), "acme"); err != nil {
@@ -117,7 +117,7 @@ func connection(t *testing.T, s *store.Store, id string) store.Connection {
 	return connectionOf(t, s, "acme", id, "calendar")
 }
 
-// disconnect makes a connection of "acme" one whose provider refuses its credentials.
+// disconnect marks a connection of "acme" as one whose provider refuses its credentials.
 func disconnect(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	c := got(s.Connection(t.Context(), "acme", id))(t)

@@ -16,13 +16,13 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrateLimit bounds Migrate when its context does not.
+// migrateLimit bounds Migrate if its context does not.
 const migrateLimit = 5 * time.Minute
 
-// Migrate brings the schema up to date. Replicas may do it at the same time, and one that is killed half-way
-// leaves whole steps: each step and the note that it was taken are one transaction, so of several that try
-// the same step one succeeds, and the others fail on what is there already, look again and go on with what is
-// left.
+// Migrate brings the schema up to date. Replicas may run it at the same time. Each step and its entry in the
+// table of versions are one transaction, so a replica that is killed leaves only whole steps. If several
+// replicas try the same step, one succeeds; the others fail because its changes exist already, check again
+// and go on with the remaining steps.
 func (s *Store) Migrate(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, migrateLimit)
 	defer cancel()
@@ -39,7 +39,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		case failed != nil && s.classify(failed) != again && s.classify(failed) != unique:
 			return s.fault(ctx, failed)
 		case failed == nil && left == before && s.classify(err) != again:
-			return s.fault(ctx, err) // the step fails for a reason of its own
+			return s.fault(ctx, err) // the step itself fails
 		}
 		if failed == nil {
 			before = left
@@ -70,8 +70,8 @@ func (s *Store) migrator() (*goose.Provider, error) {
 		goose.WithLogger(goose.NopLogger()))
 }
 
-// Version returns the last step that was taken, 0 in a database without tables. It changes nothing. A step
-// that this program does not know is an error.
+// Version returns the number of the last step taken, or 0 in a database without tables. It changes nothing. A
+// step that this program does not know is an error.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	migrator, err := s.migrator()
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) version(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// checkVersion refuses the version of a later program, which may mean other things by its rows.
+// checkVersion returns an error for the version of a later program, whose rows may have another meaning.
 func checkVersion(version int64, migrator *goose.Provider) error {
 	steps := migrator.ListSources()
 	if last := steps[len(steps)-1].Version; version > last {
@@ -106,7 +106,7 @@ func checkVersion(version int64, migrator *goose.Provider) error {
 	return nil
 }
 
-// knowing returns a migrator that knows every step that was taken.
+// knowing returns a migrator. It fails if a step was taken that the migrator does not know.
 func (s *Store) knowing(ctx context.Context) (*goose.Provider, error) {
 	migrator, err := s.migrator()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/store/storetest"
 )
 
-// bothEmpty proves a rule on each database, where there are no tables.
+// bothEmpty runs a rule on each database, without tables.
 func bothEmpty(t *testing.T, rule func(t *testing.T, url string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { rule(t, storetest.SQLite(t)) })

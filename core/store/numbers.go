@@ -14,10 +14,10 @@ const (
 	numberColumns = "id, tenant_id, connection_id, realm, ref, e164, name, inbound, outbound, leads, version, " +
 		"created_at, release_at, going, released_at"
 
-	// inUse are the numbers that callers see: not given back, and not on their way.
+	// inUse is the condition for the numbers that callers see: not returned, and not waiting to be returned.
 	inUse = "released_at IS NULL AND release_at IS NULL"
 
-	// unchanged is a number that is still held as it was when it was read.
+	// unchanged is the condition for a number that is still held and has not changed since it was read.
 	unchanged = "tenant_id = $1 AND id = $2 AND version = $3 AND ref = $4 AND released_at IS NULL"
 )
 
@@ -32,14 +32,14 @@ func scanNumber(row scanner) (n Number, err error) {
 	return n, err
 }
 
-// largestGap between two ids of numbers, so that an id tells nobody how many numbers other tenants hold.
+// largestGap is the largest gap between two ids. Gaps hide how many numbers other tenants hold.
 const largestGap = 997
 
-// AddNumber records a number that was found in a connection's account, claims it and gives it its id. Where
-// the connection has the number already, it returns that row. A number that somebody else in the realm has,
-// or that is being bought, is fault.Conflict. again says that the number was given back here before: a list
-// that was read before that still shows it, so that the provider is to be asked once more. The audit is told
-// of a new row.
+// AddNumber records a number that was found in a connection's account, claims it and gives it an id. If the
+// connection already has the number, AddNumber returns that row. If someone else in the realm has the number
+// or is buying it, it returns fault.Conflict. again reports that the number was returned before: a list read
+// before that still shows it, so the caller must ask the provider once more. The audit rows are added with a
+// new row only.
 func (s *Store) AddNumber(
 	ctx context.Context, n Number, audit ...AuditRow,
 ) (kept Number, again bool, err error) {
@@ -69,7 +69,7 @@ func (s *Store) AddNumber(
 		if err != nil {
 			return err
 		}
-		// Whoever had the claim before has ended in the transaction that gave it up.
+		// The transaction that removed an earlier claim also ended its number or purchase.
 		_, again, err = find(ctx, tx, scanText,
 			`SELECT tenant_id FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NOT NULL
 			UNION ALL SELECT tenant_id FROM purchases WHERE realm = $1 AND e164 = $2 AND state = 'returned' LIMIT 1`,
@@ -82,8 +82,8 @@ func (s *Store) AddNumber(
 	return kept, again, err
 }
 
-// ChangeRef records that the account has a number again under another reference, if its row is still as it
-// was when it was read: else fault.Conflict. Where its calls lead is not known any more.
+// ChangeRef records that the account has a number again under another reference. It returns fault.Conflict if
+// the row has changed since it was read. It clears Leads, since the routing of calls is no longer known.
 func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, error) {
 	affected, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+
 		unchanged,
@@ -95,7 +95,7 @@ func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, er
 	return n, err
 }
 
-// insertNumber gives a number its id. Whose it is, the claim that goes with it says.
+// insertNumber adds a number with a new id. The caller writes the claim, which decides who holds it.
 func insertNumber(ctx context.Context, tx *sql.Tx, n Number) (Number, error) {
 	gap, err := rand.Int(rand.Reader, big.NewInt(largestGap))
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, 
 	return n, err
 }
 
-// NumberHolder returns who in a realm holds a number, those waiting to go back among them.
+// NumberHolder returns the row of a number that is held in a realm, even if it waits to be returned.
 func (s *Store) NumberHolder(ctx context.Context, realm, e164 string) (Number, bool, error) {
 	return findIn(ctx, s, scanNumber, holderQuery, realm, e164)
 }
@@ -138,8 +138,8 @@ func (s *Store) NumberHolder(ctx context.Context, realm, e164 string) (Number, b
 const holderQuery = "SELECT " + numberColumns + ` FROM numbers
 	WHERE id = (SELECT number_id FROM number_claims WHERE realm = $1 AND e164 = $2)`
 
-// UpdateNumber replaces the name, the employees and where a number leads, if it is still as it was when it
-// was read: else fault.Conflict.
+// UpdateNumber replaces the name, the employees and Leads of a number. It returns fault.Conflict if the
+// number has changed since it was read.
 func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 	affected, err := s.exec(ctx,
 		`UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
@@ -154,8 +154,8 @@ func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 	return numberChanged()
 }
 
-// ReleaseNumber ends the holding of a number, if it is still as it was when it was read: else fault.Conflict.
-// Nobody has it any more. Its id is never given again.
+// ReleaseNumber records that a number is no longer held, and removes its claim. It returns fault.Conflict if
+// the number has changed since it was read. The id is never reused.
 func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		affected, err := s.execAuditedIn(ctx, tx, audit,
@@ -180,7 +180,7 @@ func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit
 	})
 }
 
-// ParkNumber takes a number out of use until it is to go back to its provider.
+// ParkNumber takes a number out of use, to be returned to its provider at until.
 func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error {
 	affected, err := s.exec(ctx, `UPDATE numbers SET release_at = $4, leads = $5, version = version + 1
 		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, millis(until),
@@ -194,14 +194,14 @@ func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error
 	return numberChanged()
 }
 
-// ParkedNumbers lists the numbers of a tenant that wait to go back.
+// ParkedNumbers lists the numbers of a tenant that wait to be returned.
 func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, error) {
 	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+` FROM numbers
 		WHERE tenant_id = $1 AND released_at IS NULL AND release_at IS NOT NULL ORDER BY release_at, id`, tenantID)
 }
 
-// RestoreNumber takes a number that waits to go back into use again. It is fault.NotFound once it is on its
-// way.
+// RestoreNumber puts a number that waits to be returned back into use. Once the return has begun, it returns
+// fault.NotFound.
 func (s *Store) RestoreNumber(
 	ctx context.Context, tenantID string, id int64, audit ...AuditRow,
 ) (n Number, err error) {
@@ -220,14 +220,14 @@ func (s *Store) RestoreNumber(
 	return n, err
 }
 
-// TenantNumbers lists all numbers that a tenant holds, by id, those waiting to go back among them.
+// TenantNumbers lists all numbers that a tenant holds, by id, including those waiting to be returned.
 func (s *Store) TenantNumbers(ctx context.Context, tenantID string) ([]Number, error) {
 	return listOf(ctx, s, scanNumber,
 		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND released_at IS NULL ORDER BY id", tenantID)
 }
 
-// SendBack marks the numbers whose wait is over, and answers all that are on their way to their providers:
-// from now on they cannot be restored.
+// SendBack marks the numbers whose wait is over, and returns all numbers whose return to the provider has
+// begun. From then on they cannot be restored.
 func (s *Store) SendBack(ctx context.Context, now time.Time) (due []Number, err error) {
 	if _, err := s.exec(ctx, "UPDATE numbers SET going = 1 WHERE released_at IS NULL AND going = 0 AND "+
 		"release_at IS NOT NULL AND release_at <= $1", millis(now)); err != nil {

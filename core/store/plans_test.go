@@ -7,8 +7,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// What is asked every second or quarter of an hour reads the rows that it answers, and not all that there
-// are.
+// Queries that run every second or every quarter of an hour read the rows that they return, not whole tables.
 func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	connectTimeout      = 2 * time.Second // where the URL has no connect_timeout
+	connectTimeout      = 2 * time.Second // if the URL has no connect_timeout
 	postgresConnections = 20              // of one replica: servers commonly allow a hundred in all
 )
 
-// openPostgres makes the pool; the server is asked at the first call.
+// openPostgres makes the pool. The first call connects to the server.
 func openPostgres(url string, pool newPool) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		// The parser's text may hold the password.
+		// The parser's error may contain the password.
 		return nil, fault.InvalidField("store.url",
 			`must be an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
 	}
@@ -38,29 +38,29 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	}
 	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, postgresConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	// So that a server behind a load balancer or a failed-over one is left in time.
+	// The limit makes the pool leave a server behind a load balancer, or one that was failed over, in time.
 	db.SetConnMaxLifetime(30 * time.Minute)
 	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), limit: callLimit, dialect: dialect{
 		goose: goose.DialectPostgres, classify: classifyPostgres,
-		// The rows that transactions update first make them take turns, so READ COMMITTED is enough to write.
-		// The tests run operations against each other between any two statements.
+		// Transactions that could conflict take turns by the row that they update first, so READ COMMITTED is
+		// enough to write. The tests run operations against each other between any two statements.
 		writing:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		reading:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		check:     func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
 		joins:     true,
-		rewrites:  1, // a transaction that locks several rows could wait in a circle with another one
+		rewrites:  1, // a transaction that locks several rows could deadlock with another one
 		clock:     "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 		versioned: "SELECT COUNT(to_regclass('goose_db_version'))",
-		// The lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's manual,
-		// "Row-Level Locks").
+		// This is the lock that a foreign key takes: a removal waits for it, an update does not (PostgreSQL's
+		// manual, "Row-Level Locks").
 		lockParent: " FOR KEY SHARE",
 		lockRows:   " FOR UPDATE",
 		lockFree:   " FOR UPDATE SKIP LOCKED",
 	}}, nil
 }
 
-// dialer bounds the whole of connecting: pgx counts its own timeout anew for each address and for TLS and
-// plain.
+// dialer limits the time of a whole connection attempt: pgx starts its own timeout anew for each address and
+// for TLS and plain.
 type dialer struct {
 	driver.Connector
 	limit time.Duration
@@ -77,8 +77,8 @@ func (d dialer) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// unreachable is a connection that could not be made. It hides the words of its cause, which name the user,
-// the database and every address, but not what the cause is.
+// unreachable is the error of a failed connection attempt. It hides the text of its cause, which names the
+// user, the database and every address, but unwraps to the cause.
 type unreachable struct{ err error }
 
 func (u *unreachable) Error() string {

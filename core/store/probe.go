@@ -6,14 +6,14 @@ import (
 	"encoding/hex"
 )
 
-// probeBytes is about what a booking writes, so that a disk that takes the probe takes a booking.
+// probeBytes is about the size of a booking, so that a disk with room for the probe has room for a booking.
 const probeBytes = 4 << 10
 
-// Probe writes a row that means nothing. A disk that is full, or a server that has become a standby, still
-// answers reads.
+// Probe writes a meaningless row to check that the database accepts writes. A database whose disk is full, or
+// that has become a standby, still responds to reads.
 func (s *Store) Probe(ctx context.Context) error {
 	filler := make([]byte, probeBytes)
-	_, _ = rand.Read(filler) // it never fails, and what a database compresses takes no room
+	_, _ = rand.Read(filler) // it never fails; text that a database can compress would take no room
 	_, err := s.exec(ctx, `INSERT INTO write_probe (name, filler) VALUES ('probe', $1)
 		ON CONFLICT (name) DO UPDATE SET filler = excluded.filler`, hex.EncodeToString(filler))
 	return err

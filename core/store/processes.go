@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// ProcessState is what a store can tell of a process that shares it.
+// ProcessState is what a store knows about a process that shares it.
 type ProcessState int
 
 // The states.
 const (
-	ProcessUnknown ProcessState = iota // nothing can be told: its leases count
+	ProcessUnknown ProcessState = iota // not known: its leases count
 	ProcessAlive                       // it runs, or is stopped and may go on
 	ProcessGone                        // it has ended, however it ended
 )
 
-// Processes that share a file of SQLite run on one machine, and its kernel knows which of them live: each
-// holds a lock (flock(2)) on a file of its own beside the database. The kernel drops the lock with the
-// process, even after SIGKILL, and keeps it while the process is stopped. A file is named after its process
-// and stays behind; whoever announces itself removes the old ones.
+// Processes that share a SQLite file run on one machine, whose kernel knows which of them are alive: each
+// holds a lock (flock(2)) on its own file beside the database. The kernel drops the lock with the process,
+// even after SIGKILL, and keeps it while the process is stopped. A file is named after its process and stays
+// behind. Announce removes old files.
 const (
 	processFile     = "-process-"    // between the path of the database and the name of the process
 	processFileKept = 24 * time.Hour // longer than any lease
 )
 
-// TracksProcesses reports whether the store can tell that a process is gone: on SQLite, not on PostgreSQL.
+// TracksProcesses reports whether the store can detect that a process is gone: on SQLite, not on PostgreSQL.
 func (s *Store) TracksProcesses() bool { return s.path != "" }
 
-// Announce makes it known to others that this process lives, until it ends or closes the store. name must be
-// new for each process and fit for a file name. On PostgreSQL it does nothing.
+// Announce shows other processes that this process is alive, until it ends or closes the store. name must be
+// new for each process and valid as a file name. On PostgreSQL it does nothing.
 func (s *Store) Announce(name string) error {
 	if !s.TracksProcesses() {
 		return nil
@@ -41,7 +41,7 @@ func (s *Store) Announce(name string) error {
 		return unavailable(os.ErrClosed)
 	}
 	s.removeOldProcesses()
-	// The lock comes before the name: a file without a lock means that its process is gone.
+	// The file is locked before it is named, because a file without a lock means that its process is gone.
 	file, err := os.CreateTemp(filepath.Dir(s.path), "."+filepath.Base(s.path)+processFile+"*")
 	if err != nil {
 		return unavailable(cause(err))
@@ -75,13 +75,13 @@ func (s *Store) Process(name string) ProcessState {
 	return ProcessUnknown
 }
 
-// lock takes the lock of a file at once or not at all.
+// lock locks a file, or fails if it cannot do so at once.
 func lock(file *os.File, how int) error {
 	return syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 }
 
-// removeOldProcesses removes the files of processes that ended long ago. What cannot be removed is left for
-// the next.
+// removeOldProcesses removes the files of processes that ended long ago. A file that it cannot remove is left
+// for the next call.
 func (s *Store) removeOldProcesses() {
 	files, err := os.ReadDir(filepath.Dir(s.path))
 	if err != nil {

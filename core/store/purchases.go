@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// PurchaseState is where a purchase stands.
+// PurchaseState is the state of a purchase.
 type PurchaseState string
 
 // The states of a purchase, and the one statement or transaction that leads from each to the next:
@@ -19,8 +19,8 @@ type PurchaseState string
 //	            ReservePurchase
 //	(no row) -----------------> reserved   the right to buy one number is taken
 //	                               |
-//	                               | ChooseNumber, which also chooses another number for one that is
-//	                               | someone else's
+//	                               | ChooseNumber, which also chooses another number if someone else
+//	                               | has the first
 //	                               v
 //	                            chosen     the number is claimed; it may have been ordered
 //	                               |  \
@@ -38,12 +38,12 @@ type PurchaseState string
 //	                            done    v  MarkReturned, also of a number that went back by other means
 //	                                   returned
 //
-// done and returned are the ends: money was spent, and the purchase counts for a day. EndPurchase removes one
-// that is reserved, chosen or ordered and led to no number. Each transition is made by the run that took the
-// purchase last (Runner), from the states named here, or by nobody: a run that lost the purchase gets a
+// done and returned are final: money was spent, and the purchase counts for a day. EndPurchase removes a
+// purchase that is reserved, chosen or ordered and led to no number. Only the run that took the purchase last
+// (Runner) can make a transition, and only from the states named here. A run that lost the purchase gets a
 // Conflict with the reason INTENT_LOST.
 //
-// From chosen on, the number is the purchase's by a row of number_claims. done hands the row on to the
+// From chosen on, a row of number_claims assigns the number to the purchase. done passes the row on to the
 // number; returned and EndPurchase remove it.
 const (
 	PurchaseReserved  PurchaseState = "reserved"
@@ -58,8 +58,8 @@ const (
 const (
 	purchaseColumns = "id, tenant_id, connection_id, realm, state, e164, refusal, runner, created_at"
 	ended           = "state IN ('done', 'returned')"
-	unended         = "state NOT IN ('done', 'returned')" // as purchases_open says it
-	// The purchase, if it is still the run's, in one of them.
+	unended         = "state NOT IN ('done', 'returned')" // as in the index purchases_open
+	// The purchase, if it still belongs to the run and is in one of the states that follow.
 	run = "id = $1 AND runner = $2 AND state IN "
 )
 
@@ -74,25 +74,25 @@ func scanPurchase(row scanner) (p Purchase, err error) {
 	return p, err
 }
 
-// PurchaseLimits are how many numbers a tenant may buy and hold; a negative one is no limit.
+// PurchaseLimits are how many numbers a tenant may buy and hold. A negative value means no limit.
 type PurchaseLimits struct {
-	PerDay int // bought within 24 hours, those under way among them
-	Held   int // held, those waiting to go back and those under way among them
+	PerDay int // bought within 24 hours, including purchases under way
+	Held   int // held, including numbers waiting to be returned and purchases under way
 }
 
-// LimitReached says which limit stands in the way of a purchase. The zero value: none.
+// LimitReached is the limit that prevents a purchase. The zero value is none.
 type LimitReached struct {
 	PerDay bool
 	Held   bool
-	Until  time.Time // with PerDay: when the tenant may buy again; zero: not by waiting
+	Until  time.Time // with PerDay: when the tenant may buy again; zero: waiting does not help
 }
 
 const purchaseDay = 24 * time.Hour
 
-// ReservePurchase takes the right to buy one number for the intent, or returns the purchase of its effect key
-// as far as it got: one that is open, or one that ended and began after since. From now on its steps are the
-// run's that holds the intent; one that does not hold it any more gets a Conflict with the reason
-// INTENT_LOST. Of many that come at once, no more get the right than the limits allow.
+// ReservePurchase reserves the right to buy one number for the intent. If the intent's effect key has a
+// purchase that is open, or that ended and began after since, it returns that purchase. From then on, only
+// the run that holds the intent can take the purchase's steps; a run that no longer holds the intent gets a
+// Conflict with the reason INTENT_LOST. Of concurrent calls, no more get the right than the limits allow.
 func (s *Store) ReservePurchase(
 	ctx context.Context, i Intent, realm string, since time.Time, limits PurchaseLimits,
 ) (kept Purchase, reached LimitReached, err error) {
@@ -102,7 +102,7 @@ func (s *Store) ReservePurchase(
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		reached = LimitReached{}
-		// The tenant's purchases come one after the other.
+		// The update makes the tenant's purchases take turns.
 		affected, err := exec(ctx, tx, "UPDATE tenants SET settings = settings WHERE id = $1", p.TenantID)
 		if err == nil && affected == 0 {
 			err = tenantNotFound()
@@ -110,7 +110,7 @@ func (s *Store) ReservePurchase(
 		if err != nil {
 			return err
 		}
-		// Who takes the intent over waits until this is through, and reserves after it.
+		// A run that takes the intent over waits for this transaction, and reserves after it.
 		affected, err = exec(ctx, tx, "UPDATE intents SET owner = owner WHERE "+held, heldBy(i)...)
 		if err == nil && affected == 0 {
 			err = intentLost()
@@ -125,7 +125,7 @@ func (s *Store) ReservePurchase(
 			kept = there
 			return err
 		}
-		// One of an earlier use of the key only counts.
+		// A purchase of an earlier use of the key gives up the id, and only counts for the limits.
 		_, err = exec(ctx, tx, "UPDATE purchases SET id = $2 WHERE id = $1", p.ID, p.ID+"/"+rand.Text())
 		if err != nil {
 			return err
@@ -157,8 +157,7 @@ func limitReached(ctx context.Context, tx *sql.Tx, p Purchase, limits PurchaseLi
 		}
 	}
 	if limits.Held >= 0 {
-		// In one statement, and so at one moment: a purchase that is done meanwhile is counted as one or as
-		// the other.
+		// One statement sees one moment, so a purchase that is done meanwhile is counted once.
 		count, _, err := find(ctx, tx, number, `SELECT
 			(SELECT COUNT(*) FROM numbers WHERE tenant_id = $1 AND released_at IS NULL)
 			+ (SELECT COUNT(*) FROM purchases WHERE tenant_id = $1 AND NOT `+ended+")", p.TenantID)
@@ -169,8 +168,8 @@ func limitReached(ctx context.Context, tx *sql.Tx, p Purchase, limits PurchaseLi
 	return LimitReached{}, nil
 }
 
-// ChooseNumber claims a number for an open purchase, in the place of the one chosen before. It returns false,
-// and leaves the purchase as it was, where somebody in the realm has the number.
+// ChooseNumber claims a number for an open purchase, in place of the number chosen before. If someone in the
+// realm has the number, it returns false and leaves the purchase unchanged.
 func (s *Store) ChooseNumber(ctx context.Context, p Purchase, e164 string) (chosen bool, err error) {
 	taken := errors.New("the number is claimed")
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -195,7 +194,7 @@ func (s *Store) ChooseNumber(ctx context.Context, p Purchase, e164 string) (chos
 	return err == nil, err
 }
 
-// MarkOrdered says that the provider took the order.
+// MarkOrdered records that the provider took the order.
 func (s *Store) MarkOrdered(ctx context.Context, p Purchase) error {
 	return s.step(ctx, p, "UPDATE purchases SET state = 'ordered' WHERE "+run+"('chosen')")
 }
@@ -205,8 +204,8 @@ func (s *Store) MarkFilled(ctx context.Context, p Purchase) error {
 	return s.step(ctx, p, "UPDATE purchases SET state = 'filled' WHERE "+run+"('chosen', 'ordered')")
 }
 
-// MarkReturning says that the number could not be set up and goes back, and why. The revision is that of the
-// connection whose settings were refused, 0 where it was something else.
+// MarkReturning records that the number could not be set up and is being returned, and why. The revision is
+// that of the connection whose settings were refused, or 0 if something else was refused.
 func (s *Store) MarkReturning(
 	ctx context.Context, p Purchase, refusal json.RawMessage, revision int64,
 ) error {
@@ -214,7 +213,7 @@ func (s *Store) MarkReturning(
 		WHERE `+run+"('filled')", string(refusal), revision)
 }
 
-// MarkReturned ends a purchase whose number went back: money was spent on it. Nobody has the number any more.
+// MarkReturned ends a purchase whose number was returned: money was spent on it. It removes the claim.
 func (s *Store) MarkReturned(ctx context.Context, p Purchase) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		err := step(ctx, tx, p, `UPDATE purchases SET state = 'returned'
@@ -227,8 +226,8 @@ func (s *Store) MarkReturned(ctx context.Context, p Purchase) error {
 	})
 }
 
-// AddPurchased ends a purchase with the number that it bought: records it as held, hands the claim on to it,
-// and gives it its id. The audit is told.
+// AddPurchased ends a purchase with the number that it bought. It adds the number with a new id, passes the
+// claim on to it, and adds the audit rows.
 func (s *Store) AddPurchased(
 	ctx context.Context, p Purchase, n Number, audit ...AuditRow,
 ) (kept Number, err error) {
@@ -253,7 +252,7 @@ func (s *Store) AddPurchased(
 	return kept, err
 }
 
-// EndPurchase removes a purchase that led to no number, with its claim: it no longer counts.
+// EndPurchase removes a purchase that led to no number, with its claim. The purchase no longer counts.
 func (s *Store) EndPurchase(ctx context.Context, p Purchase) error {
 	return s.step(ctx, p, "DELETE FROM purchases WHERE "+run+"('reserved', 'chosen', 'ordered')")
 }
@@ -271,7 +270,7 @@ func step(ctx context.Context, q querier, p Purchase, query string, more ...any)
 	return err
 }
 
-// TakenNumbers lists the numbers of a realm with a prefix that somebody has.
+// TakenNumbers lists the claimed numbers of a realm that begin with prefix.
 func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]string, error) {
 	return listOf(ctx, s, scanText, "SELECT e164 FROM number_claims WHERE realm = $1 AND e164 LIKE $2",
 		realm, prefix+"%")
@@ -279,8 +278,8 @@ func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]strin
 
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
-// RefusedSetup returns why the last number of a connection could not be set up, while the connection's
-// settings are of the same revision; nil where none was refused.
+// RefusedSetup returns why the last number of a connection could not be set up with the connection's settings
+// of this revision, or nil if none was refused.
 func (s *Store) RefusedSetup(
 	ctx context.Context, tenantID, connectionID string, revision int64,
 ) (json.RawMessage, error) {
@@ -295,7 +294,7 @@ func (s *Store) OrderedPurchases(ctx context.Context) ([]string, error) {
 	return listOf(ctx, s, scanText, "SELECT id FROM purchases WHERE state = 'ordered'")
 }
 
-// StrayPurchases lists the open purchases that began before and that no unfinished intent carries any more.
+// StrayPurchases lists the open purchases that began before the time and belong to no unfinished intent.
 func (s *Store) StrayPurchases(ctx context.Context, before time.Time) ([]Purchase, error) {
 	return listOf(ctx, s, scanPurchase, strayPurchases, millis(before))
 }
@@ -305,14 +304,14 @@ const strayPurchases = "SELECT " + purchaseColumns + " FROM purchases p WHERE " 
 	AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done')
 	ORDER BY created_at`
 
-// TakeStray makes a stray purchase the runner's, if nobody took it since it was listed.
+// TakeStray assigns a stray purchase to runner, unless another run took it since it was listed.
 func (s *Store) TakeStray(ctx context.Context, p Purchase, runner string) (bool, error) {
 	affected, err := s.exec(ctx, "UPDATE purchases SET runner = $3 WHERE id = $1 AND runner = $2 AND "+unended,
 		p.ID, p.Runner, runner)
 	return affected == 1, err
 }
 
-// PurgePurchases lets so many purchases go that ended, began before, and that no limit counts any more.
+// PurgePurchases removes a batch of purchases that ended, began before the time, and count for no limit.
 func (s *Store) PurgePurchases(ctx context.Context, now, before time.Time, most int) (int64, error) {
 	return s.exec(ctx, "DELETE FROM purchases WHERE id IN ("+purgeablePurchases+s.dialect.lockFree+")",
 		min(millis(before), millis(now.Add(-purchaseDay))), most)

@@ -43,7 +43,7 @@ func TestPurchases(t *testing.T) {
 			equal(t, reached, none)
 			equal(t, first, purchase("p"))
 			equal(t, got(s.ChooseNumber(t.Context(), first, "+14155550100"))(t), true)
-			again, reached := reserve(t, s, purchase("p"), store.PurchaseLimits{}) // which limits no more
+			again, reached := reserve(t, s, purchase("p"), store.PurchaseLimits{}) // no limit applies to it
 			equal(t, reached, none)
 			equal(t, again.E164, "+14155550100")
 		})
@@ -84,7 +84,7 @@ func TestPurchases(t *testing.T) {
 			_, err := add(t, s, store.Number{
 				TenantID: "acme", ConnectionID: "c1", Ref: "r", E164: "+14155550100", CreatedAt: noon,
 			})
-			refused(t, err, fault.Conflict, fault.ReasonNumberTaken) // a list does not take in what is on order
+			refused(t, err, fault.Conflict, fault.ReasonNumberTaken) // a list adds no number on order
 			n := bought(t, s, one, "+14155550100")
 			equal(t, got(s.ChooseNumber(t.Context(), two, "+14155550100"))(t), false)
 			must(t, s.ReleaseNumber(t.Context(), n, noon))
@@ -299,14 +299,14 @@ func TestPurchases(t *testing.T) {
 	})
 }
 
-// intentOf returns the intent of a purchase, as the run has it that the tests' purchases are of.
+// intentOf returns the intent of a purchase, as held by the run of the tests' purchases.
 func intentOf(p store.Purchase) store.Intent {
 	return store.Intent{TenantID: p.TenantID, Operation: "buy", Key: p.ID, ConnectionID: p.ConnectionID,
 		EffectKey: p.ID, Plan: []byte("{}"),
 		State: store.IntentRunning, Owner: "o", LeaseUntil: noon, CreatedAt: p.CreatedAt, UpdatedAt: p.CreatedAt}
 }
 
-// reserved reserves a purchase for its intent, which it begins.
+// reserved begins the intent of a purchase and reserves the purchase.
 func reserved(
 	t *testing.T, s *store.Store, p store.Purchase, since time.Time, limits store.PurchaseLimits,
 ) (store.Purchase, store.LimitReached, error) {

@@ -12,7 +12,7 @@ import (
 
 type newPool func(connector driver.Connector, size int) *sql.DB
 
-// pool keeps its connections: to open one costs more than to keep it.
+// pool returns a pool that keeps its connections open, because opening one costs more than keeping it.
 func pool(connector driver.Connector, size int) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(size)
@@ -20,8 +20,8 @@ func pool(connector driver.Connector, size int) *sql.DB {
 	return db
 }
 
-// try runs op, and repeats it while another writer is in its way, within the caller's time and our own
-// limit.
+// try runs op, and repeats it while another writer blocks it, until the caller's context or the store's limit
+// ends.
 func (s *Store) try(ctx context.Context, op func(context.Context) error) error {
 	return s.tryFor(ctx, s.limit, op)
 }
@@ -44,7 +44,7 @@ func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context
 	}
 }
 
-// exec runs one writing statement and answers how many rows it touched.
+// exec runs one writing statement and returns how many rows it affected.
 func (s *Store) exec(ctx context.Context, query string, args ...any) (affected int64, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		affected, err = exec(ctx, s.write, query, args...)
@@ -53,7 +53,7 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) (affected i
 	return affected, err
 }
 
-// change runs op in a transaction. It may run more than once.
+// change runs op in a transaction. It may call op more than once.
 func (s *Store) change(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) error {
 	return s.try(ctx, func(ctx context.Context) error { return inTx(ctx, s.write, s.dialect.writing, op) })
 }
@@ -86,10 +86,10 @@ func exec(ctx context.Context, q querier, query string, args ...any) (affected i
 	return result.RowsAffected()
 }
 
-// scanner is one row of an answer.
+// scanner is one row of a result.
 type scanner interface{ Scan(into ...any) error }
 
-// list reads every row of a query, never nil.
+// list returns every row of a query. Without an error, the slice is not nil.
 func list[T any](
 	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,
 ) ([]T, error) {
@@ -109,7 +109,7 @@ func list[T any](
 	return all, rows.Err()
 }
 
-// find reads the first row of a query.
+// find returns the first row of a query.
 func find[T any](
 	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,
 ) (row T, found bool, err error) {
@@ -142,13 +142,13 @@ func findIn[T any](
 	return row, found, err
 }
 
-// millis returns how the store keeps a time.
+// millis returns the form in which the store keeps a time.
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
-// instant returns the time that millis kept. The zero time comes back as itself.
+// instant returns the time that millis converted. It keeps the zero time zero.
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// optional returns how the store keeps a time that may be absent.
+// optional is millis for a time that may be absent: it returns nil for the zero time.
 func optional(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -164,7 +164,7 @@ func optionalInstant(ms *int64) time.Time {
 	return instant(*ms)
 }
 
-// text returns how the store keeps a text that may be absent.
+// text returns the form in which the store keeps a text that may be absent: nil for "".
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -179,7 +179,7 @@ func textOf(s *string) string {
 	return *s
 }
 
-// object returns how the store keeps a JSON object; nothing given is an empty one.
+// object returns the form in which the store keeps a JSON object: "{}" if raw is empty.
 func object(raw []byte) string {
 	if len(raw) == 0 {
 		return "{}"

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// GiveBack gives at most so many free pages of SQLite's file back to the disk, and returns how many. A
-// quarter of the file may stay free: what is given back is soon needed again. A file from before version 9 of
-// the schema gives pages back once it was restored from a backup. On PostgreSQL, autovacuum does what there
-// is to do.
+// GiveBack returns a batch of free pages of the SQLite file to the disk, and reports its size. A quarter of
+// the file may stay free, since freed pages are soon needed again. A file from before version 9 of the schema
+// gives pages back only after it was restored from a backup. On PostgreSQL, GiveBack does nothing: autovacuum
+// does what is needed.
 func (s *Store) GiveBack(ctx context.Context, most int) (given int64, err error) {
 	if s.path == "" {
 		return 0, nil

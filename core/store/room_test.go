@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// What a purge frees goes back to the disk, but for a quarter of the file.
+// Pages freed by a purge are returned to the disk, except for a quarter of the file.
 func TestFreedPagesAreGivenBack(t *testing.T) {
 	path := t.TempDir() + "/f.db"
 	s := got(store.Open(t.Context(), "sqlite:"+path))(t)

@@ -29,17 +29,17 @@ type Connection struct {
 	CreatedAt   time.Time
 }
 
-// Tokens is a row of tokens: what a connection by OAuth calls its provider with.
+// Tokens is a row of tokens, with which a connection by OAuth calls its provider.
 type Tokens struct {
 	TenantID     string
 	ConnectionID string
 	Sealed       []byte    // by core/vault
-	Version      int64     // grows with every change of what is sealed; 0: none were had yet
-	RefreshAt    time.Time // zero: nothing is to be done by itself
-	Refused      bool      // the provider renews them no more
-	Failures     int       // to renew them, since it last worked
+	Version      int64     // grows with every change of the tokens; 0: none were obtained yet
+	RefreshAt    time.Time // when to renew them; zero: not by itself
+	Refused      bool      // the provider no longer renews them
+	Failures     int       // failed renewals since the last successful one
 	LeaseOwner   string
-	LeaseUntil   time.Time // past: nobody renews them
+	LeaseUntil   time.Time // past: no process is renewing them
 }
 
 // APIKey is a row of api_keys.
@@ -55,26 +55,26 @@ type APIKey struct {
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero: not revoked
 	LastUsedAt  time.Time // zero: never; written at most once a minute
-	// By core/vault, over everything but LastUsedAt; nil: a row from before there were seals.
+	// By core/vault, over every column but LastUsedAt; nil: a row of a version without seals.
 	Seal  []byte
-	Ended bool // the audit has its revocation
+	Ended bool // the audit records its revocation
 }
 
-// Intent is a row of intents: one mutating call, recorded before the provider is asked.
+// Intent is a row of intents: one mutating call, recorded before the provider is called.
 type Intent struct {
 	TenantID     string
 	Operation    string // "book-meeting", ...
-	Key          string // the caller's Idempotency-Key, or one of our own
+	Key          string // the caller's Idempotency-Key, or a generated one
 	Kept         bool   // the caller gave the key: the answer is kept for replay
 	RequestHash  []byte // SHA-256 of the request after normalization
 	ConnectionID string
-	EffectKey    string          // names the effect at the provider: derived, 1 to 64 of [a-z0-9]
+	EffectKey    string          // names the effect at the provider: derived, 1 to 64 characters of [a-z0-9]
 	Plan         json.RawMessage // what is needed to settle it after a crash; grows as steps are taken
 	State        string          // IntentRunning, IntentDone or IntentUnknown
-	Answer       []byte          // the body, once State is done
+	Answer       []byte          // the response body, once State is done
 	EffectRef    string          // the provider's id of the effect, once State is done
-	DedupeKey    string          // equal calls without a key share it; "" none
-	Owner        string          // the run that holds it: its process, a slash, and a name of its own
+	DedupeKey    string          // shared by equal calls without a key; "": none
+	Owner        string          // the run that holds it: the name of its process, a slash, and a unique name
 	LeaseUntil   time.Time       // past: the run is over
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -98,17 +98,17 @@ type EventSeen struct {
 	UpdatedAt    time.Time
 }
 
-// Hold is a row of holds: a stretch of a calendar taken by a booking that runs or has just been made.
+// Hold is a row of holds: a time range of a calendar, taken by a booking that runs or has just been made.
 type Hold struct {
 	ID           string
 	ConnectionID string
 	CalendarID   string
 	From, To     time.Time
 	EventID      string    // once booked
-	Until        time.Time // it counts until then
+	Until        time.Time // when the hold expires
 }
 
-// Purchase is a row of purchases: the right to buy one number, and how far buying it got.
+// Purchase is a row of purchases: the right to buy one number, and the progress of the purchase.
 type Purchase struct {
 	ID           string // the intent's EffectKey
 	TenantID     string
@@ -116,7 +116,7 @@ type Purchase struct {
 	Realm        string
 	State        PurchaseState
 	E164         string // the number chosen; "" while there is none
-	// Why the number could not be set up, as the service writes it; nil where nothing was refused.
+	// Why the number could not be set up, as the service writes it; nil if nothing was refused.
 	Refusal   json.RawMessage
 	Runner    string // the run that may take the next step
 	CreatedAt time.Time
@@ -124,19 +124,19 @@ type Purchase struct {
 
 // Number is a row of numbers.
 type Number struct {
-	ID           int64 // global, ascending with gaps, never used again
+	ID           int64 // global, ascending with gaps, never reused
 	TenantID     string
 	ConnectionID string
-	Realm        string // within which a number is held once: "" for all real providers, a sandbox's connection
+	Realm        string // a number has one holder in it: "" for real providers, a sandbox's connection
 	Ref          string // the provider's id
 	E164         string
 	Name         string
 	Inbound      *int64 // cloud employee ids
 	Outbound     *int64
-	Leads        string // where calls were last pointed, as the service writes it; "" nowhere by us
+	Leads        string // where the gateway last routed calls, as the service writes it; "": nowhere
 	Version      int64  // grows with every change
 	CreatedAt    time.Time
-	ReleaseAt    time.Time // not zero: out of use, and to go back to the provider then
-	Going        bool      // on its way back
+	ReleaseAt    time.Time // not zero: out of use, and to be returned to the provider then
+	Going        bool      // being returned to the provider
 	ReleasedAt   time.Time // zero: still held
 }

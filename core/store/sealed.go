@@ -12,21 +12,21 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Sealer seals what rows say about people, for the one column of the one row. core/vault is one.
+// Sealer seals what rows say about people. A value is bound to its column and row. core/vault implements it.
 type Sealer interface {
 	SealColumn(table, column string, row []string, plain []byte) ([]byte, error)
 	OpenColumn(table, column string, row []string, sealed []byte) ([]byte, error)
 	IsSealed(value []byte) bool
 }
 
-// SealWith makes the store keep plans and answers of calls and documents of sandboxes sealed, and refuse such
-// that are not. It is said before the store is used.
+// SealWith makes the store seal plans, request hashes and answers of calls and documents of sandboxes, and
+// reject values that are not sealed. It must be called before the store is used.
 func (s *Store) SealWith(sealer Sealer) { s.sealer = sealer }
 
-// sealedTable says which columns of a table are sealed.
+// sealedTable describes the sealed columns of a table.
 type sealedTable struct {
 	name    string
-	keys    []string // of a row; what is sealed is bound to them
+	keys    []string // the key columns; sealed values are bound to them
 	columns []sealedColumn
 }
 
@@ -43,14 +43,14 @@ var (
 		[]sealedColumn{{"value", true}}}
 )
 
-// The places of the columns of intents.
+// The indexes of the columns of sealedIntents.
 const (
 	planColumn = iota
 	requestColumn
 	answerColumn
 )
 
-// seal returns what is kept for a value in the column at that place. NULL stays so.
+// seal returns the stored form of a value for the column with index at. NULL stays NULL.
 func (s *Store) seal(t sealedTable, at int, row []string, plain []byte) ([]byte, error) {
 	if s.sealer == nil || plain == nil {
 		return plain, nil
@@ -63,7 +63,7 @@ func (s *Store) seal(t sealedTable, at int, row []string, plain []byte) ([]byte,
 	return sealed, err
 }
 
-// open returns the value that seal made something of.
+// open returns the value whose stored form seal returned.
 func (s *Store) open(t sealedTable, at int, row []string, kept []byte) ([]byte, error) {
 	if s.sealer == nil || kept == nil {
 		return kept, nil
@@ -77,10 +77,10 @@ func (s *Store) open(t sealedTable, at int, row []string, kept []byte) ([]byte, 
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	return append([]byte{}, plain...), nil // nothing is not NULL
+	return append([]byte{}, plain...), nil // an empty value is not NULL
 }
 
-// decodeSealed returns what the sealer made, where the kept value is such.
+// decodeSealed returns a stored value as the sealer made it, and reports whether it is sealed.
 func (s *Store) decodeSealed(c sealedColumn, kept []byte) ([]byte, bool) {
 	if !c.isText {
 		return kept, s.sealer.IsSealed(kept)
@@ -89,36 +89,36 @@ func (s *Store) decodeSealed(c sealedColumn, kept []byte) ([]byte, bool) {
 	return raw, err == nil && s.sealer.IsSealed(raw)
 }
 
-// unreadable is the failure of a row that cannot be opened.
+// unreadable returns the fault for a row that cannot be opened.
 func unreadable(err error) error {
 	return fault.New(fault.Unavailable, ReasonRowUnreadable,
 		"What the gateway has stored of this cannot be read. Its operator must look at the key set and the "+
 			"database, with frontdesk doctor.").Because(err)
 }
 
-// ReasonRowUnreadable is the reason of a fault that says that a row cannot be opened with the key set at
-// hand, or was changed.
+// ReasonRowUnreadable is the reason of the fault returned if a row was changed or cannot be opened with the
+// current key set.
 const ReasonRowUnreadable = "ROW_UNREADABLE"
 
-// SealedRows is what a walk over the sealed rows found.
+// SealedRows counts the rows that Reseal found.
 type SealedRows struct {
-	Sealed     int // as they should be, or made so
+	Sealed     int // sealed, or to be sealed by this call
 	Plain      int // not sealed, and left so
-	Rewritten  int // of those that are sealed now
+	Rewritten  int // sealed by this call
 	Unreadable int // sealed with another key set, or changed
 }
 
-// Rows is what to do with the rows that are found.
+// Rows configures Reseal.
 type Rows struct {
-	Adopt bool                     // seal those that are not sealed
-	Stale func(sealed []byte) bool // seal those anew; nil: none
+	Adopt bool                     // seal rows that are not sealed
+	Stale func(sealed []byte) bool // reports whether to seal a value again; nil: none
 }
 
-// pageOfRows is how many rows are read at once; how many are written in one transaction is the dialect's.
+// pageOfRows is how many rows are read at once. The dialect sets how many a transaction writes.
 const pageOfRows = 500
 
-// Reseal walks over all that is sealed. A row that is to be sealed anew is read once more under its lock, so
-// that nothing is lost of what others write meanwhile.
+// Reseal checks all sealed values and seals the rows that o selects. Before it changes a row, it reads the
+// row again under its lock, so that no concurrent write is lost.
 func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error) {
 	if s.sealer == nil {
 		return found, nil
@@ -131,7 +131,7 @@ func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error
 	return found, nil
 }
 
-// sealedRow is a row as it is kept.
+// sealedRow is a row as it is stored.
 type sealedRow struct {
 	keys   []any
 	values [][]byte
@@ -178,7 +178,8 @@ func (s *Store) resealTable(ctx context.Context, t sealedTable, o Rows, found *S
 	}
 }
 
-// query reads the rows whose keys compare so with those given, or all, in the order of their keys.
+// query returns the query for the rows whose keys compare with the given ones by the operator compare, or for
+// all rows. The rows are ordered by their keys.
 func (t sealedTable) query(compare string, with []any) (query string, args []any) {
 	names := slices.Clone(t.keys)
 	for _, c := range t.columns {
@@ -204,7 +205,7 @@ func (t sealedTable) scan(row scanner) (sealedRow, error) {
 	return r, row.Scan(into...)
 }
 
-// resealRows seals the rows with these keys anew, those that are still there, in one transaction.
+// resealRows seals the rows with these keys again in one transaction. It skips rows that no longer exist.
 func (s *Store) resealRows(
 	ctx context.Context, t sealedTable, o Rows, keys [][]any, found *SealedRows,
 ) error {
@@ -237,7 +238,7 @@ func (s *Store) resealRows(
 	return err
 }
 
-// resealRow returns a row with its values sealed anew, where any is to be.
+// resealRow returns a row with its values sealed again, and reports whether any had to be.
 func (s *Store) resealRow(
 	t sealedTable, o Rows, row sealedRow, found *SealedRows,
 ) (now sealedRow, rewrite bool, err error) {
@@ -282,7 +283,7 @@ func writeSealed(ctx context.Context, tx *sql.Tx, t sealedTable, row sealedRow) 
 	}
 	for i, c := range t.columns {
 		switch value := row.values[i]; {
-		case value == nil: // it has nothing to seal
+		case value == nil: // there is nothing to seal
 		case c.isText:
 			set = append(set, bind(c.name, string(value)))
 		default:

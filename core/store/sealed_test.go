@@ -17,7 +17,7 @@ import (
 
 const person = "mark-92d0-of-a-person"
 
-// sealing makes a store seal with a key set of its own.
+// sealing makes a store seal with its own key set.
 func sealing(t testing.TB, s *store.Store) *vault.Vault {
 	t.Helper()
 	v, err := vault.Open("", t.TempDir())
@@ -33,7 +33,7 @@ func rawDB(t *testing.T, url string) *sql.DB {
 	return storetest.Database(t, url)
 }
 
-// answeredCall makes a call and a document that speak of a person.
+// answeredCall writes a call and a document that contain data of a person.
 func answeredCall(t *testing.T, s *store.Store, key string) store.Intent {
 	t.Helper()
 	i := begun(t, s, store.Intent{Key: key, Plan: []byte(`{"title":"` + person + `"}`)})
@@ -56,7 +56,7 @@ func document(t *testing.T, s *store.Store, key string) (value []byte, err error
 	return value, err
 }
 
-// Who reads the files of a database, or its tables, learns nothing of what callers said about people.
+// The files of a database and its tables do not reveal what callers said about people.
 func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
@@ -87,7 +87,8 @@ func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
 	})
 }
 
-// What is sealed for one row or column is not taken in another, and what is not sealed is not taken at all.
+// A value sealed for one row or column is rejected in another, and a value that is not sealed is rejected
+// everywhere.
 func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
 	for name, attack := range map[string]string{
 		"another's answer": "UPDATE intents SET answer = (SELECT answer FROM intents WHERE key = 'b') WHERE " +
@@ -126,7 +127,7 @@ func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
 	}
 }
 
-// One call that cannot be opened keeps no other from being settled.
+// A call that cannot be opened does not keep others from being settled.
 func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
@@ -145,8 +146,8 @@ func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
 	})
 }
 
-// Rows from before are sealed as they are when they are adopted, and all are sealed with the new key at a
-// rotation, while others write.
+// Adoption seals rows from before unchanged, and a rotation seals all rows with the new key, while others
+// write.
 func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
@@ -187,7 +188,7 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 		ended := sync.OnceFunc(func() { close(stop); writing.Wait() })
 		defer ended() // also after a failure, before the store is closed
 		for range 3 {
-			<-written // what was sealed before the last rotation is written: only the key of the one before it is kept
+			<-written // writes sealed before the last rotation are done: only the key before it is kept
 			<-written
 			if _, err := v.Rotate(); err != nil {
 				t.Fatal(err)
@@ -214,8 +215,8 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 	})
 }
 
-// Stores that share a database share the key of their hashes from the first one on, through rotations, and
-// others cannot try what was hashed.
+// Stores that share a database share one key for their hashes, from the first one on and through rotations.
+// Without the key, others cannot guess what was hashed.
 func TestDigestsAreOfOneKey(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
@@ -256,7 +257,8 @@ func TestDigestsAreOfOneKey(t *testing.T) {
 	})
 }
 
-// BenchmarkSealedIntent prints what sealing adds to the life of a call's row: begun, saved and finished.
+// BenchmarkSealedIntent prints what sealing adds to the time that a call's row takes: begun, saved and
+// finished.
 func BenchmarkSealedIntent(b *testing.B) {
 	plan := []byte(`{"title":"Consultation","attendees":["` + strings.Repeat("a@example.com ", 40) + `"]}`)
 	life := func(b *testing.B, s *store.Store) {

@@ -19,8 +19,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// openSQLite opens the file with one connection that writes, since SQLite has one writer anyway and a queue
-// in Go is fairer than its busy handler, and several that read beside it (write-ahead log).
+// openSQLite opens the file with one connection that writes and several that read beside it (write-ahead
+// log). SQLite has one writer anyway, and a queue in Go is fairer than SQLite's busy handler.
 func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) {
 	if path == "" {
 		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
@@ -32,9 +32,9 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	if err := private(path); err != nil {
 		return nil, orUnavailable(err)
 	}
-	// FULL: a commit is on the disk before it is answered. The busy timeout is short because Store.try waits
-	// itself, and unlike SQLite it stops when the caller's context ends. What the log leaves on the disk is
-	// bounded. What is deleted is overwritten with zeros; see Forget for the log.
+	// FULL: a commit is on the disk before it returns. The busy timeout is short because Store.try waits
+	// itself, and unlike SQLite it stops when the caller's context ends. The size limit is for what the log
+	// leaves on the disk. Deleted data is overwritten with zeros; see Forget for the log.
 	common := url.Values{
 		"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"},
 		"_error_rc": {"1"},
@@ -65,14 +65,14 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	}
 	// The file must be in write-ahead mode before the first reader opens it.
 	if err := s.tryFor(ctx, longLimit, s.write.PingContext); err != nil {
-		_ = s.Close() // the first error tells more
+		_ = s.Close() // the first error says more
 		return nil, err
 	}
 	return s, nil
 }
 
-// private makes the file when there is none and takes it from other users. It never opens a file that is
-// there: to close any descriptor of it would take away the locks of other connections of this process
+// private creates the file if it does not exist, and removes other users' access to it. It never opens an
+// existing file: closing any descriptor of the file would drop the locks of this process's other connections
 // (fcntl(2)).
 func private(path string) error {
 	info, err := os.Stat(path)
@@ -100,7 +100,7 @@ func private(path string) error {
 	return cause(os.Chmod(path, 0o600))
 }
 
-// notWritable refuses a file that others can write, and may have written.
+// notWritable returns an error if other users can write to the file, and so may have changed it.
 func notWritable(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,8 @@ func cause(err error) error {
 	return err
 }
 
-// incremental makes a new file one that can give freed pages back. In one that has tables it changes nothing.
+// incremental lets a new file give freed pages back to the disk. It changes nothing in a file that has
+// tables.
 const incremental = "INCREMENTAL"
 
 func sqliteConnector(path string, common, own url.Values) (driver.Connector, error) {
@@ -164,8 +165,8 @@ func classifySQLite(err error) class {
 	return defect
 }
 
-// forgetSQLite moves what the write-ahead log holds into the file and makes the log empty: it has pages as
-// they were before a deletion. While somebody reads an earlier state, it can not.
+// forgetSQLite moves the content of the write-ahead log into the file and empties the log, which holds pages
+// as they were before a deletion. It cannot empty the log while a reader uses an earlier state.
 func forgetSQLite(ctx context.Context, db *sql.DB) error {
 	_, _, err := find(ctx, db, func(row scanner) (busy int, err error) {
 		var frames, moved int
@@ -174,7 +175,7 @@ func forgetSQLite(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// checkSQLite looks for damage in the file and for rows whose parent is gone.
+// checkSQLite looks for damage in the file and for rows whose parent row does not exist.
 func checkSQLite(ctx context.Context, db *sql.DB) error {
 	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) },
 		"PRAGMA integrity_check(1)")

@@ -37,7 +37,7 @@ func (s *Store) UpdateTenant(
 	return err
 }
 
-// DeleteTenant removes a tenant and everything that is its own, but for what the audit says of it.
+// DeleteTenant removes a tenant and everything that belongs to it, except its audit rows.
 func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) error {
 	affected, err := s.execAudited(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
 	if err == nil && affected == 0 {

@@ -74,7 +74,7 @@ func TestTenants(t *testing.T) {
 	})
 }
 
-// fill gives a connection one of everything.
+// fill adds one row of each kind to a connection.
 func fill(t *testing.T, s *store.Store, c store.Connection) {
 	t.Helper()
 	ctx := t.Context()
@@ -98,7 +98,7 @@ func fill(t *testing.T, s *store.Store, c store.Connection) {
 	put(t, s, c.ID, "doc", "{}")
 }
 
-// belongings counts what is left of a tenant that fill filled.
+// belongings counts the rows left of a tenant after fill.
 type belongings struct {
 	tenants, connections, keys, unsettled, answers, events, holds, numbers, documents int
 }

@@ -13,10 +13,10 @@ import (
 //	          Lease             Save (renewed), Refuse, Postpone (failed), Put, Reset
 //	at rest -------> renewing --------------------------------------------------------> at rest
 //
-// A lease keeps replicas from renewing at the same time, but it lapses while its holder is merely stopped. On
-// PostgreSQL HoldTurn closes that gap: who renews holds the connection's turn as well, which a stopped
-// process keeps and a dead one does not. What was obtained for a version is saved by that version alone: a
-// refresh token that was redeemed for is kept even where the lease has lapsed.
+// A lease keeps replicas from renewing at the same time, but it also expires while its holder is stopped. On
+// PostgreSQL HoldTurn closes that gap: a process that renews also holds the connection's turn. A stopped
+// process keeps the turn, a dead one loses it. Saving new tokens depends only on the version that they were
+// obtained with, so a new refresh token is kept even if the lease has expired.
 
 const tokenColumns = "tenant_id, connection_id, sealed, version, refresh_at, refused, failures, " +
 	"lease_owner, lease_until"
@@ -30,7 +30,7 @@ func scanTokens(row scanner) (t Tokens, err error) {
 	return t, err
 }
 
-// Tokens returns the tokens of a connection; false where there were none yet.
+// Tokens returns the tokens of a connection, or false if there are none yet.
 func (s *Store) Tokens(ctx context.Context, tenantID, connectionID string) (Tokens, bool, error) {
 	return findIn(ctx, s, scanTokens,
 		"SELECT "+tokenColumns+" FROM tokens WHERE tenant_id = $1 AND connection_id = $2", tenantID, connectionID)
@@ -41,8 +41,8 @@ func (s *Store) AllTokens(ctx context.Context) ([]Tokens, error) {
 	return listOf(ctx, s, scanTokens, "SELECT "+tokenColumns+" FROM tokens ORDER BY tenant_id, connection_id")
 }
 
-// DueTokens lists tokens that are to be renewed by now and that nobody renews, those that wait the longest
-// first. After is the last one of the page before; the zero value begins.
+// DueTokens lists the tokens that are due for renewal at now and not leased, those due the longest first.
+// after is the last row of the page before; the zero value begins with the first page.
 func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limit int) ([]Tokens, error) {
 	from := int64(-1)
 	if !after.RefreshAt.IsZero() {
@@ -53,17 +53,17 @@ func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limi
 		ORDER BY refresh_at, connection_id LIMIT $4`, millis(now), from, after.ConnectionID, limit)
 }
 
-// putTokens replaces a row whatever is there, which ends a lease.
+// putTokens adds or replaces a row, which ends a lease.
 const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3, 1, $4, FALSE, 0, '', 0)
 	ON CONFLICT (tenant_id, connection_id) DO UPDATE SET sealed = excluded.sealed, version = tokens.version + 1,
 	refresh_at = excluded.refresh_at, refused = FALSE, failures = 0, lease_owner = '', lease_until = 0`
 
-// PutTokens keeps what a consent gave, whatever was there before. The connection is one that works from then
-// on, and its revision grows, so that every replica opens it anew. Of t, the ids, Sealed and RefreshAt are
-// taken.
+// PutTokens stores the tokens that a consent gave, in place of any others. It marks the connection as working
+// and increments its revision, so that every replica reopens it. Only the ids, Sealed and RefreshAt of t are
+// used.
 func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The connection first, as its removal has them, so that no two transactions wait for each other.
+		// The connection comes first, as in its removal, so that no two transactions deadlock.
 		affected, err := exec(ctx, tx,
 			"UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
 			t.TenantID, t.ConnectionID)
@@ -78,16 +78,16 @@ func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	})
 }
 
-// ResetTokens replaces the tokens of a connection whose credentials were replaced. Of t, the ids, Sealed and
-// RefreshAt are taken.
+// ResetTokens replaces the tokens of a connection whose credentials were replaced. Only the ids, Sealed and
+// RefreshAt of t are used.
 func (s *Store) ResetTokens(ctx context.Context, t Tokens) error {
 	_, err := s.exec(ctx, putTokens, t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt))
 	return err
 }
 
-// LeaseTokens takes the lease of the tokens that were read as there, where it is free by now and there are no
-// newer ones. A connection that has no row yet gets there.Sealed as its first. Of ours, LeaseOwner and
-// LeaseUntil are taken.
+// LeaseTokens takes the lease of the tokens read as there, if it is free at now and there are no newer
+// tokens. If the connection has no row yet, there.Sealed becomes its first value. Only LeaseOwner and
+// LeaseUntil of ours are used.
 func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Time) (bool, error) {
 	affected, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+
 		`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
@@ -98,8 +98,8 @@ func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Ti
 	return affected == 1, err
 }
 
-// SaveTokens keeps what was had with the tokens of fromVersion, and ends the lease; false where there are
-// others by now. Of t, the ids, Sealed and RefreshAt are taken.
+// SaveTokens stores what was obtained with the tokens of fromVersion, and ends the lease. It returns false if
+// there are newer tokens. Only the ids, Sealed and RefreshAt of t are used.
 func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bool, error) {
 	affected, err := s.exec(ctx,
 		`UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = $4, refused = FALSE, failures = 0,
@@ -108,8 +108,8 @@ func (s *Store) SaveTokens(ctx context.Context, t Tokens, fromVersion int64) (bo
 	return affected == 1, err
 }
 
-// PostponeTokens ends the lease that t holds after a failure, and has it tried again at next; zero is never
-// by itself. A lease that t does not hold any more is left alone.
+// PostponeTokens ends the lease that t holds after a failure, and schedules the next renewal at next, or none
+// if next is zero. It does nothing if t no longer holds the lease.
 func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) error {
 	_, err := s.exec(ctx,
 		`UPDATE tokens SET failures = failures + 1, refresh_at = $3, lease_owner = '', lease_until = 0
@@ -118,9 +118,9 @@ func (s *Store) PostponeTokens(ctx context.Context, t Tokens, next time.Time) er
 	return err
 }
 
-// RefuseTokens notes that the provider renews them no more, and makes the connection one to be reconnected.
-// Both happen only where the tokens are still those of fromVersion and the connection is of that revision. Of
-// t, the ids and Sealed are taken.
+// RefuseTokens records that the provider no longer renews the tokens, and marks the connection for
+// reconnection. Both happen only if the tokens are still those of fromVersion and the connection has that
+// revision. Only the ids and Sealed of t are used.
 func (s *Store) RefuseTokens(
 	ctx context.Context, t Tokens, fromVersion, revision int64,
 ) (refused bool, err error) {
@@ -154,7 +154,7 @@ func (s *Store) RefuseTokens(
 	return refused && err == nil, err
 }
 
-// ResealTokens puts the same tokens under another key; false where what is sealed is not what it was.
+// ResealTokens stores the same tokens sealed with another key. It returns false if was.Sealed is outdated.
 func (s *Store) ResealTokens(ctx context.Context, was Tokens, sealed []byte) (bool, error) {
 	affected, err := s.exec(ctx, "UPDATE tokens SET sealed = $3 WHERE tenant_id = $1 AND connection_id = $2 "+
 		"AND sealed = $4",

@@ -126,7 +126,7 @@ func TestLeasesOfTokens(t *testing.T) {
 			got(s.LeaseTokens(t.Context(), row, leased(row, "a", until), noon))(t)
 			got(s.LeaseTokens(t.Context(), row, leased(row, "b", until.Add(time.Hour)), until))(t)
 			row.Sealed, row.RefreshAt = []byte{2}, noon.Add(time.Hour)
-			equal(t, got(s.SaveTokens(t.Context(), row, 1))(t), true) // by a, whose lease has lapsed
+			equal(t, got(s.SaveTokens(t.Context(), row, 1))(t), true) // by a, whose lease has expired
 			equal(t, got(s.SaveTokens(t.Context(), row, 1))(t), false)
 			row.Version, row.LeaseUntil = 2, zero
 			equal(t, tokensOf(t, s, "c1"), row)
@@ -169,13 +169,13 @@ func TestDueTokens(t *testing.T) {
 			return last
 		}
 		after := page(noon, store.Tokens{})
-		equal(t, ids, []string{"c2", "c1"}) // who waits the longest, first
+		equal(t, ids, []string{"c2", "c1"}) // the one that waits the longest comes first
 		after = page(noon, after)
 		equal(t, ids, []string{"c5"})
 		page(noon, after)
 		equal(t, ids, nil)
 		page(noon.Add(time.Second), store.Tokens{})
-		equal(t, ids, []string{"c2", "c6"}) // whose lease has lapsed
+		equal(t, ids, []string{"c2", "c6"}) // c6: its lease has expired
 	})
 }
 

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// turnsAtOnce bounds how many connections to PostgreSQL turns take away from everything else.
+// turnsAtOnce is the most connections to PostgreSQL that turns may occupy at once.
 const turnsAtOnce = 8
 
-// HoldTurn takes the connection's turn to have its tokens renewed, and keeps it until release. It is not held
-// where another process has it. The turn is a transaction: a process that is killed loses it at once, one
-// that is stopped keeps it for limit. Then the server ends it by itself: of a holder whose machine is gone it
-// would otherwise learn by TCP's keepalive, after hours. While eight are held by this process it waits.
+// HoldTurn takes the connection's turn to renew its tokens, and keeps it until release is called. held is
+// false if another process has the turn. The turn is a transaction: a process that is killed loses it at
+// once, one that is stopped keeps it for limit. Then the server ends it by itself, because TCP's keepalive
+// would report a lost machine only after hours. While this process holds eight turns, HoldTurn waits.
 //
-// On SQLite it is always held: the processes of one machine that share a file have their leases alone.
+// On SQLite held is always true: processes that share a file rely on their leases alone.
 func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Duration) (
 	release func(), held bool, err error,
 ) {
@@ -34,12 +34,12 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Du
 	case <-ctx.Done():
 		return nil, false, s.fault(ctx, ctx.Err())
 	}
-	// The transaction outlives this call's limit, so it has a context of its own.
+	// The transaction outlives this call's limit, so it has its own context.
 	own, end := context.WithCancel(context.WithoutCancel(ctx))
 	tx, err := s.beginTurn(own, end, connectionID, limit)
 	over := func() {
 		if tx != nil {
-			_ = tx.Rollback() // nothing was to be kept; a server that is gone has ended it
+			_ = tx.Rollback() // there is nothing to commit; a server that is gone has ended it
 		}
 		end()
 		<-s.turns
@@ -48,7 +48,7 @@ func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Du
 		return sync.OnceFunc(over), true, nil
 	}
 	over()
-	if s.classify(err) == again { // its lock_timeout passed, or two came at the same moment
+	if s.classify(err) == again { // lock_timeout passed, or two calls came at the same moment
 		return nil, false, nil
 	}
 	return nil, false, s.fault(ctx, err)

@@ -1,10 +1,10 @@
 package timezone
 
-// table has a line for each zone of Windows: its name, and after the colon the IANA names that mean it, the
-// one to write first. An indented line goes on with the names of the line before.
+// table has a line for each Windows zone: its name, a colon, and the IANA names of the zone, the preferred
+// one first. An indented line continues the line before.
 //
 // It is windowsZones of CLDR 48.2, all territories, with the other names that the bcp47 data of CLDR gives
-// each of those zones; the name to write is the one IANA prefers, where CLDR itself keeps an older one
+// each of those zones. The preferred name is the one IANA prefers, even if CLDR itself keeps an older one
 // (Asia/Calcutta). Copyright © 1991-2026 Unicode, Inc.; Unicode License v3, SPDX: Unicode-3.0.
 const table = `
 AUS Central Standard Time: Australia/Darwin Australia/North

@@ -1,10 +1,10 @@
-// Package timezone translates between the names that Windows gives time zones, which Outlook and Exchange
-// write, and those of the IANA database:
+// Package timezone translates between the Windows names of time zones, which Outlook and Exchange write, and
+// those of the IANA database:
 //
 //	name, ok := timezone.ToWindows("Europe/Berlin") // "W. Europe Standard Time", true
 //
-// A name of Windows stands for many IANA names, so the way back answers one of them: the rules of the others
-// are the same today, not always those of the past.
+// A Windows name stands for many IANA names, of which FromWindows returns one. The others have the same rules
+// today, but not always the same rules in the past.
 package timezone
 
 import (
@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// FromWindows returns the IANA name of a zone of Windows.
+// FromWindows returns the IANA name of a Windows zone.
 func FromWindows(name string) (iana string, ok bool) {
 	iana, ok = tables().iana[name]
 	return iana, ok
 }
 
-// ToWindows returns the name that Windows gives the zone of an IANA name, old or new.
+// ToWindows returns the Windows name of a zone by its IANA name, current or former.
 func ToWindows(iana string) (name string, ok bool) {
 	name, ok = tables().windows[iana]
 	return name, ok
 }
 
 type names struct {
-	iana    map[string]string // by the name of Windows
+	iana    map[string]string // by Windows name
 	windows map[string]string // by IANA name
 }
 

@@ -55,9 +55,9 @@ func TestTheNameToWriteIsTheOneInUse(t *testing.T) {
 	}
 }
 
-// TestEveryNameOfTheDatabaseIsOfAZoneOfWindows reads the database that package time/tzdata was made of.
+// TestEveryNameOfTheDatabaseIsOfAZoneOfWindows reads the database that package time/tzdata is made from.
 func TestEveryNameOfTheDatabaseIsOfAZoneOfWindows(t *testing.T) {
-	// Two offsets as no zone of Windows has them, and no zone at all.
+	// No Windows zone has the two offsets of Troll, and Factory is not a zone.
 	without := []string{"Antarctica/Troll", "Factory"}
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzParse: whatever a file of keys holds, reading it ends, and its faults quote nothing of it.
+// FuzzParse checks that reading any key file ends, and that its errors quote nothing of the file.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"primaryKeyId":1,"key":[]}`,

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// source is where a key set is kept.
+// source is the place of a key set: a file or an environment variable.
 type source struct {
 	env    string      // the variable's name, or ""
-	path   string      // of the file, when env is ""
-	ours   bool        // the file is made by us on first use
+	path   string      // the path of the file, when env is ""
+	ours   bool        // the gateway creates the file on first use
 	denied fs.FileMode // permissions the file must not grant
 }
 
 // fileName is the generated key set's name in the data directory.
 const fileName = "keyset.json"
 
-// Who may read a key set: of a file we made, only its owner. A file given by the operator may be readable by
-// its group, since mounted secrets are (Kubernetes with fsGroup, systemd's LoadCredential).
+// The permissions that a key set's file must not grant. A file that the gateway created is for its owner
+// only. A file given by the operator may be readable by its group, since mounted secrets are (Kubernetes with
+// fsGroup, systemd's LoadCredential).
 const (
 	ownerOnly  fs.FileMode = 0o077
 	groupReads fs.FileMode = 0o027
@@ -45,7 +46,8 @@ func parseSource(text, dataDir string) (source, error) {
 		"the data directory")
 }
 
-// Missing returns where Open would make a key set, because there is none; "" where it would not.
+// Missing returns the path at which Open would create a key set because none exists, or "" if Open would not
+// create one.
 func Missing(text, dataDir string) string {
 	from, err := parseSource(text, dataDir)
 	if err != nil || !from.ours {
@@ -57,7 +59,7 @@ func Missing(text, dataDir string) string {
 	return from.path
 }
 
-// String names the source for people.
+// String returns the name of the source for messages.
 func (s source) String() string {
 	if s.env != "" {
 		return "the variable " + s.env
@@ -65,14 +67,14 @@ func (s source) String() string {
 	return s.path
 }
 
-// create makes the generated key set where there is none. Of two processes that start at once, the first
-// one's stays.
+// create creates the generated key set if there is none. If two processes start at once, the first key set
+// stays.
 func (s source) create() error {
 	if !s.ours {
 		return nil
 	}
 	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // it is there, or load will say why it cannot be read
+		return nil // it exists, or load reports why it cannot be read
 	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -120,7 +122,7 @@ func (s source) load() ([]byte, error) {
 	return raw, nil
 }
 
-// version changes with the source's content.
+// version returns a text that changes with the source's content.
 func (s source) version() (string, error) {
 	if s.env != "" {
 		return "", nil // a process's environment does not change
@@ -132,7 +134,7 @@ func (s source) version() (string, error) {
 	return fmt.Sprint(info.ModTime().UnixNano(), info.Size()), nil
 }
 
-// replace rewrites the file as a whole. The new file's fixed name is the lock that keeps out a second
+// replace rewrites the file as a whole. The new file has a fixed name, which is the lock against a second
 // rotation: one that read the old keys would lose the new ones.
 func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	if s.env != "" {
@@ -160,7 +162,7 @@ func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// fill writes the changed key set into next and puts that in the place of path, with path's mode.
+// fill writes the changed key set into next and renames next to path, with path's mode.
 func (s source) fill(next *os.File, path string, change func(raw []byte) ([]byte, error)) error {
 	raw, err := s.load()
 	if err != nil {
@@ -186,7 +188,7 @@ func (s source) fill(next *os.File, path string, change func(raw []byte) ([]byte
 	return nil
 }
 
-// writeDurably writes and closes the file; its content survives a power loss once it answers nil.
+// writeDurably writes and closes the file. Once it returns nil, the content survives a power loss.
 func writeDurably(file *os.File, raw []byte) error {
 	_, err := file.Write(raw)
 	if err == nil {
@@ -201,7 +203,7 @@ func writeDurably(file *os.File, raw []byte) error {
 	return nil
 }
 
-// syncDir makes a new name in the directory survive a power loss, where the system can.
+// syncDir syncs a directory, so that a new name in it survives a power loss. On Windows it does nothing.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -1,20 +1,19 @@
-// Package vault seals the credentials of connections, the tokens had with them, what rows say about people,
-// and the keys of the audit. A sealed value can be opened only for the purpose, tenant, connection or row
-// that it was sealed for: they are the associated data of the AEAD (AES-256-GCM, by Tink), so that a row
-// copied onto another is refused. The keys are a Tink key set in cleartext JSON, in a file or an environment
-// variable:
+// Package vault seals the credentials of connections, their tokens, what rows say about people, and the keys
+// of the audit. A sealed value can be opened only for the purpose, tenant, connection or row that it was
+// sealed for. These are the associated data of the AEAD (AES-256-GCM, by Tink), so a value copied to another
+// row is rejected. The keys are a Tink key set in cleartext JSON, in a file or an environment variable:
 //
 //	v, err := vault.Open("", "./frontdesk-data") // ./frontdesk-data/keyset.json, made on first use
 //	row := vault.Row{Purpose: vault.ConnectionRow, Columns: []string{tenantID, connectionID, settings}}
 //	sealed, err := v.SealRow(row, credentials)
 //	credentials, err := v.OpenRow(row, sealed)
 //
-// Sealing nothing authenticates the columns: AES-GCM over associated data alone is the MAC that NIST SP
-// 800-38D calls GMAC.
+// Sealing an empty value authenticates the columns: AES-GCM over associated data alone is the MAC that NIST
+// SP 800-38D calls GMAC.
 //
-// A rotation is three steps: [Vault.Rotate] adds a new primary key, its caller seals every row again, and
-// [Vault.Prune] drops the keys that no row needs. A running process notices: it reads the key set again
-// before it seals, when the file changed, and before it gives up on a key it does not know.
+// A rotation has three steps: [Vault.Rotate] adds a new primary key, its caller seals every row again, and
+// [Vault.Prune] drops the keys that no row needs. A running process picks up the new keys: it reads the key
+// set again before it seals, if the file changed, and before it fails on a key that it does not know.
 //
 // No error of this package holds a credential or key material.
 package vault
@@ -35,8 +34,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ReasonUnreadable is the reason of a fault that says stored credentials cannot be opened with the key set at
-// hand.
+// ReasonUnreadable is the reason of the fault returned if stored credentials cannot be opened with the
+// current key set, or the key set cannot be read.
 const ReasonUnreadable = "CREDENTIALS_UNREADABLE"
 
 // Vault seals and unseals. It is safe for concurrent use.
@@ -51,8 +50,8 @@ type Vault struct {
 type keys struct {
 	handle  *keyset.Handle
 	cipher  tink.AEAD
-	held    []Key  // in the key set's order, which is that of their making
-	version string // of the source when it was read
+	held    []Key  // oldest first, as in the key set
+	version string // the source's version when it was read
 }
 
 // Key is one key of the set, without its material.
@@ -61,8 +60,8 @@ type Key struct {
 	Primary bool // new credentials are sealed with it
 }
 
-// Open reads the key set: "" is keyset.json in dataDir, made with mode 0600 on first use; "file:PATH" and
-// "env:VAR" must hold one.
+// Open reads the key set. A source of "" is keyset.json in dataDir, which Open creates with mode 0600 on
+// first use. "file:PATH" and "env:VAR" must hold a key set.
 func Open(source, dataDir string) (*Vault, error) {
 	from, err := parseSource(source, dataDir)
 	if err != nil {
@@ -78,7 +77,7 @@ func Open(source, dataDir string) (*Vault, error) {
 	return v, nil
 }
 
-// purpose keeps what is sealed for one thing from being opened as another.
+// purpose keeps a value sealed for one use from being opened for another.
 type purpose string
 
 const (
@@ -87,7 +86,7 @@ const (
 	forAudit       purpose = "audit"
 )
 
-// Seal encrypts a connection's credentials with the primary key. No credentials are sealed as nil.
+// Seal encrypts a connection's credentials with the primary key. If there are no credentials, it returns nil.
 func (v *Vault) Seal(tenantID, connectionID string, credentials map[string]string) ([]byte, error) {
 	if len(credentials) == 0 {
 		return nil, nil
@@ -100,7 +99,7 @@ func (v *Vault) Seal(tenantID, connectionID string, credentials map[string]strin
 	return v.seal(forCredentials, tenantID, connectionID, plain)
 }
 
-// SealTokens is Seal for a connection's tokens, in whatever form.
+// SealTokens is Seal for a connection's tokens, in any format.
 func (v *Vault) SealTokens(tenantID, connectionID string, tokens []byte) ([]byte, error) {
 	return v.seal(forTokens, tenantID, connectionID, tokens)
 }
@@ -110,7 +109,7 @@ func (v *Vault) SealAuditKey(id string, key []byte) ([]byte, error) {
 	return v.seal(forAudit, "", id, key)
 }
 
-// UnsealAuditKey opens what SealAuditKey made for that id; see Unseal.
+// UnsealAuditKey opens a key that SealAuditKey sealed for the same id; see Unseal.
 func (v *Vault) UnsealAuditKey(id string, sealed []byte) ([]byte, error) {
 	return v.open(forAudit, "", id, sealed)
 }
@@ -130,8 +129,8 @@ func (v *Vault) encrypt(plain, binding []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Unseal opens what Seal made for the same tenant and connection. A key that is not known makes it read the
-// key set again, since another process may have rotated it.
+// Unseal opens credentials that Seal sealed for the same tenant and connection. If the key is not known,
+// Unseal reads the key set again, since another process may have rotated it.
 func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string]string, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -149,7 +148,7 @@ func (v *Vault) Unseal(tenantID, connectionID string, sealed []byte) (map[string
 	return credentials, nil
 }
 
-// UnsealTokens opens what SealTokens made for the same tenant and connection; see Unseal.
+// UnsealTokens opens tokens that SealTokens sealed for the same tenant and connection; see Unseal.
 func (v *Vault) UnsealTokens(tenantID, connectionID string, sealed []byte) ([]byte, error) {
 	return v.open(forTokens, tenantID, connectionID, sealed)
 }
@@ -176,9 +175,9 @@ func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// KeyOf returns the id of the key that sealed it; 0 when there is none. Tink prefixes a ciphertext with a one
-// byte version and the key's id (Tink wire format, "Tink output prefix"). What [Vault.SealRow] made has its
-// own byte before that.
+// KeyOf returns the id of the key that sealed a value, or 0 if the value has none. Tink prefixes a ciphertext
+// with a one-byte version and the key's id (Tink wire format, "Tink output prefix"). A value from
+// [Vault.SealRow] has one more byte before that.
 func KeyOf(sealed []byte) uint32 {
 	if IsRow(sealed) {
 		sealed = sealed[1:]
@@ -217,8 +216,9 @@ func (v *Vault) Rotate() (Key, error) {
 	return added, err
 }
 
-// Prune drops the keys that inUse does not name and answers their ids. The primary and the one before it
-// always stay: a running server that has not noticed the rotation yet may still seal with the latter.
+// Prune drops the keys for which inUse returns false, and returns their ids. The primary key and the one
+// before it always stay: a running server that has not noticed the rotation yet may still seal with the
+// latter.
 func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
 	var dropped []uint32
 	err := v.rewrite(func(m *keyset.Manager, k keys) error {
@@ -240,7 +240,7 @@ func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
 	return dropped, nil
 }
 
-// rewrite changes the key set where it is kept, one process at a time.
+// rewrite changes the stored key set, one process at a time.
 func (v *Vault) rewrite(change func(*keyset.Manager, keys) error) error {
 	err := v.source.replace(func(raw []byte) ([]byte, error) {
 		before, err := parse(raw)
@@ -278,9 +278,9 @@ func (v *Vault) refresh() error {
 	return nil
 }
 
-// read takes the key set from its source.
+// read reads the key set from its source.
 func (v *Vault) read() error {
-	// Before the content: a change in between is then read once more, not missed.
+	// The version is read before the content: a change in between causes one more read and is not missed.
 	version, err := v.source.version()
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func (v *Vault) current() keys {
 	return v.keys
 }
 
-// list returns the keys in the key set's order, which is that of their making.
+// list returns the keys, oldest first, as in the key set.
 func (k keys) list() []Key { return slices.Clone(k.held) }
 
 func keysOf(handle *keyset.Handle) []Key {
@@ -331,7 +331,7 @@ func (k keys) has(id uint32) bool {
 	return slices.ContainsFunc(k.held, func(key Key) bool { return key.ID == id })
 }
 
-// parse reads a key set in Tink's cleartext JSON. It answers nothing of the parser's text, which may quote
+// parse reads a key set in Tink's cleartext JSON. Its errors leave out the parser's text, which may quote
 // keys.
 func parse(raw []byte) (keys, error) {
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(raw)))
@@ -354,7 +354,7 @@ func render(handle *keyset.Handle) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// fresh makes a key set of one AES-256-GCM key.
+// fresh returns a new key set of one AES-256-GCM key.
 func fresh() ([]byte, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
@@ -363,8 +363,8 @@ func fresh() ([]byte, error) {
 	return render(handle)
 }
 
-// binding returns the associated data: the purpose and both ids, with the length of the first so that no
-// other pair reads the same.
+// binding returns the associated data: the purpose and both ids, with the length of the first so that no two
+// pairs have the same data.
 func (p purpose) binding(tenantID, connectionID string) []byte {
 	return fmt.Appendf(nil, "frontdesk %s 1\n%d\n%s\n%s", p, len(tenantID), tenantID, connectionID)
 }

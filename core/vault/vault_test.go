@@ -387,10 +387,10 @@ func TestKeySetThatVanishedIsUnavailable(t *testing.T) {
 	if _, err := v.Seal("t", "c", credentials()); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("Seal: %v", err)
 	}
-	unseals(t, v, "t", "c", sealed) // the keys at hand still open what they sealed
+	unseals(t, v, "t", "c", sealed) // the keys in memory still open what they sealed
 }
 
-// FuzzUnseal: nothing but what was sealed opens, and nothing panics.
+// FuzzUnseal checks that only sealed values open, and that nothing panics.
 func FuzzUnseal(f *testing.F) {
 	v, err := Open("", f.TempDir())
 	if err != nil {
@@ -436,7 +436,7 @@ func TestTokensAndCredentialsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// What is stored already must stay readable.
+// Values that are stored already must stay readable.
 func TestTheBindingOfCredentialsStays(t *testing.T) {
 	if got := string(forCredentials.binding("acme", "c1")); got != "frontdesk credentials 1\n4\nacme\nc1" {
 		t.Errorf("the binding is %q", got)

@@ -21,7 +21,7 @@ import (
 )
 
 // Postgres returns the URL of a new database that has every table and no row. All tests of a process share
-// one cluster, which ends with the process however that ends.
+// one cluster, which stops when the process ends, even by a crash.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
@@ -54,8 +54,7 @@ func (c *Cluster) database(tb testing.TB, from string) (url string) {
 	return c.URL(name)
 }
 
-// template is the database that others are copied from: to copy takes a fraction of the time that the
-// migrations take.
+// template is the database that others are copied from. A copy takes much less time than the migrations.
 const template = "with_tables"
 
 func (c *Cluster) makeTemplate() error {
@@ -65,7 +64,7 @@ func (c *Cluster) makeTemplate() error {
 	return migrate(c.URL(template))
 }
 
-// Start starts a cluster for one test that stops it or fills it up. It goes with the test.
+// Start starts a cluster for one test that stops it or fills it up. It is removed when the test ends.
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := start()
@@ -85,7 +84,7 @@ func wantStarted(tb testing.TB, err error) {
 	}
 }
 
-// missingError says what is not installed.
+// missingError is the error of something that is not installed.
 type missingError struct{ what string }
 
 func (m *missingError) Error() string { return m.what + " is not installed" }
@@ -103,8 +102,8 @@ type Cluster struct {
 	template  func() error // makes the template at its first call
 }
 
-// start starts a cluster. It is stopped and its directory removed when this process ends: a shell waits for
-// that on a pipe, so that it happens after a crash as well.
+// start starts a cluster. It is stopped and its directory removed when this process ends, even by a crash: a
+// shell waits for that on a pipe.
 func start() (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
@@ -129,7 +128,7 @@ func start() (*Cluster, error) {
 	if err := c.removeAtExit(); err != nil {
 		return nil, err
 	}
-	// A collation that is not byte order, so that a query that relies on it without saying so fails here.
+	// A collation other than byte order, so that a query that silently relies on byte order fails here.
 	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
 		"--no-instructions",
 		"--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
@@ -172,7 +171,7 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // Up starts the server after Down.
 func (c *Cluster) Up() error {
-	// The data lives as long as the tests: what protects it from a power cut only costs time.
+	// The data lives as long as the tests, so protecting it from a power cut would only cost time.
 	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c " +
 		"max_connections=1000 -c shared_buffers=32MB"
 	return c.run("pg_ctl", "start", "-w", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
@@ -192,7 +191,7 @@ func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 
 func (c *Cluster) run(name string, args ...string) error {
 	cmd := c.command(filepath.Join(c.bin, name), args...)
-	// A file and not a pipe: the server inherits it, and a pipe would not end before the server does.
+	// The output goes to a file: the server inherits it, and a pipe would not end before the server does.
 	out, err := os.CreateTemp(c.dir, "out-")
 	if err != nil {
 		return err

@@ -5,8 +5,7 @@
 //		s := storetest.Open(t, open(t))
 //	}
 //
-// Without the binaries, tests that ask for PostgreSQL skip and say so; with FRONTDESK_REQUIRE_ALL=1 they
-// fail.
+// Without the binaries, tests that need PostgreSQL are skipped; with FRONTDESK_REQUIRE_ALL=1 they fail.
 package storetest
 
 import (
@@ -25,7 +24,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// SQLite returns the URL of a new database file, which goes with the test.
+// SQLite returns the URL of a new database file, which is removed when the test ends.
 func SQLite(tb testing.TB) (url string) {
 	tb.Helper()
 	return "sqlite:" + filepath.Join(tb.TempDir(), "frontdesk.db")
@@ -49,12 +48,12 @@ func Open(tb testing.TB, url string) *store.Store {
 	return s
 }
 
-// patience is what calls may take in tests. On a machine that is busy with other tests, the four seconds of a
-// gateway pass now and then, and its callers are told so; a test of something else would fail.
+// patience is how long calls may take in tests. On a machine that is busy with other tests, a call sometimes
+// takes more than the four seconds of a gateway, and a test of something else would fail.
 const patience = 30 * time.Second
 
-// Connect opens the store at url, whose calls may take as long as tests need. The test closes it. Tests of the
-// limits themselves use store.Open.
+// Connect opens the store at url and lets its calls take as long as patience. The test closes it. Tests of
+// the limits themselves use store.Open.
 func Connect(tb testing.TB, url string) *store.Store {
 	tb.Helper()
 	if strings.HasPrefix(url, "postgres") && !strings.Contains(url, "connect_timeout") {
@@ -68,8 +67,8 @@ func Connect(tb testing.TB, url string) *store.Store {
 	return s
 }
 
-// Database opens the database at url itself, for what a test does behind the store's back. On SQLite its
-// transactions write, and wait for other writers as long as tests need. It is closed when the test ends.
+// Database opens the database at url itself, for changes that bypass the store. On SQLite its transactions
+// write, and wait up to patience for other writers. It is closed when the test ends.
 func Database(tb testing.TB, url string) *sql.DB {
 	tb.Helper()
 	driver, address := "pgx", url
@@ -85,8 +84,8 @@ func Database(tb testing.TB, url string) *sql.DB {
 	return db
 }
 
-// tables is a SQLite file with every table and no row. The migrations take a quarter of a second under the
-// race detector, and a test process opens hundreds of stores.
+// tables returns a SQLite file with every table and no row. The migrations take a quarter of a second under
+// the race detector, and a test process opens hundreds of stores.
 var tables = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "frontdesk-tables-")
 	if err != nil {
@@ -108,7 +107,7 @@ func migrate(url string) error {
 	return errors.Join(s.Migrate(context.Background()), s.Close())
 }
 
-// CopyTables puts a SQLite file with every table and no row where there is no file yet.
+// CopyTables creates a SQLite file with every table and no row at path, unless a file exists.
 func CopyTables(tb testing.TB, path string) {
 	tb.Helper()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
