@@ -1,4 +1,4 @@
-// Package all is the one list of adapters. A binary of one's own makes another.
+// Package all lists the adapters of the gateway. A custom binary can use another list.
 package all
 
 import (

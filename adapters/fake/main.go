@@ -3,7 +3,7 @@
 //	go run ./adapters/fake google
 //
 // It prints the variables that point a gateway at the fake, or the settings of a connection to it. The fake
-// forgets everything when it ends. "go run ./adapters/fake NAME --help" lists the flags of one.
+// forgets everything when it ends. "go run ./adapters/fake NAME --help" lists the flags of a fake.
 package main
 
 import (

@@ -1,15 +1,15 @@
-// Package adapter is what an adapter says of itself. An adapter is a value of [Adapter]: its name and kind,
-// the settings and credentials a connection to it needs, how its requests are authorised, and a function that
-// opens a driver. Nothing registers itself: adapters/all is one list, and a binary of one's own passes
-// another.
+// Package adapter defines how an adapter is declared. An adapter is a value of type [Adapter]: its name and
+// kind, the settings and credentials a connection to it needs, how its requests are authorised, and a
+// function that opens a driver. Adapters do not register themselves: adapters/all lists those of the gateway,
+// and a custom binary passes its own list.
 //
 //	func Adapter() adapter.Adapter {
 //		return adapter.Calendar(adapter.Declaration{Name: "caldav", Title: "CalDAV", ...}, open)
 //	}
 //	func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Driver, error) { ... }
 //
-// The settings struct declares each field once, by tags; that one declaration feeds strict decoding, the
-// command line, the documents and, later, forms:
+// The settings struct declares each field once, by tags. The declaration serves strict decoding, the command
+// line, the documentation and, later, forms:
 //
 //	type settings struct {
 //		URL      string `setting:"url" kind:"url" required:"true" help:"Server, principal or calendar address."`
@@ -30,26 +30,26 @@ import (
 // Kind is what a connection is for.
 type Kind string
 
-// The kinds. A connection has one; a tenant has one default connection of each.
+// The kinds of connections. A connection has one; a tenant has one default connection of each.
 const (
 	KindCalendar  Kind = "calendar"
 	KindCRM       Kind = "crm"
 	KindTelephony Kind = "telephony"
 )
 
-// Kinds lists every kind, in the order documents name them.
+// Kinds returns every kind, in the order of the documentation.
 func Kinds() []Kind { return []Kind{KindCalendar, KindCRM, KindTelephony} }
 
-// Declaration is what an adapter says of itself as data.
+// Declaration describes an adapter as data.
 type Declaration struct {
-	Name  string // the configuration word: lower-case letters, digits and underscores
-	Title string // for people, e.g. "Google Calendar"
+	Name  string // the name in configuration: lower-case letters, digits and underscores
+	Title string // the display name, e.g. "Google Calendar"
 	Help  string // one or two sentences for the operator: what it connects and what is needed
 	Auth  Auth
-	// AuthOf chooses among several ways by what a connection has been given, in the place of Auth; make it
-	// with [AuthBy].
+	// AuthOf replaces Auth if the way to authorise depends on a connection's settings and credentials. Create
+	// it with [AuthBy].
 	AuthOf func(v Values) (Auth, error)
-	// Operator declares what the operator configures of the provider; nil: nothing.
+	// Operator declares what the operator configures for the provider; nil means nothing.
 	Operator *OperatorKeys
 
 	// Sandbox marks the built-in providers: they reach nothing outside, keep their data through
@@ -57,20 +57,20 @@ type Declaration struct {
 	Sandbox bool
 }
 
-// Auth says how requests to the provider are authorised. It is data: core/vault does the work, so that a
-// driver never holds a secret.
+// Auth describes how requests to the provider are authorised. It is only data: core/connection authorises the
+// requests, so that a driver never holds a secret.
 type Auth struct {
 	Scheme Scheme
 	// Username and Password (Basic), or Password alone (Bearer, Header), name credential fields of the
 	// settings struct.
 	Username, Password string
-	UsernameSuffix     string // put behind the user name (Basic), e.g. "/token"
-	FixedPassword      string // where the user name alone is the secret (Basic): what stands for a password
+	UsernameSuffix     string // appended to the user name (Basic), e.g. "/token"
+	FixedPassword      string // the password to send if the user name alone is the secret (Basic)
 	HeaderName         string // for Header
-	Prefix             string // put before the token (Header), e.g. "token "
-	// BaseURL names the setting whose address the credentials belong to: they are sent to that host, and to
-	// hosts of the same registrable domain over https, and to nothing else. Empty: the driver's own constant
-	// addresses.
+	Prefix             string // prepended to the token (Header), e.g. "token "
+	// BaseURL names the setting that holds the address the credentials belong to. They are sent only to its
+	// origin and, over https, to hosts of the same registrable domain. It is empty if the driver's addresses
+	// are constants.
 	BaseURL string
 	OAuth   *OAuth // for OAuth2
 }
@@ -83,59 +83,57 @@ const (
 	None   Scheme = ""
 	Basic  Scheme = "basic"  // RFC 7617
 	Bearer Scheme = "bearer" // RFC 6750, a token that does not expire
-	Header Scheme = "header" // a token in a header of the provider's own
+	Header Scheme = "header" // a token in a provider-specific header
 	OAuth2 Scheme = "oauth"  // a token that expires and is renewed (RFC 6749); see OAuth
 )
 
-// Environment is what a driver is opened with.
+// Environment holds what a driver is opened with.
 type Environment struct {
 	TenantID     string
 	ConnectionID string
-	Zone         string    // IANA name: the tenant's, never ""
-	Addresses    Addresses // of the provider, as the operator's configuration has them
-	// Instance answers where the account's API is, as its authorization server told (Grant.Instance); nil
-	// without that.
+	Zone         string    // the IANA name of the tenant's time zone, never ""
+	Addresses    Addresses // the provider's, from the operator's configuration
+	// Instance returns the address of the account's API, as the authorization server reported it
+	// (Grant.Instance). It is nil unless the scheme is OAuth2.
 	Instance func(ctx context.Context) (string, error)
 	HTTP     *http.Client     // authorised, pooled, capped, and bound to the egress rules; see core/upstream
 	Storage  Storage          // for Declaration.Sandbox, else nil
 	Now      func() time.Time // the clock
 }
 
-// SetupChecker is a driver that can say whether the settings of its connection work at the provider.
-// Verification and the doctor call it, so that a fault of the setup is found before the first caller meets
-// it.
+// SetupChecker is a driver that can check whether the settings of its connection work at the provider.
+// Verification and the doctor call it, so that a setup error is found before it fails a call.
 type SetupChecker interface {
-	// CheckSetup asks the provider live and changes nothing there. It looks at everything that a later call
-	// relies on and that a person has to set up: fields, applications, trunks, rights. The error names the
-	// first setting that does not work and says what to do: fault.Unsupported with the reason
-	// PROVIDER_MISCONFIGURED, or fault.Forbidden where a right is missing. nil means that every part was
-	// found to work.
+	// CheckSetup queries the provider and changes nothing there. It checks everything that later calls rely
+	// on and that a person has to set up: fields, applications, trunks, rights. The error names the first
+	// setting that does not work and how to correct it: fault.Unsupported with the reason
+	// PROVIDER_MISCONFIGURED, or fault.Forbidden if a right is missing. nil means that every part works.
 	CheckSetup(ctx context.Context) error
 }
 
 // Storage is a small document store that belongs to one connection. Keys are paths of printable characters
 // ("event/primary/abc"), values are JSON.
 type Storage interface {
-	// View runs read with a consistent picture.
+	// View runs read on a consistent snapshot.
 	View(ctx context.Context, read func(tx StorageTx) error) error
-	// Update runs change so that its reads and writes happen as one, serialised with every other Update of
-	// this connection on any replica, and durable when Update returns nil. An error of change undoes it. It
-	// may run twice.
+	// Update runs change so that its reads and writes are atomic, serialised with every other Update of this
+	// connection on any replica, and durable when Update returns nil. If change returns an error, its writes
+	// are undone. change may run twice.
 	Update(ctx context.Context, change func(tx StorageTx) error) error
 }
 
-// StorageTx is what View and Update work with. A View's Put and Delete fail.
+// StorageTx is a transaction of View or Update. In a View, Put and Delete fail.
 type StorageTx interface {
 	// Get returns the value, or nil when there is none.
 	Get(key string) ([]byte, error)
 	Put(key string, value []byte) error
 	Delete(key string) error
-	// Scan calls each, in byte order of the key, for every document whose key starts with prefix and is after
-	// the key after ("" for all), until each answers false.
+	// Scan calls each for every document whose key starts with prefix and sorts after the key after ("" for
+	// all), in byte order of the keys, until each returns false.
 	Scan(prefix, after string, each func(key string, value []byte) bool) error
 }
 
-// Adapter is a declared adapter. Make one with [Calendar], [CRM] or [Telephony].
+// Adapter is a declared adapter. Create one with [Calendar], [CRM] or [Telephony].
 type Adapter struct {
 	Declaration
 	Kind   Kind
@@ -148,7 +146,7 @@ type Adapter struct {
 }
 
 // Calendar declares a calendar adapter with settings S, a struct as the package comment shows.
-// It panics when S is not declared properly: that is a defect a test finds, never an input.
+// It panics if S is not declared properly, which is a programming error that tests find.
 func Calendar[S any](
 	d Declaration, open func(context.Context, S, Environment) (calendar.Driver, error),
 ) Adapter {
@@ -184,11 +182,11 @@ func checker[S any]() func(Values) error {
 	}
 }
 
-// MayConsent reports whether customers can connect to the provider by consent, as far as the declaration
-// tells.
+// MayConsent reports whether customers may be able to connect to the provider by consent. For an adapter with
+// AuthOf, that depends on the connection.
 func (a Adapter) MayConsent() bool { return a.AuthOf != nil || a.Auth.Scheme == OAuth2 }
 
-// With returns the adapter with only the way to authorise that fits a connection's settings and credentials.
+// With returns the adapter with Auth set to the one that fits the settings and credentials of a connection.
 func (a Adapter) With(v Values) (Adapter, error) {
 	if a.AuthOf == nil {
 		return a, nil
@@ -198,8 +196,8 @@ func (a Adapter) With(v Values) (Adapter, error) {
 	return a, err
 }
 
-// AuthBy makes a Declaration.AuthOf of a function of the settings struct S. Of credentials it sees only which
-// there are.
+// AuthBy converts a function of the settings struct S into a Declaration.AuthOf. The function must rely only
+// on which credentials are present, not on their values.
 func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
 	return func(v Values) (Auth, error) {
 		s, err := decode[S](v)
@@ -214,18 +212,18 @@ func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
 // as "settings.url" and "credentials.password".
 func (a Adapter) Check(v Values) error { return a.check(v) }
 
-// OpenCalendar opens a driver. It must not call the provider: discovery and the like happen on the first
+// OpenCalendar opens a driver. It must not call the provider: discovery, for example, happens on the first
 // call. It panics on an adapter of another kind.
 func (a Adapter) OpenCalendar(ctx context.Context, v Values, env Environment) (calendar.Driver, error) {
 	return a.openCalendar(ctx, v, env)
 }
 
-// OpenCRM is OpenCalendar for CRM adapters.
+// OpenCRM is like OpenCalendar, for CRM adapters.
 func (a Adapter) OpenCRM(ctx context.Context, v Values, env Environment) (crm.Driver, error) {
 	return a.openCRM(ctx, v, env)
 }
 
-// OpenTelephony is OpenCalendar for telephony adapters.
+// OpenTelephony is like OpenCalendar, for telephony adapters.
 func (a Adapter) OpenTelephony(ctx context.Context, v Values, env Environment) (telephony.Driver, error) {
 	return a.openTelephony(ctx, v, env)
 }

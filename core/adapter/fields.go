@@ -14,20 +14,20 @@ import (
 	"frontdesk/core/spelling"
 )
 
-// TicketFields is a setting of CRM adapters: what every new ticket gets in fields for which a call has no
-// word, by the provider's own names of them. A value is a constant, or a text in which placeholders such as
-// {subject} stand for what the call gives; {{ and }} are braces.
+// TicketFields is a setting of CRM adapters: values that every new ticket gets in fields for which calls have
+// no parameter, by the provider's field names. A value is a constant, or a text in which placeholders such as
+// {subject} stand for values of the call; {{ and }} are literal braces.
 //
 //	fields: {Region__c: EMEA, Callback__c: true, Topics__c: [heating, water], Summary__c: "Call: {subject}"}
 //
-// What the call itself gives wins over an entry for the same field, and an entry wins over the adapter's
+// A value of the call takes precedence over an entry for the same field, and an entry over the adapter's
 // default.
 type TicketFields map[string]any
 
-// placeholder is a name that a text may have in braces.
+// placeholder is a name that a text may contain in braces.
 type placeholder struct {
 	name  string
-	value func(crm.NewTicket) string // what it stands for
+	value func(crm.NewTicket) string // the value it stands for
 }
 
 var placeholders = []placeholder{
@@ -40,10 +40,11 @@ var placeholders = []placeholder{
 	{"contact_id", func(t crm.NewTicket) string { return t.ContactID }},
 }
 
-// braces finds whatever has a meaning in a text: doubled braces, placeholders, and braces that are neither.
+// braces matches everything with a meaning in a text: doubled braces, placeholders, and braces that are
+// neither.
 var braces = regexp.MustCompile(`\{\{|\}\}|\{[^{}]*\}|[{}]`)
 
-// ticketFields reads the setting, and answers what is wrong with it.
+// ticketFields decodes the setting and returns the faults in it.
 func ticketFields(path string, given map[string]any) (TicketFields, []fault.Field) {
 	fields := make(TicketFields, len(given))
 	var faults []fault.Field
@@ -58,7 +59,7 @@ func ticketFields(path string, given map[string]any) (TicketFields, []fault.Fiel
 	return fields, faults
 }
 
-// unfit returns what is wrong with the value of an entry; "" when nothing is.
+// unfit returns what is wrong with the value of an entry, or "" if it is valid.
 func unfit(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -106,7 +107,7 @@ func unfitText(text string) string {
 	return ""
 }
 
-// FieldType is what the values of a field are.
+// FieldType is the type of a field's values.
 type FieldType int
 
 // The types of fields.
@@ -117,7 +118,7 @@ const (
 	ListField             // sent as a list of texts
 )
 
-// shapeOf says what the values of a field must be.
+// shapeOf describes, for messages, what the values of a field must be.
 var shapeOf = map[FieldType]string{
 	TextField: "text", NumberField: "a number", BoolField: "true or false", ListField: "a list of texts",
 }
@@ -127,13 +128,12 @@ type TicketField struct {
 	Name     string
 	Type     FieldType
 	ReadOnly bool
-	Required bool     // the provider takes no ticket without it
-	Values   []string // all that it takes; nil takes any
+	Required bool     // the provider rejects tickets without it
+	Values   []string // the accepted values; nil accepts any
 }
 
-// Fill makes the values of a new ticket, each of the type that its field has. An entry whose placeholders all
-// stand for nothing is left out. The error is [TicketFields.Check]'s, of an entry that does not fit the known
-// fields.
+// Fill returns the values of a new ticket, each of its field's type. It omits entries whose placeholders are
+// all empty. The error is that of [TicketFields.Check] for an entry that does not fit the known fields.
 func (f TicketFields) Fill(provider string, known []TicketField, t crm.NewTicket) (map[string]any, error) {
 	values := make(map[string]any, len(f))
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -154,9 +154,9 @@ func (f TicketFields) Fill(provider string, known []TicketField, t crm.NewTicket
 	return values, nil
 }
 
-// Check reports the first entry that names no field of the provider, one that cannot be set, or a constant
-// that the field does not take; then the first field that the provider requires and neither an entry nor
-// every call sets.
+// Check reports the first entry that names an unknown or read-only field, or a constant that the field does
+// not accept; then the first field that the provider requires and that is set neither by an entry nor, as set
+// reports, by every call.
 func (f TicketFields) Check(provider string, known []TicketField, set func(name string) bool) error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		field, err := f.field(provider, known, name)
@@ -164,7 +164,7 @@ func (f TicketFields) Check(provider string, known []TicketField, set func(name 
 			return err
 		}
 		if isTemplate(f[name]) {
-			continue // what comes of it depends on the call
+			continue // its value depends on the call
 		}
 		constant, _ := filledValue(f[name], crm.NewTicket{})
 		if _, err := field.take(provider, constant); err != nil {
@@ -179,7 +179,7 @@ func (f TicketFields) Check(provider string, known []TicketField, set func(name 
 	return nil
 }
 
-// field finds the field that an entry is for.
+// field returns the known field that an entry sets.
 func (f TicketFields) field(provider string, known []TicketField, name string) (TicketField, error) {
 	i := slices.IndexFunc(known, func(k TicketField) bool { return k.Name == name })
 	switch {
@@ -202,7 +202,7 @@ func (f TicketFields) field(provider string, known []TicketField, name string) (
 	return known[i], nil
 }
 
-// take makes a value of the field's type, or says why it cannot be one.
+// take converts value to the field's type, or returns why it does not fit.
 func (k TicketField) take(provider string, value any) (any, error) {
 	typed, fits := k.convert(value)
 	if !fits {
@@ -255,7 +255,7 @@ func textOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// some names so many values that a person can choose.
+// some lists values for a message, but not more than a person can choose from.
 func some(values []string) string {
 	const most = 20
 	if len(values) > most {
@@ -264,8 +264,8 @@ func some(values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// filledValue puts what the call gives in the places of placeholders; given is false where all of them stand
-// for nothing.
+// filledValue replaces the placeholders in value with values of the call. given is false if all of them are
+// empty.
 func filledValue(value any, t crm.NewTicket) (filled any, given bool) {
 	switch v := value.(type) {
 	case string:
@@ -317,7 +317,8 @@ func isTemplate(value any) bool {
 	return false
 }
 
-// Without reports the entries that an adapter does not take, each with the reason.
+// Without returns a fault for each entry that has a reason in reasons, which maps the fields that an adapter
+// does not accept to messages.
 func (f TicketFields) Without(reasons map[string]string) []fault.Field {
 	var faults []fault.Field
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -328,7 +329,8 @@ func (f TicketFields) Without(reasons map[string]string) []fault.Field {
 	return faults
 }
 
-// MissingField returns the fault of a field that the provider requires of every ticket and nothing sets.
+// MissingField returns the fault for a field that the provider requires on every ticket and that nothing
+// sets.
 func MissingField(provider, names string) *fault.Error {
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The account requires fields on tickets that nothing sets: %s. "+
@@ -336,7 +338,7 @@ func MissingField(provider, names string) *fault.Error {
 		names).With("provider", provider)
 }
 
-// UnfitField returns the fault of a field that the setting gives a value which the provider refuses.
+// UnfitField returns the fault for a field whose configured value the provider rejects.
 func UnfitField(provider, names string) *fault.Error {
 	return misfit(provider, "gives a value that the account does not accept: %s.", names)
 }
@@ -347,8 +349,8 @@ func misfit(provider, format string, args ...any) *fault.Error {
 	).With("provider", provider)
 }
 
-// Attribute makes of a refusal that names fields of the call the setup's fault where an entry set them and
-// the call did not. The names are the provider's, each with the call's field that it holds.
+// Attribute converts a refusal that names fields of the call into a fault of the setup, if an entry set those
+// fields and the call did not. names maps the provider's field names to the call's fields.
 func (f TicketFields) Attribute(
 	provider string, refused error, t crm.NewTicket, names map[string]string,
 ) error {

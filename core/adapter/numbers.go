@@ -9,20 +9,20 @@ import (
 	"frontdesk/core/telephony"
 )
 
-// Numbers is what every telephony connection may set beside its adapter's own settings.
+// Numbers holds the settings that every telephony connection has besides those of its adapter.
 type Numbers struct {
 	Held         string        `setting:"numbers" choices:"account,own" default:"account" help:"Which of the account's numbers belong to this connection: all that no other connection here holds (account), or only those that it bought or adopted (own)."`
 	ReleaseDelay time.Duration `setting:"release_delay" help:"How long a released number waits, unassigned, before it goes back to the provider, such as 72h. Until then the operator can restore it. By default it goes back at once."`
 }
 
-// HeldOwn is the choice of Numbers.Held under which a number of the account that came by other means is not
-// taken in.
+// HeldOwn is the value of Numbers.Held with which a connection does not add numbers of the account that it
+// neither bought nor adopted.
 const HeldOwn = "own"
 
-// longestReleaseDelay bounds what a number costs that nobody uses.
+// longestReleaseDelay limits the cost of released numbers, which nobody uses.
 const longestReleaseDelay = 90 * 24 * time.Hour
 
-// NumbersOf reads them from a telephony connection's settings.
+// NumbersOf decodes Numbers from a telephony connection's settings.
 func NumbersOf(settings map[string]any) (Numbers, error) {
 	_, shared := splitNumbers(Values{Settings: settings})
 	n, err := decode[Numbers](shared)
@@ -32,7 +32,7 @@ func NumbersOf(settings map[string]any) (Numbers, error) {
 	return n, err
 }
 
-// splitNumbers parts the adapter's own settings from those that every telephony connection may have.
+// splitNumbers separates the adapter's own settings from those that every telephony connection may have.
 func splitNumbers(v Values) (own, shared Values) {
 	own, shared = Values{
 		Settings: maps.Clone(v.Settings), Credentials: v.Credentials,
@@ -46,8 +46,8 @@ func splitNumbers(v Values) (own, shared Values) {
 	return own, shared
 }
 
-// Telephony declares a telephony adapter; see [Calendar]. Its connections have the settings of [Numbers] as
-// well.
+// Telephony declares a telephony adapter; see [Calendar]. Its connections also have the settings of
+// [Numbers].
 func Telephony[S any](
 	d Declaration, open func(context.Context, S, Environment) (telephony.Driver, error),
 ) Adapter {
@@ -72,7 +72,7 @@ func Telephony[S any](
 	}
 }
 
-// bothFaults reports the fields of two input faults at once.
+// bothFaults joins the fields of two input faults.
 func bothFaults(one, other error) error {
 	if one == nil || other == nil {
 		if one == nil {

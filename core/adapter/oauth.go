@@ -8,27 +8,26 @@ import (
 	"frontdesk/core/fault"
 )
 
-// The fields that OAuth gives a meaning, in every adapter's settings struct that declares them.
+// The fields that have a meaning for OAuth in every settings struct that declares them.
 const (
-	FieldClientID     = "client_id"     // setting: the tenant's own OAuth client; "" is the operator's
+	FieldClientID     = "client_id"     // setting: the tenant's own OAuth client; "" means the operator's
 	FieldClientSecret = "client_secret" // credential: its secret
-	FieldRefreshToken = "refresh_token" // credential: brought in, or had by consent
+	FieldRefreshToken = "refresh_token" // credential: entered, or obtained by consent
 )
 
-// OAuth is how a provider gives out access tokens (RFC 6749), as data: core/oauth does the work.
+// OAuth describes how a provider issues access tokens (RFC 6749). It is only data: core/oauth does the work.
 type OAuth struct {
-	// API names the address, of [Addresses], that access tokens are for: they are sent to its host and to
-	// nothing else. Where the address is a setting, Auth.BaseURL names it; where it comes with the tokens,
-	// neither.
+	// API names the entry of [Addresses] that access tokens are for: they are sent there as Auth.BaseURL
+	// describes. It is empty if the address is a setting, which Auth.BaseURL names, or comes with the tokens.
 	API string
-	// Grant returns how to obtain the tokens of a connection with these settings; make it with [GrantOf]. It
-	// sees only which credentials there are. It fails with fault.Invalid, with a field for each thing that
-	// does not fit.
+	// Grant returns how to obtain the tokens of a connection with these settings. Create it with [GrantOf].
+	// It must rely only on which credentials are present. It fails with fault.Invalid, with a field for each
+	// value that does not fit.
 	Grant func(v Values, at Addresses) (Grant, error)
 }
 
-// GrantOf makes an OAuth.Grant of a function of the adapter's settings struct S. A grant by which a tenant's
-// settings would have the secret of the operator's client told elsewhere is refused.
+// GrantOf converts a function of the adapter's settings struct S into an OAuth.Grant. It refuses a grant that
+// would send the secret of the operator's client to an address of the tenant's choice.
 func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, Addresses) (Grant, error) {
 	return func(v Values, at Addresses) (Grant, error) {
 		s, err := decode[S](v)
@@ -43,8 +42,8 @@ func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, A
 	}
 }
 
-// showsOperatorsClient reports an address of a tenant's choice at which the secret of the operator's client
-// would be told.
+// showsOperatorsClient returns a fault if the grant would send the secret of the operator's client to an
+// address of the tenant's choice.
 func (g Grant) showsOperatorsClient(at Addresses) error {
 	if g.ClientID != "" || g.Assertion != nil {
 		return nil
@@ -75,7 +74,7 @@ func (at Addresses) name(address string) bool {
 	return false
 }
 
-// isWithin reports whether an address is of a host beneath one of the domains, by https at its usual port.
+// isWithin reports whether an address is an https URL, without a port, of a host below one of the domains.
 func isWithin(address string, domains []string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" {
@@ -91,22 +90,22 @@ type Flow string
 
 // The flows.
 const (
-	// A person agrees once (authorization code, PKCE); then FieldRefreshToken.
+	// A person consents once (authorization code, PKCE); FieldRefreshToken is used from then on.
 	Consent           Flow = "consent"
 	ClientCredentials Flow = "client_credentials" // the application for itself (RFC 6749 section 4.4)
 	JWTBearer         Flow = "jwt_bearer"         // a signed assertion (RFC 7523), e.g. a Google service account
 )
 
-// Rotation is what a provider does with a refresh token that is redeemed. It decides whether a redeem whose
-// answer was lost may be made again.
+// Rotation is what a provider does with a refresh token that is redeemed. It decides whether a redeem may be
+// repeated if its response was lost.
 type Rotation string
 
 // The rotations.
 const (
-	// RotationUnknown has each one taken for good for one use, until a redeem has brought no other.
+	// RotationUnknown treats each refresh token as valid for one use, until a redeem returns no new one.
 	RotationUnknown     Rotation = ""
-	RotationNone        Rotation = "none"        // it stays, and no other one is given
-	RotationOverlapping Rotation = "overlapping" // another one is given, and those before stay good
+	RotationNone        Rotation = "none"        // the token stays valid, and no new one is issued
+	RotationOverlapping Rotation = "overlapping" // a new one is issued, and earlier ones stay valid
 )
 
 // Grant is how to obtain the access tokens of one connection.
@@ -114,24 +113,24 @@ type Grant struct {
 	Flow     Flow
 	TokenURL string
 	Scopes   []Scope
-	ClientID string // the tenant's own client, with FieldClientSecret; "" is the operator's
+	ClientID string // the tenant's own client, with FieldClientSecret; "" means the operator's
 
 	// TenantAddress marks addresses that come from the connection's settings: the egress rules apply to them.
 	TenantAddress bool
-	// Domains are those that the provider serves accounts beneath. Where the client is the operator's,
-	// AuthURL and TokenURL must be https addresses beneath one of them, or be at an origin of the Addresses;
-	// [GrantOf] holds them to that.
+	// Domains are the domains below which the provider serves accounts. If the client is the operator's,
+	// AuthURL and TokenURL must be https addresses below one of them, or at an origin of the Addresses;
+	// [GrantOf] enforces this.
 	Domains []string
-	// Instance, where it is set, is what the token answer tells of where the account's API is (Salesforce's
-	// instance_url).
+	// Instance, if not nil, describes the field of the token response that holds the address of the account's
+	// API (Salesforce's instance_url).
 	Instance *Instance
 
 	// With Consent:
 	AuthURL  string            // where the customer agrees
 	Rotation Rotation          // of refresh tokens
-	Issuer   string            // what iss says in the redirect, where it is there (RFC 9207); "" is not compared
-	Ask      map[string]string // parameters of the provider's own for AuthURL, e.g. access_type=offline
-	// Optionals is the parameter of AuthURL that takes the optional scopes; "": they are among the others.
+	Issuer   string            // the iss expected in a redirect that has one (RFC 9207); "" skips the check
+	Ask      map[string]string // provider-specific parameters of AuthURL, e.g. access_type=offline
+	// Optionals is the parameter of AuthURL for the optional scopes; if "", they are sent with the others.
 	Optionals string
 
 	Assertion *Assertion // with JWTBearer
@@ -139,39 +138,39 @@ type Grant struct {
 
 // Instance is an address that comes with the tokens.
 type Instance struct {
-	Field string                     // of the token answer
-	Check func(address string) error // whether it is one of the provider's own
+	Field string                     // of the token response
+	Check func(address string) error // returns an error unless it is one of the provider's own
 }
 
 // Scope is one permission.
 type Scope struct {
 	Name     string // as the provider writes it
-	Words    string // what it allows, for the customer who is asked; "" where nothing needs to be said
+	Words    string // what it allows, shown to the customer; "" if nothing needs to be shown
 	Optional bool   // the connection works without it
 }
 
-// Assertion says how to sign for a token.
+// Assertion describes the signed assertion that is exchanged for a token.
 type Assertion struct {
 	Credential string // the credential that holds the key
-	// Reads it; its error is fault.Invalid and holds nothing of the secret.
+	// Key parses the credential. Its error is fault.Invalid and contains nothing of the secret.
 	Key      func(secret string) (SigningKey, error)
-	Subject  string // on whose behalf
-	Audience string // "" is the TokenURL
+	Subject  string // the user to act for
+	Audience string // "" means the TokenURL
 }
 
-// SigningKey is a private key and who signs with it.
+// SigningKey is a private key and the issuer that signs with it.
 type SigningKey struct {
 	Issuer string // iss of the assertion
 	ID     string // kid; may be ""
 	PEM    []byte // PKCS #1 or #8
 }
 
-// ScopeNames returns the names of the scopes to ask for by the parameter scope.
+// ScopeNames returns the names of the scopes to request in the parameter scope.
 func (g Grant) ScopeNames() []string {
 	return g.names(func(s Scope) bool { return !s.Optional || g.Optionals == "" })
 }
 
-// OptionalNames returns the names of the scopes to ask for by the parameter Optionals.
+// OptionalNames returns the names of the scopes to request in the parameter Optionals.
 func (g Grant) OptionalNames() []string {
 	return g.names(func(s Scope) bool { return s.Optional && g.Optionals != "" })
 }
@@ -186,7 +185,8 @@ func (g Grant) names(of func(Scope) bool) []string {
 	return names
 }
 
-// CheckGrant reports what does not fit in settings and credentials that decode; nil for another scheme.
+// CheckGrant returns a fault if settings and credentials that decode do not make a valid grant. It returns
+// nil for schemes other than OAuth2.
 func (a Adapter) CheckGrant(v Values, at Addresses) error {
 	if a.Auth.Scheme != OAuth2 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// A tenant's settings may say where an account is; the operator's client is shown to the provider and to whom
-// the operator named, whichever adapter it is.
+// A tenant's settings may name the server of an account, whatever the adapter. The operator's client is sent
+// only to the provider and to addresses that the operator named.
 func TestTheOperatorsClientIsShownWhereTheOperatorNamed(t *testing.T) {
 	type settings struct {
 		Base     string `setting:"base" help:"Address."`

@@ -28,7 +28,7 @@ func TestOperatorKeysOfAdapters(t *testing.T) {
 	for _, rule := range []struct {
 		name string
 		list []Adapter
-		want string // "": they are taken
+		want string // "": they are accepted
 	}{
 		{"a client and an address", []Adapter{calendarOf("desk", client)}, ""},
 		{"the same of two kinds", []Adapter{calendarOf("desk", keys(api)), crmOf("desk", keys(api))}, ""},

@@ -10,8 +10,8 @@ import (
 // Registry finds adapters by kind and name.
 type Registry struct{ list []Adapter }
 
-// NewRegistry takes the one list of adapters. Two of one kind and name are a defect of the list, and so are
-// two of one name that declare different operator keys.
+// NewRegistry returns a registry of the listed adapters. It fails if two have the same kind and name, or if
+// two with the same name declare different operator keys.
 func NewRegistry(list []Adapter) (Registry, error) {
 	seen, keys := map[string]bool{}, map[string]*OperatorKeys{}
 	for _, a := range list {
@@ -43,7 +43,7 @@ func (r Registry) Find(kind Kind, name string) (Adapter, bool) {
 	return r.list[i], true
 }
 
-// All lists every adapter by kind, then name.
+// All returns every adapter, sorted by kind, then name.
 func (r Registry) All() []Adapter {
 	all := slices.Clone(r.list)
 	slices.SortFunc(all, func(a, b Adapter) int {

@@ -18,7 +18,7 @@ import (
 
 // Field is one setting or credential of an adapter, as its struct declares it.
 type Field struct {
-	Name   string // the word in configuration
+	Name   string // the name in configuration
 	Secret bool   // a credential: sealed in the store, never shown
 	// "text", "url", "int", "bool", "duration", "list", "ints", "map", "fields", "object", "objects".
 	Type     string
@@ -26,7 +26,7 @@ type Field struct {
 	Default  string
 	Required bool
 	Help     string
-	Fields   []Field // what an object, or each of a list of objects, has
+	Fields   []Field // the fields of an object, or of each object in a list
 	index    int
 }
 
@@ -49,8 +49,8 @@ type Values struct {
 //
 //	setting:"NAME" or credential:"NAME", help:"...", required:"true", default:"...", choices:"a,b", kind:"url"
 //
-// Types: string, int, bool, time.Duration, []string, []int, map[string]string, TicketFields, and for settings
-// structs declared likewise and lists of them.
+// Types: string, int, bool, time.Duration, []string, []int, map[string]string and TicketFields. A setting may
+// also be a struct declared in the same way, or a list of such structs.
 func fieldsOf[S any]() []Field { return fieldsIn(reflect.TypeFor[S](), true) }
 
 func fieldsIn(t reflect.Type, outermost bool) []Field {
@@ -115,7 +115,7 @@ func typeOf(sf reflect.StructField) string {
 	return ""
 }
 
-// decode makes an S of the values, or reports every fault of them at once.
+// decode converts the values into an S, or returns all their faults at once.
 func decode[S any](v Values) (S, error) {
 	var s S
 	fields := fieldsOf[S]()
@@ -145,11 +145,10 @@ func decode[S any](v Values) (S, error) {
 	return s, nil
 }
 
-// validator is a settings struct that knows what does not fit beyond its declaration, each fault with its
-// whole path.
+// validator is a settings struct with checks beyond its declaration. The path of each fault is complete.
 type validator interface{ Validate() []fault.Field }
 
-// fill stores what is given in the fields of a struct and answers what is wrong with it.
+// fill stores the given values in the fields of a struct and returns the faults in them.
 func fill(target reflect.Value, prefix string, fields []Field, given map[string]any) []fault.Field {
 	var faults []fault.Field
 	for _, f := range fields {
@@ -169,7 +168,7 @@ func fill(target reflect.Value, prefix string, fields []Field, given map[string]
 	return faults
 }
 
-// unknown reports what is given and not among the fields; known are those to name in its place.
+// unknown returns a fault for each given value that is not among fields. The messages list the known fields.
 func unknown(prefix string, fields, known []Field, given map[string]any) []fault.Field {
 	names := make([]string, 0, len(known))
 	for _, f := range known {
@@ -187,7 +186,7 @@ func unknown(prefix string, fields, known []Field, given map[string]any) []fault
 	return faults
 }
 
-// pathBelow names a field beside others: by its path among the outermost, and by its name alone inside an
+// pathBelow returns how lists of fields name f: by its path at the top level, by its name alone inside an
 // object.
 func (f Field) pathBelow(prefix string) string {
 	if prefix == "settings." || prefix == "credentials." {
@@ -196,7 +195,7 @@ func (f Field) pathBelow(prefix string) string {
 	return f.Name
 }
 
-// store stores given in the field and answers what is wrong with it and in it.
+// store stores given in the field and returns the faults in it, including those of its parts.
 func store(target reflect.Value, path string, f Field, given any) []fault.Field {
 	wrong := func(message string) []fault.Field { return []fault.Field{{Path: path, Message: message}} }
 	if text, isText := given.(string); isText &&
@@ -235,7 +234,7 @@ func store(target reflect.Value, path string, f Field, given any) []fault.Field 
 	return nil
 }
 
-// shapes say what a value with parts must be.
+// shapes describe, for messages, what a value with parts must be.
 var shapes = map[string]string{
 	"map": "a mapping of texts", "fields": "a mapping of the provider's field names to values",
 	"object": "a mapping of keys to values", "objects": "a list of mappings of keys to values",
@@ -261,7 +260,7 @@ func objects(target reflect.Value, path string, fields []Field, given []any) []f
 	return faults
 }
 
-// fromJSON reads a value with parts as a command line gives it.
+// fromJSON decodes a value with parts that was given as text, such as on the command line.
 func fromJSON(text string) (any, error) {
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	var read any
@@ -274,7 +273,7 @@ func fromJSON(text string) (any, error) {
 	return read, nil
 }
 
-// set stores given in the field; it answers what is wrong, "" when nothing is.
+// set stores given in the field. It returns what is wrong with given, or "" if it is valid.
 func set(target reflect.Value, f Field, given any) string {
 	text, isText := given.(string)
 	switch f.Type {
@@ -369,7 +368,7 @@ func set(target reflect.Value, f Field, given any) string {
 	return ""
 }
 
-// whole reads a whole number, of whatever type it comes as.
+// whole returns given as a whole number, whatever its type.
 func whole(given any) (int, bool) {
 	switch g := given.(type) {
 	case string:

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// FuzzSettings: whatever an operator's JSON holds, it is decoded or refused with the fields that are wrong.
+// FuzzSettings checks that any JSON of an operator is decoded, or refused with the fields that are wrong.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"name":"x","errand":{"steps":[{"path":"/a","expect":[200],"query":{"q":"x"}}]}}`, `{"errand":[]}`,

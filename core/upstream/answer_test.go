@@ -31,7 +31,7 @@ func zipped(t testing.TB, body string) []byte {
 	return b.Bytes()
 }
 
-// excessive are answers with too much of one thing each.
+// excessive are responses that each have too much of one thing.
 var excessive = map[string]string{
 	"deep JSON":            strings.Repeat(`[`, maxDepth+1),
 	"a long list":          `[1` + strings.Repeat(`,1`, maxItems+1) + `]`,
@@ -54,7 +54,7 @@ var excessive = map[string]string{
 	"bytes":                strings.Repeat(` `, maxAnswerBytes+1),
 }
 
-// fitting are answers that look like those, and are read.
+// fitting are similar responses within the bounds.
 var fitting = map[string]string{
 	"deep JSON":        strings.Repeat(`[`, maxDepth) + strings.Repeat(`]`, maxDepth),
 	"brackets in text": `["` + strings.Repeat(`[{,:\"`, 100_000) + `"]`,
@@ -66,7 +66,7 @@ var fitting = map[string]string{
 	"lines":            strings.Repeat("A:B\r\n", maxLines-10),
 }
 
-// answering returns a server that answers by the path: excessive or fitting, plain or compressed, with the
+// answering starts a server that responds by the path: excessive or fitting, plain or compressed, with the
 // status of the query.
 func answering(t *testing.T) (get func(method, path string) ([]byte, int, error)) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -88,8 +88,8 @@ func answering(t *testing.T) (get func(method, path string) ([]byte, int, error)
 	}
 }
 
-// Whatever an answer has too much of, nothing of it is decoded, and it says so; what was refused stays
-// refused.
+// No part of a response beyond the bounds is decoded, and the fault names the excess. An error response
+// remains one.
 func TestAnAnswerIsReadWithinBounds(t *testing.T) {
 	get := answering(t)
 	for name := range excessive {
@@ -116,8 +116,8 @@ func TestAnAnswerIsReadWithinBounds(t *testing.T) {
 	}
 }
 
-// FuzzShape: whatever a decoder makes of an answer was counted before, so that no answer gets around the
-// bounds by its looks.
+// FuzzShape checks that everything a decoder builds from a response was counted before, so that no response
+// can evade the bounds by its form.
 func FuzzShape(f *testing.F) {
 	for _, body := range []string{`{"a":[1,{"b":null}],"c":"\"["}`, `[[],{},[{}],"]",1e9]`,
 		`<a b="<" c='/>'><b/>&lt;<!-- <c> --><![CDATA[<d>]]></a>`,
@@ -131,7 +131,7 @@ func FuzzShape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		within := bounds{1 << 20, 1 << 20, 1 << 20}
 		s, whole := shape{within: within}, shape{within: within}
-		for i := range body { // however it arrives
+		for i := range body { // byte by byte
 			if s.scan(body[i:i+1]) != nil {
 				return
 			}
@@ -156,7 +156,7 @@ func FuzzShape(f *testing.F) {
 	})
 }
 
-// contents counts what a decoded value holds.
+// contents counts the items and values of a decoded value.
 func contents(v any) (items, values int) {
 	count := func(child any) {
 		i, n := contents(child)
@@ -256,7 +256,8 @@ func TestCompressionIsBounded(t *testing.T) {
 	}
 }
 
-// TestReadingEndsWithTheCall: neither an answer without an end nor one that drips is read for longer.
+// TestReadingEndsWithTheCall reads an endless response and a slow one, and checks that reading ends with the
+// call.
 func TestReadingEndsWithTheCall(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -272,7 +273,7 @@ func TestReadingEndsWithTheCall(t *testing.T) {
 	wantFault(t, err, fault.Timeout, fault.ReasonDeadlineExceeded, false)
 }
 
-// TestAnswersHaveOneBudget: those that are read have shares, and those that are decoded wait for each other.
+// TestAnswersHaveOneBudget checks that reading takes shares of the budget, and that decoding waits for room.
 func TestAnswersHaveOneBudget(t *testing.T) {
 	b := newBudget()
 	if !b.reads("a", maxReadingShare) || b.reads("a", 1) {
@@ -287,7 +288,7 @@ func TestAnswersHaveOneBudget(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget()
-		first, err := b.decode(t.Context(), 10*maxDecodingBytes) // has all there is
+		first, err := b.decode(t.Context(), 10*maxDecodingBytes) // takes the whole budget
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,14 +304,14 @@ func TestAnswersHaveOneBudget(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		second()
-		second() // once more gives nothing more
+		second() // a second call releases nothing
 		if b.decoding.TryAcquire(maxDecodingBytes + 1) {
 			t.Error("more was given back than taken")
 		}
 	})
 }
 
-// TestRoomIsGivenBack: whatever becomes of an answer, what it took of the budget is there afterwards.
+// TestRoomIsGivenBack checks that every response returns its room to the budget, however its reading ends.
 func TestRoomIsGivenBack(t *testing.T) {
 	good := `["` + strings.Repeat("x", maxAnswerBytes/2) + `"]`
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -335,7 +336,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 		}
 	}
 	ctx, forget := context.WithCancel(t.Context())
-	// Not closed: that is the point.
+	// The body is left open on purpose.
 	resp, err := client.Do(request(t, http.MethodGet, server.String(), "").WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +356,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestALargeAnswerWithoutRoom: it is refused for now, and a write among them may have happened.
+// A large response without room is refused for now. The outcome of a write is unknown then.
 func TestALargeAnswerWithoutRoom(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(make([]byte, map[string]int{"/large": 2 * unchargedBytes,
@@ -376,7 +377,8 @@ func TestALargeAnswerWithoutRoom(t *testing.T) {
 	wantFault(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown, false)
 }
 
-// TestListsOfEventsMayBeLarger: more of them is read, and one that is asked for by POST is a read.
+// TestListsOfEventsMayBeLarger checks that the bounds of listings are higher, and that a listing by POST
+// counts as a read.
 func TestListsOfEventsMayBeLarger(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := map[string]int{"/fits": maxListingBytes, "/over": maxListingBytes + 1}[r.URL.Path]

@@ -12,8 +12,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// answerBody is the body of an answer that was read whole. It holds room in the budget until it is closed, so
-// that who reads it decodes it before.
+// answerBody is the body of a response that was read completely. It takes room in the budget until it is
+// closed, so its reader must close it only after decoding.
 type answerBody struct {
 	*bytes.Reader
 	content []byte
@@ -21,7 +21,7 @@ type answerBody struct {
 	release func()
 }
 
-// Read ends with the call.
+// Read fails once the context of the call has ended.
 func (b *answerBody) Read(p []byte) (int, error) {
 	if err := b.ctx.Err(); err != nil {
 		return 0, fault.From(err)
@@ -29,13 +29,13 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// Close gives the room back.
+// Close returns the room to the budget.
 func (b *answerBody) Close() error {
 	b.release()
 	return nil
 }
 
-// receive reads the whole answer within its bounds, and hands it out with a body that is there already.
+// receive reads the whole response within its bounds, and replaces its body with one in memory.
 func (t *transport) receive(
 	ctx context.Context, cancel func(), resp *http.Response, hop *http.Request,
 ) error {
@@ -58,7 +58,7 @@ func (t *transport) receive(
 		return t.failure(ctx, hop.URL, err, true)
 	}
 	release := sync.OnceFunc(func() { r.done(); decoded() })
-	forgotten := context.AfterFunc(ctx, release) // where nobody closes it
+	forgotten := context.AfterFunc(ctx, release) // if the body is never closed
 	resp.Body = &answerBody{Reader: bytes.NewReader(content), content: content, ctx: ctx, release: func() {
 		forgotten()
 		release()
@@ -67,7 +67,6 @@ func (t *transport) receive(
 	return nil
 }
 
-// receiving is an answer that is being read.
 type receiving struct {
 	transport *transport
 	ctx       context.Context // of the call
@@ -78,7 +77,7 @@ type receiving struct {
 	shape     shape
 }
 
-// content returns the answer, or as much of a refusal as is read.
+// content returns the body, or as much of an error response as is read.
 func (r *receiving) content() ([]byte, error) {
 	refuses := r.resp.StatusCode >= http.StatusBadRequest
 	if refuses {
@@ -103,7 +102,7 @@ func (r *receiving) content() ([]byte, error) {
 	}
 }
 
-// grow makes room for n more bytes. It doubles the capacity, where append would copy a large answer five
+// grow makes room for n more bytes. It doubles the capacity, whereas append would copy a large response five
 // times.
 func grow(content []byte, n int) []byte {
 	if len(content)+n <= cap(content) {
@@ -112,7 +111,7 @@ func grow(content []byte, n int) []byte {
 	return append(make([]byte, 0, max(2*cap(content), len(content)+n)), content...)
 }
 
-// next reads a part of the answer. What is too much of it is not among the bytes.
+// next reads a part of the response. It does not return bytes beyond the bounds.
 func (r *receiving) next(part []byte, had int64) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -133,18 +132,18 @@ func (r *receiving) next(part []byte, had int64) (int, error) {
 	return n, err
 }
 
-// done returns to the budget what reading took.
+// done returns to the budget the room that reading took.
 func (r *receiving) done() {
 	r.transport.pool.budget.hasRead(r.payer(), r.charged)
 	r.charged = 0
 }
 
-// payer returns whose share of the budget is used.
+// payer returns the key of the share of the budget that is used.
 func (r *receiving) payer() string {
 	return cmp.Or(r.transport.client.Connection, r.transport.client.Provider)
 }
 
-// tooLarge is for reads that nothing can be had; for a write, that it happened and cannot be told how.
+// tooLarge returns the fault for a response beyond the bounds.
 func (r *receiving) tooLarge(over excess) *fault.Error {
 	return r.unreadFault(fault.Exhausted, ReasonAnswerTooLarge,
 		"The provider %s gave an answer that "+string(over)+" than is read.")
@@ -155,7 +154,7 @@ func (r *receiving) budgetSpent() *fault.Error {
 		"The provider %s gave a large answer while the gateway was reading too many others. Try again.")
 }
 
-// incompleteFault is for an answer that did not come whole.
+// incompleteFault returns the fault for a response that could not be read to its end.
 func (r *receiving) incompleteFault(err error) *fault.Error {
 	if isCorrupt(err) {
 		return r.unreadFault(fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -165,7 +164,8 @@ func (r *receiving) incompleteFault(err error) *fault.Error {
 	return r.transport.failure(r.ctx, r.hop.URL, err, true)
 }
 
-// unreadFault returns the fault of a request that was answered, but not so that it can be told how.
+// unreadFault returns the fault for a request whose response cannot be read. If the request changes
+// something, its outcome is unknown.
 func (r *receiving) unreadFault(code fault.Code, reason, format string) *fault.Error {
 	provider := r.transport.client.Provider
 	if !safe(r.hop.Method) && !lists(r.hop) {

@@ -5,33 +5,33 @@ import (
 	"net/http"
 )
 
-// What is read of an answer. What a decoder makes of an answer can take hundreds of times its bytes, so what
-// it would have to make is counted as well, while the answer is read.
+// The bounds of a response. A decoder may need hundreds of times the size of a response for what it builds,
+// so what it would have to build is counted as well, while the response is read.
 const (
 	maxAnswerBytes  = 2 << 20
 	maxListingBytes = 6 << 20
-	maxRefusalBytes = 64 << 10 // more of a refusal is not read, since its status says what it is
+	maxRefusalBytes = 64 << 10 // of an error response; more is not read, since its status suffices
 
 	maxDepth      = 64
 	maxNameBytes  = 1 << 10
-	maxTextBytes  = 2 << 20 // of one text: the largest are events with what is attached to them
+	maxTextBytes  = 2 << 20 // of one text: the largest are events with attachments
 	maxAttributes = 64      // of one element
-	maxDigits     = 128     // of one number, or of what stands where one could
+	maxDigits     = 128     // of one number, or of any text that is not quoted
 	maxElements   = 40_000
 	maxLines      = 150_000 // of iCalendar, within XML or alone
 
-	// Objects, lists, and what stands in lists: a decoder may make a large record of each.
+	// Objects, lists, and elements of lists: a decoder may build a large record for each.
 	maxItems, maxListingItems   = 20_000, 40_000
 	maxValues, maxListingValues = 150_000, 300_000
 
-	// An answer that is compressed more than this is none that a program wrote to be read. Lists of events
-	// that repeat their time zones come to 40.
+	// No program compresses a genuine response more than this. Lists of events that repeat their time zones
+	// reach 40.
 	maxRatio  = 100
-	freeBytes = 256 << 10 // of which any ratio is taken
+	freeBytes = 256 << 10 // decompressed size up to which any ratio is accepted
 )
 
-// The memory that a decoder takes for each thing that an answer holds, as a rough and high guess. Their sum
-// is what the answer takes of the budget.
+// The bytes of memory that a decoder takes for each part of a response, roughly and rather too high. Their
+// sum is what the response takes of the budget.
 const (
 	costOfByte      = 8
 	costOfItem      = 1 << 10
@@ -43,8 +43,8 @@ const (
 
 type listingKey struct{}
 
-// ForListing marks a request that changes nothing, whatever its method, and whose answer lists events or the
-// fields of an object: more is read of it than of others.
+// ForListing marks a request that changes nothing, whatever its method, and whose response lists events or
+// the fields of an object. The bounds for such a response are higher.
 func ForListing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, listingKey{}, true)
 }
@@ -54,7 +54,7 @@ func lists(req *http.Request) bool {
 	return marked
 }
 
-// bounds are what depends on the request.
+// bounds holds those bounds that depend on the request.
 type bounds struct {
 	bytes         int64
 	items, values int

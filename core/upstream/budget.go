@@ -10,16 +10,16 @@ import (
 	"frontdesk/core/fault"
 )
 
-// What all answers of a pool, and so of the process, may take at once.
+// The memory that all responses of a pool, and so of the process, may take at once.
 const (
-	maxReadingBytes  = 48 << 20            // of those that are being read
+	maxReadingBytes  = 48 << 20            // by responses that are being read
 	maxReadingShare  = maxReadingBytes / 3 // for one connection
-	unchargedBytes   = 64 << 10            // of each: there are no more of them than there are calls
-	maxDecodingBytes = 64 << 20            // of those that are being decoded, by cost
+	unchargedBytes   = 64 << 10            // of each response; bounded by the number of calls
+	maxDecodingBytes = 64 << 20            // by responses that are being decoded, by cost
 )
 
-// budget bounds the memory that answers take. Reading goes at the pace of providers, so nobody waits for one
-// that reads: who finds no room is refused. Decoding goes at our own, so others wait for it.
+// budget bounds the memory that responses take. Reading depends on the pace of providers, so a response that
+// finds no room is refused at once. Decoding depends on this process alone, so calls wait for room.
 type budget struct {
 	mu      sync.Mutex
 	reading int64
@@ -32,7 +32,7 @@ func newBudget() *budget {
 	return &budget{shares: map[string]int64{}, decoding: semaphore.NewWeighted(maxDecodingBytes)}
 }
 
-// reads takes room for n more bytes of an answer, and reports whether there is any.
+// reads takes room for n more bytes of a response, and reports whether there was any.
 func (b *budget) reads(connection string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +44,7 @@ func (b *budget) reads(connection string, n int64) bool {
 	return true
 }
 
-// hasRead gives the room back.
+// hasRead returns the room for n bytes.
 func (b *budget) hasRead(connection string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,8 +54,7 @@ func (b *budget) hasRead(connection string, n int64) {
 	}
 }
 
-// decode waits until there is room to decode what costs that much. What costs more than there ever is has all
-// of it.
+// decode waits for room to decode a response of that cost. A cost above the whole budget takes all of it.
 func (b *budget) decode(ctx context.Context, cost int64) (release func(), err error) {
 	cost = min(cost, maxDecodingBytes)
 	if err := b.decoding.Acquire(ctx, cost); err != nil {
@@ -64,8 +63,8 @@ func (b *budget) decode(ctx context.Context, cost int64) (release func(), err er
 	return sync.OnceFunc(func() { b.decoding.Release(cost) }), nil
 }
 
-// Decoding waits for room to decode what answers held, such as iCalendar within XML, after they were read.
-// Release it before anything else is asked of a provider. A client that is none of a Pool's has no budget.
+// Decoding waits for room to decode the contents of responses, such as iCalendar within XML, after they were
+// read. Call release before the next request to a provider. A client that is not from a Pool has no budget.
 func Decoding(ctx context.Context, client *http.Client, bytes, lines int) (release func(), err error) {
 	t, ok := client.Transport.(*transport)
 	if !ok {

@@ -11,9 +11,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Read sends a request and has the whole answer used, within the client's bounds and the process's budget of
-// answers: use is to decode it and not to keep it. The error is a *fault.Error where there was no answer, and
-// use's otherwise; a status that refuses is an answer.
+// Read sends a request and calls use with the whole response, within the client's bounds and the process's
+// memory budget. use must decode body and not keep it. The error is a *fault.Error if there was no response,
+// and use's otherwise. A response with an error status is passed to use as well.
 func Read(client *http.Client, req *http.Request, use func(answer *http.Response, body []byte) error) error {
 	resp, err := client.Do(req)
 	if err != nil {
@@ -27,7 +27,7 @@ func Read(client *http.Client, req *http.Request, use func(answer *http.Response
 	return use(resp, body)
 }
 
-// contentOf is io.ReadAll for the body of an answer, without another copy of it.
+// contentOf is like io.ReadAll, but does not copy the body of a response that was already read.
 func contentOf(body io.Reader) ([]byte, error) {
 	if answer, ok := body.(*answerBody); ok {
 		return answer.content, answer.ctx.Err()
@@ -35,8 +35,8 @@ func contentOf(body io.Reader) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// JSON sends in (nil: no body) and reads the answer into out (nil: not read). A status outside 2xx is
-// StatusFault's.
+// JSON sends in (nil: no body) and decodes the response into out (nil: not decoded). For a status outside
+// 2xx, it returns the StatusFault.
 func JSON(
 	ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any,
 	provider string,
@@ -45,17 +45,17 @@ func JSON(
 		client)
 }
 
-// Exchange is a request and an answer in JSON, where a provider refuses in words of its own.
+// Exchange is a request and a response in JSON, for a provider with its own form of errors.
 type Exchange struct {
 	Method, URL string
 	Header      http.Header
-	In, Out     any // nil: no body, not read
+	In, Out     any // nil: no body; not decoded
 	Provider    string
-	// Of a status outside 2xx; nil is StatusFault.
+	// Refusal returns the error for a status outside 2xx; nil means StatusFault.
 	Refusal func(status int, header http.Header, body []byte) error
 }
 
-// Do makes the exchange. Its error is a *fault.Error.
+// Do sends the request and decodes the response. Its error is a *fault.Error.
 func (x Exchange) Do(ctx context.Context, client *http.Client) error {
 	req, err := jsonRequest(ctx, x.Method, x.URL, x.Header, x.In)
 	if err != nil {
@@ -91,7 +91,7 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
-		// Not wrapped: the text of the error holds the whole address.
+		// Not wrapped, since the text of the error contains the whole address.
 		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The connection's address cannot be read.")
 		f.Unsent = true
@@ -109,8 +109,8 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 	return req, nil
 }
 
-// unreadable is for a success whose body is not what was expected: a sign-in page, a proxy's page, another
-// API.
+// unreadable returns the fault for a success with an unexpected body: a sign-in page, a proxy's page, the
+// response of another API.
 func unreadable(provider, method string, status int, body []byte, err error) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The provider %s gave an unexpected answer. Check the connection's address.", provider)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A client of new connections shares none, neither with others nor with itself, on HTTP/1.1 and HTTP/2.
+// A client with NewConnections uses a connection only once, on HTTP/1.1 and HTTP/2.
 func TestNewConnections(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
 		t.Run(name, func(t *testing.T) {

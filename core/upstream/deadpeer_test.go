@@ -16,14 +16,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// hole is a TCP proxy that can swallow the connections that are there, as a firewall does that has forgotten
-// them: nothing comes through any more, and nobody is told. Later connections are as good as any.
+// hole is a TCP proxy that can swallow its present connections, like a firewall that has forgotten them:
+// nothing passes any more, and neither side is notified. Later connections work.
 type hole struct {
 	address string
 	opened  atomic.Int32
 
 	mu    sync.Mutex
-	swept *atomic.Bool // of the connections that are opened now
+	swept *atomic.Bool // of the connections that are opened from now on
 }
 
 func holeBefore(t *testing.T, server string) *hole {
@@ -52,8 +52,7 @@ func holeBefore(t *testing.T, server string) *hole {
 	return h
 }
 
-// pass copies until the connection is swept; from then on it only reads, so that the sender sees nothing
-// amiss.
+// pass copies until the connection is swept. From then on it only reads, so that the sender notices nothing.
 func pass(from, to net.Conn, swept *atomic.Bool) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -70,7 +69,7 @@ func pass(from, to net.Conn, swept *atomic.Bool) {
 	}
 }
 
-// swallow has nothing come through on the connections that are open now.
+// swallow stops all traffic on the connections that are open now.
 func (h *hole) swallow() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,8 +77,8 @@ func (h *hole) swallow() {
 	h.swept = &atomic.Bool{}
 }
 
-// TestADeadHTTP2ConnectionIsNoticed swallows the one connection that all calls share. A tenth of the time
-// that is configured keeps the test short; FRONTDESK_DEAD_PEER=full waits as long as the gateway does.
+// TestADeadHTTP2ConnectionIsNoticed swallows the one connection that all calls share. A tenth of the
+// configured time keeps the test short; FRONTDESK_DEAD_PEER=full waits as long as the gateway does.
 func TestADeadHTTP2ConnectionIsNoticed(t *testing.T) {
 	scale := time.Duration(10)
 	if os.Getenv("FRONTDESK_DEAD_PEER") == "full" {
@@ -116,8 +115,7 @@ func TestADeadHTTP2ConnectionIsNoticed(t *testing.T) {
 	between.swallow()
 	dead := time.Now()
 
-	// The call that meets the dead connection is told as soon as that is known, and not that nothing was
-	// sent.
+	// The call on the dead connection fails as soon as that is detected. Its fault must not be Unsent.
 	_, err := ask(time.Minute)
 	if f := fault.From(err); !errors.Is(err, fault.Unavailable) || f.Unsent {
 		t.Errorf("the call on the dead connection: %v, unsent %v", err, f != nil && f.Unsent)
@@ -131,8 +129,8 @@ func TestADeadHTTP2ConnectionIsNoticed(t *testing.T) {
 	}
 }
 
-// A read whose one try met a dead connection must be able to be made again: the guard gives a try 5 s and the
-// whole call 8 s, unless they are configured otherwise.
+// A read whose one try was on a dead connection must leave time for another: by default, the guard gives a
+// try 5 s and the whole call 8 s.
 func TestADeadConnectionLeavesTimeForAnotherTry(t *testing.T) {
 	const tryTimeout = 5 * time.Second
 	for _, transport := range []*http.Transport{

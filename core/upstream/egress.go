@@ -9,9 +9,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// egress decides which addresses a connection that a tenant asked for may be opened to. It looks at the
-// address that is about to be dialled, after DNS and for each one of a name's, so neither a name that changes
-// its answer between check and use nor any way of writing an address gets past it.
+// egress decides which addresses a connection for a tenant may be opened to. It checks each address that is
+// about to be dialled, after DNS. So neither a name that resolves differently between check and use nor an
+// unusual spelling of an address gets past it.
 type egress struct{ allowed []netip.Prefix }
 
 // control is a net.Dialer's ControlContext.
@@ -40,7 +40,7 @@ func refusedAddress(address, why string) error {
 	return f
 }
 
-// refuses returns why an address must not be reached, or "".
+// refuses returns why an address must not be reached, or "" if it may be.
 func (e *egress) refuses(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("") // ::ffff:127.0.0.1 is 127.0.0.1 to the kernel
 	if e.allows(addr) {
@@ -83,11 +83,11 @@ func isMetadata(addr netip.Addr) bool {
 
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
-	// NAT64 (RFC 6052): as good or bad as the address inside.
+	// NAT64 (RFC 6052): refused if the embedded address is.
 	translated = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// metadataAddresses answer a machine's own credentials to whoever asks from it.
+// metadataAddresses serve a machine's own credentials to any process on it.
 var metadataAddresses = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"), // AWS, Google, Azure, OpenStack, DigitalOcean and others
 	netip.MustParseAddr("169.254.170.2"),   // AWS ECS task credentials
@@ -107,8 +107,8 @@ type network struct {
 	what   string
 }
 
-// specialNetworks are the special-purpose registries of IANA (RFC 6890), without the few entries that are
-// reachable from anywhere and of use to a client; the newest of them as of RFC 9637.
+// specialNetworks are the entries of IANA's special-purpose registries (RFC 6890), up to RFC 9780, without
+// the few that are globally reachable and of use to a client.
 var specialNetworks = []network{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified or this network (RFC 791)"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private (RFC 1918)"},
@@ -146,7 +146,7 @@ var specialNetworks = []network{
 	{netip.MustParsePrefix("ff00::/8"), "multicast (RFC 4291)"},
 }
 
-// embeddedIPv4 finds the IPv4 address that packets to an IPv6 address end up at.
+// embeddedIPv4 returns the IPv4 address that packets to an IPv6 address finally reach, if there is one.
 func embeddedIPv4(addr netip.Addr) (inner netip.Addr, what string, ok bool) {
 	if !addr.Is6() {
 		return netip.Addr{}, "", false

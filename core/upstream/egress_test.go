@@ -11,7 +11,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// TestForbiddenAddresses is the table of what a tenant's address must not lead to, as it is dialled.
+// TestForbiddenAddresses lists what an address from a tenant must not lead to, in the form in which it is
+// dialled.
 func TestForbiddenAddresses(t *testing.T) {
 	cases := map[string][]string{
 		"loopback":    {"127.0.0.1", "127.0.0.2", "127.1.2.3", "127.255.255.255", "::1"},
@@ -120,7 +121,7 @@ func TestAllowedNetworks(t *testing.T) {
 	}
 }
 
-// TestNamesCannotHideAddresses goes the whole way: URL, resolver, dial. 127.0.0.2 plays the public server.
+// TestNamesCannotHideAddresses covers URL, resolver and dial. 127.0.0.2 stands for the public server.
 func TestNamesCannotHideAddresses(t *testing.T) {
 	inside := listen(t, "127.0.0.1:0")
 	_, port, _ := net.SplitHostPort(inside.Addr().String())
@@ -130,7 +131,7 @@ func TestNamesCannotHideAddresses(t *testing.T) {
 		"internal.example.com": {"127.0.0.1"},
 		"rebind.example.com":   {"127.0.0.2", "127.0.0.1"},
 		"mixed.example.com":    {"127.0.0.1,127.0.0.2"},
-		"2130706433":           {"127.0.0.1"}, // as a resolver might read them that takes numbers for addresses
+		"2130706433":           {"127.0.0.1"}, // as read by a resolver that accepts numbers as addresses
 		"0x7f.1":               {"127.0.0.1"},
 		"0177.0.0.1":           {"127.0.0.1"},
 		"127.1":                {"127.0.0.1"},

@@ -11,15 +11,15 @@ import (
 
 type emptyKey struct{}
 
-// ExpectEmpty marks a request whose success has no body, such as a removal. A library that drives the client
-// leaves such an answer unread, and would take the page of a proxy, a firewall or a sign-in service for it,
-// since they answer 200 as well.
+// ExpectEmpty marks a request whose success has no body, such as a removal. A library that uses the client
+// does not read such a response, and would accept the page of a proxy, a firewall or a sign-in service as
+// one, since their status is 200 as well.
 func ExpectEmpty(ctx context.Context) context.Context {
 	return context.WithValue(ctx, emptyKey{}, true)
 }
 
-// IsEmpty reports whether a body says nothing: it is empty, or the empty value that servers which answer
-// everything in JSON put in the place of it.
+// IsEmpty reports whether a body is empty, or is the empty value that servers with JSON responses send
+// instead.
 func IsEmpty(body []byte) bool {
 	switch string(bytes.TrimSpace(body)) {
 	case "", "{}", "null", `""`:
@@ -28,14 +28,13 @@ func IsEmpty(body []byte) bool {
 	return false
 }
 
-// checkEmpty returns the fault of a success that says something where there is nothing to say; nil where it
-// says nothing.
+// checkEmpty returns a fault if a success that must be empty has a body.
 func (t *transport) checkEmpty(req *http.Request, resp *http.Response) error {
 	if wanted, _ := req.Context().Value(emptyKey{}).(bool); !wanted || resp.StatusCode < 200 ||
 		resp.StatusCode > 299 {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 16)) // more is not nothing
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 16)) // more cannot be empty
 	if err == nil && IsEmpty(body) {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// TestASuccessThatIsToSayNothing: a page in the place of nothing is no success, whoever sent it.
+// A page instead of an empty body is no success, whoever sent it.
 func TestASuccessThatIsToSayNothing(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -12,11 +12,11 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// ReasonAnswerTooLarge is the reason of an answer above the cap.
+// ReasonAnswerTooLarge is the reason of the fault for a response beyond the bounds.
 const ReasonAnswerTooLarge = "PROVIDER_ANSWER_TOO_LARGE"
 
-// failure makes the error of an exchange a fault. The context tells first: an ended one shows up as any
-// network error.
+// failure converts the error of an exchange into a fault. It checks the context before the error, since after
+// the end of the context any network error may appear.
 func (t *transport) failure(ctx context.Context, u *url.URL, err error, sent bool) *fault.Error {
 	f := t.classify(ctx, u, err, sent)
 	f.Unsent = f.Unsent || !sent
@@ -61,8 +61,8 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 	return t.unavailable(err, "The provider %s could not be reached at %s.", provider, host)
 }
 
-// hostFor returns a host as callers are told it. One that an answer named is not repeated: a model may read
-// it.
+// hostFor returns the host to name in a fault. A host that a response named is not repeated, since a model
+// may read the fault.
 func (t *transport) hostFor(u *url.URL) string {
 	if home := t.client.AuthorizeFor; home != nil &&
 		canonicalHost(home.Hostname()) != canonicalHost(u.Hostname()) {
@@ -87,7 +87,8 @@ func (t *transport) unavailable(err error, format string, args ...any) *fault.Er
 		With("provider", t.client.Provider).Because(redacted{err})
 }
 
-// misconfigured is for what no repetition cures: a person has to correct an address, here or there.
+// misconfigured returns the fault for an error that no retry corrects: a person has to correct an address,
+// here or at the provider.
 func (t *transport) misconfigured(format string, args ...any) *fault.Error {
 	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The provider "+t.client.Provider+" "+format+".", args...)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// decompress decompresses the body of an answer below its bounds. net/http would do it, too, but does not
-// tell how much there was before.
+// decompress replaces the body of a gzip response with a decompressing one, which is read within the bounds.
+// net/http would do that, too, but does not report the compressed size.
 func decompress(resp *http.Response) {
 	if !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		return
@@ -23,7 +23,7 @@ func decompress(resp *http.Response) {
 	resp.Body = &gunzip{packed: packed, Closer: resp.Body}
 }
 
-// gunzip refuses what is compressed further than programs' answers are.
+// gunzip decompresses a body, and refuses one that is compressed too much.
 type gunzip struct {
 	packed *countedReader
 	plain  *gzip.Reader // nil: nothing was read yet
@@ -35,7 +35,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	if g.plain == nil {
 		var err error
 		if g.plain, err = gzip.NewReader(g.packed); err != nil {
-			return 0, err // io.EOF where there is no body
+			return 0, err // io.EOF if there is no body
 		}
 	}
 	n, err := g.plain.Read(p)
@@ -56,7 +56,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isCorrupt reports whether an answer is not what it was compressed from.
+// isCorrupt reports whether the error is that of a corrupt compressed body.
 func isCorrupt(err error) bool {
 	var corrupt flate.CorruptInputError
 	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)

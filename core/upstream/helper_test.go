@@ -31,7 +31,6 @@ func newPool(t *testing.T, o PoolOptions) *Pool {
 	return p
 }
 
-// serve runs a handler on a port of its own.
 func serve(t *testing.T, h http.HandlerFunc) *url.URL {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -61,7 +60,7 @@ func request(t *testing.T, method, address, body string) *http.Request {
 	return req
 }
 
-// faultOf demands that an error is a fault and that its text gives nothing of the address away.
+// faultOf fails unless err is a fault whose text reveals nothing of the address.
 func faultOf(t *testing.T, err error) *fault.Error {
 	t.Helper()
 	var f *fault.Error
@@ -85,7 +84,8 @@ func wantFault(t *testing.T, err error, code fault.Code, reason string, unsent b
 	}
 }
 
-// names is a DNS of the test's own: each look-up of a name takes its next answer, and the last one stays.
+// names is a DNS server for tests: each look-up of a name takes its next answer, and the last answer is
+// repeated.
 type names struct {
 	mu      sync.Mutex
 	answers map[string][]string // name -> answers, each a comma-separated list of addresses
@@ -212,7 +212,7 @@ func (l *listener) connections() int {
 	return l.count
 }
 
-// Do sends a request and answers what came.
+// Do sends a request and returns the response.
 func Do(client *http.Client, req *http.Request) (status int, header http.Header, body []byte, err error) {
 	err = Read(client, req, func(answer *http.Response, content []byte) error {
 		status, header, body = answer.StatusCode, answer.Header, content

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// minMasked is how long a credential is at least that is looked for in answers: of shorter ones, the parts of
-// any text are equal by chance.
+// minMasked is the minimum length of credentials to mask in responses: shorter ones occur in texts by chance.
 const minMasked = 6
 
-// mask strikes out of an answer that refuses the credentials that its request carried: some servers repeat
-// in their errors what they were sent, and errors are read by people. What is struck out keeps its length.
+// mask replaces the credentials of a request in the error response to it: some servers repeat in their errors
+// what they were sent, and people read errors. Masked text keeps its length.
 func mask(text []byte, secrets []string) []byte {
 	for _, secret := range secrets {
 		text = bytes.ReplaceAll(text, []byte(secret), bytes.Repeat([]byte("*"), len(secret)))
@@ -19,9 +18,8 @@ func mask(text []byte, secrets []string) []byte {
 	return text
 }
 
-// secretsOf returns what authorising put on a request that the driver's had not: the values of headers,
-// the token behind a scheme or prefix, and the password of Basic (RFC 7617) or the user name where that is
-// the secret.
+// secretsOf returns what authorising added to the driver's request: the values of headers, the token after a
+// scheme or prefix, and the password of Basic (RFC 7617), or the user name if that is the secret.
 func secretsOf(sent, asked *http.Request) []string {
 	var secrets []string
 	add := func(s string) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Servers that repeat what they were sent do not make a credential a text that people read.
+// A credential that a server repeats in an error response must not reach a text that people read.
 func TestCredentialsAreStruckOutOfRefusals(t *testing.T) {
 	echo := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()

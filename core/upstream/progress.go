@@ -12,23 +12,23 @@ import (
 	"sync/atomic"
 )
 
-// progress knows how far a request got, and keeps net/http from repeating one that changes something.
+// progress tracks how far a request got, and keeps net/http from repeating one that changes something.
 //
 // net/http repeats requests by itself in three cases: (1) on a reused HTTP/1 connection that failed before a
 // byte was written, which is harmless; (2) on a reused HTTP/1 connection that failed before a byte of the
-// answer, when the request is "replayable": a safe method, or any with an Idempotency-Key header
+// response, when the request is "replayable": a safe method, or any with an Idempotency-Key header
 // (Request.isReplayable); (3) on HTTP/2 after GOAWAY, REFUSED_STREAM and a PROTOCOL_ERROR of the peer, the
-// last without any promise that nothing was done. In (2) and (3) the request may have taken effect. Whether
-// to risk it again is for the guard to say, who knows whether the operation is repeatable and counts what it
-// repeats. So (2) is kept out by hideIdempotencyKey and (3) by ending the exchange when a second connection
-// is got after bytes were written.
+// last without any promise that nothing was done. In (2) and (3) the request may have taken effect. Only the
+// guard may decide to repeat it: it knows whether the operation is repeatable, and counts its repeats. So
+// hideIdempotencyKey prevents (2), and (3) is prevented by ending the exchange when it gets a second
+// connection after bytes were written.
 type progress struct {
 	safe bool
 	stop context.CancelCauseFunc
 
 	mu      sync.Mutex
 	earlier bool // a byte was written on an earlier connection
-	headers bool // the header is being written on the present one
+	headers bool // the header is being written on the current one
 	conn    *countedConn
 	base    int64 // what conn had written when we got it
 }
@@ -71,9 +71,9 @@ func (p *progress) sent() bool {
 	return p.earlier || p.written()
 }
 
-// written is for the present connection. The header is written to a buffer first, so its beginning alone says
-// little; on a connection of our own the bytes that went down tell. On HTTP/2, others write on it too, and
-// the beginning has to do.
+// written is like sent, but for the current connection only. The header is written to a buffer first, so the
+// beginning of that proves little: the bytes handed to the kernel decide. On HTTP/2, which other requests
+// share, there is no such count, and the beginning of the header decides.
 func (p *progress) written() bool {
 	if !p.headers {
 		return false
@@ -93,7 +93,7 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// countable finds the counter below a connection, or nil when it is shared or not ours.
+// countable returns the counter below a connection, or nil if the connection is shared or not ours.
 func countable(conn net.Conn) *countedConn {
 	for {
 		switch c := conn.(type) {
@@ -110,8 +110,8 @@ func countable(conn net.Conn) *countedConn {
 	}
 }
 
-// safe methods change nothing (RFC 9110 section 9.2.1; PROPFIND: RFC 4918 section 9.1; REPORT: RFC 3253
-// section 3.6; SEARCH: RFC 5323).
+// safe reports whether a method changes nothing (RFC 9110 section 9.2.1; PROPFIND: RFC 4918 section 9.1;
+// REPORT: RFC 3253 section 3.6; SEARCH: RFC 5323).
 func safe(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "PROPFIND",
@@ -121,9 +121,9 @@ func safe(method string) bool {
 	return false
 }
 
-// hideIdempotencyKey writes the header's name in small letters. Names are compared without case (RFC 9110
-// section 5.1), so the provider sees the same header; Request.isReplayable, which looks for the canonical
-// spelling, does not.
+// hideIdempotencyKey writes the header's name in lower case. Names are compared without case (RFC 9110
+// section 5.1), so the provider sees the same header. Request.isReplayable looks for the canonical spelling
+// and does not find it.
 func hideIdempotencyKey(h http.Header) {
 	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if values, ok := h[name]; ok {

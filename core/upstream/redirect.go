@@ -14,16 +14,16 @@ import (
 // maxRedirects is how many redirects one call follows.
 const maxRedirects = 5
 
-// credentialHeaders never go to a host that the credentials do not belong to, whoever set them.
+// credentialHeaders are never sent to a host that the credentials do not belong to, even if the driver set
+// them.
 var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
 
-// portableHeaders are the only ones that follow a redirect to another origin: any other may be a secret of
-// the provider's own naming.
+// portableHeaders are the only headers kept on a redirect to another origin: any other may hold a secret
+// under a provider-specific name.
 var portableHeaders = []string{"Accept", "Accept-Language", "Content-Type", "Depth", "Prefer", "User-Agent",
 	"If-Match", "If-None-Match", "If-Modified-Since"}
 
-// redirect returns the request that a response redirects to, or nil when the response is the one to hand
-// out.
+// redirect returns the request that a response redirects to, or nil if the response is the final one.
 func (t *transport) redirect(
 	hop *http.Request, resp *http.Response, anchor *url.URL,
 ) (*http.Request, error) {
@@ -32,7 +32,8 @@ func (t *transport) redirect(
 		return nil, nil
 	}
 	if _, err := hop.URL.Parse(given); err != nil {
-		// Here and not only where it is followed: http.Client fails on it with the whole address in its text.
+		// Checked even if the redirect is not followed: http.Client fails on it with the whole address in its
+		// text.
 		return nil, t.misconfigured("redirects to an address that cannot be read")
 	}
 	if !follows(resp.StatusCode, hop.Method) {
@@ -48,9 +49,9 @@ func (t *transport) redirect(
 	return redirectedRequest(hop, target, sameOrigin(hop.URL, target))
 }
 
-// Reference resolves an address that an answer from another one names, by the rules of redirects: it is http
-// or https, https does not lead to plain http, and there is no user name or password in it, which would be a
-// credential of somebody else's choice. An error does not repeat the address.
+// Reference resolves an address that the response from another address names, by the rules of redirects: it
+// must be http or https, and https must not lead to plain http. A user name or password in it is removed,
+// since it would be a credential of someone else's choice. Errors do not contain the address.
 func Reference(from *url.URL, given string) (*url.URL, error) {
 	target, err := from.Parse(given)
 	switch {
@@ -65,8 +66,8 @@ func Reference(from *url.URL, given string) (*url.URL, error) {
 	return target, nil
 }
 
-// leaves refuses a request that leaves the site at home and changes something: its body holds a customer's
-// data, or a client secret, to which another site has no claim.
+// leaves returns an error for a request that changes something and leaves the site of home: its body may hold
+// a customer's data or a client secret, which another site must not get.
 func (t *transport) leaves(home, target *url.URL, method string) error {
 	if safe(method) || mayCarryCredentials(home, target) {
 		return nil
@@ -78,7 +79,7 @@ func redirectedRequest(hop *http.Request, target *url.URL, here bool) (*http.Req
 	body := hop.Body
 	if body != nil && body != http.NoBody {
 		if hop.GetBody == nil {
-			return nil, nil // as net/http does: the body is spent, so the redirect is the answer
+			return nil, nil // as in net/http: the body is consumed, so the redirect is the final response
 		}
 		var err error
 		if body, err = hop.GetBody(); err != nil {
@@ -109,10 +110,10 @@ func redirects(status int) bool {
 	return false
 }
 
-// follows reports whether the redirect keeps the meaning of the request. 307 and 308 do (RFC 9110 section
-// 15.4). On 301 and 302 a method may become GET, and on 303 it has to: a POST that came back as the 200 of a
-// GET would be taken for done. So those are followed for methods that change nothing, unaltered, and handed
-// to the driver otherwise.
+// follows reports whether to follow a redirect, which must keep the meaning of the request. 307 and 308 do
+// (RFC 9110 section 15.4). On 301 and 302 a method may become GET, and on 303 it has to: the 200 of that GET
+// would make a POST look successful. So these are followed, with the method unchanged, only for methods that
+// change nothing, and 303 only for GET and HEAD. Otherwise the driver gets the redirect.
 func follows(status int, method string) bool {
 	switch status {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -123,9 +124,9 @@ func follows(status int, method string) bool {
 	return safe(method)
 }
 
-// mayCarryCredentials reports whether credentials that belong to the address at home may go to target: to the
-// same scheme, host and port, or over https to a host of the same registrable domain. Addresses, single
-// labels and hosts under a suffix that is not listed have no registrable domain.
+// mayCarryCredentials reports whether credentials that belong to the address at home may be sent to target:
+// to the same scheme, host and port, or over https to a host of the same registrable domain. IP addresses,
+// single labels and hosts under a suffix that is not listed have no registrable domain.
 func mayCarryCredentials(home, target *url.URL) bool {
 	if sameOrigin(home, target) {
 		return true
@@ -158,7 +159,7 @@ func registrableDomain(host string) string {
 	return domain
 }
 
-// canonicalHost returns the host in the form that is dialled, or "" when it is no host at all.
+// canonicalHost returns the host in the form that is dialled, or "" if there is no host.
 func canonicalHost(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if strings.Contains(host, ":") {
@@ -166,7 +167,7 @@ func canonicalHost(host string) string {
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
-		// Underscores and the like: not a name of the public DNS, but one that a resolver may know.
+		// Not a name of the public DNS, for example because of an underscore, but a resolver may know it.
 		return strings.ToLower(host)
 	}
 	return ascii

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzRedirect: wherever a server sends the client, it goes by http or https, without userinfo, never from
-// https to http, and without the credentials of another host.
+// FuzzRedirect checks where a redirect leads: to http or https, without userinfo, never from https to http,
+// and without the credentials of another host.
 func FuzzRedirect(f *testing.F) {
 	for _, seed := range []string{
 		"/x", "//other.example/", "https://other.example/", "http://dav.example.com:80/",
@@ -51,8 +51,8 @@ func FuzzRedirect(f *testing.F) {
 	})
 }
 
-// FuzzEgress: of two ways to write one address both are refused or neither, and what lies inside IPv4's
-// special networks is not reached through IPv6.
+// FuzzEgress checks that two forms of one address are both refused or both allowed, and that IPv4's special
+// networks cannot be reached through IPv6.
 func FuzzEgress(f *testing.F) {
 	for _, seed := range []string{
 		"127.0.0.1", "10.0.0.1", "169.254.169.254", "8.8.8.8", "192.0.2.1", "100.64.0.1",

@@ -60,7 +60,7 @@ func TestWhereCredentialsGo(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			target, err := url.Parse(c.target)
 			if err != nil && !c.may {
-				return // no request can be made of it
+				return // it cannot become a request
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -72,17 +72,17 @@ func TestWhereCredentialsGo(t *testing.T) {
 	}
 }
 
-// received is what a server got.
+// received is a request that a server received.
 type received struct {
 	method, path, body string
 	header             http.Header
 }
 
-// recorder keeps what it hears and answers by path.
+// recorder records requests and responds by path.
 type recorder struct {
 	mu       sync.Mutex
 	received []received
-	moved    map[string]move // path -> answer; any other path is 200 with the path as body
+	moved    map[string]move // path -> response; any other path is 200 with the path as body
 }
 
 type move struct {
@@ -263,7 +263,7 @@ func TestCredentialsStayAtTheirAddress(t *testing.T) {
 	}
 }
 
-// TestRedirectsOverTLS plays hosts of one domain with httptest's certificate for example.com and
+// TestRedirectsOverTLS simulates hosts of one domain with httptest's certificate for example.com and
 // *.example.com.
 func TestRedirectsOverTLS(t *testing.T) {
 	plain := &recorder{}

@@ -34,7 +34,7 @@ func (r *renewing) renew(refused *http.Request) (bool, error) {
 	return true, nil
 }
 
-// doorman takes the token "good" only, and counts.
+// doorman accepts only the token "good", and counts the calls.
 func doorman(t *testing.T, calls *atomic.Int32, bodies *[]string) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a provider can ask for; beyond a day it says nothing but "not today".
+// maxRetryAfter is the longest wait that a provider can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date. A date is read against
-// the response's own Date where there is one, so that a clock that is wrong, here or there, does not make the
-// wait wrong. What cannot be read, or lies in the past, is zero. What is nearly right is read as it is meant,
-// since to take it for nothing would be to call too early: a fraction of a second is rounded up, and a date
-// may have another zone than GMT.
+// RetryAfter parses a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date. A date is compared
+// with the response's own Date if it has one, so that a wrong clock on either side does not change the wait.
+// A value that cannot be parsed or lies in the past is zero. Some invalid values are accepted, since zero
+// would make the caller call too early: a fraction of a second is rounded up, and a date may have another
+// zone than GMT.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	given := strings.TrimSpace(h.Get("Retry-After"))
 	if whole, fraction, _ := strings.Cut(given, "."); digitsOnly(whole) {
@@ -44,8 +44,8 @@ func wholeSeconds(whole, fraction string) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// dateOf reads an HTTP date (RFC 9110 section 5.6.7), in whatever zone it names: by offset, or by one of the
-// names of RFC 5322 section 4.3. Package time takes a name that it does not know for an offset of nothing.
+// dateOf parses an HTTP date (RFC 9110 section 5.6.7) in any zone: an offset, or one of the names of RFC 5322
+// section 4.3. Package time gives an unknown name the offset zero.
 func dateOf(text string) (at time.Time, ok bool) {
 	for _, layout := range [...]string{time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.RFC3339} {
 		at, err := time.ParseInLocation(layout, strings.TrimSpace(text), time.UTC)

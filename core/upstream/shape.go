@@ -2,31 +2,31 @@ package upstream
 
 import "bytes"
 
-// shape follows an answer as it is read and counts what a decoder would make of it. It goes by the same rules
-// of what is text and what is structure as encoding/json and encoding/xml do, so that whatever they would
-// make has been counted before; what they refuse need not be right. It keeps nothing of the answer.
+// shape scans a response as it is read and counts what a decoder would build from it. It tells text from
+// structure by the same rules as encoding/json and encoding/xml, so that everything they would build has been
+// counted before. The counts of input that they reject may be wrong. The response itself is not stored.
 type shape struct {
 	within bounds
 
 	kind kind
-	mark int // bytes of a byte order mark
+	mark int // bytes of a byte order mark so far
 
 	depth, items, elements, attributes, values, lines int
 
-	// Where the scan stands.
+	// The position of the scan.
 	state   state
-	run     int     // bytes of the present name, number or text
+	run     int     // bytes of the current name, number or text
 	comma   bool    // the last token was one within a list
 	lists   uint64  // which of the open objects and lists are lists, the innermost lowest
 	name    int     // bytes of the last text, which is a name if a colon follows
 	content int     // bytes of text since the last tag
-	quote   byte    // that ends a value of an attribute
-	own     int     // attributes of the present element
-	before  [2]byte // the last two bytes, for what ends by more than one
-	word    []byte  // what came behind "<!", or the beginning of the first element's name
+	quote   byte    // the quote that ends the attribute value
+	own     int     // attributes of the current element
+	before  [2]byte // the last two bytes, for ends of several bytes
+	word    []byte  // the text after "<!", or the beginning of the first element's name
 }
 
-// kind is what an answer is by its first byte. A decoder that expects another kind refuses that byte.
+// kind is the format of a response, judged by its first byte. A decoder for another format rejects that byte.
 type kind uint8
 
 const (
@@ -42,19 +42,19 @@ const (
 	between state = iota
 	inString
 	escaped
-	opening   // behind "<"
-	banging   // behind "<!"
-	inTag     // of a start, its name
-	inHead    // of a start, behind its name
-	inValue   // of an attribute
-	inEnd     // of an end
+	opening   // after "<"
+	banging   // after "<!"
+	inTag     // in the name of a start tag
+	inHead    // in a start tag, after its name
+	inValue   // in an attribute value
+	inEnd     // in an end tag
 	inRemark  // <!-- -->
 	inCDATA   // <![CDATA[ ]]>
 	inProcess // <? ?>
 	opaque    // a document type or a page of HTML, which UnmarshalXML refuses
 )
 
-// excess says what an answer has too much of.
+// excess describes what a response has too much of.
 type excess string
 
 const moreBytes excess = "has more bytes"
@@ -63,7 +63,7 @@ func (e excess) Error() string { return string(e) }
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// scan takes the next bytes of the answer. Its error is an excess.
+// scan processes the next bytes of the response. Its error is an excess.
 func (s *shape) scan(p []byte) error {
 	for len(p) > 0 && s.kind == unknownKind {
 		s.kind = s.kindOf(p[0])
@@ -80,7 +80,7 @@ func (s *shape) scan(p []byte) error {
 	return s.text(p)
 }
 
-// kindOf passes blanks, a byte order mark, and the control characters that servers let slip in.
+// kindOf returns unknownKind for bytes to skip: blanks, a byte order mark, and stray control characters.
 func (s *shape) kindOf(c byte) kind {
 	if s.mark < len(byteOrderMark) && c == byteOrderMark[s.mark] {
 		s.mark++
@@ -105,7 +105,7 @@ func (s *shape) text(p []byte) error {
 	return nil
 }
 
-// cost returns what a decoder may take for the answer.
+// cost returns how many bytes of memory a decoder may take for the response.
 func (s *shape) cost(size int) int64 {
 	return costOfByte*int64(size) + costOfItem*int64(s.items) + costOfElement*int64(s.elements) +
 		costOfAttribute*int64(s.attributes) + costOfValue*int64(s.values) + costOfLine*int64(s.lines)

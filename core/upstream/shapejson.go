@@ -1,7 +1,7 @@
 package upstream
 
-// json counts the members and elements of JSON (RFC 8259): one for each comma, colon and opening, outside
-// texts.
+// json counts the members and elements of JSON (RFC 8259): one for each comma, colon, and opening brace or
+// bracket outside texts.
 func (s *shape) json(p []byte) error {
 	for _, c := range p {
 		switch s.state {
@@ -36,7 +36,7 @@ func (s *shape) jsonToken(c byte) error {
 	case ' ', '\t', '\n', '\r':
 		return nil
 	case '{', '[':
-		if !s.comma { // by which what stands in a list was counted
+		if !s.comma { // otherwise the comma has counted it
 			s.items++
 		}
 		s.comma = false

@@ -2,8 +2,8 @@ package upstream
 
 import "strings"
 
-// xml counts the elements and attributes of XML, and the lines of its texts, which may be iCalendar. Control
-// characters that XML does not have are passed over, since UnmarshalXML drops them.
+// xml counts the elements and attributes of XML, and the lines of its texts, which may be iCalendar. It skips
+// control characters that XML does not allow, since UnmarshalXML drops them.
 func (s *shape) xml(p []byte) error {
 	for _, c := range p {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -47,19 +47,19 @@ func (s *shape) xmlByte(c byte) {
 	}
 }
 
-// enter forgets what came before.
+// enter changes the state and forgets the previous bytes.
 func (s *shape) enter(next state) {
 	s.state, s.run, s.before = next, 0, [2]byte{}
 }
 
-// ends is the end of what ends by two of a byte and ">".
+// ends leaves a construct that ends with by, by and ">".
 func (s *shape) ends(c, by byte) {
 	if c == '>' && s.before == [2]byte{by, by} {
 		s.enter(between)
 	}
 }
 
-// xmlText counts the ends of lines, those too that are written as references.
+// xmlText counts line ends. Every reference counts as one, since it may stand for one.
 func (s *shape) xmlText(c byte) {
 	switch c {
 	case '\n':
@@ -114,7 +114,7 @@ func (s *shape) xmlBang(c byte) {
 	}
 }
 
-// xmlTag is for a start from its name to its end. A value has its quotes, or the decoder refuses it.
+// xmlTag handles a start tag from its name to its end. Its values are quoted, or the decoder rejects it.
 func (s *shape) xmlTag(c byte) {
 	s.run++
 	if s.elements == 1 && s.state == inTag && s.isPage(c) {
@@ -138,7 +138,7 @@ func (s *shape) xmlTag(c byte) {
 	}
 }
 
-// isPage reports whether the first element is of a page of HTML, whose rules are others.
+// isPage reports whether the first element is that of an HTML page, which has other rules.
 func (s *shape) isPage(c byte) bool {
 	if c > ' ' && c != '>' && c != '/' {
 		if len(s.word) <= len(page) {

@@ -13,11 +13,11 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-// maxUpstreamBytes is how much of a provider's words goes into a log line.
+// maxUpstreamBytes is how many bytes of a provider's error a log line contains.
 const maxUpstreamBytes = 512
 
-// StatusFault makes a plain HTTP status a fault. An adapter looks itself only at the answers whose status
-// misleads. Upstream holds the beginning of the body, redacted.
+// StatusFault converts a plain HTTP status into a fault. An adapter interprets only those responses itself
+// whose status is misleading. Upstream holds the beginning of the body, redacted.
 func StatusFault(provider string, status int, header http.Header, body []byte) *fault.Error {
 	f := plainFault(provider, status).With("provider", provider).With("upstream_status", strconv.Itoa(status))
 	f.RetryAfter = RetryAfter(header, time.Now())
@@ -71,9 +71,9 @@ func plainFault(provider string, status int) *fault.Error {
 		"The provider %s gave an unexpected answer (status %d). Check the connection's address.", provider, status)
 }
 
-// unreached reports whether a status is of a proxy that could not reach the provider's server: those of
-// Cloudflare (developers.cloudflare.com, "5xx errors") where the connection, or TLS on it, failed, and 511,
-// which only a network in between answers (RFC 6585 section 6). 520, 522 and 524 may come after the request
+// unreached reports whether a status comes from a proxy that could not reach the provider's server:
+// Cloudflare's (developers.cloudflare.com, "5xx errors") for a failed connection or TLS handshake, and 511,
+// which only a network in between returns (RFC 6585 section 6). 520, 522 and 524 may come after the request
 // was delivered.
 func unreached(status int) bool {
 	switch status {
@@ -83,9 +83,9 @@ func unreached(status int) bool {
 	return false
 }
 
-// shorten makes a body a line for the logs: one line, no control characters, redacted before it is cut, so
-// that no half of a secret escapes by losing its name. Of what was meant as a success, which is data and not
-// words, it tells the size.
+// shorten converts a body into one line for the logs, without control characters. It redacts before it cuts,
+// since the rest of a secret that is cut off from its name would not be recognised. For a 2xx status, whose
+// body is data, it returns only the size.
 func shorten(status int, body []byte) string {
 	if status >= 200 && status <= 299 {
 		return fmt.Sprintf("%d and %d bytes", status, len(body))

@@ -20,13 +20,13 @@ type transport struct {
 	client ClientOptions
 }
 
-// RoundTrip sends the request, follows the redirects that may be followed, and answers the last response.
+// RoundTrip sends the request, follows the redirects that may be followed, and returns the last response.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.acceptable(req); err != nil {
 		closeBody(req.Body)
 		return nil, err
 	}
-	// http.Client.Timeout would do the same, but replaces the error by one of its own that hides the fault.
+	// http.Client.Timeout would do the same, but replaces the error with one that hides the fault.
 	ctx, cancel := context.WithTimeout(req.Context(), cmp.Or(t.client.CallTimeout, t.pool.options.CallTimeout))
 	anchor := t.client.AuthorizeFor
 	if anchor == nil {
@@ -65,29 +65,28 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// acceptable refuses what must not go out at all.
+// acceptable returns an error for a request that must not be sent at all.
 func (t *transport) acceptable(req *http.Request) error {
 	if req.URL == nil || req.URL.Host == "" || (req.URL.Scheme != "http" && req.URL.Scheme != "https") {
 		return t.unsent(t.misconfigured("has an address that is not an absolute http or https URL"))
 	}
 	if req.URL.User != nil {
-		// http.Client would send it as a credential of its own accord, past the rules on where credentials
-		// go.
+		// http.Client would send it as a credential by itself, regardless of where credentials may go.
 		return t.unsent(t.misconfigured("has an address that contains a user name or password; put them " +
 			"into the credentials"))
 	}
 	if t.client.AuthorizeFor == nil {
 		return nil
 	}
-	// Drivers go where answers lead them, such as to a calendar.
+	// Drivers request addresses that responses name, such as that of a calendar.
 	if err := t.leaves(t.client.AuthorizeFor, req.URL, req.Method); err != nil {
 		return t.unsent(fault.From(err))
 	}
 	return nil
 }
 
-// exchange is one request and its answer. One whose credentials are refused is made again with renewed ones:
-// a provider that answers 401 has done nothing (RFC 9110 section 15.5.2).
+// exchange sends one request and returns its response. If the credentials are refused, it sends the request
+// again with renewed ones: a provider that returns 401 has done nothing (RFC 9110 section 15.5.2).
 func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted bool) (*http.Response, error) {
 	resp, sent, err := t.send(ctx, hop, trusted)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !trusted || t.client.Renew == nil {
@@ -113,7 +112,7 @@ func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted boo
 	return resp, err
 }
 
-// bodyAgain returns the body of a request from its beginning, where that can be had.
+// bodyAgain returns the body of a request from its beginning. ok is false if that is not possible.
 func bodyAgain(req *http.Request) (body io.ReadCloser, ok bool) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req.Body, true
@@ -125,7 +124,7 @@ func bodyAgain(req *http.Request) (body io.ReadCloser, ok bool) {
 	return body, err == nil
 }
 
-// send sends a request once. It answers the request as it was sent, too.
+// send sends a request once. It also returns the request as it was sent.
 func (t *transport) send(
 	ctx context.Context, hop *http.Request, trusted bool,
 ) (*http.Response, *http.Request, error) {
@@ -167,7 +166,7 @@ func (t *transport) send(
 	return resp, out, nil
 }
 
-// complete sets what every request has alike.
+// complete sets the headers that all requests have in common.
 func (t *transport) complete(out *http.Request) {
 	out.Header.Set("Accept-Encoding", "gzip") // and nothing else, whatever a driver asks for; see decompress
 	if out.Header.Get("User-Agent") == "" && t.pool.options.UserAgent != "" {
@@ -209,7 +208,7 @@ func (t *transport) log(
 	t.pool.options.Log.LogAttrs(ctx, slog.LevelDebug, "upstream exchange", attrs...)
 }
 
-// unsent marks a fault of a request that was not sent.
+// unsent returns a fault marked as one of a request that was not sent.
 func (t *transport) unsent(f *fault.Error) *fault.Error {
 	c := *f
 	c.Unsent = true
@@ -222,17 +221,17 @@ func closeBody(body io.ReadCloser) {
 	}
 }
 
-// drain reads the little that a redirect or refusal carries, so that the connection can be used again.
+// drain reads the small body of a redirect or refusal, so that the connection can be used again.
 func drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 	_ = body.Close()
 }
 
-// exchangeBody ends the exchange's context with its body, not before.
+// exchangeBody ends the exchange's context when it is closed, not before.
 type exchangeBody struct {
 	io.ReadCloser
 	stop    context.CancelCauseFunc
-	secrets []string // to be struck out
+	secrets []string // to be masked
 }
 
 func (b *exchangeBody) Close() error {

@@ -72,7 +72,7 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestWhatWasSent holds the one claim that lets a write be repeated.
+// TestWhatWasSent checks the only claim that allows a write to be repeated.
 func TestWhatWasSent(t *testing.T) {
 	silent := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 	hangUp := func(conn net.Conn) {
@@ -182,14 +182,14 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	wantFault(t, err, fault.Unavailable, fault.ReasonProviderUnavailable, false)
 }
 
-// TestNothingIsRepeatedThatChangesSomething lets a server take a request on a reused connection and hang up,
-// which is when net/http sends what it thinks replayable once more.
+// TestNothingIsRepeatedThatChangesSomething lets a server accept a request on a reused connection and hang
+// up. Then net/http repeats requests that it considers replayable.
 func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 	for _, c := range []struct {
 		method, body string
 		repeats      bool
 	}{
-		{"GET", "", true}, // shows that the server provokes it
+		{"GET", "", true}, // shows that the server provokes a repeat
 		{"POST", "x", false}, {"POST", "", false}, {"PUT", "x", false}, {"PATCH", "x", false},
 		{"DELETE", "", false}, {"MKCALENDAR", "x", false},
 	} {
@@ -246,15 +246,15 @@ func TestNothingIsRepeatedThatChangesSomething(t *testing.T) {
 	}
 }
 
-// TestNothingIsRepeatedOverHTTP2 lets a server take a request and end its stream with the error after which
-// net/http repeats, though it promises nothing about what was done.
+// TestNothingIsRepeatedOverHTTP2 lets a server accept a request and end its stream with the error after which
+// net/http repeats, though the error does not promise that nothing was done.
 func TestNothingIsRepeatedOverHTTP2(t *testing.T) {
 	for _, c := range []struct {
 		method, body string
 		atLeast      int
 		atMost       int
 	}{
-		{"GET", "", 2, 2}, // the second is answered
+		{"GET", "", 2, 2}, // the second gets a response
 		{"POST", "x", 1, 1}, {"DELETE", "", 1, 1}, {"PUT", "", 1, 1},
 	} {
 		t.Run(c.method+" "+c.body, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestNothingIsRepeatedOverHTTP2(t *testing.T) {
 	}
 }
 
-// speakHTTP2 resets the first stream with PROTOCOL_ERROR and answers 204 to any later one.
+// speakHTTP2 resets the first stream with PROTOCOL_ERROR and responds to later ones with 204.
 func speakHTTP2(conn net.Conn, next func() int) {
 	preface := make([]byte, len(http2.ClientPreface))
 	if _, err := io.ReadFull(conn, preface); err != nil {
@@ -351,7 +351,7 @@ func TestBodiesAreCapped(t *testing.T) {
 	client := newPool(t, PoolOptions{MaxResponseBytes: limit}).Client(ClientOptions{Provider: "rest"})
 	do := func(method, path string) ([]byte, error) {
 		req := request(t, method, server.JoinPath(path).String(), "")
-		// Asked for by a driver, it would not be decompressed below the cap.
+		// If a driver sets it, net/http does not decompress the body.
 		req.Header.Set("Accept-Encoding", "gzip")
 		_, _, body, err := Do(client, req)
 		return body, err

@@ -1,5 +1,5 @@
-// Package upstream is the HTTP client that adapters share. A driver is handed an *http.Client made here and
-// uses it as any other; what every provider needs alike is already in it:
+// Package upstream provides the HTTP client that adapters share. A driver gets an *http.Client from this
+// package and uses it like any other; what every provider needs is built in:
 //
 //	pool := upstream.NewPool(upstream.PoolOptions{AllowTenantNetworks: allowed})
 //	client := pool.Client(upstream.ClientOptions{Provider: "caldav", TenantAddress: true,
@@ -7,21 +7,21 @@
 //	err := upstream.JSON(ctx, client, http.MethodGet, address, nil, nil, &calendars, "caldav")
 //
 // It promises:
-//   - Every failure to get an answer is a *fault.Error for errors.As, though http.Client wraps it in a
+//   - Every failure to get a response is a *fault.Error for errors.As, though http.Client wraps it in a
 //     *url.Error. Its text holds neither userinfo nor query. Unsent is set only when no byte of the request
 //     left this machine.
-//   - A request that changes something goes out once: net/http's own repeats are kept from it.
-//   - Credentials reach the origin they belong to and https hosts of its registrable domain, and nothing
-//     else. So do requests that change something. What begins by https stays so, wherever redirects lead, and
-//     addresses read by [Reference].
-//   - A client of an address that a tenant gave connects to public addresses and allowed networks only,
-//     whatever DNS says and wherever redirects lead.
-//   - An answer is read whole and within bounds before anything is decoded of it: its bytes, how far they
-//     were compressed, and how much of structure they hold. All answers have one budget of memory. An answer
-//     beyond the bounds is a fault that is not tried again.
-//   - Each wait has an end even where the context has none.
+//   - A request that changes something is sent once: net/http is kept from repeating it.
+//   - Credentials are sent only to the origin they belong to and to https hosts of its registrable domain.
+//     The same holds for requests that change something. Neither redirects nor addresses read by [Reference]
+//     lead from https to http.
+//   - A client for an address that a tenant gave connects only to public addresses and allowed networks,
+//     whatever DNS returns and wherever redirects lead.
+//   - A response is read completely before any of it is decoded. Its size, its compression ratio and the
+//     amount of its structure are bounded. All responses share one memory budget. A response beyond the
+//     bounds is a fault that is not retried.
+//   - Every wait ends, even if the context has no deadline.
 //
-// It does not retry, queue or remember failures: that is the guard's.
+// It does not retry, queue or remember failures: the guard does.
 package upstream
 
 import (
@@ -48,16 +48,16 @@ const (
 // PoolOptions configure a Pool. The zero value is usable.
 type PoolOptions struct {
 	// AllowTenantNetworks are the networks that addresses given by tenants may reach besides public ones. A
-	// cloud's metadata address is opened only by a prefix that names it alone (/32 or /128): who allows
-	// fd00::/8 for a server on the premises does not mean to hand out the machine's credentials.
+	// cloud's metadata address is allowed only by a prefix for this address alone (/32 or /128): an operator
+	// who allows fd00::/8 for an on-premises server does not mean to hand out the machine's credentials.
 	AllowTenantNetworks []netip.Prefix
 
-	MaxResponseBytes int64         // of a decompressed answer that lists no events; 0 is 2 MiB
-	ConnectTimeout   time.Duration // of one TCP connection, DNS included; 0 is 3 s
-	TLSTimeout       time.Duration // of a TLS handshake; 0 is 3 s
-	CallTimeout      time.Duration // of a whole call, where its context ends later or never; 0 is 30 s
+	MaxResponseBytes int64         // of a decompressed response that is no listing; 0 means 2 MiB
+	ConnectTimeout   time.Duration // of one TCP connection, DNS included; 0 means 3 s
+	TLSTimeout       time.Duration // of a TLS handshake; 0 means 3 s
+	CallTimeout      time.Duration // of a whole call, unless its context ends earlier; 0 means 30 s
 
-	UserAgent      string // sent where the driver sets none
+	UserAgent      string // sent if the driver sets none
 	PropagateTrace bool   // pass the caller's traceparent on to providers
 
 	RootCAs  *x509.CertPool     // nil: the system's
@@ -66,7 +66,7 @@ type PoolOptions struct {
 	Log      *slog.Logger       // one line per exchange at debug level; may be nil
 }
 
-// Pool holds the connections that all clients share. Safe for concurrent use.
+// Pool holds the connections that all clients share. It is safe for concurrent use.
 type Pool struct {
 	options  PoolOptions
 	operator *http.Transport // for addresses from the configuration and from adapters' code
@@ -77,7 +77,7 @@ type Pool struct {
 	operatorAnew, tenantAnew *http.Transport
 }
 
-// NewPool makes a pool.
+// NewPool returns a pool with the given options.
 func NewPool(o PoolOptions) *Pool {
 	if o.MaxResponseBytes <= 0 {
 		o.MaxResponseBytes = maxAnswerBytes
@@ -108,7 +108,7 @@ func NewPool(o PoolOptions) *Pool {
 	}
 }
 
-// anew returns a transport that makes a connection for each request.
+// anew returns a transport that opens a connection for each request.
 func anew(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.DisableKeepAlives = true
@@ -119,7 +119,8 @@ func newDialer(o PoolOptions) *net.Dialer {
 	return &net.Dialer{
 		Timeout:  o.ConnectTimeout,
 		Resolver: o.Resolver,
-		// A peer that vanished is noticed on an idle connection within about 20 s, before it is used again.
+		// A vanished peer is detected on an idle connection within about 20 s, before the connection is used
+		// again.
 		KeepAliveConfig: net.KeepAliveConfig{
 			Enable: true, Idle: 10 * time.Second, Interval: 3 * time.Second, Count: 3,
 		},
@@ -137,52 +138,53 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 		},
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
 		TLSHandshakeTimeout: o.TLSTimeout,
-		// Shorter than the 60 s or more after which usual servers close: a write on a connection that the
+		// Shorter than the 60 s or more after which most servers close: a write on a connection that the
 		// server is just closing has an unknown outcome.
 		IdleConnTimeout:        50 * time.Second,
 		MaxIdleConns:           2048,
 		MaxIdleConnsPerHost:    64,
 		MaxResponseHeaderBytes: 256 << 10,
-		ForceAttemptHTTP2:      true, // a DialContext of one's own switches it off otherwise
-		// net/http keeps an HTTP/2 connection whose peer is gone for minutes (golang/go#36026), unless it
-		// pings. Together these are less than the time of one try of a read, so that a read that met a dead
-		// connection is made again.
+		ForceAttemptHTTP2:      true, // a custom DialContext would switch it off
+		// Without pings, net/http keeps an HTTP/2 connection whose peer is gone for minutes
+		// (golang/go#36026). Together these timeouts are shorter than one try of a read, so that a read on a
+		// dead connection is retried.
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: 2500 * time.Millisecond, PingTimeout: 2 * time.Second, WriteByteTimeout: 4 * time.Second,
 		},
 	}
 }
 
-// Close closes idle connections. Calls that are running end by themselves.
+// Close closes idle connections. Running calls end by themselves.
 func (p *Pool) Close() {
 	p.operator.CloseIdleConnections()
 	p.tenant.CloseIdleConnections()
 }
 
-// ClientOptions say whose client it is.
+// ClientOptions configure a client.
 type ClientOptions struct {
-	// Authorize adds credentials to a request. It is called for each hop that may carry them. Nil: none.
+	// Authorize adds credentials to a request. It is called for each hop that may carry them. Nil adds none.
 	Authorize func(*http.Request) error
-	// Renew is asked when a request is answered 401, with the request as it was sent: whether there are other
-	// credentials by now, so that it is worth sending once more. Nil: never. Its error is the call's.
+	// Renew is called after a 401 response, with the request as it was sent. It reports whether there are new
+	// credentials by now, so that the request is worth sending once more. If nil, there never are. Its error
+	// becomes that of the call.
 	Renew func(refused *http.Request) (bool, error)
-	// AuthorizeFor is the address the credentials belong to. Nil: the address each call starts at.
+	// AuthorizeFor is the address the credentials belong to. Nil means the address at which each call starts.
 	AuthorizeFor *url.URL
 	// TenantAddress marks a client whose addresses come from a tenant: the egress rules apply.
 	TenantAddress bool
 
-	// NewConnections has each request go on a connection of its own: for the few that must not be lost on one
-	// that has died unnoticed, or wait behind a request that hangs.
+	// NewConnections opens a new connection for each request. It is for the few requests that must not be
+	// lost on a connection that died unnoticed, or wait behind a request that hangs.
 	NewConnections bool
 
-	// CallTimeout bounds a whole call in the place of the pool's; 0: the pool's.
+	// CallTimeout replaces the pool's CallTimeout; 0 keeps that.
 	CallTimeout time.Duration
 
-	Connection, Provider string // for metrics, logs and the words of a fault
+	Connection, Provider string // for metrics, logs, the memory budget and fault messages
 }
 
-// Client makes a client on the pool's connections. It follows redirects itself, so that PROPFIND and REPORT
-// stay what they are (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
+// Client returns a client that uses the pool's connections. It follows redirects itself, so that PROPFIND and
+// REPORT keep their methods (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
 func (p *Pool) Client(o ClientOptions) *http.Client {
 	base := p.operator
 	switch {

@@ -11,9 +11,10 @@ import (
 
 var errNoXML = errors.New("the answer is no XML that is read")
 
-// UnmarshalXML reads an answer into out, as xml.Unmarshal does, until the context ends. It reads what answers
-// were bounded as: no document type, no page of HTML, and nothing that does not begin as XML does. Bytes that
-// XML 1.0 does not allow are dropped, since some servers pass them on from events.
+// UnmarshalXML decodes a response into out like xml.Unmarshal, and fails once the context has ended. It
+// accepts only what was counted as XML when the response was read: no document type, no HTML page, and
+// nothing that does not begin like XML. Control characters that XML 1.0 does not allow are dropped, since
+// some servers pass them on from events.
 func UnmarshalXML(ctx context.Context, body []byte, out any) error {
 	var s shape
 	for i := 0; i < len(body) && s.kind == unknownKind; i++ {
@@ -26,9 +27,8 @@ func UnmarshalXML(ctx context.Context, body []byte, out any) error {
 	return xml.NewTokenDecoder(&elements{raw: inner}).Decode(out)
 }
 
-// withoutControls drops the control characters that XML 1.0 does not allow. What else it does not allow
-// becomes U+FFFD: no two characters that did not stand side by side in the answer do so afterwards, but for
-// control characters.
+// withoutControls drops the control characters that XML 1.0 does not allow. Other characters that it does not
+// allow become U+FFFD. So only dropped control characters can make their neighbours adjacent.
 func withoutControls(body []byte) []byte {
 	body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	if bytes.IndexFunc(body, func(r rune) bool { return xmlRune(r) != r }) < 0 {
@@ -47,7 +47,7 @@ func xmlRune(r rune) rune {
 	return r
 }
 
-// lasting is a reader that ends with a context.
+// lasting is a reader that fails once its context has ended.
 type lasting struct {
 	ctx context.Context
 	io.Reader
@@ -60,7 +60,7 @@ func (r *lasting) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// elements are the tokens of a document without a type.
+// elements reads the tokens of a document. It rejects a document type and a page of HTML.
 type elements struct {
 	raw   *xml.Decoder
 	begun bool

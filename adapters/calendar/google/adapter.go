@@ -1,4 +1,4 @@
-// Package google connects to Google Calendar by its API, version 3.
+// Package google connects to Google Calendar through its API, version 3.
 package google
 
 import (
@@ -8,7 +8,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in configuration.
 const name = "google"
 
 type settings struct {
@@ -60,7 +60,7 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// scopes are the least that all calendar operations need: calendar.events does not let list calendars
+// scopes are the fewest that all calendar operations need: calendar.events does not allow listing calendars
 // (developers.google.com/workspace/calendar/api/auth).
 var scopes = []adapter.Scope{
 	{Name: "https://www.googleapis.com/auth/calendar.events", Words: "See, create, change and cancel events " +
@@ -73,10 +73,10 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{
 		Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], Issuer: at["issuer"],
 		ClientID: s.ClientID, Scopes: scopes,
-		// A refresh token is given with access_type=offline, and given again only where consent is asked for
-		// again (developers.google.com/identity/protocols/oauth2/web-server).
+		// Google issues a refresh token only with access_type=offline, and issues one again only if consent
+		// is asked for again (developers.google.com/identity/protocols/oauth2/web-server).
 		Ask: map[string]string{"access_type": "offline", "prompt": "consent"},
-		// The answer to a refresh has no refresh token: the one that was sent stays (the same page,
+		// The response to a refresh has no refresh token: the one that was sent stays valid (the same page,
 		// "Refreshing an access token").
 		Rotation: adapter.RotationNone,
 	}
@@ -100,8 +100,8 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// serviceAccountKey reads the JSON that Google's console gives. Its token_uri is not heeded: a file that a
-// tenant brings does not say where the gateway sends requests.
+// serviceAccountKey parses the JSON that Google's console exports. It ignores token_uri: a tenant's file does
+// not decide where the gateway sends requests.
 func serviceAccountKey(secret string) (adapter.SigningKey, error) {
 	var file struct {
 		Type         string `json:"type"`

@@ -15,8 +15,8 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// BenchmarkPage reads a page of 250 events through the driver, and beside it through Google's own library
-// alone. "times" is how many times as long the driver takes.
+// BenchmarkPage reads a page of 250 events through the driver and, for comparison, through Google's own
+// library alone. "times" is how many times as long the driver takes.
 //
 //	go test -run xxx -bench Page ./adapters/calendar/google
 func BenchmarkPage(b *testing.B) {

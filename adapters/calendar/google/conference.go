@@ -11,19 +11,20 @@ import (
 	"frontdesk/core/fault"
 )
 
-// hangoutsMeet is Google Meet; eventHangout and eventNamedHangout cannot be made any more.
+// hangoutsMeet is Google Meet. Conferences of the kinds eventHangout and eventNamedHangout can no longer be
+// created.
 const hangoutsMeet = "hangoutsMeet"
 
-// abilities remembers which calendars make meeting links, so that only the first such booking pays for the
-// question. That one cannot is not remembered: its owner is about to change that, and who is refused is not
-// waiting for an event.
+// abilities remembers which calendars can create meeting links, so that only the first such booking needs
+// another request. That a calendar cannot is not remembered: its owner may be about to change that, and a
+// refused booking need not be fast.
 type abilities struct {
 	now   func() time.Time
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// remembered is how long an ability is taken for granted.
+// remembered is how long an ability is taken to last.
 const remembered = time.Hour
 
 func (a *abilities) note(entry *gcal.CalendarListEntry) {
@@ -51,15 +52,15 @@ func (a *abilities) has(calendarID string) bool {
 	return a.now().Before(a.until[calendarID])
 }
 
-// makesLinks reports whether nothing is known against it: where Google does not tell, it refuses without
-// booking anything.
+// makesLinks reports whether a calendar may be able to create links. If Google does not report its kinds of
+// conference, it refuses such a booking without booking anything.
 func makesLinks(entry *gcal.CalendarListEntry) bool {
 	return entry.ConferenceProperties == nil ||
 		slices.Contains(entry.ConferenceProperties.AllowedConferenceSolutionTypes, hangoutsMeet)
 }
 
-// canMeet fails when the calendar makes no meeting links. Of a calendar that the account does not list
-// nothing is known before it is asked for one: it refuses then, without booking anything.
+// canMeet fails if the calendar cannot create meeting links. Nothing is known in advance about a calendar
+// that the account does not list: Google refuses such a booking without booking anything.
 func (d *driver) canMeet(ctx context.Context, calendarID string) error {
 	if d.meet.has(calendarID) {
 		return nil
@@ -76,8 +77,8 @@ func (d *driver) canMeet(ctx context.Context, calendarID string) error {
 	return nil
 }
 
-// cannotMeetAnyMore looks anew after a booking was refused as not valid: Google's answer ("Invalid conference
-// type value.") says so in words alone.
+// cannotMeetAnyMore reads the calendar again after a booking was refused as not valid: Google's response
+// ("Invalid conference type value.") gives the reason only as text.
 func (d *driver) cannotMeetAnyMore(ctx context.Context, calendarID string) bool {
 	entry, err := d.readListEntry(ctx, calendarID)
 	return err == nil && !makesLinks(entry)
@@ -91,7 +92,7 @@ func noMeet() *fault.Error {
 		With("provider", name)
 }
 
-// What became of the request for a conference
+// Statuses of the request for a conference
 // (developers.google.com/workspace/calendar/api/v3/reference/events#conferenceData.createRequest.status).
 const (
 	meetPending = "pending"
@@ -106,14 +107,14 @@ func meetStatus(e *gcal.Event) string {
 	return e.ConferenceData.CreateRequest.Status.StatusCode
 }
 
-// Pauses between looks at a conference that is being made. Mostly it is there at once.
+// Pauses between reads of a conference that is being created. Usually it exists at once.
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = time.Second
 )
 
-// meeting waits until the event has its link: Google makes it after the event. An event whose link fails is
-// removed.
+// meeting waits until the event has its link, which Google creates after the event. It removes an event whose
+// link fails.
 func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Event) (*gcal.Event, error) {
 	pending := func() bool { return meetLink(made) == "" && meetStatus(made) == meetPending }
 	for pause := firstPause; pending(); pause = min(2*pause, longestPause) {
@@ -142,7 +143,7 @@ func (d *driver) meeting(ctx context.Context, calendarID string, made *gcal.Even
 	return nil, noMeet()
 }
 
-// afterBooking returns what a failure means once the event is there.
+// afterBooking converts an error that occurs after the event was created.
 func afterBooking(err error) *fault.Error {
 	f := *fault.From(err)
 	f.Unsent = false // this request may be; the booking is not

@@ -88,7 +88,7 @@ func TestACalendarThatMakesLinksNoMoreIsFoundOut(t *testing.T) {
 	s.Solutions(email, email, "addOn")
 	_, err := driver.Book(t.Context(), meeting("k2"))
 	wanted(t, conformance.WantFault("Book", err, fault.Unsupported, fault.ReasonConferencing))
-	// What else is not valid stays what it is.
+	// Other errors in a request are reported unchanged.
 	s.Solutions(email, email, "hangoutsMeet")
 	b := meeting("k3")
 	b.Attendees = []string{"nobody"}
@@ -100,7 +100,7 @@ func TestALinkThatIsNotThereByTheDeadlineIsFoundByRepeating(t *testing.T) {
 	s := serve(t, fake.Options{MeetPolls: 3})
 	ctx, requests := faulttest.NewDeadline(t.Context()), 0
 	driver := s.openAs(t, nil, s.url, time.Now, func(r *http.Request) error {
-		if requests++; requests == 3 { // the event is there, and its link is looked for
+		if requests++; requests == 3 { // the event exists, and its link is being read
 			ctx.Pass()
 		}
 		r.Header.Set("Authorization", "Bearer "+s.token)
@@ -117,12 +117,12 @@ func TestALinkThatIsNotThereByTheDeadlineIsFoundByRepeating(t *testing.T) {
 	}
 }
 
-// Once the event is there, no failure may say that nothing happened.
+// Once the event exists, no failure may claim that nothing happened.
 func TestAFailureAfterTheBookingIsAnUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		rule string
 		how  fake.Options
-		left int // calls that are answered
+		left int // calls that succeed
 		fail func(*fake.Server)
 	}{
 		{"refused while a link is waited for", fake.Options{MeetPolls: 5}, 2,

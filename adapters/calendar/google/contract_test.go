@@ -29,7 +29,6 @@ const (
 	secret   = "correct horse battery staple"
 )
 
-// scopes returns those the adapter asks for.
 func scopes(t testing.TB) []string {
 	t.Helper()
 	grant, err := google.Adapter().Auth.OAuth.Grant(adapter.Values{}, adapter.Addresses{})
@@ -64,7 +63,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 	return s
 }
 
-// redeem trades a refresh token for an access token.
+// redeem exchanges a refresh token for an access token.
 func (s *testServer) redeem(t testing.TB, refresh string) string {
 	t.Helper()
 	return adaptertest.AccessToken(t, s.url+fake.TokenPath, url.Values{
@@ -73,7 +72,7 @@ func (s *testServer) redeem(t testing.TB, refresh string) string {
 	})
 }
 
-// open opens a driver as the gateway does: with a client that authorises, and a driver that knows no token.
+// open opens a driver as the gateway does: with a client that authorises requests, and without a token.
 func (s *testServer) open(t testing.TB, token string, more map[string]any) calendar.Driver {
 	t.Helper()
 	return s.openAs(t, more, s.url, time.Now, func(r *http.Request) error {
@@ -136,7 +135,7 @@ func harness(t *testing.T, s *testServer, more map[string]any) calendartest.Harn
 	}
 }
 
-// outside is what people do in Google's own pages, in the words of the suite.
+// outside makes the changes that people make in Google's own pages, by the methods that the suite expects.
 type outside struct{ *fake.Server }
 
 func clock(at time.Time, zone string) map[string]any {

@@ -21,11 +21,11 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// driver is one Google account. What it remembers is only ever a saving: another replica's driver answers the
-// same.
+// driver is one Google account. Its caches only save requests: the driver of another replica returns the same
+// results.
 type driver struct {
 	api      *gcal.Service
-	standard string // the calendar that is meant when none is named
+	standard string // the id of the default calendar
 	now      func() time.Time
 
 	address atomic.Pointer[string] // of the account: the id that primary stands for
@@ -49,7 +49,7 @@ func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Dr
 	return &driver{api: api, standard: s.CalendarID, now: env.Now, meet: abilities{now: env.Now}}, nil
 }
 
-// transport gives a request the caller's own context back; see [kept].
+// transport gives a request the caller's context back; see [detach].
 type transport struct{ next http.RoundTripper }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -61,25 +61,25 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type callersKey struct{}
 
-// detach returns a context for Google's library that does not end, and carries the one that does. Where a
-// context has ended, the library answers its error in place of the transport's (gensupport.SendRequest),
-// which alone knows whether anything was sent.
+// detach returns a context for Google's library that does not end, and carries ctx. If the context of a call
+// has ended, the library returns that error instead of the transport's (gensupport.SendRequest), and only the
+// transport knows whether anything was sent.
 func detach(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), callersKey{}, ctx)
 }
 
-// mostGuests is Google's limit, but for larger groups in some editions
-// (support.google.com/calendar, "Invite people to your Calendar event").
+// mostGuests is Google's limit, except for larger groups in some editions (support.google.com/calendar,
+// "Invite people to your Calendar event").
 const mostGuests = 200
 
-// Traits are Google's, of any account. Whether an account's calendar makes meeting links is asked when one is
-// wanted.
+// Traits returns the same traits for every account. Whether a calendar can create meeting links is checked
+// when one is booked.
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
-		IdempotentBook: true, // the id of an event is ours to choose, and stays taken after it is deleted
+		IdempotentBook: true, // the driver chooses the id of an event, and it stays taken after it is deleted
 		SendsInvites:   true,
 		IDsPerCalendar: true,
-		KeepsCancelled: true, // events.get answers a deleted event with the status cancelled
+		KeepsCancelled: true, // events.get returns a deleted event with the status cancelled
 		Instances:      true,
 		Conferencing:   true,
 		LocationURL:    true,
@@ -96,12 +96,12 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	return calendar.Account{Email: entry.Id}, nil
 }
 
-// primary is what Google calls an account's own calendar, whatever its address.
+// primary is Google's alias for an account's own calendar, whatever its address.
 const primary = "primary"
 
 const calendarFields = "id,summary,summaryOverride,timeZone,accessRole,primary,conferenceProperties"
 
-// readListEntry reads one entry of the account's list of calendars, and remembers what the entry tells.
+// readListEntry reads one entry of the account's list of calendars, and caches what it reports.
 func (d *driver) readListEntry(ctx context.Context, calendarID string) (*gcal.CalendarListEntry, error) {
 	if !addressable(calendarID) {
 		return nil, noCalendar()
@@ -124,8 +124,8 @@ func (d *driver) note(entry *gcal.CalendarListEntry) {
 	}
 }
 
-// Calendars lists the calendars whose events can be read. Those that the customer hid in Google's pages are
-// among them: they can be booked in as well.
+// Calendars returns the calendars whose events can be read. They include those that the customer hid in
+// Google's pages, which can be booked in as well.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const fields = "kind,nextPageToken,items(" + calendarFields + ")"
 	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).
@@ -153,8 +153,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	}
 }
 
-// Book inserts an event under an id made of the key. That the id is taken means that this booking was made
-// before.
+// Book inserts an event with an id derived from the key. If the id is taken, this booking was made before.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	calendarID, err := d.resolveID(b.CalendarID)
 	if err != nil {
@@ -191,7 +190,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	return d.event(ctx, calendarID, made, writing)
 }
 
-// bookedBefore reads the event that an earlier Book of the same key made.
+// bookedBefore reads the event that an earlier Book with the same key created.
 func (d *driver) bookedBefore(
 	ctx context.Context, calendarID string, b calendar.Booking,
 ) (*gcal.Event, error) {
@@ -203,7 +202,7 @@ func (d *driver) bookedBefore(
 		return nil, afterBooking(err)
 	case isCancelled(found) && b.Conferencing == calendar.ConferencingProvider &&
 		meetStatus(found) == meetFailed:
-		return nil, noMeet() // and so it was removed
+		return nil, noMeet() // which is why it was removed
 	case isCancelled(found):
 		return nil, changedMeanwhile()
 	case private(found, keyProperty) != b.Key:
@@ -213,8 +212,8 @@ func (d *driver) bookedBefore(
 	return found, nil
 }
 
-// idOf names the event of a key. Ids are 5 to 1024 characters of base32hex in lower case, and unique in a
-// calendar (developers.google.com/workspace/calendar/api/v3/reference/events#id).
+// idOf returns the id of the event for a key. Ids are 5 to 1024 characters of base32hex in lower case, and
+// unique in a calendar (developers.google.com/workspace/calendar/api/v3/reference/events#id).
 func idOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "fd" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
@@ -243,9 +242,9 @@ func (d *driver) get(
 	return found, nil
 }
 
-// Change patches what is named. It reads the event first only where it has to: for the entries of the guests
-// who stay, and, where the caller holds no version, for one that keeps a deleted event from coming back to
-// life.
+// Change patches the given fields. It reads the event first only if necessary: for the entries of the guests
+// who stay, and, if the caller has no version, for a version that keeps the patch from restoring a deleted
+// event.
 func (d *driver) Change(
 	ctx context.Context, ref calendar.EventRef, c calendar.Change,
 ) (calendar.Event, error) {
@@ -271,7 +270,7 @@ func (d *driver) Change(
 			return calendar.Event{}, noEvent()
 		case version != "" && version != before.Etag:
 			return calendar.Event{}, changedMeanwhile()
-		case patch == nil: // a patch of nothing would be told to the attendees
+		case patch == nil: // attendees would be notified of an empty patch
 			return d.event(ctx, calendarID, before, reading)
 		}
 		version = before.Etag
@@ -295,8 +294,8 @@ func (d *driver) Change(
 	return d.event(ctx, calendarID, changed, writing)
 }
 
-// Cancel deletes the event or instance. Google tells the attendees of one's own event; of another's it
-// removes this calendar's copy. It has no place for a comment.
+// Cancel deletes the event or instance. For an event that the account organizes, Google notifies the
+// attendees. For another's event, it removes this calendar's copy. Google accepts no comment.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	calendarID, err := d.locate(ref)
 	if err != nil {
@@ -316,9 +315,10 @@ func (d *driver) remove(ctx context.Context, calendarID, id, version string) err
 	return nil
 }
 
-// Events reads a page. What was deleted is not in it: Google lists that only on demand, beside all that
-// anybody ever deleted. Whole days lie in the zone given: it says what is answered, and, though that is not
-// documented, how timeMin and timeMax are held against days (googleapis/google-api-dotnet-client#1778).
+// Events reads a page. Deleted events are not in it: Google lists those only on demand, together with all
+// that were ever deleted. Whole days are in the given zone, which determines the zone of the response and,
+// though that is not documented, how timeMin and timeMax are compared with days
+// (googleapis/google-api-dotnet-client#1778).
 func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
 	const most, usual = 2500, 500
 	calendarID, err := d.resolveID(q.CalendarID)
@@ -342,13 +342,13 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if err != nil {
 		return calendar.Page{}, calendarMissing(refusal(err, reading))
 	}
-	// An answer that is no list would be an empty page.
+	// A response that is no list must not look like an empty page.
 	if answer.Kind != "calendar#events" && answer.Items == nil {
 		return calendar.Page{}, unreadable(nil, reading)
 	}
 	page := calendar.Page{Next: answer.NextPageToken}
 	items := slices.DeleteFunc(answer.Items, func(e *gcal.Event) bool {
-		return e == nil || isCancelled(e) && e.Start == nil // a cancelled instance says nothing but its id
+		return e == nil || isCancelled(e) && e.Start == nil // a cancelled instance has only its id
 	})
 	for _, item := range items {
 		event, err := eventOf(item)
@@ -366,7 +366,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	return page, nil
 }
 
-// wholeSecond returns the first whole second not before t: Google ignores what is less.
+// wholeSecond returns the first whole second not before t: Google ignores fractions.
 func wholeSecond(t time.Time) time.Time {
 	if whole := t.Truncate(time.Second); whole.Before(t) {
 		return whole.Add(time.Second)
@@ -374,7 +374,6 @@ func wholeSecond(t time.Time) time.Time {
 	return t
 }
 
-// event converts an event of Google's API.
 func (d *driver) event(
 	ctx context.Context, calendarID string, item *gcal.Event, access access,
 ) (calendar.Event, error) {
@@ -386,9 +385,9 @@ func (d *driver) event(
 	return event, nil
 }
 
-// listedAs returns the id under which a calendar is listed: for primary, the account's address. Mostly an
-// event in it tells that: of its own events, a calendar is the organizer. Where it cannot be had, primary
-// will do, since it is taken as well.
+// listedAs returns the id under which a calendar is listed: for primary, the account's address. Usually an
+// event in the calendar shows it: the calendar is the organizer of its own events. If the address cannot be
+// found out, listedAs returns primary, which Google accepts as well.
 func (d *driver) listedAs(ctx context.Context, calendarID string, items []*gcal.Event) string {
 	if calendarID != primary {
 		return calendarID
@@ -408,7 +407,7 @@ func (d *driver) listedAs(ctx context.Context, calendarID string, items []*gcal.
 	return entry.Id
 }
 
-// resolveID returns the id of the calendar that is meant.
+// resolveID returns the given calendar id, or that of the default calendar for "".
 func (d *driver) resolveID(calendarID string) (string, error) {
 	if calendarID == "" {
 		calendarID = d.standard
@@ -419,8 +418,8 @@ func (d *driver) resolveID(calendarID string) (string, error) {
 	return calendarID, nil
 }
 
-// locate returns the calendar of a reference. An id that Google would not give is not sent: ".." would lead
-// elsewhere.
+// locate returns the calendar of a reference. It rejects event ids that Google would not assign: ".." would
+// lead to another path.
 func (d *driver) locate(ref calendar.EventRef) (string, error) {
 	calendarID, err := d.resolveID(ref.CalendarID)
 	if err != nil || !addressable(ref.ID) || strings.ContainsFunc(ref.ID, foreignToIDs) {
@@ -429,10 +428,11 @@ func (d *driver) locate(ref calendar.EventRef) (string, error) {
 	return calendarID, nil
 }
 
-// addressable reports whether an id stays one segment of a path.
+// addressable reports whether an id remains one segment of a path.
 func addressable(id string) bool { return strings.Trim(id, ".") != "" }
 
-// foreignToIDs is wider than base32hex: ids of instances, and of what was imported, have more letters.
+// foreignToIDs reports whether an event id cannot contain r. It allows more than base32hex, since the ids of
+// instances and imported events have more letters.
 func foreignToIDs(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
 		!strings.ContainsRune("_-.@", r)

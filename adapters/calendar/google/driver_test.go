@@ -37,7 +37,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// calls counts what a step asks Google.
+// calls returns the number of calls to Google during a step.
 func (s *testServer) calls(step func()) int {
 	before := s.Calls()
 	step()
@@ -150,7 +150,8 @@ func TestAChangeOfNothingIsToldToNobody(t *testing.T) {
 	}
 }
 
-// The calendar of an event is named as it is listed: by the account's address, whatever it was asked by.
+// The calendar of an event has the id under which it is listed: the account's address, whatever id was
+// requested.
 func TestThePrimaryCalendarIsNamedByItsAddress(t *testing.T) {
 	s := serve(t, fake.Options{})
 	event := must[calendar.Event](t)(s.driver(t).Book(t.Context(), booking("k1")))
@@ -225,7 +226,8 @@ func TestCancellingTwiceTellsThatTheEventWasThere(t *testing.T) {
 	}
 }
 
-// Of another's event, the account has a copy: it cannot change what all share, and removes the copy alone.
+// The account has only a copy of another's event. It cannot change the shared properties, and removes only
+// the copy.
 func TestAnInvitationBelongsToItsOrganizer(t *testing.T) {
 	s := serve(t, fake.Options{})
 	_, err := s.Make(email, email, map[string]any{
@@ -262,7 +264,7 @@ func TestAnotherEventUnderTheSameIDIsNoBooking(t *testing.T) {
 	wanted(t, conformance.WantFault("Book", err, fault.Conflict, fault.ReasonProviderConflict))
 }
 
-// A patch replaces the list of guests, so those who stay are written with all that was read of them.
+// A patch replaces the list of guests, so those who stay are written with all properties that were read.
 func TestGuestsWhoStayKeepAllThatGoogleKnowsOfThem(t *testing.T) {
 	s := serve(t, fake.Options{})
 	_, err := s.Make(email, email, map[string]any{
@@ -362,7 +364,7 @@ func TestScopesThatWereNotGrantedAreNamedAsTheCause(t *testing.T) {
 	}
 }
 
-// answers of other kinds than Google's: a proxy's sign-in page, nothing at all, JSON that is no event.
+// Responses that are not Google's: a proxy's sign-in page, an empty body, JSON that is no event.
 func TestAnswersThatAreNotGooglesAreNotBelieved(t *testing.T) {
 	for _, c := range []struct {
 		rule, body string
@@ -400,7 +402,8 @@ func TestAnswersThatAreNotGooglesAreNotBelieved(t *testing.T) {
 	}
 }
 
-// Google's library answers the context's error once it has ended; the fault beneath it knows more.
+// Google's library returns the context's error once the context has ended; the fault below it is more
+// specific.
 func TestARequestThatWasNotSentIsSaidToBeUnsent(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver := s.openAs(t, nil, s.url, time.Now, func(r *http.Request) error {
@@ -448,7 +451,7 @@ func TestEntriesThatSayNothingAreNotListed(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNoListIsNotAnEmptyOne: a caller would be told that the day is free.
+// An empty list would report the day as free.
 func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver := s.driver(t)

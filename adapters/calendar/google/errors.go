@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// access is what a call was about: of a write whose answer cannot be read nobody knows what became.
+// access is the kind of a call: if the response to a write cannot be read, the outcome is unknown.
 type access bool
 
 const (
@@ -22,7 +22,7 @@ const (
 	writing access = true
 )
 
-// present makes an error of an answer that is null, which Google's library takes for a good one.
+// present returns an error for a null response, which Google's library accepts.
 func present[T any](answer *T, err error) (*T, error) {
 	if err == nil && answer == nil {
 		err = errors.New("the answer is null")
@@ -30,9 +30,9 @@ func present[T any](answer *T, err error) (*T, error) {
 	return answer, err
 }
 
-// refusal makes a fault of what Google's library answered; nil for nil. The meaning is in the first error's
-// reason (developers.google.com/workspace/calendar/api/guides/errors); where the status says as much, the
-// status has to do.
+// refusal converts an error of Google's library into a fault; nil for nil. The meaning is in the first
+// error's reason (developers.google.com/workspace/calendar/api/guides/errors). If the status says as much,
+// the status is used.
 func refusal(err error, access access) *fault.Error {
 	var (
 		known  *fault.Error
@@ -61,13 +61,13 @@ func refusal(err error, access access) *fault.Error {
 	return plain
 }
 
-// apiError is one of the errors in an answer.
 type apiError struct {
 	Reason   string `json:"reason"`
 	Location string `json:"location"`
 }
 
-// firstError is empty where the body is none of Google's, such as a proxy's page.
+// firstError returns the first error in the body, or an empty one if the body is not Google's, such as a
+// proxy's page.
 func firstError(body string) apiError {
 	var answer struct {
 		Error struct {
@@ -80,7 +80,7 @@ func firstError(body string) apiError {
 	return answer.Error.Errors[0]
 }
 
-// notValid names the field where Google names the place.
+// notValid names the field of the call if Google names the location of the error.
 func notValid(plain *fault.Error, first apiError) *fault.Error {
 	location := strings.ToLower(first.Location)
 	field := fault.Field{Message: "is refused by Google Calendar."}
@@ -145,7 +145,7 @@ func hasStatus(f *fault.Error, status int) bool {
 	return f.Metadata["upstream_status"] == strconv.Itoa(status)
 }
 
-// eventMissing says of what was not found that it is an event.
+// eventMissing restates a NotFound fault as that of an event.
 func eventMissing(f *fault.Error) *fault.Error {
 	if f == nil || f.Code != fault.NotFound {
 		return f
@@ -153,7 +153,7 @@ func eventMissing(f *fault.Error) *fault.Error {
 	return f.Restate(f.Code, fault.ReasonEventNotFound, noEvent().Detail)
 }
 
-// calendarMissing says of what was not found that it is a calendar.
+// calendarMissing restates a NotFound fault as that of a calendar.
 func calendarMissing(f *fault.Error) *fault.Error {
 	if f == nil || f.Code != fault.NotFound {
 		return f
@@ -183,7 +183,7 @@ func guestsHidden() *fault.Error {
 			"without losing some.").With("provider", name)
 }
 
-// unreadable returns the fault of a success that says something other than expected.
+// unreadable returns the fault for a success with an unexpected body.
 func unreadable(err error, access access) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"Google Calendar gave an unexpected answer. Check the configured api_url.")

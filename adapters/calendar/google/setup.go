@@ -14,15 +14,15 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// writers are the roles that let change events
+// writers are the roles that allow changing events
 // (developers.google.com/workspace/calendar/api/v3/reference/calendarList#accessRole).
 var writers = []string{"owner", "writer", "writerWithoutPrivateAccess"}
 
-// noEventID is in the form of an event's id, and none's.
+// noEventID has the form of an event id, but no event has it.
 const noEventID = "frontdesksetupcheck0"
 
-// CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may
-// change events in it, and that the token lets it.
+// CheckSetup checks that the default calendar exists, that the account may change events in it, and that the
+// token allows it.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	calendarID, err := d.resolveID("")
 	if err != nil {
@@ -45,8 +45,8 @@ func (d *driver) CheckSetup(ctx context.Context) error {
 	return d.mayWrite(ctx, calendarID)
 }
 
-// mayWrite reports whether the token lets change events, by a change of an event that there is not. The
-// scopes of a token are else told only to who sends the token itself, which a driver never has.
+// mayWrite checks that the token allows changing events, by a change of an event that does not exist. Google
+// reports the scopes of a token only to a caller that sends the token itself, which a driver never has.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	change := d.api.Events.Patch(calendarID, noEventID, &gcal.Event{}).SendUpdates("none").Fields("id")
 	_, err := change.Context(detach(ctx)).Do()

@@ -14,7 +14,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// eventFields are the parts of an event that are read, as a partial response
+// eventFields are the fields of an event to read, as a partial response
 // (developers.google.com/workspace/calendar/api/guides/performance#partial-response).
 const eventFields = "id,etag,status,summary,description,location,start,end,recurringEventId," +
 	"originalStartTime,transparency," +
@@ -22,20 +22,19 @@ const eventFields = "id,etag,status,summary,description,location,start,end,recur
 	"hangoutLink,htmlLink,extendedProperties/private," +
 	"conferenceData(entryPoints(entryPointType,uri),createRequest/status)"
 
-// Private properties of events that were booked here. They stay on this calendar's copy of the event.
+// Private properties of events that the gateway booked. They stay on this calendar's copy of the event.
 const (
 	keyProperty  = "frontdeskKey"
 	linkProperty = "frontdeskUrl"
 )
 
 // longestProperty is how many characters of a property's value Google keeps
-// (developers.google.com/workspace/calendar/api/guides/extended-properties, "Limits"). A longer link is the
-// location alone.
+// (developers.google.com/workspace/calendar/api/guides/extended-properties, "Limits"). A longer link is
+// stored only as the location.
 const longestProperty = 1024
 
-// newEvent returns a booking as Google takes it. Google's pages take a description for HTML where it looks
-// like it; what is written here is the caller's text as it is, since attendees elsewhere are shown it as
-// plain text.
+// newEvent returns a booking in the form of Google's API. Google's pages show a description as HTML if it
+// looks like HTML. The caller's text is written unchanged, since attendees elsewhere see it as plain text.
 func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	start, err := timeIn(b.Start, b.Zone)
 	if err != nil {
@@ -64,8 +63,8 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	return e, nil
 }
 
-// timeIn returns an instant with the zone that it is kept in. The offset tells the two passes of an hour
-// apart that a clock shows twice.
+// timeIn returns an instant with the zone that it is kept in. The offset distinguishes the two passes of an
+// hour that the clock repeats.
 func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || zone == "Local" {
@@ -74,7 +73,7 @@ func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
 	return &gcal.EventDateTime{DateTime: t.In(location).Format(time.RFC3339), TimeZone: zone}, nil
 }
 
-// newPatch returns a change as Google takes it, but for the attendees; nil when it changes nothing.
+// newPatch returns a change in the form of Google's API, without the attendees; nil if it changes nothing.
 func newPatch(c calendar.Change) (*gcal.Event, error) {
 	patch := &gcal.Event{}
 	if c.Title != nil {
@@ -107,9 +106,9 @@ func newPatch(c calendar.Change) (*gcal.Event, error) {
 	return patch, nil
 }
 
-// mergeAttendees returns the list of attendees to write. A patch replaces the list whole, so those who stay
-// are written as they were read, with their answers; so is the organizer, who is listed beside the guests and
-// is none.
+// mergeAttendees returns the list of attendees to write. A patch replaces the whole list, so those who stay
+// are written as they were read, with their responses. So is the organizer, who is listed with the guests
+// without being one.
 func mergeAttendees(before []*gcal.EventAttendee, emails []string) []*gcal.EventAttendee {
 	list := []*gcal.EventAttendee{}
 	known := map[string]*gcal.EventAttendee{}
@@ -132,8 +131,8 @@ func mergeAttendees(before []*gcal.EventAttendee, emails []string) []*gcal.Event
 	return list
 }
 
-// calendarOf returns an entry of the account's list of calendars. The standard calendar may be named by its
-// alias.
+// calendarOf converts an entry of the account's list of calendars. standard is the id or the alias of the
+// default calendar.
 func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calendar {
 	writable := entry.AccessRole == "owner" || entry.AccessRole == "writer" ||
 		entry.AccessRole == "writerWithoutPrivateAccess"
@@ -144,7 +143,7 @@ func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calenda
 	}
 }
 
-// eventOf returns an event as Google told it, without its calendar.
+// eventOf converts an event of the API, without its calendar.
 func eventOf(e *gcal.Event) (calendar.Event, error) {
 	if e == nil || e.Id == "" {
 		return calendar.Event{}, errors.New("an event without an id")
@@ -157,7 +156,7 @@ func eventOf(e *gcal.Event) (calendar.Event, error) {
 	event.Start, err1 = timeOf(cmp.Or(e.Start, e.OriginalStartTime))
 	event.End, err2 = timeOf(cmp.Or(e.End, e.Start, e.OriginalStartTime))
 	if !event.IsCancelled && (err1 != nil || err2 != nil) {
-		return calendar.Event{}, cmp.Or(err1, err2) // of a deleted event, the id alone is certain
+		return calendar.Event{}, cmp.Or(err1, err2) // of a deleted event, only the id is certain
 	}
 	if e.Organizer != nil {
 		event.Organizer = calendar.Person{Email: e.Organizer.Email, Name: e.Organizer.DisplayName}
@@ -186,8 +185,8 @@ func attendeeOf(a *gcal.EventAttendee) calendar.Attendee {
 	return attendee
 }
 
-// timeOf reads a date or a time. The time's offset is that of the zone asked for; its own zone stands beside
-// it.
+// timeOf parses a date or a time. The time's offset is that of the requested zone; its own zone is in
+// TimeZone.
 func timeOf(t *gcal.EventDateTime) (calendar.Time, error) {
 	switch {
 	case t == nil:
@@ -209,8 +208,8 @@ func private(e *gcal.Event, property string) string {
 	return e.ExtendedProperties.Private[property]
 }
 
-// linkOf returns where the event takes place: the link it was booked with, Google Meet or what else makes its
-// conferences, a location that is a link; else Google's page of it.
+// linkOf returns where the event takes place: the link it was booked with, else the link of its video
+// conference, else a location that is a link, else Google's page of the event.
 func linkOf(e *gcal.Event) string {
 	return cmp.Or(private(e, linkProperty), meetLink(e), webAddress(e.Location), e.HtmlLink)
 }
@@ -226,7 +225,7 @@ func meetLink(e *gcal.Event) string {
 	return e.HangoutLink
 }
 
-// webAddress returns a location that is a link and nothing else, or "".
+// webAddress returns a location that consists only of a link, else "".
 func webAddress(location string) string {
 	location = strings.TrimSpace(location)
 	u, err := url.Parse(location)

@@ -246,7 +246,7 @@ func TestZonesAreNamesOfTheIANA(t *testing.T) {
 	}
 }
 
-// Ids of 5 to 1024 characters of base32hex, one for each key
+// Ids have 5 to 1024 characters of base32hex, and differ for each key
 // (developers.google.com/workspace/calendar/api/v3/reference/events#id).
 func TestIDsOfKeys(t *testing.T) {
 	form := regexp.MustCompile(`^[a-v0-9]+$`)
@@ -264,7 +264,7 @@ func TestIDsOfKeys(t *testing.T) {
 	})
 }
 
-// FuzzEvent reads whatever may come as an event: it is told or refused, and nothing panics.
+// FuzzEvent checks that any event is either converted or refused, without a panic.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
 		`null`, `{}`, `{"id":"a"}`, `{"id":"a","start":null,"end":{}}`,

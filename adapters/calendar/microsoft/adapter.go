@@ -1,5 +1,5 @@
-// Package microsoft connects to the calendars of Microsoft 365 and Outlook.com by Microsoft Graph, version
-// 1.0.
+// Package microsoft connects to the calendars of Microsoft 365 and Outlook.com through Microsoft Graph,
+// version 1.0.
 package microsoft
 
 import (
@@ -10,7 +10,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// name is the adapter's configuration word.
+// name is the adapter's name in configuration.
 const name = "microsoft"
 
 type settings struct {
@@ -71,11 +71,11 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		return adapter.Grant{
 			Flow: adapter.Consent, AuthURL: endpoint + "authorize", TokenURL: endpoint + "token", ClientID: s.ClientID,
 			Ask: map[string]string{"response_mode": "query", "prompt": "select_account"},
-			// Each refresh gives another refresh token and revokes none
+			// Each refresh returns a new refresh token and revokes none
 			// (learn.microsoft.com/entra/identity-platform/refresh-tokens).
 			Rotation: adapter.RotationOverlapping,
-			// offline_access is what gives a refresh token; Microsoft does not name it among what it granted
-			// (learn.microsoft.com/entra/identity-platform/scopes-oidc).
+			// offline_access is the scope for a refresh token. Microsoft does not list it among the granted
+			// scopes (learn.microsoft.com/entra/identity-platform/scopes-oidc).
 			Scopes: []adapter.Scope{
 				{Name: "offline_access", Optional: true},
 				{Name: "User.Read", Words: "See your name and address"},
@@ -98,7 +98,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	}, nil
 }
 
-// resource returns what tokens for the API are asked for: Graph's own name, or that of a national cloud
+// resource returns the resource to request tokens for: that of Graph, or of a national cloud
 // (learn.microsoft.com/graph/deployments).
 func resource(apiURL string) string {
 	for _, national := range []string{

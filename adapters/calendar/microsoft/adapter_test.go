@@ -58,7 +58,7 @@ func TestHowTokensAreHad(t *testing.T) {
 	}
 }
 
-// A directory that a tenant names stays a part of the path, also behind an authority that has none.
+// A directory that a tenant names stays a part of the path, even if the authority has no path.
 func TestADirectoryIsNoHost(t *testing.T) {
 	at := adapter.Addresses{"authority": "https://login.example"}
 	for _, directory := range []string{"evil.example", "evil.example:443", "user@evil.example", "d"} {

@@ -19,8 +19,8 @@ func content(e *graph.Event) string {
 	return text(e.Body.Content)
 }
 
-// A body is asked for as text. Exchange ends its lines as mail does, puts one more at the end, and below a
-// line of underscores says how to join an online meeting.
+// Bodies are requested as text. Exchange ends their lines with CRLF, adds one at the end, and appends below a
+// line of underscores how to join an online meeting.
 var rule = regexp.MustCompile(`_{20,}`)
 
 // readBody returns the description: the body without what Exchange adds.
@@ -32,8 +32,8 @@ func readBody(e *graph.Event) string {
 	return strings.TrimRight(body, "\n")
 }
 
-// joinStart returns where the part of a body begins that says how to join; -1 where there is none. It goes
-// by the link and the rule above it, not by the words, which are in the organizer's language.
+// joinStart returns where the part of a body begins that describes how to join; -1 if there is none. It looks
+// for the link and the rule above it, not for the words, which are in the organizer's language.
 func joinStart(body, join string) int {
 	at := -1
 	if join != "" {
@@ -52,11 +52,11 @@ func joinStart(body, join string) int {
 	return rules[len(rules)-1][0]
 }
 
-// opening is a tag that begins something, at the end of a text.
+// opening matches a start tag at the end of a text.
 var opening = regexp.MustCompile(`(?i)<(?:div|span|p|font|table|tbody|tr|td|b|i|u)(?:\s[^<>]*)?>\s*$`)
 
-// splice puts a description in the place of all that stands above how to join. It reports whether that was
-// found.
+// splice replaces everything above the part about joining with a description. It reports whether that part
+// was found.
 func splice(page, join, description string) (string, bool) {
 	start := joinStart(page, join)
 	if start < 0 {

@@ -14,14 +14,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Book makes an event in one request; with a link of the provider's own, after one that asks what links there
-// are.
+// Book creates an event in one request. For a link from the provider, another request before it reads which
+// kinds of links are available.
 //
-// The booking's key goes out as transactionId. Of that Microsoft says that it avoids redundant POST
-// operations (learn.microsoft.com/graph/api/resources/event); seen was that a repeat answers 201 with the
-// event that is there (blog.rykoma.net/2020/10/05/1559), and ErrorDuplicateTransactionId where the event is
-// another than the request would make. What becomes of the id after the event was removed nobody tells. So an
-// answer with an event from before this call is not believed but read.
+// The booking's key is sent as transactionId. According to Microsoft, this avoids redundant POST operations
+// (learn.microsoft.com/graph/api/resources/event). A repeat was observed to return 201 with the existing
+// event (blog.rykoma.net/2020/10/05/1559), and ErrorDuplicateTransactionId if the existing event differs from
+// the one in the request. What happens to the id after the event was removed is not documented. So an event
+// in the response that is older than this call is read again.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	id, err := d.calendarID(ctx, b.CalendarID)
 	if err != nil {
@@ -58,7 +58,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 
 var errNoID = &graph.Unreadable{Reason: "an event without an id"}
 
-// readWritten returns the event as a write answered it. What cannot be read was written all the same.
+// readWritten converts the event that a write returned. If it cannot be converted, it was written all the
+// same.
 func readWritten(e *graph.Event, calendarID string) (calendar.Event, error) {
 	event, err := toEvent(e, calendarID)
 	if err != nil {
@@ -67,11 +68,11 @@ func readWritten(e *graph.Event, calendarID string) (calendar.Event, error) {
 	return event, nil
 }
 
-// maxLocation is what Exchange keeps of a location, in UTF-16 units ([MS-OXCICAL], "Property: LOCATION",
-// which has longer ones cut): a link that is cut leads nowhere.
+// maxLocation is how many UTF-16 units of a location Exchange keeps ([MS-OXCICAL], "Property: LOCATION",
+// which has longer ones cut). A link that is cut does not work.
 const maxLocation = 255
 
-// buildEvent returns the event that a booking asks for.
+// buildEvent returns the event to create for a booking.
 func (d *driver) buildEvent(
 	ctx context.Context, calendarID string, b calendar.Booking,
 ) (*graph.Event, error) {
@@ -89,7 +90,7 @@ func (d *driver) buildEvent(
 			return nil, noLink(fmt.Sprintf("The link is longer than the %d characters that Outlook keeps of "+
 				"a location. Send a shorter one.", maxLocation))
 		}
-		// The body is left alone: Outlook shows a location's link so that it can be followed, and the
+		// The link is not added to the body: Outlook shows a link in the location as a link, and the
 		// description stays as given.
 		event.Location = &graph.Location{DisplayName: &b.LocationURL}
 	case calendar.ConferencingProvider:
@@ -106,7 +107,7 @@ func invite(address string) *graph.Attendee {
 	return &graph.Attendee{EmailAddress: &graph.EmailAddress{Address: &address}, Type: new("required")}
 }
 
-// transactionID names a booking within the mailbox: a UUID of version 8 (RFC 9562 section 5.8).
+// transactionID returns the id of a booking in the mailbox: a UUID of version 8 (RFC 9562 section 5.8).
 func transactionID(calendarID, key string) string {
 	sum := sha256.Sum256([]byte(calendarID + "\x00" + key))
 	u := sum[:16]
@@ -114,15 +115,15 @@ func transactionID(calendarID, key string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
-// madeBefore reports whether an event is older than the call that asked for it. A clock that is wrong costs
-// one read too many, or lets a repeat within seconds go unread.
+// madeBefore reports whether an event is older than the call that booked it. With a wrong clock, an event is
+// read once too often, or that of a repeat within seconds is not read again.
 func madeBefore(e *graph.Event, began time.Time) bool {
 	const apart = 10 * time.Second
 	made, err := time.Parse(time.RFC3339, text(e.CreatedDateTime))
 	return err == nil && made.Before(began.Add(-apart))
 }
 
-// still reads an event that an earlier call made, as it now is.
+// still reads the current state of an event that an earlier call created.
 func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event, error) {
 	if !segment(id) {
 		return nil, unreadable(errNoID, true)
@@ -134,8 +135,8 @@ func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event
 	return event, err
 }
 
-// lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter know no
-// transactionId, but show it.
+// lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter cannot
+// search for a transactionId, but return it.
 func (d *driver) lookUp(
 	ctx context.Context, calendarID string, b calendar.Booking, transaction string,
 ) (*graph.Event, error) {
@@ -163,14 +164,14 @@ func (d *driver) lookUp(
 	return nil, endless()
 }
 
-// Pauses between looks at a meeting whose link is not there yet. Mostly it is there at once.
+// Pauses between reads of a meeting that has no link yet. Usually the link exists at once.
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = 800 * time.Millisecond
 )
 
-// awaitLink returns the event with its link. Exchange may make the link a moment after the event; where it
-// makes none, the event goes again.
+// awaitLink returns the event with its link. Exchange may create the link a moment after the event. If it
+// creates none, awaitLink removes the event.
 func (d *driver) awaitLink(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
 	for pause := firstPause; pause <= longestPause; pause *= 2 {
 		if joinURL(event) != "" {
@@ -198,7 +199,7 @@ func (d *driver) awaitLink(ctx context.Context, calendarID string, event *graph.
 		"link of your own, or check the account's licence for Teams.")
 }
 
-// leftBehind says that an event was made, and stands there without the link it should have.
+// leftBehind returns the fault for an event that was created, but may lack its link.
 func leftBehind(err error) *fault.Error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again. "+

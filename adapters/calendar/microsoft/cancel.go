@@ -10,9 +10,9 @@ import (
 
 var cancelFields = []string{"id", "isOrganizer", "isCancelled", "responseRequested", "attendees"}
 
-// Cancel removes an event in the way that its role asks for, which has to be read. Neither action takes a
-// condition (learn.microsoft.com/graph/api/event-cancel), so a version is compared with what was read: a
-// change in the moment between the two requests is not seen.
+// Cancel removes an event in the way that the account's role in it requires, so it reads the event first.
+// Neither action accepts a condition (learn.microsoft.com/graph/api/event-cancel), so a version is compared
+// with the one read: a change between the two requests goes unnoticed.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
@@ -28,9 +28,9 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	return d.remove(ctx, calendarID, event, c.Comment)
 }
 
-// remove takes an event out of the calendar. The organizer of a meeting cancels it, who was invited declines
-// it, and what concerns nobody else is deleted; so is an invitation that was withdrawn, or that wants no
-// answer.
+// remove removes an event from the calendar. If the account organizes the meeting, it cancels it; if the
+// account was invited, it declines. An event without attendees is deleted, and so is an invitation that was
+// withdrawn or that requests no response.
 func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Event, comment string) error {
 	at := d.calendar(calendarID).Events().ByEventID(text(event.ID))
 	options := graph.Options{Prefer: immutable}

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/calendar"
 )
 
-// eventFields are what is read of an event.
+// eventFields are the fields of an event to read.
 var eventFields = []string{
 	"id", "subject", "body", "start", "end", "originalStartTimeZone", "originalEndTimeZone", "isAllDay",
 	"isCancelled", "isOrganizer", "responseRequested", "showAs", "organizer", "attendees", "location",
@@ -29,7 +29,7 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 	return toEvent(event, calendarID)
 }
 
-// read reads fields of an event that is there.
+// read reads fields of an event. It returns noEvent for one that its organizer, the account, cancelled.
 func (d *driver) read(
 	ctx context.Context, calendarID, id string, fields []string, prefer string,
 ) (*graph.Event, error) {
@@ -42,19 +42,19 @@ func (d *driver) read(
 	if err != nil {
 		return nil, err
 	}
-	// What has no id is no event: "delta" names a function in the place of an id. What its own organizer
-	// cancelled lies among the deleted items, where an immutable id still finds it.
+	// An object without an id is no event: "delta" instead of an id names a function. An event that its own
+	// organizer cancelled is among the deleted items, where an immutable id still finds it.
 	if text(event.ID) == "" || is(event.IsCancelled) && is(event.IsOrganizer) {
 		return nil, noEvent()
 	}
 	return event, nil
 }
 
-// Change changes what is named, with If-Match where a version is given: then one request does it, since who
-// gives a version has read the event and knows that it still takes place. A list of attendees and a
-// description are written whole, on what was just read: there that reading's version is the condition.
-// Exchange lets who was invited change the copy they have, and tells nobody; so what somebody else organizes
-// is refused here.
+// Change changes the given fields. If the caller has a version, one request with If-Match suffices: the
+// caller has read the event and knows that it still takes place. A list of attendees or a description is
+// written as a whole, based on a fresh read, whose version becomes the condition. Exchange lets attendees
+// change their copy without notifying anybody, so Change refuses to change events that somebody else
+// organizes.
 func (d *driver) Change(
 	ctx context.Context, ref calendar.EventRef, c calendar.Change,
 ) (calendar.Event, error) {
@@ -111,8 +111,8 @@ func (d *driver) Change(
 	return readWritten(answer, calendarID)
 }
 
-// merge returns the list to write, nil where it is the one that is there. Who stays is written as they are,
-// by which Exchange keeps their answer (microsoftgraph/msgraph-sdk-java#1898); who is left out is uninvited.
+// merge returns the list to write, nil if it is the current one. Attendees who stay are written unchanged, so
+// that Exchange keeps their responses (microsoftgraph/msgraph-sdk-java#1898); those left out are uninvited.
 func merge(now []*graph.Attendee, want []string) []*graph.Attendee {
 	invited := map[string]*graph.Attendee{}
 	for _, a := range now {
@@ -147,10 +147,10 @@ func attendeeKey(a *graph.Attendee) string {
 	return strings.ToLower(text(a.EmailAddress.Address))
 }
 
-// buildBody returns the body that says the description, nil where the event's own does. In the body of an
-// online meeting lies how to join; without it the meeting is none any more
-// (learn.microsoft.com/graph/api/event-update, "update the body property of an event"), so it is read as the
-// page it is, and written back with the rest of it as it was.
+// buildBody returns the body for a description, nil if the event's own body has it. The body of an online
+// meeting contains how to join; without that, the meeting is no longer online
+// (learn.microsoft.com/graph/api/event-update, "update the body property of an event"). So that body is read
+// as HTML, and written back with only the description replaced.
 func (d *driver) buildBody(
 	ctx context.Context, calendarID string, now *graph.Event, description string,
 ) (*graph.ItemBody, error) {
@@ -168,7 +168,7 @@ func (d *driver) buildBody(
 		return nil, changedMeanwhile()
 	}
 	spliced, ok := splice(content(page), joinURL(now), description)
-	if !ok { // someone removed how to join from the text: there is nothing to keep
+	if !ok { // someone removed the part about joining: there is nothing to keep
 		return plainBody(description), nil
 	}
 	return &graph.ItemBody{ContentType: new("html"), Content: &spliced}, nil

@@ -85,7 +85,7 @@ func harness(
 	}
 }
 
-// account is a mailbox at the fake, and how a driver of it is opened.
+// account is a mailbox at the fake, with what is needed to open a driver for it.
 type account struct {
 	*fake.Server
 	t       testing.TB
@@ -94,7 +94,7 @@ type account struct {
 	setting map[string]any
 }
 
-// serve serves a fake. around may stand before it.
+// serve serves a fake, wrapped by around if that is not nil.
 func serve(t testing.TB, how fake.Options, around func(http.Handler) http.Handler) *account {
 	t.Helper()
 	how.Clients, how.Account, how.Name = map[string]string{clientID: clientSecret}, email, "Alice Example"
@@ -106,7 +106,7 @@ func serve(t testing.TB, how fake.Options, around func(http.Handler) http.Handle
 	return &account{Server: server, t: t, url: adaptertest.Serve(t, handler), setting: map[string]any{}}
 }
 
-// token gets an access token: by a customer's refresh token, or by the application's own credentials.
+// token returns an access token, by a customer's refresh token or by the application's own credentials.
 func (a *account) token() string {
 	a.t.Helper()
 	form := url.Values{"client_id": {clientID}, "client_secret": {clientSecret}}
@@ -122,8 +122,7 @@ func (a *account) token() string {
 
 func (a *account) open() calendar.Driver { return a.openWith(a.token()) }
 
-// openWith opens a driver as the gateway does: with a client that authorises, and a driver that knows no
-// secret.
+// openWith opens a driver as the gateway does: with a client that authorises requests, and without a secret.
 func (a *account) openWith(token string) calendar.Driver {
 	a.t.Helper()
 	client := adaptertest.Client(a.t, "microsoft", a.url, func(r *http.Request) error {
@@ -153,8 +152,8 @@ func openDriver(t testing.TB, client *http.Client, api, mailbox string, more map
 	return driver
 }
 
-// held holds every request against the description, each part of a batch as a request of its own. What Graph
-// put into a link is its own affair.
+// held checks every request against the description, and each part of a batch as a separate request. Links of
+// Graph are not checked.
 func held(api *described.Description) func(http.Handler) http.Handler {
 	check := api.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	note := func(r *http.Request) {
@@ -171,11 +170,11 @@ func held(api *described.Description) func(http.Handler) http.Handler {
 			one.Body = again()
 			r.Body = again()
 			switch {
-			case err != nil: // who asked has left
+			case err != nil: // the client has disconnected
 			case !strings.HasPrefix(r.URL.Path, "/v1.0/"):
 			case strings.HasSuffix(r.URL.Path, "/decline"):
-				// learn.microsoft.com/graph/api/event-decline has it. The extract of the description that is
-				// held here has no action but cancel; the fake refuses a body that is not as documented.
+				// See learn.microsoft.com/graph/api/event-decline. The description used here has only the
+				// action cancel of the API; the fake refuses a body that is not as documented.
 			case r.URL.Path == "/v1.0/$batch":
 				var batch struct {
 					Requests []struct {
@@ -183,7 +182,7 @@ func held(api *described.Description) func(http.Handler) http.Handler {
 						Headers     map[string]string
 					}
 				}
-				_ = json.Unmarshal(body, &batch) // the fake refuses it
+				_ = json.Unmarshal(body, &batch) // the fake refuses a body that cannot be decoded
 				for _, p := range batch.Requests {
 					part := httptest.NewRequestWithContext(r.Context(), p.Method, "http://"+r.Host+"/v1.0"+p.URL, nil)
 					for name, value := range p.Headers {
@@ -199,7 +198,7 @@ func held(api *described.Description) func(http.Handler) http.Handler {
 	}
 }
 
-// provider is all that can be done at the fake.
+// provider changes the fake and injects faults, by the methods that the suite expects.
 type provider struct{ *fake.Server }
 
 func (p *provider) MakeSeries(_ context.Context, s calendartest.Series) error {

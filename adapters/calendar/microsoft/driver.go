@@ -24,7 +24,7 @@ type driver struct {
 	base     *url.URL // of the API
 	now      func() time.Time
 
-	// slots are the requests that may run on the mailbox at one time. The guard counts calls; a batch is
+	// slots limits the requests that run on the mailbox at one time. The guard counts calls; a batch is
 	// several requests.
 	slots *semaphore.Weighted
 
@@ -38,7 +38,7 @@ var (
 	_ calendar.ManyLister = (*driver)(nil)
 )
 
-// atOnce is what Outlook runs for one app and mailbox at a time; the fifth request is refused with
+// atOnce is how many requests Outlook runs for one app and mailbox at a time; it refuses a fifth one with
 // MailboxConcurrency (learn.microsoft.com/graph/throttling-limits, "Outlook service limits").
 const atOnce = 4
 
@@ -58,13 +58,13 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 	}, nil
 }
 
-// maxAttendees is what Exchange Online takes in one meeting
+// maxAttendees is how many attendees Exchange Online accepts in one meeting
 // (learn.microsoft.com/graph/api/resources/event, property attendees).
 const maxAttendees = 500
 
-// Traits tells what Exchange does. A repeated POST with one transactionId makes no second event; what else is
-// known of that is said at Book. That free/busy is left out: getSchedule takes addresses, not calendars, and
-// does not serve personal accounts (learn.microsoft.com/graph/api/calendar-getschedule).
+// Traits returns what Exchange supports. A repeated POST with the same transactionId creates no second event;
+// see Book. Free/busy is left out: getSchedule takes addresses, not calendars, and does not serve personal
+// accounts (learn.microsoft.com/graph/api/calendar-getschedule).
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook: true, SendsInvites: true, Instances: true, Conferencing: true, LocationURL: true,
@@ -72,10 +72,9 @@ func (d *driver) Traits() calendar.Traits {
 	}
 }
 
-// The preferences that requests are made with. Without immutable ids an event that is moved to another folder
-// gets another id; they count only if every request asks for them
-// (learn.microsoft.com/graph/outlook-immutable-id). Without a zone Graph answers in UTC today, and in the one
-// a header names.
+// The preferences of requests. Without immutable ids, an event that is moved to another folder gets another
+// id; they apply only if every request asks for them (learn.microsoft.com/graph/outlook-immutable-id).
+// Without a zone Graph currently returns times in UTC, otherwise in the zone of the header.
 const (
 	immutable  = `IdType="ImmutableId"`
 	inUTC      = `outlook.timezone="UTC"`
@@ -85,15 +84,15 @@ const (
 	preferPage = immutable + ", " + inUTC + ", " + asPage
 )
 
-// exchange is what a request is about, to tell what a refusal means.
+// exchange describes a request, which decides what an error response means.
 type exchange struct {
-	// What is not there, when Graph says that something is not; nil where nothing can be missing.
+	// missing is the fault if Graph reports that something does not exist; nil if nothing can be missing.
 	missing *fault.Error
 	writes  bool
 	slots   int64
 }
 
-// ask makes one request.
+// ask sends one request, within the limit of slots.
 func ask[T any](
 	ctx context.Context, d *driver, about exchange, do func(context.Context) (T, error),
 ) (T, error) {
@@ -112,13 +111,13 @@ func ask[T any](
 	return answer, nil
 }
 
-// tell makes one request whose answer says nothing.
+// tell sends one request whose response has no content.
 func tell(ctx context.Context, d *driver, about exchange, do func(context.Context) error) error {
 	_, err := ask(ctx, d, about, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
 	return err
 }
 
-// user returns whose calendars they are. With application permissions there is no /me.
+// user returns the user whose calendars are used. With application permissions there is no /me.
 func (d *driver) user() *graph.UserItemRequestBuilder {
 	if d.settings.Mailbox != "" {
 		return d.api.ByUserID(d.settings.Mailbox)
@@ -126,8 +125,8 @@ func (d *driver) user() *graph.UserItemRequestBuilder {
 	return d.api.Me()
 }
 
-// Account asks whose account it is. Application permissions on calendars allow no look at the user: there the
-// owner of the calendar is asked for, which proves the mailbox as well.
+// Account returns whose account it is. Application permissions on calendars do not allow reading the user.
+// Account then returns the owner of the calendar, which proves that the mailbox exists as well.
 func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if d.settings.Mailbox != "" {
 		return d.owner(ctx)
@@ -143,8 +142,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if account.Email != "" {
 		return account, nil
 	}
-	// Personal accounts have no mail. The name to sign in with is an address there; in a directory it need
-	// not be one, and that of a guest holds #EXT#.
+	// Personal accounts have no mail. Their sign-in name is an address. In a directory it may be none, and
+	// that of a guest contains #EXT#.
 	owner, err := d.owner(ctx)
 	switch name := text(user.UserPrincipalName); {
 	case err != nil:
@@ -188,8 +187,8 @@ func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
 	return c, nil
 }
 
-// calendarID names the calendar that is meant: calendars keep their ids, so the default one's is asked for
-// once.
+// calendarID returns the given id, or that of the default calendar for "". Calendars keep their ids, so the
+// default one is read once.
 func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		id = d.settings.CalendarID
@@ -213,16 +212,16 @@ func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
 	return *c.ID, nil
 }
 
-// segment reports whether an id can be a segment of a path. Builders escape all but what needs no escape, so
-// that these alone would lead elsewhere.
+// segment reports whether an id can be a segment of a path. Builders escape all other ids, but not these,
+// which would lead to another path.
 func segment(id string) bool { return id != "" && id != "." && id != ".." }
 
 func (d *driver) calendar(id string) *graph.CalendarItemRequestBuilder {
 	return d.user().Calendars().ByCalendarID(id)
 }
 
-// Calendars lists the mailbox's calendars. Graph tells no zone of a calendar, and the mailbox's own is in
-// settings that need another permission.
+// Calendars returns the mailbox's calendars. Graph does not report the zone of a calendar, and reading that
+// of the mailbox requires another permission.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const most = 100
 	calendars, top := d.user().Calendars(), int32(most)
@@ -262,11 +261,11 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	return nil, endless()
 }
 
-// mostPages ends what follows pages by itself, should they lead in a circle.
+// mostPages limits how many pages are followed, in case the links form a circle.
 const mostPages = 100
 
-// follow returns the address of a further page, relative to the API's, if it lies within the API: the token
-// goes with it.
+// follow returns the address of a further page, relative to the API's. It fails unless the address is within
+// the API, since the token is sent to it.
 func (d *driver) follow(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil || u.User != nil || u.Scheme != d.base.Scheme || !strings.EqualFold(u.Host, d.base.Host) ||
@@ -277,17 +276,17 @@ func (d *driver) follow(link string) (string, error) {
 	return strings.TrimPrefix(u.RequestURI(), d.base.EscapedPath()), nil
 }
 
-// meetings are the online meetings that a calendar can have.
+// meetings is the kind of online meetings that a calendar can have.
 type meetings struct {
 	provider string
 	until    time.Time
 }
 
-// remembered is how long a calendar is taken to have the online meetings that it had.
+// remembered is how long the online meetings of a calendar are taken to stay the same.
 const remembered = time.Hour
 
-// learn remembers what online meetings a calendar can have. That it can have none is not: a licence may come
-// any time.
+// learn remembers the kind of online meetings that a calendar can have, and returns it. That a calendar can
+// have none is not remembered, since a licence may be added any time.
 func (d *driver) learn(c *graph.Calendar) string {
 	provider := meetingProvider(c)
 	if provider != "" && text(c.ID) != "" {
@@ -298,7 +297,8 @@ func (d *driver) learn(c *graph.Calendar) string {
 	return provider
 }
 
-// meetingProvider returns the kind of online meeting that is usual in a calendar, of those that it allows.
+// meetingProvider returns the default kind of online meetings in a calendar if it is allowed, else another
+// kind that is allowed, else "".
 func meetingProvider(c *graph.Calendar) string {
 	const teams, none = "teamsForBusiness", "unknown"
 	allowed := slices.DeleteFunc(slices.Clone(c.AllowedOnlineMeetingProviders),
@@ -315,8 +315,8 @@ func meetingProvider(c *graph.Calendar) string {
 	return allowed[0]
 }
 
-// online returns the kind of online meeting to ask for, before anything is booked: an account that has none
-// gets an event without a link and no error (elie222/inbox-zero#3442).
+// online returns the kind of online meeting to request. It is checked before booking, since an account that
+// has none gets an event without a link and no error (elie222/inbox-zero#3442).
 func (d *driver) online(ctx context.Context, calendarID string) (string, error) {
 	d.mu.Lock()
 	known := d.meetings[calendarID]

@@ -59,7 +59,7 @@ func wantFault(t *testing.T, what string, err error, code fault.Code, reason str
 	return f
 }
 
-// since returns the requests that the call makes.
+// since returns the requests that a call sends.
 func since(a *account, call func()) []string {
 	before := len(a.Requests())
 	call()
@@ -80,7 +80,7 @@ func TestABookingWithoutALinkOfTheProvidersIsOneRequest(t *testing.T) {
 		}
 	}
 	b.CalendarID, b.Conferencing = "", calendar.ConferencingNone
-	for i, want := range []int{2, 1} { // the default calendar's id is asked for once
+	for i, want := range []int{2, 1} { // the default calendar's id is read once
 		b.Key = fmt.Sprint("default", i)
 		before := a.Calls()
 		book(t, d, b)
@@ -89,7 +89,7 @@ func TestABookingWithoutALinkOfTheProvidersIsOneRequest(t *testing.T) {
 		}
 	}
 	b.Conferencing = calendar.ConferencingProvider
-	for i, want := range []int{1, 1} { // readStandard told its meetings already
+	for i, want := range []int{1, 1} { // readStandard has read its meetings already
 		b.Key = fmt.Sprint("linked", i)
 		before := a.Calls()
 		book(t, d, b)
@@ -384,7 +384,7 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := strings.Join(sent, "; ")
-		if i := strings.Index(got, `W/"`); i > 0 && c.change.Attendees != nil { // written on what was read
+		if i := strings.Index(got, `W/"`); i > 0 && c.change.Attendees != nil { // the version that was read
 			got = got[:i]
 		}
 		if got != c.want {
@@ -466,7 +466,7 @@ func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
 	b := booking(a)
 	first := book(t, d, b)
 
-	if err := a.Age(first.ID, time.Minute); err != nil { // as an earlier call's
+	if err := a.Age(first.ID, time.Minute); err != nil { // as if an earlier call had created it
 		t.Fatal(err)
 	}
 	asked := since(a, func() {

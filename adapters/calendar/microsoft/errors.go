@@ -10,11 +10,11 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// duplicateTransaction is the code for a transactionId that was used for another event.
+// duplicateTransaction is the error code for a transactionId that was used for another event.
 const duplicateTransaction = "ErrorDuplicateTransactionId"
 
-// faultOf makes a fault of how a request failed. What the transport says is a fault already, and stays what
-// it is.
+// faultOf converts the error of a request into a fault. The transport's errors are faults already, and are
+// returned unchanged.
 func (d *driver) faultOf(err error, about exchange) error {
 	var (
 		refused *graph.Error
@@ -24,7 +24,7 @@ func (d *driver) faultOf(err error, about exchange) error {
 	case errors.As(err, &refused):
 		f := d.refusal(refused, about)
 		if refused.Code == duplicateTransaction {
-			f = f.Because(refused) // Book looks for it
+			f = f.Because(refused) // Book checks for it
 		}
 		return f
 	case errors.As(err, &strange):
@@ -33,7 +33,7 @@ func (d *driver) faultOf(err error, about exchange) error {
 	return fault.From(err)
 }
 
-// refusal makes a fault of an answer that refuses: by its code, where that tells more than the status
+// refusal converts an error response into a fault: by its code, if that is more specific than the status
 // (learn.microsoft.com/graph/errors; the codes that begin with Error are those of Exchange).
 func (d *driver) refusal(e *graph.Error, about exchange) *fault.Error {
 	f := upstream.StatusFault(name, e.Status, e.Header, e.Body)
@@ -56,7 +56,7 @@ func requestID(e *graph.Error) string {
 	return e.Header.Get("request-id")
 }
 
-// meaning returns what a code says, nil where the status says it.
+// meaning returns the fault for an error code, nil if the status suffices.
 func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch e.Code {
 	case "ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId", "ErrorInvalidIdEmpty",
@@ -99,16 +99,16 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch {
 	case e.Status == statusBandwidth:
 		return rateLimited()
-	case e.Status == http.StatusNotFound && e.Code == "": // not Graph's way to say so
+	case e.Status == http.StatusNotFound && e.Code == "": // not an error of Graph
 		return misconfigured("reports that the address does not exist. Check the configured api_url")
 	}
 	return nil
 }
 
-// statusBandwidth is Microsoft's 509 for an exceeded limit of bytes.
+// statusBandwidth is Microsoft's status 509 for an exceeded limit of bytes.
 const statusBandwidth = 509
 
-// unreadable is for a success whose body is not what was asked for. What was written may have been.
+// unreadable returns the fault for a success with an unexpected body. The outcome of a write is unknown then.
 func unreadable(u *graph.Unreadable, writes bool) *fault.Error {
 	f := misconfigured("gives an unexpected answer. Check the configured api_url")
 	if writes {
@@ -120,7 +120,7 @@ func unreadable(u *graph.Unreadable, writes bool) *fault.Error {
 	return f
 }
 
-// noList is for a list without its items: to take it for an empty one would be to say that a day is free.
+// noList returns the fault for a list without its items: an empty list instead would report a day as free.
 func noList() *fault.Error {
 	return unreadable(&graph.Unreadable{Reason: "an answer is no list"}, false)
 }
@@ -147,7 +147,7 @@ func noCalendar() *fault.Error {
 		With("provider", name)
 }
 
-// eventOf is what a failure to find the calendar says of an event in it.
+// eventOf converts a fault about a missing calendar into one about the event in it.
 func eventOf(err error) error {
 	if f := fault.From(err); f.Reason == fault.ReasonCalendarNotFound {
 		return noEvent()

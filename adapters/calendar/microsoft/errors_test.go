@@ -23,7 +23,6 @@ func bodyOf(t testing.TB, r *http.Request) string {
 	return string(body)
 }
 
-// errorBody returns a body that names a code.
 func errorBody(code string) string {
 	return fmt.Sprintf(`{"error":{"code":%q,"message":"As it says.","innerError":{"request-id":"rid-1"}}}`, code)
 }
@@ -60,7 +59,7 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{503, errorBody("ServiceUnavailable"), fault.Unavailable, fault.ReasonProviderUnavailable},
 		{504, errorBody("UnknownError"), fault.Timeout, fault.ReasonDeadlineExceeded},
 		{509, "", fault.RateLimited, fault.ReasonProviderRateLimited},
-		// Bodies that are not as they should be.
+		// Malformed bodies.
 		{503, "", fault.Unavailable, fault.ReasonProviderUnavailable},
 		{502, "<html><body>Bad Gateway</body></html>", fault.Unavailable, fault.ReasonProviderUnavailable},
 		{404, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
@@ -79,7 +78,7 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{200, "<html>Sign in</html>", fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{200, "null", fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{200, "[]", fault.Unsupported, fault.ReasonProviderMisconfigured},
-		{200, "{}", fault.NotFound, fault.ReasonEventNotFound}, // no event: "delta" and the like
+		{200, "{}", fault.NotFound, fault.ReasonEventNotFound}, // no event, such as for the id "delta"
 		{200, `{"id":"x","start":{"dateTime":"soon"}}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{200, `{"id":7}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{200, `{"id":"x","attendees":[null]}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
@@ -117,8 +116,7 @@ func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNoListIsNotAnEmptyOne: a caller would be told that the day is free, or that there is no
-// calendar.
+// An empty list would report that the day is free, or that there is no calendar.
 func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
 	for _, body := range []string{`{}`, `{"error":{"code":"500"}}`, `{"value":null}`, `{"id":"x"}`} {
 		d := answering(t, http.StatusOK, body, nil)
@@ -136,7 +134,7 @@ func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
 	}
 }
 
-// answering returns a driver of a Graph that answers everything alike.
+// answering returns a driver of a Graph that gives every request the same response.
 func answering(t testing.TB, status int, body string, header http.Header) calendar.Driver {
 	t.Helper()
 	client := &http.Client{
@@ -145,7 +143,7 @@ func answering(t testing.TB, status int, body string, header http.Header) calend
 			for name, values := range header {
 				w.Header()[name] = values
 			}
-			w.Header().Set("Content-Type", "text/html") // what a body is, it says itself
+			w.Header().Set("Content-Type", "text/html") // the body decides, not this
 			w.WriteHeader(status)
 			_, _ = w.WriteString(body)
 			resp := w.Result()
@@ -161,7 +159,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// FuzzAnswers: whatever Graph answers, a call ends with an answer or a fault.
+// FuzzAnswers checks that a call ends with a result or a fault, whatever Graph responds.
 func FuzzAnswers(f *testing.F) {
 	for _, body := range []string{
 		"", "null", "{}", "[]", `{"value":[null]}`, `{"value":[{}]}`, `{"value":{}}`,

@@ -11,14 +11,15 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// What a calendar view is asked for.
+// Parameters of a calendar view.
 const (
 	maxTop     = 1000
 	defaultTop = 250
-	// longestView is refused beyond (learn.microsoft.com/graph/api/calendar-list-calendarview).
+	// longestView is the longest window that Graph accepts
+	// (learn.microsoft.com/graph/api/calendar-list-calendarview).
 	longestView = 1825 * 24 * time.Hour
-	// aDayAnywhere is how far apart the midnights of one day lie on earth, from UTC+14 to UTC-12: a whole day
-	// lies in the zone of who asks, and Exchange looks for it in the zone it was made in.
+	// aDayAnywhere is how far apart the midnights of one day are on earth, from UTC+14 to UTC-12. For the
+	// caller, a whole day is in the zone of the query; Exchange looks for it in the zone it was created in.
 	aDayAnywhere = 26 * time.Hour
 )
 
@@ -39,7 +40,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	return toPage(page, id, q)
 }
 
-// view reads a page: the first of a query, or the one that a link names.
+// view reads a page: the first one of a query, or the one at link.
 func (d *driver) view(
 	ctx context.Context, calendarID string, query graph.PageQuery, link string,
 ) (*graph.EventCollectionResponse, error) {
@@ -59,7 +60,7 @@ func (d *driver) view(
 	})
 }
 
-// viewOf returns the first page of a query.
+// viewOf returns the parameters for the first page of a query.
 func viewOf(q calendar.Query) (graph.PageQuery, error) {
 	span := q.To.Sub(q.From)
 	if span > longestView {
@@ -79,7 +80,7 @@ func viewOf(q calendar.Query) (graph.PageQuery, error) {
 
 func instant(t time.Time) *string { return new(t.UTC().Format(time.RFC3339)) }
 
-// toPage takes what lies in the window, which was asked for with a day around it.
+// toPage returns the events in the window, which was requested with a margin of about a day on each side.
 func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Query) (calendar.Page, error) {
 	if page.Value == nil {
 		return calendar.Page{}, noList()
@@ -108,8 +109,8 @@ func overlaps(start, end, from, to time.Time) bool {
 	return end.After(from) || start.Equal(end) && start.Equal(from)
 }
 
-// instantOf returns when a time is: a whole day begins at midnight in the zone, or where that is skipped just
-// after it.
+// instantOf returns the instant of a time. A whole day begins at midnight in the zone or, if midnight is
+// skipped, just after it.
 func instantOf(t calendar.Time, zone *time.Location) time.Time {
 	if !t.AllDay {
 		return t.Instant
@@ -118,7 +119,7 @@ func instantOf(t calendar.Time, zone *time.Location) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, zone)
 }
 
-// EventsOf reads pages of several calendars by batches. A part that fails fails the call.
+// EventsOf reads pages of several calendars in batches. It fails if any part fails.
 func (d *driver) EventsOf(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
 	pages := make([]calendar.Page, 0, len(queries))
 	for len(pages) < len(queries) {
@@ -176,7 +177,7 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 	return pages, nil
 }
 
-// pageAddress returns where the page of a query is, relative to the API.
+// pageAddress returns the address of the page of a query, relative to the API.
 func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.Query) (string, error) {
 	if q.Cursor != "" {
 		return d.follow(q.Cursor)
@@ -192,8 +193,8 @@ func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.
 	return address, nil
 }
 
-// part returns the page that a part of a batch answered: what the batch as a whole answered says nothing of
-// its parts.
+// part returns the page from the response to a part of a batch. The status of the batch as a whole does not
+// cover its parts.
 func (d *driver) part(answer *graph.BatchAnswer) (*graph.EventCollectionResponse, error) {
 	if answer == nil || answer.Status == nil {
 		return nil, unreadable(&graph.Unreadable{Reason: "a batch lacks the answer of a part"}, false)

@@ -11,11 +11,11 @@ import (
 
 var _ adapter.SetupChecker = (*driver)(nil)
 
-// noEventID is no event's id.
+// noEventID is the id of no event.
 const noEventID = "frontdesk-setup-check"
 
-// CheckSetup looks at the calendar that is meant when none is named: that it is there, that the account may
-// change events in it, and that the token lets it.
+// CheckSetup checks that the default calendar exists, that the account may change events in it, and that the
+// token allows it.
 func (d *driver) CheckSetup(ctx context.Context) error {
 	c, err := d.readMeant(ctx)
 	if errors.Is(err, fault.NotFound) {
@@ -47,7 +47,7 @@ func (d *driver) readMeant(ctx context.Context) (*graph.Calendar, error) {
 	})
 }
 
-// mayWrite reports whether the token lets change events, by a change of an event that there is not.
+// mayWrite checks that the token allows changing events, by a change of an event that does not exist.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	_, err := ask(ctx, d, exchange{missing: noEvent()}, func(ctx context.Context) (*graph.Event, error) {
 		event := d.calendar(calendarID).Events().ByEventID(noEventID)

@@ -20,7 +20,7 @@ func text(s *string) string {
 
 func is(b *bool) bool { return b != nil && *b }
 
-// toEvent returns the event as Graph told it.
+// toEvent converts an event of Graph.
 func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
 	event := calendar.Event{
 		ID: text(e.ID), CalendarID: calendarID, SeriesID: text(e.SeriesMasterID), Version: versionOf(e),
@@ -53,7 +53,7 @@ func person(a *graph.EmailAddress) calendar.Person {
 	return calendar.Person{Email: text(a.Address), Name: text(a.Name)}
 }
 
-// response returns the common word for an answer (learn.microsoft.com/graph/api/resources/responsestatus).
+// response returns the common name of a response (learn.microsoft.com/graph/api/resources/responsestatus).
 func response(s *graph.ResponseStatus) string {
 	if s == nil {
 		return "needs_action"
@@ -70,9 +70,9 @@ func response(s *graph.ResponseStatus) string {
 	}
 }
 
-// versionOf returns the ETag, which is the change key in other clothes. That of an event which somebody else
-// organizes says so: who gives it back has to be refused, and that is then known without a look at each event
-// that is changed.
+// versionOf returns the ETag, which contains the change key. The version of an event that somebody else
+// organizes has a prefix. Change must refuse such an event, and the prefix saves it from reading every event
+// to find that out.
 func versionOf(e *graph.Event) string {
 	tag := text(e.ETag)
 	if tag == "" && text(e.ChangeKey) != "" {
@@ -95,7 +95,8 @@ func joinURL(e *graph.Event) string {
 	return text(e.OnlineMeeting.JoinURL)
 }
 
-// link returns where the meeting is, else Outlook's page of the event.
+// link returns where the meeting takes place: its join link or a location that is a link, else Outlook's page
+// of the event.
 func link(e *graph.Event) string {
 	if join := joinURL(e); join != "" {
 		return join
@@ -111,13 +112,13 @@ func link(e *graph.Event) string {
 	return text(e.WebLink)
 }
 
-// The form of a wall clock; Graph tells seven digits of a second
+// The format of a wall clock. Graph returns seven digits of a second
 // (learn.microsoft.com/graph/api/resources/datetimetimezone).
 const wallClock = "2006-01-02T15:04:05.0000000"
 
-// writeSpan writes a start and an end in the zone, under the name that Windows gives it. A wall clock that
-// comes twice, or that the zone of Windows would read otherwise, is written in UTC: the instant counts more
-// than the zone it is shown in.
+// writeSpan returns a start and an end in the zone, under its Windows name. If a wall clock is ambiguous, or
+// the Windows zone would read it differently, both are written in UTC: the instant matters more than the
+// displayed zone.
 func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZone) {
 	windows, location := zoneOf(zone)
 	if !unambiguous(location, windows, start) || !unambiguous(location, windows, end) {
@@ -129,8 +130,7 @@ func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZ
 	return write(start), write(end)
 }
 
-// zoneOf names a zone for Graph. The IANA names that Graph takes beside those of Windows are all among those
-// that have one.
+// zoneOf returns the Windows name of a zone for Graph. All IANA names that Graph also accepts have one.
 func zoneOf(name string) (windows string, location *time.Location) {
 	windows, known := timezone.ToWindows(name)
 	location, err := time.LoadLocation(name)
@@ -141,7 +141,7 @@ func zoneOf(name string) (windows string, location *time.Location) {
 }
 
 // unambiguous reports whether the wall clock that the location shows at t means t, and no other instant, in
-// the zone of Windows.
+// the Windows zone.
 func unambiguous(location *time.Location, windows string, t time.Time) bool {
 	iana, _ := timezone.FromWindows(windows)
 	theirs, err := time.LoadLocation(iana)
@@ -162,9 +162,10 @@ func unambiguous(location *time.Location, windows string, t time.Time) bool {
 	return true
 }
 
-// readTime reads a time that was asked for in UTC. The zone to show it in is the one it was made in, under
-// whichever name Graph has for it; "tzone://Microsoft/Custom" and its kind are none. Whole days are midnight
-// to midnight in any zone, so that only the date counts (microsoftgraph/microsoft-graph-docs#1802).
+// readTime parses a time that was requested in UTC. The zone to show it in is the one it was created in,
+// under any of the names that Graph has for it; names such as "tzone://Microsoft/Custom" are ignored. Whole
+// days are midnight to midnight in any zone, so that only the date counts
+// (microsoftgraph/microsoft-graph-docs#1802).
 func readTime(t *graph.DateTimeTimeZone, original *string, allDay bool) (calendar.Time, error) {
 	if t == nil {
 		return calendar.Time{}, badTime("")
@@ -190,7 +191,7 @@ func readTime(t *graph.DateTimeTimeZone, original *string, allDay bool) (calenda
 	return calendar.At(at.UTC(), shown), nil
 }
 
-// readZone returns the zone of a name of either kind; nil when there is none.
+// readZone returns the zone with a Windows or IANA name; nil if it is unknown.
 func readZone(name string) *time.Location {
 	if iana, ok := timezone.FromWindows(name); ok {
 		name = iana

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Get asks at an address, with what as puts on the request, and answers the status and the body. A nil as
-// puts nothing.
+// Get requests an address and returns the status and the body. A non-nil as can change the request first.
 func Get(t testing.TB, address string, as func(*http.Request)) (status int, body string) {
 	t.Helper()
 	return ask(t, http.MethodGet, address, "", as)

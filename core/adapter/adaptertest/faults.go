@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Faults injects faults into the server of a fake provider. A fake embeds it, asks
-// [Faults.Inject] before it serves a call and [Faults.Drops] before it answers one, and says in its
-// provider's own shape that it is stopped, that the calls are too many, or that something is forbidden. The
-// zero value is no trouble.
+// Faults injects faults into the server of a fake provider. A fake embeds it, calls [Faults.Inject] before it
+// serves a call and [Faults.Drops] before it responds, and writes the errors itself, as its provider does,
+// when it is stopped, gets too many calls or forbids something. The zero value injects nothing.
 type Faults struct {
 	mu                          sync.Mutex
 	calls                       int
@@ -21,19 +20,19 @@ type Faults struct {
 	instead                     http.Handler
 }
 
-// Forbid has the server answer that the account may not do what is asked.
+// Forbid makes the server respond that the account may not do what is requested.
 func (t *Faults) Forbid() { t.with(func() { t.forbidden = true }) }
 
-// Stop has the server answer that it is unavailable.
+// Stop makes the server respond that it is unavailable.
 func (t *Faults) Stop() { t.with(func() { t.stopped = true }) }
 
-// Limit has the server refuse every call as one too many, and name that wait where its provider names one.
+// Limit makes the server refuse every call as one too many, with that wait if its provider reports one.
 func (t *Faults) Limit(wait time.Duration) { t.with(func() { t.limited, t.wait = true, wait }) }
 
-// Unlimit ends what Limit began.
+// Unlimit undoes Limit.
 func (t *Faults) Unlimit() { t.with(func() { t.limited, t.wait = false, 0 }) }
 
-// Hang has the server take calls and answer none, until release is called.
+// Hang makes the server accept calls without a response until release is called.
 func (t *Faults) Hang() (release func()) {
 	hang := make(chan struct{})
 	t.with(func() { t.hang = hang })
@@ -43,13 +42,13 @@ func (t *Faults) Hang() (release func()) {
 	}
 }
 
-// DropNextReply has the server carry out the next write and lose the answer.
+// DropNextReply makes the server carry out the next write and lose the response.
 func (t *Faults) DropNextReply() { t.with(func() { t.dropNext = true }) }
 
-// Instead puts another handler in the place of the API; nil ends that.
+// Instead serves the API with h; nil restores the API.
 func (t *Faults) Instead(h http.Handler) { t.with(func() { t.instead = h }) }
 
-// Calls counts the calls of the API, whatever became of them.
+// Calls returns the number of calls to the API, whatever their result.
 func (t *Faults) Calls() (n int) {
 	t.with(func() { n = t.calls })
 	return n
@@ -58,17 +57,17 @@ func (t *Faults) Calls() (n int) {
 // Injected is what was injected into a call.
 type Injected struct {
 	Call      int  // its number
-	Answered  bool // there is nothing left to answer
+	Answered  bool // no response is needed any more
 	Stopped   bool
 	Limited   bool
-	Wait      time.Duration // to name beside Limited
+	Wait      time.Duration // to report with Limited
 	Forbidden bool
 }
 
-// Seconds returns the wait as Retry-After has it (RFC 9110 section 10.2.3).
+// Seconds returns the wait as the value of Retry-After (RFC 9110 section 10.2.3).
 func (m Injected) Seconds() string { return strconv.Itoa(int(m.Wait / time.Second)) }
 
-// Inject counts a call, and delays or answers it in the server's place as the faults demand.
+// Inject counts a call. If a fault demands it, Inject delays the call or responds to it.
 func (t *Faults) Inject(w http.ResponseWriter, r *http.Request) (injected Injected) {
 	var hang chan struct{}
 	var instead http.Handler
@@ -94,7 +93,8 @@ func (t *Faults) Inject(w http.ResponseWriter, r *http.Request) (injected Inject
 	return injected
 }
 
-// Drops reports whether this call's answer is the one to lose: that of the next one that is no GET.
+// Drops reports whether to lose the response to this call: it is the first call since DropNextReply that is
+// not a GET.
 func (t *Faults) Drops(r *http.Request) (drop bool) {
 	if r.Method == http.MethodGet {
 		return false

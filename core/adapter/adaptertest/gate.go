@@ -8,8 +8,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Gate is what a test does to a fake provider: it can be shut in every way that a provider fails, and is
-// the failing half of a conformance harness's Provider. The zero value is open.
+// Gate injects failures into a fake provider: it makes calls fail in every way that a provider fails. It
+// implements the failing half of a conformance harness's Provider. The zero value lets all calls through.
 //
 //	func (p *provider) read(ctx context.Context) error {
 //		if err := p.Enter(ctx); err != nil {
@@ -19,11 +19,11 @@ type Gate struct {
 	mu      sync.Mutex
 	calls   int
 	refusal error
-	hanging chan struct{} // nil when calls are answered
+	hanging chan struct{} // nil if calls do not hang
 	drop    bool
 }
 
-// Enter begins a call: it answers how the call fails, if it does.
+// Enter begins a call. It returns the error with which the call fails, if any.
 func (g *Gate) Enter(ctx context.Context) error {
 	g.mu.Lock()
 	g.calls++
@@ -41,7 +41,7 @@ func (g *Gate) Enter(ctx context.Context) error {
 	return refusal
 }
 
-// Leave ends a call that has written: it fails when the reply is to be lost.
+// Leave ends a call that has written. It fails if the reply is to be lost.
 func (g *Gate) Leave() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,32 +53,32 @@ func (g *Gate) Leave() error {
 		"The line was cut before the answer came.")
 }
 
-// Calls counts the calls that reached the gate, those that it refused among them.
+// Calls returns the number of calls that reached the gate, including refused ones.
 func (g *Gate) Calls() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.calls
 }
 
-// Revoke has the credentials refused.
+// Revoke makes calls fail as if the credentials were refused.
 func (g *Gate) Revoke() {
 	g.refuse(fault.New(fault.Disconnected, fault.ReasonReconnectRequired,
 		"The credentials do not count any more."))
 }
 
-// Forbid has what is asked refused to the account.
+// Forbid makes calls fail as if the account lacked the permission.
 func (g *Gate) Forbid() {
 	g.refuse(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "The account may not do this."))
 }
 
-// Stop puts the provider out of reach.
+// Stop makes calls fail as if the provider were unreachable.
 func (g *Gate) Stop() {
 	f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The provider is out of reach.")
 	f.Unsent = true
 	g.refuse(f)
 }
 
-// Limit has calls refused because there were too many.
+// Limit makes calls fail as if there were too many, with wait as RetryAfter.
 func (g *Gate) Limit(wait time.Duration) {
 	f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Too many calls.")
 	f.RetryAfter = wait
@@ -91,7 +91,7 @@ func (g *Gate) refuse(f *fault.Error) {
 	g.refusal = f
 }
 
-// Hang has calls wait until release is called or their context ends.
+// Hang makes calls wait until release is called or their context ends.
 func (g *Gate) Hang() (release func()) {
 	hanging := make(chan struct{})
 	g.mu.Lock()
@@ -105,7 +105,7 @@ func (g *Gate) Hang() (release func()) {
 	})
 }
 
-// DropNextReply has the next call that writes do so, and fail.
+// DropNextReply makes the next call that writes take effect and then fail.
 func (g *Gate) DropNextReply() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -6,13 +6,14 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// GatedStorage is a storage behind a [Gate]: the provider's side of a sandbox, whose provider is its storage.
+// GatedStorage is a storage behind a [Gate]. It is the harness's Provider for a sandbox, whose provider is
+// its storage.
 type GatedStorage struct {
 	Gate
-	Storage adapter.Storage // without the gate
+	Storage adapter.Storage // the storage itself, without the gate
 }
 
-// NewGatedStorage puts a storage behind a gate.
+// NewGatedStorage returns the storage behind an open gate.
 func NewGatedStorage(s adapter.Storage) *GatedStorage { return &GatedStorage{Storage: s} }
 
 // View implements adapter.Storage.

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// FreePort returns a TCP port of 127.0.0.1 for a server that cannot take one by itself, or that goes and
-// comes back. It is below the ports that Linux gives to clients and to who asks for port 0
-// (ip_local_port_range), so that none of them takes it meanwhile. A listener at the same port of another
-// loopback address keeps it from other tests, in other processes as well, until the test ends.
+// FreePort returns a free TCP port of 127.0.0.1 for a server that cannot choose one itself, or that stops and
+// restarts. The port is below the range from which Linux assigns ports to clients and to listeners on port 0
+// (ip_local_port_range), so none of them takes it in the meantime. Until the test ends, a listener on the
+// same port of another loopback address keeps other tests, also in other processes, from getting the port.
 func FreePort(tb testing.TB) string {
 	tb.Helper()
 	const first, ports, tries = 10_000, 22_000, 1000
@@ -37,9 +37,9 @@ func FreePort(tb testing.TB) string {
 	return ""
 }
 
-// Listen listens again at an address where a server of the test was. A program that is being started holds
-// the files of its parent until it has begun (execve(2), close-on-exec), and with them a listener that was
-// closed: so it tries for a while.
+// Listen listens on an address that a server of the test used before. A program that is being started holds
+// its parent's files until exec (execve(2), close-on-exec), among them a listener that was closed. So Listen
+// retries for a while.
 func Listen(tb testing.TB, address string) net.Listener {
 	tb.Helper()
 	const tries, pause = 100, 20 * time.Millisecond

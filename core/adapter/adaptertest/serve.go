@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// Program is a fake provider that can run on its own. It declares its flags, and returns how it begins once
-// they are parsed.
+// Program is a fake provider that can run on its own. It declares its flags, and returns the function that
+// starts it once they are parsed.
 type Program func(flags *flag.FlagSet) Begin
 
-// Begin returns the handler of a provider at the base address, and what to print as NAME=VALUE: how to
-// connect to it.
+// Begin returns the handler of a provider at the base address, and the NAME=VALUE pairs to print, which
+// describe how to connect to it.
 type Begin func(base string) (http.Handler, [][2]string)
 
 // Fake is a program and the address at which it serves unless the flag listen names another one.
@@ -31,7 +31,7 @@ type Fake struct {
 	Program Program
 }
 
-// Main is the main function of a program that serves the fake that its first argument names, until it is
+// Main is the main function of a program that serves the fake named by its first argument, until it is
 // interrupted.
 func Main(fakes map[string]Fake) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, out, complaints io.Writer, fakes ma
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		return 2 // the flags have said why
+		return 2 // Parse has printed the error
 	}
 	if err := serve(ctx, *address, out, begin); err != nil {
 		fmt.Fprintln(complaints, err)

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// Serve serves a provider until the test ends, with what is put around it, and answers its address.
+// Serve serves a provider, wrapped by the functions of around, until the test ends. It returns the address.
 func Serve(t testing.TB, provider http.Handler, around ...func(http.Handler) http.Handler) (address string) {
 	t.Helper()
 	for _, wrap := range around {
@@ -20,8 +20,8 @@ func Serve(t testing.TB, provider http.Handler, around ...func(http.Handler) htt
 	return served.URL
 }
 
-// Client returns the client that the gateway opens a driver with, which authorises what the driver asks at
-// the address; "" is wherever each call starts.
+// Client returns a client like the one the gateway opens a driver with. It authorises requests to the given
+// address or, if that is "", to the address at which each call starts.
 func Client(t testing.TB, provider, address string, authorize func(*http.Request) error) *http.Client {
 	t.Helper()
 	how := upstream.ClientOptions{Provider: provider, Authorize: authorize}

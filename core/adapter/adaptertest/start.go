@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Start runs a program at a free port until the test ends. It wants these names printed, in this order, and
-// returns their values.
+// Start runs a program on a free port until the test ends. The program must print values for exactly these
+// names, in this order. Start returns the values.
 func Start(t testing.TB, program Program, names ...string) map[string]string {
 	t.Helper()
 	out, ended := make(printed, 1), make(chan int, 1)
@@ -45,7 +45,7 @@ func Start(t testing.TB, program Program, names ...string) map[string]string {
 	return values
 }
 
-// printed takes what a program prints.
+// printed receives what a program prints.
 type printed chan string
 
 func (p printed) Write(text []byte) (int, error) {

@@ -1,4 +1,4 @@
-// Package adaptertest is what the tests of adapters share.
+// Package adaptertest holds what the tests of adapters share.
 //
 //	env := adapter.Environment{Storage: adaptertest.Storage(), Zone: "Europe/Berlin", Now: time.Now}
 package adaptertest
@@ -16,9 +16,8 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// Storage returns an empty document store in memory. It is stricter than a store may be: every change runs
-// twice, the first time for nothing, because [adapter.Storage] allows that; keys and values are checked; what
-// it hands out is a copy.
+// Storage returns an empty in-memory document store. It is stricter than [adapter.Storage] requires: every
+// change runs twice, with the first run undone; keys and values are checked; returned values are copies.
 func Storage() adapter.Storage { return &storage{docs: map[string][]byte{}} }
 
 type storage struct {
@@ -86,7 +85,7 @@ func (view) Delete(string) error      { return errView }
 
 type update struct {
 	view
-	was map[string][]byte // before this update; nil was not there
+	was map[string][]byte // the values before this update; nil if there was none
 }
 
 func (u *update) Put(key string, value []byte) error {

@@ -9,22 +9,22 @@ import (
 	"frontdesk/core/fault"
 )
 
-// Subject is a driver as the clauses see it that all contracts share.
+// Subject is a driver as seen by the clauses that all contracts share.
 type Subject struct {
 	Driver   any
-	Calls    []Call // every method that asks the provider
+	Calls    []Call // every method that calls the provider
 	Secrets  []string
 	Provider any
 }
 
-// Call is one method of a driver. It may fail in any way while nothing is done to the provider.
+// Call is one method of a driver. It may fail in any way while no fault is injected into the provider.
 type Call struct {
 	Name string
 	Run  func(ctx context.Context) error
 }
 
-// Conduct lists the clauses that every contract opens with: a driver never retries, never sleeps, holds no
-// secret, and says what went wrong in the one vocabulary. of makes the subject of a suite's harness.
+// Conduct returns the clauses that every contract opens with: a driver never retries, never sleeps, holds no
+// secret, and reports errors as the common faults. of returns the subject of a suite's harness.
 func Conduct[H any](of func(H) Subject) []Check[H] {
 	on := func(prove func(context.Context, Subject) error) func(context.Context, H) error {
 		return func(ctx context.Context, h H) error { return prove(ctx, of(h)) }
@@ -50,12 +50,13 @@ func countsRefusals(s Subject) bool { return can[Stopper](s) && can[CallCounter]
 
 func can[T any](s Subject) bool { return Can[T](s.Provider) }
 
-// promptly is more than any call takes whose provider answers at once, and less than a pause between tries.
+// promptly is longer than any call to a provider that responds at once, and shorter than a pause between
+// retries.
 const promptly = 2500 * time.Millisecond
 
 func holdsNoSecret(ctx context.Context, s Subject) error {
 	for _, c := range s.Calls {
-		_ = c.Run(ctx) // whatever it answers: the driver has used what it needs by now
+		_ = c.Run(ctx) // the result does not matter: by now the driver has used what it needs
 	}
 	return WantNoSecret(s.Driver, s.Secrets)
 }
@@ -82,7 +83,7 @@ func hangs(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// leftAtDeadline does not wait for a call that does not come back: the release after it ends that.
+// leftAtDeadline does not wait for a call that does not return: its caller ends such a call by release.
 func leftAtDeadline(ctx context.Context, c Call) error {
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()

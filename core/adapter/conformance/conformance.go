@@ -1,12 +1,12 @@
 // Package conformance is the machinery that the contracts' suites share (calendartest, crmtest,
-// telephonytest): what a check is, how a test runs a list of them, and how mutants prove that each check
-// detects a fault. H is the suite's harness: an account under test, and what can be done to it from the
-// provider's side.
+// telephonytest). It defines checks, runs lists of them as tests, and proves by mutants that each check
+// detects a fault. H is the suite's harness: an account under test, and the faults that can be injected from
+// the provider's side.
 //
 //	func Checks() []Check { return []Check{{Name: "a new ticket has a number", Do: newTicketHasNumber}} }
 //
-// Checks answer errors and take no *testing.T, so that the same code runs in tests, against real servers and
-// from a command. A check leaves the account as it found it where the contract offers a way.
+// Checks return errors and take no *testing.T, so that the same code runs in tests, against real servers and
+// from a command. A check restores the account to its earlier state if the contract offers a way.
 package conformance
 
 import (
@@ -21,9 +21,10 @@ import (
 type Check[H any] struct {
 	Name     string // the clause, in words
 	Harmless bool   // it only reads, so that it may run on a customer's account
-	// Whether traits, capabilities and harness bind it; nil is always.
+	// Bound reports whether the clause applies, by the driver's traits and capabilities and the harness; nil
+	// means always.
 	Bound func(H) bool
-	Do    func(ctx context.Context, h H) error // what breaks the clause; nil when it holds
+	Do    func(ctx context.Context, h H) error // returns how the clause is broken; nil if it holds
 }
 
 // Binds reports whether the harness's driver is bound by the clause.
@@ -32,8 +33,8 @@ func (c Check[H]) Binds(h H) bool { return c.Bound == nil || c.Bound(h) }
 // patience is how long one check may take. It bounds drivers that hang; no check waits for it otherwise.
 const patience = time.Minute
 
-// Run runs every check that binds the harness's driver as a test of its own, one after the other. Each gets a
-// harness of its own from open, which may be the same account each time.
+// Run runs every check that binds the harness's driver as a subtest, one after the other. Each gets a new
+// harness from open, possibly for the same account.
 func Run[H any](t *testing.T, checks []Check[H], open func(t *testing.T) H) {
 	t.Helper()
 	for _, check := range checks {
@@ -52,16 +53,16 @@ func Run[H any](t *testing.T, checks []Check[H], open func(t *testing.T) H) {
 	}
 }
 
-// Mutant makes a driver with one fault: it breaks the clause of the check with this name.
+// Mutant gives a driver one fault, which breaks the clause of the check with this name.
 type Mutant[H any] struct {
 	Check  string
-	How    string // the fault, where one clause can be broken in several ways
+	How    string // the fault, if one clause can be broken in several ways
 	Mutate func(reference H) H
 }
 
-// Catch proves the checks themselves. Each passes the reference driver, each has a mutant, and each catches
-// its mutants. Every harness that open makes is fresh, in memory, and keeps every clause. Time is synctest's,
-// so that a mutant may hang without delaying the test.
+// Catch tests the checks themselves: the reference driver passes each check, each check has a mutant, and
+// each check catches its mutants. open must return a new harness, in memory, that keeps every clause. Checks
+// run in synctest bubbles, so that a mutant may hang without delaying the test.
 func Catch[H any](t *testing.T, checks []Check[H], mutants []Mutant[H], open func(t *testing.T) H) {
 	t.Helper()
 	left := map[string]int{}

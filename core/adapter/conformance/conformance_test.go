@@ -78,7 +78,7 @@ func TestCallsStartTogetherAndEveryErrorIsKept(t *testing.T) {
 	reached := make(chan struct{})
 	err := conformance.AtOnce(2, func(i int) error {
 		if i == 0 {
-			reached <- struct{}{} // finishes only when the other runs at the same time
+			reached <- struct{}{} // returns only if the other call runs at the same time
 			return errors.New("first")
 		}
 		<-reached
@@ -89,7 +89,6 @@ func TestCallsStartTogetherAndEveryErrorIsKept(t *testing.T) {
 	}
 }
 
-// account is a harness for the machinery's own test: a check that wants an even number.
 type account struct{ number int }
 
 func TestTheReferencePassesAndAMutantIsCaught(t *testing.T) {

@@ -7,14 +7,14 @@ import (
 	"frontdesk/core/fault"
 )
 
-// ConductMutant breaks a clause of [Conduct] by what it does around every call.
+// ConductMutant breaks a clause of [Conduct] by wrapping every call.
 type ConductMutant struct {
 	Check, How string
 	Around     func(ctx context.Context, call func(context.Context) error) error
 }
 
-// ConductMutants lists the mutants of the clauses of [Conduct]. None is for the secret: where a driver keeps
-// one is its own affair.
+// ConductMutants returns the mutants of the clauses of [Conduct]. The clause about secrets has none, since
+// drivers differ in where they could hold a secret.
 func ConductMutants() []ConductMutant {
 	return []ConductMutant{
 		{"an ended context ends every call", "goes on", ignoreCancel},
@@ -65,7 +65,7 @@ func ConductMutants() []ConductMutant {
 	}
 }
 
-// ignoreCancel ignores that the caller has left.
+// ignoreCancel runs a call with a context that is never cancelled.
 func ignoreCancel(ctx context.Context, call func(context.Context) error) error {
 	return call(context.WithoutCancel(ctx))
 }

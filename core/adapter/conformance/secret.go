@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WantNoSecret returns nil when none of the secrets is found in what the driver holds. The clients it was
-// opened with are not looked into: those are where secrets belong.
+// WantNoSecret returns nil if the driver holds none of the secrets. It does not look into HTTP clients, which
+// is where secrets belong.
 func WantNoSecret(driver any, secrets []string) error {
 	w := walk{secrets: secrets, seen: map[any]bool{}}
 	return w.value("driver", reflect.ValueOf(driver))

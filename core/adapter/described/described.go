@@ -1,13 +1,13 @@
-// Package described holds the requests of an adapter's tests against the provider's own description of its
-// API, an OpenAPI document. It stands around the provider's fake, which answers as ever:
+// Package described checks the requests of an adapter's tests against the provider's own description of its
+// API, an OpenAPI document. It wraps the provider's fake, which responds as usual:
 //
 //	api := described.Open(t, "google-calendar.openapi.json", "/calendar/v3")
 //	server := httptest.NewServer(api.Handler(fake))
 //	...
 //	api.Report(t)
 //
-// Checked are path, method, parameters, headers and body of requests; a query parameter that is not described
-// is refused as well. Who may call and what is answered are the fake's business.
+// It checks path, method, parameters, headers and body of requests. A query parameter that is not described
+// is a violation. Authorisation and responses are not checked: they are up to the fake.
 package described
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Description is a provider's API as described. It is safe for concurrent use.
+// Description is a provider's description of its API. It is safe for concurrent use.
 type Description struct {
 	base   string
 	router routers.Router
@@ -38,8 +38,8 @@ type Description struct {
 	violations []string
 }
 
-// Open reads a description. The file lies in shared/providers beside the repository; where that folder is not
-// there, the test is skipped. Base is the path under which the API is served, such as "/calendar/v3".
+// Open reads a description. The file is in shared/providers beside the repository; if that folder does not
+// exist, the test is skipped. base is the path under which the API is served, such as "/calendar/v3".
 func Open(t testing.TB, file, base string) *Description {
 	t.Helper()
 	folder := filepath.Join(filepath.Dir(repository(t)), "shared", "providers")
@@ -89,7 +89,8 @@ func parse(text []byte, base string) (*Description, error) {
 	return &Description{base: base, router: router}, nil
 }
 
-// Handler checks each request below the base, notes what the description forbids, and has next serve it.
+// Handler checks each request below the base, records violations of the description, and has next serve the
+// request.
 func (d *Description) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == d.base || strings.HasPrefix(r.URL.Path, strings.TrimSuffix(d.base, "/")+"/") {
@@ -99,7 +100,7 @@ func (d *Description) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// note checks a request and leaves it as it came.
+// note checks a request, whose body can still be read afterwards.
 func (d *Description) note(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -151,8 +152,8 @@ func describes(route *routers.Route, name string) bool {
 		p.Schema.Value.Properties[property] != nil
 }
 
-// numberItems writes the items of a list inside an object with their places, as the filter reads them:
-// a[b][]=c is a[b][0]=c.
+// numberItems adds indexes to the items of a list inside an object, as the filter expects them: a[b][]=c
+// becomes a[b][0]=c.
 func numberItems(query url.Values) url.Values {
 	for name, values := range query {
 		list, isList := strings.CutSuffix(name, "][]")
@@ -174,7 +175,7 @@ func parameter(route *routers.Route, name string) *openapi3.Parameter {
 	return route.PathItem.Parameters.GetByInAndName(openapi3.ParameterInQuery, name)
 }
 
-// Report fails the test with what the description forbids, and when no request came by.
+// Report fails the test for each violation of the description, or if no request was checked.
 func (d *Description) Report(t testing.TB) {
 	t.Helper()
 	d.mu.Lock()

@@ -137,7 +137,7 @@ func TestTheReportFailsTheTest(t *testing.T) {
 	}
 }
 
-// TestDescriptionsAreRead holds that the descriptions in use load.
+// TestDescriptionsAreRead checks that the descriptions in use can be loaded.
 func TestDescriptionsAreRead(t *testing.T) {
 	for file, base := range map[string]string{
 		"google-calendar.openapi.json":         "/calendar/v3",

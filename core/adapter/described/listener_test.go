@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that notes what fails it.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	failures []string

@@ -7,7 +7,7 @@ import (
 	"frontdesk/core/pause"
 )
 
-// Read runs a call without effect, or fails it as its scenario says.
+// Read runs a call that changes nothing, or fails it as its scenario demands.
 func Read[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
 	if err := p.before(ctx, c); err != nil {
 		var none T
@@ -16,8 +16,8 @@ func Read[T any](ctx context.Context, p Provider, c Call, act func(context.Conte
 	return act(ctx)
 }
 
-// Write runs a call with an effect, or fails it as its scenario says. A lost reply is lost after act
-// succeeded: so act must be safe to repeat.
+// Write runs a call that changes something, or fails it as its scenario demands. A lost reply is lost after
+// act succeeded, so act must be safe to repeat.
 func Write[T any](ctx context.Context, p Provider, c Call, act func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := p.before(ctx, c); err != nil {
@@ -35,7 +35,7 @@ func Write[T any](ctx context.Context, p Provider, c Call, act func(context.Cont
 	return answer, nil
 }
 
-// before is what happens to a call before it acts.
+// before does what the scenario demands before the call acts.
 func (p Provider) before(ctx context.Context, c Call) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (p Provider) before(ctx context.Context, c Call) error {
 	return p.silence(ctx, c)
 }
 
-// refusal returns the fault of a scenario that only refuses, nil for the others.
+// refusal returns the fault of a scenario that only refuses calls, nil for the others.
 func (p Provider) refusal(w Name) error {
 	if own := p.Own[w]; own != nil {
 		refusal := *own
@@ -85,7 +85,7 @@ func (p Provider) refusal(w Name) error {
 	return nil
 }
 
-// lostConnection is what a caller sees whose request may or may not have been carried out.
+// lostConnection returns the fault of a request that may or may not have been carried out.
 func lostConnection(detail string) error {
 	return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, detail)
 }

@@ -22,7 +22,6 @@ func provider() scenario.Provider {
 	}
 }
 
-// counter counts how often a call acted.
 type counter struct{ acted int }
 
 func (c *counter) act(context.Context) (int, error) {

@@ -9,10 +9,10 @@ import (
 	"frontdesk/core/adapter"
 )
 
-// prefix begins the keys in the storage. It is older than the name of this package.
+// prefix starts the keys in the storage. It is older than the name of this package.
 const prefix = "magic/"
 
-// state is what is remembered of lost replies, one document per subject.
+// state records lost replies, in one document per subject.
 type state struct {
 	Lost   map[string]time.Time `json:"lost"` // by request
 	Silent time.Time            `json:"silent"`
@@ -27,7 +27,7 @@ func (m state) stale(now time.Time) bool {
 	return true
 }
 
-// silence fails a call about what is out of reach.
+// silence fails a call whose subject is unreachable.
 func (p Provider) silence(ctx context.Context, c Call) error {
 	if c.About == "" {
 		return nil
@@ -46,8 +46,8 @@ func (p Provider) silence(ctx context.Context, c Call) error {
 	return nil
 }
 
-// lose loses the reply of a request, unless that was done lately: then the request is a repeat, and is
-// answered.
+// lose loses the reply to a request, unless that was done recently: then the request is a repeat, and gets a
+// reply.
 func (p Provider) lose(ctx context.Context, c Call, w Name) error {
 	var lose bool
 	err := p.Storage.Update(ctx, func(tx adapter.StorageTx) error {
@@ -91,7 +91,7 @@ func load(tx adapter.StorageTx, about string) (m state, err error) {
 	return m, json.Unmarshal(doc, &m)
 }
 
-// prune drops what nobody asks for any more.
+// prune deletes the states whose lost replies are all older than rememberIt.
 func prune(tx adapter.StorageTx, now time.Time) error {
 	var stale []string
 	var broken error

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// roles are the ways to have access to a calendar, the least first
+// roles are the roles of access to a calendar, the lowest first
 // (developers.google.com/workspace/calendar/api/v3/reference/calendarList#accessRole).
 var roles = []string{"freeBusyReader", "reader", "writerWithoutPrivateAccess", "writer", "owner"}
 

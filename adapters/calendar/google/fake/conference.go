@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// conference looks at what is asked for as a conference. Without conferenceDataVersion=1 nothing is, silently
+// conference handles a request for a conference. Without conferenceDataVersion=1 it is silently ignored
 // (developers.google.com/workspace/calendar/api/guides/create-events#conferencing).
 func (c call) conference(cal *collection, e, before *event) *refusal {
 	version := c.query.Get("conferenceDataVersion")
@@ -40,7 +40,7 @@ func (c call) conference(cal *collection, e, before *event) *refusal {
 	return nil
 }
 
-// ripen brings a conference that is being made one read nearer.
+// ripen counts a read of an event with a pending conference, and finishes the conference after the last one.
 func (s *Server) ripen(e *event) {
 	if textOf(objectOf(objectOf(objectOf(e.data, "conferenceData"), "createRequest"), "status"),
 		"statusCode") != "pending" {

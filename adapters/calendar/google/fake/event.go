@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// event is a resource as it is kept: times with the zone they are kept in, and no property that a mask would
-// make.
+// event is a resource as it is stored: with times in their own zones, and without properties that depend on
+// the request.
 type event struct {
 	data    map[string]any
-	polls   int // reads until its conference is there
+	polls   int // reads until its conference exists
 	notices []Notice
 }
 
 // Notice is a message to an attendee: an invitation, an update or a cancellation.
 type Notice struct{ To, Kind string }
 
-// mostAttendees is how many an event can have.
+// mostAttendees is the maximum number of attendees of an event.
 const mostAttendees = 200
 
 var idForm = regexp.MustCompile(`^[a-v0-9]+$`)
@@ -163,7 +163,7 @@ func (c call) remove(cal *collection, id string) (map[string]any, *refusal) {
 	return nil, nil
 }
 
-// ifMatch holds the version against the one the caller read
+// ifMatch compares the version of the event with the one that the caller read
 // (developers.google.com/workspace/calendar/api/guides/version-resources).
 func (c call) ifMatch(e *event) *refusal {
 	if want := c.request.Header.Get("If-Match"); want != "" && want != "*" && want != textOf(e.data, "etag") {
@@ -172,8 +172,8 @@ func (c call) ifMatch(e *event) *refusal {
 	return nil
 }
 
-// complete checks an event and fills in what the server does. Before is the event as it was; nil for a new
-// one.
+// complete checks an event and sets the properties that the server sets. before is the event before the
+// change; nil for a new one.
 func (c call) complete(cal *collection, e, before *event) *refusal {
 	if refused := settle(cal, e.data); refused != nil {
 		return refused
@@ -209,7 +209,7 @@ func (s *Server) stamp(e *event) {
 	e.data["etag"] = fmt.Sprintf(`"%d"`, 3181161784712000+int64(s.next()))
 }
 
-// settle reads the times of an event, and keeps each as a date, or as an instant in its zone.
+// settle parses the times of an event, and stores each as a date, or as an instant in its zone.
 func settle(cal *collection, data map[string]any) *refusal {
 	start, end := objectOf(data, "start"), objectOf(data, "end")
 	switch {
@@ -236,7 +236,7 @@ func settle(cal *collection, data map[string]any) *refusal {
 	return nil
 }
 
-// moment reads one time and writes it back as it is kept.
+// moment parses one time and writes it back in the form in which it is stored.
 func moment(t map[string]any, calendarZone string, recurs bool) (at time.Time, isDay bool, refused *refusal) {
 	date, clock, zone := textOf(t, "date"), textOf(t, "dateTime"), textOf(t, "timeZone")
 	if (date == "") == (clock == "") {
@@ -272,7 +272,7 @@ func moment(t map[string]any, calendarZone string, recurs bool) (at time.Time, i
 	return at, false, nil
 }
 
-// attendees checks the guests and fills in what they have from the start.
+// attendees checks the guests and sets their initial properties.
 func attendees(cal *collection, data map[string]any) *refusal {
 	guests := attendeesOf(data)
 	if len(guests) > mostAttendees {
@@ -300,7 +300,7 @@ func attendees(cal *collection, data map[string]any) *refusal {
 	return nil
 }
 
-// limit does to extended properties what Google does silently
+// limit applies the limits of extended properties, as Google does silently
 // (developers.google.com/workspace/calendar/api/guides/extended-properties, "Limits").
 func limit(properties map[string]any) {
 	for _, kind := range []string{"private", "shared"} {
@@ -326,7 +326,7 @@ func guestsOf(data map[string]any) (emails []string) {
 	return emails
 }
 
-// notify sends a message, where the call says that it wants that; not saying so is "none"
+// notify sends a message if the request asks for it by sendUpdates; the default is "none"
 // (developers.google.com/workspace/calendar/api/v3/reference/events/insert#sendUpdates).
 func (c call) notify(e *event, kind string, to []string) {
 	if c.query.Get("sendUpdates") != "all" {
@@ -357,8 +357,8 @@ func (c call) tellOfChange(before, after *event) {
 	}
 }
 
-// shown returns an event as it is answered: its instants in the zone asked for, and no more attendees than
-// that.
+// shown returns an event as in a response: with its times in the requested zone, and with only its own entry
+// of the attendees if they exceed maxAttendees.
 func (c call) shown(cal *collection, e *event) (map[string]any, *refusal) {
 	zone := cal.Zone
 	if asked := c.query.Get("timeZone"); asked != "" {

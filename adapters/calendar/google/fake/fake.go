@@ -1,16 +1,15 @@
 // Package fake is Google Calendar for tests: stateful, strict, and able to fail on demand. It is written from
 // Google's documentation (developers.google.com/workspace/calendar/api/v3/reference and .../guides) and
-// shares no code with the adapter. Beside the API it serves Google's OAuth endpoints, by
-// core/oauth/oauthtest.
+// shares no code with the adapter. It also serves Google's OAuth endpoints, by core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{Accounts: []string{"alice@example.com"}})
 //	http.ListenAndServe("127.0.0.1:9101", server)
 //
-// Each account has a primary calendar, whose id is its address; [Server.AddCalendar] adds others. What
-// happens in one account does not show in another's: an attendee is somebody to notify, and no more.
+// Each account has a primary calendar, whose id is its address; [Server.AddCalendar] adds others. Events of
+// one account do not appear in another: attendees are only notified.
 //
-// It is stricter than Google where a mistake should fail a test: a property or parameter that is not known is
-// refused, and a deleted event that is patched comes back to life, as some have seen it do.
+// It is stricter than Google where a mistake should fail a test: it refuses unknown properties and
+// parameters, and restores a deleted event that is patched, as has been observed at Google.
 package fake
 
 import (
@@ -27,32 +26,32 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// Options say how the server is.
+// Options configure the server.
 type Options struct {
-	Accounts []string // who has calendars; nil is alice@example.com
-	Zone     string   // of the primary calendars; "" is Europe/London
+	Accounts []string // addresses of the accounts; nil means alice@example.com
+	Zone     string   // of the primary calendars; "" means Europe/London
 	Now      func() time.Time
 
-	OAuth oauthtest.Options // what is not set is as at Google
+	OAuth oauthtest.Options // the defaults are those of Google
 
-	PageSize   int  // so many entries in a page at most; 0 is as many as are asked for
+	PageSize   int  // the maximum number of entries in a page; 0 sets no limit
 	EmptyPages bool // the first page of each list is empty, and has a token
 
-	MeetPolls int  // how often an event is read before its conference is there
+	MeetPolls int  // how often an event is read before its conference exists
 	MeetFails bool // conferences fail in the end
 }
 
-// The addresses, which at Google lie on several hosts.
+// Paths of the endpoints, which Google serves on several hosts.
 const (
 	APIPath       = "/calendar/v3/"
 	AuthorizePath = "/o/oauth2/v2/auth"
 	TokenPath     = "/token"
 )
 
-// The scopes that are looked at.
+// scopePrefix starts the names of the scopes that are checked.
 const scopePrefix = "https://www.googleapis.com/auth/"
 
-// Server is an http.Handler; safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
 	OAuth *oauthtest.Server // who may call, and with which scopes
@@ -73,10 +72,10 @@ type account struct {
 // Calendar is an entry of an account's list of calendars.
 type Calendar struct {
 	ID, Name, Zone string
-	Role           string   // freeBusyReader, reader, writerWithoutPrivateAccess, writer or owner; "" is owner
-	Hidden         bool     // from the list, unless hidden ones are asked for
-	Unlisted       bool     // can be reached, and is not in the list at all
-	Solutions      []string // the kinds of conference it can make; nil is hangoutsMeet
+	Role           string   // freeBusyReader, reader, writerWithoutPrivateAccess, writer or owner (default)
+	Hidden         bool     // not in the list unless hidden ones are requested
+	Unlisted       bool     // accessible, but never in the list
+	Solutions      []string // the kinds of conference it can create; nil means hangoutsMeet
 	primary        bool
 }
 
@@ -85,7 +84,7 @@ type collection struct {
 	events map[string]*event
 }
 
-// New makes a server.
+// New returns a server with the given options.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -115,7 +114,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// AddCalendar gives an account another calendar.
+// AddCalendar adds a calendar to an account.
 func (s *Server) AddCalendar(email string, c Calendar) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +126,7 @@ func (s *Server) AddCalendar(email string, c Calendar) {
 	a.calendars = append(a.calendars, &collection{Calendar: c, events: map[string]*event{}})
 }
 
-// Solutions says which kinds of conference a calendar can make from now on.
+// Solutions sets the kinds of conference that a calendar can create from now on.
 func (s *Server) Solutions(email, calendarID string, kinds ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +164,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 		answer, refused = selectFields(answer, r.URL.Query().Get("fields"))
 	}
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // the connection is closed without an answer
+		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
 	switch {
 	case refused != nil:
@@ -180,10 +179,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, path string) {
 func write(w http.ResponseWriter, status int, body map[string]any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
-// answer finds what the path means, and lets it act. No body is 204.
+// answer routes a request by its path and handles it. A nil body means status 204.
 func (s *Server) answer(r *http.Request, path string) (map[string]any, *refusal) {
 	who, ok := s.OAuth.Bearer(r)
 	if !ok {
@@ -215,7 +214,7 @@ func (s *Server) answer(r *http.Request, path string) (map[string]any, *refusal)
 	return nil, notFound()
 }
 
-// call is one request that has a good token. The server is locked meanwhile.
+// call is one request with a valid token. The server is locked while it is handled.
 type call struct {
 	*Server
 	account *account
@@ -224,7 +223,7 @@ type call struct {
 	request *http.Request
 }
 
-// requireScope reports whether the token has one of the scopes.
+// requireScope refuses a token that has none of the scopes.
 func (c call) requireScope(scopes ...string) *refusal {
 	for _, name := range scopes {
 		if slices.Contains(c.scopes, scopePrefix+name) {
@@ -234,10 +233,10 @@ func (c call) requireScope(scopes ...string) *refusal {
 	return insufficientPermissions()
 }
 
-// everywhere are the query parameters that every method has.
+// everywhere lists the query parameters of every method.
 var everywhere = []string{"alt", "fields", "prettyPrint", "quotaUser", "key"}
 
-// takes refuses parameters that are none of the method's.
+// takes refuses parameters that the method does not have.
 func (c call) takes(names ...string) *refusal {
 	for name, values := range c.query {
 		if !slices.Contains(names, name) && !slices.Contains(everywhere, name) || len(values) != 1 {
@@ -247,7 +246,7 @@ func (c call) takes(names ...string) *refusal {
 	return nil
 }
 
-// next returns a number that was never given before.
+// next returns a number that it has not returned before.
 func (s *Server) next() int {
 	s.made++
 	return s.made

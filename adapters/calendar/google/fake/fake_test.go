@@ -15,7 +15,6 @@ import (
 
 const alice = "alice@example.com"
 
-// client is a client of the fake with a token.
 type client struct {
 	server *Server
 	token  string
@@ -49,7 +48,7 @@ func signedIn(t *testing.T, o Options, scopes ...string) client {
 	return client{s, granted.Token}
 }
 
-// ask makes a call below the API's root. The reason is that of the first error.
+// ask sends a request below the API's root. The reason is that of the first error.
 func (a client) ask(
 	t *testing.T, method, target, body string, header ...string,
 ) (status int, reason string, answer map[string]any) {
@@ -160,8 +159,7 @@ func TestTokensAndScopes(t *testing.T) {
 	}
 }
 
-// A deleted event stays readable, keeps its id, and comes back to life when it is patched without a
-// condition.
+// A deleted event remains readable, keeps its id, and is restored by a patch without a condition.
 func TestLifeOfAnEvent(t *testing.T) {
 	a := signedIn(t, Options{})
 	one := events + "/meeting0"
@@ -242,8 +240,8 @@ func TestWhatTheMaskLeavesOutIsNotAnswered(t *testing.T) {
 	}
 }
 
-// A series is one event to who does not ask for single ones. Its instances keep their wall clock when clocks
-// are set.
+// A series is one event unless single events are requested. Its instances keep their wall clock when the
+// offset of the zone changes.
 func TestSeries(t *testing.T) {
 	a := signedIn(t, Options{})
 	a.ask(t, "POST", events, `{"id":"each0","recurrence":["RRULE:FREQ=DAILY;COUNT=3"],

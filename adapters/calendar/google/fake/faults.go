@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Revoke has the server refuse every token given so far, and give no new ones for them.
+// Revoke makes the server refuse every token issued so far, and issue no new ones for them.
 func (s *Server) Revoke() { s.OAuth.Revoke() }
 
-// faulty counts a call, and answers in place of the server where it was told to. Too many calls are refused
-// in both of Google's ways by turns: 403 with a reason of the domain usageLimits, and 429. A wait of whole
-// seconds is named; without one there is no Retry-After, as mostly.
+// faulty counts a call, and responds to it if a fault was injected. It refuses too many calls in Google's two
+// ways by turns: 403 with a reason of the domain usageLimits, and 429. It sends Retry-After only for a wait
+// of at least a second, since Google mostly sends none.
 func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	met := s.Inject(w, r)
 	switch {

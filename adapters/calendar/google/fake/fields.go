@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// mask is what of an object is asked for; an empty one is all of it.
+// mask is the set of requested fields of an object; an empty one selects all.
 type mask map[string]mask
 
 // selectFields returns the partial response
-// (developers.google.com/workspace/calendar/api/guides/performance#partial): what the parameter fields names,
-// and nothing else, not even the token of the next page.
+// (developers.google.com/workspace/calendar/api/guides/performance#partial): only what the parameter fields
+// names, and so without the token of the next page if that is not named.
 func selectFields(answer map[string]any, fields string) (map[string]any, *refusal) {
 	if fields == "" {
 		return answer, nil
@@ -28,7 +28,7 @@ func selectFields(answer map[string]any, fields string) (map[string]any, *refusa
 	return picked, nil
 }
 
-// parseMask reads names separated by commas, each with a part of its own behind a slash or in parentheses.
+// parseMask parses names separated by commas, each with an optional submask after a slash or in parentheses.
 func parseMask(s string) (m mask, rest string, ok bool) {
 	m = mask{}
 	for {
@@ -80,7 +80,7 @@ func parseMask(s string) (m mask, rest string, ok bool) {
 	}
 }
 
-// selectable are the names of answers that are no event's.
+// selectable are the names of fields in responses other than events.
 var selectable = []string{
 	"kind", "etag", "summary", "description", "items", "nextPageToken", "nextSyncToken", "timeZone",
 	"accessRole", "updated", "defaultReminders", "id", "primary", "summaryOverride", "conferenceProperties",

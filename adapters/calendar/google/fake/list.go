@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// list is events.list.
+// list handles events.list.
 func (c call) list(cal *collection) (map[string]any, *refusal) {
 	refused := c.takes("singleEvents", "timeMin", "timeMax", "timeZone", "maxResults", "pageToken", "orderBy",
 		"showDeleted", "maxAttendees")
@@ -66,7 +66,7 @@ func (c call) list(cal *collection) (map[string]any, *refusal) {
 	}, items, 250, 2500)
 }
 
-// window reads the time range. Whole days are held against it in the zone of the answer
+// window parses the time range. Whole days are compared with it in the zone of the response
 // (googleapis/google-api-dotnet-client#1778).
 func (c call) window(cal *collection) (from, to time.Time, zone *time.Location, refused *refusal) {
 	name := cal.Zone

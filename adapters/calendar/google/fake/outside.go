@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// What people do in Google's own pages, behind the back of who calls the API.
+// Changes that people make in Google's own pages, not through the API.
 
 var errNoEvent = errors.New("there is no such event")
 
-// Make puts an event into a calendar, written as the API writes it, and answers its id. What is given is kept
-// as it is, an organizer and a status of its own among it.
+// Make adds an event to a calendar and returns its id. The event is in the form of the API. Given properties
+// are kept unchanged, also an organizer or a status.
 func (s *Server) Make(email, calendarID string, given map[string]any) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *Server) Make(email, calendarID string, given map[string]any) (string, e
 	return textOf(e.data, "id"), nil
 }
 
-// Retitle gives an event another title.
+// Retitle changes the title of an event.
 func (s *Server) Retitle(email, calendarID, id, title string) error {
 	return s.edit(email, calendarID, id, func(e *event) error {
 		e.data["summary"] = title
@@ -47,7 +47,7 @@ func (s *Server) Retitle(email, calendarID, id, title string) error {
 	})
 }
 
-// Respond has an attendee answer: accepted, declined, tentative or needsAction.
+// Respond sets the response of an attendee: accepted, declined, tentative or needsAction.
 func (s *Server) Respond(email, calendarID, id, guest, response string) error {
 	return s.edit(email, calendarID, id, func(e *event) error {
 		guests := attendeesOf(e.data)
@@ -90,7 +90,7 @@ func (s *Server) Notices(email, calendarID, id string) []Notice {
 	return nil
 }
 
-// Event returns an event as it is kept, or nil.
+// Event returns an event as it is stored, or nil.
 func (s *Server) Event(email, calendarID, id string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// page is what is left of a list.
+// page is the rest of a list.
 type page struct {
-	query string // whose list it is
+	query string // the query of the list
 	rest  []any
 }
 
-// page responds with a page of a list: as many entries as asked for, or fewer, or none, as Google reserves
-// the right to (developers.google.com/workspace/calendar/api/v3/reference/events/list#maxResults). Tokens fit
-// the query that they were given for.
+// page returns a page of a list: as many entries as requested, or fewer, or none, as Google reserves the
+// right to (developers.google.com/workspace/calendar/api/v3/reference/events/list#maxResults). A token is
+// valid only for the query that it was issued for.
 func (c call) page(answer map[string]any, entries []any, usual, most int) (map[string]any, *refusal) {
 	size := usual
 	if asked := c.query.Get("maxResults"); asked != "" {
@@ -48,7 +48,7 @@ func (c call) page(answer map[string]any, entries []any, usual, most int) (map[s
 	return answer, nil
 }
 
-// fingerprint returns a query but for where in it one is.
+// fingerprint returns the query without its paging parameters.
 func (c call) fingerprint() string {
 	rest := map[string]string{"account": c.account.email, "path": c.request.URL.EscapedPath()}
 	for name, values := range c.query {

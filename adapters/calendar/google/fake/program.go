@@ -15,7 +15,7 @@ const (
 	demoClientSecret = "fake-client-secret"
 )
 
-// Program serves the fake on its own.
+// Program runs the fake on its own.
 func Program(flags *flag.FlagSet) adaptertest.Begin {
 	accounts := flags.String("accounts", "alice@example.com,bob@example.com",
 		"who can sign in, separated by commas; the first one does")

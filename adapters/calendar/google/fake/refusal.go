@@ -5,13 +5,12 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that refuses, in the shape of
-// developers.google.com/workspace/calendar/api/guides/errors.
+// refusal is an error response, in the form of developers.google.com/workspace/calendar/api/guides/errors.
 type refusal struct {
 	code                    int
 	domain, reason, message string
 	locationType, location  string
-	status                  string // the canonical code, where Google adds it
+	status                  string // the canonical code, if Google adds it
 }
 
 func (r *refusal) write(w http.ResponseWriter) {

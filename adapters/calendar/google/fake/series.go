@@ -8,7 +8,7 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// Ids of instances are the series' with the original start.
+// Formats of the original start, which the id of an instance adds to the series' id.
 const (
 	instanceTime = "20060102T150405Z"
 	instanceDay  = "20060102"
@@ -53,7 +53,7 @@ func (cal *collection) exceptions(id string) (all []*event) {
 	return all
 }
 
-// bounds returns the times of an event; those of a whole day lie in the zone.
+// bounds returns the start and end of an event; those of whole days are in the zone.
 func (e *event) bounds(zone *time.Location) (from, to time.Time) {
 	read := func(t map[string]any) time.Time {
 		if day := textOf(t, "date"); day != "" {
@@ -66,7 +66,7 @@ func (e *event) bounds(zone *time.Location) (from, to time.Time) {
 	return read(objectOf(e.data, "start")), read(objectOf(e.data, "end"))
 }
 
-// occurrences returns the starts of a series between two moments, both included.
+// occurrences returns the starts of a series from one moment to another, both included.
 func (e *event) occurrences(from, to time.Time) (starts []time.Time) {
 	zone, err := time.LoadLocation(textOf(objectOf(e.data, "start"), "timeZone"))
 	if err != nil {
@@ -90,7 +90,7 @@ func (e *event) occurrences(from, to time.Time) (starts []time.Time) {
 	return starts
 }
 
-// instance returns the event of a series that starts then.
+// instance returns the instance of a series that starts at the given time.
 func (e *event) instance(start time.Time) *event {
 	data := copied(e.data)
 	delete(data, "recurrence")

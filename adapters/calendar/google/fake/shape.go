@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What a property may hold. A shape is the word for a simple value, an object, a list, or texts by any name.
+// Shapes of properties. A shape is the name of a simple type, an object, a list, or texts with any names.
 type (
 	object map[string]any
 	list   struct{ of any }
@@ -24,8 +24,8 @@ const (
 var timeShape = object{"date": text, "dateTime": text, "timeZone": text}
 
 // eventShape is the Event resource
-// (developers.google.com/workspace/calendar/api/v3/reference/events#resource), with what nobody here writes
-// left unexamined.
+// (developers.google.com/workspace/calendar/api/v3/reference/events#resource). Properties that the adapter
+// never writes are not checked.
 var eventShape = object{
 	"id": text, "summary": text, "description": text, "location": text, "status": text, "transparency": text,
 	"visibility": text,
@@ -52,7 +52,7 @@ var eventShape = object{
 	"reminders": whatever, "source": whatever, "attachments": whatever, "gadget": whatever,
 }
 
-// readEvent reads the body of a request, strictly.
+// readEvent decodes the body of a request strictly.
 func (c call) readEvent() (map[string]any, *refusal) {
 	if !strings.HasPrefix(c.request.Header.Get("Content-Type"), "application/json") {
 		return nil, badRequest("The body must be JSON.")
@@ -68,7 +68,8 @@ func (c call) readEvent() (map[string]any, *refusal) {
 	return read, nil
 }
 
-// misfit says what of a value does not fit its shape, or "". Null is a way to leave a value out.
+// misfit returns how a value does not fit its shape, or "" if it does. Null stands for a value that is left
+// out.
 func misfit(at string, value, shape any) string {
 	if value == nil || shape == whatever {
 		return ""
@@ -122,8 +123,8 @@ func misfitOf(at string, value any, shapeOf func(name string) (any, bool)) strin
 	return ""
 }
 
-// merge patches an object: what is named is replaced, objects are patched in turn, lists are replaced whole,
-// null removes (developers.google.com/workspace/calendar/api/guides/performance#patch).
+// merge patches an object: it replaces named values, patches objects in turn, replaces lists as a whole, and
+// removes values that are null (developers.google.com/workspace/calendar/api/guides/performance#patch).
 func merge(into, patch map[string]any) {
 	for name, value := range patch {
 		inner, isObject := value.(map[string]any)

@@ -24,8 +24,8 @@ type part struct {
 	Body    json.RawMessage   `json:"body"`
 }
 
-// batch makes several requests in one, up to four at a time, and answers them in another order
-// (learn.microsoft.com/graph/json-batching). The batch succeeds, whatever becomes of its parts.
+// batch handles several requests in one, up to four at a time, and returns their responses in another order
+// (learn.microsoft.com/graph/json-batching). The batch succeeds even if parts of it fail.
 func (s *Server) batch(
 	w http.ResponseWriter, r *http.Request, token oauthtest.Token, met adaptertest.Injected,
 ) {

@@ -10,7 +10,7 @@ func escape(s string) string { return html.EscapeString(s) }
 
 const line = "________________________________________________________________________________"
 
-// blob returns how to join, as Outlook writes it below the text.
+// blob returns the part about joining, as Outlook writes it below the text.
 func blob(join string) string {
 	rule := `<div style="width:100%"><span style="white-space:nowrap; color:#5F5F5F; opacity:.36">` + line +
 		"</span></div>\r\n"
@@ -40,7 +40,7 @@ var (
 	tag    = regexp.MustCompile(`<[^>]*>`)
 )
 
-// textOf returns a page as text.
+// textOf converts an HTML page into text.
 func textOf(page string) string {
 	page = strings.ReplaceAll(strings.ReplaceAll(page, "\r\n", ""), "\n", "")
 	page = anchor.ReplaceAllString(page, "$2&lt;$1&gt;")
@@ -48,8 +48,8 @@ func textOf(page string) string {
 	return html.UnescapeString(tag.ReplaceAllString(page, ""))
 }
 
-// as returns the body in the form preferred, html where none is. As text its lines end as in mail, the last
-// as well.
+// as returns the body in the preferred format, by default HTML. The lines of a text end with CRLF, the last
+// one as well.
 func (b itemBody) as(kind string) itemBody {
 	if kind != "text" {
 		if strings.EqualFold(b.ContentType, "text") {

@@ -15,10 +15,10 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// event is one stored: a single one, the master of a series, or an exception of one.
+// event is a stored event: a single one, the master of a series, or an exception.
 type event struct {
 	id    string // immutable
-	moves int    // to other folders: each gives it another of the other ids
+	moves int    // moves to other folders; each changes the id that is not immutable
 	box   *box
 	key   string // change key
 
@@ -26,25 +26,25 @@ type event struct {
 	body          itemBody
 	start, end    time.Time
 	zone, endZone string // as given
-	days          bool   // whole days: start and end are midnights as if UTC
+	days          bool   // whole days: start and end are midnights in UTC
 	showAs        string
 	location      string
 	attendees     []attendee
-	organizer     string // "" is the account
+	organizer     string // "" means the account
 	withdrawn     bool   // by its organizer
 	online        bool
 	join          string
 	lateReads     int
 	transaction   string
-	request       [32]byte // digest of the body that made it
+	request       [32]byte // digest of the request body that created it
 	created       time.Time
 	removed       bool
 
 	rule      *rrule.RRule
 	master    *event
-	date      string            // of an exception: the day it stood on
+	date      string            // of an exception: its original day
 	changed   map[string]*event // of a master: exceptions by day
-	cancelled map[string]bool   // of a master: days taken out
+	cancelled map[string]bool   // of a master: cancelled days
 
 	notices []Notice
 }
@@ -68,7 +68,7 @@ type emailAddress struct {
 // Notice is a message that Exchange sent to an attendee.
 type Notice struct{ To, Kind string }
 
-// write is what can be written of an event.
+// write holds the fields of an event that can be written.
 type write struct {
 	Subject       *string           `json:"subject"`
 	Body          *itemBody         `json:"body"`
@@ -102,7 +102,7 @@ func decode(c *call, into any) *answer {
 	return nil
 }
 
-// create makes an event (learn.microsoft.com/graph/api/calendar-post-events).
+// create creates an event (learn.microsoft.com/graph/api/calendar-post-events).
 func (s *Server) create(c *call, b *box) answer {
 	if b.readOnly {
 		return denied()
@@ -146,8 +146,8 @@ func (s *Server) create(c *call, b *box) answer {
 	return answer{status: http.StatusCreated, body: s.show(c, e)}
 }
 
-// answerRepeat handles a POST whose transactionId is taken: with the event as it is where the body is the
-// same (blog.rykoma.net/2020/10/05/1559), else by a refusal.
+// answerRepeat handles a POST whose transactionId is taken. It returns the current event if the body is the
+// same (blog.rykoma.net/2020/10/05/1559), else an error. It returns nil if the transactionId is free.
 func (s *Server) answerRepeat(c *call, transaction string, digest [32]byte) *answer {
 	for _, e := range s.events {
 		if e.transaction != transaction || e.removed && s.options.Forgets {
@@ -164,7 +164,6 @@ func (s *Server) answerRepeat(c *call, transaction string, digest [32]byte) *ans
 	return nil
 }
 
-// apply writes what is given into an event.
 func (e *event) apply(w write) *answer {
 	if (w.Start == nil) != (w.End == nil) {
 		a := invalid("ErrorPropertyValidationFailure", "Start and end change together.")
@@ -187,7 +186,7 @@ func (e *event) apply(w write) *answer {
 	}
 	if w.Body != nil {
 		e.body = *w.Body
-		// learn.microsoft.com/graph/api/event-update: without the blob the meeting is online no more.
+		// Without the blob, the meeting is no longer online (learn.microsoft.com/graph/api/event-update).
 		if e.online && !strings.Contains(e.body.Content, escape(e.join)) {
 			e.online, e.join = false, ""
 		}
@@ -240,7 +239,7 @@ func (e *event) times(from, to dateTimeTimeZone, days bool) *answer {
 
 func (e *event) notice(to, kind string) { e.notices = append(e.notices, Notice{to, kind}) }
 
-// one serves an event and its actions.
+// one handles requests for an event and its actions.
 func (s *Server) one(c *call, id string, action []string) answer {
 	e, a := s.find(id)
 	if a != nil {
@@ -269,7 +268,7 @@ func (s *Server) one(c *call, id string, action []string) answer {
 	return refuse(http.StatusMethodNotAllowed, "ErrorInvalidRequest", "The method is not supported.")
 }
 
-// find returns the event of an id: the immutable one, or the other one that it has since it was last moved.
+// find returns the event with an id: the immutable one, or the other one, which changed with the last move.
 func (s *Server) find(id string) (*event, *answer) {
 	if e := s.events[id]; e != nil && !e.removed {
 		return e, nil
@@ -329,7 +328,8 @@ func (s *Server) update(c *call, e *event) answer {
 	return answer{status: http.StatusOK, body: s.show(c, e)}
 }
 
-// tellOfUpdate notifies: of attendees alone, those whom it concerns; of anything else, everybody.
+// tellOfUpdate notifies attendees. If only attendees changed, those added or removed are notified, else
+// everybody.
 func (e *event) tellOfUpdate(was event, w write) {
 	has := func(list []attendee, one attendee) bool {
 		return slices.ContainsFunc(list,
@@ -351,7 +351,7 @@ func (e *event) tellOfUpdate(was event, w write) {
 	}
 }
 
-// remove deletes an event; as its organizer's it is cancelled for everybody.
+// remove deletes an event. If the account is the organizer, it is cancelled for everybody.
 func (s *Server) remove(e *event) {
 	if e.organizer == "" {
 		for _, a := range e.attendees {
@@ -366,7 +366,7 @@ func (s *Server) remove(e *event) {
 	e.removed = true
 }
 
-// cancel returns the organizer's action (learn.microsoft.com/graph/api/event-cancel).
+// cancel handles the organizer's action (learn.microsoft.com/graph/api/event-cancel).
 func (s *Server) cancel(c *call, e *event) answer {
 	var w struct {
 		Comment string `json:"comment"`
@@ -382,7 +382,7 @@ func (s *Server) cancel(c *call, e *event) answer {
 	return answer{status: http.StatusAccepted}
 }
 
-// decline returns an attendee's action (learn.microsoft.com/graph/api/event-decline).
+// decline handles an attendee's action (learn.microsoft.com/graph/api/event-decline).
 func (s *Server) decline(c *call, e *event) answer {
 	var w struct {
 		Comment      string `json:"comment"`
@@ -402,7 +402,7 @@ func (s *Server) decline(c *call, e *event) answer {
 
 func (e *event) tag() string { return `W/"` + e.key + `"` }
 
-// show writes an event as Graph does for who asks.
+// show returns an event as Graph returns it, in the form that the request prefers.
 func (s *Server) show(c *call, e *event) map[string]any {
 	id := e.id
 	if c.prefer["idtype"] != "ImmutableId" && e.master == nil {

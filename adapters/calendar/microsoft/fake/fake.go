@@ -1,13 +1,13 @@
 // Package fake is Microsoft Graph's calendar for tests: stateful, strict, and able to fail on demand. It is
 // written from Microsoft's documentation (learn.microsoft.com/graph/api/resources/calendar and the pages it
-// leads to: event, calendar-list-calendarview, event-cancel, event-update, outlook-immutable-id,
-// json-batching, paging, throttling, errors) and from what threads tell where that is silent, and shares no
-// code with the adapter.
+// links to: event, calendar-list-calendarview, event-cancel, event-update, outlook-immutable-id,
+// json-batching, paging, throttling, errors) and, for what that leaves open, from reports in public threads.
+// It shares no code with the adapter.
 //
 //	server := fake.New(fake.Options{Clients: map[string]string{"id": "secret"}, Account: "alice@example.com"})
 //	http.ListenAndServe("127.0.0.1:9102", server)
 //
-// Graph lies under /v1.0, who gives tokens under /common/oauth2/v2.0.
+// Graph is served under /v1.0, the OAuth endpoints under /common/oauth2/v2.0.
 package fake
 
 import (
@@ -26,28 +26,28 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// Options say how the account is.
+// Options configure the account and the server.
 type Options struct {
-	Clients   map[string]string // of OAuth: id to secret
-	Redirects []string          // registered addresses to come back to; nil takes any
+	Clients   map[string]string // OAuth clients: id to secret
+	Redirects []string          // registered redirect URIs; nil accepts any
 	Account   string            // the address of the mailbox
-	Name      string            // its owner
+	Name      string            // the name of its owner
 
 	Personal  bool // an account of Outlook.com: no mail, no online meetings
-	Guest     bool // a guest of the directory: no mail, a name with #EXT#, no owner told
+	Guest     bool // a guest of the directory: no mail, a name with #EXT#, no address of the owner
 	NoMailbox bool // an account without Exchange Online
-	Silent    bool // online meetings are allowed, and events made without one
-	LateLinks int  // reads of an event before its link is there
+	Silent    bool // online meetings are allowed, but events are created without one
+	LateLinks int  // reads of an event before its link exists
 
-	// Forgets has a transactionId count no longer once its event was removed. Otherwise it stays taken. What
-	// Exchange does, nobody tells.
+	// Forgets frees a transactionId once its event was removed. Otherwise it stays taken. What Exchange does
+	// is not documented.
 	Forgets bool
 
-	Zone string // IANA name of the mailbox's zone; "" is UTC
+	Zone string // IANA name of the mailbox's zone; "" means UTC
 	Now  func() time.Time
 }
 
-// Server is one mailbox, and who gives tokens for it. It is an http.Handler; safe for concurrent use.
+// Server is one mailbox and the OAuth server for it. It is an http.Handler and safe for concurrent use.
 type Server struct {
 	adaptertest.Faults
 	options Options
@@ -61,11 +61,11 @@ type Server struct {
 	calendars             []*box
 	events                map[string]*event  // by immutable id
 	pages                 map[string]further // by skip token
-	refusedForConcurrency int                // requests refused since too many ran
+	refusedForConcurrency int                // requests refused because too many ran
 	mutable               int                // requests that did not ask for immutable ids
-	count                 int                // of everything made, for ids and change keys
+	count                 int                // of everything created, for ids and change keys
 	fails                 []fail
-	requests              []string // method and path, without the address's query
+	requests              []string // method and path, without the query
 }
 
 type box struct {
@@ -79,14 +79,14 @@ const (
 	oauthPath = "/common/oauth2/v2.0/"
 )
 
-// New makes a server whose mailbox has its default calendar.
+// New returns a server whose mailbox has only its default calendar.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	zone, err := time.LoadLocation(o.Zone)
 	if err != nil {
-		panic(err) // the test names none that there is not
+		panic(err) // tests use only known zones
 	}
 	s := &Server{options: o, zone: zone, events: map[string]*event{}, pages: map[string]further{}}
 	s.oauth = oauthtest.New(oauthtest.Options{
@@ -94,7 +94,7 @@ func New(o Options) *Server {
 		Clients: o.Clients, Redirects: o.Redirects, Accounts: []string{o.Account},
 		Rotation: oauthtest.Renew, Now: o.Now,
 		// learn.microsoft.com/entra/identity-platform/scopes-oidc: a refresh token needs offline_access,
-		// which is not named among what was granted; scopes of Graph come with its address.
+		// which is not listed among the granted scopes; scopes of Graph are listed with its address.
 		Offline: func(ask url.Values) bool {
 			return slices.Contains(strings.Fields(ask.Get("scope")), "offline_access")
 		},
@@ -112,13 +112,13 @@ func New(o Options) *Server {
 	return s
 }
 
-// OAuth returns who gives the tokens.
+// OAuth returns the server that issues the tokens.
 func (s *Server) OAuth() *oauthtest.Server { return s.oauth }
 
 // Default returns the id of the default calendar.
 func (s *Server) Default() string { return s.calendars[0].id }
 
-// AddCalendar makes a calendar and answers its id.
+// AddCalendar adds a calendar and returns its id.
 func (s *Server) AddCalendar(name string, readOnly bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,48 +131,48 @@ func (s *Server) addCalendar(name string, readOnly bool) string {
 	return b.id
 }
 
-// newID makes an id as Exchange's are: case matters, and there is in it what has to be escaped in a path.
+// newID returns an id like those of Exchange: it is case-sensitive, and contains characters that must be
+// escaped in a path.
 func (s *Server) newID() string {
 	s.count++
 	return fmt.Sprintf("AAMkAGI/T+%s=", base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%06d", s.count)))
 }
 
-// newKey makes a change key.
 func (s *Server) newKey() string {
 	s.count++
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "key%07d", s.count))
 }
 
-// Peak returns how many requests, parts of batches among them, ran at one time.
+// Peak returns the highest number of requests, including parts of batches, that ran at one time.
 func (s *Server) Peak() int { return int(s.peak.Load()) }
 
-// Crowded counts the requests that were refused because more than four ran at one time.
+// Crowded returns the number of requests that were refused because more than four ran at one time.
 func (s *Server) Crowded() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refusedForConcurrency
 }
 
-// Mutable counts the requests about calendars and events that did not ask for immutable ids.
+// Mutable returns the number of requests about calendars and events that did not ask for immutable ids.
 func (s *Server) Mutable() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mutable
 }
 
-// Requests returns the requests so far, as method and path, those of batches' parts among them.
+// Requests returns the requests so far, as method and path, including parts of batches.
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP serves Graph and the OAuth endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if directory, rest, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/oauth2/v2.0/"); ok &&
 		!strings.Contains(directory, "/") {
 		signIn := r.Clone(r.Context())
-		signIn.URL.Path = oauthPath + rest // any directory has the one account
+		signIn.URL.Path = oauthPath + rest // any directory has the same account
 		s.oauth.ServeHTTP(w, signIn)
 		return
 	}
@@ -200,12 +200,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := s.serve(r, token, met, path)
 	if s.Drops(r) {
-		panic(http.ErrAbortHandler) // carried out, and the answer lost
+		panic(http.ErrAbortHandler) // the request took effect, the response is lost
 	}
 	send(w, a)
 }
 
-// answer is an answer before it is sent.
+// answer is a response before it is sent.
 type answer struct {
 	status int
 	header http.Header
@@ -230,12 +230,12 @@ func send(w http.ResponseWriter, a answer) {
 	}
 	w.Header().Set("Content-Type", "application/json; odata.metadata=minimal; charset=utf-8")
 	w.WriteHeader(a.status)
-	_ = json.NewEncoder(w).Encode(a.body) // who asked may have left
+	_ = json.NewEncoder(w).Encode(a.body) // the client may have disconnected
 }
 
 const requestID = "5a2e1d9c-0000-4000-8000-000000000102"
 
-// refuse is an error as Graph writes it (learn.microsoft.com/graph/errors).
+// refuse returns an error in the form of Graph (learn.microsoft.com/graph/errors).
 func refuse(status int, code, message string) answer {
 	return answer{status: status, body: map[string]any{"error": map[string]any{
 		"code": code, "message": message,

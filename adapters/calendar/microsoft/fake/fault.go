@@ -8,24 +8,24 @@ import (
 	"frontdesk/core/adapter/adaptertest"
 )
 
-// fail is how a request is answered that the server was told to fail.
+// fail is the injected response to requests with a path.
 type fail struct {
-	path string // a part of it
+	path string // a part of the method and path
 	a    answer
 }
 
-// Revoke has every token refused.
+// Revoke makes the server refuse every token.
 func (s *Server) Revoke() { s.oauth.Revoke() }
 
-// Fail has requests, or parts of batches, whose method and path hold the words answered by an error, until
-// restore is called.
+// Fail makes requests and parts of batches whose method and path contain the given text fail with an error,
+// until restore is called.
 func (s *Server) Fail(path string, status int, code string, header http.Header) (restore func()) {
 	a := refuse(status, code, "As the test wants it.")
 	a.header = header
 	return s.fail(path, a)
 }
 
-// FailWith has them answered by a page that is not Graph's.
+// FailWith is like Fail, with a page that is not Graph's as the response.
 func (s *Server) FailWith(path string, status int, page string) (restore func()) {
 	a := answer{status: status, raw: page}
 	if page == "" {
@@ -45,7 +45,7 @@ func (s *Server) fail(path string, a answer) (restore func()) {
 	}
 }
 
-// faulty responds in place of the server, where it was told to.
+// faulty returns the response of an injected fault, if there is one for the request.
 func (s *Server) faulty(met adaptertest.Injected, method, path string) (answer, bool) {
 	switch {
 	case met.Stopped:

@@ -9,7 +9,7 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// What others do to the mailbox: its owner in Outlook, and those who invite or are invited.
+// Changes to the mailbox by others: its owner in Outlook, and those who invite or are invited.
 
 var (
 	errNoCalendar = errors.New("fake: no such calendar")
@@ -36,7 +36,7 @@ func (s *Server) put(calendarID, subject string, set func(*event) error) (id str
 	return e.id, nil
 }
 
-// Series makes a recurring event.
+// Series creates a recurring event.
 func (s *Server) Series(
 	calendarID, subject string, start time.Time, length time.Duration, zone, rule string,
 ) (id string, err error) {
@@ -52,7 +52,7 @@ func (s *Server) Series(
 	})
 }
 
-// Days makes an event of whole days; the times are their midnights as if UTC, the end exclusive.
+// Days creates an event of whole days. The times are midnights in UTC; the end is exclusive.
 func (s *Server) Days(calendarID, subject string, from, to time.Time) (id string, err error) {
 	return s.put(calendarID, subject, func(e *event) error {
 		e.start, e.end, e.days, e.showAs = from, to, true, "free"
@@ -60,7 +60,7 @@ func (s *Server) Days(calendarID, subject string, from, to time.Time) (id string
 	})
 }
 
-// Free makes an event that does not make its owner busy.
+// Free creates an event that does not make its owner busy.
 func (s *Server) Free(calendarID, subject string, from, to time.Time) (id string, err error) {
 	return s.put(calendarID, subject, func(e *event) error {
 		e.start, e.end, e.showAs = from, to, "free"
@@ -68,7 +68,7 @@ func (s *Server) Free(calendarID, subject string, from, to time.Time) (id string
 	})
 }
 
-// Invite has another invite the account.
+// Invite creates an event to which organizer invites the account.
 func (s *Server) Invite(calendarID, subject, organizer string, from, to time.Time) (id string, err error) {
 	return s.put(calendarID, subject, func(e *event) error {
 		e.start, e.end, e.organizer = from, to, organizer
@@ -78,8 +78,8 @@ func (s *Server) Invite(calendarID, subject, organizer string, from, to time.Tim
 	})
 }
 
-// InviteToSeries has another invite the account and one more guest to a recurring meeting; without a rule, to
-// a single one.
+// InviteToSeries creates a recurring event to which organizer invites the account and one more guest; if rule
+// is "", a single event.
 func (s *Server) InviteToSeries(
 	calendarID, subject, organizer, guest string, start time.Time, length time.Duration, zone, rule string,
 ) (id string, err error) {
@@ -100,27 +100,27 @@ func (s *Server) InviteToSeries(
 	})
 }
 
-// Withdraw has the organizer of an invitation cancel it.
+// Withdraw cancels an invitation on behalf of its organizer.
 func (s *Server) Withdraw(id string) error {
 	return s.edit(id, func(e *event) { e.withdrawn, e.subject = true, "Canceled: "+e.subject })
 }
 
-// Retitle gives an event another title.
+// Retitle changes the title of an event.
 func (s *Server) Retitle(id, subject string) error {
 	return s.edit(id, func(e *event) { e.subject = subject })
 }
 
-// SetZone has an event be of a zone of that name, whatever it is.
+// SetZone sets the zone name of an event, which may be an unknown one.
 func (s *Server) SetZone(id, name string) error {
 	return s.edit(id, func(e *event) { e.zone, e.endZone = name, name })
 }
 
-// Age has an event have been made that much earlier.
+// Age makes an event appear to have been created that much earlier.
 func (s *Server) Age(id string, by time.Duration) error {
 	return s.edit(id, func(e *event) { e.created = e.created.Add(-by) })
 }
 
-// Move puts an event into another folder: its immutable id stays, the other one becomes another.
+// Move moves an event into another folder: its immutable id stays, its other id changes.
 func (s *Server) Move(id string) error { return s.edit(id, func(e *event) { e.moves++ }) }
 
 // Remove removes an event.
@@ -142,25 +142,25 @@ func (s *Server) Answer(id, email, response string) error {
 	return err
 }
 
-// Joins reports whether an event has its online meeting still.
+// Joins reports whether an event still has its online meeting.
 func (s *Server) Joins(id string) (joins bool) {
 	_ = s.look(id, func(e *event) { joins = e.join != "" && strings.Contains(e.body.Content, escape(e.join)) })
 	return joins
 }
 
-// Body returns the body of an event as it is kept.
+// Body returns the body of an event as it is stored.
 func (s *Server) Body(id string) (content string) {
 	_ = s.look(id, func(e *event) { content = e.body.Content })
 	return content
 }
 
-// Notices returns what was sent about an event, in order.
+// Notices returns the messages that were sent about an event, in order.
 func (s *Server) Notices(id string) (list []Notice) {
 	_ = s.look(id, func(e *event) { list = slices.Clone(e.notices) })
 	return list
 }
 
-// Events counts the events that are there, series as one.
+// Events returns the number of events that are not removed. A series counts as one.
 func (s *Server) Events() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	demoClientSecret = "not-a-secret"
 )
 
-// Program serves the fake on its own.
+// Program runs the fake on its own.
 func Program(flags *flag.FlagSet) adaptertest.Begin {
 	account := flags.String("account", "alice@example.com", "address of the mailbox")
 	personal := flags.Bool("personal", false, "an account of Outlook.com, which has no online meetings")

@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
-// most is how many requests run on a mailbox at one time (learn.microsoft.com/graph/throttling-limits).
+// most is how many requests may run on a mailbox at one time (learn.microsoft.com/graph/throttling-limits).
 const most = 4
 
 // call is a request, or a part of a batch.
@@ -23,7 +23,7 @@ type call struct {
 	body   []byte
 }
 
-// serve handles a request whose sender is known. The path is as it came, escaped, without the version.
+// serve handles a request with a valid token. path is escaped, as received, and without the version.
 func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.Injected, path string) answer {
 	running := s.running.Add(1)
 	defer s.running.Add(-1)
@@ -68,7 +68,7 @@ func (s *Server) serve(r *http.Request, token oauthtest.Token, met adaptertest.I
 	return invalid("BadRequest", "Resource not found for the segment '"+segments[0]+"'.")
 }
 
-// preferences reads the Prefer headers (RFC 7240), names in small letters.
+// preferences parses the Prefer headers (RFC 7240). Names are in lower case.
 func preferences(h http.Header) map[string]string {
 	all := map[string]string{}
 	for _, line := range h.Values("Prefer") {
@@ -80,7 +80,8 @@ func preferences(h http.Header) map[string]string {
 	return all
 }
 
-// may reports whether the token allows it. An application asks for all that was granted to it, by .default.
+// may reports whether the token has one of the scopes. With .default, an application requests all scopes
+// granted to it.
 func (c *call) may(scopes ...string) bool {
 	for _, has := range c.token.Scopes {
 		if strings.HasSuffix(has, "/.default") {
@@ -156,7 +157,7 @@ func (s *Server) readUser(c *call) answer {
 	return answer{status: http.StatusOK, body: pick(c, user)}
 }
 
-// pick keeps the fields that $select names, and what comes with every object.
+// pick returns the fields that $select names, and those that every object has.
 func pick(c *call, object map[string]any) map[string]any {
 	names := c.query.Get("$select")
 	if names == "" {

@@ -8,7 +8,7 @@ import (
 
 const dateForm = "20060102"
 
-// occurrences returns the days of a series that touch a span, exceptions where they now are.
+// occurrences returns the occurrences of a series that touch a span, with exceptions at their current times.
 func (s *Server) occurrences(master *event, from, to time.Time) []*event {
 	zone := zoneOf(master.zone)
 	length := master.end.Sub(master.start)
@@ -31,7 +31,7 @@ func (s *Server) occurrences(master *event, from, to time.Time) []*event {
 	return found
 }
 
-// occurrence returns that of a day; nil when the series has none on it, or none any more.
+// occurrence returns the occurrence of a day; nil if the series has none on that day, or no longer has it.
 func (s *Server) occurrence(master *event, date string) *event {
 	if master.cancelled[date] {
 		return nil
@@ -55,7 +55,7 @@ func (s *Server) occurrence(master *event, date string) *event {
 	return &o
 }
 
-// crosses reports whether an occurrence would come to lie on or past the day of one beside it.
+// crosses reports whether an occurrence would move onto or past the day of an adjacent one.
 func (s *Server) crosses(o *event) bool {
 	zone := zoneOf(o.master.zone)
 	day, _ := time.ParseInLocation(dateForm, o.date, zone)

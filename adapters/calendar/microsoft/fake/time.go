@@ -7,8 +7,8 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// zoneOf returns the zone of a name: of Windows, or one of the IANA names that are known
-// (learn.microsoft.com/graph/api/resources/datetimetimezone lists some); nil when it is not known.
+// zoneOf returns the zone with a Windows name or one of the known IANA names
+// (learn.microsoft.com/graph/api/resources/datetimetimezone lists some); nil if the name is unknown.
 func zoneOf(name string) *time.Location {
 	iana, ok := timezone.FromWindows(name)
 	if !ok {
@@ -24,8 +24,8 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-// instant reads a time. Days are midnights as if UTC. A wall clock that comes twice is standard time, the
-// second.
+// instant parses a time. Whole days are returned as midnights in UTC. An ambiguous wall clock is taken as
+// standard time, its second occurrence.
 func (t dateTimeTimeZone) instant(days bool) (time.Time, *answer) {
 	zone := zoneOf(t.TimeZone)
 	if zone == nil {
@@ -51,7 +51,7 @@ func (t dateTimeTimeZone) instant(days bool) (time.Time, *answer) {
 	return wall.Add(-time.Duration(before) * time.Second), nil
 }
 
-// shown writes a time in the zone that is preferred. Whole days are midnight to midnight in any.
+// shown returns a time in the preferred zone. Whole days are midnight to midnight in any zone.
 func (e *event) shown(c *call, t time.Time) map[string]any {
 	name := c.prefer["outlook.timezone"]
 	zone := zoneOf(name)
@@ -64,7 +64,7 @@ func (e *event) shown(c *call, t time.Time) map[string]any {
 	return map[string]any{"dateTime": t.In(zone).Format("2006-01-02T15:04:05.0000000"), "timeZone": name}
 }
 
-// lies returns when an event is, in the mailbox's zone where it is of whole days.
+// lies returns the start and end of an event; whole days are in the mailbox's zone.
 func (s *Server) lies(e *event) (from, to time.Time) {
 	if !e.days {
 		return e.start, e.end

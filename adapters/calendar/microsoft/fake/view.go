@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// longest is the span that calendarView takes (learn.microsoft.com/graph/api/calendar-list-calendarview).
+// longest is the longest span that calendarView accepts
+// (learn.microsoft.com/graph/api/calendar-list-calendarview).
 const longest = 1825 * 24 * time.Hour
 
-// view lists a calendar with series expanded. It is generous at the edges: what only touches the span is
-// listed too.
+// view lists a calendar with series expanded. It includes events that only touch the span.
 func (s *Server) view(c *call, b *box) answer {
 	from, err1 := readMoment(c.query.Get("startDateTime"))
 	to, err2 := readMoment(c.query.Get("endDateTime"))
@@ -56,7 +56,7 @@ func (s *Server) view(c *call, b *box) answer {
 	return s.page(c, all)
 }
 
-// readMoment reads a time; without an offset it is in UTC.
+// readMoment parses a time; without an offset it is in UTC.
 func readMoment(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
@@ -69,7 +69,7 @@ func (s *Server) touches(e *event, from, to time.Time) bool {
 	return !start.After(to) && !end.Before(from)
 }
 
-// further is where a list goes on.
+// further is the position at which a list continues.
 type further struct {
 	path  string
 	after int
@@ -82,7 +82,7 @@ const (
 	longestPage = 1000
 )
 
-// page responds with a page of a list. Its link is to be followed as it is.
+// page returns a page of a list. Clients must follow its link unchanged.
 func (s *Server) page(c *call, all []map[string]any) answer {
 	size, after := defaultSize, 0
 	if top := c.query.Get("$top"); top != "" {

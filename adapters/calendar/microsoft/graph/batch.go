@@ -14,7 +14,7 @@ type BatchRequest struct {
 	Requests []*BatchPart
 }
 
-// GetFieldDeserializers reads nothing: a batch is only written.
+// GetFieldDeserializers returns nothing: a batch is only written.
 func (b *BatchRequest) GetFieldDeserializers() fields { return fields{} }
 
 // Serialize writes the requests.
@@ -28,7 +28,7 @@ type BatchPart struct {
 	Headers             map[string]string
 }
 
-// GetFieldDeserializers reads nothing: a request is only written.
+// GetFieldDeserializers returns nothing: a request is only written.
 func (p *BatchPart) GetFieldDeserializers() fields { return fields{} }
 
 // Serialize writes the request.
@@ -40,10 +40,10 @@ func (p *BatchPart) Serialize(w serialization.SerializationWriter) error {
 	)
 }
 
-// headersOf are headers as an object of texts.
+// headersOf are headers as an object with string values.
 type headersOf map[string]string
 
-// GetFieldDeserializers reads nothing: answers' headers hold what else.
+// GetFieldDeserializers returns nothing: BatchAnswer reads the headers of responses.
 func (h *headersOf) GetFieldDeserializers() fields { return fields{} }
 
 // Serialize writes the headers in order of name.
@@ -56,39 +56,39 @@ func (h *headersOf) Serialize(w serialization.SerializationWriter) error {
 	return errors.Join(all...)
 }
 
-// BatchResponse is the answers of a batch, in any order.
+// BatchResponse holds the responses to the parts of a batch, in any order.
 type BatchResponse struct {
 	Responses []*BatchAnswer
 }
 
-// CreateBatchResponseFromDiscriminatorValue makes a BatchResponse.
+// CreateBatchResponseFromDiscriminatorValue returns an empty BatchResponse.
 func CreateBatchResponseFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &BatchResponse{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (r *BatchResponse) GetFieldDeserializers() fields {
 	return fields{"responses": objectsInto(&r.Responses, CreateBatchAnswerFromDiscriminatorValue)}
 }
 
-// Serialize writes nothing: answers are only read.
+// Serialize writes nothing: responses are only read.
 func (r *BatchResponse) Serialize(serialization.SerializationWriter) error { return nil }
 
-// BatchAnswer is the answer to one part that asks for a page of events.
+// BatchAnswer is the response to one part, which requests a page of events.
 type BatchAnswer struct {
 	ID      *string
 	Status  *int32
 	Header  http.Header
-	Page    *EventCollectionResponse // of a body that is an object
-	Refused *ODataError              // the same body, read as a refusal
+	Page    *EventCollectionResponse // the body, if it is an object
+	Refused *ODataError              // the same body, read as an error
 }
 
-// CreateBatchAnswerFromDiscriminatorValue makes a BatchAnswer.
+// CreateBatchAnswerFromDiscriminatorValue returns an empty BatchAnswer.
 func CreateBatchAnswerFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &BatchAnswer{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (a *BatchAnswer) GetFieldDeserializers() fields {
 	return fields{
 		"id":      stringInto(&a.ID),
@@ -119,10 +119,10 @@ func (a *BatchAnswer) readHeaders(n serialization.ParseNode) error {
 	return nil
 }
 
-// Serialize writes nothing: answers are only read.
+// Serialize writes nothing: responses are only read.
 func (a *BatchAnswer) Serialize(serialization.SerializationWriter) error { return nil }
 
-// Refusal returns how the part was refused; nil when it was not.
+// Refusal returns the error of the part; nil if it succeeded.
 func (a *BatchAnswer) Refusal() *Error {
 	if a.Status == nil || *a.Status >= 200 && *a.Status < 300 {
 		return nil

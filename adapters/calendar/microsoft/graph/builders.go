@@ -9,7 +9,7 @@ import (
 	"github.com/microsoft/kiota-abstractions-go/serialization"
 )
 
-// UserItemRequestBuilder is /me or /users/{user-id}.
+// UserItemRequestBuilder builds requests for /me or /users/{user-id}.
 type UserItemRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
@@ -22,8 +22,8 @@ func newUser(
 
 const selected = "{?%24select}"
 
-// below returns a builder of a deeper path. Builders keep the path alone as their template; each call adds
-// its parameters.
+// below returns a builder for a deeper path. The template of a builder is only its path; each call adds its
+// query parameters.
 func below(
 	b *abstractions.BaseRequestBuilder, path string, parameters ...string,
 ) abstractions.BaseRequestBuilder {
@@ -37,7 +37,7 @@ func below(
 	return *abstractions.NewBaseRequestBuilder(b.RequestAdapter, b.UrlTemplate+path, all)
 }
 
-// selectQuery is $select alone.
+// selectQuery has only the parameter $select.
 type selectQuery struct {
 	Select []string `uriparametername:"%24select"`
 }
@@ -62,18 +62,18 @@ func (b *UserItemRequestBuilder) Calendars() *CalendarsRequestBuilder {
 	return &CalendarsRequestBuilder{below(&b.BaseRequestBuilder, "/calendars")}
 }
 
-// CalendarsRequestBuilder is calendars.
+// CalendarsRequestBuilder builds requests for the calendars.
 type CalendarsRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
 
-// PageQuery is what a page of a list is asked for with.
+// PageQuery holds the parameters of a page of a list.
 type PageQuery struct {
 	Select  []string `uriparametername:"%24select"`
 	OrderBy []string `uriparametername:"%24orderby"`
 	Top     *int32   `uriparametername:"%24top"`
 
-	// Of a calendar view, ISO 8601.
+	// For a calendar view, in ISO 8601.
 	StartDateTime *string `uriparametername:"startDateTime"`
 	EndDateTime   *string `uriparametername:"endDateTime"`
 }
@@ -96,7 +96,7 @@ func (b *CalendarsRequestBuilder) Get(
 		CreateCalendarCollectionResponseFromDiscriminatorValue)
 }
 
-// WithURL reads the page at the address, which must be one that Graph gave as a nextLink.
+// WithURL reads the page at the address, which must be a nextLink of Graph.
 func (b *CalendarsRequestBuilder) WithURL(
 	ctx context.Context, address string, o Options,
 ) (*CalendarCollectionResponse, error) {
@@ -109,7 +109,7 @@ func (b *CalendarsRequestBuilder) WithURL(
 		CreateCalendarCollectionResponseFromDiscriminatorValue)
 }
 
-// rawURL is the path parameter by which Kiota takes a whole address.
+// rawURL is the path parameter in which Kiota accepts a complete address.
 const rawURL = "request-raw-url"
 
 // ByCalendarID returns the calendar of that id.
@@ -117,7 +117,7 @@ func (b *CalendarsRequestBuilder) ByCalendarID(id string) *CalendarItemRequestBu
 	return &CalendarItemRequestBuilder{below(&b.BaseRequestBuilder, "/{calendar%2Did}", "calendar%2Did", id)}
 }
 
-// CalendarItemRequestBuilder is a calendar.
+// CalendarItemRequestBuilder builds requests for a calendar.
 type CalendarItemRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
@@ -144,7 +144,7 @@ func (b *CalendarItemRequestBuilder) Events() *EventsRequestBuilder {
 	return &EventsRequestBuilder{below(&b.BaseRequestBuilder, "/events")}
 }
 
-// CalendarViewRequestBuilder is calendarView.
+// CalendarViewRequestBuilder builds requests for a calendarView.
 type CalendarViewRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
@@ -161,7 +161,7 @@ func (b *CalendarViewRequestBuilder) Get(
 	return send[*EventCollectionResponse](ctx, &at, info, CreateEventCollectionResponseFromDiscriminatorValue)
 }
 
-// WithURL reads the page at the address, which must be one that Graph gave as a nextLink.
+// WithURL reads the page at the address, which must be a nextLink of Graph.
 func (b *CalendarViewRequestBuilder) WithURL(
 	ctx context.Context, address string, o Options,
 ) (*EventCollectionResponse, error) {
@@ -173,7 +173,8 @@ func (b *CalendarViewRequestBuilder) WithURL(
 	return send[*EventCollectionResponse](ctx, &at, info, CreateEventCollectionResponseFromDiscriminatorValue)
 }
 
-// Address returns where a page of the view is read, for a part of a batch: relative to the API's own address.
+// Address returns the address of a page of the view, for a part of a batch. It is relative to the address of
+// the API.
 func (b *CalendarViewRequestBuilder) Address(ctx context.Context, q PageQuery) (string, error) {
 	at := below(&b.BaseRequestBuilder, viewQuery)
 	info, err := request(ctx, &at, abstractions.GET, Options{}, q, nil)
@@ -185,16 +186,16 @@ func (b *CalendarViewRequestBuilder) Address(ctx context.Context, q PageQuery) (
 	if err != nil {
 		return "", err
 	}
-	// As the pipeline does, which a part does not go through.
+	// The pipeline does the same, but a part does not go through it.
 	return strings.ReplaceAll(uri.String(), "%24", "$"), nil
 }
 
-// EventsRequestBuilder is events.
+// EventsRequestBuilder builds requests for the events of a calendar.
 type EventsRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
 
-// Post makes an event.
+// Post creates an event.
 func (b *EventsRequestBuilder) Post(ctx context.Context, body *Event, o Options) (*Event, error) {
 	info, err := request(ctx, &b.BaseRequestBuilder, abstractions.POST, o, nil, body)
 	if err != nil {
@@ -208,7 +209,7 @@ func (b *EventsRequestBuilder) ByEventID(id string) *EventItemRequestBuilder {
 	return &EventItemRequestBuilder{below(&b.BaseRequestBuilder, "/{event%2Did}", "event%2Did", id)}
 }
 
-// EventItemRequestBuilder is an event.
+// EventItemRequestBuilder builds requests for an event.
 type EventItemRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
@@ -223,7 +224,7 @@ func (b *EventItemRequestBuilder) Get(ctx context.Context, selects []string, o O
 	return send[*Event](ctx, &at, info, CreateEventFromDiscriminatorValue)
 }
 
-// Patch changes what is set of the event.
+// Patch changes the fields that are set in body.
 func (b *EventItemRequestBuilder) Patch(ctx context.Context, body *Event, o Options) (*Event, error) {
 	info, err := request(ctx, &b.BaseRequestBuilder, abstractions.PATCH, o, nil, body)
 	if err != nil {
@@ -262,15 +263,15 @@ func (b *EventItemRequestBuilder) act(
 	return do(ctx, &at, info)
 }
 
-// BatchRequestBuilder is $batch.
+// BatchRequestBuilder builds requests for $batch.
 type BatchRequestBuilder struct {
 	abstractions.BaseRequestBuilder
 }
 
-// MaxBatchParts is how many requests a batch takes (learn.microsoft.com/graph/json-batching).
+// MaxBatchParts is how many requests a batch may have (learn.microsoft.com/graph/json-batching).
 const MaxBatchParts = 20
 
-// Post makes the requests of a batch. The answers come in any order.
+// Post sends the requests of a batch. The responses come in any order.
 func (b *BatchRequestBuilder) Post(
 	ctx context.Context, body *BatchRequest, o Options,
 ) (*BatchResponse, error) {

@@ -2,7 +2,7 @@ package graph
 
 import "github.com/microsoft/kiota-abstractions-go/serialization"
 
-// Calendar is microsoft.graph.calendar, as far as it is used.
+// Calendar is the part of microsoft.graph.calendar that is used.
 type Calendar struct {
 	ID                            *string
 	Name                          *string
@@ -13,12 +13,12 @@ type Calendar struct {
 	DefaultOnlineMeetingProvider  *string
 }
 
-// CreateCalendarFromDiscriminatorValue makes a Calendar.
+// CreateCalendarFromDiscriminatorValue returns an empty Calendar.
 func CreateCalendarFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &Calendar{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (c *Calendar) GetFieldDeserializers() fields {
 	return fields{
 		"id":                            stringInto(&c.ID),
@@ -40,14 +40,14 @@ type CalendarCollectionResponse struct {
 	NextLink *string
 }
 
-// CreateCalendarCollectionResponseFromDiscriminatorValue makes a CalendarCollectionResponse.
+// CreateCalendarCollectionResponseFromDiscriminatorValue returns an empty CalendarCollectionResponse.
 func CreateCalendarCollectionResponseFromDiscriminatorValue(
 	serialization.ParseNode,
 ) (serialization.Parsable, error) {
 	return &CalendarCollectionResponse{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (r *CalendarCollectionResponse) GetFieldDeserializers() fields {
 	return fields{
 		"value":           objectsInto(&r.Value, CreateCalendarFromDiscriminatorValue),

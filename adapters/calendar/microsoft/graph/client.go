@@ -16,12 +16,12 @@ import (
 
 const jsonType = "application/json"
 
-// Client speaks to Graph. It is safe for concurrent use.
+// Client is a client of Graph. It is safe for concurrent use.
 type Client struct {
 	adapter abstractions.RequestAdapter
 }
 
-// New makes a client of the API at base. Credentials are the HTTP client's business.
+// New returns a client of the API at base. The HTTP client adds the credentials.
 func New(client *http.Client, base string) (*Client, error) {
 	adapter, err := khttp.NewNetHttpRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
 		&authentication.AnonymousAuthenticationProvider{}, kjson.NewJsonParseNodeFactory(),
@@ -46,7 +46,7 @@ func (c *Client) Batch() *BatchRequestBuilder {
 	return &BatchRequestBuilder{*abstractions.NewBaseRequestBuilder(c.adapter, "{+baseurl}/$batch", nil)}
 }
 
-// Options are headers of one request.
+// Options are the headers of one request.
 type Options struct {
 	Prefer  string
 	IfMatch string
@@ -64,7 +64,7 @@ func (o Options) headers() *abstractions.RequestHeaders {
 	return h
 }
 
-// request makes the request of a builder. query is a struct with uriparametername tags, or nil.
+// request returns the request of a builder. query is a struct with uriparametername tags, or nil.
 func request(
 	ctx context.Context, b *abstractions.BaseRequestBuilder, method abstractions.HttpMethod, o Options,
 	query any, body serialization.Parsable,
@@ -81,7 +81,7 @@ func request(
 	return info, info.SetContentFromParsable(ctx, b.RequestAdapter, jsonType, body)
 }
 
-// send sends a request and reads the answer as a T.
+// send sends a request and decodes the response as a T.
 func send[T serialization.Parsable](
 	ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation,
 	create serialization.ParsableFactory,
@@ -107,7 +107,7 @@ func send[T serialization.Parsable](
 	return typed, nil
 }
 
-// do sends a request whose answer says nothing.
+// do sends a request and ignores the body of a success.
 func do(
 	ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation,
 ) error {
@@ -122,14 +122,14 @@ func do(
 		if err != nil && resp.StatusCode >= 300 {
 			return nil, err
 		}
-		return nil, refusal(resp, body) // once it was accepted, the rest of the answer does not matter
+		return nil, refusal(resp, body) // if it succeeded, the rest of the response does not matter
 	})
 	info.AddRequestOptions([]abstractions.RequestOption{option})
 	return b.RequestAdapter.SendNoContent(ctx, info, nil)
 }
 
-// read reads an answer. Kiota's own reading loses the body of an error that is no JSON, and fails on an empty
-// one.
+// read decodes a response. Kiota's own decoding loses the body of an error that is not JSON, and fails on an
+// empty one.
 func read(resp *http.Response, create serialization.ParsableFactory) (any, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
@@ -159,7 +159,7 @@ func refusal(resp *http.Response, body []byte) error {
 	return e
 }
 
-// parse reads one object of JSON.
+// parse decodes one JSON object.
 func parse(body []byte, create serialization.ParsableFactory) (serialization.Parsable, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {

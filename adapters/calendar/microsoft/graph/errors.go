@@ -5,20 +5,20 @@ import (
 	"strconv"
 )
 
-// Error is an answer that refuses.
+// Error is an error response.
 type Error struct {
 	Status int
 	Header http.Header
 	Body   []byte
 
-	// What the body says, where it says it; "" otherwise
-	// (learn.microsoft.com/graph/errors: branch on the code, never on the message).
+	// The error in the body; "" if the body has none (learn.microsoft.com/graph/errors: branch on the code,
+	// never on the message).
 	Code      string
 	Message   string
 	RequestID string
 }
 
-// Error is for logs.
+// Error returns a text for logs.
 func (e *Error) Error() string {
 	text := "Graph answered " + strconv.Itoa(e.Status)
 	if e.Code != "" {
@@ -40,15 +40,14 @@ func (e *Error) setMain(main *MainError) {
 	}
 }
 
-// Unreadable is an answer that accepts, and is not what was asked for: a sign-in page, nothing, another
-// API's.
+// Unreadable is a success with an unexpected body: a sign-in page, nothing, the response of another API.
 type Unreadable struct {
 	Status int
 	Body   []byte
 	Reason string
 }
 
-// Error is for logs.
+// Error returns a text for logs.
 func (e *Unreadable) Error() string {
 	return "the answer of Graph, status " + strconv.Itoa(e.Status) + ", cannot be read: " + e.Reason
 }

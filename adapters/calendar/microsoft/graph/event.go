@@ -6,7 +6,7 @@ import (
 	"github.com/microsoft/kiota-abstractions-go/serialization"
 )
 
-// Event is microsoft.graph.event, as far as it is used. Nil is what is not there, or not to be sent.
+// Event is the part of microsoft.graph.event that is used. Nil is an absent field, or one not to send.
 type Event struct {
 	ETag                  *string
 	ID                    *string
@@ -33,12 +33,12 @@ type Event struct {
 	WebLink               *string
 }
 
-// CreateEventFromDiscriminatorValue makes an Event.
+// CreateEventFromDiscriminatorValue returns an empty Event.
 func CreateEventFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &Event{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (e *Event) GetFieldDeserializers() fields {
 	return fields{
 		"@odata.etag":           stringInto(&e.ETag),
@@ -68,7 +68,7 @@ func (e *Event) GetFieldDeserializers() fields {
 	}
 }
 
-// Serialize writes what can be written of an event, and is set.
+// Serialize writes the fields that are set and can be written.
 func (e *Event) Serialize(w serialization.SerializationWriter) error {
 	return errors.Join(
 		writeStrings(w, "transactionId", e.TransactionID, "subject", e.Subject),
@@ -89,14 +89,14 @@ type EventCollectionResponse struct {
 	NextLink *string
 }
 
-// CreateEventCollectionResponseFromDiscriminatorValue makes an EventCollectionResponse.
+// CreateEventCollectionResponseFromDiscriminatorValue returns an empty EventCollectionResponse.
 func CreateEventCollectionResponseFromDiscriminatorValue(
 	serialization.ParseNode,
 ) (serialization.Parsable, error) {
 	return &EventCollectionResponse{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (r *EventCollectionResponse) GetFieldDeserializers() fields {
 	return fields{
 		"value":           objectsInto(&r.Value, CreateEventFromDiscriminatorValue),
@@ -107,18 +107,18 @@ func (r *EventCollectionResponse) GetFieldDeserializers() fields {
 // Serialize writes nothing: a page is only read.
 func (r *EventCollectionResponse) Serialize(serialization.SerializationWriter) error { return nil }
 
-// ItemBody is a text or a page.
+// ItemBody is a body as text or HTML.
 type ItemBody struct {
 	ContentType *string // "text" or "html"
 	Content     *string
 }
 
-// CreateItemBodyFromDiscriminatorValue makes an ItemBody.
+// CreateItemBodyFromDiscriminatorValue returns an empty ItemBody.
 func CreateItemBodyFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &ItemBody{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (b *ItemBody) GetFieldDeserializers() fields {
 	return fields{"contentType": stringInto(&b.ContentType), "content": stringInto(&b.Content)}
 }
@@ -134,12 +134,12 @@ type DateTimeTimeZone struct {
 	TimeZone *string
 }
 
-// CreateDateTimeTimeZoneFromDiscriminatorValue makes a DateTimeTimeZone.
+// CreateDateTimeTimeZoneFromDiscriminatorValue returns an empty DateTimeTimeZone.
 func CreateDateTimeTimeZoneFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &DateTimeTimeZone{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (t *DateTimeTimeZone) GetFieldDeserializers() fields {
 	return fields{"dateTime": stringInto(&t.DateTime), "timeZone": stringInto(&t.TimeZone)}
 }
@@ -155,12 +155,12 @@ type Location struct {
 	LocationURI *string
 }
 
-// CreateLocationFromDiscriminatorValue makes a Location.
+// CreateLocationFromDiscriminatorValue returns an empty Location.
 func CreateLocationFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &Location{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (l *Location) GetFieldDeserializers() fields {
 	return fields{"displayName": stringInto(&l.DisplayName), "locationUri": stringInto(&l.LocationURI)}
 }
@@ -175,25 +175,25 @@ type OnlineMeetingInfo struct {
 	JoinURL *string
 }
 
-// CreateOnlineMeetingInfoFromDiscriminatorValue makes an OnlineMeetingInfo.
+// CreateOnlineMeetingInfoFromDiscriminatorValue returns an empty OnlineMeetingInfo.
 func CreateOnlineMeetingInfoFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &OnlineMeetingInfo{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (i *OnlineMeetingInfo) GetFieldDeserializers() fields {
 	return fields{"joinUrl": stringInto(&i.JoinURL)}
 }
 
-// Serialize writes nothing: Graph makes it.
+// Serialize writes nothing: Graph creates it.
 func (i *OnlineMeetingInfo) Serialize(serialization.SerializationWriter) error { return nil }
 
-// CancelRequestBody is what the cancel action takes.
+// CancelRequestBody is the body of the cancel action.
 type CancelRequestBody struct {
 	Comment *string
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (b *CancelRequestBody) GetFieldDeserializers() fields {
 	return fields{"comment": stringInto(&b.Comment)}
 }
@@ -203,13 +203,13 @@ func (b *CancelRequestBody) Serialize(w serialization.SerializationWriter) error
 	return writeStrings(w, "comment", b.Comment)
 }
 
-// DeclineRequestBody is what the decline action takes.
+// DeclineRequestBody is the body of the decline action.
 type DeclineRequestBody struct {
 	Comment      *string
 	SendResponse *bool
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (b *DeclineRequestBody) GetFieldDeserializers() fields {
 	return fields{"comment": stringInto(&b.Comment), "sendResponse": boolInto(&b.SendResponse)}
 }

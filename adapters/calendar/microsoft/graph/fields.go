@@ -6,7 +6,7 @@ import (
 	"github.com/microsoft/kiota-abstractions-go/serialization"
 )
 
-// fields reads an object's fields, as Kiota's models do.
+// fields maps an object's fields to the functions that read them, as in Kiota's models.
 type fields = map[string]func(serialization.ParseNode) error
 
 func stringInto(to **string) func(serialization.ParseNode) error {
@@ -68,7 +68,7 @@ func objectsInto[T serialization.Parsable](
 		for _, value := range values {
 			typed, ok := value.(T)
 			if !ok {
-				return errNotAnObject // an event less would show time as free that is not
+				return errNotAnObject // without the event, busy time would look free
 			}
 			*to = append(*to, typed)
 		}
@@ -80,13 +80,13 @@ func writeObject[T any, P interface {
 	*T
 	serialization.Parsable
 }](w serialization.SerializationWriter, key string, value P) error {
-	if value == nil { // Kiota would write the pointer, which is no nil interface
+	if value == nil { // Kiota would write the pointer: the interface that holds it is not nil
 		return nil
 	}
 	return w.WriteObjectValue(key, value)
 }
 
-// writeObjects writes a list, an empty one as well: nil is what is not written.
+// writeObjects writes a list unless it is nil; an empty list is written.
 func writeObjects[T serialization.Parsable](
 	w serialization.SerializationWriter, key string, values []T,
 ) error {

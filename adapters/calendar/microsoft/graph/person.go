@@ -6,7 +6,7 @@ import (
 	"github.com/microsoft/kiota-abstractions-go/serialization"
 )
 
-// User is microsoft.graph.user, as far as it is used.
+// User is the part of microsoft.graph.user that is used.
 type User struct {
 	ID                *string
 	DisplayName       *string
@@ -14,12 +14,12 @@ type User struct {
 	UserPrincipalName *string
 }
 
-// CreateUserFromDiscriminatorValue makes a User.
+// CreateUserFromDiscriminatorValue returns an empty User.
 func CreateUserFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &User{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (u *User) GetFieldDeserializers() fields {
 	return fields{
 		"id":                stringInto(&u.ID),
@@ -38,12 +38,12 @@ type EmailAddress struct {
 	Name    *string
 }
 
-// CreateEmailAddressFromDiscriminatorValue makes an EmailAddress.
+// CreateEmailAddressFromDiscriminatorValue returns an empty EmailAddress.
 func CreateEmailAddressFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &EmailAddress{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (a *EmailAddress) GetFieldDeserializers() fields {
 	return fields{"address": stringInto(&a.Address), "name": stringInto(&a.Name)}
 }
@@ -53,17 +53,17 @@ func (a *EmailAddress) Serialize(w serialization.SerializationWriter) error {
 	return writeStrings(w, "address", a.Address, "name", a.Name)
 }
 
-// Recipient is who something is from or to.
+// Recipient is the sender or receiver of something.
 type Recipient struct {
 	EmailAddress *EmailAddress
 }
 
-// CreateRecipientFromDiscriminatorValue makes a Recipient.
+// CreateRecipientFromDiscriminatorValue returns an empty Recipient.
 func CreateRecipientFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &Recipient{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (r *Recipient) GetFieldDeserializers() fields {
 	return fields{"emailAddress": objectInto(&r.EmailAddress, CreateEmailAddressFromDiscriminatorValue)}
 }
@@ -71,19 +71,19 @@ func (r *Recipient) GetFieldDeserializers() fields {
 // Serialize writes nothing: an organizer is only read.
 func (r *Recipient) Serialize(serialization.SerializationWriter) error { return nil }
 
-// Attendee is one invited.
+// Attendee is a person who is invited.
 type Attendee struct {
 	EmailAddress *EmailAddress
 	Type         *string
 	Status       *ResponseStatus
 }
 
-// CreateAttendeeFromDiscriminatorValue makes an Attendee.
+// CreateAttendeeFromDiscriminatorValue returns an empty Attendee.
 func CreateAttendeeFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &Attendee{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (a *Attendee) GetFieldDeserializers() fields {
 	return fields{
 		"emailAddress": objectInto(&a.EmailAddress, CreateEmailAddressFromDiscriminatorValue),
@@ -92,25 +92,25 @@ func (a *Attendee) GetFieldDeserializers() fields {
 	}
 }
 
-// Serialize writes who is invited. The answer is the attendee's to give.
+// Serialize writes who is invited. Only the attendee can set the response.
 func (a *Attendee) Serialize(w serialization.SerializationWriter) error {
 	return errors.Join(writeObject(w, "emailAddress", a.EmailAddress), writeStrings(w, "type", a.Type))
 }
 
-// ResponseStatus is an attendee's answer.
+// ResponseStatus is an attendee's response.
 type ResponseStatus struct {
 	Response *string
 }
 
-// CreateResponseStatusFromDiscriminatorValue makes a ResponseStatus.
+// CreateResponseStatusFromDiscriminatorValue returns an empty ResponseStatus.
 func CreateResponseStatusFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
 	return &ResponseStatus{}, nil
 }
 
-// GetFieldDeserializers reads the fields.
+// GetFieldDeserializers returns the functions that read the fields.
 func (s *ResponseStatus) GetFieldDeserializers() fields {
 	return fields{"response": stringInto(&s.Response)}
 }
 
-// Serialize writes nothing: answers are only read.
+// Serialize writes nothing: responses are only read.
 func (s *ResponseStatus) Serialize(serialization.SerializationWriter) error { return nil }

@@ -8,9 +8,8 @@ import (
 	khttp "github.com/microsoft/kiota-http-go"
 )
 
-// withPipeline returns the client with Kiota's pipeline in front of its transport. The default set of
-// middlewares repeats POST on 503, compresses, and follows redirects by itself; all three are the given
-// client's business or nobody's.
+// withPipeline returns the client with Kiota's pipeline in front of its transport. The default middlewares
+// would repeat POST on 503, compress, and follow redirects; the given client does what is needed of that.
 func withPipeline(client *http.Client) *http.Client {
 	c := *client
 	parent := c.Transport
@@ -22,13 +21,13 @@ func withPipeline(client *http.Client) *http.Client {
 	return &c
 }
 
-// plain is the middleware next to the wire.
+// plain is the last middleware before the transport.
 type plain struct{}
 
-// Intercept gives a request's body a length and a way back to its beginning, which Kiota does not: without
-// them it goes out in chunks, and cannot go out again with renewed credentials. It hides challenges, on which
-// Kiota would send the request a second time (and, where one is malformed, panic: its regular expression's
-// match is not checked).
+// Intercept gives the body of a request a length and GetBody, which Kiota does not: without them it would be
+// sent in chunks, and could not be sent again with renewed credentials. It hides challenges, on which Kiota
+// would send the request a second time (and panic on a malformed one, since it does not check the match of
+// its regular expression).
 func (plain) Intercept(next khttp.Pipeline, index int, req *http.Request) (*http.Response, error) {
 	out := req
 	if req.Body != nil && req.Body != http.NoBody {
