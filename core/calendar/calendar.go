@@ -69,8 +69,9 @@ type Driver interface {
 
 // FreeBusyer is a Driver that can ask for busy times alone, which is cheaper than reading events.
 type FreeBusyer interface {
-	// FreeBusy returns the busy times of the calendars within the span, in any order, overlapping or not. It
-	// fails as a whole if one calendar's times cannot be read.
+	// FreeBusy returns the busy times of the calendars within the span, in any order, overlapping or not. A
+	// time is busy as in Events: not where the event is cancelled, free, or declined by the account. A
+	// calendar whose times cannot be read is busy for the whole span, with Unknown set.
 	FreeBusy(ctx context.Context, calendarIDs []string, span Span) ([]Busy, error)
 }
 
@@ -230,4 +231,5 @@ type Busy struct {
 	CalendarID string
 	Span       Span
 	EventID    string // "" if the provider does not report it
+	Unknown    error  // why the calendar's times cannot be read, if they cannot
 }

@@ -120,6 +120,11 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 		list, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, calendars, want.span)
 		})
+		for _, b := range list {
+			if err == nil {
+				err = b.Unknown
+			}
+		}
 		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, want.span) }), err
 	}
 	events, err := c.readEvents(ctx, calendars, want.span, "")

@@ -3,6 +3,7 @@ package google
 
 import (
 	"encoding/json"
+	"slices"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -69,10 +70,17 @@ var scopes = []adapter.Scope{
 		Words: "See the list of your calendars"},
 }
 
+// freeBusyScope allows one request to ask for the busy times of many calendars. Without it, the driver reads
+// their events.
+var freeBusyScope = adapter.Scope{
+	Name: "https://www.googleapis.com/auth/calendar.freebusy", Words: "See when your calendars are free or busy",
+	Optional: true,
+}
+
 func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{
 		Flow: adapter.Consent, AuthURL: at["auth_url"], TokenURL: at["token_url"], Issuer: at["issuer"],
-		ClientID: s.ClientID, Scopes: scopes,
+		ClientID: s.ClientID, Scopes: append(slices.Clone(scopes), freeBusyScope),
 		// Google issues a refresh token only with access_type=offline, and issues one again only if consent
 		// is asked for again (developers.google.com/identity/protocols/oauth2/web-server).
 		Ask: map[string]string{"access_type": "offline", "prompt": "consent"},
@@ -94,6 +102,7 @@ func grant(s settings, at adapter.Addresses) (adapter.Grant, error) {
 		return g, fault.InvalidField("credentials.service_account",
 			"cannot be combined with a refresh_token or client_id; choose one.")
 	}
+	// Google refuses an assertion for a scope that the administrators have not delegated.
 	return adapter.Grant{
 		Flow: adapter.JWTBearer, TokenURL: at["token_url"], Scopes: scopes,
 		Assertion: &adapter.Assertion{Credential: "service_account", Key: serviceAccountKey, Subject: s.Subject},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +117,21 @@ func TestContract(t *testing.T) {
 			calendartest.Run(t, func(t *testing.T) calendartest.Harness { return harness(t, serve(t, c.how), c.more) })
 		})
 	}
+	t.Run("without the scope for free/busy", func(t *testing.T) {
+		calendartest.Run(t, func(t *testing.T) calendartest.Harness {
+			s := serve(t, fake.Options{PageSize: 2})
+			s.consentWithout(t, "calendar.freebusy")
+			return harness(t, s, nil)
+		})
+	})
+}
+
+// consentWithout replaces the token by one of a consent without a scope.
+func (s *testServer) consentWithout(t testing.TB, scope string) {
+	t.Helper()
+	granted := slices.DeleteFunc(scopes(t), func(name string) bool { return strings.HasSuffix(name, "/"+scope) })
+	s.refresh = s.OAuth.Grant(clientID, email, granted...)
+	s.token = s.redeem(t, s.refresh)
 }
 
 func TestEveryRequestIsAsGoogleDescribesThem(t *testing.T) {

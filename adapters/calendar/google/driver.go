@@ -28,11 +28,15 @@ type driver struct {
 	standard string // the id of the default calendar
 	now      func() time.Time
 
-	address atomic.Pointer[string] // of the account: the id that primary stands for
-	meet    abilities
+	address    atomic.Pointer[string] // of the account: the id that primary stands for
+	noFreeBusy atomic.Bool            // the token lacks the scope of free/busy
+	meet       abilities
 }
 
-var _ calendar.Driver = (*driver)(nil)
+var (
+	_ calendar.Driver     = (*driver)(nil)
+	_ calendar.FreeBusyer = (*driver)(nil)
+)
 
 func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
 	client := *env.HTTP

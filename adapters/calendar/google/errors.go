@@ -116,8 +116,8 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 		limited := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
 		return plain.Restate(limited.Code, limited.Reason, limited.Detail)
 	case "insufficientPermissions":
-		return forbidden("The Google account was connected without all the access that is needed. Connect " +
-			"it again, and leave all boxes ticked.")
+		return forbidden("The Google account was connected without all the access that is needed. Connect "+
+			"it again, and leave all boxes ticked.").With(scopeMissing, "true")
 	case "requiredAccessLevel":
 		return forbidden("The account can only read this Google calendar. Choose another one, or have its " +
 			"owner share it with permission to make changes.")

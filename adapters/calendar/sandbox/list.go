@@ -50,7 +50,8 @@ func (d *driver) FreeBusy(
 		for _, id := range calendarIDs {
 			c, err := d.calendar(id)
 			if err != nil {
-				return nil, err
+				busy = append(busy, calendar.Busy{CalendarID: id, Span: span, Unknown: err})
+				continue
 			}
 			zone, err := loadZone(c.Zone)
 			if err != nil {

@@ -120,6 +120,35 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	t.Logf("%d attacks, %d refused when given, the others make %d MiB at most", len(attacks), refused, worst>>20)
 }
 
+func TestTheSizeOfAValueCountsWhatIsInside(t *testing.T) {
+	type list = []any
+	type object = map[string]any
+	for _, c := range []struct {
+		what  string
+		value any
+		over  bool
+	}{
+		{"no text", nil, false},
+		{"a text that fits", "12345678", false},
+		{"a longer text", "123456789", true},
+		{"a list that fits", list{"1234", "5678"}, false},
+		{"a list of too long texts", list{"1234", "56789"}, true},
+		{"a list of too many", list{1, 2, 3, 4}, true},
+		{"a list in a list", list{list{1, 2}}, false},
+		{"too many in a list in a list", list{list{1, 2, 3}}, true},
+		{"an object that fits", object{"a": "1234567"}, false},
+		{"a name that is too long", object{"123456789": 1}, true},
+		{"a name and a value that are too long together", object{"a": "12345678"}, true},
+		{"an object of too many", object{"a": 1, "b": 2, "c": 3, "d": 4}, true},
+		{"too many in an object in a list", list{object{"a": 1, "b": 2, "c": 3}}, true},
+		{"too long a text deep inside", object{"a": list{object{"b": "1234567"}}}, true},
+	} {
+		if over := (&budget{bytes: 8, members: 3}).exceeds(c.value); over != c.over {
+			t.Errorf("%s: exceeds is %t", c.what, over)
+		}
+	}
+}
+
 // TestCountingChangesNoValue compares expressions that count what they make with the same expressions as
 // written.
 func TestCountingChangesNoValue(t *testing.T) {

@@ -46,7 +46,7 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// connections matches ids of connections: numbers of up to 19 digits, and in examples UUIDs as well
+// connections matches ids of connections: numbers of as many digits as 64 bits have, and in examples UUIDs as well
 // (developers.telnyx.com/api-reference/phone-number-configurations/update-a-phone-number).
 var connections = regexp.MustCompile(`^([0-9]{1,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 

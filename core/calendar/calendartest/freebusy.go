@@ -22,8 +22,10 @@ func freeBusyChecks() []Check {
 		{Name: "free/busy agrees with the events", Bound: both(writes, tellsBusy), Do: with(busyAgrees)},
 		{Name: "free/busy tells each calendar's times as that calendar's",
 			Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
-		{Name: "free/busy fails as a whole when one calendar is unknown", Bound: tellsBusy,
-			Do: with(busyFailsAsAWhole)},
+		{Name: "free/busy counts what the account declined as free, and what it left open as busy",
+			Bound: both(both(writes, both(can[Inviter], can[Answerer])), both(hasEmail, tellsBusy)), Do: with(declinedIsFree)},
+		{Name: "free/busy names a calendar that cannot be read, and tells the others",
+			Bound: both(writes, tellsBusy), Do: with(unknownIsNamed)},
 	}
 }
 
@@ -203,8 +205,60 @@ func busyPerCalendar(ctx context.Context, r *run) error {
 	})
 }
 
-func busyFailsAsAWhole(ctx context.Context, r *run) error {
-	ids, span := []string{r.Calendar, r.unknownCalendar()}, calendar.Span{From: r.at(0, 0, 0), To: r.at(1, 0, 0)}
-	_, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, ids, span)
-	return conformance.WantFault("FreeBusy", err, fault.NotFound, fault.ReasonCalendarNotFound)
+func hasEmail(h Harness) bool { return h.Email != "" }
+
+func declinedIsFree(ctx context.Context, r *run) error {
+	_, invited, err := r.invite(ctx, "Invited", "", 1)
+	if err != nil {
+		return err
+	}
+	span := calendar.Span{From: invited[0].Start.Instant, To: invited[0].End.Instant}
+	for _, answer := range []struct {
+		response string // "": none yet
+		busy     []calendar.Span
+	}{{"", []calendar.Span{span}}, {"declined", nil}, {"accepted", []calendar.Span{span}}} {
+		if answer.response != "" {
+			err := r.Provider.(Answerer).Answer(ctx, refOf(invited[0]), r.Email, answer.response)
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.seen(ctx, func() error {
+			got, err := r.busy(ctx, span, r.Calendar)
+			return errors.Join(err, wantSpans("with the answer "+answer.response, got, answer.busy...))
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unknownIsNamed(ctx context.Context, r *run) error {
+	b := r.booking("Beside an unknown one", 0)
+	if _, err := r.book(ctx, b); err != nil {
+		return err
+	}
+	span := calendar.Span{From: b.Start.Add(-time.Hour), To: b.End.Add(time.Hour)}
+	nobodys := r.unknownCalendar()
+	return r.seen(ctx, func() error {
+		list, err := r.driver.(calendar.FreeBusyer).FreeBusy(ctx, []string{nobodys, r.Calendar}, span)
+		if err != nil {
+			return fmt.Errorf("FreeBusy: %w", err)
+		}
+		var known, unknown []calendar.Span
+		for _, busy := range list {
+			if busy.CalendarID != nobodys {
+				known = append(known, busy.Span)
+				continue
+			}
+			unknown = append(unknown, busy.Span)
+			if err := conformance.WantFault("FreeBusy", busy.Unknown, fault.NotFound,
+				fault.ReasonCalendarNotFound); err != nil {
+				return err
+			}
+		}
+		return errors.Join(
+			wantSpans("the known calendar", joinSpans(known, span), calendar.Span{From: b.Start, To: b.End}),
+			wantSpans("the unknown calendar", joinSpans(unknown, span), span))
+	})
 }

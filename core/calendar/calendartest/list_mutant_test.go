@@ -166,12 +166,13 @@ func listMutants() []mutantOf {
 
 func busyMutants() []mutantOf {
 	const (
-		tells   = "free/busy tells the booked times"
-		free    = "free/busy tells nothing of cancelled and of free events"
-		series  = "free/busy tells the instances of a series"
-		agrees  = "free/busy agrees with the events"
-		perEach = "free/busy tells each calendar's times as that calendar's"
-		whole   = "free/busy fails as a whole when one calendar is unknown"
+		tells    = "free/busy tells the booked times"
+		free     = "free/busy tells nothing of cancelled and of free events"
+		series   = "free/busy tells the instances of a series"
+		agrees   = "free/busy agrees with the events"
+		declined = "free/busy counts what the account declined as free, and what it left open as busy"
+		perEach  = "free/busy tells each calendar's times as that calendar's"
+		unknown  = "free/busy names a calendar that cannot be read, and tells the others"
 	)
 	busying := func(do func(context.Context, full, []string, Span) ([]Busy, error)) func(harness) harness {
 		return mutate(mutation{freeBusy: do})
@@ -218,15 +219,37 @@ func busyMutants() []mutantOf {
 				}
 				return list, err
 			})},
-		{Check: whole, How: "the good part",
+		{Check: unknown, How: "the good part",
 			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
-				var all []Busy
-				for _, id := range ids {
-					if list, err := d.FreeBusy(ctx, []string{id}, span); err == nil {
-						all = append(all, list...)
+				list, err := d.FreeBusy(ctx, ids, span)
+				return slices.DeleteFunc(list, func(b Busy) bool { return b.Unknown != nil }), err
+			})},
+		{Check: unknown, How: "nothing at all",
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				for _, b := range list {
+					err = errors.Join(err, b.Unknown)
+				}
+				return list, err
+			})},
+		{Check: unknown, How: "free, with the reason",
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				for i, b := range list {
+					if b.Unknown != nil {
+						list[i].Span.To = b.Span.From
 					}
 				}
-				return all, nil
+				return list, err
+			})},
+		{Check: declined, How: "busy all the same",
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				page, failed := d.Events(ctx, Query{CalendarID: ids[0], From: span.From, To: span.To})
+				for _, e := range page.Events {
+					list = append(list, Busy{CalendarID: ids[0], Span: Span{From: e.Start.Instant, To: e.End.Instant}})
+				}
+				return list, errors.Join(err, failed)
 			})},
 	}
 }

@@ -115,6 +115,13 @@ func (p *provider) alter(ref calendar.EventRef, do func(*calendar.Event)) error 
 	return nil
 }
 
+// declined reports whether the account declined an event.
+func (p *provider) declined(e calendar.Event) bool {
+	return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
+		return a.Email == email && a.Response == "declined"
+	})
+}
+
 func (p *provider) Answer(_ context.Context, ref calendar.EventRef, email, response string) error {
 	return p.alter(ref, func(e *calendar.Event) {
 		for i := range e.Attendees {

@@ -369,14 +369,15 @@ func (c *client) FreeBusy(
 	for _, id := range calendarIDs {
 		in, err := c.p.named(id, false)
 		if err != nil {
-			return nil, err
+			busy = append(busy, calendar.Busy{CalendarID: id, Span: within, Unknown: err})
+			continue
 		}
 		for ref, e := range c.p.events {
 			at, err := span(e, "America/St_Johns")
 			if err != nil {
 				return nil, err
 			}
-			if ref.CalendarID == in && !e.IsCancelled && !e.IsFree && at.From.Before(within.To) &&
+			if ref.CalendarID == in && !e.IsCancelled && !e.IsFree && !c.p.declined(e) && at.From.Before(within.To) &&
 				within.From.Before(at.To) && !c.p.isLate(ref) {
 				busy = append(busy, calendar.Busy{CalendarID: in, Span: at})
 			}

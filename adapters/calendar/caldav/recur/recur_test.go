@@ -65,6 +65,32 @@ func TestWhatRFC5545LeavesToTheStart(t *testing.T) {
 	}
 }
 
+// With weeks that begin on Monday, week numbers are those of ISO 8601 (RFC 5545 section 3.3.10, BYWEEKNO), which
+// Go's library counts too.
+func TestWeekNumbersAgreeWithGos(t *testing.T) {
+	start, to := wall(t, "1999-12-31 08:15"), wall(t, "2030-01-10 00:00")
+	for _, number := range []int{1, 9, 52, 53, -1, -2, -53} {
+		rule, err := recur.Parse(fmt.Sprintf("FREQ=YEARLY;BYWEEKNO=%d;BYDAY=MO,WE,SU", number))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for day := start.AddDate(0, 0, 1); day.Before(to); day = day.AddDate(0, 0, 1) {
+			year, week := day.ISOWeek()
+			_, last := time.Date(year, 12, 28, 0, 0, 0, 0, time.UTC).ISOWeek() // always in the last week
+			switch day.Weekday() {
+			case time.Monday, time.Wednesday, time.Sunday:
+				if week == number || week-last-1 == number {
+					want = append(want, day.Format(layout))
+				}
+			}
+		}
+		if got := list(t, rule, start, start.AddDate(0, 0, 1), to); !slices.Equal(got, want) {
+			t.Errorf("week %d: got %q, want %q", number, got, want)
+		}
+	}
+}
+
 // TestHostileRulesEndInTheBudget expands rules that would run for ages, most without ever matching.
 func TestHostileRulesEndInTheBudget(t *testing.T) {
 	start, to := wall(t, "1970-01-01 00:00"), wall(t, "2026-01-01 00:00")

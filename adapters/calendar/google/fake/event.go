@@ -218,7 +218,7 @@ func settle(cal *collection, data map[string]any) *refusal {
 	case end == nil:
 		return required("Missing end time.")
 	}
-	recurs := len(listOfTexts(data, "recurrence")) > 0
+	recurs := len(recurrence(data)) > 0
 	from, days1, refused := moment(start, cal.Zone, recurs)
 	if refused != nil {
 		return refused
@@ -394,8 +394,9 @@ func (c call) shown(cal *collection, e *event) (map[string]any, *refusal) {
 	return data, nil
 }
 
-func listOfTexts(o map[string]any, name string) (all []string) {
-	items, _ := o[name].([]any)
+// recurrence returns the lines by which an event recurs; none if it does not.
+func recurrence(data map[string]any) (all []string) {
+	items, _ := data["recurrence"].([]any)
 	for _, item := range items {
 		if s, is := item.(string); is {
 			all = append(all, s)

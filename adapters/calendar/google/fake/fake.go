@@ -208,6 +208,8 @@ func (s *Server) answer(r *http.Request, path string) (map[string]any, *refusal)
 	switch {
 	case len(segments) >= 3 && strings.Join(segments[:3], "/") == "users/me/calendarList":
 		return c.calendarList(segments[3:])
+	case path == "freeBusy" && r.Method == http.MethodPost:
+		return c.freeBusy()
 	case len(segments) >= 3 && segments[0] == "calendars" && segments[2] == "events" && len(segments) <= 4:
 		return c.events(segments[1], segments[3:])
 	}

@@ -82,8 +82,8 @@ func parseMask(s string) (m mask, rest string, ok bool) {
 
 // selectable are the names of fields in responses other than events.
 var selectable = []string{
-	"kind", "etag", "summary", "description", "items", "nextPageToken", "nextSyncToken", "timeZone",
-	"accessRole", "updated", "defaultReminders", "id", "primary", "summaryOverride", "conferenceProperties",
+	"kind", "etag", "calendars", "groups", "summary", "description", "items", "nextPageToken", "nextSyncToken",
+	"timeZone", "accessRole", "updated", "defaultReminders", "id", "primary", "summaryOverride", "conferenceProperties",
 	"allowedConferenceSolutionTypes", "hidden", "selected", "deleted",
 }
 

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,19 +27,9 @@ func (c call) list(cal *collection) (map[string]any, *refusal) {
 	case order != "" && order != "startTime":
 		return nil, invalidParameter("orderBy")
 	}
-	var found []*event
-	for _, e := range cal.events {
-		if !single || len(listOfTexts(e.data, "recurrence")) == 0 {
-			found = append(found, e)
-			continue
-		}
-		start, end := e.bounds(zone)
-		for _, at := range e.occurrences(from.Add(start.Sub(end)).AddDate(0, 0, -1), to.AddDate(0, 0, 1)) {
-			instance := e.instance(at)
-			if _, own := cal.events[textOf(instance.data, "id")]; !own {
-				found = append(found, instance)
-			}
-		}
+	found := slices.Collect(maps.Values(cal.events))
+	if single {
+		found = cal.expanded(from, to, zone)
 	}
 	found = slices.DeleteFunc(found, func(e *event) bool {
 		start, end := e.bounds(zone)
@@ -64,6 +55,24 @@ func (c call) list(cal *collection) (map[string]any, *refusal) {
 		"kind": "calendar#events", "etag": `"1"`, "summary": cal.Name, "timeZone": cal.Zone, "accessRole": cal.Role,
 		"defaultReminders": []any{},
 	}, items, 250, 2500)
+}
+
+// expanded returns the calendar's events with the instances of series that may lie within a range.
+func (c *collection) expanded(from, to time.Time, zone *time.Location) (all []*event) {
+	for _, e := range c.events {
+		if len(recurrence(e.data)) == 0 {
+			all = append(all, e)
+			continue
+		}
+		start, end := e.bounds(zone)
+		for _, at := range e.occurrences(from.Add(start.Sub(end)).AddDate(0, 0, -1), to.AddDate(0, 0, 1)) {
+			instance := e.instance(at)
+			if _, own := c.events[textOf(instance.data, "id")]; !own {
+				all = append(all, instance)
+			}
+		}
+	}
+	return all
 }
 
 // window parses the time range. Whole days are compared with it in the zone of the response

@@ -73,7 +73,7 @@ func (e *event) occurrences(from, to time.Time) (starts []time.Time) {
 		return nil
 	}
 	first, _ := e.bounds(time.UTC)
-	for _, line := range listOfTexts(e.data, "recurrence") {
+	for _, line := range recurrence(e.data) {
 		rule, is := strings.CutPrefix(line, "RRULE:")
 		if !is {
 			continue
