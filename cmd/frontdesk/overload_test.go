@@ -118,6 +118,7 @@ func measure(
 // A neighbour that sends fifty times its quota is refused before the gateway reads anything for it, and the
 // others do not notice.
 func TestANeighboursExcessSlowsNobody(t *testing.T) {
+	t.Parallel()
 	const quota = 24 // a minute
 	h := newDeployment(t, "")
 	keys := h.createSandboxTenants(8, 0)

@@ -23,7 +23,7 @@ import (
 //
 //	FRONTDESK_PURGE=200000 go test -run '^$' -bench WhilePurging -benchtime 1x ./cmd/frontdesk
 func BenchmarkBookingWhilePurging(b *testing.B) {
-	rows := 3000
+	rows := 300
 	if set, err := strconv.Atoi(os.Getenv("FRONTDESK_PURGE")); err == nil {
 		rows = set
 	}

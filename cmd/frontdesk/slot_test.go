@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,15 +42,13 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 			for _, c := range gateways {
 				c.post(200, "calendar/list-events", `{}`)
 			}
-			var answered sync.WaitGroup
-			answered.Add(callers - 1)
+			var refusals atomic.Int32
 			everyone := make(chan struct{})
-			go func() { answered.Wait(); close(everyone) }()
 			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 				if mutates(req) {
 					select {
 					case <-everyone:
-					case <-time.After(20 * time.Second):
+					case <-time.After(patience):
 						t.Error("those who came second wait for the meeting")
 					}
 				}
@@ -62,16 +62,13 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 				all.Go(func() {
 					<-start
 					began := time.Now()
-					a, err := gateways[i%3].call(http.MethodPost, "/v1/calendar/book-meeting",
-						fmt.Sprintf(
-							`{"title": "Caller %d", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`, i),
-						fmt.Sprint("Idempotency-Key: caller-", i))
+					a, err := bookUntilSettled(gateways[i%3], i)
 					if err != nil {
 						t.Error(err)
 					}
 					answers[i], took[i] = a, time.Since(began)
-					if a.status != http.StatusOK {
-						answered.Done()
+					if a.status != http.StatusOK && refusals.Add(1) == callers-1 {
+						close(everyone)
 					}
 				})
 			}
@@ -103,5 +100,24 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 				took[won].Round(time.Millisecond), refused[len(refused)/2].Round(time.Millisecond),
 				refused[len(refused)-1].Round(time.Millisecond))
 		})
+	}
+}
+
+// bookUntilSettled books the slot for a caller. On a busy machine the store can be too slow for a hundred at
+// once: who is told so repeats the request with its key, when the answer says, until the outcome is known.
+func bookUntilSettled(c caller, i int) (answer, error) {
+	for deadline := time.Now().Add(patience); ; {
+		a, err := c.call(http.MethodPost, "/v1/calendar/book-meeting", fmt.Sprintf(
+			`{"title": "Caller %d", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`, i),
+			fmt.Sprint("Idempotency-Key: caller-", i))
+		if err != nil || a.status == http.StatusOK || time.Now().After(deadline) ||
+			!slices.Contains([]string{"STORE_UNAVAILABLE", "OUTCOME_UNKNOWN", "DEADLINE_EXCEEDED"}, a.reason()) {
+			return a, err
+		}
+		wait, err := strconv.Atoi(a.header.Get("Retry-After"))
+		if err != nil {
+			return a, err
+		}
+		time.Sleep(time.Duration(wait) * time.Second)
 	}
 }
