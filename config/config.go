@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,17 +31,20 @@ import (
 //	choices  the values it may have
 //	kind     the form of a text, or of each element of a list; see checkForm
 type Config struct {
-	Server      Server      `yaml:"server" help:"The addresses of the gateway."`
-	DataDir     string      `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and the generated key set. The gateway creates it with mode 0700, and refuses one that others can write."`
-	Store       Store       `yaml:"store" help:"The database of tenants, connections, keys and the state of calls."`
-	Secrets     Secrets     `yaml:"secrets" help:"How connections' credentials are sealed."`
-	Providers   Providers   `yaml:"providers" help:"The OAuth clients by which customers give consent, and the addresses of providers."`
-	Egress      Egress      `yaml:"egress" help:"Which addresses tenants' servers may have."`
-	Limits      Limits      `yaml:"limits" help:"How many requests callers may make."`
-	Resilience  Resilience  `yaml:"resilience" help:"How calls to providers are limited and retried."`
-	Idempotency Idempotency `yaml:"idempotency" help:"How repeated calls are recognised."`
-	Calendar    Calendar    `yaml:"calendar" help:"Options of the calendar operations."`
-	Log         Log         `yaml:"log" help:"The log, on standard error."`
+	Server       Server       `yaml:"server" help:"The addresses of the gateway."`
+	DataDir      string       `yaml:"data_dir" default:"./frontdesk-data" kind:"given" help:"Directory of the SQLite file and the generated key set. The gateway creates it with mode 0700, and refuses one that others can write."`
+	Store        Store        `yaml:"store" help:"The database of tenants, connections, keys and the state of calls."`
+	Secrets      Secrets      `yaml:"secrets" help:"How connections' credentials are sealed."`
+	Providers    Providers    `yaml:"providers" help:"The OAuth clients by which customers give consent, and the addresses of providers."`
+	SettingsPage SettingsPage `yaml:"settings_page" help:"The page at /settings, where the operator and tenants' administrators manage the gateway in a browser."`
+	Pages        Pages        `yaml:"pages" help:"The pages on which customers connect accounts."`
+	Egress       Egress       `yaml:"egress" help:"Which addresses tenants' servers may have."`
+	Limits       Limits       `yaml:"limits" help:"How many requests callers may make."`
+	Resilience   Resilience   `yaml:"resilience" help:"How calls to providers are limited and retried."`
+	Idempotency  Idempotency  `yaml:"idempotency" help:"How repeated calls are recognised."`
+	RequestLog   RequestLog   `yaml:"request_log" help:"The log of requests, in which people look for what happened."`
+	Calendar     Calendar     `yaml:"calendar" help:"Options of the calendar operations."`
+	Log          Log          `yaml:"log" help:"The log, on standard error."`
 }
 
 // Server configures the addresses of the gateway and its shutdown.
@@ -59,6 +63,25 @@ type Store struct {
 // Secrets configures how credentials are sealed.
 type Secrets struct {
 	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, as a Tink key set: file:PATH or env:VAR. Empty means keyset.json in data_dir, which is created on first use."`
+}
+
+// SettingsPage configures the page at /settings.
+type SettingsPage struct {
+	Enabled bool `yaml:"enabled" default:"true" help:"Whether the page is served. Sign in with the link that \"frontdesk admin link\" prints."`
+	OIDC    OIDC `yaml:"oidc" help:"Sign-in at an OpenID provider, for teams."`
+}
+
+// OIDC configures the sign-in at an OpenID provider.
+type OIDC struct {
+	Issuer       string   `yaml:"issuer" default:"" kind:"base or none" help:"The provider's issuer, such as https://login.example.com. Empty means no OpenID provider."`
+	ClientID     string   `yaml:"client_id" default:"" kind:"line or none" help:"The id of the gateway's client there. Its redirect URI is {server.public_url}/settings/oidc/callback."`
+	ClientSecret string   `yaml:"client_secret" default:"" kind:"client secret" help:"The secret of that client; better as env:VAR or file:PATH."`
+	Roles        []string `yaml:"roles" default:"" kind:"grant" help:"Who is let in: WHO=ROLE, or WHO=ROLE@TENANT for one tenant. WHO is an e-mail address that the provider has verified, or CLAIM:VALUE of the ID token. ROLE is viewer or admin. Examples: pat@example.com=admin, groups:support=viewer, lee@acme.example=admin@acme."`
+}
+
+// Pages configures the pages on which customers connect accounts.
+type Pages struct {
+	ReturnURLs []string `yaml:"return_urls" default:"" kind:"base" help:"Addresses, such as https://platform.example.com/connections, below which a connect link may let the customer return once the consent is over."`
 }
 
 // Egress configures which addresses tenants' servers may have.
@@ -105,6 +128,12 @@ type Idempotency struct {
 	DedupeWindow time.Duration `yaml:"dedupe_window" default:"10m" min:"0" max:"24h" help:"How long equal book-meeting calls without a key count as one meeting, unless the tenant sets its own window; 0 turns this off."`
 
 	TicketDedupeWindow time.Duration `yaml:"ticket_dedupe_window" default:"10m" min:"0" max:"24h" help:"How long equal create-ticket calls without a key count as one ticket, likewise."`
+}
+
+// RequestLog configures how many requests are kept for people to look at.
+type RequestLog struct {
+	PerTenant int           `yaml:"per_tenant" default:"10000" min:"0" max:"1000000" help:"How many of a tenant's last requests are kept, without bodies; 0 keeps none."`
+	Keep      time.Duration `yaml:"keep" default:"720h" min:"1h" max:"8760h" help:"How long a request is kept at most."`
 }
 
 // Calendar configures the calendar operations.
@@ -163,8 +192,31 @@ func (c *Config) settle(d *decoder) {
 		c.Store.URL = url
 	}
 	d.resolveClientSecrets(c.Providers)
+	c.SettingsPage.OIDC.settle(d)
 	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {
 		d.wrong("server.ops_listen", "must differ from server.listen.")
+	}
+}
+
+// settle checks that the settings of an OpenID provider are complete, and resolves the secret.
+func (o *OIDC) settle(d *decoder) {
+	const path = "settings_page.oidc."
+	if source := SecretSource(o.ClientSecret); source.isReference() {
+		secret, err := source.resolve(d.environ, nil)
+		if err != nil {
+			d.wrong(path+"client_secret", "%s.", err)
+		}
+		o.ClientSecret = secret
+	}
+	if o.Issuer == "" {
+		return
+	}
+	if o.ClientID == "" {
+		d.wrong(path+"client_id", "is required with settings_page.oidc.issuer.")
+	}
+	unusable := func(f Fault) bool { return f.Key == path+"roles" }
+	if len(o.Roles) == 0 && !slices.ContainsFunc(d.faults, unusable) {
+		d.wrong(path+"roles", "is required with settings_page.oidc.issuer: nobody else is let in.")
 	}
 }
 

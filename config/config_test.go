@@ -50,13 +50,16 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 			"google":    {"client_id": "", "client_secret": "", "api_url": "https://g.example/", "issuer": ""},
 			"microsoft": {"client_id": "", "client_secret": ""},
 		},
-		Egress: Egress{Allow: []string{}},
-		Limits: Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
+		SettingsPage: SettingsPage{Enabled: true, OIDC: OIDC{Roles: []string{}}},
+		Pages:        Pages{ReturnURLs: []string{}},
+		Egress:       Egress{Allow: []string{}},
+		Limits:       Limits{RequestsPerMinutePerKey: 60000, RequestsPerMinutePerTenant: 120000, MaxInFlight: 1024},
 		Resilience: Resilience{
 			Deadline: 8 * time.Second, TryTimeout: 5 * time.Second, WriteGrace: 15 * time.Second, MaxTries: 3,
 			RetryPercent: 10, Breaker: Breaker{Failures: 10, Connections: 3, OpenFor: 1500 * time.Millisecond},
 			Bulkhead: Bulkhead{PerConnection: 8, PerConnectionQueue: 32, PerHost: 256, PerHostQueue: 256},
 		},
+		RequestLog: RequestLog{PerTenant: 10_000, Keep: 720 * time.Hour},
 		Idempotency: Idempotency{
 			Keep: 72 * time.Hour, DedupeWindow: 10 * time.Minute, TicketDedupeWindow: 10 * time.Minute,
 		},

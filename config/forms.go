@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -40,6 +41,8 @@ func checkForm(kind, s string) string {
 		return network(s)
 	case "word":
 		return word(s)
+	case "grant":
+		return grant(s)
 	}
 	panic("config: a field of kind " + kind)
 }
@@ -113,6 +116,17 @@ func word(s string) string {
 	if s == "" ||
 		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return "must be a word without spaces."
+	}
+	return ""
+}
+
+var grantForm = regexp.MustCompile(`^([^:=@]+:.+|[^:=]+@[^:=]+)=(viewer|admin)(@[a-z0-9][a-z0-9-]{0,62})?$`)
+
+// grant checks who is let in at an OpenID provider.
+func grant(s string) string {
+	if !grantForm.MatchString(s) {
+		return "must be WHO=ROLE or WHO=ROLE@TENANT: WHO is an e-mail address or CLAIM:VALUE, ROLE is viewer or " +
+			"admin."
 	}
 	return ""
 }

@@ -203,3 +203,38 @@ func TestOpenAPINeedsNoStore(t *testing.T) {
 		t.Errorf("no document: %v", err)
 	}
 }
+
+func TestATenantIsChangedOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme", "--timezone", "Europe/Paris", "--reject-past")
+	d.must("tenant", "change", "acme", "--set", "prevent_double_booking=true", "--set", "dedupe_window=5m",
+		"--set", "ticket_dedupe_window=0", "--set", "max_phone_numbers=7", "--set", "status_words.open=1",
+		"--unset", "timezone")
+	var tenants []map[string]any
+	if err := json.Unmarshal([]byte(d.must("tenant", "list", "--json")), &tenants); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(tenants[0]["settings"])
+	const wants = `{"dedupe_window":"5m","max_phone_numbers":7,"prevent_double_booking":true,"reject_past":true,` +
+		`"status_words":{"open":"1"},"ticket_dedupe_window":"0s"}`
+	if err != nil || string(got) != wants {
+		t.Errorf("the settings are %s, want %s", got, wants)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+		errs string
+	}{
+		{exitUsage, nil, "--set"},
+		{exitUsage, []string{"--set", "timezone=UTC", "--unset", "timezone"}, "timezone"},
+		{exitFailed, []string{"--set", "timezon=UTC"}, "timezone"},
+		{exitFailed, []string{"--set", "reject_past=perhaps"}, "true or false"},
+		{exitFailed, []string{"--unset", "nothing"}, "nothing"},
+	} {
+		if _, errs, code := d.do("", append([]string{"tenant", "change", "acme"}, c.args...)...); code != c.code ||
+			!strings.Contains(errs, c.errs) {
+			t.Errorf("%v: exit %d, %s", c.args, code, errs)
+		}
+	}
+}

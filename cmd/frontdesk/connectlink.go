@@ -22,6 +22,7 @@ type connectLink struct {
 	Default      bool              `help:"Make it the tenant's default connection of this kind."`
 	Set          map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for one key of a setting that has keys. Repeat for more. The connection's other settings stay." placeholder:"K=V" mapsep:"none"`
 	Expires      time.Duration     `help:"How long the link is valid, from 1m to 720h. It ends earlier once it has led to a connection." default:"24h" placeholder:"24h"`
+	ReturnURL    string            `name:"return-url" help:"Where the customer goes once the consent is over, with the connection's name and the outcome in the query. It must lie below one of pages.return_urls." placeholder:"URL"`
 	OtherAccount bool              `help:"Let the customer choose another account for an existing connection. Otherwise it must be the account that was connected before."`
 }
 
@@ -63,7 +64,7 @@ func (c connectLink) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		token, link, err := g.Links().Create(ctx, c.Tenant, link.Spec{
-			Connection: n, OtherAccount: c.OtherAccount, Life: c.Expires,
+			Connection: n, OtherAccount: c.OtherAccount, Life: c.Expires, ReturnURL: c.ReturnURL,
 		})
 		if err != nil {
 			return err

@@ -31,6 +31,14 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
+// valueOf returns the time, or the zero time for nil.
+func valueOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
 // when returns a time in UTC for JSON, or nil for the zero time.
 func when(t time.Time) *time.Time {
 	if t.IsZero() {

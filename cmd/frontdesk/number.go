@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"frontdesk/core/admin"
 	"frontdesk/core/gateway"
 )
 
@@ -16,12 +17,12 @@ type numberList struct {
 // Run lists the numbers that a tenant holds, including released numbers that still wait to go back.
 func (c numberList) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		numbers, err := g.Numbers(ctx, c.Tenant)
+		held, err := g.Admin().ListNumbers(ctx, operator(), c.Tenant)
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, 0, len(numbers))
-		for _, n := range numbers {
+		rows := make([][]string, 0, len(held.PhoneNumbers))
+		for _, n := range held.PhoneNumbers {
 			state := "in use"
 			switch {
 			case n.Going:
@@ -34,7 +35,7 @@ func (c numberList) Run(ctx context.Context, s *session) error {
 				state,
 			})
 		}
-		return s.list(c.JSON, numbers,
+		return s.list(c.JSON, held.PhoneNumbers,
 			[]string{"ID", "NUMBER", "NAME", "CONNECTION", "INBOUND", "OUTBOUND", "STATE"}, rows)
 	})
 }
@@ -55,11 +56,13 @@ type numberAdopt struct {
 // Run adopts a number that the provider's account already holds, and prints its id.
 func (c numberAdopt) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		id, err := g.AdoptNumber(ctx, c.Tenant, c.Connection, c.Number)
+		n, err := g.Admin().AdoptNumber(ctx, operator(), admin.HeldNumber{
+			Tenant: c.Tenant, Connection: c.Connection, E164: c.Number,
+		})
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(s.out, id)
+		_, err = fmt.Fprintln(s.out, n.ID)
 		return err
 	})
 }
@@ -72,11 +75,11 @@ type numberRestore struct {
 // Run puts a released number back into use, and prints the number.
 func (c numberRestore) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		e164, err := g.RestoreNumber(ctx, c.Tenant, c.ID)
+		n, err := g.Admin().RestoreNumber(ctx, operator(), admin.NumberID{Tenant: c.Tenant, ID: c.ID})
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(s.out, e164)
+		_, err = fmt.Fprintln(s.out, n.E164)
 		return err
 	})
 }

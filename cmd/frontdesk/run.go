@@ -47,21 +47,42 @@ type commands struct {
 	Tenant struct {
 		Create tenantCreate `cmd:"" help:"Create a tenant."`
 		List   tenantList   `cmd:"" help:"List the tenants."`
+		Change tenantChange `cmd:"" help:"Change a tenant's settings."`
 		Delete tenantDelete `cmd:"" help:"Delete a tenant with its connections, keys and records."`
 	} `cmd:"" help:"Tenants: the operator's customers."`
 
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
 		List   keyList   `cmd:"" help:"List a tenant's API keys."`
+		Roll   keyRoll   `cmd:"" help:"Create an API key in the place of another one, which stays valid for a while, and print it."`
 		Revoke keyRevoke `cmd:"" help:"Revoke an API key. It stops working within 5 seconds."`
 	} `cmd:"" help:"API keys."`
+
+	Admin struct {
+		Link adminLink `cmd:"" help:"Print a link that signs one person in at the settings page, once."`
+		Key  struct {
+			Create adminKeyCreate `cmd:"" help:"Create a key of the admin interface and print it. It is shown only once."`
+			List   adminKeyList   `cmd:"" help:"List the keys of the admin interface."`
+			Revoke adminKeyRevoke `cmd:"" help:"Revoke a key of the admin interface. It stops working within 5 seconds."`
+		} `cmd:"" help:"Keys of the admin interface."`
+	} `cmd:"" help:"The settings page, /settings, and the admin interface, /alpha/admin."`
 
 	Connection struct {
 		Add    connectionAdd    `cmd:"" help:"Connect a tenant to an account at a provider, or replace a connection's settings and credentials."`
 		List   connectionList   `cmd:"" help:"List a tenant's connections."`
 		Verify connectionVerify `cmd:"" help:"Ask the provider whether a connection works."`
+		Health connectionHealth `cmd:"" help:"Say whether a connection works, and since when, from the requests that used it."`
 		Remove connectionRemove `cmd:"" help:"Remove a connection."`
 	} `cmd:"" help:"Connections to calendars, CRMs and telephony providers."`
+
+	Webhook struct {
+		Add        webhookAdd        `cmd:"" help:"Send events to an address, and print the signing secret. It is shown only once."`
+		List       webhookList       `cmd:"" help:"List the webhooks."`
+		Remove     webhookRemove     `cmd:"" help:"Remove a webhook with its deliveries."`
+		Roll       webhookRoll       `cmd:"" help:"Give a webhook a new signing secret and print it. The former one signs as well for a while."`
+		Test       webhookTest       `cmd:"" help:"Send a test to a webhook, and say what became of it."`
+		Deliveries webhookDeliveries `cmd:"" help:"List what was sent to the webhooks, or send it again."`
+	} `cmd:"" help:"Webhooks: events sent to the platform or to a tenant's own systems."`
 
 	ConnectLink connectLink `cmd:"" help:"Print a link by which a customer connects an account."`
 
@@ -74,6 +95,11 @@ type commands struct {
 	Providers providersCommand `cmd:"" help:"List the providers with their settings and credentials."`
 	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set, the audit and every connection."`
+
+	Request struct {
+		List requestList `cmd:"" help:"List a tenant's last requests."`
+		Show requestShow `cmd:"" help:"Show a request with each call of a provider that it made."`
+	} `cmd:"" help:"The log of requests."`
 
 	Audit struct {
 		List   auditList   `cmd:"" help:"List the changes: who changed what, when, and with what outcome."`
@@ -148,7 +174,7 @@ func explain(to io.Writer, err error) {
 	}
 	fmt.Fprintln(to, "frontdesk:", f.Detail)
 	for _, field := range f.Fields {
-		fmt.Fprintf(to, "  %s %s\n", field.Path, field.Message)
+		fmt.Fprintf(to, "  %s %s\n", field.Path, field.Text())
 	}
 	if f.Code == fault.Internal && f.Err != nil {
 		fmt.Fprintln(to, "  cause:", f.Err)

@@ -45,9 +45,13 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return g.Serve(ctx, func(at gateway.Addresses) {
-		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n\nAPI key of the "+
+		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", at.API, at.API)
+		if link, err := g.DemoLink(ctx, at); err == nil && link != "" {
+			fmt.Fprintf(s.out, "\nSettings page, with a link that signs you in once, for 15 minutes:\n\n  %s\n", link)
+		}
+		fmt.Fprintf(s.out, "\nAPI key of the "+
 			"tenant %q, shown only once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
-			at.API, at.API, gateway.DemoTenant, key, g.DemoCurl(at, key))
+			gateway.DemoTenant, key, g.DemoCurl(at, key))
 	})
 }
 
@@ -102,6 +106,7 @@ func (s *session) beginAnew(ctx context.Context) error {
 
 type openapiCommand struct {
 	Format string `help:"yaml or json." enum:"yaml,json" default:"yaml"`
+	Admin  bool   `help:"Describe the admin interface instead."`
 }
 
 // Run prints the OpenAPI description. It needs no store.
@@ -110,7 +115,7 @@ func (c openapiCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	document, err := gateway.Document(cfg, c.Format)
+	document, err := gateway.Document(cfg, c.Format, c.Admin)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/gateway"
 	"frontdesk/core/tenant"
@@ -69,6 +71,44 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 	})
 }
 
+type tenantChange struct {
+	Name  string            `arg:"" help:"The tenant's name."`
+	Set   map[string]string `help:"A setting and its value, such as timezone=Europe/Paris, prevent_double_booking=true or status_words.open=New. Repeat for more." placeholder:"NAME=VALUE"`
+	Unset []string          `help:"A setting to put back to its default. Repeat for more." placeholder:"NAME"`
+}
+
+// Help returns the text that is shown with the flags.
+func (tenantChange) Help() string {
+	return "The settings are those of the file that apply reads. Settings that are not given stay as they are."
+}
+
+// Run changes the tenant's settings.
+func (c tenantChange) Run(ctx context.Context, s *session) error {
+	given, err := settingsOf(c.Set)
+	if err != nil {
+		return err
+	}
+	for name, value := range given {
+		text, isText := value.(string)
+		if scalar := any(nil); isText && json.Unmarshal([]byte(text), &scalar) == nil && scalar != nil {
+			given[name] = scalar
+		}
+	}
+	for _, name := range c.Unset {
+		if _, set := given[name]; set {
+			return usage("--unset %s: --set %s is given as well", name, name)
+		}
+		given[name] = nil
+	}
+	if len(given) == 0 {
+		return usage("nothing to change: give --set NAME=VALUE or --unset NAME")
+	}
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		_, err := g.Admin().ChangeTenant(ctx, operator(), admin.TenantSpec{Name: c.Name, Settings: given})
+		return err
+	})
+}
+
 type tenantDelete struct {
 	Name string `arg:"" help:"The tenant's name."`
 	Yes  bool   `help:"Confirm the deletion. What the tenant has at its providers stays there."`
@@ -126,6 +166,7 @@ type keyRow struct {
 	CreatedAt   *time.Time     `json:"created_at"`
 	LastUsedAt  *time.Time     `json:"last_used_at,omitempty"`
 	RevokedAt   *time.Time     `json:"revoked_at,omitempty"`
+	EndsAt      *time.Time     `json:"ends_at,omitempty"`
 }
 
 // Run lists a tenant's keys.
@@ -139,7 +180,7 @@ func (c keyList) Run(ctx context.Context, s *session) error {
 		for _, k := range keys {
 			values = append(values, keyRow{
 				k.ID, k.Prefix, k.Label, k.Scopes, append([]string{}, k.Connections...), k.Test, when(k.CreatedAt),
-				when(k.LastUsedAt), when(k.RevokedAt),
+				when(k.LastUsedAt), when(k.RevokedAt), when(k.EndsAt),
 			})
 			scopes := make([]string, 0, len(k.Scopes))
 			for _, scope := range k.Scopes {
@@ -147,11 +188,30 @@ func (c keyList) Run(ctx context.Context, s *session) error {
 			}
 			rows = append(rows, []string{
 				k.ID, k.Prefix, k.Label, strings.Join(scopes, ","), strings.Join(k.Connections, ","),
-				moment(k.LastUsedAt), moment(k.RevokedAt),
+				moment(k.LastUsedAt), moment(k.RevokedAt), moment(k.EndsAt),
 			})
 		}
 		return s.list(c.JSON, values, []string{"ID", "PREFIX", "LABEL", "SCOPES", "CONNECTIONS", "LAST USED",
-			"REVOKED"}, rows)
+			"REVOKED", "ENDS"}, rows)
+	})
+}
+
+type keyRoll struct {
+	ID      string        `arg:"" help:"The key's id, as \"key list\" shows it."`
+	Overlap time.Duration `help:"How long the key stays valid beside the new one, from 0 to 720h." default:"24h" placeholder:"24h"`
+}
+
+// Run creates the new key. It prints only the key on standard output.
+func (c keyRoll) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		plain, key, err := g.APIKeys().Roll(ctx, c.ID, c.Overlap)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "Created key %s in the place of %s, which stops working at %s. It is shown only once; "+
+			"keep it in a safe place.\n", key.ID, c.ID, moment(key.CreatedAt.Add(c.Overlap)))
+		_, err = fmt.Fprintln(s.out, plain)
+		return err
 	})
 }
 

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"slices"
 	"testing"
 
 	"frontdesk/core/fault"
@@ -64,6 +65,25 @@ func TestTheOperatorsClientIsShownWhereTheOperatorNamed(t *testing.T) {
 		}
 		if _, err := grant(Values{Settings: map[string]any{"base": base, "client_id": "own"}}, named); err != nil {
 			t.Errorf("%s, with a client of the tenant's own: %v", base, err)
+		}
+	}
+}
+
+func TestOptionalScopesGoWhereTheProviderTakesThem(t *testing.T) {
+	scopes := []Scope{{Name: "read"}, {Name: "extra", Optional: true}, {Name: "write"}}
+	for _, c := range []struct {
+		parameter               string
+		inScope, inTheParameter []string
+	}{
+		{"", []string{"read", "extra", "write"}, nil},
+		{"optional_scope", []string{"read", "write"}, []string{"extra"}},
+	} {
+		g := Grant{Scopes: scopes, Optionals: c.parameter}
+		if got := g.ScopeNames(); !slices.Equal(got, c.inScope) {
+			t.Errorf("with the parameter %q: scope is %q", c.parameter, got)
+		}
+		if got := g.OptionalNames(); !slices.Equal(got, c.inTheParameter) {
+			t.Errorf("with the parameter %q: it is %q", c.parameter, got)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/requestlog"
 )
 
 // Services are the use cases behind the operations.
@@ -19,6 +20,7 @@ type Services struct {
 	Calendar Calendar
 	Tickets  Tickets
 	Numbers  Numbers
+	Admin    Admin
 }
 
 // Keys authenticates requests. [*apikey.Callers] implements it.
@@ -30,6 +32,11 @@ type Keys interface {
 type Metrics interface {
 	RequestRunning(surface string) (done func())
 	Request(surface, operation string, status int, reason string, took time.Duration)
+}
+
+// Requests keeps what requests did, for people. [*requestlog.Log] implements it.
+type Requests interface {
+	Add(e requestlog.Entry)
 }
 
 // Options configure the handler of [New].
@@ -44,6 +51,7 @@ type Options struct {
 	Keys     Keys
 	Log      *slog.Logger
 	Metrics  Metrics                     // may be nil
+	Requests Requests                    // may be nil
 	Ready    func(context.Context) error // fails while requests cannot be served; nil: always ready
 
 	Deadline    time.Duration // time limit of a request; 0: 8 s
@@ -73,31 +81,34 @@ const (
 
 // api holds what the handlers share. Its only changing state is counters and the callers' remaining quotas.
 type api struct {
-	publicURL   string
-	settingsURL string
-	keys        Keys
-	log         *slog.Logger
-	metrics     Metrics
-	ready       func(context.Context) error
-	deadline    time.Duration
-	legacy      []string
-	deprecation http.Header
-	now         func() time.Time
-	newID       func() string
-	catalogue   catalogue
-	pages       []Page
-	gate        *gate
-	bodies      *shares // bodies that are being read
-	waiting     *shares // writes that wait for the result of an equal one
-	rates       *rateLimits
+	publicURL    string
+	settingsURL  string
+	settingsPath string
+	keys         Keys
+	log          *slog.Logger
+	metrics      Metrics
+	requests     Requests
+	ready        func(context.Context) error
+	deadline     time.Duration
+	legacy       []string
+	deprecation  http.Header
+	now          func() time.Time
+	newID        func() string
+	catalogue    catalogue
+	pages        []Page
+	gate         *gate
+	bodies       *shares // bodies that are being read
+	waiting      *shares // writes that wait for the result of an equal one
+	rates        *rateLimits
 }
 
 // New builds the handler for all paths: the interface, its description, and the health checks. Paths are
 // matched exactly and never redirected. So do not serve the handler behind an http.ServeMux, which redirects
 // to cleaned paths.
 func New(o Options) (http.Handler, error) {
-	if o.Keys == nil || o.Services.Calendar == nil || o.Services.Tickets == nil || o.Services.Numbers == nil {
-		return nil, errors.New("api: Keys and all three Services are needed")
+	if o.Keys == nil || o.Services.Calendar == nil || o.Services.Tickets == nil || o.Services.Numbers == nil ||
+		o.Services.Admin == nil {
+		return nil, errors.New("api: Keys and all Services are needed")
 	}
 	a, err := newAPI(o)
 	if err != nil {
@@ -107,7 +118,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.engine(operations(o.Services), pages), nil
+	return a.engine(append(operations(o.Services), adminOperations(o.Services.Admin)...), pages), nil
 }
 
 func newAPI(o Options) (*api, error) {
@@ -115,22 +126,28 @@ func newAPI(o Options) (*api, error) {
 	if err != nil || base.Scheme == "" || base.Host == "" {
 		return nil, errors.New("api: PublicURL must be an absolute URL")
 	}
+	settingsPath := ""
+	if settings, err := url.Parse(o.SettingsURL); err == nil {
+		settingsPath = settings.EscapedPath() // no host: the browser may know it as localhost
+	}
 	a := &api{
-		publicURL:   strings.TrimRight(o.PublicURL, "/"),
-		settingsURL: o.SettingsURL,
-		keys:        o.Keys,
-		log:         o.Log,
-		metrics:     o.Metrics,
-		ready:       o.Ready,
-		deadline:    o.Deadline,
-		legacy:      o.LegacyConferencing,
-		now:         o.Now,
-		newID:       o.NewID,
-		catalogue:   newCatalogue(),
-		pages:       o.Pages,
-		bodies:      newShares(maxBodiesAtOnce),
-		waiting:     newShares(maxWaiting),
-		rates:       newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
+		publicURL:    strings.TrimRight(o.PublicURL, "/"),
+		settingsURL:  o.SettingsURL,
+		settingsPath: settingsPath,
+		keys:         o.Keys,
+		log:          o.Log,
+		metrics:      o.Metrics,
+		requests:     o.Requests,
+		ready:        o.Ready,
+		deadline:     o.Deadline,
+		legacy:       o.LegacyConferencing,
+		now:          o.Now,
+		newID:        o.NewID,
+		catalogue:    newCatalogue(),
+		pages:        o.Pages,
+		bodies:       newShares(maxBodiesAtOnce),
+		waiting:      newShares(maxWaiting),
+		rates:        newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -173,6 +190,9 @@ func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 	handle(e, http.MethodGet, "/problems/:slug", pages.problem)
 	for _, p := range a.pages {
 		a.mount(e, p)
+	}
+	if a.settingsURL != "" {
+		handle(e, http.MethodGet, "/", a.home)
 	}
 	handle(e, http.MethodGet, "/healthz", a.healthz)
 	handle(e, http.MethodGet, "/readyz", a.readyz)

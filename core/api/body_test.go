@@ -26,6 +26,8 @@ func TestABodyThatIsNoJSONIs400OnBothSurfaces(t *testing.T) {
 		{"a lone high surrogate", `{"name":"\ud83d"}`},
 		{"a lone low surrogate", `{"name":"\ude00 x"}`},
 		{"a high surrogate before another escape", `{"name":"\ud83d\u0041"}`},
+		{"a high surrogate before another one", `{"name":"\ud83d\udbff"}`},
+		{"a high surrogate before an escape after the low ones", `{"name":"\ud83d\ue000"}`},
 		{"a name twice", `{"name":"a","name":"b"}`},
 		{"a name twice by an escape", `{"name":"a","n\u0061me":"b"}`},
 		{"a name twice further in", `{"x":[{"a":1,"a":2}]}`},
@@ -57,6 +59,7 @@ func TestAWellFormedBodyIsTakenWhateverItsSpelling(t *testing.T) {
 		{"blanks around", " \r\n\t{\"name\" : \"Night line\"} \n"},
 		{"an escaped name", `{"n\u0061me":"x"}`},
 		{"a surrogate pair", `{"name":"\ud83d\ude00"}`},
+		{"the first and the last surrogate pair", `{"name":"\ud800\udc00 \udbff\udfff"}`},
 		{"an escaped backslash before u", `{"name":"\\ud83d"}`},
 		{"characters beyond ASCII", `{"name":"Empfang Zürich ☎"}`},
 	} {

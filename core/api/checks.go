@@ -12,12 +12,13 @@ import (
 	"frontdesk/core/normalize"
 )
 
-// Paths of faults outside the fields of the body: "body", and all that start with "path." or "header.". No
-// name of a field looks like one; see [quoteName].
+// Paths of faults outside the fields of the body: "body", and all that start with "path.", "query." or
+// "header.". No name of a field looks like one; see [quoteName].
 const (
 	locationBody   = "body"
 	prefixOfPath   = "path."
 	prefixOfHeader = "header."
+	prefixOfQuery  = "query."
 )
 
 const (
@@ -99,24 +100,12 @@ func inputDetail(faults []fault.Field, omitted int) string {
 	shown := min(3, len(faults))
 	detail := "The request is not valid:"
 	for _, f := range faults[:shown] {
-		detail += " " + f.Path + " " + messageOf(f)
+		detail += " " + f.Path + " " + f.Text()
 	}
 	if more := len(faults) - shown + omitted; more > 0 {
 		detail += fmt.Sprintf(" And %s more.", thousands(more))
 	}
 	return detail
-}
-
-// messageOf returns the message of a fault with its hint: a sentence without its subject.
-func messageOf(f fault.Field) string {
-	message := strings.TrimSuffix(f.Message, ".")
-	switch {
-	case f.Hint != "":
-		return message + "; did you mean " + f.Hint + "?"
-	case strings.HasSuffix(message, "?"):
-		return message
-	}
-	return message + "."
 }
 
 // present reports a text that contains only spaces as a fault.

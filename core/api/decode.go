@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,7 +22,8 @@ import (
 
 // shape describes how a request type is decoded. Struct tags declare its fields, and also feed the documents:
 //
-//	json:"title,omitempty"  the name in the body; `json:"-" path:"id"` for a path parameter
+//	json:"title,omitempty"  the name in the body; `json:"-" path:"id"` for a path parameter, and
+//	                        `json:"-" query:"limit"` for a query parameter
 //	doc:"..." example:"..." documentation
 //	need:"true"             the field is required
 //	bytes:"1024"            the maximum number of bytes of a string
@@ -27,12 +31,14 @@ type shape struct {
 	of     reflect.Type
 	fields []field
 	names  []string // names of the fields in the body
+	query  []string // names of the query parameters; none: the query is ignored
 }
 
 type field struct {
 	name     string
 	index    int
 	inPath   bool
+	inQuery  bool
 	need     bool
 	many     bool // an array
 	maxBytes int
@@ -60,6 +66,10 @@ func shapeOf[T any]() *shape {
 		if path := tag.Get("path"); path != "" {
 			f.name, f.inPath = path, true
 		}
+		if query := tag.Get("query"); query != "" {
+			f.name, f.inQuery = query, true
+			s.query = append(s.query, query)
+		}
 		if limit := tag.Get("bytes"); limit != "" {
 			n, err := strconv.Atoi(limit)
 			if err != nil {
@@ -67,7 +77,7 @@ func shapeOf[T any]() *shape {
 			}
 			f.maxBytes = n
 		}
-		if !f.inPath {
+		if f.inBody() {
 			s.names = append(s.names, f.name)
 		}
 		s.fields = append(s.fields, f)
@@ -75,23 +85,28 @@ func shapeOf[T any]() *shape {
 	return s
 }
 
+func (f field) inBody() bool { return !f.inPath && !f.inQuery }
+
 func (s *shape) body(name string) (field, bool) {
 	for _, f := range s.fields {
-		if f.name == name && !f.inPath {
+		if f.name == name && f.inBody() {
 			return f, true
 		}
 	}
 	return field{}, false
 }
 
-// decode fills a request from the path and the body, and adds faults to the call's checks. It returns an
-// error only if the body cannot be parsed at all.
+// decode fills a request from the path, the query and the body, and adds faults to the call's checks. It
+// returns an error only if the body cannot be parsed at all.
 func decode[In any](c *call, s *shape, in *In) error {
 	target := reflect.ValueOf(in).Elem()
 	for _, f := range s.fields {
 		if f.inPath {
-			target.Field(f.index).SetInt(c.checks.pathID(f.name, c.path(f.name)))
+			c.checks.assignPath(target.Field(f.index), f, c.path(f.name))
 		}
+	}
+	if len(s.query) > 0 {
+		c.checks.assignQuery(target, s, c.query)
 	}
 	if c.body == nil {
 		return nil
@@ -115,7 +130,7 @@ func decode[In any](c *call, s *shape, in *In) error {
 		c.checks.assign(target.Field(f.index), f, m.value)
 	}
 	for _, f := range s.fields {
-		if f.need && !f.inPath && !given[f.name] {
+		if f.need && f.inBody() && !given[f.name] {
 			c.checks.fail(f.name, "is required")
 		}
 	}
@@ -186,6 +201,14 @@ func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
 		if n, ok := c.integer(f.name, value, "an integer"); ok {
 			*into = &n
 		}
+	case *bool:
+		if err := json.Unmarshal(value, into); err != nil || value[0] == 'n' {
+			c.fail(f.name, "must be true or false, not "+kindOf(value))
+		}
+	case *map[string]any:
+		*into, _ = objectOf[any](c, f.name, value)
+	case *map[string]string:
+		*into, _ = objectOf[string](c, f.name, value)
 	case *employee:
 		if value[0] == 'n' {
 			*into = employee{Set: true}
@@ -260,6 +283,53 @@ func (c *checks) integer(path string, value json.RawMessage, want string) (int64
 		c.fail(path, "is outside the range of a 64-bit integer")
 	}
 	return 0, false
+}
+
+// objectOf decodes an object. Numbers in it are float64, as the store's settings have them.
+func objectOf[V any](c *checks, path string, value json.RawMessage) (map[string]V, bool) {
+	want := "an object"
+	if reflect.TypeFor[V]().Kind() == reflect.String {
+		want = "an object of strings"
+	}
+	var object map[string]V
+	if err := json.Unmarshal(value, &object); err != nil || value[0] != '{' {
+		c.fail(path, "must be "+want)
+		return nil, false
+	}
+	return object, true
+}
+
+// assignPath stores a parameter of the path.
+func (c *checks) assignPath(target reflect.Value, f field, given string) {
+	if target.Kind() == reflect.String {
+		target.SetString(given)
+		return
+	}
+	target.SetInt(c.pathID(f.name, given))
+}
+
+// assignQuery stores the parameters of the query. An unknown or repeated one is a fault: its sender would get
+// another answer than was asked for.
+func (c *checks) assignQuery(target reflect.Value, s *shape, query url.Values) {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		path := prefixOfQuery + name
+		at := slices.IndexFunc(s.fields, func(f field) bool { return f.inQuery && f.name == name })
+		switch {
+		case at < 0:
+			c.add(fault.Field{Path: prefixOfQuery + quoteName(name), Message: "is not a parameter of this operation",
+				Hint: spelling.Nearest(name, s.query)})
+		case len(query[name]) > 1:
+			c.fail(path, "must be given once")
+		case target.Field(s.fields[at].index).Kind() == reflect.String:
+			target.Field(s.fields[at].index).SetString(query[name][0])
+		default:
+			n, err := strconv.Atoi(query[name][0])
+			if err != nil {
+				c.fail(path, "must be an integer")
+			}
+			target.Field(s.fields[at].index).SetInt(int64(n))
+		}
+	}
 }
 
 // pathID parses an id in the path. Only its canonical spelling is valid.

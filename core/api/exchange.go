@@ -16,6 +16,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/requestlog"
 	"frontdesk/core/telemetry"
 )
 
@@ -23,14 +24,16 @@ import (
 type exchange struct {
 	id        string
 	surface   surface
-	operation string       // "" until a route is found
-	kind      adapter.Kind // the kind of connection that the operation works on
-	identity  []slog.Attr  // the caller and the connection
-	reason    string       // of the failure in the response; "": none
-	err       error        // the failure's cause, for the log
-	stack     []byte       // of a panic
-	refused   int64        // number of requests that the gate refused since the last one was logged
-	untold    bool         // the request is not logged
+	operation string            // "" until a route is found
+	kind      adapter.Kind      // the kind of connection that the operation works on
+	identity  []slog.Attr       // the caller and the connection
+	reason    string            // of the failure in the response; "": none
+	err       error             // the failure's cause, for the log
+	stack     []byte            // of a panic
+	refused   int64             // number of requests that the gate refused since the last one was logged
+	untold    bool              // the request is not logged
+	kept      *requestlog.Entry // for the log of requests; nil: it is not for it
+	trail     *telemetry.Trail
 }
 
 type exchangeKey struct{}
@@ -67,6 +70,11 @@ func (a *api) observe(c *gin.Context) {
 	took, status := a.now().Sub(started), c.Writer.Status()
 	if measured {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
+	}
+	if x.kept != nil {
+		x.kept.At, x.kept.Status, x.kept.Reason, x.kept.Took = started, status, x.reason, took
+		x.kept.Tries, x.kept.MoreTries = x.trail.Tries()
+		a.requests.Add(*x.kept)
 	}
 	if x.untold {
 		return

@@ -93,6 +93,9 @@ func answered[T any](f *fakeServices, rec T, err error) (service.Answer[T], erro
 	return service.Answer[T]{Record: rec, Body: body, Replayed: f.replayed}, err
 }
 
+// fakeAdmin is for tests that do not call the admin interface, which cmd/frontdesk tests over HTTP.
+type fakeAdmin struct{ Admin }
+
 type fakeCalendar struct{ *fakeServices }
 
 var sampleMeeting = record.MeetingAnswer{Event: record.Meeting{
@@ -272,7 +275,7 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 		PublicURL: publicURL, Version: "1.0.0", Log: log, Metrics: g.metrics, Keys: fakeKeys{},
 		Services: Services{
 			Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices},
-			Numbers: fakeNumbers{g.fakeServices},
+			Numbers: fakeNumbers{g.fakeServices}, Admin: fakeAdmin{},
 		},
 		LegacyConferencing: []string{"nylas"}, NewID: func() string { return fixedID },
 	}

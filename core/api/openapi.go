@@ -28,6 +28,15 @@ func Document(o Options) (asYAML, asJSON []byte, err error) {
 	return documentOf(a.describe(o, operations(Services{})))
 }
 
+// AdminDocument is Document of the admin interface.
+func AdminDocument(o Options) (asYAML, asJSON []byte, err error) {
+	a, err := newAPI(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return documentOf(a.describeAdmin(o))
+}
+
 // documentOf writes a document with its parts in the order of the specification, so that it is easy to read.
 func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
 	parts := []struct {
@@ -124,6 +133,27 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	return d
 }
 
+//go:embed pages/admin.md
+var adminIntroduction string
+
+// describeAdmin builds the OpenAPI document of the admin interface.
+func (a *api) describeAdmin(o Options) *huma.OpenAPI {
+	d := a.describe(o, adminOperations(nil))
+	d.Info.Title, d.Info.Description = "Frontdesk: admin interface (alpha)", strings.TrimSpace(adminIntroduction)
+	d.Tags = []*huma.Tag{
+		{Name: tagTenants, Description: "The operator's customers, and their settings."},
+		{Name: tagConnections, Description: "The tenants' accounts at providers."},
+		{Name: tagKeys, Description: "The keys with which voice agents call the gateway."},
+		{Name: tagAdminNumbers, Description: "The phone numbers that tenants hold."},
+		{Name: tagOperator, Description: "Providers, the audit, and the keys of this interface."},
+	}
+	delete(d.Components.Parameters, headerIdempotency)
+	for _, header := range []string{headerReplayed, "Location", "Deprecation", "Sunset", "Link"} {
+		delete(d.Components.Headers, header)
+	}
+	return d
+}
+
 // schemaName returns the name of a schema in the published interface.
 func schemaName(t reflect.Type, hint string) string {
 	if t == reflect.TypeFor[record.Event]() {
@@ -149,7 +179,24 @@ func pathParameters(s *shape, schemas huma.Registry) []*huma.Param {
 	return out
 }
 
+// queryParameters describes the parameters of an operation's query.
+func queryParameters(s *shape, schemas huma.Registry) []*huma.Param {
+	var out []*huma.Param
+	for _, f := range s.fields {
+		if !f.inQuery {
+			continue
+		}
+		schema := huma.SchemaFromField(schemas, s.of.Field(f.index), "")
+		out = append(out, &huma.Param{
+			Name: f.name, In: "query", Description: schema.Description, Example: schema.Examples[0],
+			Schema: &huma.Schema{Type: schema.Type, Format: schema.Format},
+		})
+	}
+	return out
+}
+
 func (a *api) describeOperation(op operation, d *huma.OpenAPI) *huma.Operation {
+	queries := queryParameters(op.request, d.Components.Schemas)
 	out := &huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag}, Summary: op.Summary,
 		Description: op.Description + "\n\nRequires the scope `" + string(op.Scope) + "`.",
@@ -162,6 +209,7 @@ func (a *api) describeOperation(op operation, d *huma.OpenAPI) *huma.Operation {
 	for _, name := range common {
 		out.Parameters = append(out.Parameters, &huma.Param{Ref: parameterPrefix + name})
 	}
+	out.Parameters = append(out.Parameters, queries...)
 	if op.takesBody() {
 		out.RequestBody = a.requestBody(op, d.Components.Schemas)
 	}
@@ -216,7 +264,7 @@ func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
 	if op.writes {
 		r.Headers[headerReplayed] = &huma.Header{Ref: headerPrefix + headerReplayed}
 	}
-	if op.Success == http.StatusCreated {
+	if op.Success == http.StatusCreated && op.writes {
 		r.Headers["Location"] = &huma.Header{Ref: headerPrefix + "Location"}
 	}
 	if op.ID == "bookMeeting" {

@@ -51,6 +51,47 @@ func TestTheDocumentIsServedAsItIsPrinted(t *testing.T) {
 	}
 }
 
+func TestTheDocumentOfTheAdminInterfaceIsValidAndServed(t *testing.T) {
+	asYAML, asJSON, err := AdminDocument(Options{PublicURL: publicURL, Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(asJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Error(err)
+	}
+	if got, want := len(operationsOf(doc)), len(adminOperations(nil)); got != want {
+		t.Errorf("%d operations are described, want %d", got, want)
+	}
+	for _, op := range adminOperations(nil) {
+		item := doc.Paths.Find(op.Path)
+		if item == nil || item.GetOperation(op.Method) == nil {
+			t.Fatalf("%s is not described", op.ID)
+		}
+		raw, err := json.Marshal(item.GetOperation(op.Method))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, reason := range op.reasons() {
+			if !strings.Contains(string(raw), `"`+reason+`"`) {
+				t.Errorf("%s: no example of %s", op.ID, reason)
+			}
+		}
+		if op.Summary == "" || op.Description == "" || !strings.Contains(string(raw), "`"+string(op.Scope)+"`") {
+			t.Errorf("%s leaves something out", op.ID)
+		}
+	}
+	g := startGateway(t)
+	for path, want := range map[string][]byte{"openapi.yaml": asYAML, "openapi.json": asJSON} {
+		if a := g.send("GET", adminRoot+"/"+path, "", "X-Api-Key", ""); a.body != string(want) {
+			t.Errorf("%s: %d, %d bytes", path, a.status, len(a.body))
+		}
+	}
+}
+
 func TestTheDocumentHasTheOperationsOfTheContract(t *testing.T) {
 	path := os.Getenv("FRONTDESK_CONTRACT")
 	if path == "" {

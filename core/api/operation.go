@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 
@@ -41,7 +42,7 @@ type operation struct {
 	Method      string
 	Path        string // in OpenAPI's form: "/beta/phone-numbers/{id}"
 	Scope       apikey.Scope
-	Kind        adapter.Kind // the kind of connection it works on
+	Kind        adapter.Kind // the kind of connection it works on; "": none, at the admin interface
 	Tag         string
 	Summary     string
 	Description string
@@ -64,6 +65,7 @@ type endpoint struct {
 	request  *shape
 	response reflect.Type               // nil: the response has no body
 	writes   bool                       // the operation changes something and accepts an Idempotency-Key
+	creates  bool                       // the operation of the admin interface creates something
 	serve    func(*call) (reply, error) // decodes and checks the request, and runs the use case
 }
 
@@ -73,6 +75,7 @@ type call struct {
 	caller apikey.Caller
 	write  service.Write
 	path   func(name string) string
+	query  url.Values
 	body   []byte // nil: the operation takes none
 	checks *checks
 }
@@ -87,9 +90,10 @@ type reply struct {
 func (o operation) surface() surface { return surfaceOf(o.Path) }
 
 // takesBody reports whether requests carry JSON. RFC 9110 section 9.3.1 and 9.3.5 give content in GET and
-// DELETE no meaning, so it is read and discarded there.
+// DELETE no meaning, so it is read and discarded there, as it is where the admin interface takes no fields.
 func (o operation) takesBody() bool {
-	return o.Method == http.MethodPost || o.Method == http.MethodPatch
+	return (o.Method == http.MethodPost || o.Method == http.MethodPatch) &&
+		(o.Kind != "" || len(o.request.names) > 0)
 }
 
 // reasons returns all reasons that the operation's errors may have, starting with its own.
@@ -101,6 +105,10 @@ func (o operation) reasons() []string {
 	}
 	all = append(all, reasonBodyTooLarge, reasonBodyTooSlow, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing,
 		fault.ReasonRateLimited)
+	if o.Kind == "" { // of the admin interface, which calls no provider unless its own reasons say so
+		return append(all, fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded,
+			fault.ReasonInternal)
+	}
 	if o.writes {
 		all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning, fault.ReasonOutcomeUnknown,
 			fault.ReasonProviderConflict)
@@ -168,6 +176,16 @@ func query[S, In, Rec, Ans any](s S,
 	}
 }
 
+// resource returns a query of the admin interface that creates something.
+func resource[S, In, Rec, Ans any](s S,
+	do func(S, context.Context, apikey.Caller, Rec) (Ans, error),
+	read func(In, *checks) Rec,
+) endpoint {
+	e := query(s, do, read)
+	e.creates = true
+	return e
+}
+
 // lookup returns a query without input.
 func lookup[S, Ans any](s S, do func(S, context.Context, apikey.Caller) (Ans, error)) endpoint {
 	type noInput struct{}
@@ -183,7 +201,7 @@ type noFields struct{}
 
 func bodyType[T any]() reflect.Type {
 	t := reflect.TypeFor[T]()
-	if t == reflect.TypeFor[struct{}]() {
+	if t.Kind() == reflect.Struct && t.NumField() == 0 {
 		return nil
 	}
 	return t

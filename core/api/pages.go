@@ -37,11 +37,19 @@ func newPages(a *api, o Options) (*pages, error) {
 		d.yaml, d.json, err = documentOf(a.describe(o, ops))
 		return d, err
 	})
+	administration := sync.OnceValues(func() (d struct{ yaml, json []byte }, err error) {
+		d.yaml, d.json, err = documentOf(a.describeAdmin(o))
+		return d, err
+	})
 	p := &pages{api: a, problems: map[string]gin.HandlerFunc{}, fixed: map[string]gin.HandlerFunc{
 		"/openapi.yaml": a.document("application/yaml",
 			func() ([]byte, error) { d, err := description(); return d.yaml, err }),
 		"/openapi.json": a.document("application/json",
 			func() ([]byte, error) { d, err := description(); return d.json, err }),
+		adminRoot + "/openapi.yaml": a.document("application/yaml",
+			func() ([]byte, error) { d, err := administration(); return d.yaml, err }),
+		adminRoot + "/openapi.json": a.document("application/json",
+			func() ([]byte, error) { d, err := administration(); return d.json, err }),
 		"/docs": a.page(set, "docs.html", func() any { return a.docsView(o, ops) }),
 	}}
 	for _, s := range a.catalogue.all {

@@ -37,7 +37,7 @@ func (a *api) problemBody(f failure) ErrorModel {
 			value, _ = json.Marshal(field.Value) // never fails for a string
 		}
 		p.Errors = append(p.Errors, ErrorDetail{
-			Location: locationOf(field.Path), Message: messageOf(field), Value: value,
+			Location: locationOf(field.Path), Message: field.Text(), Value: value,
 		})
 	}
 	return p

@@ -6,7 +6,11 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
+	"frontdesk/core/admin"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+	"frontdesk/core/webhook"
 )
 
 // Reasons of faults that this package returns.
@@ -20,6 +24,7 @@ const (
 	reasonWrongMethod  = "METHOD_NOT_ALLOWED"
 	reasonExhausted    = "EXHAUSTED"
 	reasonAnswerSize   = "PROVIDER_ANSWER_TOO_LARGE" // from core/upstream, which this package does not import
+	reasonKeyRevoked   = "API_KEY_REVOKED"           // from core/store, likewise
 	// No registered status means this; proxies use 499 in their logs.
 	statusClientLeft    = 499
 	onceASecond         = time.Second
@@ -595,6 +600,71 @@ func problemTypes() []problemType {
 			Sample: "The gateway cannot reach its store.",
 			Means:  "The gateway's own database is down, full or too slow. The provider was not called.",
 			Remedy: "Repeat the request later.", Retry: whenProviderIsBack,
+		},
+		{
+			Reason: admin.ReasonOperatorOnly, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Slug: "operator-only", Title: "Only the operator may do this",
+			Spoken: "I am not allowed to do that. Someone will have to look at my access.",
+			Sample: "Only a key of the operator may do this. This key is for one tenant.",
+			Means:  "The key of the admin interface is limited to one tenant, and the operation is not.",
+			Remedy: "Use a key of the operator.", Person: true,
+		},
+		{
+			Reason: tenant.ReasonNameTaken, Code: code.Code_ALREADY_EXISTS, Status: http.StatusConflict,
+			Slug: "name-taken", Title: "The name is taken",
+			Spoken: "There is one of that name already.",
+			Sample: "There is already a tenant \"acme\".",
+			Means:  "A tenant has this name already, or a connection of the tenant has.",
+			Remedy: "Choose another name, or change the one that is there.",
+		},
+		{
+			Reason: connection.ReasonInUse, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
+			Slug: "connection-in-use", Title: "API keys are bound to the connection",
+			Spoken: "I cannot remove that, because it is in use.",
+			Sample: "The connection \"office\" is what these API keys are bound to: key_7f3c (fd_live_Ab3x). " +
+				"Revoke them first.",
+			Means:  "API keys that are valid are bound to the connection. They would silently lose it.",
+			Remedy: "Revoke the keys that the error names, and remove the connection then.",
+		},
+		{
+			Reason: reasonKeyRevoked, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
+			Slug: "api-key-revoked", Title: "The API key is revoked or rolled already",
+			Spoken: "I cannot do that with this key any more.",
+			Sample: "The API key is revoked, or another one takes its place already. Create a new one.",
+			Means:  "The key is revoked, or was rolled before: another key takes its place.",
+			Remedy: "Create a new key, or roll the key that took its place.",
+		},
+		{
+			Reason: webhook.ReasonNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "webhook-not-found", Title: "There is no such webhook",
+			Spoken: "I cannot find that.",
+			Sample: "There is no such webhook.",
+			Means:  "No webhook of the tenant, or of the operator, has the id in the path.",
+			Remedy: "List the webhooks, and use an id from there.",
+		},
+		{
+			Reason: webhook.ReasonDeliveryNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "delivery-not-found", Title: "There is no such delivery",
+			Spoken: "I cannot find that.",
+			Sample: "There is no such delivery.",
+			Means:  "No delivery of the webhook has the id in the path. Those that ended are kept for a week.",
+			Remedy: "List the webhook's deliveries, and use an id from there.",
+		},
+		{
+			Reason: webhook.ReasonDisabled, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
+			Slug: "webhook-disabled", Title: "The webhook is disabled",
+			Spoken: "I cannot do that, because it is switched off.",
+			Sample: "The webhook's receiver answered 410, so the webhook is disabled. Remove it, and add it again.",
+			Means:  "The receiver answered 410 Gone, by which it asks for no more events.",
+			Remedy: "Remove the webhook, and create it again once its receiver takes events.",
+		},
+		{
+			Reason: webhook.ReasonLimit, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
+			Slug: "webhook-limit", Title: "The tenant has as many webhooks as it may",
+			Spoken: "I cannot add another one.",
+			Sample: "The tenant has 20 webhooks, which is the limit. Remove one first.",
+			Means:  "A tenant can have 20 webhooks.",
+			Remedy: "Remove a webhook that is not needed.",
 		},
 		{
 			Reason: fault.ReasonDeadlineExceeded, Code: code.Code_DEADLINE_EXCEEDED, Status: http.StatusGatewayTimeout,

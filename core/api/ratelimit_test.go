@@ -265,7 +265,9 @@ func BenchmarkRateLimits(b *testing.B) {
 	handler := func(perMinute int) http.Handler {
 		h, err := New(Options{
 			PublicURL: publicURL, Keys: fakeKeys{}, PerMinuteOfKey: perMinute, PerMinuteOfTenant: perMinute,
-			Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}},
+			Services: Services{
+				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: fakeAdmin{},
+			},
 		})
 		if err != nil {
 			b.Fatal(err)

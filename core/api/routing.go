@@ -55,3 +55,17 @@ func (a *api) wrongMethod(c *gin.Context) {
 			shorten(c.Request.Method, maxMethodEchoed)),
 	})
 }
+
+// home leads a person's browser to the settings page. Programs get what they get at any path without an
+// operation.
+func (a *api) home(c *gin.Context) {
+	if !strings.Contains(c.GetHeader("Accept"), "text/html") {
+		a.noSuchPath(c)
+		return
+	}
+	exchangeOf(c).operation = "home"
+	c.Header("Vary", "Accept")
+	c.Header("Location", a.settingsPath)
+	c.Status(http.StatusSeeOther)
+	c.Writer.WriteHeaderNow()
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/requestlog"
 	"frontdesk/core/service"
 	"frontdesk/core/telemetry"
 )
@@ -55,6 +56,9 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 			a.fail(c, asDeadline(ctx, err))
 			return
 		}
+		if x.kept != nil {
+			x.kept.Replayed = answer.replayed
+		}
 		write(c, op, answer)
 	}
 }
@@ -80,6 +84,13 @@ func (a *api) admit(
 			telemetry.Provider(connection.Provider))
 	}
 	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
+	if a.requests != nil && op.Kind != "" { // what the admin interface does is in the audit
+		ctx, x.trail = telemetry.WithTrail(ctx, time.Now())
+		x.kept = &requestlog.Entry{
+			TenantID: caller.Tenant.ID, RequestID: x.id, KeyID: caller.KeyID, Operation: op.ID,
+			ConnectionID: caller.Connections[op.Kind].ID,
+		}
+	}
 	if err := a.rates.admit(caller, a.now(), c.Writer.Header()); err != nil {
 		return nil, err
 	}
@@ -87,10 +98,13 @@ func (a *api) admit(
 		c.Header("WWW-Authenticate", scopeChallenge(op.Scope))
 		return nil, err
 	}
-	in := &call{ctx: ctx, caller: caller, path: c.Param, checks: checks}
+	in := &call{ctx: ctx, caller: caller, path: c.Param, query: c.Request.URL.Query(), checks: checks}
 	if op.writes {
 		in.write = service.Write{
 			IdempotencyKey: checks.idempotencyKey(c.Request.Header), Aside: a.aside(caller.Tenant.ID),
+		}
+		if x.kept != nil {
+			x.kept.IdempotencyKey = in.write.IdempotencyKey
 		}
 	}
 	in.body, err = a.body(c, ctx, op, caller.Tenant.ID)

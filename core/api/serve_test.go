@@ -189,7 +189,9 @@ func TestTheDeadlineIsEightSeconds(t *testing.T) {
 		fake := &fakeServices{hook: untilEnded}
 		h, err := New(Options{
 			PublicURL: publicURL, Keys: fakeKeys{},
-			Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}},
+			Services: Services{
+				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: fakeAdmin{},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -471,7 +473,9 @@ func TestNewRefusesToBeIncomplete(t *testing.T) {
 	fake := &fakeServices{}
 	whole := Options{
 		PublicURL: publicURL, Keys: fakeKeys{},
-		Services: Services{Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}},
+		Services: Services{
+			Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: fakeAdmin{},
+		},
 	}
 	for rule, spoil := range map[string]func(*Options){
 		"no keys": func(o *Options) { o.Keys = nil }, "no services": func(o *Options) { o.Services.Numbers = nil },

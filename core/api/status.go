@@ -53,7 +53,7 @@ func (a *api) statusDetails(f failure) []proto.Message {
 		bad := &errdetails.BadRequest{}
 		for _, field := range f.fields {
 			bad.FieldViolations = append(bad.FieldViolations,
-				&errdetails.BadRequest_FieldViolation{Field: field.Path, Description: messageOf(field)})
+				&errdetails.BadRequest_FieldViolation{Field: field.Path, Description: field.Text()})
 		}
 		details = append(details, bad)
 	}

@@ -16,23 +16,27 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/secret"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
 // ReasonNotFound is the reason of the fault if an administrator names a key that does not exist.
-const ReasonNotFound = "API_KEY_NOT_FOUND"
+const ReasonNotFound = store.ReasonKeyNotFound
 
 // Prefixes of keys. The rest of a key has the format of all tokens of core/secret.
 const (
 	livePrefix  = "fd_live_"
 	testPrefix  = "fd_test_"
-	shownLength = len(livePrefix) + 4 // length of the shown part, by which people recognise a key
+	adminPrefix = "fd_admin_"
+	shownLength = 4 // characters after the prefix that are shown, by which people recognise a key
 )
 
 // hashKey returns the hash of a well-formed key.
 func hashKey(key string) (hash secret.Hash, ok bool) {
-	if strings.HasPrefix(key, testPrefix) {
-		return secret.HashToken(key, testPrefix)
+	for _, prefix := range []string{testPrefix, adminPrefix} {
+		if strings.HasPrefix(key, prefix) {
+			return secret.HashToken(key, prefix)
+		}
 	}
 	return secret.HashToken(key, livePrefix)
 }
@@ -48,9 +52,34 @@ const (
 	ScopeTicketsWrite  Scope = "tickets:write"
 	ScopeNumbersRead   Scope = "numbers:read"
 	ScopeNumbersWrite  Scope = "numbers:write"
+
+	// Of the admin interface. Keys that have one have no other.
+	ScopeAdminRead  Scope = "admin:read"
+	ScopeAdminWrite Scope = "admin:write"
 )
 
-// Scopes returns all scopes. A key created without scopes has all of them.
+// Role is what a key of the admin interface is for.
+type Role string
+
+// The roles.
+const (
+	RoleViewer Role = "viewer" // sees everything but secrets
+	RoleAdmin  Role = "admin"  // changes it, too
+)
+
+// Roles returns all roles, the one that may least first.
+func Roles() []Role { return []Role{RoleViewer, RoleAdmin} }
+
+// Scopes returns the scopes of the role.
+func (r Role) Scopes() []Scope {
+	if r == RoleAdmin {
+		return []Scope{ScopeAdminRead, ScopeAdminWrite}
+	}
+	return []Scope{ScopeAdminRead}
+}
+
+// Scopes returns the scopes that an API key of a tenant can have. A key created without scopes has all of
+// them.
 func Scopes() []Scope {
 	return []Scope{
 		ScopeCalendarRead, ScopeCalendarWrite, ScopeTicketsRead, ScopeTicketsWrite, ScopeNumbersRead,
@@ -61,7 +90,7 @@ func Scopes() []Scope {
 // Key describes an API key. It does not contain the key itself.
 type Key struct {
 	ID          string
-	TenantID    string
+	TenantID    string // "": the operator's
 	Prefix      string
 	Label       string
 	Scopes      []Scope
@@ -69,7 +98,19 @@ type Key struct {
 	Test        bool     // reaches sandbox connections only
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero: not revoked
+	EndsAt      time.Time // when another key has taken its place; zero: none does
 	LastUsedAt  time.Time // zero: never
+}
+
+// Role returns the role of a key of the admin interface, or "" for an API key.
+func (k Key) Role() Role {
+	switch {
+	case slices.Contains(k.Scopes, ScopeAdminWrite):
+		return RoleAdmin
+	case slices.Contains(k.Scopes, ScopeAdminRead):
+		return RoleViewer
+	}
+	return ""
 }
 
 // Spec describes an API key to be created.
@@ -83,8 +124,8 @@ type Spec struct {
 
 // Caller identifies who makes a request: the key's tenant and the connections that the key reaches.
 type Caller struct {
-	Tenant      tenant.Tenant
-	KeyID       string // "": the gateway itself
+	Tenant      tenant.Tenant // zero: the operator, at the admin interface
+	KeyID       string        // "": the gateway itself
 	Scopes      []Scope
 	Test        bool
 	Connections connection.Set

@@ -43,6 +43,7 @@ func NewDirectory(o Options) *Directory { return &Directory{o, sealing.New(o.Vau
 const (
 	actionCreate = "create-key"
 	actionRevoke = "revoke-key"
+	actionRoll   = "roll-key"
 )
 
 // Create creates an API key and returns it. It cannot be read again: the store keeps only its hash.
@@ -57,43 +58,172 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 	}
 	bound, faults := d.bind(tenantName, s, connections)
 	faults = append(faults, checkScopes(s.Scopes)...)
-	if len(s.Label) > 200 {
-		faults = append(faults, fault.Field{Path: "label", Message: "must be at most 200 bytes."})
-	}
-	if len(faults) > 0 {
+	if faults = append(faults, checkLabel(s.Label)...); len(faults) > 0 {
 		return "", Key{}, fault.InvalidFields(faults...)
 	}
 	if len(s.Scopes) == 0 {
 		s.Scopes = Scopes()
 	}
-	prefix := livePrefix
-	if s.Test {
-		prefix = testPrefix
-	}
-	text := secret.NewToken(prefix)
-	hash, _ := secret.HashToken(text, prefix)
-	row := store.APIKey{
-		ID: secret.NewID("key"), TenantID: owner.ID, Prefix: text[:shownLength], Hash: hash[:], Label: s.Label,
-		Connections: bound, Test: s.Test, CreatedAt: d.opts.Now().UTC(),
-	}
+	row := store.APIKey{TenantID: owner.ID, Label: s.Label, Connections: bound, Test: s.Test}
 	for _, scope := range Scopes() { // in a fixed order, without duplicates
 		if slices.Contains(s.Scopes, scope) {
 			row.Scopes = append(row.Scopes, string(scope))
 		}
 	}
-	if err := d.sealer.SealKey(&row); err != nil {
+	text, err := d.create(ctx, &row, owner.Name)
+	return text, keyOf(row, namesOf(connections)), err
+}
+
+// CreateAdmin creates a key of the admin interface and returns it: for what belongs to one tenant, or for
+// everything if tenantName is "".
+func (d *Directory) CreateAdmin(
+	ctx context.Context, tenantName string, r Role, label string,
+) (string, Key, error) {
+	var faults []fault.Field
+	if !slices.Contains(Roles(), r) {
+		faults = append(faults, fault.Field{Path: "role", Message: "must be viewer or admin."})
+	}
+	if faults = append(faults, checkLabel(label)...); len(faults) > 0 {
+		return "", Key{}, fault.InvalidFields(faults...)
+	}
+	row := store.APIKey{Label: label}
+	if tenantName != "" {
+		owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+		if err != nil {
+			return "", Key{}, err
+		}
+		row.TenantID = owner.ID
+	}
+	for _, s := range r.Scopes() {
+		row.Scopes = append(row.Scopes, string(s))
+	}
+	text, err := d.create(ctx, &row, tenantName)
+	return text, keyOf(row, nil), err
+}
+
+// create gives a row a new key, stores it and returns the key.
+func (d *Directory) create(
+	ctx context.Context, row *store.APIKey, tenantName string,
+) (text string, err error) {
+	if text, err = d.generate(row); err != nil {
+		return "", err
+	}
+	audited, err := d.opts.Audit.Change(ctx, row.TenantID, tenantName, audit.Entry{
+		Action: actionCreate, Subject: row.ID, Changed: row.Scopes,
+	})
+	if err != nil {
+		return "", err
+	}
+	return text, d.opts.Store.CreateKey(ctx, *row, audited...)
+}
+
+// generate gives a row a new key and returns the key.
+func (d *Directory) generate(row *store.APIKey) (text string, err error) {
+	prefix := livePrefix
+	switch {
+	case slices.Contains(row.Scopes, string(ScopeAdminRead)):
+		prefix = adminPrefix
+	case row.Test:
+		prefix = testPrefix
+	}
+	text = secret.NewToken(prefix)
+	hash, _ := secret.HashToken(text, prefix)
+	row.ID, row.Prefix, row.Hash = secret.NewID("key"), text[:len(prefix)+shownLength], hash[:]
+	row.CreatedAt = d.opts.Now().UTC()
+	row.RevokedAt, row.EndsAt, row.LastUsedAt = time.Time{}, time.Time{}, time.Time{}
+	return text, d.sealer.SealKey(row)
+}
+
+// Limits on how long a key stays valid beside the one that takes its place.
+const (
+	DefaultOverlap = 24 * time.Hour
+	maxOverlap     = 30 * 24 * time.Hour
+)
+
+// Roll creates a key with the label, scopes and connections of another one and returns it. The other one
+// stays valid for the overlap, so that its users can change to the new one, and ends then; it can be revoked
+// earlier. Roll fails with fault.Conflict if the other one is revoked or was rolled before.
+func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) (string, Key, error) {
+	if overlap < 0 || overlap > maxOverlap {
+		return "", Key{}, fault.InvalidField("overlap", fmt.Sprintf("must be from 0 to %s.", maxOverlap))
+	}
+	old, owner, err := d.find(ctx, id)
+	if err != nil {
 		return "", Key{}, err
 	}
-	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
-		Action: actionCreate, Subject: row.ID, Changed: row.Scopes,
+	names, err := d.connectionNames(ctx, owner.ID)
+	if err != nil {
+		return "", Key{}, err
+	}
+	if what := d.sealer.WrongKey(old); what != "" { // a new seal would make the row pass for genuine
+		return "", Key{}, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
+			"The row of the API key %s %s. Run frontdesk doctor, and create a new key.", id, what)
+	}
+	next := old
+	text, err := d.generate(&next)
+	if err != nil {
+		return "", Key{}, err
+	}
+	old.EndsAt = next.CreatedAt.Add(overlap)
+	if err := d.sealer.SealKey(&old); err != nil {
+		return "", Key{}, err
+	}
+	created, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: actionCreate, Subject: next.ID, Changed: next.Scopes,
 	})
 	if err != nil {
 		return "", Key{}, err
 	}
-	if err := d.opts.Store.CreateKey(ctx, row, audited...); err != nil {
+	rolled, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: actionRoll, Subject: old.ID, Changed: []string{"ends_at"},
+	})
+	if err != nil {
 		return "", Key{}, err
 	}
-	return text, keyOf(row, namesOf(connections)), nil
+	if err := d.opts.Store.ReplaceKey(ctx, old, next, append(created, rolled...)...); err != nil {
+		return "", Key{}, err
+	}
+	d.opts.Changed()
+	return text, keyOf(next, names), nil
+}
+
+// find returns the row of a key that an administrator names, and its tenant.
+func (d *Directory) find(ctx context.Context, id string) (store.APIKey, store.Tenant, error) {
+	key, err := d.opts.Store.Key(ctx, id)
+	if errors.Is(err, fault.NotFound) {
+		return key, store.Tenant{}, NotFound(id)
+	}
+	if err != nil {
+		return key, store.Tenant{}, err
+	}
+	if key.TenantID == "" {
+		return key, store.Tenant{}, nil
+	}
+	owner, err := d.opts.Store.TenantByID(ctx, key.TenantID)
+	return key, owner, err
+}
+
+// NotFound returns the fault for an id that no key has.
+func NotFound(id string) error {
+	return fault.Newf(fault.NotFound, ReasonNotFound, "There is no API key with the id %q.", id)
+}
+
+// Get returns a key, of the admin interface or not, with the names of its connections.
+func (d *Directory) Get(ctx context.Context, id string) (Key, error) {
+	row, owner, err := d.find(ctx, id)
+	if err != nil {
+		return Key{}, err
+	}
+	names, err := d.connectionNames(ctx, owner.ID)
+	return keyOf(row, names), err
+}
+
+func (d *Directory) connectionNames(ctx context.Context, tenantID string) (map[string]string, error) {
+	if tenantID == "" {
+		return nil, nil
+	}
+	connections, err := connection.OfTenant(ctx, d.opts.Store, tenantID)
+	return namesOf(connections), err
 }
 
 // bind returns the ids of the connections that a key is to be bound to, and the faults in their names.
@@ -141,6 +271,13 @@ func listNames(connections []connection.Connection) string {
 	return "it has " + strings.Join(names, ", ") + "."
 }
 
+func checkLabel(label string) []fault.Field {
+	if len(label) > 200 {
+		return []fault.Field{{Path: "label", Message: "must be at most 200 bytes."}}
+	}
+	return nil
+}
+
 func checkScopes(scopes []Scope) []fault.Field {
 	known := make([]string, 0, len(Scopes()))
 	for _, s := range Scopes() {
@@ -156,7 +293,7 @@ func checkScopes(scopes []Scope) []fault.Field {
 	return faults
 }
 
-// List returns a tenant's keys, the newest last.
+// List returns a tenant's API keys, the newest last.
 func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
@@ -170,12 +307,41 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) 
 	if err != nil {
 		return nil, err
 	}
+	return keysOf(rows, namesOf(connections), func(k Key) bool { return k.Role() == "" }), nil
+}
+
+// ListAdmin returns the keys of the admin interface, the newest last: those for one tenant, or all if
+// tenantName is "".
+func (d *Directory) ListAdmin(ctx context.Context, tenantName string) ([]Key, error) {
+	var rows []store.APIKey
+	if tenantName == "" {
+		all, err := d.opts.Store.AllKeys(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = all
+	} else {
+		owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+		if err != nil {
+			return nil, err
+		}
+		if rows, err = d.opts.Store.Keys(ctx, owner.ID); err != nil {
+			return nil, err
+		}
+	}
+	return keysOf(rows, nil, func(k Key) bool { return k.Role() != "" }), nil
+}
+
+// keysOf converts the rows of the keys that are meant, the newest last.
+func keysOf(rows []store.APIKey, names map[string]string, meant func(Key) bool) []Key {
 	keys := make([]Key, 0, len(rows))
 	for _, row := range rows {
-		keys = append(keys, keyOf(row, namesOf(connections)))
+		if k := keyOf(row, names); meant(k) {
+			keys = append(keys, k)
+		}
 	}
 	slices.SortStableFunc(keys, func(a, b Key) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return keys, nil
+	return keys
 }
 
 func namesOf(connections []connection.Connection) map[string]string {
@@ -190,7 +356,7 @@ func namesOf(connections []connection.Connection) map[string]string {
 func keyOf(row store.APIKey, names map[string]string) Key {
 	k := Key{
 		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Test: row.Test,
-		CreatedAt: row.CreatedAt, RevokedAt: row.RevokedAt, LastUsedAt: row.LastUsedAt,
+		CreatedAt: row.CreatedAt, RevokedAt: row.RevokedAt, EndsAt: row.EndsAt, LastUsedAt: row.LastUsedAt,
 	}
 	for _, s := range row.Scopes {
 		k.Scopes = append(k.Scopes, Scope(s))
@@ -207,23 +373,7 @@ func keyOf(row store.APIKey, names map[string]string) Key {
 
 // Revoke revokes a key. The key stops working in this process at once, and elsewhere within two seconds.
 func (d *Directory) Revoke(ctx context.Context, id string) error {
-	err := d.revoke(ctx, id)
-	if errors.Is(err, fault.NotFound) {
-		return fault.Newf(fault.NotFound, ReasonNotFound, "There is no API key with the id %q.", id)
-	}
-	if err != nil {
-		return err
-	}
-	d.opts.Changed()
-	return nil
-}
-
-func (d *Directory) revoke(ctx context.Context, id string) error {
-	key, err := d.opts.Store.Key(ctx, id)
-	if err != nil {
-		return err
-	}
-	owner, err := d.opts.Store.TenantByID(ctx, key.TenantID)
+	key, owner, err := d.find(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -237,5 +387,9 @@ func (d *Directory) revoke(ctx context.Context, id string) error {
 	if err := d.sealer.SealKey(&key); err != nil {
 		return err
 	}
-	return d.opts.Store.RevokeKey(ctx, id, key.RevokedAt, key.Seal, audited...)
+	if err := d.opts.Store.RevokeKey(ctx, id, key.RevokedAt, key.Seal, audited...); err != nil {
+		return err
+	}
+	d.opts.Changed()
+	return nil
 }

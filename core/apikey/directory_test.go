@@ -8,6 +8,9 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
 )
@@ -69,4 +72,79 @@ func TestUnusableKeys(t *testing.T) {
 	_, _, err = h.Keys.Create(t.Context(), "acme", apikey.Spec{Connections: []string{"a", "b"}})
 	tenanttest.WantFields(t, err,
 		`connections[1] is a second calendar connection beside "a"; a key is bound to one of a kind.`)
+}
+
+func TestARolledKeyGoesOnForTheOverlap(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		h.Connection("acme", "s", adapter.KindCalendar, "sandbox")
+		first, old := h.Key("acme", apikey.Spec{
+			Label: "agent", Scopes: []apikey.Scope{apikey.ScopeCalendarRead}, Connections: []string{"s"}, Test: true,
+		})
+		h.Caller(first)
+		h.Clock.Advance(time.Hour)
+		second, made, err := h.Keys.Roll(t.Context(), old.ID, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := old
+		want.ID, want.Prefix, want.CreatedAt = made.ID, second[:12], h.Clock.Now()
+		if !reflect.DeepEqual(made, want) || made.ID == old.ID || second == first {
+			t.Errorf("the new key is %+v, want %+v", made, want)
+		}
+		if keys, err := h.Keys.List(t.Context(), "acme"); err != nil || len(keys) != 2 ||
+			!keys[0].EndsAt.Equal(h.Clock.Now().Add(time.Minute)) || !keys[1].EndsAt.IsZero() {
+			t.Errorf("listed %+v, %v", keys, err)
+		}
+		_, _, err = h.Keys.Roll(t.Context(), old.ID, time.Minute)
+		tenanttest.WantFault(t, err, fault.Conflict, store.ReasonKeyRevoked)
+
+		h.Clock.Advance(59 * time.Second)
+		if a, b := h.Caller(first), h.Caller(second); !reflect.DeepEqual(a.Scopes, b.Scopes) || !b.Test ||
+			!reflect.DeepEqual(a.Connections, b.Connections) {
+			t.Errorf("the keys reach %+v and %+v", a, b)
+		}
+		h.Clock.Advance(3 * time.Second) // the overlap, and the time that a key is remembered
+		_, err = h.Callers.Authenticate(t.Context(), first)
+		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+		h.Caller(second)
+		err = h.Connections.Remove(t.Context(), "acme", "s")
+		if fault.From(err).Reason != connection.ReasonInUse ||
+			strings.Contains(err.Error(), old.ID) {
+			t.Errorf("the connection of the new key is removed: %v", err)
+		}
+	})
+}
+
+func TestARolledKeyCanBeRevokedEarlier(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	text, old := h.Key("acme", apikey.Spec{})
+	if _, _, err := h.Keys.Roll(t.Context(), old.ID, apikey.DefaultOverlap); err != nil {
+		t.Fatal(err)
+	}
+	h.Caller(text)
+	if err := h.Keys.Revoke(t.Context(), old.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Callers.Authenticate(t.Context(), text)
+	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+}
+
+func TestKeysThatCannotBeRolled(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	_, made := h.Key("acme", apikey.Spec{})
+	for _, overlap := range []time.Duration{-time.Second, 31 * 24 * time.Hour} {
+		_, _, err := h.Keys.Roll(t.Context(), made.ID, overlap)
+		tenanttest.WantFields(t, err, "overlap must be from 0 to 720h0m0s.")
+	}
+	_, _, err := h.Keys.Roll(t.Context(), "key_none", time.Hour)
+	tenanttest.WantFault(t, err, fault.NotFound, apikey.ReasonNotFound)
+	if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = h.Keys.Roll(t.Context(), made.ID, time.Hour)
+	tenanttest.WantFault(t, err, fault.Conflict, store.ReasonKeyRevoked)
 }

@@ -27,7 +27,8 @@ func Walls() []Wall {
 		{
 			Folder: "cmd/frontdesk", May: []string{
 				"adapters/all", "config", "core/gateway", "core/adapter", "core/fault",
-				"core/apikey", "core/apply", "core/connection", "core/link", "core/sealing", "core/tenant",
+				"core/admin", "core/apikey", "core/apply", "core/connection", "core/link", "core/sealing", "core/signin",
+				"core/tenant", "core/webhook",
 			},
 			Tests: []string{
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/store/storetest",
@@ -163,6 +164,10 @@ func Walls() []Wall {
 			Tests: []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
 		},
 		{
+			Folder: "core/requestlog", May: []string{"core/pause", "core/store", "core/telemetry"},
+			Tests: []string{"core/store/storetest"}, Why: "What requests did, for people; it decides nothing.",
+		},
+		{
 			Folder: "core/store/storetest", May: []string{"core/store"}, ForTests: true,
 			Why: "Stores for tests of other packages.",
 		},
@@ -184,8 +189,9 @@ func Walls() []Wall {
 			Why:   "Which rows are as the gateway wrote them. What they mean is known above.",
 		},
 		{
-			Folder: "core/tenant", May: []string{"core/audit", "core/fault", "core/secret", "core/store"},
-			Tests: []string{"core/**"}, Why: "The tenants know nothing of what they have.",
+			Folder: "core/tenant",
+			May:    []string{"core/audit", "core/fault", "core/secret", "core/spelling", "core/store"},
+			Tests:  []string{"core/**"}, Why: "The tenants know nothing of what they have.",
 		},
 		{
 			Folder: "core/tenant/tenanttest", May: []string{"core/**"}, ForTests: true,
@@ -217,6 +223,14 @@ func Walls() []Wall {
 			Tests: []string{"core/**"}, Why: "How customers connect accounts. The pages are above.",
 		},
 		{
+			Folder: "core/webhook",
+			May: []string{
+				"core/audit", "core/fault", "core/sealing", "core/secret", "core/store", "core/telemetry", "core/tenant",
+				"core/upstream", "core/vault",
+			},
+			Tests: []string{"core/**"}, Why: "Events out. What happens is known to the store and the guard.",
+		},
+		{
 			Folder: "core/apply",
 			May: []string{
 				"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/store",
@@ -240,16 +254,39 @@ func Walls() []Wall {
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",
 		},
 		{
+			Folder: "core/admin",
+			May: []string{
+				"core/adapter", "core/apikey", "core/audit", "core/connection", "core/fault", "core/link",
+				"core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant", "core/webhook",
+			},
+			Tests: []string{"core/**"}, Why: "What the operator and tenants' administrators do.",
+		},
+		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/apikey", "core/calendar", "core/fault", "core/normalize", "core/page",
-				"core/record", "core/service", "core/spelling", "core/telemetry",
+				"core/adapter", "core/admin", "core/apikey", "core/calendar", "core/connection", "core/fault",
+				"core/link", "core/normalize", "core/page", "core/record", "core/requestlog", "core/service",
+				"core/spelling", "core/telemetry", "core/tenant", "core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},
 		{
 			Folder: "core/consent", May: []string{"core/fault", "core/link", "core/page"}, Tests: []string{"core/**"},
 			Why: "Where customers connect accounts: pages over use cases.",
+		},
+		{
+			Folder: "core/signin",
+			May:    []string{"core/apikey", "core/audit", "core/fault", "core/secret", "core/store", "core/tenant"},
+			Tests:  []string{"core/**"}, Why: "Who may open the settings page, and for how long.",
+		},
+		{
+			Folder: "core/settingspage",
+			May: []string{
+				"core/adapter", "core/admin", "core/apikey", "core/connection", "core/fault", "core/link", "core/page",
+				"core/signin", "core/store", "core/tenant",
+			},
+			Tests: []string{"core/**", "adapters/all", "config"},
+			Why:   "The admin interface for people: pages over its use cases.",
 		},
 		{
 			Folder: "core/consent/consenttest",
@@ -292,8 +329,16 @@ func Reservations() []Reserved {
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
 			For: []string{
 				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/connection", "core/consent",
-				"core/gateway", "core/oauth/**", "core/telemetry", "core/upstream",
+				"core/gateway", "core/oauth/**", "core/settingspage", "core/signin", "core/telemetry", "core/upstream",
+				"core/webhook",
 			},
+		},
+		{
+			Package: "github.com/coreos/go-oidc/", For: []string{"core/signin"},
+			Why: "Who may open the settings page is decided in one place.",
+		},
+		{
+			Package: "github.com/alexedwards/scs/", For: []string{"core/signin"}, Why: "Sessions are kept in one place.",
 		},
 		{Package: "github.com/gin-gonic/", For: []string{"core/api", "core/gateway"}, Why: "Routes are the API's."},
 		{
@@ -322,7 +367,7 @@ func Reservations() []Reserved {
 			Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"},
 			Why: "Drivers never retry.",
 		},
-		{Package: "golang.org/x/oauth2", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
+		{Package: "golang.org/x/oauth2", For: []string{"core/oauth", "core/signin"}, Why: "Who asks for tokens keeps them."},
 		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
 		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
 		{

@@ -6,7 +6,8 @@
 //	})
 //	err = store.CreateConnection(ctx, connection, row)
 //
-// A row holds no secret, no title, no e-mail address and no value of a setting, only names and ids.
+// A row holds no secret, no title and no value of a setting, only names and ids. The only e-mail addresses
+// are those by which people sign in at the settings page.
 //
 // Tampering is detected as follows. A row is recorded with its own MAC, and within a second a sealer adds it
 // to the chain. A sealed row has the next id, without gaps, and its MAC covers its content, its id and the
@@ -102,6 +103,9 @@ func Key(id string) string { return "key:" + id }
 
 // Operator returns the actor of a command.
 func Operator(command string) string { return "operator:" + command }
+
+// Person returns the actor of a change at the settings page.
+func Person(name string) string { return "person:" + name }
 
 type actorKey struct{}
 

@@ -331,7 +331,7 @@ func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection) erro
 	}
 	var bound []string // id and prefix of each key
 	for _, k := range keys {
-		if k.RevokedAt.IsZero() && slices.Contains(k.Connections, row.ID) {
+		if k.InForce(d.opts.Now()) && slices.Contains(k.Connections, row.ID) {
 			bound = append(bound, fmt.Sprintf("%s (%s)", k.ID, k.Prefix))
 		}
 	}

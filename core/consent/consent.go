@@ -96,6 +96,9 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 		// (w3c/webappsec-csp issue 8).
 		forms = append(forms, "https:")
 	}
+	if origin := l.ReturnOrigin(); origin != "" {
+		forms = append(forms, origin) // the last of the redirects
+	}
 	return p.write(w, http.StatusOK, "ask.html", struct {
 		Title, SignIn, Until string
 		Link                 link.Link
@@ -144,6 +147,12 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.writeFailure(w, done, err)
 	}
+	if to := done.Link.ReturnTo(link.OutcomeConnected, ""); to != "" {
+		p.headers(w)
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
 	return p.write(w, http.StatusOK, "connected.html", struct {
 		Title string
 		Done  link.Consented
@@ -177,8 +186,12 @@ func (p *Pages) writeFailure(w http.ResponseWriter, done link.Consented, err err
 		Missing   []string
 		Accounts  *accounts
 		Back      string
+		Return    string
 		RequestID string
-	}{words: says, Title: says.Heading, Missing: done.Missing, RequestID: w.Header().Get("X-Request-Id")}
+	}{
+		words: says, Title: says.Heading, Missing: done.Missing, RequestID: w.Header().Get("X-Request-Id"),
+		Return: done.Link.ReturnTo(link.OutcomeFailed, f.Reason),
+	}
 	if f.Reason == link.ReasonOtherAccount {
 		view.Accounts = &accounts{Known: done.Link.Email, Given: cmp.Or(done.Email, done.Name, "not named")}
 	}

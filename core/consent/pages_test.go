@@ -17,6 +17,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/link"
 	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/tenant/tenanttest"
 )
 
 func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
@@ -45,6 +46,36 @@ func TestThePageOfALinkTellsWhoAsksForWhat(t *testing.T) {
 		if !strings.Contains(again.body, says) {
 			t.Errorf("reconnecting, no %q in\n%s", says, again.text())
 		}
+	}
+}
+
+// A platform's own "connect" button leads back to the platform, which learns the outcome. A failure is shown
+// first: the customer may try again.
+func TestTheCustomerReturnsToThePlatform(t *testing.T) {
+	w := start(t)
+	returning := func(n *link.Spec) { n.ReturnURL = tenanttest.ReturnURL + "7?tab=calendar" }
+	token := w.link(returning)
+	ask := w.send(http.MethodGet, w.url+"/connect/"+token)
+	if policy := ask.header.Get("Content-Security-Policy"); !strings.Contains(policy,
+		"form-action 'self' "+w.meet.URL+" https://platform.example.com;") {
+		t.Errorf("policy %q", policy)
+	}
+	declined := w.send(http.MethodGet, w.back(token, "deny").String())
+	back := tenanttest.ReturnURL + "7?connection=front-office&amp;outcome=failed&amp;reason=CONSENT_DECLINED&amp;tab=calendar"
+	if declined.status == http.StatusSeeOther || !strings.Contains(declined.body, `<a href="`+back+`">`) ||
+		!strings.Contains(declined.body, "Try again") {
+		t.Errorf("declined: %d %s", declined.status, declined.text())
+	}
+	connected := w.send(http.MethodGet, w.back(token, "approve").String())
+	want := tenanttest.ReturnURL + "7?connection=front-office&outcome=connected&tab=calendar"
+	if got := connected.header.Get("Location"); connected.status != http.StatusSeeOther || got != want ||
+		connected.header.Get("Referrer-Policy") != "no-referrer" || connected.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("connected: %d to %q, want %q", connected.status, got, want)
+	}
+	// Who did not begin the consent is led nowhere.
+	stranger := w.send(http.MethodGet, w.url+"/oauth/callback/meet?state="+strings.Repeat("a", 43)+"&code=x")
+	if stranger.header.Get("Location") != "" || strings.Contains(stranger.body, "platform.example.com") {
+		t.Errorf("a stranger is led to %q: %s", stranger.header.Get("Location"), stranger.text())
 	}
 }
 

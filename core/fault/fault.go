@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -101,6 +102,18 @@ type Field struct {
 	Message string // what is wrong and what to do, as a sentence without the field's name
 	Hint    string // the nearest known name or value, if there is one
 	Value   string // the value that the message is about, if it is not the caller's input
+}
+
+// Text returns the message with the hint: a sentence without its subject, which is the field.
+func (f Field) Text() string {
+	message := strings.TrimSuffix(f.Message, ".")
+	switch {
+	case f.Hint != "":
+		return message + "; did you mean " + f.Hint + "?"
+	case strings.HasSuffix(message, "?"):
+		return message
+	}
+	return message + "."
 }
 
 // Error is one failure.

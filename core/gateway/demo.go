@@ -3,12 +3,16 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/settingspage"
+	"frontdesk/core/signin"
 	"frontdesk/core/tenant"
 )
 
@@ -46,4 +50,20 @@ func (g *Gateway) DemoCurl(at Addresses, key string) string {
   -H 'X-Api-Key: %s' -H 'Content-Type: application/json' \
   -d '{"title": "Consultation", "start_time": "%sT10:00:00", "end_time": "%sT10:30:00",
        "timezone": "America/New_York", "attendee_emails": ["pat@example.com"], "conferencing_type": "provider"}'`, at.API, key, day, day)
+}
+
+// DemoLink returns a link that signs the operator in at the settings page of a demonstration, or "" if the page
+// is turned off.
+func (g *Gateway) DemoLink(ctx context.Context, at Addresses) (string, error) {
+	if !g.config.SettingsPage.Enabled {
+		return "", nil
+	}
+	token, _, err := g.signInLinks.Create(ctx, signin.NewLink{Role: apikey.RoleAdmin})
+	base := g.config.Server.PublicURL
+	if listening, err := url.Parse(at.API); err == nil {
+		if ip, err := netip.ParseAddr(listening.Hostname()); err == nil && ip.IsLoopback() {
+			base = at.API // whatever port the system chose
+		}
+	}
+	return settingspage.SignInURL(base, token), err
 }

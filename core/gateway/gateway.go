@@ -22,6 +22,7 @@ import (
 
 	"frontdesk/config"
 	"frontdesk/core/adapter"
+	"frontdesk/core/admin"
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
@@ -29,13 +30,16 @@ import (
 	"frontdesk/core/guard"
 	"frontdesk/core/link"
 	"frontdesk/core/oauth"
+	"frontdesk/core/requestlog"
 	"frontdesk/core/sealing"
 	"frontdesk/core/service"
+	"frontdesk/core/signin"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/tenant"
 	"frontdesk/core/upstream"
 	"frontdesk/core/vault"
+	"frontdesk/core/webhook"
 )
 
 // Options holds what a gateway needs besides its configuration.
@@ -62,9 +66,11 @@ type Gateway struct {
 	store    *store.Store
 	vault    *vault.Vault
 	audit    *audit.Log
+	requests *requestlog.Log
 	pool     *upstream.Pool
 	guard    *guard.Guard
 	services *service.Services
+	admin    *admin.Service
 	handler  http.Handler
 	draining atomic.Bool
 
@@ -77,6 +83,12 @@ type Gateway struct {
 	keys        *apikey.Directory
 	links       *link.Directory
 	rows        *sealing.Rows
+	signInLinks *signin.Links
+	openID      *signin.OpenID // nil: there is no OpenID provider
+
+	webhooks *webhook.Directory
+	sender   *webhook.Sender
+	health   *webhook.Health
 
 	unwritable atomic.Pointer[error] // why the last probe write failed; nil if it succeeded
 }
@@ -112,6 +124,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	g.store.SealWith(g.vault)
+	g.store.PublishWith(webhook.Publisher(g.now))
 	g.audit = audit.New(audit.Options{
 		Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, HeadFile: filepath.Join(cfg.DataDir, headFile),
 	})
@@ -122,25 +135,42 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	g.pool = upstream.NewPool(upstream.PoolOptions{
 		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
 	})
+	g.health = webhook.NewHealth(g.store, g.log)
 	g.guard = guard.New(guardOptions(cfg, g))
 	process := owner()
 	g.openTenants(process)
+	g.openWebhooks(process, len(allowed) > 0)
 	g.services = service.New(service.Options{
 		Store: g.store, Drivers: g.drivers, Connections: g.connections, Callers: g.callers, Guard: g.guard,
 		Log: g.log, Now: g.now, Owner: process, KeepAnswers: cfg.Idempotency.Keep,
 		DedupeWindow: cfg.Idempotency.DedupeWindow, TicketDedupeWindow: cfg.Idempotency.TicketDedupeWindow,
 		Deadline: cfg.Resilience.Deadline, Metrics: g.metrics, Audit: g.audit,
 	})
+	g.requests = requestlog.New(requestlog.Options{
+		Store: g.store, PerTenant: cfg.RequestLog.PerTenant, Age: cfg.RequestLog.Keep, Now: g.now, Log: g.log,
+	})
+	g.admin = admin.New(admin.Options{
+		Registry: g.registry, Store: g.store, Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
+		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers, Audit: g.audit,
+		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Now: g.now,
+		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
+		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
+	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{
-		Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers,
+		Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers, Admin: g.admin,
 	}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
 		g.metrics, g.ready, g.now
-	surface.StoreWaited = g.store.Waited
+	surface.StoreWaited, surface.Requests = g.store.Waited, g.requests
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
 	}
+	settings, err := g.settingsPages()
+	if err != nil {
+		return nil, err
+	}
+	surface.Pages, surface.SettingsURL = append(surface.Pages, settings...), g.SettingsURL()
 	g.handler, err = api.New(surface)
 	if err != nil {
 		return nil, err
@@ -159,11 +189,19 @@ func (g *Gateway) Close() {
 		}
 	}
 	g.closeTenants()
+	if g.openID != nil {
+		g.openID.Close()
+	}
 	if g.pool != nil {
 		g.pool.Close()
 	}
 	if g.audit != nil {
 		g.audit.Close()
+	}
+	if g.requests != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+		defer cancel()
+		g.requests.Close(ctx)
 	}
 	if g.store != nil {
 		if err := g.store.Close(); err != nil {

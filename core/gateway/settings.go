@@ -19,7 +19,7 @@ func guardOptions(cfg config.Config, g *Gateway) guard.Options {
 		ConnectionQueue: r.Bulkhead.PerConnectionQueue, HostConcurrency: r.Bulkhead.PerHost,
 		HostQueue: r.Bulkhead.PerHostQueue, BreakerFailures: r.Breaker.Failures,
 		BreakerConnections: r.Breaker.Connections, BreakerOpenFor: r.Breaker.OpenFor, Metrics: g.metrics,
-		Log: g.log,
+		Log: g.log, Health: g.health,
 	}
 }
 
@@ -80,8 +80,12 @@ func apiOptions(cfg config.Config) api.Options {
 }
 
 // Document returns the OpenAPI description that a gateway of this configuration serves, as "yaml" or "json".
-func Document(cfg config.Config, format string) ([]byte, error) {
-	asYAML, asJSON, err := api.Document(apiOptions(cfg))
+func Document(cfg config.Config, format string, admin bool) ([]byte, error) {
+	document := api.Document
+	if admin {
+		document = api.AdminDocument
+	}
+	asYAML, asJSON, err := document(apiOptions(cfg))
 	if err != nil {
 		return nil, err
 	}

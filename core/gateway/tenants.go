@@ -5,6 +5,7 @@ import (
 
 	"frontdesk/config"
 	"frontdesk/core/adapter"
+	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/apply"
 	"frontdesk/core/connection"
@@ -41,7 +42,7 @@ func (g *Gateway) openTenants(process string) {
 	})
 	g.links = link.NewDirectory(link.Options{
 		Store: g.store, Vault: g.vault, Providers: g.providers, Connections: g.connections, Tokens: g.tokens,
-		Now: g.now, Log: g.log, Audit: g.audit, Changed: changed,
+		ReturnURLs: g.config.Pages.ReturnURLs, Now: g.now, Log: g.log, Audit: g.audit, Changed: changed,
 	})
 	g.rows = sealing.NewRows(sealing.Options{
 		Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, Changed: changed,
@@ -66,6 +67,9 @@ func (g *Gateway) Connections() *connection.Directory { return g.connections }
 
 // APIKeys returns the directory of the tenants' API keys.
 func (g *Gateway) APIKeys() *apikey.Directory { return g.keys }
+
+// Admin returns the use cases of the admin interface.
+func (g *Gateway) Admin() *admin.Service { return g.admin }
 
 // Links returns the directory of links by which customers connect accounts.
 func (g *Gateway) Links() *link.Directory { return g.links }

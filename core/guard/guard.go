@@ -85,9 +85,19 @@ type Options struct {
 	MaxHosts       int // hosts remembered; 5,000
 	MaxConnections int // connections remembered; 20,000
 
+	Health  Health             // may be nil
 	Random  func() float64     // in [0, 1); nil is math/rand/v2
 	Metrics *telemetry.Metrics // may be nil
 	Log     *slog.Logger       // may be nil
+}
+
+// Health is told which connections' providers answer. Its methods are called again and again while nothing
+// changes, so they must be quick, and must not wait.
+type Health interface {
+	// Down is called when calls of a connection are refused because a breaker is open.
+	Down(connectionID string)
+	// Up is called when a provider has answered a call of a connection.
+	Up(connectionID string)
 }
 
 func (o Options) withDefaults() Options {
@@ -154,6 +164,9 @@ func New(o Options) *Guard {
 // changes has to last that much longer.
 func (g *Guard) WriteGrace() time.Duration { return g.options.WriteGrace }
 
+// Breaker returns the state of a connection's circuit breaker: "closed", "half-open" or "open".
+func (g *Guard) Breaker(connectionID string) string { return g.connections.peek(connectionID).String() }
+
 // Do calls a driver under the guard's rules. The error is a *fault.Error. The driver runs in its own
 // goroutine, may run several times, and may still be running when Do has returned. So it must return its
 // result and must not set variables of its caller.
@@ -190,6 +203,13 @@ func outcome(f *fault.Error) string {
 	return string(f.Code)
 }
 
+func reason(f *fault.Error) string {
+	if f == nil {
+		return ""
+	}
+	return f.Reason
+}
+
 // callWithPermit sets the total deadline and takes a permit.
 func (g *Guard) callWithPermit(ctx context.Context, c *call) (any, *fault.Error) {
 	if !g.enter() {
@@ -220,6 +240,7 @@ func (g *Guard) callWithPermit(ctx context.Context, c *call) (any, *fault.Error)
 func (c *call) admit(ctx context.Context) (*permit, *fault.Error) {
 	doubtful, open := c.inDoubt()
 	if open {
+		c.report(failure)
 		return nil, doubtful.refused()
 	}
 	if doubtful == nil {

@@ -119,5 +119,21 @@ func (v *report) give(says verdict) bool {
 	}
 	v.doneConnection(says.err())
 	v.doneHost(says.err())
+	if says == success {
+		v.call.report(success)
+	} else if _, open := v.call.inDoubt(); says == failure && open {
+		v.call.report(failure)
+	}
 	return true
+}
+
+// report tells Options.Health what an attempt showed.
+func (c *call) report(says verdict) {
+	switch health := c.guard.options.Health; {
+	case health == nil:
+	case says == success:
+		health.Up(c.target.Connection)
+	case says == failure:
+		health.Down(c.target.Connection)
+	}
 }

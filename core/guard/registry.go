@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sony/gobreaker/v2"
 )
 
 // entry is the state of one host or one connection.
@@ -62,6 +64,16 @@ func (s *registry) pin(key, provider string) *entry {
 	s.byKey[key] = s.order.PushFront(fresh)
 	s.forget()
 	return fresh
+}
+
+// peek returns the state of a key's breaker: closed if nothing is remembered of it.
+func (s *registry) peek(key string) gobreaker.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byKey[key]; ok {
+		return e.Value.(*entry).breaker.peek()
+	}
+	return gobreaker.StateClosed
 }
 
 // again pins an entry that the caller has pinned already.

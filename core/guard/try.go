@@ -41,6 +41,8 @@ func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool)
 		return nil, f, false
 	}
 	tryCtx, cancel := c.context(ctx)
+	tryCtx, trail := telemetry.Begin(tryCtx, c.labels, c.target.Connection, time.Now())
+	defer func() { trail.End(outcome(f), reason(f), time.Now()) }()
 	a := &attempt{
 		call: c, permit: c.permit, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}),
 		started: time.Now(),

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/store"
 )
 
@@ -33,7 +34,8 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 	intent := store.Intent{
 		TenantID: c.Caller.TenantID, Operation: c.Operation, ConnectionID: c.ConnectionID,
 		Kept: c.Write.IdempotencyKey != "", RequestHash: digest(string(request)), Plan: plan,
-		State: store.IntentRunning, CreatedAt: j.opts.Now(), UpdatedAt: j.opts.Now(),
+		RequestID: audit.RequestID(ctx),
+		State:     store.IntentRunning, CreatedAt: j.opts.Now(), UpdatedAt: j.opts.Now(),
 	}
 	switch {
 	case c.DedupeWindow > 0:

@@ -191,6 +191,7 @@ func (r *Run) supersede(ctx context.Context, i store.Intent) error {
 		r.release(ctx, store.IntentUnknown, "")
 		return err
 	}
+	r.unattended = true
 	r.release(ctx, "", audit.Failed("OVERTAKEN"))
 	return nil
 }

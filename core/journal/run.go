@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type Run struct {
 	resumed        bool          // an earlier run may have reached the provider
 	unattended     bool          // no caller waits for the answer
 	unknownAudited bool          // the audit already records that the outcome is unknown
+	toldUnknown    bool          // a caller was told that the outcome is unknown
 	dedupeWindow   time.Duration // how long an equal call without a key counts as this one
 
 	effectExpected bool       // this run may have reached the provider; see ExpectEffect
@@ -93,7 +95,9 @@ func (j *Journal) takeOver(
 		return nil, err
 	}
 	unknown := there.State == store.IntentUnknown
-	return &Run{journal: j, operation: op, intent: ours, resumed: true, unknownAudited: unknown}, nil
+	return &Run{
+		journal: j, operation: op, intent: ours, resumed: true, unknownAudited: unknown, toldUnknown: unknown,
+	}, nil
 }
 
 // start returns the intent as owned by a new run of this process, with a lease that fits ctx. The run counts
@@ -172,6 +176,7 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	if r.unknownAudited || stopped {
 		outcome = ""
 	}
+	r.toldUnknown = r.toldUnknown || !r.unattended
 	if mayBeRunning || stopped {
 		r.journal.local.keep(r.intent.Owner, r.journal.opts.WriteGrace+leaseMargin)
 		// The request may still arrive at the provider. Until it certainly has, no other run may take over
@@ -192,12 +197,21 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		r.count("unknown")
 	}
 	rows := r.rowsIfAny(ctx, outcome)
-	if err := r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...); err != nil {
+	var err error
+	if reason, failed := strings.CutPrefix(outcome, audit.Failed("")); failed && r.settles() {
+		err = r.journal.opts.Store.SettleFailed(ctx, r.intent, reason, rows...)
+	} else {
+		err = r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...)
+	}
+	if err != nil {
 		r.journal.opts.Log.ErrorContext(ctx,
 			"an intent could not be closed; recovery takes it up when its lease ends",
 			"operation", r.intent.Operation, "error", err)
 	}
 }
+
+// settles reports whether the end of the run is news: no caller of the call has learned the outcome so far.
+func (r *Run) settles() bool { return r.toldUnknown || r.unattended }
 
 func (r *Run) count(outcome string) { r.journal.opts.Metrics.Intent(r.intent.Operation, outcome) }
 
@@ -278,6 +292,7 @@ func (r *Run) complete(
 	}
 	j := r.journal
 	r.intent.Answer, r.intent.EffectRef = body, ref
+	with.Settles = r.settles()
 	err := r.record(ctx, with)
 	if err == nil {
 		return r.intent, false

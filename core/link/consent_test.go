@@ -279,6 +279,8 @@ func TestLinksThatWouldLeadNowhereAreNotMade(t *testing.T) {
 			fault.ReasonInvalidRequest, []string{"name"}},
 		{"a life too short", func(n *link.Spec) { n.Life = time.Second }, fault.Invalid, fault.ReasonInvalidRequest,
 			[]string{"expires"}},
+		{"a way back to a stranger", func(n *link.Spec) { n.ReturnURL = "https://evil.example/connections/" },
+			fault.Invalid, fault.ReasonInvalidRequest, []string{"return_url", tenanttest.ReturnURL}},
 		{"a life too long", func(n *link.Spec) { n.Life = 31 * 24 * time.Hour }, fault.Invalid,
 			fault.ReasonInvalidRequest, []string{"expires"}},
 	} {

@@ -35,13 +35,14 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options configure a [Directory]. All fields but Audit are required.
+// Options configure a [Directory]. All fields but Audit and ReturnURLs are required.
 type Options struct {
 	Store       *store.Store
 	Vault       *vault.Vault
 	Providers   connection.Providers
 	Connections *connection.Directory
 	Tokens      TokenStore
+	ReturnURLs  []string // addresses below which customers may return; may be empty
 	Now         func() time.Time
 	Log         *slog.Logger
 	Audit       *audit.Log // records changes; nil: changes are not recorded
@@ -102,6 +103,8 @@ type Spec struct {
 	Connection   connection.Spec
 	OtherAccount bool          // an existing connection may be changed to another account
 	Life         time.Duration // how long it is valid; 0 is DefaultLife
+	// Where the customer goes once the consent is over; "": nowhere. It must lie below one of the ReturnURLs.
+	ReturnURL string
 }
 
 // Link describes a link to whoever opens it.
@@ -115,6 +118,7 @@ type Link struct {
 	Free       bool     // the customer may choose another account than Email
 	Allows     []string // descriptions of the scopes that the customer will be asked to grant
 	SignIn     string   // scheme and host of the provider's authorization endpoint
+	ReturnURL  string   // where the customer goes once the consent is over; "": nowhere
 	Callback   string   // path of the redirect URI, relative to the base address of all callbacks
 	ExpiresAt  time.Time
 }
@@ -128,6 +132,8 @@ type linked struct {
 	own     map[string]any // the link's settings
 	values  adapter.Values // the values that the connection will have
 	client  oauth.Client
+
+	returnURL string // that of the link, while the configuration allows it
 }
 
 // Create creates a link with which a customer connects an account by consent, and returns its token, which
@@ -142,6 +148,9 @@ func (d *Directory) Create(
 	if s.Life < minLife || s.Life > maxLife {
 		return "", made, fault.InvalidField("expires", fmt.Sprintf("must be from %s to %s.", minLife, maxLife))
 	}
+	if err := d.checkReturn(s.ReturnURL); err != nil {
+		return "", made, err
+	}
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
 		return "", made, err
@@ -153,7 +162,7 @@ func (d *Directory) Create(
 	}
 	row := store.ConnectLink{
 		TenantID: owner.ID, Kind: string(c.Kind), Provider: c.Provider, Name: c.Name, Settings: settings,
-		IsDefault: c.Default, OtherAccount: s.OtherAccount,
+		IsDefault: c.Default, OtherAccount: s.OtherAccount, ReturnURL: s.ReturnURL,
 		CreatedAt: d.opts.Now().UTC(), ExpiresAt: d.opts.Now().UTC().Add(s.Life),
 	}
 	l, err := d.follow(ctx, row)
@@ -237,6 +246,9 @@ func (d *Directory) goodLinkOf(ctx context.Context, hash []byte) (linked, error)
 // follow finds what a link leads to. It fails if a consent could not lead to a working connection.
 func (d *Directory) follow(ctx context.Context, row store.ConnectLink) (linked, error) {
 	l := linked{row: row}
+	if d.mayReturn(row.ReturnURL) { // the configuration may have changed
+		l.returnURL = row.ReturnURL
+	}
 	var err error
 	if l.tenant, err = tenant.ByID(ctx, d.opts.Store, row.TenantID); err != nil {
 		return l, err
@@ -334,7 +346,7 @@ func (l linked) shown() Link {
 		Tenant: l.tenant.Name, Provider: l.row.Provider, Title: l.adapter.Title, Connection: l.row.Name,
 		Reconnects: l.row.Reconnects || l.there.ID != "", Email: l.there.Email, Free: l.row.OtherAccount,
 		ExpiresAt: l.row.ExpiresAt, SignIn: originOf(l.client.Grant.AuthURL),
-		Callback: l.callback(),
+		Callback: l.callback(), ReturnURL: l.returnURL,
 	}
 	for _, s := range l.client.Grant.Scopes {
 		if s.Words != "" {

@@ -303,6 +303,50 @@ func TestARevokedKeyStaysRevokedWhenItsRowIsPutBack(t *testing.T) {
 	})
 }
 
+// A rolled key ends as it was told, even if its whole row is restored to its earlier state, or its end is put
+// off.
+func TestARolledKeyEndsThoughItsRowIsPutBack(t *testing.T) {
+	for name, edit := range map[string]string{
+		"put back": "UPDATE api_keys SET ends_at = NULL, seal = $1 WHERE id = $2",
+		"put off":  "UPDATE api_keys SET ends_at = 4000000000000 WHERE $1 <> seal AND id = $2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+				h := tenanttest.Open(t, url, tenanttest.Audited)
+				h.Tenant("acme")
+				text, made := h.Key("acme", apikey.Spec{})
+				i := intrude(t, url)
+				before := i.bytes("SELECT seal FROM api_keys WHERE id = $1", made.ID)
+				if _, _, err := h.Keys.Roll(t.Context(), made.ID, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				h.Caller(text)
+				i.exec(edit, before, made.ID)
+				h.Callers.Forget()
+				_, err := h.Callers.Authenticate(t.Context(), text)
+				tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+				if wrong, err := h.Rows.Wrong(t.Context()); err != nil || len(wrong) != 1 {
+					t.Errorf("the doctor is told of %v, %v", wrong, err)
+				}
+			})
+		})
+	}
+}
+
+// Rolling a key makes no new key of a row that somebody changed.
+func TestAChangedKeyIsNotRolled(t *testing.T) {
+	url := storetest.SQLite(t)
+	h := tenanttest.Open(t, url, tenanttest.Audited)
+	h.Tenant("acme")
+	_, made := h.Key("acme", apikey.Spec{Scopes: []apikey.Scope{apikey.ScopeCalendarRead}})
+	intrude(t, url).exec(`UPDATE api_keys SET scopes = '["numbers:write"]' WHERE id = $1`, made.ID)
+	_, _, err := h.Keys.Roll(t.Context(), made.ID, time.Hour)
+	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
+	if keys, err := h.Keys.List(t.Context(), "acme"); err != nil || len(keys) != 1 {
+		t.Errorf("there are %+v, %v", keys, err)
+	}
+}
+
 // Keys work through rotations, and can be revoked during one.
 func TestKeysGoOnThroughRotations(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t), tenanttest.Audited)
@@ -396,6 +440,7 @@ func TestNoEditOfTheDatabaseTurnsALink(t *testing.T) {
 		"tenant":   func() { l.TenantID = "tenant_other" },
 		"end":      func() { l.ExpiresAt = l.ExpiresAt.Add(time.Hour) },
 		"account":  func() { l.OtherAccount = true },
+		"way back": func() { l.ReturnURL = "https://platform.example.com/" },
 		"seal":     func() { l.Seal = nil },
 	} {
 		was := l

@@ -41,6 +41,9 @@ func (r *Rows) Reseal(ctx context.Context) (Resealed, error) {
 	if err := r.resealKeys(ctx, primary, &done); err != nil {
 		return done, err
 	}
+	if err := r.resealWebhooks(ctx, primary, &done); err != nil {
+		return done, err
+	}
 	tokens, err := r.opts.Store.AllTokens(ctx)
 	if err != nil {
 		return done, err
@@ -111,6 +114,39 @@ func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) e
 	return nil
 }
 
+// resealWebhooks seals the secrets of webhooks again. It skips rows that are not as the gateway wrote them.
+// One that changes meanwhile was sealed by that change, and the next rotation finds it if that used an older
+// key.
+func (r *Rows) resealWebhooks(ctx context.Context, primary uint32, done *Resealed) error {
+	webhooks, err := r.opts.Store.Webhooks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, was := range webhooks {
+		if vault.KeyOf(was.Sealed) == primary {
+			done.Already++
+			continue
+		}
+		secrets, err := r.sealer.OpenWebhook(was)
+		if err != nil {
+			r.opts.Log.ErrorContext(ctx, "the row of a webhook is not as the gateway wrote it, and is not sealed "+
+				"again; run frontdesk doctor", "webhook", was.ID)
+			continue
+		}
+		is := was
+		err = r.sealer.SealWebhook(&is, secrets)
+		clear(secrets)
+		if err != nil {
+			return err
+		}
+		if _, err := r.opts.Store.SealWebhook(ctx, was, is.Sealed); err != nil {
+			return err
+		}
+		done.Sealed++
+	}
+	return nil
+}
+
 // resealTokens seals one connection's tokens again. A process that has not noticed the new key yet may renew
 // them meanwhile, so resealTokens repeats until the primary key seals them.
 func (r *Rows) resealTokens(ctx context.Context, row store.Tokens, primary uint32) (sealed bool, err error) {
@@ -134,7 +170,8 @@ func (r *Rows) resealTokens(ctx context.Context, row store.Tokens, primary uint3
 	return false, nil
 }
 
-// KeysInUse counts, by the id of the key, the credentials, tokens and API keys that are sealed with it.
+// KeysInUse counts, by the id of the key, the credentials, tokens, API keys and webhooks that are sealed with
+// it.
 func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 	rows, err := r.opts.Store.AllConnections(ctx)
 	if err != nil {
@@ -161,6 +198,15 @@ func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 	}
 	for _, row := range tokens {
 		inUse[vault.KeyOf(row.Sealed)]++
+	}
+	webhooks, err := r.opts.Store.Webhooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range webhooks {
+		if _, err := r.sealer.OpenWebhook(w); err == nil {
+			inUse[vault.KeyOf(w.Sealed)]++
+		}
 	}
 	return inUse, nil
 }

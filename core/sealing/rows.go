@@ -42,7 +42,8 @@ func (w WrongRow) String() string {
 	return fmt.Sprintf("the row %s of %s (tenant %s) %s", w.ID, w.Table, w.Tenant, w.What)
 }
 
-// Wrong lists the connections, the keys and the usable links whose rows are not as the gateway wrote them.
+// Wrong lists the connections, the keys, the usable links and the webhooks whose rows are not as the gateway
+// wrote them.
 func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	connections, err := r.opts.Store.AllConnections(ctx)
 	if err != nil {
@@ -78,7 +79,13 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 			})
 		}
 	}
-	return wrong, nil
+	webhooks, err := r.opts.Store.Webhooks(ctx)
+	for _, w := range webhooks {
+		if _, err := r.sealer.OpenWebhook(w); err != nil {
+			wrong = append(wrong, WrongRow{"webhooks", w.ID, w.TenantID, "was changed, or the key set is another one"})
+		}
+	}
+	return wrong, err
 }
 
 // Standing counts the rows sealed as this version seals them, and those left by the version before.

@@ -1,5 +1,5 @@
-// Package sealing seals the rows of connections, API keys and links, and reports which rows are not as the
-// gateway wrote them.
+// Package sealing seals the rows of connections, API keys, links and webhooks, and reports which rows are not
+// as the gateway wrote them.
 //
 // Someone who can write to the database but does not have the key set can neither send credentials to another
 // host nor create or change a key. The columns that matter for this are the associated data of the value
@@ -81,6 +81,9 @@ func boundKey(k store.APIKey) vault.Row {
 	if !k.RevokedAt.IsZero() {
 		columns[7] = strconv.FormatInt(k.RevokedAt.UnixMilli(), 10)
 	}
+	if !k.EndsAt.IsZero() { // in a column that every row has, so that rows without it keep their seals
+		columns[7] += " until " + strconv.FormatInt(k.EndsAt.UnixMilli(), 10)
+	}
 	columns = append(columns, k.Scopes...)
 	return vault.Row{Purpose: vault.KeyRow, Columns: append(columns, k.Connections...)}
 }
@@ -99,19 +102,46 @@ func (s Sealer) WrongKey(k store.APIKey) string {
 		return "was not written by this version of the gateway"
 	case err != nil:
 		return "was changed or inserted, or belongs to another key set"
-	case k.Ended && k.RevokedAt.IsZero():
-		return "is of a revoked key, and was put back to its former state"
+	case k.Ended && k.RevokedAt.IsZero(), k.Rolled && k.EndsAt.IsZero():
+		return "is of a revoked or rolled key, and was put back to its former state"
 	}
 	return ""
 }
 
 // boundLink returns every column of a link's row but the time of its use.
 func boundLink(l store.ConnectLink) vault.Row {
-	return vault.Row{Purpose: vault.LinkRow, Columns: []string{
+	columns := []string{
 		hex.EncodeToString(l.Hash), l.TenantID, l.ConnectionID, l.Kind, l.Provider, l.Name, string(l.Settings),
 		strconv.FormatBool(l.Reconnects), strconv.FormatBool(l.IsDefault), strconv.FormatBool(l.OtherAccount),
 		strconv.FormatInt(l.CreatedAt.UnixMilli(), 10), strconv.FormatInt(l.ExpiresAt.UnixMilli(), 10),
-	}}
+	}
+	if l.ReturnURL != "" { // rows without it keep their seals
+		columns = append(columns, l.ReturnURL)
+	}
+	return vault.Row{Purpose: vault.LinkRow, Columns: columns}
+}
+
+// boundWebhook returns the columns that a webhook's secrets are bound to.
+func boundWebhook(w store.Webhook) vault.Row {
+	columns := []string{w.ID, w.TenantID, w.URL, strconv.FormatInt(w.CreatedAt.UnixMilli(), 10)}
+	return vault.Row{Purpose: vault.WebhookRow, Columns: append(columns, w.Types...)}
+}
+
+// SealWebhook seals signing secrets into a row whose other columns are already as they are to be stored.
+func (s Sealer) SealWebhook(w *store.Webhook, secrets []byte) (err error) {
+	w.Sealed, err = s.vault.SealRow(boundWebhook(*w), secrets)
+	return err
+}
+
+// OpenWebhook returns the signing secrets of a webhook. It fails if the row is not as the gateway wrote it.
+func (s Sealer) OpenWebhook(w store.Webhook) ([]byte, error) {
+	secrets, err := s.vault.OpenRow(boundWebhook(w), w.Sealed)
+	if err != nil {
+		return nil, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
+			"The row of the webhook %s was changed in the database, or the key set is another one. Run "+
+				"frontdesk doctor, and add the webhook again.", w.ID).Because(err)
+	}
+	return secrets, nil
 }
 
 // SealLink seals a link's row as it is.

@@ -131,7 +131,7 @@ func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err err
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	released := s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now())
+	released := s.opts.Store.LoseNumber(ctx, row, s.opts.Now())
 	if released != nil && fault.From(released).Code != fault.NotFound {
 		return released
 	}

@@ -12,8 +12,9 @@ import (
 type purger struct{ opts *Options }
 
 const (
-	purgeEvery  = 10 * time.Minute
-	keepKeyless = 24 * time.Hour // finished calls without a key; longer than any dedupe window of use
+	purgeEvery     = 10 * time.Minute
+	keepDeliveries = 7 * 24 * time.Hour // of events that were acknowledged or given up
+	keepKeyless    = 24 * time.Hour     // finished calls without a key; longer than any dedupe window of use
 
 	purgeTurn = 4 * time.Millisecond // a batch may delay other writers for about this long
 	purgeRest = 5                    // a pause lasts this many times as long as the batch before
@@ -46,6 +47,9 @@ func (p *purger) purge(ctx context.Context) error {
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgePurchases(ctx, now, answers, most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeDeliveries(ctx, now.Add(-keepDeliveries), most)
 		},
 		p.opts.Store.GiveBack,
 	} {

@@ -182,7 +182,7 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 	}
 	rows, err := r.opts.auditNumber(ctx, actionLose, row)
 	if err == nil {
-		err = r.opts.Store.ReleaseNumber(ctx, row, r.opts.Now(), rows...)
+		err = r.opts.Store.LoseNumber(ctx, row, r.opts.Now(), rows...)
 	}
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
 		row, err = r.client.number(ctx, row.ID)
@@ -348,7 +348,7 @@ func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.N
 		return kept, err
 	}
 	if rows, err = c.opts.auditNumber(ctx, actionLose, kept); err == nil {
-		err = c.opts.Store.ReleaseNumber(ctx, kept, c.opts.Now(), rows...)
+		err = c.opts.Store.LoseNumber(ctx, kept, c.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
 		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken,

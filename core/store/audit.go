@@ -46,10 +46,11 @@ type AuditKey struct {
 
 // AuditFilter selects the rows to list. Zero values do not restrict, except Limit.
 type AuditFilter struct {
-	Tenant string // name
-	Action string
-	Since  time.Time
-	Limit  int // how many rows at most, the newest
+	TenantID string
+	Tenant   string // name; tenants that were deleted may have had it before
+	Action   string
+	Since    time.Time
+	Limit    int // how many rows at most, the newest
 }
 
 // AuditMark is a position among the rows that are not sealed, by time and UID.
@@ -166,7 +167,9 @@ func (s *Store) AuditRows(ctx context.Context, f AuditFilter) ([]AuditRow, error
 	if !f.Since.IsZero() {
 		args[0] = millis(f.Since)
 	}
-	for _, is := range []struct{ column, value string }{{"tenant", f.Tenant}, {"action", f.Action}} {
+	for _, is := range []struct{ column, value string }{
+		{"tenant_id", f.TenantID}, {"tenant", f.Tenant}, {"action", f.Action},
+	} {
 		if is.value != "" {
 			args = append(args, is.value)
 			where = append(where, fmt.Sprintf("%s = $%d", is.column, len(args)))

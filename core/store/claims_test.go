@@ -235,9 +235,11 @@ func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 				return
 			}
 			i := intentOf(store.Purchase{ID: id, TenantID: "acme", ConnectionID: "c1", CreatedAt: noon})
-			i.Plan = []byte(plan)
-			_, _, err := s.BeginIntent(t.Context(), i)
-			must(t, err)
+			run(`INSERT INTO intents (tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state,
+				owner, lease_until, created_at, updated_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10, $11, $11)`, i.TenantID, i.Operation, i.Key,
+				i.Kept, append([]byte{}, i.RequestHash...), i.ConnectionID, i.EffectKey, plan, i.Owner,
+				max(0, i.LeaseUntil.UnixMilli()), noon.UnixMilli())
 		}
 		number := func(id int64, e164 string, released any) {
 			run("INSERT INTO numbers (id, tenant_id, connection_id, realm, ref, e164, name, created_at, "+

@@ -39,11 +39,15 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 				return err
 			}
 		}
-		_, err = exec(ctx, tx, "INSERT INTO connections ("+connectionColumns+
-			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11)",
+		status, columns, unreported := cmp.Or(c.Status, "ok"), connectionColumns, ""
+		if status != "ok" {
+			columns, unreported = columns+", reported_status", ", ''"
+		}
+		_, err = exec(ctx, tx, "INSERT INTO connections ("+columns+
+			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11"+unreported+")",
 			c.ID, c.TenantID, c.Name, c.Kind, c.Provider, c.IsDefault || !hasDefault,
 			object(c.Settings), c.Credentials,
-			cmp.Or(c.Status, "ok"), c.Email, millis(c.CreatedAt))
+			status, c.Email, millis(c.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -51,7 +55,13 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 			c.ID); err != nil {
 			return err
 		}
-		return addAudit(ctx, tx, audit)
+		if err := addAudit(ctx, tx, audit); err != nil {
+			return err
+		}
+		if status != "ok" {
+			return nil
+		}
+		return s.publishStatus(ctx, tx, c.TenantID, c.ID, statusChange{after: "ok"})
 	})
 }
 
@@ -78,19 +88,23 @@ func (s *Store) UpdateConnection(
 			}
 		}
 		// The revision is compared again, because writers of tokens do not wait for the tenant's lock.
-		affected, err := exec(ctx, tx,
+		change, found, err := changeStatus(ctx, tx,
 			`UPDATE connections SET name = $4, provider = $5, is_default = $6, settings = $7, credentials = $8,
-			status = $9, email = $10, revision = revision + 1 WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
+			status = $9, email = $10, revision = revision + 1, `+reporting("$9")+
+				" WHERE tenant_id = $1 AND id = $2 AND revision = $3",
 			c.TenantID, c.ID, fromRevision, c.Name, c.Provider, c.IsDefault || was.IsDefault,
 			object(c.Settings), c.Credentials,
 			cmp.Or(c.Status, "ok"), c.Email)
-		if err == nil && affected == 0 {
+		if err == nil && !found {
 			return changedMeanwhile()
 		}
 		if err != nil {
 			return err
 		}
-		return addAudit(ctx, tx, audit)
+		if err := addAudit(ctx, tx, audit); err != nil {
+			return err
+		}
+		return s.publishStatus(ctx, tx, c.TenantID, c.ID, change)
 	})
 }
 
@@ -162,6 +176,14 @@ func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections")
 	sortConnections(all)
 	return all, err
+}
+
+// ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name: those
+// of the tenant, or of every tenant if tenantID is "".
+func (s *Store) ConnectionsToReconnect(ctx context.Context, tenantID string, limit int) ([]Connection, error) {
+	return listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+` FROM connections
+		WHERE status = 'reconnect_required' AND (tenant_id = $1 OR $1 = '')
+		ORDER BY tenant_id, name LIMIT $2`, tenantID, limit)
 }
 
 func sortConnections(all []Connection) {

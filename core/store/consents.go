@@ -24,6 +24,7 @@ type ConnectLink struct {
 	OtherAccount bool            // an account other than the connection's may replace it
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
+	ReturnURL    string    // where the customer goes once the consent is over; "": nowhere
 	UsedAt       time.Time // zero: not used yet
 	Seal         []byte    // by core/vault, over every column but UsedAt; nil: from a version without seals
 }
@@ -40,7 +41,7 @@ type Consent struct {
 
 const (
 	linkColumns = "hash, tenant_id, connection_id, reconnects, kind, provider, name, settings, is_default, " +
-		"other_account, created_at, expires_at, used_at, seal"
+		"other_account, created_at, expires_at, used_at, seal, return_url"
 	consentColumns = "hash, link_hash, browser_hash, sealed, redirect_uri, expires_at"
 
 	// linkMemory is how long an expired link is kept, so that a customer who opens it learns that it expired.
@@ -56,7 +57,7 @@ func scanLink(row scanner) (l ConnectLink, err error) {
 	var used *int64
 	err = row.Scan(&l.Hash, &l.TenantID, &l.ConnectionID, &l.Reconnects, &l.Kind, &l.Provider, &l.Name,
 		&settings, &l.IsDefault,
-		&l.OtherAccount, &created, &expires, &used, &l.Seal)
+		&l.OtherAccount, &created, &expires, &used, &l.Seal, &l.ReturnURL)
 	l.Settings, l.CreatedAt, l.ExpiresAt, l.UsedAt = json.RawMessage(settings), instant(created),
 		instant(expires), optionalInstant(used)
 	return l, err
@@ -77,10 +78,10 @@ func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...A
 			return err
 		}
 		_, err := exec(ctx, tx, "INSERT INTO connect_links ("+linkColumns+
-			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
 			l.Hash, l.TenantID, l.ConnectionID, l.Reconnects, l.Kind, l.Provider, l.Name, object(l.Settings),
 			l.IsDefault, l.OtherAccount,
-			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt), l.Seal)
+			millis(l.CreatedAt), millis(l.ExpiresAt), optional(l.UsedAt), l.Seal, l.ReturnURL)
 		if err != nil {
 			return err
 		}
@@ -199,8 +200,9 @@ func (s *Store) FinishConnectLink(
 ) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The connection comes first, as in the removal of a tenant, so that no two transactions deadlock.
-		connections, err := exec(ctx, tx, `UPDATE connections SET status = 'ok', email = $4, revision = revision + 1
-			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, c.TenantID, c.ID, fromRevision, c.Email)
+		change, found, err := changeStatus(ctx, tx,
+			"UPDATE connections SET status = 'ok', email = $4, revision = revision + 1, "+reporting("'ok'")+
+				" WHERE tenant_id = $1 AND id = $2 AND revision = $3", c.TenantID, c.ID, fromRevision, c.Email)
 		if err != nil {
 			return err
 		}
@@ -211,10 +213,13 @@ func (s *Store) FinishConnectLink(
 			return err
 		case links == 0:
 			return linkTaken()
-		case connections == 0:
+		case !found:
 			return changedMeanwhile()
 		}
-		return addAudit(ctx, tx, audit)
+		if err := addAudit(ctx, tx, audit); err != nil {
+			return err
+		}
+		return s.publishStatus(ctx, tx, c.TenantID, c.ID, change)
 	})
 }
 

@@ -20,6 +20,7 @@ func link(t *testing.T, s *store.Store, token string) store.ConnectLink {
 		Hash: []byte(token), TenantID: "acme", ConnectionID: "c1", Reconnects: true, Kind: "calendar",
 		Provider: "google", Name: "front-office",
 		Settings: json.RawMessage(`{"calendar_id":"team"}`), IsDefault: true, OtherAccount: true, CreatedAt: noon,
+		ReturnURL: "https://platform.example.com/back",
 		ExpiresAt: noon.Add(time.Hour),
 	}
 	must(t, s.CreateConnectLink(t.Context(), l))

@@ -17,11 +17,13 @@ const (
 	ReasonTenantNotFound     = "TENANT_NOT_FOUND"
 	ReasonConnectionNotFound = "CONNECTION_NOT_FOUND"
 	ReasonKeyNotFound        = "API_KEY_NOT_FOUND"
+	ReasonKeyRevoked         = "API_KEY_REVOKED"
 	ReasonAlreadyExists      = "ALREADY_EXISTS"
 	ReasonIntentLost         = "INTENT_LOST" // another run took the intent over, or it is settled
 	ReasonLinkNotFound       = "CONNECT_LINK_NOT_FOUND"
 	ReasonLinkTaken          = "CONNECT_LINK_TAKEN"
 	ReasonConsentNotFound    = "CONSENT_NOT_FOUND"
+	ReasonSignInLinkNotFound = "SIGN_IN_LINK_NOT_FOUND"
 	ReasonSchemaTooNew       = "STORE_SCHEMA_TOO_NEW"
 	ReasonFileExposed        = "STORE_FILE_EXPOSED"
 )
@@ -122,6 +124,11 @@ func connectionNotFound() error {
 
 func keyNotFound() error {
 	return fault.New(fault.NotFound, ReasonKeyNotFound, "There is no such API key.")
+}
+
+func keyRevoked() error {
+	return fault.New(fault.Conflict, ReasonKeyRevoked,
+		"The API key is revoked, or another one takes its place already. Create a new one.")
 }
 
 func numberNotFound() error {

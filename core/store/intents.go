@@ -25,7 +25,7 @@ import (
 // its lease has expired, its process is gone (see ProcessState), or it was a run of this process.
 
 const intentColumns = `tenant_id, operation, key, kept, request_hash, connection_id, effect_key, plan, state, answer, effect_ref,
-	dedupe_key, owner, lease_until, created_at, updated_at`
+	dedupe_key, owner, lease_until, created_at, updated_at, request_id`
 
 // intentRow returns the keys of the row that an intent's sealed values are bound to.
 func intentRow(i Intent) []string { return []string{i.TenantID, i.Operation, i.Key} }
@@ -50,7 +50,7 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 	var lease, created, updated int64
 	err = row.Scan(&i.TenantID, &i.Operation, &i.Key, &i.Kept, &i.RequestHash, &connection, &i.EffectKey, &plan,
 		&i.State, &i.Answer,
-		&ref, &dedupe, &i.Owner, &lease, &created, &updated)
+		&ref, &dedupe, &i.Owner, &lease, &created, &updated, &i.RequestID)
 	i.ConnectionID, i.EffectRef, i.DedupeKey, i.Plan = textOf(connection), textOf(ref), textOf(dedupe),
 		json.RawMessage(plan)
 	i.LeaseUntil, i.CreatedAt, i.UpdatedAt = instant(lease), instant(created), instant(updated)
@@ -70,10 +70,11 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 	}
 	for {
 		affected, err := s.exec(ctx, "INSERT INTO intents ("+intentColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14)
 			ON CONFLICT (tenant_id, operation, key) DO NOTHING`,
 			i.TenantID, i.Operation, i.Key, i.Kept, request, text(i.ConnectionID), i.EffectKey, plan,
-			text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt))
+			text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt),
+			i.RequestID)
 		if err != nil || affected == 1 {
 			return Intent{}, err == nil, err
 		}
@@ -144,6 +145,8 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 // Attached is recorded in one transaction with an answer, besides the audit rows.
 type Attached struct {
 	Seen []EventSeen
+	// Settles reports that the outcome was unknown so far. Webhooks are told that it is known now.
+	Settles bool
 }
 
 // FinishIntent stores the answer, what is attached to it and the audit rows. If the intent has another effect
@@ -154,7 +157,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		return err
 	}
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
-	if len(with.Seen) == 0 { // one statement needs no transaction, which on PostgreSQL is two more round trips
+	settles := with.Settles && s.publishes() && i.ConnectionID != ""
+	if len(with.Seen) == 0 && !settles { // one statement needs no transaction, which on PostgreSQL is two more round trips
 		affected, err := s.execAudited(ctx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()
@@ -164,6 +168,11 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The events come first because they lock their connection. The removal of a connection also locks it
 		// before its intents, so that no two transactions deadlock.
+		if settles {
+			if _, err := s.lockConnection(ctx, tx, i.TenantID, i.ConnectionID); err != nil {
+				return err
+			}
+		}
 		if err := seeEvents(ctx, tx, with.Seen); err != nil {
 			return err
 		}
@@ -171,8 +180,17 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		if err == nil && affected == 0 {
 			return intentLost()
 		}
-		return err
+		if err != nil || !settles {
+			return err
+		}
+		return s.publishSettled(ctx, tx, i, Settled{Outcome: "done"})
 	})
+}
+
+// publishSettled tells webhooks the outcome of a call that was unknown before.
+func (s *Store) publishSettled(ctx context.Context, tx *sql.Tx, i Intent, outcome Settled) error {
+	outcome.Operation, outcome.RequestID, outcome.EffectRef = i.Operation, i.RequestID, i.EffectRef
+	return s.publish(ctx, tx, i.TenantID, i.ConnectionID, Event{Type: EventIntentSettled, Settled: outcome})
 }
 
 const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effect_ref = $6
@@ -186,10 +204,29 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
 		return err
 	}
-	_, err := s.execAudited(ctx, audit,
-		`DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
-		AND owner = $4 AND state = $5`, heldBy(i, cmp.Or(i.State, IntentRunning))...)
+	_, err := s.execAudited(ctx, audit, removeIntent, heldBy(i, cmp.Or(i.State, IntentRunning))...)
 	return err
+}
+
+const removeIntent = `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
+	AND owner = $4 AND state = $5`
+
+// SettleFailed is ReleaseIntent with "" for a call whose outcome was unknown so far. Webhooks are told that
+// it had no effect, and the reason.
+func (s *Store) SettleFailed(ctx context.Context, i Intent, reason string, audit ...AuditRow) error {
+	if !s.publishes() || i.ConnectionID == "" {
+		return s.ReleaseIntent(ctx, i, "", audit...)
+	}
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := s.lockConnection(ctx, tx, i.TenantID, i.ConnectionID); err != nil {
+			return err
+		}
+		affected, err := s.execAuditedIn(ctx, tx, audit, removeIntent, heldBy(i, IntentRunning)...)
+		if err != nil || affected == 0 {
+			return err
+		}
+		return s.publishSettled(ctx, tx, i, Settled{Outcome: "failed", Reason: reason})
+	})
 }
 
 // DropIntentsOfEffect makes equal calls count as new after their effect was undone. It removes intents

@@ -29,10 +29,12 @@ var notInterleaved = map[string]string{
 	"Digest":     "it makes one row once; its own test has many make it",
 	"BoundCalls": "it is said before the store is used",
 	"SealWith":   "it is said before the store is used",
-	"Version":    "it reads the schema's version",
-	"Probe":      "it writes a row that nobody reads",
-	"GiveBack":   "it moves pages, not rows",
-	"Backup":     "it reads the file as it is at one moment",
+
+	"PublishWith": "it is said before the store is used",
+	"Version":     "it reads the schema's version",
+	"Probe":       "it writes a row that nobody reads",
+	"GiveBack":    "it moves pages, not rows",
+	"Backup":      "it reads the file as it is at one moment",
 
 	"TracksProcesses": "it asks for the kind of database",
 	"Announce":        "it writes a file beside the database",
@@ -96,6 +98,15 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 			must(t, s.FinishIntent(ctx, i, store.Attached{}))
 		}
 	}
+	for _, expires := range []time.Time{noon.Add(time.Hour), noon} {
+		link, row := signInLink("open"), sessionRow("open")
+		if !expires.After(noon) {
+			link.Hash, row.Hash = "old", "old"
+		}
+		link.ExpiresAt, row.ExpiresAt = expires, expires
+		must(t, s.CreateSignInLink(ctx, link))
+		must(t, s.CreateSession(ctx, row))
+	}
 	must(t, s.SeeEvents(ctx, events("first", noon)[:1]))
 	holds := []store.Hold{
 		hold("old", "c1", 9), hold("mine", "c1", 10), hold("its", "c2", 10), hold("booked", "c1", 11),
@@ -106,6 +117,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	}
 	must(t, s.KeepHolds(ctx, []string{"booked"}, "ev1", noon.Add(time.Hour)))
 	must(t, s.SeeTicket(ctx, ticket("7")))
+	must(t, s.AddRequests(ctx, []store.Request{request("first", noon), request("second", noon.Add(time.Hour))}))
 	put(t, s, "c1", "k1", "1")
 	put(t, s, "c1", "k2", "1")
 
@@ -116,6 +128,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	must(t, s.AddAudit(ctx, auditRow("waits"), auditRow("waits too")))
 	raw("UPDATE audit_head SET seal = ''") // as before the first key
 	populateNumbers(t, s, raw)
+	populateWebhooks(t, s, raw)
 }
 
 // got2 is got for two values.
@@ -124,6 +137,13 @@ func got2[T, U any](value T, other U, err error) func(*testing.T) (T, U) {
 		t.Helper()
 		must(t, err)
 		return value, other
+	}
+}
+
+func request(id string, at time.Time) store.Request {
+	return store.Request{
+		ID: id, TenantID: "acme", At: at, RequestID: "r " + id, KeyID: "key1", ConnectionID: "c1",
+		Operation: "bookMeeting", Status: 200, Took: time.Second, Tries: json.RawMessage("{}"),
 	}
 }
 
@@ -144,6 +164,16 @@ func linkRow(hash string) store.ConnectLink {
 	return store.ConnectLink{
 		Hash: []byte(hash), TenantID: "acme", ConnectionID: "new with " + hash, Kind: "calendar",
 		Provider: "sandbox", Name: "new with " + hash, CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
+	}
+}
+
+func signInLink(hash string) store.SignInLink {
+	return store.SignInLink{Hash: hash, TenantID: "acme", Opens: []byte("o"), ExpiresAt: noon.Add(time.Hour)}
+}
+
+func sessionRow(hash string) store.Session {
+	return store.Session{
+		Hash: hash, Person: "pat", TenantID: "acme", Data: []byte("d"), ExpiresAt: noon.Add(time.Hour),
 	}
 }
 
@@ -246,7 +276,7 @@ func (c caller) createConnection(tenantID, name, kind string, isDefault bool) (a
 }
 
 // operations has every method of the store, some in several variants.
-var operations = slices.Concat(numberOperations, []operation{
+var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
 	}},
@@ -284,6 +314,9 @@ var operations = slices.Concat(numberOperations, []operation{
 	}},
 	{"Connections", func(c caller) (any, error) { return one(c.s.Connections(c.ctx, "acme")) }},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
+	{"ConnectionsToReconnect", func(c caller) (any, error) {
+		return one(c.s.ConnectionsToReconnect(c.ctx, "", 10))
+	}},
 	{"Connection", func(c caller) (any, error) { return one(c.s.Connection(c.ctx, "acme", "c1")) }},
 	{"SetConnectionEmail", func(c caller) (any, error) {
 		return only(c.s.SetConnectionEmail(c.ctx, "acme", "c1", c.name+"@example.com", 1))
@@ -305,6 +338,13 @@ var operations = slices.Concat(numberOperations, []operation{
 	}},
 	{"RevokeKey: once more", func(c caller) (any, error) {
 		return only(c.s.RevokeKey(c.ctx, "key2", noon.Add(1), nil, c.audit()))
+	}},
+	{"ReplaceKey", func(c caller) (any, error) {
+		old := store.APIKey{ID: "key1", EndsAt: noon.Add(time.Hour), Seal: []byte("replaced by " + c.name)}
+		next := store.APIKey{
+			ID: "next of " + c.name, TenantID: "acme", Hash: []byte("of " + c.name), CreatedAt: noon,
+		}
+		return only(c.s.ReplaceKey(c.ctx, old, next, c.audit()))
 	}},
 	{"TouchKeys", func(c caller) (any, error) {
 		return only(c.s.TouchKeys(c.ctx, map[string]time.Time{"key1": noon, "key2": noon}))
@@ -471,6 +511,18 @@ var operations = slices.Concat(numberOperations, []operation{
 		return one(c.s.PurgeTickets(c.ctx, noon.Add(time.Minute), 100))
 	}},
 
+	{"AddRequests", func(c caller) (any, error) {
+		return only(c.s.AddRequests(c.ctx, []store.Request{request("of "+c.name, noon), request("second", noon)}))
+	}},
+	{"Requests", func(c caller) (any, error) {
+		return one(c.s.Requests(c.ctx, store.RequestFilter{TenantID: "acme", Limit: 10}))
+	}},
+	{"Request", func(c caller) (any, error) { return two(c.s.Request(c.ctx, "acme", "first")) }},
+	{"PurgeRequests", func(c caller) (any, error) { return one(c.s.PurgeRequests(c.ctx, "acme", 1, 100)) }},
+	{"PurgeRequestsBefore", func(c caller) (any, error) {
+		return one(c.s.PurgeRequestsBefore(c.ctx, noon.Add(time.Minute), 100))
+	}},
+
 	{"Documents.View", func(c caller) (any, error) {
 		var read []string
 		err := c.s.Documents("c1").View(c.ctx, func(tx adapter.StorageTx) error {
@@ -501,6 +553,28 @@ var operations = slices.Concat(numberOperations, []operation{
 			return tx.Put("k3", append(value, c.name...))
 		}))
 	}},
+
+	{"CreateSignInLink", func(c caller) (any, error) {
+		return only(c.s.CreateSignInLink(c.ctx, signInLink("of "+c.name), c.audit()))
+	}},
+	{"SignInLink", func(c caller) (any, error) { return one(c.s.SignInLink(c.ctx, "open")) }},
+	{"TakeSignInLink", func(c caller) (any, error) {
+		return only(c.s.TakeSignInLink(c.ctx, "open", c.audit()))
+	}},
+	{"CreateSession", func(c caller) (any, error) {
+		return only(c.s.CreateSession(c.ctx, sessionRow("of "+c.name)))
+	}},
+	{"Session", func(c caller) (any, error) { return two(c.s.Session(c.ctx, "open")) }},
+	{"UpdateSession", func(c caller) (any, error) {
+		row := sessionRow("open")
+		row.Data = []byte("by " + c.name)
+		return one(c.s.UpdateSession(c.ctx, row))
+	}},
+	{"DeleteSession", func(c caller) (any, error) { return only(c.s.DeleteSession(c.ctx, "open")) }},
+	{"DeleteSessionsOf", func(c caller) (any, error) {
+		return only(c.s.DeleteSessionsOf(c.ctx, "acme", "pat", c.audit()))
+	}},
+	{"PurgeSignIns", func(c caller) (any, error) { return only(c.s.PurgeSignIns(c.ctx, noon)) }},
 
 	{"AddAudit", func(c caller) (any, error) {
 		return only(c.s.AddAudit(c.ctx, auditRow("1 of "+c.name), auditRow("2 of "+c.name)))

@@ -133,6 +133,9 @@ var numberOperations = []operation{
 	{"ReleaseNumber", func(c caller) (any, error) {
 		return only(c.s.ReleaseNumber(c.ctx, kept("used"), noon, c.audit()))
 	}},
+	{"LoseNumber", func(c caller) (any, error) {
+		return only(c.s.LoseNumber(c.ctx, kept("used"), noon, c.audit()))
+	}},
 	{"ReleaseNumber: going", func(c caller) (any, error) {
 		return only(c.s.ReleaseNumber(c.ctx, parked("going"), noon, c.audit()))
 	}},

@@ -15,23 +15,30 @@ import (
 
 const (
 	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, " +
-		"last_used_at, seal"
-	// The name of the action is core/apikey's. It is written out because the index covers only these rows.
-	keyColumns = keyWritten + ", EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND " +
-		"audit.subject = api_keys.id)"
+		"last_used_at, seal, ends_at"
+	// The names of the actions are core/apikey's. They are written out because the indexes cover only these
+	// rows.
+	keyColumns = keyWritten + ", " +
+		"EXISTS (SELECT 1 FROM audit WHERE audit.action = 'revoke-key' AND audit.subject = api_keys.id), " +
+		"EXISTS (SELECT 1 FROM audit WHERE audit.action = 'roll-key' AND audit.subject = api_keys.id)"
 )
 
 func scanKey(row scanner) (k APIKey, err error) {
 	var scopes, connections []byte
 	var created int64
-	var revoked, used *int64
-	err = row.Scan(&k.ID, &k.TenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created,
+	var tenantID *string
+	var revoked, used, ends *int64
+	err = row.Scan(&k.ID, &tenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created,
 		&revoked, &used,
-		&k.Seal, &k.Ended)
+		&k.Seal, &ends, &k.Ended, &k.Rolled)
 	if err != nil {
 		return k, err
 	}
 	k.CreatedAt, k.RevokedAt, k.LastUsedAt = instant(created), optionalInstant(revoked), optionalInstant(used)
+	k.EndsAt = optionalInstant(ends)
+	if tenantID != nil {
+		k.TenantID = *tenantID
+	}
 	if err := json.Unmarshal(scopes, &k.Scopes); err != nil {
 		return k, err
 	}
@@ -40,22 +47,31 @@ func scanKey(row scanner) (k APIKey, err error) {
 
 // CreateKey adds a key.
 func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) error {
-	scopes, err := json.Marshal(k.Scopes)
+	args, err := keyArgs(k)
 	if err != nil {
 		return err
 	}
-	connections, err := json.Marshal(k.Connections)
-	if err != nil {
-		return err
-	}
-	_, err = s.execAudited(ctx, audit,
-		"INSERT INTO api_keys ("+keyWritten+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
-		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt), k.Seal)
+	_, err = s.execAudited(ctx, audit, insertKey, args...)
 	if errors.Is(err, fault.NotFound) {
 		return tenantNotFound()
 	}
 	return err
+}
+
+const insertKey = "INSERT INTO api_keys (" + keyWritten + ") " +
+	"VALUES ($1, NULLIF($2, ''), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+
+func keyArgs(k APIKey) ([]any, error) {
+	scopes, err := json.Marshal(k.Scopes)
+	if err != nil {
+		return nil, err
+	}
+	connections, err := json.Marshal(k.Connections)
+	return []any{
+		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
+		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt), k.Seal,
+		optional(k.EndsAt),
+	}, err
 }
 
 // KeyByHash returns the key of that hash, revoked or not.
@@ -67,9 +83,13 @@ func (s *Store) KeyByHash(ctx context.Context, hash []byte) (APIKey, error) {
 	return k, err
 }
 
-// Keys lists a tenant's keys, revoked ones too, oldest first.
+// Keys lists the keys of a tenant, or of none with "", revoked ones too, oldest first.
 func (s *Store) Keys(ctx context.Context, tenantID string) ([]APIKey, error) {
-	all, err := listOf(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE tenant_id = $1", tenantID)
+	query, args := "SELECT "+keyColumns+" FROM api_keys WHERE tenant_id = $1", []any{tenantID}
+	if tenantID == "" {
+		query, args = "SELECT "+keyColumns+" FROM api_keys WHERE tenant_id IS NULL", nil
+	}
+	all, err := listOf(ctx, s, scanKey, query, args...)
 	slices.SortFunc(all, func(a, b APIKey) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
@@ -106,6 +126,35 @@ func (s *Store) RevokeKey(
 		_, err = s.Key(ctx, id)
 	}
 	return err
+}
+
+// ReplaceKey adds a key and lets the one in whose place it comes end, as EndsAt and Seal of old say. It
+// returns fault.Conflict, and adds nothing, if old was revoked or replaced before.
+func (s *Store) ReplaceKey(ctx context.Context, old, next APIKey, audit ...AuditRow) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// The tenant comes first, as in its removal, so that no two transactions deadlock.
+		if _, _, err := find(ctx, tx, scanText, "SELECT id FROM tenants WHERE id = $1"+s.dialect.lockParent,
+			next.TenantID); err != nil {
+			return err
+		}
+		affected, err := exec(ctx, tx,
+			"UPDATE api_keys SET ends_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL AND ends_at IS NULL",
+			old.ID, millis(old.EndsAt), old.Seal)
+		if err != nil {
+			return err
+		}
+		if affected == 0 {
+			return keyRevoked()
+		}
+		args, err := keyArgs(next)
+		if err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, insertKey, args...); err != nil {
+			return err
+		}
+		return addAudit(ctx, tx, audit)
+	})
 }
 
 // SealKey replaces the seal of a key and returns true, unless the seal has changed since the key was read.

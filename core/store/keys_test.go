@@ -65,6 +65,27 @@ func TestKeys(t *testing.T) {
 			equal(t, got(s.Key(t.Context(), key.ID))(t).Ended, true)
 		})
 	})
+	t.Run("a key takes the place of another one, once", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			tenant(t, s, "acme")
+			must(t, s.CreateKey(t.Context(), key))
+			old := store.APIKey{ID: "k1", EndsAt: noon.Add(time.Hour), Seal: []byte("rolled")}
+			next := store.APIKey{ID: "k2", TenantID: "acme", Hash: []byte("next"), CreatedAt: noon.Add(time.Second)}
+			rolled := store.AuditRow{UID: "u", At: noon, Action: "roll-key", Subject: "k1"}
+			must(t, s.ReplaceKey(t.Context(), old, next, rolled))
+			k := got(s.Key(t.Context(), "k1"))(t)
+			equal(t, k.EndsAt, noon.Add(time.Hour))
+			equal(t, string(k.Seal), "rolled")
+			equal(t, []bool{k.Rolled, k.Ended}, []bool{true, false})
+			equal(t, got(s.KeyByHash(t.Context(), next.Hash))(t), next)
+
+			next.ID, next.Hash = "k3", []byte("another")
+			refused(t, s.ReplaceKey(t.Context(), old, next), fault.Conflict, store.ReasonKeyRevoked)
+			must(t, s.RevokeKey(t.Context(), "k2", noon, nil))
+			refused(t, s.ReplaceKey(t.Context(), store.APIKey{ID: "k2"}, next), fault.Conflict, store.ReasonKeyRevoked)
+			equal(t, len(got(s.Keys(t.Context(), "acme"))(t)), 2)
+		})
+	})
 	t.Run("unknown and doubled keys are refused", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			refused(t, s.CreateKey(t.Context(), key), fault.NotFound, store.ReasonTenantNotFound)
@@ -77,5 +98,29 @@ func TestKeys(t *testing.T) {
 			refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
 			refused(t, s.RevokeKey(t.Context(), "nothing", noon, nil), fault.NotFound, store.ReasonKeyNotFound)
 		})
+	})
+}
+
+// TestKeysOfTheVersionBeforeGoOn writes a row as that version wrote it: its table is replaced by the migration.
+func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
+	bothEmpty(t, func(t *testing.T, address string) {
+		s := got(store.Open(t.Context(), address))(t)
+		defer s.Close()
+		must(t, s.MigrateTo(t.Context(), 9))
+		tenant(t, s, "acme")
+		must(t, s.Execute(t.Context(), `INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test,
+			created_at, revoked_at, last_used_at, seal) VALUES ('k1', 'acme', 'fd_live_ab', $1, 'backend', '["calendar:read"]',
+			'["c1"]', TRUE, $2, $3, $4, $5)`, []byte{0, 0xff, 7}, noon.UnixMilli(), noon.Add(time.Hour).UnixMilli(),
+			noon.Add(time.Minute).UnixMilli(), []byte("sealed")))
+		must(t, s.Migrate(t.Context()))
+		equal(t, got(s.KeyByHash(t.Context(), []byte{0, 0xff, 7}))(t), store.APIKey{
+			ID: "k1", TenantID: "acme", Prefix: "fd_live_ab", Hash: []byte{0, 0xff, 7}, Label: "backend",
+			Scopes: []string{"calendar:read"}, Connections: []string{"c1"}, Test: true, CreatedAt: noon,
+			RevokedAt: noon.Add(time.Hour), LastUsedAt: noon.Add(time.Minute), Seal: []byte("sealed"),
+		})
+		must(t, s.CreateKey(t.Context(), store.APIKey{ID: "op", Hash: []byte("op"), CreatedAt: noon}))
+		equal(t, got(s.Keys(t.Context(), ""))(t)[0].ID, "op")
+		must(t, s.DeleteTenant(t.Context(), "acme"))
+		equal(t, len(got(s.AllKeys(t.Context()))(t)), 1)
 	})
 }

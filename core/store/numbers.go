@@ -77,7 +77,10 @@ func (s *Store) AddNumber(
 		if err != nil {
 			return err
 		}
-		return addAudit(ctx, tx, audit)
+		if err := addAudit(ctx, tx, audit); err != nil {
+			return err
+		}
+		return s.publish(ctx, tx, n.TenantID, n.ConnectionID, Event{Type: EventNumberAppeared, Number: kept})
 	})
 	return kept, again, err
 }
@@ -158,26 +161,45 @@ func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
 // the number has changed since it was read. The id is never reused.
 func (s *Store) ReleaseNumber(ctx context.Context, n Number, at time.Time, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		affected, err := s.execAuditedIn(ctx, tx, audit,
-			"UPDATE numbers SET released_at = $5 WHERE "+unchanged,
-			n.TenantID, n.ID, n.Version, n.Ref, millis(at))
-		if err != nil {
+		return s.releaseNumber(ctx, tx, n, at, audit)
+	})
+}
+
+// LoseNumber is ReleaseNumber for a number that the provider no longer has, which webhooks are told.
+func (s *Store) LoseNumber(ctx context.Context, n Number, at time.Time, audit ...AuditRow) error {
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := s.lockConnection(ctx, tx, n.TenantID, n.ConnectionID); err != nil {
 			return err
 		}
-		if affected == 0 {
-			_, held, err := find(ctx, tx, scanNumber, "SELECT "+numberColumns+` FROM numbers
-				WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL`, n.TenantID, n.ID)
-			switch {
-			case err != nil:
-				return err
-			case held:
-				return numberChanged()
-			}
-			return numberNotFound()
+		if err := s.releaseNumber(ctx, tx, n, at, audit); err != nil {
+			return err
 		}
-		_, err = exec(ctx, tx, "DELETE FROM number_claims WHERE number_id = $1", n.ID)
-		return err
+		return s.publish(ctx, tx, n.TenantID, n.ConnectionID, Event{Type: EventNumberGone, Number: n})
 	})
+}
+
+func (s *Store) releaseNumber(
+	ctx context.Context, tx *sql.Tx, n Number, at time.Time, audit []AuditRow,
+) error {
+	affected, err := s.execAuditedIn(ctx, tx, audit,
+		"UPDATE numbers SET released_at = $5 WHERE "+unchanged,
+		n.TenantID, n.ID, n.Version, n.Ref, millis(at))
+	if err != nil {
+		return err
+	}
+	if affected == 0 {
+		_, held, err := find(ctx, tx, scanNumber, "SELECT "+numberColumns+` FROM numbers
+			WHERE tenant_id = $1 AND id = $2 AND released_at IS NULL`, n.TenantID, n.ID)
+		switch {
+		case err != nil:
+			return err
+		case held:
+			return numberChanged()
+		}
+		return numberNotFound()
+	}
+	_, err = exec(ctx, tx, "DELETE FROM number_claims WHERE number_id = $1", n.ID)
+	return err
 }
 
 // ParkNumber takes a number out of use, to be returned to its provider at until.

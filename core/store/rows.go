@@ -45,7 +45,7 @@ type Tokens struct {
 // APIKey is a row of api_keys.
 type APIKey struct {
 	ID          string
-	TenantID    string
+	TenantID    string // "": the operator's, for the admin interface
 	Prefix      string // the first characters, for people to recognise it by
 	Hash        []byte // SHA-256 of the whole key; unique
 	Label       string
@@ -56,8 +56,15 @@ type APIKey struct {
 	RevokedAt   time.Time // zero: not revoked
 	LastUsedAt  time.Time // zero: never; written at most once a minute
 	// By core/vault, over every column but LastUsedAt; nil: a row of a version without seals.
-	Seal  []byte
-	Ended bool // the audit records its revocation
+	Seal   []byte
+	EndsAt time.Time // when another key has taken its place; zero: none does
+	Ended  bool      // the audit records its revocation
+	Rolled bool      // the audit records that another key takes its place
+}
+
+// InForce reports whether the key may be used: it is not revoked, and not yet replaced.
+func (k APIKey) InForce(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.EndsAt.IsZero() || now.Before(k.EndsAt))
 }
 
 // Intent is a row of intents: one mutating call, recorded before the provider is called.
@@ -74,6 +81,7 @@ type Intent struct {
 	Answer       []byte          // the response body, once State is done
 	EffectRef    string          // the provider's id of the effect, once State is done
 	DedupeKey    string          // shared by equal calls without a key; "": none
+	RequestID    string          // of the request that began it
 	Owner        string          // the run that holds it: the name of its process, a slash, and a unique name
 	LeaseUntil   time.Time       // past: the run is over
 	CreatedAt    time.Time

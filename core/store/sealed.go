@@ -19,8 +19,8 @@ type Sealer interface {
 	IsSealed(value []byte) bool
 }
 
-// SealWith makes the store seal plans, request hashes and answers of calls and documents of sandboxes, and
-// reject values that are not sealed. It must be called before the store is used.
+// SealWith makes the store seal plans, request hashes and answers of calls and documents of sandboxes and
+// payloads of events, and reject values that are not sealed. It must be called before the store is used.
 func (s *Store) SealWith(sealer Sealer) { s.sealer = sealer }
 
 // sealedTable describes the sealed columns of a table.
@@ -28,6 +28,7 @@ type sealedTable struct {
 	name    string
 	keys    []string // the key columns; sealed values are bound to them
 	columns []sealedColumn
+	always  bool // every version has sealed the values, so one without a seal is never adopted
 }
 
 type sealedColumn struct {
@@ -36,11 +37,19 @@ type sealedColumn struct {
 }
 
 var (
-	sealedIntents = sealedTable{"intents", []string{"tenant_id", "operation", "key"},
-		[]sealedColumn{{"plan", true}, {"request_hash", false}, {"answer", false}}}
-	sealedHashKeys  = sealedTable{"hash_keys", []string{"name"}, []sealedColumn{{"sealed", false}}}
-	sealedDocuments = sealedTable{"documents", []string{"connection_id", "key"},
-		[]sealedColumn{{"value", true}}}
+	sealedIntents = sealedTable{
+		name: "intents", keys: []string{"tenant_id", "operation", "key"},
+		columns: []sealedColumn{{"plan", true}, {"request_hash", false}, {"answer", false}},
+	}
+	sealedHashKeys = sealedTable{
+		name: "hash_keys", keys: []string{"name"}, columns: []sealedColumn{{"sealed", false}},
+	}
+	sealedDocuments = sealedTable{
+		name: "documents", keys: []string{"connection_id", "key"}, columns: []sealedColumn{{"value", true}},
+	}
+	sealedDeliveries = sealedTable{
+		name: "deliveries", keys: []string{"webhook_id", "id"}, columns: []sealedColumn{{"payload", true}},
+	}
 )
 
 // The indexes of the columns of sealedIntents.
@@ -123,7 +132,9 @@ func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error
 	if s.sealer == nil {
 		return found, nil
 	}
-	for _, t := range []sealedTable{sealedHashKeys, sealedIntents, sealedDocuments} {
+	for _, t := range []sealedTable{
+		sealedHashKeys, sealedIntents, sealedDocuments, sealedSignInLinks, sealedSessions, sealedDeliveries,
+	} {
 		if err := s.resealTable(ctx, t, o, &found); err != nil {
 			return found, err
 		}
@@ -258,7 +269,7 @@ func (s *Store) resealRow(
 		case !readable:
 			found.Unreadable++
 			return now, false, nil
-		case !isSealed && !o.Adopt:
+		case !isSealed && (!o.Adopt || t.always):
 			found.Plain++
 			return now, false, nil
 		case isSealed && (o.Stale == nil || !o.Stale(sealed)):

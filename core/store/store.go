@@ -43,6 +43,8 @@ type Store struct {
 	limit   time.Duration // how long a call may take
 	hashKey atomic.Pointer[[]byte]
 
+	publisher *Publisher // nil: no events are written
+
 	path      string                  // of the SQLite file; "" on PostgreSQL
 	announced atomic.Pointer[os.File] // holds the lock that shows that this process is alive
 }

@@ -64,17 +64,19 @@ const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3,
 func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The connection comes first, as in its removal, so that no two transactions deadlock.
-		affected, err := exec(ctx, tx,
-			"UPDATE connections SET status = 'ok', revision = revision + 1 WHERE tenant_id = $1 AND id = $2",
-			t.TenantID, t.ConnectionID)
+		change, found, err := changeStatus(ctx, tx, "UPDATE connections SET status = 'ok', revision = revision + 1, "+
+			reporting("'ok'")+" WHERE tenant_id = $1 AND id = $2", t.TenantID, t.ConnectionID)
 		if err != nil {
 			return err
 		}
-		if affected == 0 {
+		if !found {
 			return connectionNotFound()
 		}
-		_, err = exec(ctx, tx, putTokens, t.TenantID, t.ConnectionID, t.Sealed, optional(t.RefreshAt))
-		return err
+		if _, err = exec(ctx, tx, putTokens, t.TenantID, t.ConnectionID, t.Sealed,
+			optional(t.RefreshAt)); err != nil {
+			return err
+		}
+		return s.publishStatus(ctx, tx, t.TenantID, t.ConnectionID, change)
 	})
 }
 
@@ -126,16 +128,17 @@ func (s *Store) RefuseTokens(
 ) (refused bool, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		refused = false
-		affected, err := exec(ctx, tx, `UPDATE connections SET status = 'reconnect_required',
-			revision = revision + CASE WHEN status = 'reconnect_required' THEN 0 ELSE 1 END
-			WHERE tenant_id = $1 AND id = $2 AND revision = $3`, t.TenantID, t.ConnectionID, revision)
+		change, found, err := changeStatus(ctx, tx, `UPDATE connections SET status = 'reconnect_required',
+			revision = revision + CASE WHEN status = 'reconnect_required' THEN 0 ELSE 1 END, `+
+			reporting("'reconnect_required'")+` WHERE tenant_id = $1 AND id = $2 AND revision = $3`,
+			t.TenantID, t.ConnectionID, revision)
 		if err != nil {
 			return err
 		}
-		if affected == 0 {
+		if !found {
 			return changedMeanwhile()
 		}
-		affected, err = exec(ctx, tx,
+		affected, err := exec(ctx, tx,
 			`UPDATE tokens SET sealed = $3, version = version + 1, refresh_at = NULL, refused = TRUE,
 			lease_owner = '', lease_until = 0 WHERE tenant_id = $1 AND connection_id = $2 AND version = $4`,
 			t.TenantID, t.ConnectionID, t.Sealed, fromVersion)
@@ -146,7 +149,7 @@ func (s *Store) RefuseTokens(
 			return changedMeanwhile()
 		}
 		refused = true
-		return nil
+		return s.publishStatus(ctx, tx, t.TenantID, t.ConnectionID, change)
 	})
 	if f := fault.From(err); f != nil && f.Reason == fault.ReasonChangedMeanwhile {
 		return false, nil

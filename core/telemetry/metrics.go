@@ -48,6 +48,9 @@ type Metrics struct {
 	intents   *prometheus.CounterVec
 	unsettled prometheus.Gauge
 
+	deliveries *prometheus.CounterVec
+	waiting    prometheus.Gauge
+
 	names bound
 }
 
@@ -115,13 +118,21 @@ func NewMetrics(b Build) *Metrics {
 		unsettled: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_intents_unsettled",
 			Help: "Calls whose outcome is open and that nobody carried on when recovery last looked; 1000 stands " +
 				"for as many or more. Every replica counts the same ones."}),
+
+		deliveries: counter("frontdesk_webhook_deliveries_total",
+			"Attempts to deliver an event to a webhook, by outcome: delivered, retried, or failed (given up).",
+			"outcome"),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_webhook_oldest_waiting_seconds",
+			Help: "Age of the oldest event that waits to be delivered to a webhook; 0: none waits. Every replica " +
+				"sees the same one."}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.requestSeconds, m.requestsRunning,
 		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
 		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
-		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, buildInfo(b))
+		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, m.deliveries, m.waiting,
+		buildInfo(b))
 	return m
 }
 
@@ -188,6 +199,22 @@ func (m *Metrics) UnsettledIntents(count int) {
 		return
 	}
 	m.unsettled.Set(float64(count))
+}
+
+// Delivery counts an attempt to deliver an event: delivered, retried or failed.
+func (m *Metrics) Delivery(outcome string) {
+	if m == nil {
+		return
+	}
+	m.deliveries.WithLabelValues(m.names.of("delivery", outcome)).Inc()
+}
+
+// OldestDelivery records how long the oldest event has waited to be delivered.
+func (m *Metrics) OldestDelivery(age time.Duration) {
+	if m == nil {
+		return
+	}
+	m.waiting.Set(age.Seconds())
 }
 
 // Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the

@@ -115,6 +115,7 @@ func exercise(m *Metrics) {
 	m.Exchange("caldav", 200, "")
 	m.EgressRefused("caldav")
 	m.TokenRenewal("google", "")
+	m.Delivery("delivered")
 	m.Intent("book-meeting", "done")
 	m.UnsettledIntents(1)
 }

@@ -66,9 +66,14 @@ func ByName(ctx context.Context, s *store.Store, name string) (Tenant, error) {
 func rowByName(ctx context.Context, s *store.Store, name string) (store.Tenant, error) {
 	row, err := s.TenantByName(ctx, name)
 	if errors.Is(err, fault.NotFound) {
-		return row, fault.Newf(fault.NotFound, ReasonNotFound, "There is no tenant %q.", name)
+		return row, NotFound(name)
 	}
 	return row, err
+}
+
+// NotFound returns the fault for a name that no tenant has.
+func NotFound(name string) error {
+	return fault.Newf(fault.NotFound, ReasonNotFound, "There is no tenant %q.", name)
 }
 
 // ByID returns a tenant. It fails with fault.NotFound if there is none.

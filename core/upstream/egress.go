@@ -12,7 +12,10 @@ import (
 // egress decides which addresses a connection for a tenant may be opened to. It checks each address that is
 // about to be dialled, after DNS. So neither a name that resolves differently between check and use nor an
 // unusual spelling of an address gets past it.
-type egress struct{ allowed []netip.Prefix }
+type egress struct {
+	allowed     []netip.Prefix
+	allowedOnly bool // public addresses are refused, too
+}
 
 // control is a net.Dialer's ControlContext.
 func (e *egress) control(_ context.Context, network, address string, _ syscall.RawConn) error {
@@ -45,6 +48,9 @@ func (e *egress) refuses(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("") // ::ffff:127.0.0.1 is 127.0.0.1 to the kernel
 	if e.allows(addr) {
 		return ""
+	}
+	if e.allowedOnly {
+		return "not in a network of egress.allow, and the address is plain http"
 	}
 	if inner, what, ok := embeddedIPv4(addr); ok {
 		if why := e.refuses(inner); why != "" {

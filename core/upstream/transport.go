@@ -40,6 +40,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			cancel()
 			return nil, err
 		}
+		if t.client.StatusOnly {
+			discard(resp)
+			cancel()
+			return resp, nil
+		}
 		next, err := t.redirect(hop, resp, anchor)
 		if err == nil && next != nil && hops == maxRedirects {
 			closeBody(next.Body)
@@ -142,8 +147,12 @@ func (t *transport) send(
 		hideIdempotencyKey(out.Header)
 	}
 
+	base := t.base
+	if t.client.RequireTLS && out.URL.Scheme == "http" {
+		base = t.pool.tenantPlain
+	}
 	started := time.Now()
-	resp, err := t.base.RoundTrip(out)
+	resp, err := base.RoundTrip(out)
 	if err != nil {
 		f := t.failure(ctx, hop.URL, err, progress.sent())
 		stop(nil)
@@ -152,10 +161,16 @@ func (t *transport) send(
 			t.pool.options.Metrics.EgressRefused(t.client.Provider)
 		}
 		t.log(ctx, hop, 0, started, f)
+		telemetry.Exchanged(ctx, telemetry.Exchange{
+			Method: hop.Method, Code: string(f.Code), Took: time.Since(started),
+		})
 		return nil, nil, f
 	}
 	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
 	t.log(ctx, hop, resp.StatusCode, started, nil)
+	telemetry.Exchanged(ctx, telemetry.Exchange{
+		Method: hop.Method, Status: resp.StatusCode, Took: time.Since(started),
+	})
 	decompress(resp)
 	resp.Request = hop // as the driver made it: without the credentials
 	body := &exchangeBody{ReadCloser: resp.Body, stop: stop}
@@ -219,6 +234,15 @@ func closeBody(body io.ReadCloser) {
 	if body != nil {
 		_ = body.Close()
 	}
+}
+
+// discard reads no more of a response than lets its connection be used again, and leaves the status and the
+// headers but Location: http.Client fails on one that cannot be read, with the whole address in its text.
+func discard(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, maxRefusalBytes)
+	_ = resp.Body.Close()
+	resp.Body = http.NoBody
+	resp.Header.Del("Location")
 }
 
 // drain reads the small body of a redirect or refusal, so that the connection can be used again.

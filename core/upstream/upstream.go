@@ -75,6 +75,8 @@ type Pool struct {
 
 	// The same for clients with ClientOptions.NewConnections.
 	operatorAnew, tenantAnew *http.Transport
+
+	tenantPlain *http.Transport // for http with ClientOptions.RequireTLS: reaches allowed networks alone
 }
 
 // NewPool returns a pool with the given options.
@@ -102,9 +104,11 @@ func NewPool(o PoolOptions) *Pool {
 	guarded := newDialer(o)
 	guarded.ControlContext = (&egress{allowed: o.AllowTenantNetworks}).control
 	tenant := newTransport(o, guarded)
+	inside := newDialer(o)
+	inside.ControlContext = (&egress{allowed: o.AllowTenantNetworks, allowedOnly: true}).control
 	return &Pool{
 		options: o, operator: operator, tenant: tenant, operatorAnew: anew(operator), tenantAnew: anew(tenant),
-		budget: newBudget(),
+		tenantPlain: newTransport(o, inside), budget: newBudget(),
 	}
 }
 
@@ -158,6 +162,7 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 func (p *Pool) Close() {
 	p.operator.CloseIdleConnections()
 	p.tenant.CloseIdleConnections()
+	p.tenantPlain.CloseIdleConnections()
 }
 
 // ClientOptions configure a client.
@@ -176,6 +181,13 @@ type ClientOptions struct {
 	// NewConnections opens a new connection for each request. It is for the few requests that must not be
 	// lost on a connection that died unnoticed, or wait behind a request that hangs.
 	NewConnections bool
+
+	// RequireTLS lets http reach only AllowTenantNetworks; all other addresses must be https.
+	RequireTLS bool
+
+	// StatusOnly is for a client that needs only the status of a response. Redirects are not followed. At most
+	// 64 KiB of the body are read, and discarded.
+	StatusOnly bool
 
 	// CallTimeout replaces the pool's CallTimeout; 0 keeps that.
 	CallTimeout time.Duration

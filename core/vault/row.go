@@ -20,6 +20,7 @@ const (
 	ConnectionRow RowPurpose = "connection" // seals the credentials
 	KeyRow        RowPurpose = "api key"    // seals an empty value
 	LinkRow       RowPurpose = "connect link"
+	WebhookRow    RowPurpose = "webhook" // seals the signing secrets
 )
 
 // rowForm is the first byte of what SealRow returns. Tink's ciphertexts begin with 0 or 1, and JSON with none

@@ -105,6 +105,9 @@ type Kit struct {
 	Applier     apply.Applier
 }
 
+// ReturnURL is the address below which customers of the kit's links may return.
+const ReturnURL = "https://platform.example.com/connections/"
+
 // TokenStore is a token store that a test may replace.
 type TokenStore struct{ link.TokenStore }
 
@@ -189,7 +192,7 @@ func (k *Kit) assemble(o Options) {
 	})
 	k.Links = link.NewDirectory(link.Options{
 		Store: k.Store, Vault: k.Vault, Providers: providers, Connections: k.Connections, Tokens: k.Consented,
-		Now: o.Now, Log: o.Log, Audit: log, Changed: changed,
+		ReturnURLs: []string{ReturnURL}, Now: o.Now, Log: o.Log, Audit: log, Changed: changed,
 	})
 	k.Rows = sealing.NewRows(sealing.Options{
 		Store: k.Store, Vault: k.Vault, Now: o.Now, Log: o.Log, Changed: changed,

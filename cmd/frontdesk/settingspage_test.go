@@ -1,0 +1,110 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// signIn uses a link that a command printed, and returns the session's cookie.
+func (r *running) signIn(link string) string {
+	r.t.Helper()
+	at, err := url.Parse(link)
+	if err != nil || !strings.HasPrefix(at.Path, "/settings/sign-in/") {
+		r.t.Fatalf("the link is %q", link)
+	}
+	answer := r.browse(http.MethodPost, at.Path, "")
+	cookie, _, _ := strings.Cut(answer.Header.Get("Set-Cookie"), ";")
+	if answer.StatusCode != http.StatusSeeOther || cookie == "" {
+		r.t.Fatalf("not signed in: %d", answer.StatusCode)
+	}
+	return cookie
+}
+
+// browse sends a request as a browser does, without following redirects.
+func (r *running) browse(method, path, cookie string) *http.Response {
+	r.t.Helper()
+	req, err := http.NewRequest(method, r.api+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/html,application/xhtml+xml")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	req.Header.Set("Cookie", cookie)
+	answer, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer
+}
+
+// The link that the command prints opens the settings page, and the session outlives a restart and new
+// encryption keys.
+func TestTheSettingsPageIsOpenedByAPrintedLink(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		d := newDeployment(t, storeURL)
+		d.must("tenant", "create", "acme")
+		r := d.serve()
+		if a := r.browse(http.MethodGet, "/", ""); a.StatusCode != http.StatusSeeOther ||
+			a.Header.Get("Location") != "/settings" {
+			t.Errorf("/ leads a browser to %q with %d", a.Header.Get("Location"), a.StatusCode)
+		}
+		if a, err := r.as("").call(http.MethodGet, "/", ""); err != nil || a.status != http.StatusNotFound {
+			t.Errorf("/ answers a program %d, %v", a.status, err)
+		}
+		operator := r.signIn(d.must("admin", "link", "--person", "pat@example.com"))
+		acme := r.signIn(d.must("admin", "link", "--tenant", "acme", "--role", "viewer"))
+		d.must("keyset", "rotate")
+		r.stop()
+		r = d.serve()
+		for cookie, wants := range map[string]int{
+			operator: http.StatusOK, acme: http.StatusOK, "": http.StatusSeeOther,
+		} {
+			if a := r.browse(http.MethodGet, "/settings/tenants/acme", cookie); a.StatusCode != wants {
+				t.Errorf("the tenant's page is %d, want %d", a.StatusCode, wants)
+			}
+		}
+		audit := d.must("audit", "list")
+		for _, want := range []string{"operator:admin link", "create-sign-in-link", "person:pat@example.com", "sign-in"} {
+			if !strings.Contains(audit, want) {
+				t.Errorf("the audit lacks %s: %s", want, audit)
+			}
+		}
+		if strings.Contains(r.log(), "fds_") {
+			t.Error("the log has a sign-in link's token")
+		}
+	})
+}
+
+func TestTheSettingsPageCanBeTurnedOff(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "", "FRONTDESK_SETTINGS_PAGE__ENABLED=false")
+	r := d.serve()
+	for _, path := range []string{"/", "/settings", "/settings/sign-in"} {
+		if a := r.browse(http.MethodGet, path, ""); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s is %d", path, a.StatusCode)
+		}
+	}
+	if out, errs, code := d.do("", "admin", "link"); code != exitFailed || out != "" ||
+		!strings.Contains(errs, "settings_page.enabled") {
+		t.Errorf("admin link: exit %d, %s%s", code, out, errs)
+	}
+}
+
+// A demonstration prints a link that signs its operator in.
+func TestTheDemonstrationPrintsASignInLink(t *testing.T) {
+	t.Parallel()
+	r := newDeployment(t, "").serve("--demo")
+	out := r.output("curl")
+	begin := strings.Index(out, r.api+"/settings/sign-in/")
+	if begin < 0 {
+		t.Fatalf("there is no link: %s", out)
+	}
+	link, _, _ := strings.Cut(out[begin:], "\n")
+	if a := r.browse(http.MethodGet, "/settings/tenants/demo", r.signIn(link)); a.StatusCode != http.StatusOK {
+		t.Errorf("the tenant's page is %d", a.StatusCode)
+	}
+}

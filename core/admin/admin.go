@@ -1,0 +1,91 @@
+// Package admin manages the gateway by program: tenants, connections, connect links, API keys, phone numbers
+// and the audit. It is the use cases of the admin interface (core/api) over the directories that the command
+// line uses too, with the rules of who may see and do what:
+//
+//	made, err := admin.CreateKey(ctx, caller, admin.NewKey{Tenant: "acme", Label: "agent"})
+//
+// The operator's keys reach everything. A tenant's keys reach what belongs to the tenant; to them, all other
+// tenants do not exist.
+package admin
+
+import (
+	"context"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/link"
+	"frontdesk/core/requestlog"
+	"frontdesk/core/service"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant"
+	"frontdesk/core/webhook"
+)
+
+// ReasonOperatorOnly is the reason of the fault if a tenant's key asks for what is the operator's.
+const ReasonOperatorOnly = "OPERATOR_ONLY"
+
+// Options configure a [Service]. All fields are required.
+type Options struct {
+	Registry    adapter.Registry
+	Store       *store.Store
+	Tenants     *tenant.Directory
+	Connections *connection.Directory
+	Keys        *apikey.Directory
+	Links       *link.Directory
+	Callers     *apikey.Callers
+	Numbers     *service.Numbers
+	Audit       *audit.Log
+	Webhooks    *webhook.Directory
+	Requests    *requestlog.Log
+	Breaker     func(connectionID string) string // the state of a connection's circuit breaker in this process
+	Now         func() time.Time
+	ConnectURL  func(token string) string    // the URL of a connect link
+	RedirectURI func(callback string) string // the URI to register at the provider
+}
+
+// Service is the use cases of the admin interface. It is safe for concurrent use. Create it with [New].
+type Service struct{ opts Options }
+
+// New returns a Service.
+func New(o Options) *Service { return &Service{o} }
+
+// Done is the answer of a use case that has none.
+type Done struct{}
+
+// in returns the context for what a caller does with a tenant, under which the audit names the caller's key.
+// It fails as for an unknown tenant if the caller's key is another tenant's.
+func (s *Service) in(ctx context.Context, c apikey.Caller, tenantName string) (context.Context, error) {
+	if c.Tenant.ID != "" && c.Tenant.Name != tenantName {
+		return ctx, tenant.NotFound(tenantName)
+	}
+	return by(ctx, c), nil
+}
+
+// asOperator is like in for what only the operator may do.
+func asOperator(ctx context.Context, c apikey.Caller) (context.Context, error) {
+	if c.Tenant.ID != "" {
+		return ctx, fault.New(fault.Forbidden, ReasonOperatorOnly,
+			"Only a key of the operator may do this. This key is for one tenant.")
+	}
+	return by(ctx, c), nil
+}
+
+func by(ctx context.Context, c apikey.Caller) context.Context {
+	if c.KeyID == "" { // the command line, which the audit names already
+		return ctx
+	}
+	return audit.By(ctx, audit.Key(c.KeyID))
+}
+
+// when returns a time in UTC, or nil for the zero time.
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

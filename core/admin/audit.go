@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/store"
+)
+
+// AuditEntry is a change that the audit records.
+type AuditEntry struct {
+	At           time.Time `json:"at" doc:"When it was made."`
+	Tenant       string    `json:"tenant,omitempty" doc:"The tenant's name." example:"acme"`
+	Actor        string    `json:"actor" doc:"Who made it: key:ID, operator:COMMAND, consent or the gateway itself." example:"key:key_7f3c"`
+	Action       string    `json:"action" doc:"What was done." example:"book-meeting"`
+	ConnectionID string    `json:"connection_id,omitempty" doc:"The connection it was made through, or is about."`
+	Subject      string    `json:"subject,omitempty" doc:"What was changed: the provider's id, a key's id, a connection's name."`
+	Changed      []string  `json:"changed,omitempty" doc:"The names of what was changed, never the values."`
+	Outcome      string    `json:"outcome" doc:"done, failed:REASON or unknown:REASON." example:"done"`
+	RequestID    string    `json:"request_id,omitempty" doc:"The request that made it."`
+}
+
+// AuditEntries is the answer of ListAudit.
+type AuditEntries struct {
+	Entries []AuditEntry `json:"entries" nullable:"false" doc:"The newest changes that match, the oldest of them first."`
+}
+
+// AuditQuery selects changes.
+type AuditQuery struct {
+	Tenant string // "": all that the caller's key reaches
+	Action string
+	Limit  int // 0: defaultAuditLimit
+}
+
+const (
+	defaultAuditLimit = 100
+	// MaxAuditLimit is how many changes one answer can have.
+	MaxAuditLimit = 1000
+)
+
+// ListAudit lists the newest changes.
+func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) (AuditEntries, error) {
+	answer := AuditEntries{Entries: []AuditEntry{}}
+	filter := store.AuditFilter{Tenant: q.Tenant, TenantID: c.Tenant.ID, Action: q.Action, Limit: q.Limit}
+	if q.Tenant != "" {
+		if _, err := s.in(ctx, c, q.Tenant); err != nil {
+			return answer, err
+		}
+	}
+	if filter.Limit == 0 {
+		filter.Limit = defaultAuditLimit
+	}
+	rows, err := s.opts.Audit.List(ctx, filter)
+	for _, r := range rows {
+		answer.Entries = append(answer.Entries, AuditEntry{
+			At: r.At.UTC(), Tenant: r.Tenant, Actor: r.Actor, Action: r.Action, ConnectionID: r.ConnectionID,
+			Subject: r.Subject, Changed: r.Changed, Outcome: r.Outcome, RequestID: r.RequestID,
+		})
+	}
+	return answer, err
+}

@@ -1,0 +1,138 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// PhoneNumber is a phone number that a tenant holds.
+type PhoneNumber struct {
+	ID         int64      `json:"id" doc:"Its id, as the interface has it." example:"4711"`
+	E164       string     `json:"e164" doc:"The number." example:"+14155550123"`
+	Name       string     `json:"name" doc:"Its display name." example:"Front office"`
+	Connection string     `json:"connection" doc:"The telephony connection that it belongs to." example:"twilio"`
+	Inbound    *int64     `json:"inbound_cloud_employee_id,omitempty" doc:"The cloud employee that answers."`
+	Outbound   *int64     `json:"outbound_cloud_employee_id,omitempty" doc:"The cloud employee that calls."`
+	ReleaseAt  *time.Time `json:"release_at,omitempty" doc:"When it goes back to the provider. Until then it can be restored."`
+	Going      bool       `json:"going,omitempty" doc:"Whether it is on its way back to the provider."`
+}
+
+// PhoneNumbers is the answer of ListNumbers.
+type PhoneNumbers struct {
+	PhoneNumbers []PhoneNumber `json:"phone_numbers" nullable:"false" doc:"The tenant's numbers, with those that wait to go back."`
+}
+
+// NumberID names a phone number of a tenant.
+type NumberID struct {
+	Tenant string
+	ID     int64
+}
+
+// HeldNumber names a number that the account of a connection holds already.
+type HeldNumber struct {
+	Tenant, Connection string // Connection "": the tenant's default telephony connection
+	E164               string
+}
+
+// ListNumbers lists the phone numbers of a tenant from the gateway's table, including those that wait to go
+// back.
+func (s *Service) ListNumbers(ctx context.Context, c apikey.Caller, tenantName string) (PhoneNumbers, error) {
+	answer := PhoneNumbers{PhoneNumbers: []PhoneNumber{}}
+	ctx, err := s.in(ctx, c, tenantName)
+	if err != nil {
+		return answer, err
+	}
+	t, err := tenant.ByName(ctx, s.opts.Store, tenantName)
+	if err != nil {
+		return answer, err
+	}
+	connections, err := connection.OfTenant(ctx, s.opts.Store, t.ID)
+	if err != nil {
+		return answer, err
+	}
+	names := map[string]string{}
+	for _, c := range connections {
+		names[c.ID] = c.Name
+	}
+	rows, err := s.opts.Numbers.Held(ctx, t.ID)
+	for _, row := range rows {
+		answer.PhoneNumbers = append(answer.PhoneNumbers, PhoneNumber{
+			ID: row.ID, E164: row.E164, Name: row.Name, Connection: names[row.ConnectionID], Inbound: row.Inbound,
+			Outbound: row.Outbound, ReleaseAt: when(row.ReleaseAt), Going: row.Going,
+		})
+	}
+	return answer, err
+}
+
+// number returns one of the tenant's numbers.
+func (s *Service) number(ctx context.Context, c apikey.Caller, n NumberID) (PhoneNumber, error) {
+	all, err := s.ListNumbers(ctx, c, n.Tenant)
+	for _, each := range all.PhoneNumbers {
+		if each.ID == n.ID {
+			return each, err
+		}
+	}
+	if err == nil {
+		err = fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
+	}
+	return PhoneNumber{}, err
+}
+
+// RestoreNumber puts a released number that still waits back into use.
+func (s *Service) RestoreNumber(ctx context.Context, c apikey.Caller, n NumberID) (PhoneNumber, error) {
+	ctx, err := s.in(ctx, c, n.Tenant)
+	if err != nil {
+		return PhoneNumber{}, err
+	}
+	t, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
+	if err != nil {
+		return PhoneNumber{}, err
+	}
+	if _, err := s.opts.Numbers.Restore(ctx, t.ID, n.ID); err != nil {
+		return PhoneNumber{}, err
+	}
+	return s.number(ctx, c, n)
+}
+
+// AdoptNumber gives a connection a number that its account already holds.
+func (s *Service) AdoptNumber(ctx context.Context, c apikey.Caller, n HeldNumber) (PhoneNumber, error) {
+	ctx, err := s.in(ctx, c, n.Tenant)
+	if err != nil {
+		return PhoneNumber{}, err
+	}
+	as, err := s.numbersCaller(ctx, n.Tenant, n.Connection)
+	if err != nil {
+		return PhoneNumber{}, err
+	}
+	row, err := s.opts.Numbers.Adopt(ctx, as, n.E164)
+	if err != nil {
+		return PhoneNumber{}, err
+	}
+	return s.number(ctx, c, NumberID{n.Tenant, row.ID})
+}
+
+// numbersCaller returns the caller for work on a telephony connection. If name is "", it uses the tenant's
+// default telephony connection.
+func (s *Service) numbersCaller(ctx context.Context, tenantName, name string) (apikey.Caller, error) {
+	connections, err := s.opts.Connections.List(ctx, tenantName)
+	if err != nil {
+		return apikey.Caller{}, err
+	}
+	for _, c := range connections {
+		if c.Kind == adapter.KindTelephony && (c.Name == name || name == "" && c.IsDefault) {
+			return s.opts.Callers.CallerOf(ctx, c.TenantID, c.ID)
+		}
+	}
+	if name == "" {
+		return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound,
+			"The tenant %q has no telephony connection.", tenantName)
+	}
+	return apikey.Caller{}, fault.Newf(fault.NotFound, connection.ReasonNotFound,
+		"The tenant %q has no telephony connection %q.", tenantName, name)
+}

@@ -1,0 +1,97 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// Tenant is a tenant as the admin interface shows it.
+type Tenant struct {
+	Name      string          `json:"name" doc:"Its name, unique in the gateway." example:"acme"`
+	Settings  tenant.Settings `json:"settings" doc:"Its settings. Those that are absent have their defaults."`
+	CreatedAt time.Time       `json:"created_at" doc:"When it was created."`
+}
+
+// Tenants is the answer of ListTenants.
+type Tenants struct {
+	Tenants []Tenant `json:"tenants" nullable:"false" doc:"The tenants that the key reaches, by name."`
+}
+
+// TenantSpec names a tenant and settings of it.
+type TenantSpec struct {
+	Name     string
+	Settings map[string]any // by name; null means the default
+}
+
+func tenantOf(t tenant.Tenant) Tenant {
+	return Tenant{Name: t.Name, Settings: t.Settings, CreatedAt: t.CreatedAt.UTC()}
+}
+
+// ListTenants lists the tenants that the caller's key reaches.
+func (s *Service) ListTenants(ctx context.Context, c apikey.Caller) (Tenants, error) {
+	answer := Tenants{Tenants: []Tenant{}}
+	if c.Tenant.ID != "" {
+		answer.Tenants = append(answer.Tenants, tenantOf(c.Tenant))
+		return answer, nil
+	}
+	all, err := s.opts.Tenants.List(ctx)
+	for _, t := range all {
+		answer.Tenants = append(answer.Tenants, tenantOf(t))
+	}
+	return answer, err
+}
+
+// GetTenant returns a tenant.
+func (s *Service) GetTenant(ctx context.Context, c apikey.Caller, name string) (Tenant, error) {
+	ctx, err := s.in(ctx, c, name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	t, err := tenant.ByName(ctx, s.opts.Store, name)
+	return tenantOf(t), err
+}
+
+// CreateTenant creates a tenant. Only the operator may.
+func (s *Service) CreateTenant(ctx context.Context, c apikey.Caller, spec TenantSpec) (Tenant, error) {
+	ctx, err := asOperator(ctx, c)
+	if err != nil {
+		return Tenant{}, err
+	}
+	settings, faults := tenant.Settings{}.Merge("settings.", spec.Settings)
+	if faults = append(tenant.CheckName("name", spec.Name), faults...); len(faults) > 0 {
+		return Tenant{}, fault.InvalidFields(faults...)
+	}
+	t, err := s.opts.Tenants.Create(ctx, spec.Name, settings)
+	return tenantOf(t), err
+}
+
+// ChangeTenant changes the given settings of a tenant.
+func (s *Service) ChangeTenant(ctx context.Context, c apikey.Caller, spec TenantSpec) (Tenant, error) {
+	ctx, err := s.in(ctx, c, spec.Name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	t, err := tenant.ByName(ctx, s.opts.Store, spec.Name)
+	if err != nil {
+		return Tenant{}, err
+	}
+	settings, faults := t.Settings.Merge("settings.", spec.Settings)
+	if len(faults) > 0 {
+		return Tenant{}, fault.InvalidFields(faults...)
+	}
+	t, err = s.opts.Tenants.Update(ctx, spec.Name, settings)
+	return tenantOf(t), err
+}
+
+// DeleteTenant deletes a tenant and everything that is kept for it. Only the operator may.
+func (s *Service) DeleteTenant(ctx context.Context, c apikey.Caller, name string) (Done, error) {
+	ctx, err := asOperator(ctx, c)
+	if err != nil {
+		return Done{}, err
+	}
+	return Done{}, s.opts.Tenants.Delete(ctx, name)
+}

@@ -1,0 +1,278 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/tenant"
+	"frontdesk/core/webhook"
+)
+
+// Webhook is a webhook as the admin interface shows it, without its secret.
+type Webhook struct {
+	ID          string     `json:"id" doc:"Its id." example:"wh_7f3c"`
+	Tenant      string     `json:"tenant,omitempty" doc:"The tenant whose events it gets. Absent: it is the operator's, and gets those of all tenants." example:"acme"`
+	URL         string     `json:"url" doc:"Where events are sent to." example:"https://platform.example.com/hooks"`
+	Events      []string   `json:"events" nullable:"false" doc:"The types of events that it gets. Empty: all."`
+	CreatedAt   time.Time  `json:"created_at" doc:"When it was created."`
+	FormerUntil *time.Time `json:"former_secret_until,omitempty" doc:"Until when deliveries are signed with the former secret as well."`
+	DisabledAt  *time.Time `json:"disabled_at,omitempty" doc:"When its receiver answered 410, and asked for no more events by that."`
+}
+
+// Webhooks is the answer of ListWebhooks.
+type Webhooks struct {
+	Webhooks []Webhook `json:"webhooks" nullable:"false" doc:"The webhooks, the newest last."`
+}
+
+// CreatedWebhook is a webhook with a new secret.
+type CreatedWebhook struct {
+	Secret string `json:"secret" doc:"The signing secret. It cannot be read again." example:"whsec_..."`
+	Webhook
+}
+
+// Delivery is one event for one webhook.
+type Delivery struct {
+	ID        string     `json:"id" doc:"Its id, which the receiver gets as webhook-id." example:"msg_7f3c"`
+	Type      string     `json:"type" doc:"The type of the event." example:"connection.reconnect_required"`
+	Tenant    string     `json:"tenant,omitempty" doc:"The tenant that it is about." example:"acme"`
+	State     string     `json:"state" doc:"waiting, delivered (acknowledged), or failed (given up after a day, or because the webhook is disabled)." example:"delivered"`
+	Attempts  int        `json:"attempts" doc:"How often it was sent." example:"1"`
+	Status    int        `json:"status,omitempty" doc:"The HTTP status of the last answer. Absent: there was none." example:"200"`
+	Reason    string     `json:"reason,omitempty" doc:"Why the last attempt failed." example:"HTTP_500"`
+	CreatedAt time.Time  `json:"created_at" doc:"When the event happened."`
+	EndedAt   *time.Time `json:"ended_at,omitempty" doc:"When it was acknowledged or given up."`
+	NextAt    *time.Time `json:"next_at,omitempty" doc:"When its queue is sent on. Deliveries about one connection wait for those before them."`
+}
+
+// Deliveries is the answer of ListDeliveries.
+type Deliveries struct {
+	Deliveries []Delivery `json:"deliveries" nullable:"false" doc:"The newest deliveries, at most 200, the oldest of them first. Those that ended are kept for a week."`
+}
+
+// WebhookTest is what became of a test.
+type WebhookTest struct {
+	OK     bool   `json:"ok" doc:"Whether the receiver acknowledged it." example:"true"`
+	Status int    `json:"status,omitempty" doc:"The HTTP status of the answer. Absent: there was none." example:"200"`
+	Reason string `json:"reason,omitempty" doc:"Why it failed." example:"EGRESS_REFUSED"`
+}
+
+// NewWebhook describes a webhook to be created.
+type NewWebhook struct {
+	Tenant string // "": the operator's
+	webhook.Spec
+}
+
+// WebhookID names a webhook of a tenant, or of the operator if Tenant is "".
+type WebhookID struct{ Tenant, ID string }
+
+// RollWebhook says which webhook gets another secret, and how long the former one signs as well.
+type RollWebhook struct {
+	WebhookID
+	Overlap *time.Duration // nil: webhook.DefaultOverlap
+}
+
+// DeliveryID names a delivery of a webhook.
+type DeliveryID struct {
+	WebhookID
+	Delivery string
+}
+
+// mostDeliveries is how many deliveries one answer has.
+const mostDeliveries = 200
+
+func webhookOf(w webhook.Webhook, tenantName string) Webhook {
+	return Webhook{
+		ID: w.ID, Tenant: tenantName, URL: w.URL, Events: append([]string{}, w.Types...),
+		CreatedAt: w.CreatedAt.UTC(), FormerUntil: when(w.FormerUntil), DisabledAt: when(w.DisabledAt),
+	}
+}
+
+func deliveryOf(d webhook.Delivery, tenantName string) Delivery {
+	return Delivery{
+		ID: d.ID, Type: d.Type, Tenant: tenantName, State: d.State, Attempts: d.Attempts, Status: d.Status,
+		Reason: d.Reason, CreatedAt: d.CreatedAt.UTC(), EndedAt: when(d.EndedAt), NextAt: when(d.NextAt),
+	}
+}
+
+// inWebhooks is like in for the webhooks of a tenant, and like asOperator for those of the operator.
+func (s *Service) inWebhooks(ctx context.Context, c apikey.Caller, tenantName string) (context.Context, error) {
+	if tenantName == "" {
+		return asOperator(ctx, c)
+	}
+	return s.in(ctx, c, tenantName)
+}
+
+// ownerOf returns the id of a tenant, or "" for the operator.
+func (s *Service) ownerOf(ctx context.Context, tenantName string) (string, error) {
+	if tenantName == "" {
+		return "", nil
+	}
+	owner, err := tenant.ByName(ctx, s.opts.Store, tenantName)
+	return owner.ID, err
+}
+
+// webhook is like inWebhooks, and fails as for an unknown webhook if the webhook is not theirs.
+func (s *Service) webhook(ctx context.Context, c apikey.Caller, n WebhookID) (context.Context, error) {
+	ctx, err := s.inWebhooks(ctx, c, n.Tenant)
+	if err != nil {
+		return ctx, err
+	}
+	owner, err := s.ownerOf(ctx, n.Tenant)
+	if err != nil {
+		return ctx, err
+	}
+	w, err := s.opts.Webhooks.Get(ctx, n.ID)
+	if err == nil && w.TenantID != owner {
+		err = webhook.NotFound()
+	}
+	return ctx, err
+}
+
+// ListWebhooks lists the webhooks of a tenant, or of the operator if tenantName is "".
+func (s *Service) ListWebhooks(ctx context.Context, c apikey.Caller, tenantName string) (Webhooks, error) {
+	answer := Webhooks{Webhooks: []Webhook{}}
+	ctx, err := s.inWebhooks(ctx, c, tenantName)
+	if err != nil {
+		return answer, err
+	}
+	owner, err := s.ownerOf(ctx, tenantName)
+	if err != nil {
+		return answer, err
+	}
+	all, err := s.opts.Webhooks.List(ctx)
+	for _, w := range all {
+		if w.TenantID == owner {
+			answer.Webhooks = append(answer.Webhooks, webhookOf(w, tenantName))
+		}
+	}
+	return answer, err
+}
+
+// ListAllWebhooks lists the webhooks of the operator and of all tenants. Only the operator may.
+func (s *Service) ListAllWebhooks(ctx context.Context, c apikey.Caller) (Webhooks, error) {
+	answer := Webhooks{Webhooks: []Webhook{}}
+	ctx, err := asOperator(ctx, c)
+	if err != nil {
+		return answer, err
+	}
+	names, err := s.tenantNames(ctx, c)
+	if err != nil {
+		return answer, err
+	}
+	all, err := s.opts.Webhooks.List(ctx)
+	for _, w := range all {
+		answer.Webhooks = append(answer.Webhooks, webhookOf(w, names[w.TenantID]))
+	}
+	return answer, err
+}
+
+// CreateWebhook creates a webhook.
+func (s *Service) CreateWebhook(ctx context.Context, c apikey.Caller, n NewWebhook) (CreatedWebhook, error) {
+	ctx, err := s.inWebhooks(ctx, c, n.Tenant)
+	if err != nil {
+		return CreatedWebhook{}, err
+	}
+	text, made, err := s.opts.Webhooks.Create(ctx, n.Tenant, n.Spec)
+	return CreatedWebhook{text, webhookOf(made, n.Tenant)}, err
+}
+
+// RemoveWebhook removes a webhook with its deliveries.
+func (s *Service) RemoveWebhook(ctx context.Context, c apikey.Caller, n WebhookID) (Done, error) {
+	ctx, err := s.webhook(ctx, c, n)
+	if err != nil {
+		return Done{}, err
+	}
+	return Done{}, s.opts.Webhooks.Remove(ctx, n.ID)
+}
+
+// RollWebhook gives a webhook another secret. The former one signs as well for a while.
+func (s *Service) RollWebhook(ctx context.Context, c apikey.Caller, n RollWebhook) (CreatedWebhook, error) {
+	ctx, err := s.webhook(ctx, c, n.WebhookID)
+	if err != nil {
+		return CreatedWebhook{}, err
+	}
+	overlap := webhook.DefaultOverlap
+	if n.Overlap != nil {
+		overlap = *n.Overlap
+	}
+	text, made, err := s.opts.Webhooks.Roll(ctx, n.ID, overlap)
+	return CreatedWebhook{text, webhookOf(made, n.Tenant)}, err
+}
+
+// TestWebhook sends a test to a webhook.
+func (s *Service) TestWebhook(ctx context.Context, c apikey.Caller, n WebhookID) (WebhookTest, error) {
+	ctx, err := s.webhook(ctx, c, n)
+	if err != nil {
+		return WebhookTest{}, err
+	}
+	done, err := s.opts.Webhooks.Test(ctx, n.ID)
+	return WebhookTest{OK: done.Acknowledged(), Status: done.Status, Reason: done.Reason}, err
+}
+
+// ListDeliveries lists the newest deliveries of a webhook.
+func (s *Service) ListDeliveries(ctx context.Context, c apikey.Caller, n WebhookID) (Deliveries, error) {
+	answer := Deliveries{Deliveries: []Delivery{}}
+	ctx, err := s.webhook(ctx, c, n)
+	if err != nil {
+		return answer, err
+	}
+	names, err := s.tenantNames(ctx, c)
+	if err != nil {
+		return answer, err
+	}
+	all, err := s.opts.Webhooks.Deliveries(ctx, n.ID, mostDeliveries)
+	for _, d := range all {
+		answer.Deliveries = append(answer.Deliveries, deliveryOf(d, names[d.TenantID]))
+	}
+	return answer, err
+}
+
+// ResendDelivery sends a delivery again, with the same id.
+func (s *Service) ResendDelivery(ctx context.Context, c apikey.Caller, n DeliveryID) (Delivery, error) {
+	ctx, err := s.webhook(ctx, c, n.WebhookID)
+	if err != nil {
+		return Delivery{}, err
+	}
+	was, err := s.opts.Webhooks.Delivery(ctx, n.Delivery)
+	if err == nil && was.WebhookID != n.ID {
+		err = webhook.DeliveryNotFound()
+	}
+	if err != nil {
+		return Delivery{}, err
+	}
+	names, err := s.tenantNames(ctx, c)
+	if err != nil {
+		return Delivery{}, err
+	}
+	d, err := s.opts.Webhooks.Resend(ctx, n.Delivery)
+	return deliveryOf(d, names[d.TenantID]), err
+}
+
+// FindDelivery returns the webhook of a delivery. Only the operator may.
+func (s *Service) FindDelivery(ctx context.Context, c apikey.Caller, id string) (DeliveryID, error) {
+	ctx, err := asOperator(ctx, c)
+	if err != nil {
+		return DeliveryID{}, err
+	}
+	d, err := s.opts.Webhooks.Delivery(ctx, id)
+	if err != nil {
+		return DeliveryID{}, err
+	}
+	n, err := s.FindWebhook(ctx, c, d.WebhookID)
+	return DeliveryID{WebhookID: n, Delivery: id}, err
+}
+
+// FindWebhook returns whose a webhook is. Only the operator may.
+func (s *Service) FindWebhook(ctx context.Context, c apikey.Caller, id string) (WebhookID, error) {
+	ctx, err := asOperator(ctx, c)
+	if err != nil {
+		return WebhookID{}, err
+	}
+	w, err := s.opts.Webhooks.Get(ctx, id)
+	if err != nil {
+		return WebhookID{}, err
+	}
+	names, err := s.tenantNames(ctx, c)
+	return WebhookID{Tenant: names[w.TenantID], ID: id}, err
+}

@@ -1,0 +1,282 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// Paths of the admin interface.
+const (
+	adminRoot       = "/alpha/admin"
+	tenantsPath     = adminRoot + "/tenants"
+	tenantRoot      = tenantsPath + "/{tenant}"
+	connectionsPath = tenantRoot + "/connections"
+	connectionRoot  = connectionsPath + "/{connection}"
+	keysPath        = tenantRoot + "/keys"
+	keyRoot         = keysPath + "/{key}"
+	heldPath        = tenantRoot + "/phone-numbers"
+	requestsPath    = tenantRoot + "/requests"
+	adminKeysPath   = adminRoot + "/keys"
+)
+
+// Groups of operations in the document of the admin interface.
+const (
+	tagTenants      = "Tenants"
+	tagConnections  = "Connections"
+	tagKeys         = "API keys"
+	tagAdminNumbers = "Phone numbers"
+	tagRequests     = "Requests"
+	tagWebhooks     = "Webhooks"
+	tagOperator     = "Gateway"
+)
+
+// adminOperations returns the declarations of the admin interface. The service may be nil if they are only
+// used for documents.
+func adminOperations(s Admin) []operation {
+	return slices.Concat(
+		ofAdmin(tagTenants, tenantOperations(s)),
+		ofAdmin(tagConnections, connectionOperations(s)),
+		ofAdmin(tagKeys, keyOperations(s)),
+		ofAdmin(tagAdminNumbers, heldNumberOperations(s)),
+		ofAdmin(tagRequests, requestOperations(s)),
+		ofAdmin(tagWebhooks, webhookOperations(s)),
+		ofAdmin(tagOperator, operatorOperations(s)),
+	)
+}
+
+// ofAdmin completes declarations: reading needs one scope, everything else the other.
+func ofAdmin(tag string, ops []operation) []operation {
+	for i := range ops {
+		op := &ops[i]
+		op.Tag, op.Success = tag, http.StatusOK
+		switch {
+		case op.response == nil:
+			op.Success = http.StatusNoContent
+		case op.creates:
+			op.Success = http.StatusCreated
+		}
+		if op.Scope == "" {
+			op.Scope = apikey.ScopeAdminWrite
+		}
+		if op.Method == http.MethodGet {
+			op.Scope = apikey.ScopeAdminRead
+		}
+	}
+	return ops
+}
+
+func tenantOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listTenants", Method: http.MethodGet, Path: tenantsPath, Summary: "List tenants",
+			Description: "Lists the tenants that the key reaches.",
+			endpoint:    lookup(s, Admin.ListTenants),
+		},
+		{
+			ID: "createTenant", Method: http.MethodPost, Path: tenantsPath, Summary: "Create a tenant",
+			Description: "Creates a tenant. Only a key of the operator may.",
+			Reasons:     []string{tenant.ReasonNameTaken, admin.ReasonOperatorOnly},
+			endpoint:    resource(s, Admin.CreateTenant, TenantCreation.input),
+		},
+		{
+			ID: "getTenant", Method: http.MethodGet, Path: tenantRoot, Summary: "Get a tenant",
+			Description: "Fetches one tenant.", Reasons: []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.GetTenant, tenantPath.input),
+		},
+		{
+			ID: "changeTenant", Method: http.MethodPatch, Path: tenantRoot, Summary: "Change a tenant",
+			Description: "Changes the given settings of a tenant, and leaves the others alone.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.ChangeTenant, TenantChange.input),
+		},
+		{
+			ID: "deleteTenant", Method: http.MethodDelete, Path: tenantRoot, Summary: "Delete a tenant",
+			Description: "Deletes a tenant with its connections, keys and records. What it has at its providers " +
+				"stays there; so does the audit. Only a key of the operator may.",
+			Reasons:  []string{fault.ReasonNotFound, admin.ReasonOperatorOnly},
+			endpoint: query(s, Admin.DeleteTenant, tenantPath.input),
+		},
+	}
+}
+
+func connectionOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listConnections", Method: http.MethodGet, Path: connectionsPath, Summary: "List connections",
+			Description: "Lists a tenant's connections, without their credentials.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.ListConnections, tenantPath.input),
+		},
+		{
+			ID: "createConnection", Method: http.MethodPost, Path: connectionsPath, Summary: "Create a connection",
+			Description: "Connects a tenant to an account at a provider. It does not ask the provider: verify " +
+				"the connection afterwards. For a provider that takes a customer's consent, create a connect link.",
+			Reasons:  []string{fault.ReasonNotFound, tenant.ReasonNameTaken},
+			endpoint: resource(s, Admin.CreateConnection, ConnectionCreation.input),
+		},
+		{
+			ID: "getConnection", Method: http.MethodGet, Path: connectionRoot, Summary: "Get a connection",
+			Description: "Fetches one connection.", Reasons: []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.GetConnection, connectionPath.input),
+		},
+		{
+			ID: "changeConnection", Method: http.MethodPatch, Path: connectionRoot, Summary: "Change a connection",
+			Description: "Changes a connection. Its id stays, and so does everything that is kept for it.",
+			Reasons:     []string{fault.ReasonNotFound, fault.ReasonChangedMeanwhile},
+			endpoint:    query(s, Admin.ChangeConnection, ConnectionChange.input),
+		},
+		{
+			ID: "removeConnection", Method: http.MethodDelete, Path: connectionRoot, Summary: "Remove a connection",
+			Description: "Removes a connection and everything that is kept for it. It is refused while an API " +
+				"key is bound to the connection.",
+			Reasons:  []string{fault.ReasonNotFound, connection.ReasonInUse},
+			endpoint: query(s, Admin.RemoveConnection, connectionPath.input),
+		},
+		{
+			ID: "getConnectionHealth", Method: http.MethodGet, Path: connectionRoot + "/health",
+			Summary: "Get a connection's health",
+			Description: "Says whether the connection works, since when, and what must be done, from the requests that " +
+				"used it. It does not ask the provider: verifyConnection does.",
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.ConnectionHealth, connectionPath.input),
+		},
+		{
+			ID: "verifyConnection", Method: http.MethodPost, Path: connectionRoot + "/verify",
+			Summary: "Verify a connection", Scope: apikey.ScopeAdminRead,
+			Description: "Asks the provider live whether the connection works, and says what is wrong and what " +
+				"to do. A connection that does not work is an answer with ok false, not an error.",
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.VerifyConnection, connectionPath.input),
+		},
+		{
+			ID: "createConnectLink", Method: http.MethodPost, Path: tenantRoot + "/connect-links",
+			Summary: "Create a connect link",
+			Description: "Creates a link that a customer opens to connect an account by consent. It is valid for " +
+				"one connection. Anybody who has it can connect an account of their own, so send it only to the " +
+				"customer.",
+			Reasons:  []string{fault.ReasonNotFound, fault.ReasonNotSupported},
+			endpoint: resource(s, Admin.CreateLink, ConnectLinkCreation.input),
+		},
+	}
+}
+
+func keyOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listKeys", Method: http.MethodGet, Path: keysPath, Summary: "List API keys",
+			Description: "Lists a tenant's API keys, with those that are revoked.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.ListKeys, tenantPath.input),
+		},
+		{
+			ID: "createKey", Method: http.MethodPost, Path: keysPath, Summary: "Create an API key",
+			Description: "Creates an API key. The answer is the only place where the key is shown.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    resource(s, Admin.CreateKey, KeyCreation.input),
+		},
+		{
+			ID: "rollKey", Method: http.MethodPost, Path: keyRoot + "/roll", Summary: "Roll an API key",
+			Description: "Creates an API key with the label, scopes and connections of another one, which stays " +
+				"valid for the overlap and ends then.",
+			Reasons:  []string{fault.ReasonNotFound, reasonKeyRevoked},
+			endpoint: resource(s, Admin.RollKey, KeyRoll.input),
+		},
+		{
+			ID: "revokeKey", Method: http.MethodDelete, Path: keyRoot, Summary: "Revoke an API key",
+			Description: "Revokes an API key. It stops working within 5 seconds.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.RevokeKey, keyPath.input),
+		},
+	}
+}
+
+func heldNumberOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listHeldNumbers", Method: http.MethodGet, Path: heldPath, Summary: "List phone numbers",
+			Description: "Lists a tenant's phone numbers, with those that wait to go back to the provider.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.ListNumbers, tenantPath.input),
+		},
+		{
+			ID: "adoptNumber", Method: http.MethodPost, Path: heldPath, Summary: "Adopt a phone number",
+			Description: "Gives a tenant a number that the connection's account holds already. It buys nothing.",
+			Reasons: []string{fault.ReasonNotFound, fault.ReasonNumberTaken, fault.ReasonProviderUnavailable,
+				fault.ReasonReconnectRequired, fault.ReasonBreakerOpen},
+			endpoint: resource(s, Admin.AdoptNumber, NumberAdoption.input),
+		},
+		{
+			ID: "restoreNumber", Method: http.MethodPost, Path: heldPath + "/{id}/restore",
+			Summary:     "Restore a phone number",
+			Description: "Puts a released number that still waits back into use.",
+			Reasons:     []string{fault.ReasonNumberNotFound},
+			endpoint:    query(s, Admin.RestoreNumber, adminNumberPath.input),
+		},
+	}
+}
+
+func requestOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listRequests", Method: http.MethodGet, Path: requestsPath, Summary: "List requests",
+			Description: "Lists the newest requests that the tenant's API keys made, and that match. The log keeps the " +
+				"last requests of each tenant, and has each about a second after its answer.",
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.ListRequests, requestQuery.input),
+		},
+		{
+			ID: "getRequest", Method: http.MethodGet, Path: requestsPath + "/{request}", Summary: "Get a request",
+			Description: "Returns a request with each call of a provider that it made, without bodies.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.GetRequest, requestPath.input),
+		},
+	}
+}
+
+func operatorOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listProviders", Method: http.MethodGet, Path: adminRoot + "/providers", Summary: "List providers",
+			Description: "Lists the providers of this gateway with the settings and credentials that each needs.",
+			endpoint:    lookup(s, Admin.ListProviders),
+		},
+		{
+			ID: "listAudit", Method: http.MethodGet, Path: adminRoot + "/audit", Summary: "List the audit",
+			Description: "Lists the newest changes that the key may see, the oldest of them first.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.ListAudit, auditQuery.input),
+		},
+		{
+			ID: "listAdminKeys", Method: http.MethodGet, Path: adminKeysPath, Summary: "List admin keys",
+			Description: "Lists the keys of the admin interface that the key reaches.",
+			endpoint:    lookup(s, Admin.ListAdminKeys),
+		},
+		{
+			ID: "createAdminKey", Method: http.MethodPost, Path: adminKeysPath, Summary: "Create an admin key",
+			Description: "Creates a key of the admin interface. A tenant's key can create keys for that tenant " +
+				"only. The answer is the only place where the key is shown.",
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: resource(s, Admin.CreateAdminKey, AdminKeyCreation.input),
+		},
+		{
+			ID: "rollAdminKey", Method: http.MethodPost, Path: adminKeysPath + "/{key}/roll",
+			Summary: "Roll an admin key",
+			Description: "Creates a key of the admin interface with the label, role and tenant of another one, which " +
+				"stays valid for the overlap and ends then.",
+			Reasons:  []string{fault.ReasonNotFound, reasonKeyRevoked},
+			endpoint: resource(s, Admin.RollAdminKey, AdminKeyRoll.input),
+		},
+		{
+			ID: "revokeAdminKey", Method: http.MethodDelete, Path: adminKeysPath + "/{key}",
+			Summary: "Revoke an admin key", Description: "Revokes a key of the admin interface.",
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.RevokeAdminKey, adminKeyPath.input),
+		},
+	}
+}

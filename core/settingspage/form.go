@@ -1,0 +1,237 @@
+package settingspage
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"frontdesk/core/admin"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// field is one field of a form.
+type field struct {
+	Name, Label string
+	Help, Error string
+	Type        string // "text", "secret", "lines", "choice" or "check"
+	Value       string
+	Required    bool
+	Choices     []choice
+}
+
+// Describes returns the ids of the elements that describe the field.
+func (f field) Describes() string {
+	var ids []string
+	if f.Help != "" {
+		ids = append(ids, f.Name+"-help")
+	}
+	if f.Error != "" {
+		ids = append(ids, f.Name+"-error")
+	}
+	return strings.Join(ids, " ")
+}
+
+type choice struct{ Value, Label string }
+
+// yesOrNo are the choices of a setting that is true or false; its default is named.
+func yesOrNo(byDefault string) []choice {
+	name := map[string]string{"true": "yes", "false": "no", "": "no"}[byDefault]
+	return []choice{{"", "the default (" + name + ")"}, {"true", "yes"}, {"false", "no"}}
+}
+
+// label makes a label of the name of a setting.
+func label(name string) string {
+	text := strings.ReplaceAll(name, "_", " ")
+	for _, word := range []string{"url", "id", "api"} {
+		parts := strings.Fields(text)
+		for i, part := range parts {
+			if part == word {
+				parts[i] = strings.ToUpper(word)
+			}
+		}
+		text = strings.Join(parts, " ")
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// withFaults puts the faults of a form beside its fields. It returns those that belong to no field.
+func withFaults(fields []field, err error) ([]field, []fault.Field) {
+	f := fault.From(err)
+	if f == nil {
+		return fields, nil
+	}
+	fields = slices.Clone(fields)
+	var rest []fault.Field
+	for _, wrong := range f.Fields {
+		message := wrong.Message
+		if wrong.Hint != "" {
+			message += fmt.Sprintf(" Did you mean %s?", wrong.Hint)
+		}
+		at := slices.IndexFunc(fields, func(f field) bool {
+			return wrong.Path == f.Name || strings.HasPrefix(wrong.Path, f.Name+".") ||
+				strings.HasPrefix(wrong.Path, f.Name+"[")
+		})
+		if at < 0 {
+			rest = append(rest, fault.Field{Path: wrong.Path, Message: message})
+			continue
+		}
+		if fields[at].Error != "" {
+			message = fields[at].Error + " " + message
+		}
+		fields[at].Error = message
+	}
+	return fields, rest
+}
+
+// isInvalid reports whether a form is to be shown again with its faults.
+func isInvalid(err error) bool {
+	f := fault.From(err)
+	return f != nil && (f.Code == fault.Invalid || f.Code == fault.Conflict)
+}
+
+// prefixes of the names of fields, which are the paths of their faults.
+const (
+	settingsPrefix    = "settings."
+	credentialsPrefix = "credentials."
+)
+
+// providerFields returns the form of a provider's settings and credentials, as its adapter declares them.
+func providerFields(declared []admin.Field, given func(name string) string) []field {
+	var fields []field
+	for _, d := range declared {
+		f := field{
+			Name: settingsPrefix + d.Name, Label: label(d.Name), Help: d.Help, Required: d.Required, Type: "text",
+		}
+		switch {
+		case d.Secret:
+			f.Name, f.Type = credentialsPrefix+d.Name, "secret"
+		case d.Type == "bool":
+			f.Type, f.Choices = "choice", yesOrNo(d.Default)
+		case len(d.Choices) > 0:
+			f.Type, f.Choices = "choice", []choice{{"", "the default"}}
+			if d.Default != "" {
+				f.Choices[0].Label = "the default (" + d.Default + ")"
+			}
+			for _, c := range d.Choices {
+				f.Choices = append(f.Choices, choice{c, c})
+			}
+		case slices.Contains([]string{"map", "fields", "object", "objects"}, d.Type):
+			f.Type, f.Help = "lines", d.Help+" Write it as JSON."
+		case d.Type == "list" || d.Type == "ints":
+			f.Help += " Separate several with commas."
+		}
+		if d.Default != "" && f.Type == "text" {
+			f.Help += " The default is " + d.Default + "."
+		}
+		if f.Type != "secret" { // a secret is never shown, not even to whoever typed it
+			f.Value = given(f.Name)
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// provided returns the settings and credentials in a form of a provider.
+func provided(declared []admin.Field, given func(name string) string) (map[string]any, map[string]string) {
+	settings, credentials := map[string]any{}, map[string]string{}
+	for _, d := range declared {
+		if d.Secret {
+			if value := given(credentialsPrefix + d.Name); value != "" {
+				credentials[d.Name] = value
+			}
+			continue
+		}
+		if value := given(settingsPrefix + d.Name); value != "" {
+			settings[d.Name] = value
+		}
+	}
+	return settings, credentials
+}
+
+// tenantFields returns the form of a tenant's settings.
+func tenantFields(given func(name string) string) []field {
+	var fields []field
+	for _, d := range tenant.Declared() {
+		f := field{Name: settingsPrefix + d.Name, Label: label(d.Name), Help: d.Help, Type: "text"}
+		switch d.Type {
+		case "bool":
+			f.Type, f.Choices = "choice", yesOrNo("")
+		case "map":
+			f.Type, f.Help = "lines", d.Help+" Write one per line, such as open = New."
+		}
+		f.Value = given(f.Name)
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// tenantSettings returns the settings in the form of a tenant: values as JSON has them, and nil for the
+// default.
+func tenantSettings(given func(name string) string) map[string]any {
+	settings := map[string]any{}
+	for _, d := range tenant.Declared() {
+		text := given(settingsPrefix + d.Name)
+		var value any = text
+		switch {
+		case text == "":
+			value = nil
+		case d.Type == "map":
+			value = words(text)
+		case d.Type != "text": // a number or truth, or a text such as a duration
+			var scalar any
+			if json.Unmarshal([]byte(text), &scalar) == nil {
+				value = scalar
+			}
+		}
+		settings[d.Name] = value
+	}
+	return settings
+}
+
+// words reads lines such as "open = New".
+func words(text string) map[string]any {
+	read := map[string]any{}
+	for line := range strings.Lines(text) {
+		if word, means, _ := strings.Cut(line, "="); strings.TrimSpace(line) != "" {
+			read[strings.TrimSpace(word)] = strings.TrimSpace(means)
+		}
+	}
+	return read
+}
+
+// written returns how a form shows the settings of a tenant.
+func written(settings tenant.Settings) (func(name string) string, error) {
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(raw, &values); err != nil {
+		return nil, fault.From(err)
+	}
+	return func(name string) string { return writeValue(values[strings.TrimPrefix(name, settingsPrefix)]) }, nil
+}
+
+// writeValue writes a value as a field of a form shows it.
+func writeValue(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case map[string]any:
+		var lines []string
+		for word, means := range v {
+			lines = append(lines, fmt.Sprintf("%s = %v", word, means))
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "\n")
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(raw)
+}

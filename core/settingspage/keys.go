@@ -1,0 +1,247 @@
+package settingspage
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+)
+
+const (
+	keysRoot = tenantRoot + "/keys"
+	keyRoot  = keysRoot + "/{key}"
+)
+
+var keyRoutes = []route{
+	{http.MethodGet, keysRoot, "settings-keys", (*Pages).keys},
+	{http.MethodPost, keysRoot, "settings-create-key", (*Pages).createKey},
+	{http.MethodGet, keyRoot + "/roll", "settings-roll-key", (*Pages).askToRoll},
+	{http.MethodPost, keyRoot + "/roll", "settings-roll-key", (*Pages).rollKey},
+	{http.MethodGet, keyRoot + "/revoke", "settings-revoke-key", (*Pages).askToRevoke},
+	{http.MethodPost, keyRoot + "/revoke", "settings-revoke-key", (*Pages).revokeKey},
+}
+
+// keyRow is an API key in a list.
+type keyRow struct {
+	admin.Key
+	State    string // in words
+	LastUsed string
+	Live     bool // it works, and for longer than an overlap
+	Works    bool
+}
+
+func (p *Pages) keyRow(k admin.Key) keyRow {
+	row := keyRow{Key: k, State: "works", LastUsed: "never", Works: true, Live: true}
+	if k.LastUsedAt != nil {
+		row.LastUsed = moment(*k.LastUsedAt)
+	}
+	switch {
+	case k.RevokedAt != nil:
+		row.State, row.Works, row.Live = "revoked "+moment(*k.RevokedAt), false, false
+	case k.EndsAt != nil && !p.opts.Now().Before(*k.EndsAt):
+		row.State, row.Works, row.Live = "ended "+moment(*k.EndsAt), false, false
+	case k.EndsAt != nil:
+		row.State, row.Live = "ends "+moment(*k.EndsAt), false
+	}
+	return row
+}
+
+type keysView struct {
+	layout
+	Keys, Over  []keyRow // that work, and that do not any more
+	Label       field
+	Scopes      []check
+	Connections []check
+	Test        bool
+	Rest        []fault.Field
+}
+
+// check is a box to tick.
+type check struct {
+	Name, Value, Label string
+	On                 bool
+}
+
+// maxKeysOver is how many keys that do not work any more are shown, the newest first.
+const maxKeysOver = 50
+
+func (p *Pages) keys(v *visit) (reply, error) { return p.showKeys(v, nil) }
+
+func (p *Pages) showKeys(v *visit, wrong error) (reply, error) {
+	all, err := p.opts.Admin.ListKeys(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return reply{}, err
+	}
+	connections, err := p.opts.Admin.ListConnections(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return reply{}, err
+	}
+	given := v.r.PostForm
+	view := keysView{
+		layout: p.layout(v, "API keys of "+v.tenant, "With a key, a voice agent's backend calls the gateway.",
+			shell("key", "list", "--tenant", v.tenant),
+			shell("key", "create", "--tenant", v.tenant, "--label", "agent", "--scope", "calendar:write"),
+			shell("key", "roll", "ID", "--overlap", "24h"), shell("key", "revoke", "ID")),
+		Test: v.form("test") != "",
+	}
+	for _, k := range slices.Backward(all.Keys) {
+		row := p.keyRow(k)
+		switch {
+		case row.Works:
+			view.Keys = append(view.Keys, row)
+		case len(view.Over) < maxKeysOver:
+			view.Over = append(view.Over, row)
+		}
+	}
+	for _, s := range apikey.Scopes() {
+		on := given == nil || slices.Contains(given["scopes"], string(s))
+		view.Scopes = append(view.Scopes, check{"scopes", string(s), string(s), on})
+	}
+	for _, c := range connections.Connections {
+		on := slices.Contains(given["connections"], c.Name)
+		view.Connections = append(view.Connections, check{"connections", c.Name, c.Name + " (" + c.Kind + ")", on})
+	}
+	fields, rest := withFaults([]field{{
+		Name: "label", Label: "What the key is for", Type: "text", Value: v.form("label"),
+		Help: "Such as the agent's name.",
+	}}, wrong)
+	view.Label, view.Rest = fields[0], rest
+	answer := reply{page: "keys.html", view: view}
+	if wrong != nil {
+		answer.status = http.StatusUnprocessableEntity
+	}
+	return answer, nil
+}
+
+type newKeyView struct {
+	layout
+	Secret string
+	Key    keyRow
+	Ends   string // when the key that it replaces ends; "": it replaces none
+	Back   string
+}
+
+// createKey creates a key and shows it, once.
+func (p *Pages) createKey(v *visit) (reply, error) {
+	spec := apikey.Spec{
+		Label: v.form("label"), Test: v.form("test") != "", Connections: v.r.PostForm["connections"],
+	}
+	for _, s := range v.r.PostForm["scopes"] {
+		spec.Scopes = append(spec.Scopes, apikey.Scope(s))
+	}
+	if len(spec.Scopes) == 0 {
+		return p.showKeys(v, fault.InvalidField("scopes", "must name at least one thing that the key may do."))
+	}
+	made, err := p.opts.Admin.CreateKey(v.ctx, v.caller, admin.NewKey{Tenant: v.tenant, Spec: spec})
+	if isInvalid(err) {
+		return p.showKeys(v, err)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return p.showNewKey(v, made, "")
+}
+
+func (p *Pages) showNewKey(v *visit, made admin.CreatedKey, ends string) (reply, error) {
+	return reply{page: "new-key.html", view: newKeyView{
+		layout: p.layout(v, "The new API key", ""), Secret: made.Secret, Key: p.keyRow(made.Key), Ends: ends,
+		Back: p.root + "/tenants/" + v.tenant + "/keys",
+	}}, nil
+}
+
+// key returns the key that the path names.
+func (p *Pages) key(v *visit) (keyRow, error) {
+	all, err := p.opts.Admin.ListKeys(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return keyRow{}, err
+	}
+	at := slices.IndexFunc(all.Keys, func(k admin.Key) bool { return k.ID == v.path("key") })
+	if at < 0 {
+		return keyRow{}, apikey.NotFound(shorten(v.path("key")))
+	}
+	return p.keyRow(all.Keys[at]), nil
+}
+
+type rollView struct {
+	layout
+	Key      keyRow
+	Overlaps []choice
+	Back     string
+}
+
+func (p *Pages) askToRoll(v *visit) (reply, error) {
+	k, err := p.key(v)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{page: "roll-key.html", view: rollView{
+		layout: p.layout(v, "Roll the key "+k.Prefix+"…",
+			"A new key takes its place. Both work until the old one ends.",
+			shell("key", "roll", k.ID, "--overlap", "24h")),
+		Key: k, Back: p.root + "/tenants/" + v.tenant + "/keys",
+		Overlaps: []choice{
+			{"24h", "in a day"}, {"1h", "in an hour"}, {"168h", "in a week"}, {"720h", "in 30 days"},
+			{"0s", "at once"},
+		},
+	}}, nil
+}
+
+func (p *Pages) rollKey(v *visit) (reply, error) {
+	overlap, err := time.ParseDuration(v.form("overlap"))
+	if err != nil {
+		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
+	}
+	made, err := p.opts.Admin.RollKey(v.ctx, v.caller, admin.RollKey{
+		KeyID: admin.KeyID{Tenant: v.tenant, ID: v.path("key")}, Overlap: &overlap,
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return p.showNewKey(v, made, moment(made.CreatedAt.Add(overlap)))
+}
+
+func (p *Pages) askToRevoke(v *visit) (reply, error) {
+	k, err := p.key(v)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{page: "confirm.html", view: confirmView{
+		layout: p.layout(v, "Revoke the key "+k.Prefix+"…?", "", shell("key", "revoke", k.ID)),
+		Means: []string{
+			"It stops working within 5 seconds, and cannot be brought back.",
+			"It is for: " + orNothing(k.Label) + ". It was last used: " + k.LastUsed + ".",
+		},
+		Action: "Revoke the key", Back: p.root + "/tenants/" + v.tenant + "/keys",
+	}}, nil
+}
+
+func orNothing(label string) string {
+	if label == "" {
+		return "no label says what"
+	}
+	return label
+}
+
+func (p *Pages) revokeKey(v *visit) (reply, error) {
+	if _, err := p.opts.Admin.RevokeKey(v.ctx, v.caller,
+		admin.KeyID{Tenant: v.tenant, ID: v.path("key")}); err != nil {
+		return reply{}, err
+	}
+	p.notify(v, good("The key was revoked."))
+	return see("tenants", v.tenant, "keys")
+}
+
+// keyTable is a table of keys.
+type keyTable struct {
+	Rows      []keyRow
+	MayChange bool
+	At        string // the path of the tenant's keys
+}
+
+// Table returns a table of some of the keys.
+func (v keysView) Table(rows []keyRow) keyTable {
+	return keyTable{rows, v.MayChange, v.Root + "/tenants/" + v.Tenant + "/keys"}
+}

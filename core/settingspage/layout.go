@@ -1,0 +1,175 @@
+package settingspage
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/signin"
+)
+
+// layout is what all pages show around their content.
+type layout struct {
+	Title     string
+	Lead      string
+	Root      string
+	Person    *signin.Person // nil: nobody is signed in
+	For       string         // what the person is signed in for: the gateway, or a tenant
+	Nav       []section
+	Notice    *notice
+	MayChange bool
+	Tenant    string   // the tenant that the page is about; "": none
+	Commands  []string // that do the same as the page
+}
+
+// section is a part of the navigation.
+type section struct {
+	Title string
+	Items []item
+}
+
+type item struct {
+	Name, URL string
+	Current   bool
+}
+
+// notice tells what a change has led to.
+type notice struct {
+	Good    bool     `json:"good"`
+	Text    string   `json:"text"`
+	Advice  string   `json:"advice,omitempty"`
+	Details []string `json:"details,omitempty"`
+}
+
+// good returns a notice of success.
+func good(text string) notice { return notice{Good: true, Text: text} }
+
+// layout returns the frame of a page, with the notice that the last page left.
+func (p *Pages) layout(v *visit, title, lead string, commands ...string) layout {
+	l := layout{
+		Title: title, Lead: lead, Root: p.root, Tenant: v.tenant, Commands: commands, MayChange: v.mayChange(),
+	}
+	if v.person == (signin.Person{}) {
+		return l
+	}
+	l.Person, l.For, l.Nav = &v.person, "the whole gateway", p.navigation(v)
+	if v.caller.Tenant.ID != "" {
+		l.For = "the tenant " + v.caller.Tenant.Name
+	}
+	var n notice
+	if text := p.opts.Sessions.Notice(v.ctx); text != "" && json.Unmarshal([]byte(text), &n) == nil {
+		l.Notice = &n
+	}
+	return l
+}
+
+// notify leaves a notice for the next page.
+func (p *Pages) notify(v *visit, n notice) {
+	if text, err := json.Marshal(n); err == nil { // a notice is texts only
+		p.opts.Sessions.Notify(v.ctx, string(text))
+	}
+}
+
+// navigation returns the pages that the person can open. Pages about a tenant come below its name.
+func (p *Pages) navigation(v *visit) []section {
+	at := v.r.URL.Path
+	link := func(name string, parts ...string) item {
+		path := Root
+		if len(parts) > 0 {
+			path += "/" + strings.Join(parts, "/")
+		}
+		return item{Name: name, URL: p.base.Path + path, Current: at == path}
+	}
+	all := []section{{Items: []item{link("Overview")}}}
+	name := v.tenant
+	if name == "" {
+		name = v.caller.Tenant.Name
+	}
+	if name != "" {
+		escaped := url.PathEscape(name)
+		all = append(all, section{Title: name, Items: []item{
+			link("Settings", "tenants", escaped), link("Connections", "tenants", escaped, "connections"),
+			link("API keys", "tenants", escaped, "keys"), link("Phone numbers", "tenants", escaped, "phone-numbers"),
+			link("Requests", "tenants", escaped, "requests"),
+			link("Audit", "tenants", escaped, "audit"),
+		}})
+	}
+	last := section{Items: []item{link("Your session", "session")}}
+	if v.caller.Tenant.ID == "" {
+		last.Items = append([]item{link("Audit of all", "audit")}, last.Items...)
+	}
+	return append(all, last)
+}
+
+// statuses are the HTTP statuses of faults.
+var statuses = map[fault.Code]int{
+	fault.Invalid: http.StatusUnprocessableEntity, fault.Forbidden: http.StatusForbidden,
+	fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
+	fault.Exhausted: http.StatusConflict, fault.Unsupported: http.StatusUnprocessableEntity,
+	fault.RateLimited: http.StatusTooManyRequests, fault.Unavailable: http.StatusServiceUnavailable,
+	fault.Timeout: http.StatusGatewayTimeout, fault.Disconnected: http.StatusConflict,
+}
+
+func statusOf(f *fault.Error) int {
+	if status, known := statuses[f.Code]; known {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// headings of the pages about failures.
+var headings = map[fault.Code]string{
+	fault.Forbidden: "This is not allowed", fault.NotFound: "There is nothing here",
+	fault.Conflict: "This cannot be done now", fault.Invalid: "Something in the form is not right",
+	fault.RateLimited: "Too many attempts", fault.Unavailable: "This does not work now",
+}
+
+// failure returns the page for a failure.
+func (p *Pages) failure(v *visit, requestID string, err error) reply {
+	f := fault.From(err)
+	heading := headings[f.Code]
+	if heading == "" {
+		heading = "Something went wrong"
+	}
+	view := struct {
+		layout
+		Fault     *fault.Error
+		Fields    []fault.Field
+		RequestID string
+	}{Fault: f, Fields: f.Fields, RequestID: requestID}
+	view.layout = p.layout(v, heading, "")
+	if errors.Is(err, fault.NotFound) {
+		view.layout.Tenant = ""
+	}
+	return reply{status: statusOf(f), page: "failure.html", view: view}
+}
+
+// moment writes a time for people.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2 Jan 2006, 15:04 UTC")
+}
+
+// momentOf is moment for a time that may be absent.
+func momentOf(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return moment(*t)
+}
+
+// shell writes words as a command line.
+func shell(words ...string) string {
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\"'\\$`;&|<>(){}[]*?!#~\n") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return "frontdesk " + strings.Join(words, " ")
+}

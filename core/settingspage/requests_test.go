@@ -1,0 +1,175 @@
+package settingspage_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
+	"frontdesk/core/signin"
+)
+
+// ask makes a request to the API.
+func (w *world) ask(key, path, body string, headers ...string) {
+	w.t.Helper()
+	w.askBy(http.MethodPost, key, path, body, headers...)
+}
+
+func (w *world) askBy(method, key, path, body string, headers ...string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+}
+
+// busy makes requests of all kinds for a tenant, one of which buys a number, and returns the id of a booking
+// in the log of requests. The gateway is another one afterwards.
+func (w *world) busy(tenant string) (request string) {
+	w.t.Helper()
+	ctx, operator := w.t.Context(), apikey.Caller{}
+	phone := admin.NewConnection{Tenant: tenant}
+	phone.Name, phone.Kind, phone.Provider = "phone", "telephony", "sandbox"
+	phone.Settings = map[string]any{"release_delay": "24h"}
+	_, err := w.g.Admin().CreateConnection(ctx, operator, phone)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	made, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: tenant})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ask(made.Secret, "/beta/phone-numbers", `{"area_code": "415", "name": "Front <office>"}`)
+	for range 2 {
+		w.ask(made.Secret, "/v1/calendar/book-meeting", `{"title": "Dr. Private", "start_time": "2027-03-02T10:00:00Z",
+			"end_time": "2027-03-02T10:30:00Z"}`, "Idempotency-Key", "call <7>")
+	}
+	w.ask(made.Secret, "/v1/calendar/book-meeting", `{"title": "Dr. Private"}`)
+	for range 50 {
+		w.ask(made.Secret, "/v1/calendar/list-calendars", `{}`)
+	}
+	w.g.Close() // which writes what waits
+	w.open()
+	booked, err := w.g.Admin().ListRequests(ctx, operator, admin.RequestQuery{Tenant: tenant, IdempotencyKey: "call <7>"})
+	if err != nil || len(booked.Requests) != 2 {
+		w.t.Fatalf("booked are %v, %v", booked, err)
+	}
+	return booked.Requests[1].ID
+}
+
+func TestRequestsAreSearchedAndRead(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, w *world) {
+		w.tenant("acme")
+		w.tenant("zebra")
+		w.busy("acme")
+		b := w.signedIn(signin.NewLink{Tenant: "acme", Role: apikey.RoleViewer})
+		const list = "/settings/tenants/acme/requests"
+		has := func(path string, wants ...string) string {
+			t.Helper()
+			p := b.get(path)
+			if p.status != http.StatusOK || strings.Contains(p.body, "Private") {
+				t.Errorf("%s: %d %s", path, p.status, p.body)
+			}
+			for _, want := range wants {
+				if !strings.Contains(p.body, want) {
+					t.Errorf("%s lacks %q: %s", path, want, p.body)
+				}
+			}
+			return p.body
+		}
+		newest := has(list, "<td>listCalendars", "Older")
+		if strings.Contains(newest, "<td>bookMeeting") || strings.Contains(newest, "Newest") {
+			t.Errorf("the newest requests are %s", newest)
+		}
+		older := regexp.MustCompile(`href="(\?before=[^"]+)"`).FindStringSubmatch(newest)
+		if older == nil {
+			t.Fatalf("there are no older ones: %s", newest)
+		}
+		has(list+older[1], "<td>bookMeeting", "answered again", "INVALID_REQUEST", "Newest")
+		if failed := has(list+"?outcome=failed", "INVALID_REQUEST"); strings.Contains(failed, "<td>listCalendars") {
+			t.Errorf("those that failed are %s", failed)
+		}
+		if none := has(list+"?reason=SLOT_TAKEN", "There is no such request"); strings.Contains(none, "<table") {
+			t.Errorf("none are %s", none)
+		}
+		booked := has(list+"?idempotency_key=call+%3C7%3E", "call &lt;7&gt;",
+			"frontdesk request list --tenant acme --idempotency-key")
+		stories := regexp.MustCompile(`href="(/settings/tenants/acme/requests/[^"]+)"`).FindAllStringSubmatch(booked, -1)
+		if len(stories) != 2 {
+			t.Fatalf("there are %d bookings: %s", len(stories), booked)
+		}
+		has(stories[0][1], "It called no provider", "answered again")
+		has(stories[1][1], "sandbox: book", "call &lt;7&gt;", "frontdesk request show --tenant acme")
+		has("/settings/tenants/acme/connections/acme", "It works", `<svg class="plot"`, "The last hour by minutes",
+			"requests?connection=acme")
+
+		for _, path := range []string{list + "/none", "/settings/tenants/zebra/requests",
+			strings.Replace(stories[0][1], "acme", "zebra", 1)} {
+			if p := b.get(path); p.status != http.StatusNotFound {
+				t.Errorf("%s: %d", path, p.status)
+			}
+		}
+	})
+}
+
+func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, w *world) {
+		w.tenant("acme")
+		w.busy("acme")
+		ctx, operator := t.Context(), apikey.Caller{}
+		made, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: "acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := w.g.Admin().ListNumbers(ctx, operator, "acme")
+		if err != nil || len(held.PhoneNumbers) != 1 {
+			t.Fatalf("held are %v, %v", held, err)
+		}
+		number := held.PhoneNumbers[0]
+		digits := strings.TrimPrefix(number.E164, "+") // templates write a plus as an entity
+
+		const list = "/settings/tenants/acme/phone-numbers"
+		b := w.signedIn(signin.NewLink{Tenant: "acme", Role: apikey.RoleAdmin})
+		if p := b.get(list); !strings.Contains(p.body, digits) || !strings.Contains(p.body, "Front &lt;office&gt;") ||
+			!strings.Contains(p.body, "in use") || strings.Contains(p.body, "/restore") {
+			t.Errorf("the page is %s", p.body)
+		}
+		path := "/beta/phone-numbers/" + strconv.FormatInt(number.ID, 10)
+		w.askBy(http.MethodDelete, made.Secret, path, "")
+		p := b.get(list)
+		restore := regexp.MustCompile(`action="([^"]+/restore)"`).FindStringSubmatch(p.body)
+		if !strings.Contains(p.body, "goes back on") || restore == nil {
+			t.Fatalf("after the release the page is %s", p.body)
+		}
+		if p := b.post(restore[1], nil); p.to != list {
+			t.Errorf("restoring leads to %q: %d %s", p.to, p.status, p.body)
+		}
+		if p := b.get(list); !strings.Contains(p.body, digits+" is in use again.") {
+			t.Errorf("after that the page is %s", p.body)
+		}
+		p = b.post(list, url.Values{"connection": {"phone"}, "e164": {"call me"}})
+		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="e164-error"`) ||
+			!strings.Contains(p.body, "call me") {
+			t.Errorf("a wrong number: %d %s", p.status, p.body)
+		}
+		for _, wrong := range []string{list + "/none/restore", list + "/999/restore"} {
+			if p := b.post(wrong, nil); p.status != http.StatusNotFound {
+				t.Errorf("%s: %d", wrong, p.status)
+			}
+		}
+	})
+}

@@ -1,0 +1,282 @@
+// Package settingspage serves the settings page: /settings, where the operator and the tenants'
+// administrators see and change in a browser what the admin interface offers to programs.
+//
+//	pages, err := settingspage.New(settingspage.Options{Admin: service, Links: links, Sessions: sessions, ...})
+//	for _, r := range pages.Routes() { ... }
+//
+// A page is a row of a route table and a function from a visit to a reply:
+//
+//	{http.MethodGet, "/settings/audit", "settings-audit", (*Pages).audit}
+//
+// Every page calls core/admin as the person who is signed in. So who may see and change what is decided
+// there, as it is for keys of the admin interface, and the audit names the person. A route that is not GET
+// needs the role admin.
+//
+// The package guarantees that the pages work without scripts and load nothing from elsewhere, that no GET
+// changes anything, that no other site's page can make a request for a person, that a page is served at the
+// gateway's own host name or on loopback only, and that every response is kept out of caches and frames.
+package settingspage
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/page"
+	"frontdesk/core/signin"
+	"frontdesk/core/store"
+)
+
+//go:embed pages
+var files embed.FS
+
+// Options configure [Pages]. All fields but OpenID are required.
+type Options struct {
+	PublicURL string // the gateway's
+	Store     *store.Store
+	Admin     *admin.Service
+	Links     *signin.Links
+	Sessions  *signin.Sessions
+	OpenID    *signin.OpenID // nil: people sign in by links only
+	Now       func() time.Time
+}
+
+// Pages serves the pages. It is safe for concurrent use. Create it with [New].
+type Pages struct {
+	opts     Options
+	base     *url.URL // the gateway's public URL
+	root     string   // the path of the settings page, as browsers see it
+	set      *page.Set
+	foreign  *http.CrossOriginProtection
+	throttle *throttle
+}
+
+// Root is the path of the settings page below the gateway's public URL.
+const Root = "/settings"
+
+// SignInURL returns the URL of the sign-in link with the given token.
+func SignInURL(publicURL, token string) string {
+	return strings.TrimRight(publicURL, "/") + Root + "/sign-in/" + token
+}
+
+// RedirectURI returns the redirect URI of the gateway's client at an OpenID provider.
+func RedirectURI(publicURL string) string {
+	return strings.TrimRight(publicURL, "/") + Root + "/oidc/callback"
+}
+
+// New returns the pages.
+func New(o Options) (*Pages, error) {
+	base, err := url.Parse(strings.TrimRight(o.PublicURL, "/"))
+	if err != nil || base.Scheme == "" || base.Host == "" {
+		return nil, errors.New("settingspage: PublicURL must be an absolute URL")
+	}
+	set, err := page.Parse(files, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
+	p := &Pages{
+		opts: o, base: base, root: base.Path + Root, set: set, foreign: http.NewCrossOriginProtection(),
+		throttle: newThrottle(o.Now),
+	}
+	// A proxy in front may send another Host than browsers see.
+	return p, p.foreign.AddTrustedOrigin(base.Scheme + "://" + base.Host)
+}
+
+// Route is a route of the settings page. Its path is as in OpenAPI: "/settings/sign-in/{token}".
+type Route struct {
+	Method, Path string
+	Operation    string // its name in the log
+	Serve        func(http.ResponseWriter, *http.Request) error
+}
+
+// route is a page, or what a form of a page does.
+type route struct {
+	method, path, operation string
+	serve                   func(*Pages, *visit) (reply, error)
+}
+
+// Routes returns all routes. A page for GET also serves HEAD.
+func (p *Pages) Routes() []Route {
+	var all []Route
+	add := func(table []route, enter func(*visit) error) {
+		for _, r := range table {
+			methods := []string{r.method}
+			if r.method == http.MethodGet {
+				methods = append(methods, http.MethodHead)
+			}
+			for _, method := range methods {
+				all = append(all, Route{method, r.path, r.operation, p.handler(r, enter)})
+			}
+		}
+	}
+	add(signInRoutes, nil)
+	add(sessionRoutes, p.enter)
+	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes, requestRoutes, auditRoutes} {
+		add(table, p.enterByRole)
+	}
+	return all
+}
+
+// visit is one request of a browser.
+type visit struct {
+	r      *http.Request
+	ctx    context.Context // with the session, and the person for the audit
+	person signin.Person   // the zero Person if nobody is signed in
+	caller apikey.Caller
+	tenant string // name of the tenant that the page is about; "": none
+}
+
+// path returns a parameter of the path.
+func (v *visit) path(name string) string { return v.r.PathValue(name) }
+
+// form returns a value of the form, without surrounding space.
+func (v *visit) form(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
+
+// mayChange reports whether the person may change anything.
+func (v *visit) mayChange() bool { return v.caller.Require(apikey.ScopeAdminWrite) == nil }
+
+// reply is the response to a visit: a page, or the address of one.
+type reply struct {
+	status int // 0: 200
+	page   string
+	view   any
+	to     string // path below the root, or an address elsewhere; "": show the page
+	cookie *http.Cookie
+	forms  []string // where a form may lead besides the page's own origin
+}
+
+// see replies with the address of another page, after a change.
+func see(path ...string) (reply, error) {
+	return reply{to: "/" + strings.Join(path, "/")}, nil
+}
+
+// errSignedOut makes the browser go to the sign-in page.
+var errSignedOut = errors.New("nobody is signed in")
+
+const (
+	maxFormBytes = 128 << 10
+	answerWithin = 45 * time.Second // longer than the verification of a connection takes
+)
+
+// handler returns the handler of a route. It saves the session before it responds.
+func (p *Pages) handler(rt route, enter func(*visit) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v := &visit{r: r, ctx: r.Context(), tenant: r.PathValue("tenant")}
+		answer, err := p.answer(w, v, rt, enter)
+		if errors.Is(err, errSignedOut) {
+			answer, err = reply{to: "/sign-in"}, nil
+		}
+		if err != nil {
+			answer = p.failure(v, w.Header().Get("X-Request-Id"), err)
+		}
+		if failed := p.write(w, v, answer); failed != nil {
+			return failed
+		}
+		return err
+	}
+}
+
+func (p *Pages) answer(w http.ResponseWriter, v *visit, rt route, enter func(*visit) error) (reply, error) {
+	if err := p.checkHost(v.r.Host); err != nil {
+		return reply{}, err
+	}
+	if err := p.foreign.Check(v.r); err != nil {
+		return reply{}, fault.New(fault.Forbidden, reasonForeign,
+			"The request comes from another site's page. Open the settings page itself and try again.").Because(err)
+	}
+	ctx, person, err := p.opts.Sessions.Load(v.r)
+	if err != nil {
+		return reply{}, err
+	}
+	v.ctx, v.person = ctx, person
+	if enter != nil {
+		if err := enter(v); err != nil {
+			return reply{}, errors.Join(err, p.opts.Sessions.Save(v.ctx, w))
+		}
+	}
+	if v.r.Method == http.MethodPost {
+		// A verification asks the provider. A ResponseWriter without deadlines does not block.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWithin))
+		v.r.Body = http.MaxBytesReader(w, v.r.Body, maxFormBytes)
+		if err := v.r.ParseForm(); err != nil {
+			return reply{}, fault.New(fault.Invalid, fault.ReasonInvalidRequest,
+				"The form cannot be read. Open the page again and fill it in anew.").Because(err)
+		}
+	}
+	answer, err := rt.serve(p, v)
+	if saved := p.opts.Sessions.Save(v.ctx, w); err == nil && saved != nil {
+		return reply{}, saved
+	}
+	return answer, err
+}
+
+// enter lets in who is signed in.
+func (p *Pages) enter(v *visit) error {
+	if v.person == (signin.Person{}) {
+		return errSignedOut
+	}
+	ctx, caller, err := signin.Caller(v.ctx, p.opts.Store, v.person)
+	if errors.Is(err, fault.NotFound) { // the tenant was deleted
+		return errors.Join(errSignedOut, p.opts.Sessions.End(v.ctx))
+	}
+	v.ctx, v.caller = ctx, caller
+	return err
+}
+
+// enterByRole lets in who is signed in and may do what the method says.
+func (p *Pages) enterByRole(v *visit) error {
+	if err := p.enter(v); err != nil {
+		return err
+	}
+	scope := apikey.ScopeAdminWrite
+	if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead {
+		scope = apikey.ScopeAdminRead
+	}
+	if v.caller.Require(scope) != nil {
+		return fault.New(fault.Forbidden, reasonViewer,
+			"You are signed in as a viewer, who sees everything but changes nothing. Sign in as an administrator.")
+	}
+	return nil
+}
+
+// write responds with a page or a redirect.
+func (p *Pages) write(w http.ResponseWriter, v *visit, answer reply) error {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if answer.cookie != nil {
+		http.SetCookie(w, answer.cookie)
+	}
+	if answer.to != "" {
+		if strings.HasPrefix(answer.to, "/") {
+			answer.to = p.root + strings.TrimSuffix(answer.to, "/")
+		}
+		h.Set("Location", answer.to)
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+	html, err := p.set.Render(answer.page, answer.view)
+	if err != nil {
+		return fault.From(err)
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", p.set.Policy(append([]string{"'self'"}, answer.forms...)...))
+	if answer.status == 0 {
+		answer.status = http.StatusOK
+	}
+	w.WriteHeader(answer.status)
+	if v.r.Method != http.MethodHead {
+		_, _ = w.Write(html) // the client may have disconnected
+	}
+	return nil
+}

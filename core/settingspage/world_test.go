@@ -1,0 +1,234 @@
+package settingspage_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/all"
+	"frontdesk/config"
+	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
+	"frontdesk/core/gateway"
+	"frontdesk/core/settingspage"
+	"frontdesk/core/signin"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant/tenanttest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a gateway with its store, served over plain HTTP, which browsers regard as secure at 127.0.0.1.
+type world struct {
+	t      *testing.T
+	store  string // URL
+	dir    string
+	url    string
+	g      *gateway.Gateway
+	later  atomic.Int64 // how far the gateway's clock is ahead of the machine's
+	log    tenanttest.Buffer
+	change func(*config.Config)
+}
+
+func (w *world) now() time.Time           { return time.Now().Add(time.Duration(w.later.Load())) }
+func (w *world) advance(by time.Duration) { w.later.Add(int64(by)) }
+
+// onEveryStore runs a test with a gateway on SQLite and on PostgreSQL.
+func onEveryStore(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) string{
+		"sqlite": sqlite, "postgres": func(t *testing.T) string { return storetest.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, open(t)))
+		})
+	}
+}
+
+func start(t *testing.T, store string, change ...func(*config.Config)) *world {
+	t.Helper()
+	w := &world{t: t, store: store, dir: t.TempDir(), change: func(c *config.Config) {
+		for _, each := range change {
+			each(c)
+		}
+	}}
+	if err := os.Chmod(w.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.g.Handler().ServeHTTP(rw, r)
+	}))
+	w.url = "http://" + server.Listener.Addr().String()
+	w.open()
+	server.Start()
+	t.Cleanup(func() {
+		server.Close()
+		w.g.Close()
+	})
+	return w
+}
+
+// open opens the gateway, or another one after it was closed, as a restart does.
+func (w *world) open() {
+	w.t.Helper()
+	declared, err := gateway.Providers(all.Adapters())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg := config.Default(declared)
+	cfg.DataDir, cfg.Store.URL, cfg.Server.PublicURL = w.dir, w.store, w.url
+	w.change(&cfg)
+	w.g, err = gateway.Open(context.Background(), cfg,
+		gateway.Options{Adapters: all.Adapters(), LogTo: &w.log, Now: w.now})
+	if err == nil {
+		err = w.g.Migrate(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// tenant makes a tenant with a sandbox calendar and a key, named like the tenant, and returns the key's id.
+func (w *world) tenant(name string) string {
+	w.t.Helper()
+	ctx, operator := w.t.Context(), apikey.Caller{}
+	_, err := w.g.Admin().CreateTenant(ctx, operator, admin.TenantSpec{Name: name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	made := admin.NewConnection{Tenant: name}
+	made.Name, made.Kind, made.Provider = name, "calendar", "sandbox"
+	if _, err := w.g.Admin().CreateConnection(ctx, operator, made); err != nil {
+		w.t.Fatal(err)
+	}
+	k, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: name, Spec: apikey.Spec{Label: name}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return k.ID
+}
+
+// link returns the path of a new sign-in link.
+func (w *world) link(n signin.NewLink) string {
+	w.t.Helper()
+	link, _, err := w.g.CreateSignInLink(w.t.Context(), n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.TrimPrefix(link, w.url)
+}
+
+// browser is a person's browser without scripts.
+type browser struct {
+	w      *world
+	cookie string // of the session; "": none
+	header http.Header
+}
+
+func (w *world) browser() *browser {
+	return &browser{w: w, header: http.Header{"Sec-Fetch-Site": {"same-origin"}}}
+}
+
+// signedIn returns a browser in which a link was used.
+func (w *world) signedIn(n signin.NewLink) *browser {
+	w.t.Helper()
+	b := w.browser()
+	if p := b.post(w.link(n), nil); p.status != http.StatusSeeOther || b.cookie == "" {
+		w.t.Fatalf("not signed in: %d %s", p.status, p.body)
+	}
+	return b
+}
+
+// shown is what a browser shows.
+type shown struct {
+	status int
+	to     string // where it is led
+	body   string
+	header http.Header
+}
+
+func (b *browser) get(path string) shown { return b.send(http.MethodGet, path, nil) }
+
+func (b *browser) post(path string, form url.Values) shown {
+	return b.send(http.MethodPost, path, form)
+}
+
+const sessionCookie = "__Host-frontdesk-session"
+
+func (b *browser) send(method, path string, form url.Values) shown {
+	b.w.t.Helper()
+	r, err := http.NewRequestWithContext(b.w.t.Context(), method, b.w.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	r.Header = b.header.Clone()
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if b.cookie != "" {
+		r.Header.Add("Cookie", sessionCookie+"="+b.cookie)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	for _, c := range answer.Cookies() {
+		if c.Name == sessionCookie {
+			b.cookie = c.Value
+		}
+	}
+	return shown{answer.StatusCode, answer.Header.Get("Location"), string(body), answer.Header}
+}
+
+// isSignedIn reports whether the browser's session is good.
+func (b *browser) isSignedIn() bool {
+	b.w.t.Helper()
+	p := b.get("/settings")
+	if p.status != http.StatusOK && p.to != "/settings/sign-in" {
+		b.w.t.Fatalf("the overview is %d %s", p.status, p.body)
+	}
+	return p.status == http.StatusOK
+}
+
+// routes returns all routes of the settings page.
+func routes(t *testing.T) []settingspage.Route {
+	t.Helper()
+	p, err := settingspage.New(settingspage.Options{PublicURL: "http://127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Routes()
+}
+
+// at puts values into the path of a route.
+func at(path, tenant, connection, key string) string {
+	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}", "calendar",
+		"{provider}", "sandbox", "{token}", "fds_none", "{request}", "none", "{number}", "1").Replace(path)
+}
+
+// sqlite returns the URL of a new SQLite database that has its tables.
+func sqlite(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "frontdesk.db")
+	storetest.CopyTables(t, path)
+	return "sqlite:" + path
+}

@@ -1,0 +1,284 @@
+package signin
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/secret"
+	"frontdesk/core/tenant"
+)
+
+// Reasons of faults about signing in at an OpenID provider.
+const (
+	ReasonProvider   = "OPENID_PROVIDER_FAILED" // the provider does not answer as the settings make one expect
+	ReasonNotBegun   = "OPENID_SIGN_IN_UNKNOWN" // this browser has begun no such sign-in
+	ReasonDeclined   = "OPENID_SIGN_IN_DECLINED"
+	ReasonNotAllowed = "OPENID_PERSON_NOT_ALLOWED" // no entry of the configuration lets the person in
+)
+
+// Sealer seals what a browser keeps of a sign-in that it has begun. [*vault.Vault] implements it.
+type Sealer interface {
+	SealColumn(table, column string, row []string, plain []byte) ([]byte, error)
+	OpenColumn(table, column string, row []string, sealed []byte) ([]byte, error)
+}
+
+// OpenIDOptions configure an [OpenID]. All fields are required.
+type OpenIDOptions struct {
+	Options
+	Sealer       Sealer
+	Issuer       string
+	ClientID     string
+	ClientSecret string
+	Grants       []string // WHO=ROLE or WHO=ROLE@TENANT; see [OpenID]
+	RedirectURI  string
+}
+
+// OpenID signs people in at an OpenID provider (OpenID Connect Core 1.0, with PKCE). Grants say who is let
+// in:
+//
+//	pat@example.com=admin         the person with this address, if the provider has verified it
+//	groups:support=viewer         whoever has this value in this claim of the ID token
+//	lee@acme.example=admin@acme   limited to the tenant acme
+//
+// The first that fits counts. It is safe for concurrent use. Create it with [NewOpenID].
+type OpenID struct {
+	opts   OpenIDOptions
+	client *http.Client
+
+	mu       sync.Mutex // guards provider
+	provider *oidc.Provider
+}
+
+const (
+	providerTimeout = 10 * time.Second // for each request to the provider
+	signInLife      = 10 * time.Minute // for the person to sign in at the provider
+	beginCookie     = "__Host-frontdesk-openid"
+)
+
+// NewOpenID returns a new OpenID. It asks the provider nothing until somebody signs in.
+func NewOpenID(o OpenIDOptions) *OpenID {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	return &OpenID{opts: o, client: &http.Client{Timeout: providerTimeout, Transport: transport}}
+}
+
+// Host returns the host of the provider, for people.
+func (o *OpenID) Host() string {
+	issuer, err := url.Parse(o.opts.Issuer)
+	if err != nil {
+		return o.opts.Issuer
+	}
+	return issuer.Host
+}
+
+// Origin returns the scheme and host of the provider.
+func (o *OpenID) Origin() string {
+	issuer, err := url.Parse(o.opts.Issuer)
+	if err != nil {
+		return o.opts.Issuer
+	}
+	return issuer.Scheme + "://" + issuer.Host
+}
+
+// Close closes the connections to the provider.
+func (o *OpenID) Close() { o.client.CloseIdleConnections() }
+
+// begun is what a browser keeps, sealed, of a sign-in that it has begun.
+type begun struct {
+	State     string    `json:"state"`
+	Nonce     string    `json:"nonce"`
+	Verifier  string    `json:"verifier"` // of PKCE (RFC 7636)
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Begin returns where a browser goes to sign in, and the cookie that binds the sign-in to the browser.
+func (o *OpenID) Begin(ctx context.Context) (string, *http.Cookie, error) {
+	config, _, err := o.config(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	b := begun{
+		State: secret.Text(32), Nonce: secret.Text(32), Verifier: oauth2.GenerateVerifier(),
+		ExpiresAt: o.opts.Now().Add(signInLife),
+	}
+	plain, err := json.Marshal(b)
+	if err != nil {
+		return "", nil, fault.From(err)
+	}
+	sealed, err := o.opts.Sealer.SealColumn("browser", "openid", nil, plain)
+	if err != nil {
+		return "", nil, err
+	}
+	to := config.AuthCodeURL(b.State, oidc.Nonce(b.Nonce), oauth2.S256ChallengeOption(b.Verifier))
+	return to, bindingCookie(base64.RawURLEncoding.EncodeToString(sealed), signInLife), nil
+}
+
+// bindingCookie is Lax, since the provider's site sends the browser back.
+func bindingCookie(value string, life time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: beginCookie, Value: value, Path: "/", MaxAge: int(life / time.Second), Secure: true, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// Forget returns the cookie that removes the binding of a sign-in that is over.
+func (o *OpenID) Forget() *http.Cookie { return bindingCookie("", -time.Second) }
+
+// Finish returns who signed in, from the request with which the provider sends a browser back.
+func (o *OpenID) Finish(r *http.Request) (Person, error) {
+	ctx, query := r.Context(), r.URL.Query()
+	b, err := o.begunBy(r)
+	if err != nil {
+		return Person{}, err
+	}
+	if issuer := query.Get("iss"); issuer != "" && issuer != o.opts.Issuer { // RFC 9207
+		return Person{}, wrongProvider("issuer", fmt.Errorf("the answer comes from %q", shown(issuer)))
+	}
+	if query.Get("error") != "" {
+		return Person{}, fault.Newf(fault.Forbidden, ReasonDeclined, "%s answered %q. Sign in again, or ask the "+
+			"operator to look at the client there.", o.Host(), shown(query.Get("error")))
+	}
+	config, verifier, err := o.config(ctx)
+	if err != nil {
+		return Person{}, err
+	}
+	tokens, err := config.Exchange(oidc.ClientContext(ctx, o.client), query.Get("code"),
+		oauth2.VerifierOption(b.Verifier))
+	if err != nil {
+		return Person{}, o.refused(err)
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	id, err := verifier.Verify(oidc.ClientContext(ctx, o.client), raw)
+	if err != nil {
+		return Person{}, wrongProvider("issuer and settings_page.oidc.client_id", err)
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(b.Nonce)) != 1 {
+		return Person{}, notBegun()
+	}
+	var claims map[string]any
+	if err := id.Claims(&claims); err != nil {
+		return Person{}, wrongProvider("issuer", err)
+	}
+	return o.person(ctx, claims)
+}
+
+// begunBy returns the sign-in that the browser has begun and whose state the provider sends back.
+func (o *OpenID) begunBy(r *http.Request) (begun, error) {
+	var b begun
+	cookies := r.CookiesNamed(beginCookie)
+	if len(cookies) != 1 {
+		return b, notBegun()
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cookies[0].Value)
+	if err != nil {
+		return b, notBegun()
+	}
+	plain, err := o.opts.Sealer.OpenColumn("browser", "openid", nil, sealed)
+	if err != nil || json.Unmarshal(plain, &b) != nil {
+		return b, notBegun()
+	}
+	if subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("state")), []byte(b.State)) != 1 ||
+		!o.opts.Now().Before(b.ExpiresAt) {
+		return b, notBegun()
+	}
+	return b, nil
+}
+
+func notBegun() error {
+	return fault.New(fault.Forbidden, ReasonNotBegun, "This browser has begun no such sign-in, or it took "+
+		"longer than ten minutes. Sign in again.")
+}
+
+// config returns the OAuth client and the verifier of ID tokens. It asks for the provider's description once.
+func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.provider == nil {
+		provider, err := oidc.NewProvider(oidc.ClientContext(ctx, o.client), o.opts.Issuer)
+		if err != nil {
+			return nil, nil, wrongProvider("issuer", err)
+		}
+		o.provider = provider
+	}
+	return &oauth2.Config{
+			ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: o.provider.Endpoint(),
+			RedirectURL: o.opts.RedirectURI, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+		}, o.provider.VerifierContext(context.WithoutCancel(oidc.ClientContext(ctx, o.client)),
+			&oidc.Config{ClientID: o.opts.ClientID, Now: o.opts.Now}), nil
+}
+
+// wrongProvider says which setting is wrong, and what was received.
+func wrongProvider(setting string, err error) error {
+	return fault.Newf(fault.Unavailable, ReasonProvider, "The OpenID provider does not answer as "+
+		"settings_page.oidc.%s makes one expect: %s. Correct the setting, or sign in with a link.", setting,
+		shown(err.Error())).Because(err)
+}
+
+// refused returns the fault for a code that the provider did not redeem.
+func (o *OpenID) refused(err error) error {
+	var answer *oauth2.RetrieveError
+	if errors.As(err, &answer) && answer.ErrorCode != "" {
+		return wrongProvider("client_id and settings_page.oidc.client_secret",
+			fmt.Errorf("its token endpoint answered %q", answer.ErrorCode))
+	}
+	return fault.Newf(fault.Unavailable, ReasonProvider,
+		"%s does not redeem the sign-in. Sign in again, or with a link.", o.Host()).Because(err)
+}
+
+// shown shortens what somebody else said.
+func shown(text string) string {
+	const most = 300
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// person returns who has these claims, by the first grant that fits.
+func (o *OpenID) person(ctx context.Context, claims map[string]any) (Person, error) {
+	email, _ := claims["email"].(string)
+	verified := claims["email_verified"] == true
+	subject, _ := claims["sub"].(string)
+	name := subject
+	if verified && named.MatchString(email) {
+		name = strings.ToLower(email)
+	}
+	for _, entry := range o.opts.Grants {
+		g, err := ParseGrant(entry)
+		if err != nil || !g.fits(claims) {
+			continue
+		}
+		p := Person{Name: name, Role: g.Role, Grant: entry}
+		if g.Tenant != "" {
+			owner, err := tenant.ByName(ctx, o.opts.Store, g.Tenant)
+			if err != nil {
+				return Person{}, err
+			}
+			p.TenantID = owner.ID
+		}
+		audited, err := signedIn(ctx, o.opts.Options, p, g.Tenant)
+		if err != nil {
+			return Person{}, err
+		}
+		return p, o.opts.Store.AddAudit(ctx, audited...)
+	}
+	state := "verified"
+	if !verified {
+		state = "not verified"
+	}
+	return Person{}, fault.Newf(fault.Forbidden, ReasonNotAllowed, "You are signed in at %s as %q (sub %q), and "+
+		"the address is %s there. No entry of settings_page.oidc.roles lets you in. Ask the operator for one.",
+		o.Host(), shown(email), shown(subject), state)
+}

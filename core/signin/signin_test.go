@@ -1,0 +1,175 @@
+package signin_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
+	"frontdesk/core/signin"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant/tenanttest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// request is a request of a browser with the session's cookie.
+func request(cookie *http.Cookie) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/settings", nil)
+	if cookie != nil {
+		r.AddCookie(cookie)
+	}
+	return r
+}
+
+// save stores a session and returns the cookie that it sends, or nil.
+func save(t *testing.T, s *signin.Sessions, ctx context.Context) *http.Cookie {
+	t.Helper()
+	w := httptest.NewRecorder()
+	if err := s.Save(ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	if sent := w.Result().Cookies(); len(sent) > 0 {
+		return sent[0]
+	}
+	return nil
+}
+
+func load(t *testing.T, s *signin.Sessions, cookie *http.Cookie) (context.Context, signin.Person) {
+	t.Helper()
+	ctx, p, err := s.Load(request(cookie))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, p
+}
+
+var pat = signin.Person{Name: "pat", Role: apikey.RoleAdmin}
+
+func begin(t *testing.T, s *signin.Sessions) *http.Cookie {
+	t.Helper()
+	ctx, _ := load(t, s, nil)
+	if err := s.Begin(ctx, pat); err != nil {
+		t.Fatal(err)
+	}
+	return save(t, s, ctx)
+}
+
+func options(t *testing.T, url string, now func() time.Time) (signin.Options, *tenanttest.Kit) {
+	k := tenanttest.Open(t, url)
+	k.Store.SealWith(k.Vault)
+	return signin.Options{Store: k.Store, Now: now, Log: slog.New(slog.DiscardHandler)}, k
+}
+
+// A request that is still served does not bring back the session that another one has ended.
+func TestAnEndedSessionStaysEnded(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		o, _ := options(t, url, time.Now)
+		s := signin.NewSessions(o)
+		for name, end := range map[string]func(context.Context) error{
+			"signed out": s.End, "everywhere": func(ctx context.Context) error { return s.EndAll(ctx, "") },
+		} {
+			cookie := begin(t, s)
+			slow, p := load(t, s, cookie)
+			if p != pat {
+				t.Fatalf("signed in is %+v", p)
+			}
+			s.Notify(slow, "something to store")
+			other, _ := load(t, s, cookie)
+			if err := end(other); err != nil {
+				t.Fatal(err)
+			}
+			if sent := save(t, s, other); sent == nil || sent.Value != "" {
+				t.Errorf("%s: the cookie is not removed: %v", name, sent)
+			}
+			if sent := save(t, s, slow); sent == nil || sent.Value != "" {
+				t.Errorf("%s: the slow request keeps its cookie: %v", name, sent)
+			}
+			if _, p := load(t, s, cookie); p != (signin.Person{}) {
+				t.Errorf("%s: %+v is signed in again", name, p)
+			}
+		}
+	})
+}
+
+// A session ends half an hour after its last request, and twelve hours after it began, however busy.
+func TestSessionsEndByThemselves(t *testing.T) {
+	url := storetest.SQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		o, k := options(t, url, time.Now)
+		defer k.Store.Close()
+		s := signin.NewSessions(o)
+		good := func(cookie *http.Cookie) bool {
+			ctx, p := load(t, s, cookie)
+			save(t, s, ctx)
+			return p == pat
+		}
+		idle := begin(t, s)
+		time.Sleep(30*time.Minute - time.Second)
+		if !good(idle) {
+			t.Error("the session ended early")
+		}
+		time.Sleep(30*time.Minute + time.Second)
+		if good(idle) {
+			t.Error("an idle session goes on")
+		}
+		busy := begin(t, s)
+		for range 35 {
+			time.Sleep(20 * time.Minute)
+			if !good(busy) {
+				t.Fatal("a session in use ended early")
+			}
+		}
+		time.Sleep(20*time.Minute + time.Second)
+		if good(busy) {
+			t.Error("the session goes on after twelve hours")
+		}
+	})
+}
+
+// A notice is shown once, on the next page.
+func TestANoticeIsShownOnce(t *testing.T) {
+	o, _ := options(t, storetest.SQLite(t), time.Now)
+	s := signin.NewSessions(o)
+	cookie := begin(t, s)
+	ctx, _ := load(t, s, cookie)
+	s.Notify(ctx, "saved")
+	save(t, s, ctx)
+	for _, want := range []string{"saved", ""} {
+		ctx, _ := load(t, s, cookie)
+		if got := s.Notice(ctx); got != want {
+			t.Errorf("the notice is %q, want %q", got, want)
+		}
+		save(t, s, ctx)
+	}
+}
+
+// What is wrong in a request for a link is named.
+func TestLinksForNobody(t *testing.T) {
+	o, k := options(t, storetest.SQLite(t), time.Now)
+	k.Tenant("acme")
+	links := signin.NewLinks(o)
+	for name, c := range map[string]struct {
+		link signin.NewLink
+		want string
+	}{
+		"role":           {signin.NewLink{Role: "root"}, "INVALID_REQUEST"},
+		"name":           {signin.NewLink{Person: "pat\nroot"}, "INVALID_REQUEST"},
+		"unknown tenant": {signin.NewLink{Tenant: "zebra"}, "TENANT_NOT_FOUND"},
+	} {
+		if _, _, err := links.Create(t.Context(), c.link); reasonOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, made, err := links.Create(audit.By(t.Context(), "operator:admin link"), signin.NewLink{Tenant: "acme"})
+	if err != nil || made.Name != "administrator" || made.Role != apikey.RoleAdmin || made.TenantID == "" {
+		t.Errorf("%+v, %v", made, err)
+	}
+}

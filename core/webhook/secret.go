@@ -1,0 +1,83 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/sealing"
+	"frontdesk/core/store"
+)
+
+// Standard Webhooks asks for 24 to 64 random bytes, in base64 after this prefix.
+const (
+	secretPrefix = "whsec_"
+	secretBytes  = 32
+)
+
+// secrets are the signing secrets of a webhook, as its row has them sealed. While two are valid, each
+// delivery has both signatures, so that its receiver can change from one to the other at any time.
+type secrets struct {
+	Current     string    `json:"current"`
+	Former      string    `json:"former,omitempty"`
+	FormerUntil time.Time `json:"former_until,omitzero"`
+}
+
+func newSecret() (string, error) {
+	raw := make([]byte, secretBytes)
+	if _, err := rand.Read(raw); err != nil {
+		return "", fmt.Errorf("webhook: no randomness: %w", err)
+	}
+	return secretPrefix + base64.StdEncoding.EncodeToString(raw), nil
+}
+
+// seal seals the secrets into a row whose other columns are already as they are to be stored.
+func (s secrets) seal(sealer sealing.Sealer, w *store.Webhook) error {
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return fault.From(err)
+	}
+	defer clear(plain)
+	return sealer.SealWebhook(w, plain)
+}
+
+// openSecrets returns the secrets of a webhook. It fails if the row is not as the gateway wrote it.
+func openSecrets(sealer sealing.Sealer, w store.Webhook) (s secrets, err error) {
+	plain, err := sealer.OpenWebhook(w)
+	if err != nil {
+		return s, err
+	}
+	defer clear(plain)
+	if json.Unmarshal(plain, &s) != nil { // the decoder's text may quote what it read
+		return s, fault.Newf(fault.Internal, fault.ReasonInternal,
+			"The secrets of the webhook %s are not as this program seals them.", w.ID)
+	}
+	return s, nil
+}
+
+// sign returns the value of webhook-signature: a signature by each secret that is valid.
+func (s secrets) sign(id string, at time.Time, body []byte) (string, error) {
+	valid := []string{s.Current}
+	if s.Former != "" && at.Before(s.FormerUntil) {
+		valid = append(valid, s.Former)
+	}
+	signatures := make([]string, 0, len(valid))
+	for _, text := range valid {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, secretPrefix))
+		if err != nil {
+			return "", fault.New(fault.Internal, fault.ReasonInternal, "A webhook's secret cannot be decoded.")
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+		mac.Write(body)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	return strings.Join(signatures, " "), nil
+}
