@@ -63,6 +63,7 @@ var calls = map[string]string{
 // otherRoutes holds the routes besides the described operations, and whether the route looks up its
 // parameter. A route that is missing here fails the test.
 var otherRoutes = map[string]bool{
+	"GET /": false, "HEAD /": false,
 	"GET /docs": false, "HEAD /docs": false, "GET /openapi.json": false, "HEAD /openapi.json": false,
 	"GET /alpha/admin/openapi.json": false, "HEAD /alpha/admin/openapi.json": false,
 	"GET /alpha/admin/openapi.yaml": false, "HEAD /alpha/admin/openapi.yaml": false,
@@ -191,6 +192,9 @@ func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
 	}
 	for _, r := range engine.Routes() {
 		routes[r.Method+" "+r.Path] = true
+		if r.Path == "/settings" || strings.HasPrefix(r.Path, "/settings/") {
+			continue // core/settingspage tries each of its routes as another tenant's administrator
+		}
 		if _, ok := cases[r.Method+" "+r.Path]; !ok {
 			t.Errorf("the route %s %s has no case", r.Method, r.Path)
 		}
