@@ -67,19 +67,20 @@ func Walls() []Wall {
 			Folder: "adapters/*/sandbox",
 			May: []string{
 				"core/adapter/scenario", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault",
+				"core/phonenumber",
 			},
 			Tests: conformance(), Why: "A sandbox reaches nothing outside: it is handed its storage.",
 		},
 		{
 			Folder: "adapters/crm/rest",
-			May:    []string{"./**", "core/adapter", "core/crm", "core/fault", "core/upstream"},
+			May:    []string{"./**", "core/adapter", "core/crm", "core/fault", "core/phonenumber", "core/upstream"},
 			Tests:  append(conformance(), "config"), Why: "An adapter whose examples are files as apply reads them.",
 		},
 		{
 			Folder: "adapters/*/*",
 			May: []string{
-				"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/timezone",
-				"core/upstream",
+				"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/phonenumber",
+				"core/timezone", "core/upstream",
 			},
 			Tests: conformance(),
 			Why: "An adapter sees what it implements and the client it calls with: no other adapter, store, " +
@@ -95,6 +96,7 @@ func Walls() []Wall {
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
+		{Folder: "core/phonenumber", Why: "Telephone numbers as people type them."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
 		{Folder: "core/page/browsertest", ForTests: true, Why: "A real browser for tests of pages."},
@@ -104,10 +106,14 @@ func Walls() []Wall {
 		},
 
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
-		{Folder: "core/crm", May: []string{"core/fault"}, Why: "A contract."},
+		{Folder: "core/crm", May: []string{"core/fault", "core/phonenumber"}, Why: "A contract."},
 		{Folder: "core/telephony", May: []string{"core/fault"}, Why: "A contract."},
 		proof("core/calendar/calendartest", "core/calendar"),
-		proof("core/crm/crmtest", "core/crm"),
+		{
+			Folder: "core/crm/crmtest",
+			May:    []string{"core/crm", "core/fault", "core/phonenumber", "core/adapter/conformance"},
+			Tests:  []string{"core/adapter/adaptertest"}, ForTests: true, Why: "A contract's proof.",
+		},
 		proof("core/telephony/telephonytest", "core/telephony"),
 
 		{

@@ -42,6 +42,15 @@ func subject(h Harness) conformance.Subject {
 			Name: "ByID", Run: func(ctx context.Context) error { _, err := f.ByID(ctx, "1"); return err },
 		})
 	}
+	if f, can := d.(crm.ContactFinder); can {
+		calls = append(calls, conformance.Call{Name: "FindContacts", Run: func(ctx context.Context) error {
+			_, err := f.FindContacts(ctx, crm.ContactQuery{Email: "pat@example.com", Limit: 5})
+			return err
+		}}, conformance.Call{Name: "OpenTickets", Run: func(ctx context.Context) error {
+			_, err := f.OpenTickets(ctx, "1", 5)
+			return err
+		}})
+	}
 	return conformance.Subject{Driver: d, Calls: calls, Secrets: h.Secrets, Provider: h.Provider}
 }
 

@@ -40,7 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // Checks lists the checks, in the order of the contract.
 func Checks() []Check {
 	return slices.Concat(conductChecks(), accountChecks(), createChecks(), relatedChecks(), idempotenceChecks(),
-		readChecks(), agentChecks())
+		readChecks(), agentChecks(), contactChecks())
 }
 
 // Harness is an account under test.

@@ -16,6 +16,7 @@ func mutants() []conformance.Mutant[Harness] {
 	var all []conformance.Mutant[Harness]
 	for _, list := range [][]conformance.Mutant[Harness]{
 		conductMutants(), accountMutants(), createMutants(), keyMutants(), readMutants(), agentMutants(),
+		contactMutants(),
 	} {
 		all = append(all, list...)
 	}
@@ -33,6 +34,8 @@ type mutant struct {
 	byNumber func(ctx context.Context, number string) (crm.Ticket, error)
 	find     func(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 	byID     func(ctx context.Context, id string) (crm.Ticket, error)
+	contacts func(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error)
+	open     func(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error)
 	alter    func(t crm.Ticket) crm.Ticket // of every ticket returned
 }
 
@@ -76,6 +79,22 @@ func (m mutant) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 
 func (m mutant) ByID(ctx context.Context, id string) (crm.Ticket, error) {
 	return tell(ctx, m, id, m.full.ByID, m.byID)
+}
+
+func (m mutant) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error) {
+	find := m.full.FindContacts
+	if m.contacts != nil {
+		find = m.contacts
+	}
+	return ask(ctx, m, func(ctx context.Context) (crm.Contacts, error) { return find(ctx, q) }, nil)
+}
+
+func (m mutant) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
+	open := m.full.OpenTickets
+	if m.open != nil {
+		open = m.open
+	}
+	return ask(ctx, m, func(ctx context.Context) ([]crm.Ticket, error) { return open(ctx, contactID, limit) }, nil)
 }
 
 func ask[T any](

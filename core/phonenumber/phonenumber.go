@@ -1,0 +1,144 @@
+// Package phonenumber reads telephone numbers as voice platforms and CRMs write them, and compares them.
+// It knows the numbering plans of all countries from Google's libphonenumber.
+package phonenumber
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// Number is a telephone number with its country calling code. The zero Number is none.
+type Number struct {
+	E164        string // "+15135557611" (ITU-T E.164)
+	CountryCode string // "1"
+	National    string // the national significant number, without a trunk prefix: "5135557611"
+}
+
+// ErrNotInternational says that a text is no telephone number with a country calling code.
+var ErrNotInternational = errors.New("not a telephone number with a country code, such as +15135557611")
+
+// Parse reads a telephone number with its country calling code: in E.164, with separators, or as a tel URI
+// (RFC 3966). It fails with ErrNotInternational for anything else, such as a number without a country code.
+// An extension is left out: the line that calls shows its main number.
+func Parse(text string) (Number, error) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(strings.TrimPrefix(text, "tel:"), "+") {
+		return Number{}, ErrNotInternational
+	}
+	n, err := parse(text)
+	if err != nil {
+		return Number{}, err
+	}
+	// What is read as another number once it is written plainly is none, such as one with a zero too many.
+	if again, err := parse(n.E164); err != nil || again != n {
+		return Number{}, ErrNotInternational
+	}
+	return n, nil
+}
+
+func parse(text string) (Number, error) {
+	read, err := phonenumbers.Parse(text, phonenumbers.UNKNOWN_REGION)
+	if err != nil || !phonenumbers.IsPossibleNumber(read) {
+		return Number{}, ErrNotInternational
+	}
+	read.Extension = nil
+	return Number{
+		E164:        phonenumbers.Format(read, phonenumbers.E164),
+		CountryCode: strconv.Itoa(int(read.GetCountryCode())),
+		National:    phonenumbers.GetNationalSignificantNumber(read),
+	}, nil
+}
+
+// withheld are the words that stand for a caller's number that is not told, and what remains of them when
+// they are typed on a keypad, which is how some carriers pass them on
+// (https://help.twilio.com/articles/223179988).
+var withheld = []string{
+	"anonymous", "blocked", "private", "restricted", "unavailable", "unknown", "withheld",
+	"266696687", "2562533", "7378742833", "86282452253", "8656696",
+}
+
+// Withheld reports whether a caller's number as a platform tells it is none that can be looked up: it is
+// empty, withheld or a SIP address (RFC 3261 section 19.1).
+func Withheld(caller string) bool {
+	caller = strings.ToLower(strings.TrimSpace(caller))
+	if caller == "" || strings.HasPrefix(caller, "sip:") || strings.HasPrefix(caller, "sips:") ||
+		strings.Contains(caller, "@") {
+		return true
+	}
+	return slices.Contains(withheld, strings.TrimPrefix(caller, "+"))
+}
+
+// Match says how well a stored number agrees with another one.
+type Match int
+
+// Matches, from none to best.
+const (
+	None     Match = iota
+	Suffix         // one ends with the other's last seven or more digits
+	National       // equal, where the stored number has no country code
+	Exact          // equal with country code
+)
+
+// fewestOfSuffix is how many digits a number has at least that is the end of another one.
+const fewestOfSuffix = 7
+
+// Compare says how well a number that people typed agrees with n. A number without a country code is read as
+// one of n's country. Extensions do not count.
+func (n Number) Compare(stored string) Match {
+	own, err := phonenumbers.Parse(n.E164, phonenumbers.UNKNOWN_REGION)
+	if err != nil {
+		return None
+	}
+	if strings.Join(strings.FieldsFunc(stored, isNoDigit), "") == n.CountryCode+n.National {
+		return Exact // typed without the plus, which not every numbering plan can tell
+	}
+	match := Exact
+	other, err := phonenumbers.Parse(stored, phonenumbers.UNKNOWN_REGION)
+	if errors.Is(err, phonenumbers.ErrInvalidCountryCode) {
+		match = National
+		other, err = phonenumbers.Parse(stored, phonenumbers.GetRegionCodeForNumber(own))
+	}
+	if err != nil || other.GetCountryCode() != own.GetCountryCode() {
+		return None
+	}
+	ours, theirs := n.National, phonenumbers.GetNationalSignificantNumber(other)
+	switch shorter := min(len(ours), len(theirs)); {
+	case ours == theirs:
+		return match
+	case shorter >= fewestOfSuffix && ours[len(ours)-shorter:] == theirs[len(theirs)-shorter:]:
+		return Suffix
+	}
+	return None
+}
+
+// Formats returns the usual ways to write n, each once, the most frequent first, for CRMs that find a number
+// only as it was typed.
+func (n Number) Formats() []string {
+	own, err := phonenumbers.Parse(n.E164, phonenumbers.UNKNOWN_REGION)
+	if err != nil {
+		return nil
+	}
+	national := phonenumbers.Format(own, phonenumbers.NATIONAL)           // (513) 555-7611, 0171 1234567
+	international := phonenumbers.Format(own, phonenumbers.INTERNATIONAL) // +1 513-555-7611, +49 171 1234567
+	grouped := func(separator string) string { return strings.Join(strings.FieldsFunc(national, isNoDigit), separator) }
+	formats := []string{
+		n.E164, grouped(""), national, n.National, international, n.CountryCode + n.National,
+		grouped("-"), grouped("."), grouped(" "),
+		strings.Join(strings.FieldsFunc(international, isNoDigit), "-"),
+		"+" + strings.Join(strings.FieldsFunc(international, isNoDigit), " "),
+		"+" + n.CountryCode + " " + national,
+	}
+	var distinct []string
+	for _, f := range formats {
+		if !slices.Contains(distinct, f) {
+			distinct = append(distinct, f)
+		}
+	}
+	return distinct
+}
+
+func isNoDigit(r rune) bool { return r < '0' || r > '9' }
