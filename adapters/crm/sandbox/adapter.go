@@ -5,7 +5,7 @@
 //
 // By default an account has the statuses New, Open, Pending, Solved and Closed and the priorities Low,
 // Normal, High and Urgent; settings change them. It has the owners usr_1 to usr_3, the accounts acc_1 to
-// acc_3, the contacts con_1 to con_5, and four tickets:
+// acc_3, the contacts con_1 to con_5 (see seed.go; con_4 and con_5 share a number), and four tickets:
 //
 //	00001001  Open     plain text; a comment for the customer, and a later one for colleagues only
 //	00001002  Pending  a description and a comment in HTML
@@ -14,8 +14,11 @@
 //
 // New tickets are numbered from 00001005 on, without gaps; from 00001001 on if the seed setting is "empty".
 //
-// A magic value makes a call fail. It stands in the subject of a new ticket, or beside or instead of the
-// number of a ticket to read. As the connection's fault setting, it makes every call fail:
+// The contacts setting adds more contacts, such as yourself, so that your own calls are recognized.
+//
+// A magic value makes a call fail. It stands in the subject of a new ticket, beside or instead of the number
+// of a ticket to read, or in the e-mail address of a contact to look up, such as pat+sandbox:slow@example.com.
+// As the connection's fault setting, it makes every call fail:
 //
 //	value                    where   what the call does
 //	sandbox:slow             any     takes three seconds more, then acts
@@ -63,6 +66,7 @@ type settings struct {
 	DefaultPriority string        `setting:"default_priority" help:"Priority of a ticket that is given none. The default is Normal, if there is one, or else none."`
 	Seed            string        `setting:"seed" default:"demo" choices:"demo,empty" help:"The tickets of a new account: demo tickets, or none."`
 	Related         string        `setting:"related" choices:"seeded,any" default:"seeded" help:"Which owners, accounts and contacts exist: usr_1 to usr_3, acc_1 to acc_3 and con_1 to con_5, or any."`
+	Contacts        []string      `setting:"contacts" help:"Contacts besides con_1 to con_5, each as name|email|phone|mobile|account; all but the name may be left out. They are con_6 and so on, in this order."`
 	Latency         time.Duration `setting:"latency" help:"How long each call takes, such as 250ms."`
 	Fault           string        `setting:"fault" choices:"slow,hang,rate_limited,revoked,forbidden,down,reply_lost,outcome_unknown,rejected" help:"How every call fails, until this setting is empty again."`
 }
@@ -113,6 +117,14 @@ func (s *settings) complete() error {
 			faults = append(faults, fault.Field{
 				Path: "settings." + list.path, Message: "must hold the default, which is " + list.standard + ".",
 			})
+		}
+	}
+	for _, c := range s.Contacts {
+		if parts := strings.Split(c, "|"); len(parts) > 5 || strings.TrimSpace(parts[0]) == "" {
+			faults = append(faults, fault.Field{
+				Path: "settings.contacts", Message: "must be contacts as name|email|phone|mobile|account.",
+			})
+			break
 		}
 	}
 	if len(faults) > 0 {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +38,8 @@ func TestContract(t *testing.T) {
 // account is a sandbox account and the provider of the contract's checks: it does what an agent does.
 type account struct {
 	*adaptertest.GatedStorage
-	open func() crm.Driver
+	open     func() crm.Driver
+	contacts *[]any // the setting
 }
 
 var (
@@ -44,12 +47,18 @@ var (
 	_ crmtest.Commenter  = account{}
 	_ crmtest.Mover      = account{}
 	_ crmtest.TellsTimes = account{}
+
+	_ crmtest.ContactKeeper = account{}
 )
 
 func newAccount(t *testing.T, v adapter.Values) account {
 	t.Helper()
 	storage := adaptertest.NewGatedStorage(adaptertest.Storage())
-	return account{GatedStorage: storage, open: func() crm.Driver {
+	contacts := []any{}
+	return account{GatedStorage: storage, contacts: &contacts, open: func() crm.Driver {
+		settings := map[string]any{"contacts": contacts}
+		maps.Copy(settings, v.Settings)
+		v := adapter.Values{Settings: settings, Credentials: v.Credentials}
 		d, err := Adapter().OpenCRM(t.Context(), v, adapter.Environment{
 			Storage: storage, Now: time.Now, Zone: "UTC",
 		})
@@ -58,6 +67,12 @@ func newAccount(t *testing.T, v adapter.Values) account {
 		}
 		return d
 	}}
+}
+
+// AddContact adds a contact to the setting, and to each driver that is opened later.
+func (a account) AddContact(_ context.Context, c crmtest.NewContact) (string, error) {
+	*a.contacts = append(*a.contacts, strings.Join([]string{c.Name, c.Email, c.Phone, c.Mobile, c.Account}, "|"))
+	return fmt.Sprintf("con_%d", len(seededContacts())+len(*a.contacts)), nil
 }
 
 // Tickets counts the documents.

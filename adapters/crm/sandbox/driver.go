@@ -16,6 +16,8 @@ var (
 	_ crm.Driver   = (*driver)(nil)
 	_ crm.Finder   = (*driver)(nil)
 	_ crm.IDFinder = (*driver)(nil)
+
+	_ crm.ContactFinder = (*driver)(nil)
 )
 
 type driver struct {
@@ -92,7 +94,7 @@ func (d *driver) check(t crm.NewTicket) error {
 		{"priority", t.Priority, "priority", d.settings.Priorities},
 		{"owner_id", t.OwnerID, "user", d.knownIDs(owners)},
 		{"account_id", t.AccountID, "account", d.knownIDs(accounts)},
-		{"contact_id", t.ContactID, "contact", d.knownIDs(contacts)},
+		{"contact_id", t.ContactID, "contact", d.knownIDs(d.contactIDs())},
 	} {
 		if field.given != "" && field.known != nil && !slices.Contains(field.known, field.given) {
 			message := "is not a known " + field.what + "; send one of " + strings.Join(field.known, ", ") + "."

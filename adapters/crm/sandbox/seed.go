@@ -3,14 +3,42 @@ package sandbox
 import (
 	"slices"
 	"time"
+
+	"frontdesk/core/crm"
 )
 
 // The related records of every account.
 var (
 	owners   = []string{"usr_1", "usr_2", "usr_3"}
 	accounts = []string{"acc_1", "acc_2", "acc_3"}
-	contacts = []string{"con_1", "con_2", "con_3", "con_4", "con_5"}
 )
+
+// seededContacts returns the contacts of every account. Their numbers are reserved for fiction, and typed in
+// as many ways as people do.
+func seededContacts() []crm.Contact {
+	return []crm.Contact{
+		{
+			ID: "con_1", Name: "Pat Doe", Emails: []string{"pat@example.com"}, Phones: []string{"(202) 555-0101"},
+			AccountID: "acc_1", AccountName: "Maple Court Homes",
+		},
+		{
+			ID: "con_2", Name: "Kim Rivera", Emails: []string{"kim@example.com", "billing@example.org"},
+			Phones: []string{"+1 202 555 0102", "202.555.0112"}, AccountID: "acc_2", AccountName: "Rivera & Co.",
+		},
+		{
+			ID: "con_3", Name: "Sam Okafor", Emails: []string{"sam@example.com"}, Phones: []string{"+12025550103"},
+			AccountID: "acc_1", AccountName: "Maple Court Homes",
+		},
+		{
+			ID: "con_4", Name: "Alex Stone", Emails: []string{"alex@example.net"}, Phones: []string{"1-202-555-0104"},
+			AccountID: "acc_3", AccountName: "Stone Household",
+		},
+		{
+			ID: "con_5", Name: "Robin Stone", Emails: []string{"robin@example.net"}, Phones: []string{"2025550104"},
+			AccountID: "acc_3", AccountName: "Stone Household",
+		},
+	}
+}
 
 // firstNumber is the number of the first ticket of an account.
 const firstNumber = 1001
@@ -36,7 +64,7 @@ func (d *driver) seeds() []document {
 			ID: "tkt_000000000000000000001001", Number: "00001001", Subject: "Heating does not start",
 			Description: text{Body: "The heating in flat 12 has been cold since this morning.\nThe display shows E7."},
 			Status:      d.status("Open"), Priority: d.priority("High"), OwnerID: owners[0], AccountID: accounts[0],
-			ContactID: contacts[0],
+			ContactID: "con_1",
 			CreatedAt: at(12, 9), UpdatedAt: at(13, 15),
 			Comments: []comment{
 				{text{Body: "Thank you for calling. A technician comes on Wednesday between 8 and 10."}, true},
@@ -50,7 +78,7 @@ func (d *driver) seeds() []document {
 					"Main Street &amp; Co.</p>", HTML: true,
 			},
 			Status: d.status("Pending"), Priority: d.priority("Normal"), OwnerID: owners[1],
-			AccountID: accounts[1], ContactID: contacts[1],
+			AccountID: accounts[1], ContactID: "con_2",
 			CreatedAt: at(14, 11), UpdatedAt: at(14, 16),
 			Comments: []comment{
 				{text{Body: "<div>Which <i>postal code</i> is it?</div><ul><li>10115</li><li>10117</li></ul>",
@@ -61,7 +89,7 @@ func (d *driver) seeds() []document {
 			ID: "tkt_000000000000000000001003", Number: "00001003", Subject: "Password cannot be reset",
 			Description: text{Body: "The link in the message has expired."},
 			Status:      d.status(first(d.settings.Resolved)), Priority: d.priority("Low"), OwnerID: owners[0],
-			AccountID: accounts[0], ContactID: contacts[2],
+			AccountID: accounts[0], ContactID: "con_3",
 			CreatedAt: at(15, 8), UpdatedAt: at(15, 10), ResolvedAt: at(15, 10),
 			Comments: []comment{
 				{text{Body: "A new link is on its way."}, true},
