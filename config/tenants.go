@@ -22,6 +22,7 @@ type Tenant struct {
 	MaxPhoneNumbers      *int              `yaml:"max_phone_numbers" min:"0" max:"5000" help:"How many phone numbers the tenant may hold. At this number it can buy no more. The default is 100."`
 	StatusWords          map[string]string `yaml:"status_words" help:"The tenant's own words for ticket statuses, each with the CRM's label."`
 	PriorityWords        map[string]string `yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
+	UnverifiedCaller     []string          `yaml:"unverified_caller_fields" choices:"name,contact_id,email,phone_numbers,account,open_tickets" help:"Which fields of a contact may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account or open_tickets. The default is the name."`
 	Connections          []Connection      `yaml:"connections" help:"The tenant's connections to accounts at providers."`
 }
 

@@ -31,8 +31,9 @@ func TestTenantsExampleIsRead(t *testing.T) {
 		}},
 		{Name: "acme", Timezone: "America/New_York", PreventDoubleBooking: true, RejectPast: true,
 			DedupeWindow: &tenMinutes, TicketDedupeWindow: &none, MaxPurchasesPerDay: &five, MaxPhoneNumbers: &most,
-			StatusWords:   map[string]string{"fresh": "New"},
-			PriorityWords: map[string]string{"urgent": "High", "whenever you can": "Low"},
+			StatusWords:      map[string]string{"fresh": "New"},
+			PriorityWords:    map[string]string{"urgent": "High", "whenever you can": "Low"},
+			UnverifiedCaller: []string{"name", "account"},
 			Connections: []Connection{
 				{Name: "front-office", Kind: "calendar", Provider: "caldav", Default: true,
 					Settings:    map[string]any{"url": "https://cal.acme.example/dav/"},

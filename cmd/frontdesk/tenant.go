@@ -24,6 +24,7 @@ type tenantCreate struct {
 	MaxPhoneNumbers      *int              `help:"How many phone numbers the tenant may hold. At this number it can buy no more." placeholder:"100"`
 	StatusWord           map[string]string `help:"The tenant's own word for a ticket status, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
 	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
+	CallerField          []string          `help:"A field of a contact that may be told for an unverified number or address: name, contact_id, email, phone_numbers, account or open_tickets. Repeat for more; the default is the name." placeholder:"FIELD"`
 }
 
 // Run creates the tenant and prints its name.
@@ -34,6 +35,7 @@ func (c tenantCreate) Run(ctx context.Context, s *session) error {
 			DedupeWindow: c.DedupeWindow, TicketDedupeWindow: c.TicketDedupeWindow,
 			MaxPurchasesPerDay: c.MaxPurchasesPerDay, MaxPhoneNumbers: c.MaxPhoneNumbers,
 			StatusWords: c.StatusWord, PriorityWords: c.PriorityWord,
+			UnverifiedCallerFields: c.CallerField,
 		})
 		if err != nil {
 			return err

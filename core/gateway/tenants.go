@@ -92,6 +92,7 @@ func desiredOf(file config.Tenants) apply.Desired {
 			DedupeWindow:       (*tenant.Duration)(t.DedupeWindow),
 			TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow), MaxPurchasesPerDay: t.MaxPurchasesPerDay,
 			MaxPhoneNumbers: t.MaxPhoneNumbers, StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
+			UnverifiedCallerFields: t.UnverifiedCaller,
 		}}
 		for _, c := range t.Connections {
 			d.Connections = append(d.Connections, connection.Spec{

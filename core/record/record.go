@@ -87,6 +87,45 @@ type TicketAnswer struct {
 	Ticket Ticket `json:"ticket" doc:"The ticket as it is now."`
 }
 
+// CallerAnswer is the response body of look-up.
+type CallerAnswer struct {
+	Found      bool        `json:"found" doc:"Whether there are candidates." example:"true"`
+	Withheld   bool        `json:"withheld" doc:"Whether the caller withholds the number, or calls from a SIP address, so that nobody was looked up." example:"false"`
+	Verified   bool        `json:"verified" doc:"Always false: a caller's number can be forged, and is shared in families and firms." example:"false"`
+	Candidates []Candidate `json:"candidates" nullable:"false" doc:"The contacts who may be calling, the best match first. Nobody is chosen among several."`
+	More       bool        `json:"more" doc:"Whether there are, or may be, more candidates than the CRM returned." example:"false"`
+	Partial    []string    `json:"partial" nullable:"false" doc:"What could not be read completely: contacts or open_tickets." example:"[]"`
+	Say        string      `json:"say" doc:"The answer as a sentence to speak." example:"This may be Pat Doe."`
+}
+
+// Candidate is a contact who may be calling. It has only the fields that the tenant lets go out for an
+// unverified number; see unverified_caller_fields of its settings.
+type Candidate struct {
+	Match        string         `json:"match" doc:"How well the stored number agrees: exact, national (it was stored without a country code) or suffix (only its last digits agree). An e-mail address is exact." example:"exact"`
+	Name         string         `json:"name,omitempty" doc:"The contact's name." example:"Pat Doe"`
+	ContactID    string         `json:"contact_id,omitempty" doc:"The contact's id in the CRM, as create-ticket takes it." example:"con_301"`
+	Emails       []string       `json:"emails,omitempty" doc:"The contact's e-mail addresses."`
+	PhoneNumbers []string       `json:"phone_numbers,omitempty" doc:"The contact's telephone numbers, as people typed them."`
+	Account      *CallerAccount `json:"account,omitempty" doc:"The account that the contact belongs to."`
+	OpenTickets  []OpenTicket   `json:"open_tickets,omitempty" doc:"The contact's tickets that are neither resolved nor closed, the last changed first."`
+}
+
+// CallerAccount is the account that a contact belongs to.
+type CallerAccount struct {
+	ID   string `json:"id" doc:"The account's id in the CRM, as create-ticket takes it." example:"acc_77"`
+	Name string `json:"name" doc:"The account's name." example:"Maple Court Homes"`
+}
+
+// OpenTicket is what a caller may ask about.
+type OpenTicket struct {
+	TicketNumber string `json:"ticket_number" doc:"The number people use." example:"00001042"`
+	Subject      string `json:"subject" doc:"Short title." example:"Broken door handle"`
+	Status       string `json:"status" doc:"The CRM's own label." example:"New"`
+	Priority     string `json:"priority" doc:"The CRM's own label." example:"High"`
+	CreatedAt    string `json:"created_at,omitempty" format:"date-time" doc:"When the ticket was opened." example:"2026-12-01T15:00:00Z"`
+	UpdatedAt    string `json:"updated_at,omitempty" format:"date-time" doc:"When the ticket was last changed." example:"2026-12-03T09:00:00Z"`
+}
+
 // PhoneNumber is a phone number of the caller.
 type PhoneNumber struct {
 	ID                      int64  `json:"id" doc:"The gateway's own stable identifier. It is never used again after a release." readOnly:"true" example:"4711"`

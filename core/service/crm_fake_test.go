@@ -20,6 +20,8 @@ type crmAccount struct {
 	lags       bool                // its search finds no new tickets
 	drops      func(t *crm.Ticket) // removes from a new ticket what the CRM does not keep
 	vocabulary crm.Vocabulary
+	contacts   []crm.Contact // nil: its driver cannot look up callers
+	incomplete bool          // a part of its searches fails
 	made       []crm.Ticket
 	keys       []string // the keys of made
 }
@@ -34,6 +36,8 @@ func newCRMAccount() *crmAccount {
 func (a *crmAccount) driver(p *process) crm.Driver {
 	d := &crmDriver{a, p}
 	switch {
+	case a.contacts != nil:
+		return contactFindingCRM{d}
 	case a.findsKeys:
 		return keyFindingCRM{d}
 	case a.findsText:
@@ -133,5 +137,30 @@ func (d idFindingCRM) ByID(ctx context.Context, id string) (crm.Ticket, error) {
 			return crm.Ticket{}, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such ticket.")
 		}
 		return d.made[i], nil
+	})
+}
+
+// contactFindingCRM is a driver that looks up callers. It returns all its contacts, as a loose search does.
+type contactFindingCRM struct{ *crmDriver }
+
+func (d contactFindingCRM) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error) {
+	return step(ctx, &d.account, d.process, "find-contacts", func() (crm.Contacts, error) {
+		few := d.contacts[:min(q.Limit, len(d.contacts))]
+		return crm.Contacts{Contacts: few, More: len(few) < len(d.contacts), Incomplete: d.incomplete}, nil
+	})
+}
+
+func (d contactFindingCRM) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
+	return step(ctx, &d.account, d.process, "open-tickets/"+contactID, func() ([]crm.Ticket, error) {
+		if contactID == "gone" {
+			return nil, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such contact.")
+		}
+		var open []crm.Ticket
+		for _, t := range d.made {
+			if t.ContactID == contactID && len(open) < limit {
+				open = append(open, t)
+			}
+		}
+		return open, nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/normalize"
+	"frontdesk/core/phonenumber"
 )
 
 // BookMeeting is the input of book-meeting. Its times are parsed but not yet placed in a zone, since that may
@@ -53,6 +54,13 @@ type CreateTicket struct {
 	OwnerID     string
 	AccountID   string
 	ContactID   string
+}
+
+// LookUpCaller is the input of look-up: a telephone number or an e-mail address.
+type LookUpCaller struct {
+	Phone    phonenumber.Number
+	Email    string // in lower case
+	Withheld bool   // the platform knows no number that could be looked up
 }
 
 // BuyNumber is the input of buying a number.

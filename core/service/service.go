@@ -82,6 +82,7 @@ type Services struct {
 	Calendar *Calendar
 	Tickets  *Tickets
 	Numbers  *Numbers
+	Contacts *Contacts
 	journal  *journal.Journal
 	purger   *purger
 }
@@ -95,7 +96,7 @@ func New(o Options) *Services {
 	})
 	s := &Services{
 		Calendar: newCalendar(&o, j), Tickets: newTickets(&o, j), Numbers: newNumbers(&o, j),
-		journal: j, purger: &purger{opts: &o},
+		Contacts: &Contacts{opts: &o, within: lookUpWithin}, journal: j, purger: &purger{opts: &o},
 	}
 	j.Register(s.Calendar.operations()...)
 	j.Register(s.Tickets.operations()...)

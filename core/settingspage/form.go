@@ -160,6 +160,8 @@ func tenantFields(given func(name string) string) []field {
 			f.Type, f.Choices = "choice", yesOrNo("")
 		case "map":
 			f.Type, f.Help = "lines", d.Help+" Write one per line, such as open = New."
+		case "list":
+			f.Help += " Separate several with commas."
 		}
 		f.Value = given(f.Name)
 		fields = append(fields, f)
@@ -221,6 +223,12 @@ func writeValue(value any) string {
 		return ""
 	case string:
 		return v
+	case []any:
+		var words []string
+		for _, word := range v {
+			words = append(words, fmt.Sprint(word))
+		}
+		return strings.Join(words, ", ")
 	case map[string]any:
 		var lines []string
 		for word, means := range v {

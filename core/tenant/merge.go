@@ -60,7 +60,7 @@ func settingNames() []string {
 // Declaration describes a setting, for forms.
 type Declaration struct {
 	Name string
-	Type string // "text", "bool", "int", "duration" or "map", of words to labels
+	Type string // "text", "bool", "int", "duration", "list" or "map", of words to labels
 	Help string
 }
 
@@ -84,6 +84,8 @@ func typeOf(t reflect.Type) string {
 		return "int"
 	case reflect.TypeFor[*Duration]():
 		return "duration"
+	case reflect.TypeFor[List]():
+		return "list"
 	}
 	return "map"
 }
@@ -99,6 +101,8 @@ func mustBe(field any) string {
 		return "must be an integer."
 	case **Duration:
 		return `must be a duration such as "10m" or "1h30m", or 0.`
+	case *List:
+		return "must be a list of strings."
 	}
 	return "must map words to labels."
 }

@@ -34,7 +34,7 @@ func TestMergedSettings(t *testing.T) {
 		}, tenant.Settings{}, nil},
 		{"every fault at once", map[string]any{
 			"timezon": "UTC", "reject_past": "yes", "timezone": 7.0, "dedupe_window": "soon", "max_phone_numbers": 1.5,
-			"priority_words": []any{"a"},
+			"priority_words": []any{"a"}, "unverified_caller_fields": 5.0,
 		}, was, []fault.Field{
 			{Path: "settings.dedupe_window", Message: `must be a duration such as "10m" or "1h30m", or 0.`},
 			{Path: "settings.max_phone_numbers", Message: "must be an integer."},
@@ -42,7 +42,19 @@ func TestMergedSettings(t *testing.T) {
 			{Path: "settings.reject_past", Message: "must be true or false."},
 			{Path: "settings.timezon", Message: "is not a setting of a tenant", Hint: "timezone"},
 			{Path: "settings.timezone", Message: "must be a string."},
+			{Path: "settings.unverified_caller_fields", Message: "must be a list of strings."},
 		}},
+		{"a list, or words with commas", map[string]any{"unverified_caller_fields": "name, account"}, tenant.Settings{
+			Timezone: "Europe/Paris", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
+			UnverifiedCallerFields: tenant.List{"name", "account"},
+		}, nil},
+		{"fields of a caller that there are not", map[string]any{"unverified_caller_fields": []any{"nam"}}, tenant.Settings{
+			Timezone: "Europe/Paris", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
+			UnverifiedCallerFields: tenant.List{"nam"},
+		}, []fault.Field{{
+			Path: "settings.unverified_caller_fields", Hint: "name",
+			Message: `must be of name, contact_id, email, phone_numbers, account, open_tickets, not "nam".`,
+		}}},
 		{"unusable values", map[string]any{"timezone": "Mars/Base", "max_phone_numbers": -1.0}, tenant.Settings{
 			Timezone: "Mars/Base", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
 			MaxPhoneNumbers: new(-1),

@@ -11,11 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones must be known wherever the gateway runs
 
 	"frontdesk/core/fault"
+	"frontdesk/core/spelling"
 	"frontdesk/core/store"
 )
 
@@ -44,6 +46,26 @@ type Settings struct {
 	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying. The default is 10."`
 	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"How many phone numbers the tenant may hold. At this number it can buy no more. The default is 100."`
 	PriorityWords        map[string]string `json:"priority_words,omitempty" yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
+
+	UnverifiedCallerFields List `json:"unverified_caller_fields,omitzero" yaml:"unverified_caller_fields" help:"Which fields of a contact may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account or open_tickets. The default is the name."`
+}
+
+// The fields of a contact, for Settings.UnverifiedCallerFields.
+const (
+	CallerName         = "name"
+	CallerContactID    = "contact_id"
+	CallerEmail        = "email"
+	CallerPhoneNumbers = "phone_numbers"
+	CallerAccount      = "account"
+	CallerOpenTickets  = "open_tickets"
+)
+
+// CallerFields returns the fields of a contact that may be told for an unverified number or address.
+func (s Settings) CallerFields() []string {
+	if s.UnverifiedCallerFields == nil {
+		return []string{CallerName}
+	}
+	return s.UnverifiedCallerFields
 }
 
 // Zone returns the tenant's time zone.
@@ -142,6 +164,17 @@ func (s Settings) Check(prefix string) []fault.Field {
 					Path: prefix + words.path, Message: "must map words to labels; neither may be empty.",
 				})
 			}
+		}
+	}
+	known := []string{
+		CallerName, CallerContactID, CallerEmail, CallerPhoneNumbers, CallerAccount, CallerOpenTickets,
+	}
+	for _, name := range s.UnverifiedCallerFields {
+		if !slices.Contains(known, name) {
+			faults = append(faults, fault.Field{
+				Path: prefix + "unverified_caller_fields", Hint: spelling.Nearest(name, known),
+				Message: fmt.Sprintf("must be of %s, not %q.", strings.Join(known, ", "), name),
+			})
 		}
 	}
 	return faults

@@ -1,0 +1,207 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/crm"
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+	"frontdesk/core/phonenumber"
+	"frontdesk/core/record"
+	"frontdesk/core/tenant"
+)
+
+// Contacts implements the operation that looks up who calls.
+type Contacts struct {
+	opts   *Options
+	within time.Duration // the time limit of a look-up
+}
+
+const (
+	// lookUpWithin is the time limit of a look-up with all its requests: the caller hears nothing meanwhile, and
+	// the platforms' hooks before the first word end after 7.5 to 10 seconds.
+	lookUpWithin = 2500 * time.Millisecond
+
+	mostContacts    = 20 // asked for; the CRM's search may return strangers among them
+	mostCandidates  = 5  // more than anybody could choose from by ear
+	mostOpenTickets = 5  // of each candidate
+)
+
+// The parts of an answer that may be incomplete.
+const (
+	partialContacts    = "contacts"
+	partialOpenTickets = "open_tickets"
+)
+
+// candidate is a contact who may be calling.
+type candidate struct {
+	crm.Contact
+	match   phonenumber.Match
+	tickets []crm.Ticket
+}
+
+// LookUp returns the contacts who may be calling, with the fields that the tenant lets go out. It chooses
+// nobody among several. That nobody is known is no error.
+func (s *Contacts) LookUp(ctx context.Context, c apikey.Caller, in LookUpCaller) (record.CallerAnswer, error) {
+	opened, err := s.opts.Drivers.CRM(ctx, c.Tenant, c.Connections)
+	if err != nil {
+		return record.CallerAnswer{}, err
+	}
+	finder, can := opened.Driver.(crm.ContactFinder)
+	if !can {
+		return record.CallerAnswer{}, fault.New(fault.Unsupported, fault.ReasonNotSupported,
+			"The connected CRM cannot look up callers.").With("provider", opened.Connection.Provider)
+	}
+	if in.Withheld {
+		return record.CallerAnswer{
+			Withheld: true, Candidates: []record.Candidate{}, Partial: []string{}, Say: sayCandidates(nil),
+		}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.within)
+	defer cancel()
+	account := newEndpoint(s.opts, opened, opened.Driver.Traits().MaxConcurrent, opened.Driver.Account)
+	query := crm.ContactQuery{Phone: in.Phone, Email: in.Email, Limit: mostContacts}
+	found, err := ask(ctx, account, read("find-contacts"), func(ctx context.Context) (crm.Contacts, error) {
+		return finder.FindContacts(ctx, query)
+	})
+	if err != nil {
+		return record.CallerAnswer{}, err
+	}
+	candidates, left := choose(query, found.Contacts)
+	answer := record.CallerAnswer{
+		Found: len(candidates) > 0, More: found.More || left, Candidates: []record.Candidate{}, Partial: []string{},
+	}
+	if found.Incomplete {
+		answer.Partial = append(answer.Partial, partialContacts)
+	}
+	fields := c.Tenant.Settings.CallerFields()
+	if slices.Contains(fields, tenant.CallerOpenTickets) && !addTickets(ctx, account, finder, candidates) {
+		answer.Partial = append(answer.Partial, partialOpenTickets)
+	}
+	for _, one := range candidates {
+		answer.Candidates = append(answer.Candidates, one.record(fields))
+	}
+	answer.Say = sayCandidates(answer.Candidates)
+	return answer, nil
+}
+
+// choose returns the contacts that have the number or the address, the best match first, and whether some
+// were left out. Contacts of which only the last digits agree count if there are no others: they may be
+// strangers.
+func choose(q crm.ContactQuery, found []crm.Contact) (candidates []candidate, left bool) {
+	best := phonenumber.None
+	for _, contact := range found {
+		one := candidate{Contact: contact, match: matchOf(q, contact)}
+		best = max(best, one.match)
+		candidates = append(candidates, one)
+	}
+	candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
+		return c.match == phonenumber.None || c.match == phonenumber.Suffix && best > phonenumber.Suffix
+	})
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.match, a.match), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
+	if len(candidates) > mostCandidates {
+		return candidates[:mostCandidates], true
+	}
+	return candidates, false
+}
+
+func matchOf(q crm.ContactQuery, contact crm.Contact) phonenumber.Match {
+	if q.Email != "" {
+		if slices.ContainsFunc(contact.Emails, func(e string) bool {
+			return strings.EqualFold(strings.TrimSpace(e), q.Email)
+		}) {
+			return phonenumber.Exact
+		}
+		return phonenumber.None
+	}
+	match := phonenumber.None
+	for _, stored := range contact.Phones {
+		match = max(match, q.Phone.Compare(stored))
+	}
+	return match
+}
+
+// addTickets adds the open tickets of each candidate, at once, and reports whether it has those of all.
+func addTickets(ctx context.Context, account endpoint, finder crm.ContactFinder, candidates []candidate) bool {
+	read := read("open-tickets")
+	failed := make([]error, len(candidates))
+	var group sync.WaitGroup
+	for i := range candidates {
+		group.Go(func() {
+			candidates[i].tickets, failed[i] = ask(ctx, account, read, func(ctx context.Context) ([]crm.Ticket, error) {
+				return finder.OpenTickets(ctx, candidates[i].ID, mostOpenTickets)
+			})
+		})
+	}
+	group.Wait()
+	all := true
+	for i, err := range failed {
+		if err != nil && fault.From(err).Code != fault.NotFound { // a contact that is gone has none
+			account.opts.Log.WarnContext(ctx, "the open tickets of a contact could not be read",
+				"connection", account.connection.ID, "error", err)
+			candidates[i].tickets, all = nil, false
+		}
+	}
+	return all
+}
+
+var matchNames = map[phonenumber.Match]string{
+	phonenumber.Exact: "exact", phonenumber.National: "national", phonenumber.Suffix: "suffix",
+}
+
+// record returns the candidate with the given fields.
+func (c candidate) record(fields []string) record.Candidate {
+	out := record.Candidate{Match: matchNames[c.match]}
+	for _, field := range fields {
+		switch field {
+		case tenant.CallerName:
+			out.Name = c.Name
+		case tenant.CallerContactID:
+			out.ContactID = c.ID
+		case tenant.CallerEmail:
+			out.Emails = c.Emails
+		case tenant.CallerPhoneNumbers:
+			out.PhoneNumbers = c.Phones
+		case tenant.CallerAccount:
+			if c.AccountID != "" || c.AccountName != "" {
+				out.Account = &record.CallerAccount{ID: c.AccountID, Name: c.AccountName}
+			}
+		case tenant.CallerOpenTickets:
+			for _, t := range c.tickets {
+				ticket := normalize.Ticket(t)
+				out.OpenTickets = append(out.OpenTickets, record.OpenTicket{
+					TicketNumber: ticket.TicketNumber, Subject: ticket.Subject, Status: ticket.Status,
+					Priority: ticket.Priority, CreatedAt: ticket.CreatedAt, UpdatedAt: ticket.UpdatedAt,
+				})
+			}
+		}
+	}
+	return out
+}
+
+// sayCandidates says who may be calling.
+func sayCandidates(candidates []record.Candidate) string {
+	var names []string
+	for _, c := range candidates {
+		if c.Name != "" && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	switch {
+	case len(candidates) == 0:
+		return "I do not know who is calling."
+	case len(names) == 0:
+		return "The caller may be somebody we know."
+	case len(names) == 1:
+		return "This may be " + names[0] + "."
+	}
+	return "This may be " + strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1] + "."
+}
