@@ -31,8 +31,8 @@ import (
 // that is missing here fails the test, so whoever adds a part must decide.
 var partsOfRequests = map[string]string{
 	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar",
-	"ticket_number": "ticket",
-	"owner_id":      "record", "contact_id": "record", "account_id": "record", "id": "number",
+	"ticket_number": "ticket", "phone_number": "", "email": "",
+	"owner_id": "record", "contact_id": "record", "account_id": "record", "id": "number",
 	"Idempotency-Key": "idempotency key",
 
 	"title": "", "description": "", "subject": "", "name": "", "start_time": "", "end_time": "", "timezone": "",
@@ -53,6 +53,7 @@ var calls = map[string]string{
 	"verifyCalendarConnection": `{}`,
 	"createTicket":             `{"subject":"Ours"}`,
 	"getTicket":                `{"ticket_number":"99999999"}`,
+	"Alpha_lookUpCaller":       `{"phone_number":"+12025550199"}`,
 	"Beta_listPhoneNumbers":    "",
 	"Beta_getPhoneNumber":      "",
 	"Beta_buyPhoneNumber":      `{"area_code":"415"}`,

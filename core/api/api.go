@@ -19,6 +19,7 @@ import (
 type Services struct {
 	Calendar Calendar
 	Tickets  Tickets
+	Contacts Contacts
 	Numbers  Numbers
 	Admin    Admin
 }
@@ -107,7 +108,7 @@ type api struct {
 // to cleaned paths.
 func New(o Options) (http.Handler, error) {
 	if o.Keys == nil || o.Services.Calendar == nil || o.Services.Tickets == nil || o.Services.Numbers == nil ||
-		o.Services.Admin == nil {
+		o.Services.Contacts == nil || o.Services.Admin == nil {
 		return nil, errors.New("api: Keys and all Services are needed")
 	}
 	a, err := newAPI(o)

@@ -69,7 +69,7 @@ func (c *checks) passed(path string) bool { return !c.wrong[path] }
 // remember keeps a scalar so that problem details can show the refused value. It must not be called for
 // unknown names: their values may be secret.
 func (c *checks) remember(path string, value json.RawMessage) {
-	if c.surface == surfaceV1 || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' ||
+	if c.surface.likeV1() || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' ||
 		value[0] == 'n' {
 		return
 	}

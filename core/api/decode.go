@@ -122,7 +122,7 @@ func decode[In any](c *call, s *shape, in *In) error {
 			c.checks.unknown(m.name, s.names)
 			continue
 		}
-		if c.checks.surface == surfaceV1 && isUnset(m.value) {
+		if c.checks.surface.likeV1() && isUnset(m.value) {
 			continue
 		}
 		given[m.name] = true
@@ -137,11 +137,11 @@ func decode[In any](c *call, s *shape, in *In) error {
 	return nil
 }
 
-// membersOf returns the members of the body. On /v1 an empty body counts as {}.
+// membersOf returns the members of the body. With the rules of v1 an empty body counts as {}.
 func membersOf(body []byte, found *checks) ([]member, error) {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {
-		if found.surface == surfaceV1 {
+		if found.surface.likeV1() {
 			return nil, nil
 		}
 		return nil, malformed("it is empty, send an object")
@@ -156,7 +156,7 @@ func membersOf(body []byte, found *checks) ([]member, error) {
 	return membersIn(body)
 }
 
-// isUnset reports whether a value counts as not given on /v1: clients of proto3 JSON send defaults.
+// isUnset reports whether a value counts as not given by the rules of v1: clients of proto3 JSON send defaults.
 func isUnset(value json.RawMessage) bool {
 	switch value[0] {
 	case 'n':

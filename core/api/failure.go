@@ -103,7 +103,7 @@ func (a *api) writeFailure(w http.ResponseWriter, f failure) error {
 
 // render returns the body of a failure in the style of its surface. Only render knows both styles.
 func (a *api) render(f failure) (body []byte, contentType string, err error) {
-	if f.surface == surfaceV1 {
+	if f.surface.likeV1() {
 		body, err = a.statusBody(f)
 		return body, "application/json", err
 	}

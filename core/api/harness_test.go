@@ -155,6 +155,15 @@ func (f fakeTickets) Get(ctx context.Context, c apikey.Caller, number string) (r
 	return sampleTicket, f.called(ctx, c, service.Write{}, number)
 }
 
+type fakeContacts struct{ *fakeServices }
+
+func (f fakeContacts) LookUp(
+	ctx context.Context, c apikey.Caller, in service.LookUpCaller,
+) (record.CallerAnswer, error) {
+	return record.CallerAnswer{Candidates: []record.Candidate{}, Partial: []string{}},
+		f.called(ctx, c, service.Write{}, in)
+}
+
 type fakeNumbers struct{ *fakeServices }
 
 var sampleNumber = record.PhoneNumber{ID: 4711, Name: "Front office", E164: "+14155550123", AreaCode: "415"}
@@ -275,7 +284,7 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 		PublicURL: publicURL, Version: "1.0.0", Log: log, Metrics: g.metrics, Keys: fakeKeys{},
 		Services: Services{
 			Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices},
-			Numbers: fakeNumbers{g.fakeServices}, Admin: fakeAdmin{},
+			Numbers: fakeNumbers{g.fakeServices}, Contacts: fakeContacts{g.fakeServices}, Admin: fakeAdmin{},
 		},
 		LegacyConferencing: []string{"nylas"}, NewID: func() string { return fixedID },
 	}

@@ -299,7 +299,7 @@ func headersOf(names ...string) map[string]*huma.Header {
 func (a *api) describeErrors(op operation, out *huma.Operation, components *huma.Components) {
 	on := op.surface()
 	model, mediaType := reflect.TypeFor[ErrorModel](), "application/problem+json"
-	if on == surfaceV1 {
+	if on.likeV1() {
 		model, mediaType = reflect.TypeFor[Status](), "application/json"
 	}
 	schema := components.Schemas.Schema(model, true, "")

@@ -18,23 +18,30 @@ import (
 type surface string
 
 const (
-	surfaceV1   surface = "v1"   // google.rpc.Status; null and empty values count as absent, as in proto3
-	surfaceBeta surface = "beta" // problem details, strict JSON
-	surfaceNone surface = ""     // all other paths: problem details
+	surfaceV1    surface = "v1"    // google.rpc.Status; null and empty values count as absent, as in proto3
+	surfaceBeta  surface = "beta"  // problem details, strict JSON; the admin interface, too
+	surfaceAlpha surface = "alpha" // beyond the written interface, for voice agents; the rules of v1
+	surfaceNone  surface = ""      // all other paths: problem details
 )
 
-// surfaceOf returns the surface of a path. It depends only on the first segment, so that the error for an
+// surfaceOf returns the surface of a path. It depends only on the first segments, so that the error for an
 // unknown path has the style that its caller expects.
 func surfaceOf(path string) surface {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	switch first {
-	case "v1":
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	second, _, _ := strings.Cut(rest, "/")
+	switch {
+	case first == "v1":
 		return surfaceV1
-	case "beta", "alpha":
+	case first == "beta", first == "alpha" && second == "admin":
 		return surfaceBeta
+	case first == "alpha":
+		return surfaceAlpha
 	}
 	return surfaceNone
 }
+
+// likeV1 reports whether the surface has the rules of v1.
+func (s surface) likeV1() bool { return s == surfaceV1 || s == surfaceAlpha }
 
 // operation declares one operation of the interface.
 type operation struct {

@@ -14,7 +14,8 @@ import (
 func operations(s Services) []operation {
 	all := calendarOperations(s.Calendar)
 	all = append(all, ticketOperations(s.Tickets)...)
-	return append(all, numberOperations(s.Numbers)...)
+	all = append(all, numberOperations(s.Numbers)...)
+	return append(all, callerOperations(s.Contacts)...)
 }
 
 // Groups of operations in the documents.
@@ -22,6 +23,7 @@ const (
 	tagCalendar = "Calendar"
 	tagTickets  = "Tickets"
 	tagNumbers  = "Phone numbers (beta)"
+	tagCallers  = "Callers (alpha)"
 )
 
 func calendarOperations(s Calendar) []operation {
@@ -256,4 +258,29 @@ func numberOperations(s Numbers) []operation {
 			endpoint: mutation(s, Numbers.Release, numberRequest.input),
 		},
 	}
+}
+
+func callerOperations(s Contacts) []operation {
+	return []operation{{
+		ID: "Alpha_lookUpCaller", Method: http.MethodPost, Path: "/alpha/callers/look-up", Scope: apikey.ScopeTicketsRead,
+		Kind: adapter.KindCRM, Tag: tagCallers, Summary: "Look up who calls", Success: http.StatusOK,
+		Description: "Finds the CRM's contacts with a telephone number, in whatever format it is stored, or with " +
+			"an e-mail address. All who may be calling are candidates; nobody is chosen. A caller's number is a " +
+			"claim, so candidates have only the fields that the tenant's setting unverified_caller_fields names: " +
+			"the name, unless it says otherwise. An unknown caller is no error. All requests to the CRM together " +
+			"take 2.5 seconds at most; what could not be read in time is named in partial.",
+		Reasons: []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported},
+		Examples: []example{
+			{Name: "number", Summary: "A number as the platform tells it",
+				Request: lookUpCallerRequest{PhoneNumber: "+12025550101"}, Response: record.CallerAnswer{
+					Found: true, Candidates: []record.Candidate{{Match: "national", Name: "Pat Doe"}}, Partial: []string{},
+					Say: "This may be Pat Doe.",
+				}},
+			{Name: "withheld", Summary: "A number that is withheld",
+				Request: lookUpCallerRequest{PhoneNumber: "anonymous"}, Response: record.CallerAnswer{
+					Withheld: true, Candidates: []record.Candidate{}, Partial: []string{}, Say: "I do not know who is calling.",
+				}},
+		},
+		endpoint: query(s, Contacts.LookUp, lookUpCallerRequest.input),
+	}}
 }

@@ -266,7 +266,8 @@ func BenchmarkRateLimits(b *testing.B) {
 		h, err := New(Options{
 			PublicURL: publicURL, Keys: fakeKeys{}, PerMinuteOfKey: perMinute, PerMinuteOfTenant: perMinute,
 			Services: Services{
-				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: fakeAdmin{},
+				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake},
+				Contacts: fakeContacts{fake}, Admin: fakeAdmin{},
 			},
 		})
 		if err != nil {

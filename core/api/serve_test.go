@@ -190,7 +190,8 @@ func TestTheDeadlineIsEightSeconds(t *testing.T) {
 		h, err := New(Options{
 			PublicURL: publicURL, Keys: fakeKeys{},
 			Services: Services{
-				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: fakeAdmin{},
+				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake},
+				Contacts: fakeContacts{fake}, Admin: fakeAdmin{},
 			},
 		})
 		if err != nil {

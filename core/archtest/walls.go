@@ -271,8 +271,8 @@ func Walls() []Wall {
 			Folder: "core/api",
 			May: []string{
 				"core/adapter", "core/admin", "core/apikey", "core/calendar", "core/connection", "core/fault",
-				"core/link", "core/normalize", "core/page", "core/record", "core/requestlog", "core/service",
-				"core/spelling", "core/telemetry", "core/tenant", "core/webhook",
+				"core/link", "core/normalize", "core/page", "core/phonenumber", "core/record", "core/requestlog",
+				"core/service", "core/spelling", "core/telemetry", "core/tenant", "core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},

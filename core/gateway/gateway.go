@@ -158,7 +158,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{
-		Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers, Admin: g.admin,
+		Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers,
+		Contacts: g.services.Contacts, Admin: g.admin,
 	}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
 		g.metrics, g.ready, g.now

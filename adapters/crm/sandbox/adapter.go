@@ -16,9 +16,8 @@
 //
 // The contacts setting adds more contacts, such as yourself, so that your own calls are recognized.
 //
-// A magic value makes a call fail. It stands in the subject of a new ticket, beside or instead of the number
-// of a ticket to read, or in the e-mail address of a contact to look up, such as pat+sandbox:slow@example.com.
-// As the connection's fault setting, it makes every call fail:
+// A magic value makes a call fail. It stands in the subject of a new ticket, or beside or instead of the
+// number of a ticket to read. As the connection's fault setting, it makes every call fail:
 //
 //	value                    where   what the call does
 //	sandbox:slow             any     takes three seconds more, then acts

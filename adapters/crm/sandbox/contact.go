@@ -52,13 +52,11 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 		return slices.ContainsFunc(c.Phones, func(p string) bool { return q.Phone.Compare(p) > 0 })
 	}
 	if q.Email != "" {
-		email := scenario.Strip(q.Email)
 		has = func(c crm.Contact) bool {
-			return slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, email) })
+			return slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, q.Email) })
 		}
 	}
-	call := scenario.Call{Texts: []string{q.Email}}
-	return scenario.Read(ctx, d.scenarios, call, func(ctx context.Context) (found crm.Contacts, err error) {
+	find := func(ctx context.Context) (found crm.Contacts, err error) {
 		for _, c := range d.contacts() {
 			switch {
 			case !has(c):
@@ -69,7 +67,8 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 			}
 		}
 		return found, d.reach(ctx)
-	})
+	}
+	return scenario.Read(ctx, d.scenarios, scenario.Call{}, find)
 }
 
 // OpenTickets implements crm.ContactFinder.
