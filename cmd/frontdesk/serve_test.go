@@ -140,6 +140,46 @@ func TestLifeOfATicket(t *testing.T) {
 	})
 }
 
+// A contact of the sandbox is found by a number that is stored in another format, with what the tenant lets
+// out. The contact's id opens a ticket, which the next look-up shows.
+func TestWhoCalls(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, storeURL string) {
+		d := newDeployment(t, storeURL)
+		_, c := demo(t, d)
+		lookUp := func(status int, body string) answer {
+			return c.do(status, http.MethodPost, "/alpha/callers/look-up", body)
+		}
+		found := lookUp(200, `{"phone_number":"+12025550101"}`)
+		if got := fmt.Sprint(found.get("candidates")); got != "[map[match:national name:Pat Doe]]" {
+			t.Errorf("candidates %s", got)
+		}
+		if family := lookUp(200, `{"phone_number":"+1 (202) 555-0104"}`); family.text("say") !=
+			"This may be Alex Stone or Robin Stone." {
+			t.Errorf("a shared number: %s", family.body)
+		}
+		if nobody := lookUp(200, `{"phone_number":"anonymous"}`); nobody.get("found") != false ||
+			nobody.get("withheld") != true {
+			t.Errorf("a withheld number: %s", nobody.body)
+		}
+		if refused := lookUp(400, `{"phone_number":"202 555 0101"}`); refused.reason() != "INVALID_REQUEST" {
+			t.Errorf("a number without a country code: %s", refused.body)
+		}
+		d.must("tenant", "change", "demo", "--set", "unverified_caller_fields=name,contact_id,account,open_tickets")
+		c.post(200, "tickets/create-ticket", `{"subject":"Broken handle","contact_id":"con_2"}`)
+		found = lookUp(200, `{"email":"KIM@example.com"}`)
+		for deadline := time.Now().Add(patience); found.text("candidates", 0, "contact_id") == "" &&
+			time.Now().Before(deadline); { // a changed setting is known within 5 seconds
+			time.Sleep(100 * time.Millisecond)
+			found = lookUp(200, `{"email":"KIM@example.com"}`)
+		}
+		if found.text("candidates", 0, "account", "name") != "Rivera & Co." ||
+			found.text("candidates", 0, "open_tickets", 0, "subject") != "Broken handle" {
+			t.Errorf("what the tenant lets out: %s", found.body)
+		}
+	})
+}
+
 func TestARepeatedCallHasOneEffect(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
