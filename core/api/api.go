@@ -96,6 +96,7 @@ type api struct {
 	now          func() time.Time
 	newID        func() string
 	catalogue    catalogue
+	voices       map[string]voice // by language; English has none
 	pages        []Page
 	gate         *gate
 	bodies       *shares // bodies that are being read
@@ -131,7 +132,12 @@ func newAPI(o Options) (*api, error) {
 	if settings, err := url.Parse(o.SettingsURL); err == nil {
 		settingsPath = settings.EscapedPath() // no host: the browser may know it as localhost
 	}
+	voices, err := voices()
+	if err != nil {
+		return nil, err
+	}
 	a := &api{
+		voices:       voices,
 		publicURL:    strings.TrimRight(o.PublicURL, "/"),
 		settingsURL:  o.SettingsURL,
 		settingsPath: settingsPath,

@@ -16,6 +16,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/requestlog"
 	"frontdesk/core/telemetry"
 )
@@ -24,6 +25,7 @@ import (
 type exchange struct {
 	id        string
 	surface   surface
+	language  string            // in which the caller is spoken to
 	operation string            // "" until a route is found
 	kind      adapter.Kind      // the kind of connection that the operation works on
 	identity  []slog.Attr       // the caller and the connection
@@ -47,13 +49,19 @@ const headerRequestID = "X-Request-Id"
 
 // identify sets the request's id and continues the caller's trace.
 func (a *api) identify(c *gin.Context) {
-	x := &exchange{id: c.GetHeader(headerRequestID), surface: surfaceOf(c.Request.URL.Path)}
+	x := &exchange{
+		id: c.GetHeader(headerRequestID), surface: surfaceOf(c.Request.URL.Path),
+		language: language.Match(c.GetHeader("Accept-Language")),
+	}
 	if !visible(x.id, maxRequestIDBytes) {
 		x.id = a.newID()
 	}
 	c.Set(exchangeKey{}, x)
 	c.Header(headerRequestID, x.id)
 	ctx := telemetry.ContinueTrace(c.Request.Context(), c.Request.Header)
+	if x.language != language.English {
+		ctx = language.With(ctx, x.language)
+	}
 	c.Request = c.Request.WithContext(telemetry.With(ctx, telemetry.RequestID(x.id)))
 	c.Next()
 }

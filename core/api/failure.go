@@ -24,6 +24,7 @@ type failure struct {
 	metadata  map[string]string
 	retry     time.Duration // whole seconds; 0: none is suggested
 	spoken    string
+	language  string // of spoken
 	requestID string
 	operation string // "" if the path matches none
 	surface   surface
@@ -35,12 +36,12 @@ func (a *api) failureOf(err error, x *exchange) failure {
 	s, reason := a.catalogue.of(f)
 	out := failure{
 		problemType: s, reason: reason, detail: f.Detail, fields: f.Fields, metadata: map[string]string{},
-		requestID: x.id, operation: x.operation, surface: x.surface,
+		requestID: x.id, operation: x.operation, surface: x.surface, language: x.language,
 	}
 	if s.repeats() && !f.NoRetry {
 		out.retry = wholeSeconds(f.RetryAfter, s.Retry)
 	}
-	out.spoken = spoken(s, f, x.kind, out.retry)
+	out.spoken = a.voices[x.language].say(spoken(s, f), x.kind, out.retry)
 	out.Person = s.Person || f.IsUnknowable()
 	if s.Reason == fault.ReasonInternal {
 		out.detail, out.fields = s.Sample, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/yaml"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/record"
 )
 
@@ -343,7 +344,7 @@ func (a *api) sample(s problemType, on surface) json.RawMessage {
 		problemType: s, reason: s.reason(), detail: s.Sample, retry: wholeSeconds(0, s.Retry),
 		requestID: sampleRequestID, surface: on,
 	}
-	f.spoken = sayable(s.Spoken, "", f.retry)
+	f.spoken, f.language = voice{}.say(s.Spoken, "", f.retry), language.English
 	switch s.Reason {
 	case fault.ReasonInvalidRequest:
 		f.fields = []fault.Field{{Path: "start_time", Message: "is required"}}

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 )
 
 // refusal is the response to requests for one operation that the gate refused. It is rendered in advance,
@@ -26,7 +27,9 @@ const gap = "01REQUEST.ID"
 func (a *api) refusal(op operation) *refusal {
 	r := &refusal{err: fault.New(fault.Unavailable, fault.ReasonOverloaded,
 		"The gateway has more requests than it can answer in time.")}
-	r.failure = a.failureOf(r.err, &exchange{id: gap, operation: op.ID, surface: op.surface()})
+	r.failure = a.failureOf(r.err, &exchange{
+		id: gap, operation: op.ID, surface: op.surface(), language: language.English,
+	})
 	body, contentType, err := a.render(r.failure)
 	if err == nil && bytes.Count(body, []byte(gap)) == 1 {
 		r.before, r.after, _ = bytes.Cut(body, []byte(gap))
@@ -40,7 +43,7 @@ func (a *api) refusal(op operation) *refusal {
 func (a *api) refuse(c *gin.Context, x *exchange, r *refusal) {
 	refused, due := a.gate.countRefusal(a.now())
 	x.refused, x.untold = refused, !due
-	if r.before == nil || !plain(x.id) {
+	if r.before == nil || !plain(x.id) || x.language != language.English {
 		a.fail(c, r.err)
 		return
 	}

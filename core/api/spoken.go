@@ -1,15 +1,21 @@
 package api
 
 import (
+	"embed"
+	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 )
 
 // A voice agent says these sentences aloud. In the sentences of [problemTypes], {system} stands for what a
-// person calls the provider, and {wait} for when a repeat can help.
+// person calls the provider, and {wait} for when a repeat can help. The sentences are English here; their
+// translations are in the folder spoken.
 
 // Sentences for failures for which no repeat is suggested. They promise nothing and offer no second try.
 const (
@@ -40,21 +46,52 @@ var waits = []struct {
 
 const longWait = "tomorrow"
 
-// spoken returns the sentence for a failure.
-func spoken(s problemType, f *fault.Error, kind adapter.Kind, wait time.Duration) string {
+// spoken returns the sentence for a failure, in English and with its placeholders.
+func spoken(s problemType, f *fault.Error) string {
 	switch {
 	case f.NoRetry && s.Final != "":
-		return sayable(s.Final, kind, 0)
+		return s.Final
 	case f.NoRetry && f.IsOutcomeUnknown():
 		return spokenUnknowable
 	case f.NoRetry && s.repeats():
 		return spokenFinal
 	}
-	return sayable(s.Spoken, kind, wait)
+	return s.Spoken
 }
 
-// sayable replaces the placeholders in a sentence.
-func sayable(sentence string, kind adapter.Kind, wait time.Duration) string {
+//go:embed spoken
+var translations embed.FS
+
+// voice holds the translations of all sentences into a language, each by its English text. It is read from
+// spoken/LANGUAGE.json.
+type voice struct {
+	// Systems are the names of the systems in the forms that sentences need. In a sentence, {in} stands for
+	// the form of that name; {system} is the subject, and {System} the subject at the beginning.
+	Systems   map[string]map[string]string `json:"systems"`
+	Waits     map[string]string            `json:"waits"`
+	Sentences map[string]string            `json:"sentences"`
+}
+
+// voices returns the voices of all languages but English.
+func voices() (map[string]voice, error) {
+	all := map[string]voice{}
+	for _, name := range language.All()[1:] {
+		raw, err := translations.ReadFile("spoken/" + name + ".json")
+		if err != nil {
+			return nil, err
+		}
+		var v voice
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return nil, err
+		}
+		all[name] = v
+	}
+	return all, nil
+}
+
+// say returns an English sentence in the voice's language, with its placeholders filled. The zero voice says
+// it in English.
+func (v voice) say(sentence string, kind adapter.Kind, wait time.Duration) string {
 	system, known := systems[kind]
 	if !known {
 		system = anySystem
@@ -66,6 +103,15 @@ func sayable(sentence string, kind adapter.Kind, wait time.Duration) string {
 			break
 		}
 	}
-	first := strings.ToUpper(system[:1]) + system[1:]
-	return strings.NewReplacer("{system}", system, "{System}", first, "{wait}", when).Replace(sentence)
+	forms := map[string]string{"system": system}
+	if v.Sentences != nil {
+		sentence, when, forms = v.Sentences[sentence], v.Waits[when], v.Systems[system]
+	}
+	replaced := []string{"{wait}", when}
+	for name, form := range forms {
+		replaced = append(replaced, "{"+name+"}", form)
+	}
+	first, size := utf8.DecodeRuneInString(forms["system"])
+	replaced = append(replaced, "{System}", string(unicode.ToUpper(first))+forms["system"][size:])
+	return strings.NewReplacer(replaced...).Replace(sentence)
 }

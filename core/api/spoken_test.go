@@ -1,14 +1,17 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 )
 
 // offers matches an offer to try the same again.
@@ -110,7 +113,7 @@ func TestASystemIsCalledWhatItIs(t *testing.T) {
 			t.Errorf("%s: said %q", path, message)
 		}
 	}
-	if got := sayable("{System} and {system}", adapter.KindTelephony,
+	if got := (voice{}).say("{System} and {system}", adapter.KindTelephony,
 		0); got != "The phone system and the phone system" {
 		t.Errorf("of phone numbers: %q", got)
 	}
@@ -119,6 +122,87 @@ func TestASystemIsCalledWhatItIs(t *testing.T) {
 			if strings.Contains(sentence, "booking system") {
 				t.Errorf("%s calls every provider a booking system: %q", s.Reason, sentence)
 			}
+		}
+	}
+}
+
+// sentences returns all English sentences.
+func sentences() []string {
+	all := []string{spokenUnknowable, spokenFinal}
+	for _, s := range problemTypes() {
+		all = append(all, s.Spoken, s.Final)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return s == "" })
+}
+
+// Every language has every sentence, every time to wait and every system, no more and no less, and the
+// placeholders of a translation can be filled.
+func TestEverySentenceIsTranslated(t *testing.T) {
+	phrases := []string{longWait}
+	for _, w := range waits {
+		phrases = append(phrases, w.phrase)
+	}
+	names := []string{anySystem}
+	for _, name := range systems {
+		names = append(names, name)
+	}
+	all, err := voices()
+	if err != nil || len(all) != len(language.All())-1 {
+		t.Fatalf("%d voices, %v", len(all), err)
+	}
+	placeholder := regexp.MustCompile(`\{[^}]*\}`)
+	for name, v := range all {
+		for what, c := range map[string]struct {
+			want []string
+			got  []string
+		}{
+			"sentences": {sentences(), slices.Collect(maps.Keys(v.Sentences))},
+			"waits":     {phrases, slices.Collect(maps.Keys(v.Waits))},
+			"systems":   {names, slices.Collect(maps.Keys(v.Systems))},
+		} {
+			slices.Sort(c.want)
+			slices.Sort(c.got)
+			if !slices.Equal(c.want, c.got) {
+				t.Errorf("%s: the %s are %q, not %q", name, what, c.got, c.want)
+			}
+		}
+		for english, said := range v.Sentences {
+			if said == english || said == "" {
+				t.Errorf("%s: %q is said as %q", name, english, said)
+			}
+			if waits := strings.Contains(english, "{wait}"); waits != strings.Contains(said, "{wait}") {
+				t.Errorf("%s: %q is said as %q", name, english, said)
+			}
+			if named := placeholder.FindString(strings.ReplaceAll(english, "{wait}", "")) != ""; named !=
+				(placeholder.FindString(strings.ReplaceAll(said, "{wait}", "")) != "") {
+				t.Errorf("%s: %q is said as %q", name, english, said)
+			}
+			for _, kind := range []adapter.Kind{adapter.KindCalendar, adapter.KindCRM, adapter.KindTelephony, ""} {
+				filled := v.say(english, kind, time.Minute)
+				if strings.ContainsAny(filled, "{}") || strings.Contains(filled, "  ") {
+					t.Errorf("%s: said %q", name, filled)
+				}
+			}
+		}
+	}
+}
+
+func TestErrorsAreSaidInTheLanguageOfTheCaller(t *testing.T) {
+	g := startGateway(t)
+	g.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d")
+	for accept, want := range map[string][2]string{
+		"":                     {"en-US", "The ticket system does not answer right now. Can we try again in a moment?"},
+		"ja":                   {"en-US", "The ticket system does not answer right now. Can we try again in a moment?"},
+		"es-MX, en;q=0.5":      {"es", "El sistema de tickets no responde ahora mismo. ¿Podemos volver a intentarlo en un momento?"},
+		"de-AT":                {"de", "Das Ticketsystem antwortet gerade nicht. Können wir es gleich noch einmal versuchen?"},
+		"pt;q=0.9, fr;q=0.8":   {"fr", "Le système de tickets ne répond pas pour le moment. Pouvons-nous réessayer dans un instant\u202f?"},
+		strings.Repeat("x", 9): {"en-US", "The ticket system does not answer right now. Can we try again in a moment?"},
+	} {
+		a := g.post(createPath, `{"subject":"s"}`, "Accept-Language", accept)
+		localized := a.v1().detail("LocalizedMessage")
+		if localized["locale"] != want[0] || localized["message"] != want[1] {
+			t.Errorf("%q: said %v", accept, localized)
 		}
 	}
 }

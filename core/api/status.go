@@ -10,13 +10,20 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"frontdesk/core/language"
 )
 
 // errorDomain is the domain of every ErrorInfo: the namespace of the reasons.
 const errorDomain = "frontdesk"
 
-// spokenLocale is the language of the spoken sentences.
-const spokenLocale = "en-US"
+// localeOf returns the locale of a spoken sentence. The written interface's English is that of the USA.
+func localeOf(spokenIn string) string {
+	if spokenIn == language.English {
+		return "en-US"
+	}
+	return spokenIn
+}
 
 // statusBody returns a failure as a google.rpc.Status in proto3 JSON.
 func (a *api) statusBody(f failure) ([]byte, error) {
@@ -64,7 +71,7 @@ func (a *api) statusDetails(f failure) []proto.Message {
 		details = append(details, &errdetails.Help{Links: a.helpLinks(f)})
 	}
 	return append(details,
-		&errdetails.LocalizedMessage{Locale: spokenLocale, Message: f.spoken},
+		&errdetails.LocalizedMessage{Locale: localeOf(f.language), Message: f.spoken},
 		&errdetails.RequestInfo{RequestId: f.requestID})
 }
 

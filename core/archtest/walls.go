@@ -96,6 +96,7 @@ func Walls() []Wall {
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
+		{Folder: "core/language", Why: "In which language people are spoken to."},
 		{Folder: "core/phonenumber", Why: "Telephone numbers as people type them."},
 		{Folder: "core/record", Why: "The interface's records."},
 		{Folder: "core/page", Why: "The look of all pages knows none of them."},
@@ -271,8 +272,8 @@ func Walls() []Wall {
 			Folder: "core/api",
 			May: []string{
 				"core/adapter", "core/admin", "core/apikey", "core/calendar", "core/connection", "core/fault",
-				"core/link", "core/normalize", "core/page", "core/phonenumber", "core/record", "core/requestlog",
-				"core/service", "core/spelling", "core/telemetry", "core/tenant", "core/webhook",
+				"core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
+				"core/requestlog", "core/service", "core/spelling", "core/telemetry", "core/tenant", "core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},

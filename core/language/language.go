@@ -1,0 +1,57 @@
+// Package language chooses the language in which people are spoken to.
+package language
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/text/language"
+)
+
+// The languages. A language is written as in BCP 47, without a region.
+const (
+	English = "en"
+	Spanish = "es"
+	German  = "de"
+	French  = "fr"
+)
+
+// All returns the languages, English first.
+func All() []string { return []string{English, Spanish, German, French} }
+
+// maxHeaderBytes bounds what is read of a header: browsers send some hundred bytes.
+const maxHeaderBytes = 1 << 10
+
+// Match returns the language that fits the value of an Accept-Language header best (RFC 9110 section 12.5.4),
+// or English if none does.
+func Match(accept string) string {
+	if accept == "" || len(accept) > maxHeaderBytes {
+		return English
+	}
+	wanted, weights, err := language.ParseAcceptLanguage(accept)
+	if err != nil {
+		return English
+	}
+	for i, tag := range wanted {
+		base, confidence := tag.Base()
+		if weights[i] > 0 && confidence > language.Low && slices.Contains(All(), base.String()) {
+			return base.String()
+		}
+	}
+	return English
+}
+
+type key struct{}
+
+// With returns a context in which people are spoken to in a language.
+func With(ctx context.Context, chosen string) context.Context {
+	return context.WithValue(ctx, key{}, chosen)
+}
+
+// Of returns the language of a context, or English if it has none.
+func Of(ctx context.Context) string {
+	if chosen, ok := ctx.Value(key{}).(string); ok {
+		return chosen
+	}
+	return English
+}
