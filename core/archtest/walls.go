@@ -254,8 +254,8 @@ func Walls() []Wall {
 			Folder: "core/service",
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard",
-				"core/journal", "core/normalize", "core/pause", "core/phonenumber", "core/record", "core/spelling",
-				"core/store", "core/apikey", "core/connection", "core/tenant",
+				"core/journal", "core/language", "core/normalize", "core/pause", "core/phonenumber", "core/record",
+				"core/spelling", "core/store", "core/apikey", "core/connection", "core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",

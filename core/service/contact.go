@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/normalize"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/record"
@@ -60,7 +62,7 @@ func (s *Contacts) LookUp(ctx context.Context, c apikey.Caller, in LookUpCaller)
 	}
 	if in.Withheld {
 		return record.CallerAnswer{
-			Withheld: true, Candidates: []record.Candidate{}, Partial: []string{}, Say: sayCandidates(nil),
+			Withheld: true, Candidates: []record.Candidate{}, Partial: []string{}, Say: sayCandidates(ctx, nil),
 		}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.within)
@@ -87,7 +89,7 @@ func (s *Contacts) LookUp(ctx context.Context, c apikey.Caller, in LookUpCaller)
 	for _, one := range candidates {
 		answer.Candidates = append(answer.Candidates, one.record(fields))
 	}
-	answer.Say = sayCandidates(answer.Candidates)
+	answer.Say = sayCandidates(ctx, answer.Candidates)
 	return answer, nil
 }
 
@@ -187,21 +189,50 @@ func (c candidate) record(fields []string) record.Candidate {
 	return out
 }
 
-// sayCandidates says who may be calling.
-func sayCandidates(candidates []record.Candidate) string {
+// callerWords are the sentences about who calls, in one language.
+type callerWords struct {
+	unknown string // nobody is known
+	unnamed string // somebody is known, but the name does not go out
+	named   string // with %s for the names
+	or      string // between the last two names
+}
+
+// callerLanguages returns the sentences by language.
+func callerLanguages() map[string]callerWords {
+	return map[string]callerWords{
+		language.English: {
+			"I do not know who is calling.", "The caller may be somebody we know.", "This may be %s.", "or",
+		},
+		language.Spanish: {
+			"No sé quién llama.", "Puede que llame alguien conocido.", "Puede que sea %s.", "o",
+		},
+		language.German: {
+			"Ich weiß nicht, wer anruft.", "Es könnte jemand anrufen, den wir kennen.", "Das könnte %s sein.", "oder",
+		},
+		language.French: {
+			"Je ne sais pas qui appelle.", "C’est peut-être quelqu’un que nous connaissons.", "C’est peut-être %s.", "ou",
+		},
+	}
+}
+
+// sayCandidates says who may be calling, in the language of the context.
+func sayCandidates(ctx context.Context, candidates []record.Candidate) string {
+	words := callerLanguages()[language.Of(ctx)]
 	var names []string
 	for _, c := range candidates {
 		if c.Name != "" && !slices.Contains(names, c.Name) {
 			names = append(names, c.Name)
 		}
 	}
-	switch {
-	case len(candidates) == 0:
-		return "I do not know who is calling."
-	case len(names) == 0:
-		return "The caller may be somebody we know."
-	case len(names) == 1:
-		return "This may be " + names[0] + "."
+	if len(candidates) == 0 {
+		return words.unknown
 	}
-	return "This may be " + strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1] + "."
+	if len(names) == 0 {
+		return words.unnamed
+	}
+	last := names[len(names)-1]
+	if all := names[:len(names)-1]; len(all) > 0 {
+		last = strings.Join(all, ", ") + " " + words.or + " " + last
+	}
+	return fmt.Sprintf(words.named, last)
 }

@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/normalize"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/record"
@@ -206,5 +207,25 @@ func TestMoreContactsThanCanBeSaid(t *testing.T) {
 		if err != nil || len(got.Candidates) != mostCandidates || got.More != more {
 			t.Errorf("of %d: %d, more: %t, %v", count, len(got.Candidates), got.More, err)
 		}
+	}
+}
+
+func TestWhoCallsIsSaidInTheLanguageOfTheCaller(t *testing.T) {
+	pat, kim := record.Candidate{Name: "Pat"}, record.Candidate{Name: "Kim"}
+	for name, want := range map[string][3]string{
+		language.English: {"I do not know who is calling.", "This may be Pat.", "This may be Pat or Kim."},
+		language.Spanish: {"No sé quién llama.", "Puede que sea Pat.", "Puede que sea Pat o Kim."},
+		language.German:  {"Ich weiß nicht, wer anruft.", "Das könnte Pat sein.", "Das könnte Pat oder Kim sein."},
+		language.French:  {"Je ne sais pas qui appelle.", "C’est peut-être Pat.", "C’est peut-être Pat ou Kim."},
+	} {
+		ctx := language.With(t.Context(), name)
+		for i, candidates := range [][]record.Candidate{nil, {pat, {}, pat}, {pat, kim}} {
+			if got := sayCandidates(ctx, candidates); got != want[i] {
+				t.Errorf("%s: said %q", name, got)
+			}
+		}
+	}
+	if said := callerLanguages(); len(said) != len(language.All()) {
+		t.Errorf("said in %d languages", len(said))
 	}
 }
