@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -15,10 +16,12 @@ import (
 )
 
 var (
-	_ crm.Driver = (*driver)(nil)
-	_ crm.Finder = (*driver)(nil)
-	_ crm.Driver = keyed{}
-	_ crm.Finder = keyed{}
+	_ crm.Driver        = (*driver)(nil)
+	_ crm.Finder        = (*driver)(nil)
+	_ crm.ContactFinder = (*driver)(nil)
+	_ crm.Driver        = keyed{}
+	_ crm.Finder        = keyed{}
+	_ crm.ContactFinder = keyed{}
 )
 
 // driver is a connection to one organisation.
@@ -32,6 +35,7 @@ type driver struct {
 	keyField string // the field that stores keys; "" is none
 	selected string // the beginning of a query for cases
 	fields   adapter.TicketFields
+	now      func() time.Time
 	labels   atomic.Pointer[picklists]
 }
 
@@ -46,7 +50,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	d := &driver{
 		http: env.HTTP, instance: env.Instance, base: strings.TrimRight(s.BaseURL, "/"), version: s.APIVersion,
 		number: number, width: s.NumberWidth, keyField: s.ExternalIDField, selected: selection(s.Comments),
-		fields: s.Fields,
+		fields: s.Fields, now: env.Now,
 	}
 	if d.keyField != "" {
 		return keyed{d}, nil

@@ -7,8 +7,9 @@
 //	http.ListenAndServe("127.0.0.1:9104", server)
 //
 // It has one organisation. It serves the part of the API that handles cases: query, describe, insert and
-// upsert, alone and in composite calls, and the list of resources. Its SOQL has fields, toLabel, one level of
-// child queries, comparisons by =, != and >=, AND, ORDER BY and LIMIT.
+// upsert, alone and in composite calls, the list of resources, and the search for contacts. Its SOQL has
+// fields, those of an account through its contact, toLabel, one level of child queries, comparisons by =, !=,
+// LIKE and >=, AND, OR in parentheses, ORDER BY and LIMIT. Its SOSL searches the phone numbers of contacts.
 package fake
 
 import (
@@ -45,6 +46,8 @@ type Options struct {
 	NoCreate                      bool     // the users may not create cases
 	Private                       bool     // users see only their own cases
 	Fields                        []Field  // custom fields
+
+	SearchLag time.Duration // until a search finds a new contact
 
 	// A custom field of cases, marked External ID and Unique; "" is none.
 	ExternalID           string
@@ -145,7 +148,7 @@ func New(o Options) *Server {
 			return slices.Contains(strings.Fields(ask.Get("scope")), "refresh_token")
 		}
 	}
-	s := &Server{OAuth: oauthtest.New(auth), options: o, rows: map[string]row{}, numbers: 1000}
+	s := &Server{OAuth: oauthtest.New(auth), options: o, rows: map[string]row{}, numbers: 1000, made: 1000}
 	for _, id := range []string{Owner, Queue, DefaultOwner, Account, Contact} {
 		s.rows[id[:15]] = row{"Id": id}
 	}
@@ -263,6 +266,8 @@ func (s *Server) resource(c call) reply {
 		}}
 	case path == "query" && c.method == http.MethodGet:
 		return s.query(c)
+	case path == "search" && c.method == http.MethodGet:
+		return s.search(c)
 	case path == "composite" && c.method == http.MethodPost && c.within == "":
 		return s.composite(c, versioned)
 	case path == "sobjects/Case/describe" && c.method == http.MethodGet:

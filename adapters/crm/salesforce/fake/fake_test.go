@@ -95,6 +95,34 @@ func (s *org) call(method, resource, body string) (status int, text string) {
 	return answer.StatusCode, string(raw)
 }
 
+func TestSearches(t *testing.T) {
+	s := serve(t, fake.Options{})
+	s.AddContact(fake.Person{Name: "Pat", Phone: "+1 (513) 555-7611", Account: "Acme"})
+	for _, c := range []struct {
+		rule, sosl string
+		status     int
+		says       string
+	}{
+		{"the digits as one word", `FIND {15135557611} IN PHONE FIELDS RETURNING Contact(Name LIMIT 2)`, 200, "Pat"},
+		{"groups as a phrase", `FIND {12 OR "513 555"} IN PHONE FIELDS RETURNING Contact(Account.Name LIMIT 2)`, 200,
+			`"Name":"Acme"`},
+		{"a part of a word", `FIND {55} IN PHONE FIELDS RETURNING Contact(Id LIMIT 2)`, 200, `"searchRecords":[]`},
+		{"a reserved character", `FIND {+15135557611} IN PHONE FIELDS RETURNING Contact(Id LIMIT 2)`, 400,
+			"MALFORMED_SEARCH"},
+		{"a term of one character", `FIND {5} IN PHONE FIELDS RETURNING Contact(Id LIMIT 2)`, 400, "MALFORMED_SEARCH"},
+		{"words side by side", `FIND {513 555} IN PHONE FIELDS RETURNING Contact(Id LIMIT 2)`, 400, "MALFORMED_SEARCH"},
+		{"a phrase without an end", `FIND {"513 555} IN PHONE FIELDS RETURNING Contact(Id LIMIT 2)`, 400,
+			"MALFORMED_SEARCH"},
+		{"no limit", `FIND {5135557611} IN PHONE FIELDS RETURNING Contact(Id)`, 400, "MALFORMED_SEARCH"},
+		{"a field that is unknown", `FIND {513} IN PHONE FIELDS RETURNING Contact(Shoe LIMIT 2)`, 400, "INVALID_FIELD"},
+	} {
+		status, body := s.call(http.MethodGet, "search/?q="+url.QueryEscape(c.sosl), "")
+		if status != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s: %d %s", c.rule, status, body)
+		}
+	}
+}
+
 func TestQueries(t *testing.T) {
 	s := serve(t, fake.Options{})
 	id := s.Add(map[string]any{"CaseNumber": "1", "Subject": `It's a \ pipe`, "Status": "New"})
@@ -117,6 +145,11 @@ func TestQueries(t *testing.T) {
 		{"children", `SELECT Id, (SELECT CommentBody FROM CaseComments WHERE IsPublished = true ORDER BY CreatedDate DESC, Id DESC LIMIT 1) FROM Case WHERE Id = '` + id + `'`, 200, `"CommentBody":"Second"`},
 		{"no children are null", `SELECT (SELECT Body FROM Feeds) FROM Case LIMIT 1`, 200, `"Feeds":null`},
 		{"the organisation", `SELECT Name FROM Organization LIMIT 1`, 200, `"Name":"Acme"`},
+		{"one of several", `SELECT CaseNumber FROM Case WHERE IsClosed = false AND (Subject = 'x' OR Subject LIKE 'an_th%')`,
+			200, `"CaseNumber":"2"`},
+		{"or beside and", `SELECT Id FROM Case WHERE IsClosed = false AND Subject = 'x' OR Subject = 'y'`, 400,
+			"MALFORMED_QUERY"},
+		{"an id of another kind of text", `SELECT Id FROM Case WHERE ContactId = '1'`, 400, "invalid ID field"},
 		{"a quote that is not escaped", `SELECT Id FROM Case WHERE CaseNumber = '1''`, 400, "MALFORMED_QUERY"},
 		{"a backslash that escapes nothing", `SELECT Id FROM Case WHERE CaseNumber = '\q'`, 400, "MALFORMED_QUERY"},
 		{"a condition behind a quote", `SELECT Id FROM Case WHERE CaseNumber = '' OR Id != ''`, 400,

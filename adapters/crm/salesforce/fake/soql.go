@@ -2,6 +2,7 @@ package fake
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -33,12 +34,7 @@ func (s *Server) query(c call) reply {
 			"Id": RecordID("00D", 1), "Name": s.options.Name, "DefaultCaseAccess": access[s.options.Private],
 		}}}
 	case "User", "Group", "Account", "Contact":
-		prefix := map[string]string{"User": "005", "Group": "00G", "Account": "001", "Contact": "003"}[parsed.from]
-		for id, r := range s.rows {
-			if strings.HasPrefix(id, prefix) {
-				rows = append(rows, &caseRow{row: r})
-			}
-		}
+		rows = s.ofKind(parsed.from)
 	default:
 		return refuse(http.StatusBadRequest, "INVALID_TYPE", "sObject type '"+parsed.from+"' is not supported.")
 	}
@@ -49,6 +45,17 @@ func (s *Server) query(c call) reply {
 	return reply{http.StatusOK, found}
 }
 
+// ofKind returns the records of a kind that cases refer to, in the order of their ids.
+func (s *Server) ofKind(kind string) (rows []*caseRow) {
+	prefix := map[string]string{"User": "005", "Group": "00G", "Account": "001", "Contact": "003"}[kind]
+	for _, id := range slices.Sorted(maps.Keys(s.rows)) {
+		if strings.HasPrefix(id, prefix) {
+			rows = append(rows, &caseRow{row: s.rows[id]})
+		}
+	}
+	return rows
+}
+
 // access maps Options.Private to the value of DefaultCaseAccess ("Organization", Object Reference).
 var access = map[bool]string{false: "ReadEditTransfer", true: "None"}
 
@@ -57,8 +64,12 @@ func (s *Server) columns(of string) []string {
 	switch of {
 	case "Organization":
 		return []string{"Id", "Name", "DefaultCaseAccess"}
-	case "User", "Group", "Account", "Contact":
+	case "User", "Group":
 		return []string{"Id"}
+	case "Account":
+		return []string{"Id", "Name"}
+	case "Contact":
+		return slices.DeleteFunc(slices.Clone(contactFields), s.hides)
 	case "CaseComments":
 		return []string{"Id", "CommentBody", "IsPublished", "CreatedDate"}
 	case "EmailMessages":
@@ -90,12 +101,14 @@ func (s *Server) run(q soql, rows []*caseRow) (map[string]any, *reply) {
 	var found []*caseRow
 	for _, r := range rows {
 		fits := true
-		for _, c := range q.where {
-			if c.field == "Id" && !anyID.MatchString(c.text) {
-				no := refuse(http.StatusBadRequest, "INVALID_QUERY_FILTER_OPERATOR", "invalid ID field: "+c.text)
-				return nil, &no
+		for _, anyOf := range q.where {
+			for _, c := range anyOf {
+				if c.isID() && !anyID.MatchString(c.text) {
+					no := refuse(http.StatusBadRequest, "INVALID_QUERY_FILTER_OPERATOR", "invalid ID field: "+c.text)
+					return nil, &no
+				}
 			}
-			fits = fits && c.fits(r.row)
+			fits = fits && slices.ContainsFunc(anyOf, func(c condition) bool { return c.fits(r.row) })
 		}
 		if fits {
 			found = append(found, r)
@@ -131,6 +144,10 @@ func (s *Server) run(q soql, rows []*caseRow) (map[string]any, *reply) {
 func (s *Server) shown(q soql, r *caseRow) (map[string]any, *reply) {
 	record := map[string]any{"attributes": map[string]any{"type": q.from}}
 	for _, item := range q.items {
+		if parent, field, isParents := strings.Cut(item.field, "."); isParents {
+			record[parent] = s.parent(r.row, parent, field)
+			continue
+		}
 		if item.child == nil {
 			record[item.field] = r.row[item.field]
 			if item.label {
@@ -167,6 +184,16 @@ func (s *Server) shown(q soql, r *caseRow) (map[string]any, *reply) {
 	return record, nil
 }
 
+// parent returns the record that a row belongs to, with one field, or nil if there is none ("Relationship
+// Queries", SOQL and SOSL Reference).
+func (s *Server) parent(r row, kind, field string) any {
+	id, _ := r[kind+"Id"].(string)
+	if id == "" {
+		return nil
+	}
+	return map[string]any{"attributes": map[string]any{"type": kind}, field: s.rows[id[:15]][field]}
+}
+
 func (s *Server) label(field string, value any) any {
 	for _, v := range slices.Concat(s.options.Statuses, s.options.Priorities) {
 		if v.Value == value && (field == "Status" || field == "Priority") {
@@ -180,7 +207,7 @@ func (s *Server) label(field string, value any) any {
 type soql struct {
 	items []item
 	from  string
-	where []condition
+	where [][]condition // of each list, one must hold
 	order []ordering
 	limit int // -1: none
 }
@@ -194,6 +221,7 @@ type item struct {
 type condition struct {
 	field   string
 	differs bool
+	like    bool      // text is a pattern
 	from    time.Time // for >=: then or later
 	text    string    // SOQL compares it without regard to case
 }
@@ -202,6 +230,10 @@ type ordering struct {
 	field      string
 	descending bool
 }
+
+// isID reports whether the condition compares an id. Its first 15 characters are the id, with regard to case
+// ("ID Field Type", Object Reference).
+func (c condition) isID() bool { return c.field == "Id" || references[c.field] != nil }
 
 func (c condition) fits(r row) bool {
 	if !c.from.IsZero() {
@@ -216,7 +248,24 @@ func (c condition) fits(r row) bool {
 	case bool:
 		has = strconv.FormatBool(v)
 	}
+	switch {
+	case c.isID():
+		return (len(has) >= 15 && has[:15] == c.text[:15]) != c.differs
+	case c.like:
+		return isLike(strings.ToLower(has), strings.ToLower(c.text))
+	}
 	return strings.EqualFold(has, c.text) != c.differs
+}
+
+// isLike compares a text with a pattern: % stands for any characters, and _ for one ("Comparison Operators").
+func isLike(text, pattern string) bool {
+	if pattern == "" {
+		return text == ""
+	}
+	if pattern[0] == '%' {
+		return isLike(text, pattern[1:]) || text != "" && isLike(text[1:], pattern)
+	}
+	return text != "" && (pattern[0] == '_' || pattern[0] == text[0]) && isLike(text[1:], pattern[1:])
 }
 
 // names returns the fields that a query uses, without those of its children.
@@ -226,7 +275,7 @@ func (q soql) names() (names []string) {
 			names = append(names, i.field)
 		}
 	}
-	for _, c := range q.where {
+	for _, c := range slices.Concat(q.where...) {
 		names = append(names, c.field)
 	}
 	for _, o := range q.order {
@@ -291,7 +340,7 @@ func tokenize(text string) (tokens []token, err error) {
 			i += 2
 		case c == '_' || c < 128 && (unicode.IsLetter(c) || unicode.IsDigit(c)):
 			start := i
-			for i < len(runes) && (runes[i] == '_' ||
+			for i < len(runes) && (runes[i] == '_' || runes[i] == '.' ||
 				runes[i] < 128 && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))) {
 				i++
 			}
@@ -369,11 +418,11 @@ func (p *parser) query() (q soql, err error) {
 	}
 	if p.take("WHERE") {
 		for more := true; more; more = p.take("AND") {
-			c, err := p.condition()
+			anyOf, err := p.anyOf()
 			if err != nil {
 				return q, err
 			}
-			q.where = append(q.where, c)
+			q.where = append(q.where, anyOf)
 		}
 	}
 	if p.take("ORDER") {
@@ -422,6 +471,26 @@ func (p *parser) item() (item, error) {
 	return item{field: field}, err
 }
 
+// anyOf parses one condition, or several with OR in parentheses, without which OR cannot stand beside AND.
+func (p *parser) anyOf() ([]condition, error) {
+	if !p.take("(") {
+		c, err := p.condition()
+		return []condition{c}, err
+	}
+	var list []condition
+	for more := true; more; more = p.take("OR") {
+		c, err := p.condition()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	if !p.take(")") {
+		return nil, malformed("expecting a parenthesis")
+	}
+	return list, nil
+}
+
 func (p *parser) condition() (condition, error) {
 	field, err := p.name()
 	if err != nil {
@@ -432,21 +501,21 @@ func (p *parser) condition() (condition, error) {
 			return condition{}, malformed("expecting a time")
 		}
 		from, err := time.Parse(time.RFC3339, p.tokens[p.at].text)
-		if err != nil || field != "CreatedDate" {
+		if err != nil || field != "CreatedDate" && field != "SystemModstamp" {
 			return condition{}, malformed("unexpected token: " + p.tokens[p.at].text)
 		}
 		p.at++
 		return condition{field: field, from: from}, nil
 	}
-	c := condition{field: field, differs: p.take("!=")}
-	if !c.differs && !p.take("=") {
+	c := condition{field: field, differs: p.take("!="), like: p.take("LIKE")}
+	if c.differs == c.like && !p.take("=") {
 		return c, malformed("expecting an operator")
 	}
 	if p.at == len(p.tokens) {
 		return c, malformed("expecting a value")
 	}
 	value := p.tokens[p.at]
-	if !value.literal && value.text != "true" && value.text != "false" {
+	if !value.literal && (c.like || value.text != "true" && value.text != "false") {
 		return c, malformed("unexpected token: " + value.text)
 	}
 	p.at++
