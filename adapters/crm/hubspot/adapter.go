@@ -76,8 +76,8 @@ func Adapter() adapter.Adapter {
 var scopes = []adapter.Scope{
 	{Name: "oauth"}, // every app has it; the account's details need it
 	{Name: "tickets", Words: "See and create tickets"},
-	{Name: "crm.objects.contacts.read", Words: "See which contact a ticket is about"},
-	{Name: "crm.objects.companies.read", Words: "See which company a ticket is about"},
+	{Name: "crm.objects.contacts.read", Words: "See contacts: who calls, and whom a ticket is about"},
+	{Name: "crm.objects.companies.read", Words: "See which company a contact or a ticket belongs to"},
 	{Name: "conversations.read", Words: "See the last message to the customer about a ticket", Optional: true},
 }
 

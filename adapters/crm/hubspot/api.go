@@ -2,6 +2,7 @@ package hubspot
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -15,6 +16,15 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 		path += "?" + query.Encode()
 	}
 	return d.ask(ctx, http.MethodGet, path, nil, out)
+}
+
+// query sends a POST request that changes nothing, such as a search.
+func (d *driver) query(ctx context.Context, path string, in, out any) error {
+	err := d.ask(upstream.ForListing(ctx), http.MethodPost, path, in, out)
+	if errors.Is(err, fault.UnknownOutcome) { // the answer to what is taken for a write could not be read
+		return unreadable(http.MethodGet)
+	}
+	return err
 }
 
 // ask sends one request and decodes the response into out. [driver.refusal] converts an error response.

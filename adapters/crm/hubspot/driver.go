@@ -16,17 +16,19 @@ import (
 )
 
 var (
-	_ crm.Driver   = (*driver)(nil)
-	_ crm.Finder   = (*driver)(nil)
-	_ crm.IDFinder = (*driver)(nil)
-	_ crm.Driver   = (*keyed)(nil)
-	_ crm.Finder   = (*keyed)(nil)
-	_ crm.IDFinder = (*keyed)(nil)
+	_ crm.Driver        = (*driver)(nil)
+	_ crm.Finder        = (*driver)(nil)
+	_ crm.IDFinder      = (*driver)(nil)
+	_ crm.ContactFinder = (*driver)(nil)
+	_ crm.Driver        = (*keyed)(nil)
+	_ crm.Finder        = (*keyed)(nil)
+	_ crm.IDFinder      = (*keyed)(nil)
+	_ crm.ContactFinder = (*keyed)(nil)
 )
 
 // driver is one HubSpot account. It remembers values only to save requests: the driver of another replica
-// returns the same results. It searches only for a ticket whose creation was interrupted, since HubSpot's
-// search misses new tickets.
+// returns the same results. Of tickets, it searches only for one whose creation was interrupted, since
+// HubSpot's search misses new ones.
 type driver struct {
 	client        *http.Client
 	base, version string
@@ -196,7 +198,9 @@ func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, e
 	return t, err
 }
 
-func (d *driver) objects() string { return "/crm/objects/" + d.version + "/tickets" }
+func (d *driver) objects() string { return d.path("tickets") }
+
+func (d *driver) path(kind string) string { return "/crm/objects/" + d.version + "/" + kind }
 
 // keyed is a driver whose account stores the key of each ticket in a property with unique values, so that
 // HubSpot refuses a second ticket. It does not use batch/upsert, which takes the same property: that has no

@@ -38,10 +38,13 @@ type filterGroup struct {
 }
 
 type filter struct {
-	Property string `json:"propertyName"`
-	Operator string `json:"operator"`
-	Value    string `json:"value"`
+	Property string   `json:"propertyName"`
+	Operator string   `json:"operator"`
+	Value    string   `json:"value,omitempty"`
+	Values   []string `json:"values,omitempty"` // of IN
 }
+
+func only(f filter) filterGroup { return filterGroup{[]filter{f}} }
 
 // Find implements crm.Finder for an account without a property for keys. It searches for the tickets created
 // since t.Since, by anybody, and compares them itself: values that the search takes as equal can differ.
@@ -68,8 +71,10 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 // since returns the tickets created at the time then or later.
 func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error) {
 	ask := search{
-		FilterGroups: []filterGroup{{[]filter{{createdProperty, "GTE", strconv.FormatInt(then.UnixMilli(), 10)}}}},
-		Properties:   wanted, Limit: searchPage,
+		FilterGroups: []filterGroup{only(filter{
+			Property: createdProperty, Operator: "GTE", Value: strconv.FormatInt(then.UnixMilli(), 10),
+		})},
+		Properties: wanted, Limit: searchPage,
 	}
 	var found []crm.Ticket
 	for range searchPages {

@@ -79,7 +79,7 @@ const (
 // scopes are the scopes that the web server flow requests. The other flows have those that the organisation
 // allows the app: the client credentials flow accepts no scope parameter.
 var scopes = []adapter.Scope{
-	{Name: "api", Words: "See and open cases for you"},
+	{Name: "api", Words: "See and open cases, and see contacts, for you"},
 	{Name: "refresh_token", Words: "Stay connected while you are away"},
 }
 

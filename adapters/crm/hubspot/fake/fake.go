@@ -1,7 +1,8 @@
-// Package fake is a fake of HubSpot's ticket API for tests: stateful, strict, and able to fail on demand. It
-// is written from HubSpot's documentation (developers.hubspot.com/docs/api-reference/latest and
-// .../error-handling) and from errors that others have recorded, and shares no code with the adapter. It also
-// serves HubSpot's OAuth endpoints, through core/oauth/oauthtest.
+// Package fake is a fake of HubSpot's API for tickets and their contacts, for tests: stateful, strict, and
+// able to fail on demand. It is written from HubSpot's documentation
+// (developers.hubspot.com/docs/api-reference/latest and .../error-handling) and from answers that others have
+// recorded, and shares no code with the adapter. It also serves HubSpot's OAuth endpoints, through
+// core/oauth/oauthtest.
 //
 //	server := fake.New(fake.Options{Tokens: map[string][]string{"pat-eu1-secret": nil}})
 //	http.ListenAndServe("127.0.0.1:9104", server)
@@ -39,7 +40,8 @@ type Options struct {
 	OAuth  oauthtest.Options   // unset values are as at HubSpot
 
 	PerTenSeconds, PerDay int           // calls that are allowed; 0 is any number
-	SearchLag             time.Duration // until a search finds a new ticket
+	SearchesPerSecond     int           // that are allowed, apart from the other limits; 0 is HubSpot's 5
+	SearchLag             time.Duration // until a search finds a new record
 	Now                   func() time.Time
 }
 
@@ -69,6 +71,8 @@ type Server struct {
 
 	mu        sync.Mutex
 	pipelines []pipeline
+	contacts  []*contact
+	companies []company
 	tickets   []*ticket
 	threads   []*thread
 	made      int64     // counts ids
@@ -84,6 +88,7 @@ type Server struct {
 // New returns a new server.
 func New(o Options) *Server {
 	o.Version, o.Zone = cmp.Or(o.Version, "2026-09"), cmp.Or(o.Zone, "US/Eastern")
+	o.SearchesPerSecond = cmp.Or(o.SearchesPerSecond, 5)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -102,7 +107,8 @@ func New(o Options) *Server {
 	}
 	return &Server{
 		OAuth: oauthtest.New(auth), options: o, zone: zone, made: 409229446354,
-		pipelines: initialPipelines(), daily: map[string]int{},
+		pipelines: initialPipelines(), contacts: initialContacts(), companies: initialCompanies(),
+		daily: map[string]int{},
 	}
 }
 
@@ -126,14 +132,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Drops(r) {
 		panic(http.ErrAbortHandler) // the connection is closed without a response
 	}
-	switch {
-	case refused != nil:
+	if refused != nil {
 		refused.write(w)
-	case r.Method == http.MethodPost && !strings.HasSuffix(r.URL.Path, "/search"):
-		write(w, http.StatusCreated, answer)
-	default:
-		write(w, http.StatusOK, answer)
+		return
 	}
+	write(w, statusOf(r, answer), answer)
 }
 
 func write(w http.ResponseWriter, status int, body any) {
@@ -187,7 +190,11 @@ func (c call) route(method string, path []string) (any, *refusal) {
 		{http.MethodGet, "crm/owners/VERSION/*", call.owner},
 		{http.MethodGet, "crm/objects/VERSION/tickets", call.list},
 		{http.MethodPost, "crm/objects/VERSION/tickets", call.create},
-		{http.MethodPost, "crm/objects/VERSION/tickets/search", call.search},
+		{http.MethodPost, "crm/objects/VERSION/tickets/search", call.searchTickets},
+		{http.MethodPost, "crm/objects/VERSION/tickets/batch/read", call.readTickets},
+		{http.MethodPost, "crm/objects/VERSION/contacts/search", call.searchContacts},
+		{http.MethodPost, "crm/objects/VERSION/companies/batch/read", call.readCompanies},
+		{http.MethodPost, "crm/associations/VERSION/contacts/tickets/batch/read", call.ticketsOf},
 		{http.MethodGet, "crm/objects/VERSION/tickets/*", call.read},
 		{http.MethodPatch, "crm/objects/VERSION/tickets/*", call.update},
 		{http.MethodGet, "conversations/conversations/VERSION/threads", call.listThreads},

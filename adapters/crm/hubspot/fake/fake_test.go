@@ -164,3 +164,73 @@ func TestCallsAreMetered(t *testing.T) {
 		}
 	}
 }
+
+func TestContactsAreSearched(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	s := New(Options{
+		Tokens: map[string][]string{token: nil}, Now: func() time.Time { return now }, SearchesPerSecond: 100,
+		SearchLag: time.Minute,
+	})
+	s.AddContact(Person{First: "Pat", Email: "Pat@Example.com", Emails: []string{"p@example.com"},
+		Phone: "+1 (513) 555-7611"})
+	s.AddContact(Person{First: "Sam", Mobile: "0171 1234567"})
+	const path = "/crm/objects/2026-09/contacts/search"
+	count := func(body string) (int, any) {
+		status, _, answer := ask(t, s, "POST", path, body)
+		return status, answer["total"]
+	}
+	if status, total := count(`{}`); status != http.StatusOK || total != 0.0 {
+		t.Errorf("the index does not lag: %d, %v", status, total)
+	}
+	now = now.Add(time.Hour)
+	group := func(filter string) string { return `{"filters":[` + filter + `]}` }
+	equal := func(property, value string) string {
+		return group(`{"propertyName":"` + property + `","operator":"EQ","value":"` + value + `"}`)
+	}
+	for _, c := range []struct {
+		rule, groups string
+		status       int
+		total        any
+	}{
+		{"a number without country code", equal("hs_searchable_calculated_phone_number", "5135557611"), 200, 1.0},
+		{"a number without a trunk prefix", equal("hs_searchable_calculated_mobile_number", "1711234567"), 200, 1.0},
+		{"an exact value", equal("phone", "5135557611"), 200, 0.0},
+		{"no regard to case", equal("email", "PAT@example.com"), 200, 1.0},
+		{"one of several groups", equal("firstname", "pat") + "," + equal("firstname", "sam"), 200, 2.0},
+		{"values in lower case", group(`{"propertyName":"firstname","operator":"IN","values":["Pat","sam"]}`), 200, 1.0},
+		{"a word of a list", group(
+			`{"propertyName":"hs_additional_emails","operator":"CONTAINS_TOKEN","value":"p@example.com"}`), 200, 1.0},
+		{"an asterisk", group(`{"propertyName":"email","operator":"CONTAINS_TOKEN","value":"*@example.com"}`), 200, 1.0},
+		{"a property that does not exist", equal("shoe", "9"), 400, nil},
+		{"a group without filters", `{"filters":[]}`, 400, nil},
+		{"six groups", strings.Repeat(equal("email", "a")+",", 5) + equal("email", "a"), 400, nil},
+	} {
+		if status, total := count(`{"filterGroups":[` + c.groups + `]}`); status != c.status || total != c.total {
+			t.Errorf("%s: %d, %v contacts", c.rule, status, total)
+		}
+	}
+}
+
+func TestABatchSaysWhatItDoesNotFind(t *testing.T) {
+	s := New(Options{Tokens: map[string][]string{token: nil}})
+	for _, c := range []struct {
+		rule, path, body string
+		status           int
+		errors           any
+	}{
+		{"companies", "/crm/objects/2026-09/companies/batch/read",
+			`{"properties":["name"],"inputs":[{"id":"202"},{"id":"203"}]}`, 200, nil},
+		{"a company that is gone", "/crm/objects/2026-09/companies/batch/read",
+			`{"properties":["name"],"inputs":[{"id":"202"},{"id":"1"}]}`, 207, 1.0},
+		{"a ticket that is gone", objects + "/batch/read", `{"inputs":[{"id":"1"}]}`, 207, 1.0},
+		{"a contact without tickets", "/crm/associations/2026-09/contacts/tickets/batch/read",
+			`{"inputs":[{"id":"101"}]}`, 207, 1.0},
+		{"nothing to read", objects + "/batch/read", `{"inputs":[]}`, 400, nil},
+		{"too much to read", objects + "/batch/read",
+			`{"inputs":[` + strings.Repeat(`{"id":"1"},`, 100) + `{"id":"1"}]}`, 400, nil},
+	} {
+		if status, _, answer := ask(t, s, "POST", c.path, c.body); status != c.status || answer["numErrors"] != c.errors {
+			t.Errorf("%s: %d %v", c.rule, status, answer)
+		}
+	}
+}

@@ -77,9 +77,6 @@ func (s *Server) faulty(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// searchesPerSecond is the limit of searches, which is separate from the other limits.
-const searchesPerSecond = 5
-
 // meter counts a call against the limits and reports in headers what is left of them, except for a search
 // (developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines). It reports daily limits only to
 // private apps.
@@ -87,7 +84,7 @@ func (s *Server) meter(w http.ResponseWriter, r *http.Request, private bool) *re
 	now := s.options.Now()
 	if strings.HasSuffix(r.URL.Path, "/search") {
 		s.searches = append(recentOf(s.searches, now, time.Second), now)
-		if len(s.searches) > searchesPerSecond {
+		if len(s.searches) > s.options.SearchesPerSecond {
 			return tooMany("SECONDLY", "You have reached your secondly limit.")
 		}
 		return nil

@@ -27,7 +27,7 @@ func (s *Server) Write(ticketID string, e Entry) error {
 	if t == nil {
 		return fmt.Errorf("there is no ticket %s", ticketID)
 	}
-	t.contact = cmp.Or(t.contact, contacts[0])
+	t.contact = cmp.Or(t.contact, s.contacts[0].id)
 	at := slices.IndexFunc(s.threads, func(th *thread) bool { return th.ticket == ticketID && !th.closed })
 	if at < 0 {
 		at = len(s.threads)

@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,12 +12,8 @@ import (
 	"time"
 )
 
-// The records that tickets can refer to.
-var (
-	owners    = []string{"6166860", "6166861"}
-	contacts  = []string{"101", "102", "103"}
-	companies = []string{"202", "203"}
-)
+// owners can have tickets.
+var owners = []string{"6166860", "6166861"}
 
 type ticket struct {
 	id               string
@@ -237,9 +232,9 @@ func (c call) associate(t *ticket, in creation) *refusal {
 			return validation("Invalid input JSON on line 1: Some required fields were not set: [types, to]")
 		}
 		for _, kind := range a.Types {
-			known, object, scope := contacts, "CONTACT", "crm.objects.contacts.read"
+			object, scope := "CONTACT", "crm.objects.contacts.read"
 			if kind.ID != ticketToContact {
-				known, object, scope = companies, "COMPANY", "crm.objects.companies.read"
+				object, scope = "COMPANY", "crm.objects.companies.read"
 			}
 			if kind.Category != "HUBSPOT_DEFINED" ||
 				!slices.Contains([]int{ticketToContact, ticketToPrimaryCompany, ticketToCompany}, kind.ID) {
@@ -248,7 +243,7 @@ func (c call) associate(t *ticket, in creation) *refusal {
 			if refused := c.needs(scope); refused != nil {
 				return refused
 			}
-			if !slices.Contains(known, a.To.ID) {
+			if !c.knows(object, a.To.ID) {
 				refused := validation("One or more associations are invalid")
 				refused.context = map[string]any{
 					"INVALID_OBJECT_IDS": []string{object + "=" + a.To.ID + " is not valid"}, "objectId": []string{a.To.ID},
@@ -390,69 +385,3 @@ func (s *Server) shape(t *ticket, names []string, associations map[string]any) m
 }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-// mostFound is the most tickets that a search returns at once.
-const mostFound = 200
-
-// search finds tickets by filters: a property has a value, or the ticket was created at a time or later. It
-// finds new tickets late, and responds in pages ("Search the CRM").
-func (c call) search([]string) (any, *refusal) {
-	var in struct {
-		FilterGroups []struct {
-			Filters []struct {
-				PropertyName string `json:"propertyName"`
-				Operator     string `json:"operator"`
-				Value        string `json:"value"`
-			} `json:"filters"`
-		} `json:"filterGroups"`
-		Properties []string `json:"properties"`
-		Limit      int      `json:"limit"`
-		After      string   `json:"after"`
-	}
-	if refused := first(c.takes(), c.needsOne(readTickets), decode(c.request, &in)); refused != nil {
-		return nil, refused
-	}
-	results := []any{}
-	for _, t := range c.tickets {
-		known := !c.options.Now().Before(t.created.Add(c.options.SearchLag))
-		matches := len(in.FilterGroups) == 0
-		for _, group := range in.FilterGroups {
-			all := true
-			for _, f := range group.Filters {
-				if f.PropertyName == "createdate" && f.Operator == "GTE" {
-					from, err := strconv.ParseInt(f.Value, 10, 64)
-					if err != nil {
-						return nil, validation("createdate is compared with milliseconds")
-					}
-					all = all && t.created.UnixMilli() >= from
-					continue
-				}
-				if f.Operator != "EQ" {
-					return nil, validation("This fake search knows EQ, and GTE of createdate, only")
-				}
-				value := t.properties[f.PropertyName]
-				if f.PropertyName == "hs_object_id" {
-					value = t.id
-				}
-				all = all && value == f.Value
-			}
-			matches = matches || all
-		}
-		if known && matches {
-			results = append(results, c.shape(t, in.Properties, nil))
-		}
-	}
-	if in.Limit == 0 {
-		in.Limit = 10
-	}
-	from, err := strconv.Atoi(cmp.Or(in.After, "0"))
-	if err != nil || from < 0 || from > len(results) || in.Limit < 1 || in.Limit > mostFound {
-		return nil, validation("The page cannot be told")
-	}
-	end := min(from+in.Limit, len(results))
-	answer := map[string]any{"total": len(results), "results": results[from:end]}
-	if end < len(results) {
-		answer["paging"] = map[string]any{"next": map[string]any{"after": strconv.Itoa(end)}}
-	}
-	return answer, nil
-}
