@@ -136,8 +136,13 @@ func (r record) contact() crm.Contact {
 // batch is the body of a batch read, of at most a hundred records
 // (developers.hubspot.com/docs/api-reference/latest/crm/understanding-the-crm).
 type batch struct {
-	Inputs     []to     `json:"inputs"`
+	Inputs     []input  `json:"inputs"`
 	Properties []string `json:"properties,omitempty"`
+}
+
+type input struct {
+	ID    string `json:"id"`
+	After string `json:"after,omitempty"` // the page of a record's associations
 }
 
 const mostInBatch = 100
@@ -146,7 +151,7 @@ const mostInBatch = 100
 func (d *driver) readBatch(ctx context.Context, kind string, ids, properties []string) ([]record, error) {
 	ask := batch{Properties: properties}
 	for _, id := range ids {
-		ask.Inputs = append(ask.Inputs, to{id})
+		ask.Inputs = append(ask.Inputs, input{ID: id})
 	}
 	var answer struct {
 		Results []record `json:"results"`
@@ -218,31 +223,43 @@ func (d *driver) OpenTickets(ctx context.Context, contactID string, limit int) (
 	return open, nil
 }
 
+// mostPages is the most pages of a contact's tickets to read. Few people have more than one page.
+const mostPages = 4
+
 // ticketsOf returns the ids of the contact's newest tickets, at most a hundred. A contact without tickets, or
 // that does not exist, is an error within the response, which then has no results
 // (developers.hubspot.com/docs/api-reference/latest, "Batch read associations").
 func (d *driver) ticketsOf(ctx context.Context, contactID string) ([]string, error) {
-	var answer struct {
-		Results []struct {
-			To []struct {
-				ID json.Number `json:"toObjectId"` // in older versions, it is not in quotation marks
-			} `json:"to"`
-		} `json:"results"`
-	}
-	err := d.query(ctx, "/crm/associations/"+d.version+"/contacts/tickets/batch/read",
-		batch{Inputs: []to{{contactID}}}, &answer)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Results == nil {
-		return nil, unreadable(http.MethodGet)
-	}
+	ask := input{ID: contactID}
 	var ids []string
-	for _, result := range answer.Results {
-		for _, t := range result.To {
-			if isID(t.ID.String()) {
-				ids = append(ids, t.ID.String())
+	for range mostPages {
+		var answer struct {
+			Results []struct {
+				To []struct {
+					ID json.Number `json:"toObjectId"` // in older versions, it is not in quotation marks
+				} `json:"to"`
+				Paging paging `json:"paging"`
+			} `json:"results"`
+		}
+		err := d.query(ctx, "/crm/associations/"+d.version+"/contacts/tickets/batch/read",
+			batch{Inputs: []input{ask}}, &answer)
+		if err != nil {
+			return nil, err
+		}
+		if answer.Results == nil {
+			return nil, unreadable(http.MethodGet)
+		}
+		ask.After = ""
+		for _, result := range answer.Results {
+			for _, t := range result.To {
+				if isID(t.ID.String()) {
+					ids = append(ids, t.ID.String())
+				}
 			}
+			ask.After = result.Paging.Next.After
+		}
+		if ask.After == "" {
+			break
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { // the greatest number first, which is the newest ticket

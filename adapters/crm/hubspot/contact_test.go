@@ -74,7 +74,8 @@ func TestANumberIsFoundHoweverHubSpotReadsIt(t *testing.T) {
 func TestFurtherAddressesAreSearched(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.AddContact(fake.Person{
-		First: "Pat", Last: "Doe", Email: "pat@example.com", Emails: []string{"Doe@Example.com", "p.o'doe@example.com"},
+		First: "Pat", Last: "Doe", Email: "pat@example.com",
+		Emails: []string{"Doe@Example.com", "p.o'doe@example.com"},
 	})
 	d := s.driver(t)
 	for _, email := range []string{"pat@example.com", "doe@example.com", "p.o'doe@example.com"} {
@@ -85,8 +86,8 @@ func TestFurtherAddressesAreSearched(t *testing.T) {
 		}
 	}
 	for _, email := range []string{
-		"d*@example.com", "*@*", "x@y.example doe@example.com", "x@y.example;doe@example.com", "doe@example.com,x@y.example",
-		"oe@example.com",
+		"d*@example.com", "*@*", "x@y.example doe@example.com", "x@y.example;doe@example.com",
+		"doe@example.com,x@y.example", "oe@example.com",
 	} {
 		if names, _ := lookUp(t, d, email, 5); names != nil {
 			t.Errorf("%s: found %q", email, names)
@@ -95,8 +96,10 @@ func TestFurtherAddressesAreSearched(t *testing.T) {
 }
 
 func TestALookUpCostsFewCalls(t *testing.T) {
-	s := serve(t, fake.Options{SearchLag: 0})
-	known := s.AddContact(fake.Person{First: "Pat", Phone: "+15135557611", Email: "pat@example.com", Company: "Acme"})
+	s := serve(t, fake.Options{})
+	known := s.AddContact(fake.Person{
+		First: "Pat", Phone: "+15135557611", Email: "pat@example.com", Company: "Acme",
+	})
 	s.AddContact(fake.Person{First: "Sam", Phone: "+15135557612"})
 	d := s.driver(t)
 	create(t, d, crm.NewTicket{ContactID: known, Priority: "High"}) // also reads stages and priorities
@@ -180,10 +183,11 @@ func TestTheNewestTicketsOfAContactAreLookedThrough(t *testing.T) {
 	d := s.driver(t)
 	var last crm.Ticket
 	for i := range 101 {
-		last = create(t, d, crm.NewTicket{ContactID: "103", Key: fmt.Sprint("k", i), Subject: fmt.Sprint("Call ", i)})
+		last = create(t, d, crm.NewTicket{ContactID: "103", Key: fmt.Sprint("k", i), Subject: "A call"})
 	}
 	open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "103", 200)
-	if err != nil || len(open) != 100 || !slices.ContainsFunc(open, func(t crm.Ticket) bool { return t.ID == last.ID }) {
+	isLast := func(t crm.Ticket) bool { return t.ID == last.ID }
+	if err != nil || len(open) != 100 || !slices.ContainsFunc(open, isLast) {
 		t.Errorf("%d tickets, %v", len(open), err)
 	}
 }
@@ -219,7 +223,8 @@ func TestWithoutACompanysNameTheCallerIsKnown(t *testing.T) {
 	}
 	s = serve(t, fake.Options{Tokens: map[string][]string{private: {"tickets"}}})
 	_, err := s.driver(t).(crm.ContactFinder).FindContacts(t.Context(), query(t, "+15135557611", 5))
-	if !errors.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail, "crm.objects.contacts.read") {
+	if !errors.Is(err, fault.Forbidden) ||
+		!strings.Contains(fault.From(err).Detail, "crm.objects.contacts.read") {
 		t.Errorf("without the scope: %v", err)
 	}
 }

@@ -44,6 +44,13 @@ type filter struct {
 	Values   []string `json:"values,omitempty"` // of IN
 }
 
+// paging says where the next page begins, if there is one.
+type paging struct {
+	Next struct {
+		After string `json:"after"`
+	} `json:"next"`
+}
+
 func only(f filter) filterGroup { return filterGroup{[]filter{f}} }
 
 // Find implements crm.Finder for an account without a property for keys. It searches for the tickets created
@@ -80,11 +87,7 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error
 	for range searchPages {
 		var page struct {
 			Results []record `json:"results"`
-			Paging  struct {
-				Next struct {
-					After string `json:"after"`
-				} `json:"next"`
-			} `json:"paging"`
+			Paging  paging   `json:"paging"`
 		}
 		if err := d.ask(ctx, http.MethodPost, d.objects()+"/search", ask, &page); err != nil {
 			return nil, err

@@ -67,14 +67,15 @@ func (d *driver) byPhone(ctx context.Context, q crm.ContactQuery) (crm.Contacts,
 	var recentErr error
 	var beside sync.WaitGroup
 	beside.Go(func() { recent, recentErr = d.changedLately(ctx, q.Phone) })
-	known, err := d.search(ctx, q.Phone)
+	known, knownErr := d.search(ctx, q.Phone)
 	beside.Wait()
-	if err != nil && recentErr != nil {
-		return crm.Contacts{}, err
+	failed := slices.DeleteFunc([]error{knownErr, recentErr}, func(err error) bool { return err == nil })
+	if len(failed) == 2 {
+		return crm.Contacts{}, failed[0]
 	}
 	found := upTo(q.Limit, bestFirst(q.Phone, slices.Concat(known, recent)))
 	found.More = found.More || max(len(known), len(recent)) == mostByPhone
-	found.Incomplete = err != nil || recentErr != nil
+	found.Incomplete = len(failed) > 0
 	return found, nil
 }
 

@@ -218,8 +218,8 @@ func (c call) readTickets([]string) (any, *refusal) {
 	return batchResult(results, errors), nil
 }
 
-// mostInPage is how many associations a page has. HubSpot names no number.
-const mostInPage = 500
+// mostInPage is how many associations a page has. HubSpot names no number, and has larger pages.
+const mostInPage = 50
 
 // ticketsOf lists the tickets of contacts (developers.hubspot.com/docs/api-reference/latest, "Batch read
 // associations"). A contact without tickets is an error within a response of status 207, as others have

@@ -111,7 +111,8 @@ func (s *Server) isIndexed(created time.Time) bool {
 func (in search) page(results []any) (any, *refusal) {
 	limit := cmp.Or(in.Limit, 10)
 	from, err := strconv.Atoi(cmp.Or(in.After, "0"))
-	if err != nil || from < 0 || from > len(results) || limit < 1 || limit > mostFound || from+limit > mostFoundEver {
+	if err != nil || from < 0 || from > len(results) || limit < 1 || limit > mostFound ||
+		from+limit > mostFoundEver {
 		return nil, validation("The page cannot be told")
 	}
 	end := min(from+limit, len(results))
@@ -122,8 +123,8 @@ func (in search) page(results []any) (any, *refusal) {
 	return answer, nil
 }
 
-// searchTickets finds tickets by filters: a property has a value, or the ticket was created at a time or later.
-// It finds new tickets late, and responds in pages.
+// searchTickets finds tickets by filters: a property has a value, or the ticket was created at a time or
+// later. It finds new tickets late, and responds in pages.
 func (c call) searchTickets([]string) (any, *refusal) {
 	in, refused := c.decodeSearch(readTickets...)
 	if refused != nil {
