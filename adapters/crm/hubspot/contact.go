@@ -67,7 +67,8 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 	return found, nil
 }
 
-// withPhone returns the filters for a number. The typed properties are for numbers that HubSpot cannot read.
+// withPhone returns the filters for a number. The properties as typed are for contacts whose numbers HubSpot
+// has not calculated.
 func withPhone(n phonenumber.Number) []filterGroup {
 	plain := []string{n.National}
 	for _, other := range []string{

@@ -53,6 +53,8 @@ func TestANumberIsFoundHoweverHubSpotReadsIt(t *testing.T) {
 		{First: "Rome", Phone: "+39 06 1234 5678"},
 		{First: "Trastevere", Phone: "06 12345678"},
 		{First: "Local", Phone: "555-7611"},
+		{First: "Typed", Phone: "+1 (513) 555-7611", Uncalculated: true},
+		{First: "Mobile", Mobile: "513.555.7611", Uncalculated: true},
 		{First: "Extended", Phone: "+1 513 555 7611 ext. 12"},
 	} {
 		s.AddContact(p)
@@ -60,13 +62,13 @@ func TestANumberIsFoundHoweverHubSpotReadsIt(t *testing.T) {
 	d := s.driver(t)
 	for number, want := range map[string][]string{
 		"+491711234567": {"Plus", "Bracketed", "Zeros", "Trunk", "Other"}, "+390612345678": {"Rome", "Trastevere"},
-		"+15135557611": {"Extended", "Local"},
+		"+15135557611": {"Typed", "Extended", "Mobile", "Local"},
 	} {
 		if got, found := lookUp(t, d, number, 10); !slices.Equal(got, want) || found.More || found.Incomplete {
 			t.Errorf("%s: found %q, want %q", number, got, want)
 		}
 	}
-	if got, found := lookUp(t, d, "+15135557611", 1); !slices.Equal(got, []string{"Extended"}) || !found.More {
+	if got, found := lookUp(t, d, "+15135557611", 1); !slices.Equal(got, []string{"Typed"}) || !found.More {
 		t.Errorf("the limit left out the likeliest: %q, more: %t", got, found.More)
 	}
 }

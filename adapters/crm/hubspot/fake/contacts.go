@@ -39,6 +39,7 @@ type Person struct {
 	First, Last, Email, Phone, Mobile string
 	Emails                            []string // additional ones
 	Company                           string   // the name of a new company, or ""
+	Uncalculated                      bool     // HubSpot has not calculated the numbers for searches
 }
 
 // AddContact adds a contact, as a person does. HubSpot writes addresses in lower case.
@@ -51,6 +52,10 @@ func (s *Server) AddContact(p Person) (id string) {
 		"hs_searchable_calculated_phone_number":  calculated(p.Phone),
 		"hs_searchable_calculated_mobile_number": calculated(p.Mobile),
 	}}
+	if p.Uncalculated {
+		delete(c.properties, "hs_searchable_calculated_phone_number")
+		delete(c.properties, "hs_searchable_calculated_mobile_number")
+	}
 	c.properties["hs_object_id"] = c.id
 	c.properties["createdate"] = stamp(c.created)
 	c.properties["lastmodifieddate"] = stamp(c.created)
