@@ -211,10 +211,12 @@ func (d *driver) OpenTickets(ctx context.Context, contactID string, limit int) (
 	}
 	var open []crm.Ticket
 	for i, r := range found {
-		if t := r.ticket(stages[i], r.property(priorityProperty)); t.ClosedAt.IsZero() && !stages[i].closed() {
-			t.ContactID = contactID
-			open = append(open, t)
+		t := r.ticket(stages[i], r.property(priorityProperty))
+		if stages[i].closed() || !t.ClosedAt.IsZero() { // the date matters where the stage is gone
+			continue
 		}
+		t.ContactID = contactID
+		open = append(open, t)
 	}
 	slices.SortStableFunc(open, func(a, b crm.Ticket) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	open = open[:min(limit, len(open))]

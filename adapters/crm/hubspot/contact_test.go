@@ -194,6 +194,24 @@ func TestTheNewestTicketsOfAContactAreLookedThrough(t *testing.T) {
 	}
 }
 
+func TestClosedTicketsAreNotOpen(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.driver(t)
+	undated := create(t, d, crm.NewTicket{ContactID: "101", Key: "a", Subject: "a", Status: "Closed"})
+	dated := create(t, d, crm.NewTicket{ContactID: "101", Key: "b", Subject: "b", Status: "Waiting on us"})
+	err := errors.Join(s.Set(undated.ID, "closed_date", ""), s.Set(dated.ID, "closed_date", "2026-11-20T10:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.RemoveStage("3") // now only the date says that the ticket is closed
+	if open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "101", 5); err != nil || len(open) != 1 {
+		t.Errorf("while the stage is remembered, open are %+v, %v", open, err)
+	}
+	if open, err := s.driver(t).(crm.ContactFinder).OpenTickets(t.Context(), "101", 5); err != nil || open != nil {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+}
+
 // Each look for a stage or a priority that is gone would otherwise ask again, one after another.
 func TestStagesAndPrioritiesThatAreGoneAreAskedForOnce(t *testing.T) {
 	s := serve(t, fake.Options{})

@@ -71,6 +71,17 @@ func TestTheLimitLeavesOutTheLeastLikely(t *testing.T) {
 	}
 }
 
+func TestStrangersThatFillASearchAreNotTheEnd(t *testing.T) {
+	s := serve(t, fake.Options{})
+	for range 200 {
+		s.AddContact(fake.Person{Name: "Elsewhere", Phone: "(212) 555-7611"})
+	}
+	found := lookUp(t, s.open(t, nil), "+15135557611", 5)
+	if len(found.Contacts) != 0 || !found.More {
+		t.Errorf("found %q, more: %t", names(found), found.More)
+	}
+}
+
 func TestANumberIsFoundBeforeTheSearchKnowsIt(t *testing.T) {
 	s := serve(t, fake.Options{SearchLag: time.Hour})
 	s.AddContact(fake.Person{Name: "New", Phone: "513 / 5557-611", Account: "Acme"})
@@ -146,6 +157,10 @@ func TestALookUpCostsFewRequests(t *testing.T) {
 		}},
 		{"open tickets by an id of 15 characters", 1, func() (int, error) {
 			open, err := f.OpenTickets(t.Context(), pat[:15], 5)
+			return len(open), err
+		}},
+		{"open tickets by an id whose end is wrong", 1, func() (int, error) {
+			open, err := f.OpenTickets(t.Context(), pat[:15]+"XYZ", 5)
 			return len(open), err
 		}},
 	} {

@@ -157,7 +157,11 @@ func New(o Options) *Server {
 
 // RecordID returns an id of 18 characters for a kind, which has three characters, and a number.
 func RecordID(kind string, n int) string {
-	id := fmt.Sprintf("%sdM%010d", kind, n)
+	return inFull(fmt.Sprintf("%sdM%010d", kind, n))
+}
+
+// inFull extends an id of 15 characters to 18.
+func inFull(id string) string {
 	// Each further character encodes which of five are capitals ("ID Field Type", Object Reference).
 	for at := 0; at < 15; at += 5 {
 		bits := 0

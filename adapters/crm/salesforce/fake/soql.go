@@ -103,7 +103,7 @@ func (s *Server) run(q soql, rows []*caseRow) (map[string]any, *reply) {
 		fits := true
 		for _, anyOf := range q.where {
 			for _, c := range anyOf {
-				if c.isID() && !anyID.MatchString(c.text) {
+				if c.isID() && !isID(c.text) {
 					no := refuse(http.StatusBadRequest, "INVALID_QUERY_FILTER_OPERATOR", "invalid ID field: "+c.text)
 					return nil, &no
 				}
@@ -234,6 +234,11 @@ type ordering struct {
 // isID reports whether the condition compares an id. Its first 15 characters are the id, with regard to case
 // ("ID Field Type", Object Reference).
 func (c condition) isID() bool { return c.field == "Id" || references[c.field] != nil }
+
+// isID reports whether a text is an id. The server takes the last three of 18 characters seriously.
+func isID(text string) bool {
+	return anyID.MatchString(text) && (len(text) == 15 || inFull(text[:15]) == text)
+}
 
 func (c condition) fits(r row) bool {
 	if !c.from.IsZero() {
