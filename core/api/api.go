@@ -49,6 +49,7 @@ type Options struct {
 
 	Services Services
 	Pages    []Page // pages of other packages
+	Speaks   []Protocol
 	Keys     Keys
 	Log      *slog.Logger
 	Metrics  Metrics                     // may be nil
@@ -98,6 +99,7 @@ type api struct {
 	catalogue    catalogue
 	voices       map[string]voice // by language; English has none
 	pages        []Page
+	speaks       []Protocol
 	gate         *gate
 	bodies       *shares // bodies that are being read
 	waiting      *shares // writes that wait for the result of an equal one
@@ -152,6 +154,7 @@ func newAPI(o Options) (*api, error) {
 		newID:        o.NewID,
 		catalogue:    newCatalogue(),
 		pages:        o.Pages,
+		speaks:       o.Speaks,
 		bodies:       newShares(maxBodiesAtOnce),
 		waiting:      newShares(maxWaiting),
 		rates:        newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
@@ -197,6 +200,9 @@ func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 	handle(e, http.MethodGet, "/problems/:slug", pages.problem)
 	for _, p := range a.pages {
 		a.mount(e, p)
+	}
+	for _, p := range a.speaks {
+		a.speak(e, p)
 	}
 	if a.settingsURL != "" {
 		handle(e, http.MethodGet, "/", a.home)

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
+	"frontdesk/core/telemetry"
 )
 
 // Page is a page for people that another package serves. Its path and query may contain secrets, so the log
@@ -28,15 +31,51 @@ func (a *api) mount(e *gin.Engine, p Page) {
 		for _, param := range c.Params {
 			c.Request.SetPathValue(param.Key, param.Value)
 		}
-		f := fault.From(p.Serve(c.Writer, c.Request))
-		switch {
-		case f == nil:
-		case c.Writer.Written():
-			x.reason, x.err = f.Reason, f
-		default:
-			a.fail(c, f)
-		}
+		a.answered(c, p.Serve(c.Writer, c.Request))
 	})
+}
+
+// Protocol is a path at which another package speaks a protocol of its own with callers who have an API key.
+type Protocol struct {
+	Path      string
+	Operation string // its name in the log
+	// Serve responds to a POST request of an authenticated caller. Whether the caller may do what the request
+	// asks for is for the operations to decide.
+	Serve func(http.ResponseWriter, *http.Request, apikey.Caller) error
+}
+
+// speak registers a protocol.
+func (a *api) speak(e *gin.Engine, p Protocol) {
+	e.POST(p.Path, func(c *gin.Context) {
+		x := exchangeOf(c)
+		x.operation = p.Operation
+		caller, err := a.authenticate(c.Request.Context(), c.Request.Header)
+		if err != nil {
+			c.Header("WWW-Authenticate", challenge(err))
+			a.fail(c, err)
+			return
+		}
+		x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
+		if !a.bodies.take(caller.Tenant.ID) {
+			a.fail(c, fault.New(fault.Unavailable, fault.ReasonOverloaded,
+				"Too many requests of this kind are running at the same time."))
+			return
+		}
+		defer a.bodies.give(caller.Tenant.ID)
+		a.answered(c, p.Serve(c.Writer, c.Request, caller))
+	})
+}
+
+// answered notes the error of a response that another package has written, or writes one.
+func (a *api) answered(c *gin.Context, err error) {
+	x, f := exchangeOf(c), fault.From(err)
+	switch {
+	case f == nil:
+	case c.Writer.Written():
+		x.reason, x.err = f.Reason, f
+	default:
+		a.fail(c, f)
+	}
 }
 
 // loggedPath returns the loggable part of a path that matches no route. If the path begins like that of a

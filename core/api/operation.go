@@ -55,6 +55,7 @@ type operation struct {
 	Description string
 	Reasons     []string // reasons of its errors, besides those that all operations share
 	Success     int
+	Tool        tool
 	Examples    []example
 	endpoint
 }

@@ -96,6 +96,7 @@ func Walls() []Wall {
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
+		{Folder: "core/hostname", Why: "The gateway's own host name."},
 		{Folder: "core/language", Why: "In which language people are spoken to."},
 		{Folder: "core/phonenumber", Why: "Telephone numbers as people type them."},
 		{Folder: "core/record", Why: "The interface's records."},
@@ -287,10 +288,16 @@ func Walls() []Wall {
 			Tests:  []string{"core/**"}, Why: "Who may open the settings page, and for how long.",
 		},
 		{
+			Folder: "core/mcp",
+			May:    []string{"core/api", "core/apikey", "core/fault", "core/hostname", "core/language"},
+			Tests:  []string{"core/**"},
+			Why:    "The operations as tools: it knows what callers know, and nothing behind the interface.",
+		},
+		{
 			Folder: "core/settingspage",
 			May: []string{
-				"core/adapter", "core/admin", "core/apikey", "core/connection", "core/fault", "core/link", "core/page",
-				"core/signin", "core/store", "core/tenant",
+				"core/adapter", "core/admin", "core/apikey", "core/connection", "core/fault", "core/hostname", "core/link",
+				"core/page", "core/signin", "core/store", "core/tenant",
 			},
 			Tests: []string{"core/**", "adapters/all", "config"},
 			Why:   "The admin interface for people: pages over its use cases.",
@@ -336,9 +343,13 @@ func Reservations() []Reserved {
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
 			For: []string{
 				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/connection", "core/consent",
-				"core/gateway", "core/oauth/**", "core/settingspage", "core/signin", "core/telemetry", "core/upstream",
+				"core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin", "core/telemetry", "core/upstream",
 				"core/webhook",
 			},
+		},
+		{
+			Package: "github.com/modelcontextprotocol/", For: []string{"core/mcp"},
+			Why: "One package speaks the Model Context Protocol.",
 		},
 		{
 			Package: "github.com/coreos/go-oidc/", For: []string{"core/signin"},

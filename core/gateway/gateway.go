@@ -29,6 +29,7 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/guard"
 	"frontdesk/core/link"
+	"frontdesk/core/mcp"
 	"frontdesk/core/oauth"
 	"frontdesk/core/requestlog"
 	"frontdesk/core/sealing"
@@ -172,6 +173,14 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	surface.Pages, surface.SettingsURL = append(surface.Pages, settings...), g.SettingsURL()
+	tools, err := mcp.New(mcp.Options{
+		PublicURL: cfg.Server.PublicURL, Version: Version(), API: func() http.Handler { return g.handler },
+		Tools: api.Tools(), Now: g.now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	surface.Speaks = append(surface.Speaks, tools.Protocol())
 	g.handler, err = api.New(surface)
 	if err != nil {
 		return nil, err

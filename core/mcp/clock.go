@@ -1,0 +1,38 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"frontdesk/core/fault"
+)
+
+// clockTool returns the tool that tells the time. With it, a model's prompt need not have the date, and so can
+// be cached.
+func clockTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name: "get_current_time", Title: "Get the current time",
+		Description: "Tells today's date, its weekday and the time, in the time zone of the business. Ask this " +
+			"before you speak of today, tomorrow or next week.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
+		Annotations: &mcp.ToolAnnotations{
+			Title: "Get the current time", ReadOnlyHint: true, DestructiveHint: new(false), OpenWorldHint: new(false),
+		},
+	}
+}
+
+// tellTime returns the time in the zone of the caller's tenant.
+func (s *Server) tellTime(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	zone, err := time.LoadLocation(callerOf(ctx).Tenant.Zone())
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	now := s.opts.Now().In(zone)
+	return text(false, now.Format("It is Monday, January 2, 15:04."), map[string]string{
+		"date": now.Format(time.DateOnly), "weekday": now.Weekday().String(), "time": now.Format("15:04"),
+		"time_zone": zone.String(),
+	}), nil
+}

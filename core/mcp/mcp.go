@@ -1,0 +1,177 @@
+// Package mcp offers the operations to language models as tools of the Model Context Protocol, at /mcp.
+//
+//	server, err := mcp.New(mcp.Options{API: handler, Tools: api.Tools(), ...})
+//	surface.Speaks = append(surface.Speaks, server.Protocol())
+//
+// A tool is an operation of the interface. The server calls it as the caller would, with the caller's key:
+// validation, scopes, limits, idempotency, audit and the log of requests are those of the operation. A result
+// is one block of text, because voice frameworks hand a model only that: a sentence to say, then the answer as
+// compact JSON. No call takes longer than 4.5 seconds, since the clients of voice frameworks give up after 5.
+//
+// The server keeps no sessions, so that any replica serves any request. It speaks the protocol's versions up
+// to 2026-07-28, those with a handshake among them.
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"frontdesk/core/api"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/hostname"
+)
+
+// Path is the path of the server below the gateway's public URL. Clients of LiveKit take only this one.
+const Path = "/mcp"
+
+// Options configure [New]. All fields but Within are required.
+type Options struct {
+	PublicURL string
+	Version   string
+	API       func() http.Handler // the interface; asked for when a tool is called
+	Tools     []api.Tool
+	Now       func() time.Time
+	Within    time.Duration // how long a call may take; 0: 4.5 s
+}
+
+// Server serves the tools. Create it with [New].
+type Server struct {
+	opts    Options
+	base    *url.URL
+	within  time.Duration // how long a call may take
+	servers map[string]*mcp.Server
+	handler http.Handler
+}
+
+const (
+	// answerWithin is less than the 5 seconds after which the client of LiveKit gives up
+	// (livekit/agents, livekit-agents/livekit/agents/llm/mcp.py: client_session_timeout_seconds).
+	answerWithin = 4500 * time.Millisecond
+	maxBodyBytes = 256 << 10
+	listedFor    = time.Minute // how long a client may keep the list of tools
+)
+
+// New returns a server.
+func New(o Options) (*Server, error) {
+	base, err := url.Parse(o.PublicURL)
+	if err != nil || base.Host == "" {
+		return nil, errors.New("mcp: PublicURL must be an absolute URL")
+	}
+	s := &Server{opts: o, base: base, within: cmp.Or(o.Within, answerWithin), servers: map[string]*mcp.Server{}}
+	for _, scopes := range subsets(s.scopes()) {
+		s.servers[nameOf(scopes)] = s.serverFor(scopes)
+	}
+	s.handler = http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(s.choose,
+		&mcp.StreamableHTTPOptions{
+			Stateless: true, JSONResponse: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBodyBytes,
+			DisableLocalhostProtection: true, // Serve checks the host, also behind a proxy on the same machine
+			Logger:                     slog.New(slog.DiscardHandler),
+		}))
+	return s, nil
+}
+
+// Protocol returns how the interface's handler serves the tools.
+func (s *Server) Protocol() api.Protocol {
+	return api.Protocol{Path: Path, Operation: "mcp", Serve: s.serve}
+}
+
+type callerKey struct{}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Caller) error {
+	if !hostname.IsOwn(r.Host, s.base) {
+		return fault.New(fault.Forbidden, "HOST_REFUSED", "The tools are served at "+s.base.String()+Path+
+			" and on loopback only. Use that address, or have the proxy pass on the Host header.")
+	}
+	s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	return nil
+}
+
+func callerOf(ctx context.Context) apikey.Caller {
+	caller, _ := ctx.Value(callerKey{}).(apikey.Caller)
+	return caller
+}
+
+// choose returns the server with the tools that the caller's scopes allow.
+func (s *Server) choose(r *http.Request) *mcp.Server {
+	var has []apikey.Scope
+	caller := callerOf(r.Context())
+	for _, scope := range s.scopes() {
+		if caller.Require(scope) == nil {
+			has = append(has, scope)
+		}
+	}
+	return s.servers[nameOf(has)]
+}
+
+// scopes returns the scopes of the tools, each once, in order.
+func (s *Server) scopes() []apikey.Scope {
+	var all []apikey.Scope
+	for _, t := range s.opts.Tools {
+		if !slices.Contains(all, t.Scope) {
+			all = append(all, t.Scope)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// subsets returns all subsets of a few scopes, in the same order each.
+func subsets(scopes []apikey.Scope) [][]apikey.Scope {
+	all := [][]apikey.Scope{nil}
+	for _, scope := range scopes {
+		for _, smaller := range all {
+			all = append(all, append(slices.Clone(smaller), scope))
+		}
+	}
+	return all
+}
+
+func nameOf(scopes []apikey.Scope) string {
+	var names []string
+	for _, scope := range scopes {
+		names = append(names, string(scope))
+	}
+	return strings.Join(names, " ")
+}
+
+// serverFor returns a server with the tools that need one of the scopes.
+func (s *Server) serverFor(scopes []apikey.Scope) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "frontdesk", Title: "Frontdesk", Version: s.opts.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			// The library answers prompts/list and resources/list in any case, so they are declared.
+			Capabilities: &mcp.ServerCapabilities{
+				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+			},
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+				c.CacheScope, c.TTLMs = "private", int(listedFor/time.Millisecond) // the tools depend on the key
+			},
+		})
+	server.AddTool(clockTool(), s.tellTime)
+	for _, t := range s.opts.Tools {
+		if slices.Contains(scopes, t.Scope) {
+			server.AddTool(&mcp.Tool{
+				Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema,
+				Annotations: &mcp.ToolAnnotations{
+					Title: t.Title, ReadOnlyHint: !t.Writes, DestructiveHint: new(t.Destructive), OpenWorldHint: new(true),
+					IdempotentHint: t.Writes, // equal calls within minutes are one
+				},
+			}, s.caller(t))
+		}
+	}
+	return server
+}
+
+const instructions = "Tools of the front desk of a business: its calendar and its tickets. Each result begins " +
+	"with a sentence that you can say as it is; the JSON after it has what you need for further calls. Ask " +
+	"get_current_time before you speak of days. Never make up ids."

@@ -1,0 +1,348 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"frontdesk/core/api"
+	"frontdesk/core/apikey"
+	"frontdesk/core/mcp"
+	"frontdesk/core/tenant"
+)
+
+// surface is an interface that answers as a test says, and remembers what it was asked.
+type surface struct {
+	mu     sync.Mutex
+	asked  []*http.Request
+	bodies []string
+	answer func(w http.ResponseWriter, r *http.Request)
+}
+
+func (s *surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	s.asked, s.bodies = append(s.asked, r), append(s.bodies, string(body))
+	answer := s.answer
+	s.mu.Unlock()
+	answer(w, r)
+}
+
+func (s *surface) last(t *testing.T) (*http.Request, string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asked) == 0 {
+		t.Fatal("the interface was not called")
+	}
+	return s.asked[len(s.asked)-1], s.bodies[len(s.bodies)-1]
+}
+
+func says(status int, body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// world is a server of tools over HTTP.
+type world struct {
+	*surface
+	t      *testing.T
+	url    string
+	header http.Header // of every request
+	caller apikey.Caller
+}
+
+func open(t *testing.T, within time.Duration) *world {
+	t.Helper()
+	w := &world{
+		surface: &surface{answer: says(200, `{}`)}, t: t, header: http.Header{"X-Api-Key": {"k"}},
+		caller: apikey.Caller{
+			Tenant: tenant.Tenant{Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}}, Scopes: apikey.Scopes(),
+		},
+	}
+	server, err := mcp.New(mcp.Options{
+		PublicURL: "https://desk.example.com", Version: "1.2.3", API: func() http.Handler { return w.surface },
+		Tools: api.Tools(), Now: func() time.Time { return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC) },
+		Within: within,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if err := server.Protocol().Serve(rw, r, w.caller); err != nil {
+			http.Error(rw, err.Error(), http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(h.Close)
+	w.url = h.URL + mcp.Path
+	return w
+}
+
+// RoundTrip adds the headers.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, values := range w.header {
+		r.Header[name] = values
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// session connects a client, which speaks the newest version of the protocol.
+func (w *world) session() *sdk.ClientSession {
+	w.t.Helper()
+	client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
+	s, err := client.Connect(w.t.Context(), &sdk.StreamableClientTransport{
+		Endpoint: w.url, HTTPClient: &http.Client{Transport: w}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// call calls a tool, and returns its text and whether it is an error.
+func (w *world) call(name, arguments string) (string, bool) {
+	w.t.Helper()
+	result, err := w.session().CallTool(w.t.Context(), &sdk.CallToolParams{
+		Name: name, Arguments: json.RawMessage(arguments),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(result.Content) != 1 {
+		w.t.Fatalf("%d blocks", len(result.Content))
+	}
+	return result.Content[0].(*sdk.TextContent).Text, result.IsError
+}
+
+// post sends a request as a client of a former version does.
+func (w *world) post(body string, headers ...string) (int, string) {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := (&http.Client{Transport: w}).Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return res.StatusCode, string(raw)
+}
+
+// A key has the tools of its scopes, at most ten, in the same order each time. Their schemas are plain, and
+// their hints honest.
+func TestToolsAreThoseOfTheKey(t *testing.T) {
+	w := open(t, 0)
+	for _, c := range []struct {
+		scopes []apikey.Scope
+		want   []string
+	}{
+		{apikey.Scopes(), []string{
+			"book_meeting", "cancel_meeting", "create_ticket", "get_current_time", "get_ticket", "list_calendars",
+			"list_events", "look_up_caller", "update_meeting",
+		}},
+		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"get_current_time", "list_calendars", "list_events"}},
+		{[]apikey.Scope{apikey.ScopeNumbersRead}, []string{"get_current_time"}},
+	} {
+		w.caller.Scopes = c.scopes
+		listed, err := w.session().ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range listed.Tools {
+			names = append(names, tool.Name)
+			raw, err := json.Marshal(tool.InputSchema)
+			if err != nil || strings.Contains(string(raw), `["`) && strings.Contains(string(raw), `"type":[`) {
+				t.Errorf("%s has the schema %s, %v", tool.Name, raw, err)
+			}
+			changes := slices.Contains([]string{"update_meeting", "cancel_meeting"}, tool.Name)
+			adds := slices.Contains([]string{"book_meeting", "create_ticket"}, tool.Name)
+			if a := tool.Annotations; *a.DestructiveHint != changes || a.ReadOnlyHint != (!changes && !adds) {
+				t.Errorf("%s has the hints %+v", tool.Name, a)
+			}
+		}
+		if !slices.Equal(names, c.want) || len(names) > 10 {
+			t.Errorf("%v: the tools are %q", c.scopes, names)
+		}
+	}
+	if listed, err := w.session().ListTools(t.Context(), nil); err != nil || listed.CacheScope != "private" {
+		t.Errorf("the list may be cached as %+v, %v", listed, err)
+	}
+}
+
+// A tool is a call of the interface, with the caller's key, and its result a sentence and JSON.
+func TestAToolCallsTheInterface(t *testing.T) {
+	w := open(t, 0)
+	w.header.Set("Accept-Language", "de")
+	w.answer = says(200, `{"event": {"event_id": "evt_1"}}`)
+	said, failed := w.call("book_meeting", `{"title":"Consultation","start_time":"2026-12-01T10:00:00","end_time":"2026-12-01T10:30:00"}`)
+	if want := "Der Termin ist gebucht.\n" + `{"event":{"event_id":"evt_1"}}`; said != want || failed {
+		t.Errorf("said %q", said)
+	}
+	req, body := w.last(t)
+	if req.Method != http.MethodPost || req.URL.Path != "/v1/calendar/book-meeting" || req.Header.Get("X-Api-Key") != "k" ||
+		req.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"title":"Consultation"`) {
+		t.Errorf("called %s %s, %v, %s", req.Method, req.URL, req.Header, body)
+	}
+	w.answer = says(200, `{"say":"This may be Pat.","found":true}`)
+	if said, failed := w.call("look_up_caller", `{"email":"pat@example.com"}`); failed ||
+		said != "This may be Pat.\n"+`{"found":true}` {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestAFailureIsSaidAndExplained(t *testing.T) {
+	w := open(t, 0)
+	w.answer = says(400, `{"code":3,"message":"The request is not valid: title is required.","details":[
+		{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST","domain":"frontdesk"},
+		{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"title","description":"is required"}]},
+		{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"},
+		{"@type":"type.googleapis.com/google.rpc.LocalizedMessage","locale":"en-US","message":"Could you say that again?"}]}`)
+	said, failed := w.call("book_meeting", `{}`)
+	want := "Could you say that again?\n" + `{"reason":"INVALID_REQUEST","message":"The request is not valid: title is ` +
+		`required.","fields":["title is required"],"retry_in":"2s"}`
+	if said != want || !failed {
+		t.Errorf("said %q", said)
+	}
+	for _, broken := range []string{"", "no JSON", "[]"} {
+		for _, status := range []int{200, 500} {
+			w.answer = says(status, broken)
+			if said, failed := w.call("get_ticket", `{}`); !failed || said != "Something went wrong on my side. I am sorry." {
+				t.Errorf("%d %q: said %q", status, broken, said)
+			}
+		}
+	}
+}
+
+// The number of whoever calls comes from the platform's header. What a model says of it is not sent on.
+func TestAModelCannotSayWhoCalls(t *testing.T) {
+	w := open(t, 0)
+	w.call("look_up_caller", `{}`)
+	if _, body := w.last(t); body != `{"phone_number":"unknown"}` {
+		t.Errorf("without the header: %s", body)
+	}
+	w.header.Set(mcp.HeaderCaller, "+12025550101")
+	w.call("look_up_caller", `{}`)
+	if _, body := w.last(t); body != `{"phone_number":"+12025550101"}` {
+		t.Errorf("with the header: %s", body)
+	}
+	w.call("look_up_caller", `{"phone_number":"+12025550199"}`)
+	if _, body := w.last(t); body != `{"phone_number":"+12025550101"}` {
+		t.Errorf("with a number of the model's: %s", body)
+	}
+	w.call("look_up_caller", `{"phone_number":"+12025550199","email":"pat@example.com"}`)
+	if _, body := w.last(t); body != `{"email":"pat@example.com"}` {
+		t.Errorf("with a number of the model's beside an address: %s", body)
+	}
+	w.call("look_up_caller", `[]`)
+	if _, body := w.last(t); body != `[]` {
+		t.Errorf("with a list: %s", body)
+	}
+}
+
+// A read that takes too long ends. A write goes on, and the call says so.
+func TestACallThatTakesLong(t *testing.T) {
+	w := open(t, 50*time.Millisecond)
+	ended, release := make(chan error, 2), make(chan struct{})
+	w.answer = func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+			ended <- nil
+		case <-r.Context().Done():
+			ended <- r.Context().Err()
+		}
+	}
+	if said, failed := w.call("create_ticket", `{"subject":"door"}`); failed ||
+		said != "I am still working on that. Ask again in a moment with the same details." {
+		t.Errorf("a write: said %q", said)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Errorf("the write was ended: %v", err)
+	}
+	w.answer = func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Request-Timeout-Ms") != "50" {
+			t.Errorf("a read may take %q", r.Header.Get("X-Request-Timeout-Ms"))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if said, failed := w.call("get_ticket", `{"ticket_number":"1"}`); !failed ||
+		said != "That is taking longer than it should. Can we try again?" {
+		t.Errorf("a read: said %q", said)
+	}
+}
+
+func TestTheTimeIsThatOfTheTenant(t *testing.T) {
+	w := open(t, 0)
+	said, failed := w.call("get_current_time", `{}`)
+	want := "It is Monday, November 30, 22:04.\n" +
+		`{"date":"2026-11-30","time":"22:04","time_zone":"America/New_York","weekday":"Monday"}`
+	if said != want || failed {
+		t.Errorf("said %q", said)
+	}
+}
+
+// Clients of the versions with a handshake are served as well, without a session.
+func TestFormerVersions(t *testing.T) {
+	w := open(t, 0)
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		status, body := w.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version +
+			`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		if status != 200 || !strings.Contains(body, `"protocolVersion":"`+version+`"`) {
+			t.Errorf("%s: %d %s", version, status, body)
+		}
+	}
+	status, body := w.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_current_time","arguments":{}}}`)
+	if status != 200 || !strings.Contains(body, "It is Monday") {
+		t.Errorf("a call without a handshake: %d %s", status, body)
+	}
+}
+
+func TestStrangersPagesAreRefused(t *testing.T) {
+	w := open(t, 0)
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for rule, c := range map[string]struct {
+		headers []string
+		status  int
+	}{
+		"on loopback":              {nil, 200},
+		"at the gateway's host":    {[]string{"Host", "desk.example.com"}, 200},
+		"at another host":          {[]string{"Host", "evil.example"}, 403},
+		"from another site":        {[]string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403},
+		"from a program":           {[]string{"User-Agent", "python"}, 200},
+		"with JSON alone accepted": {[]string{"Accept", "application/json"}, 400},
+	} {
+		if status, body := w.post(list, c.headers...); status != c.status {
+			t.Errorf("%s: %d %s", rule, status, body)
+		}
+	}
+	if status, _ := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"` +
+		strings.Repeat("x", 300<<10) + `"}}}`); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body of 300 KiB: %d", status)
+	}
+}
