@@ -46,7 +46,12 @@ func calendarOperations(s Calendar) []operation {
 	}}}
 	return []operation{
 		{
-			ID: "bookMeeting", Tool: tool{Name: "book_meeting"}, Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
+			ID: "bookMeeting",
+			Tool: tool{
+				Name:        "book_meeting",
+				Description: "Books a meeting in the calendar of the business and invites the attendees. Say the day and " +
+					"the time back to the caller before.",
+			}, Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a meeting", Success: http.StatusOK,
 			Description: "Books one event and lets the provider invite the attendees. Equal calls of one " +
 				"API key within ten minutes (a setting of the tenant) count as one meeting: later ones get " +
@@ -70,7 +75,11 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.Book, bookMeetingRequest.input),
 		},
 		{
-			ID: "updateMeeting", Tool: tool{Name: "update_meeting", Destructive: true}, Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
+			ID: "updateMeeting",
+			Tool: tool{
+				Name: "update_meeting", Destructive: true,
+				Description: "Moves a meeting or changes its title, text or attendees. What is not given stays as it is.",
+			}, Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Update a meeting", Success: http.StatusOK,
 			Description: "Changes the given fields of an event and leaves the others alone. It never " +
 				"silently overwrites a change that someone else makes at the same time.",
@@ -84,7 +93,11 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.Update, updateMeetingRequest.input),
 		},
 		{
-			ID: "listEvents", Tool: tool{Name: "list_events"}, Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
+			ID: "listEvents",
+			Tool: tool{
+				Name:        "list_events",
+				Description: "Lists what is in the calendar in a window of time. Without a window: the next seven days.",
+			}, Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List events", Success: http.StatusOK,
 			Description: "Lists the events of the calendars in a window, sorted by start and then id. " +
 				"Recurring events appear as their instances. The answer is complete or an error: if one " +
@@ -100,7 +113,11 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: query(s, Calendar.List, listEventsRequest.input),
 		},
 		{
-			ID: "cancelMeeting", Tool: tool{Name: "cancel_meeting", Destructive: true}, Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
+			ID: "cancelMeeting",
+			Tool: tool{
+				Name: "cancel_meeting", Destructive: true,
+				Description: "Cancels a meeting; the attendees are notified. Ask the caller to confirm before.",
+			}, Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting", Success: http.StatusOK,
 			Description: "Cancels an event and lets the provider notify the attendees. For an event that is " +
 				"already gone, the answer is ok as well.",
@@ -112,7 +129,11 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.Cancel, cancelMeetingRequest.input),
 		},
 		{
-			ID: "listCalendars", Tool: tool{Name: "list_calendars"}, Method: http.MethodPost, Path: "/v1/calendar/list-calendars", Scope: read,
+			ID: "listCalendars",
+			Tool: tool{
+				Name:        "list_calendars",
+				Description: "Lists the calendars of the business, with the ids that other tools take.",
+			}, Method: http.MethodPost, Path: "/v1/calendar/list-calendars", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List calendars", Success: http.StatusOK,
 			Description: "Lists the calendars of the connected account.",
 			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired},
@@ -154,7 +175,11 @@ func ticketOperations(s Tickets) []operation {
 	answered.Ticket.LastComment = "A locksmith comes tomorrow."
 	return []operation{
 		{
-			ID: "createTicket", Tool: tool{Name: "create_ticket"}, Method: http.MethodPost, Path: "/v1/tickets/create-ticket",
+			ID: "createTicket",
+			Tool: tool{
+				Name:        "create_ticket",
+				Description: "Opens a ticket in the ticket system of the business, and returns its number.",
+			}, Method: http.MethodPost, Path: "/v1/tickets/create-ticket",
 			Scope: apikey.ScopeTicketsWrite,
 			Kind:  adapter.KindCRM, Tag: tagTickets, Summary: "Create a ticket", Success: http.StatusOK,
 			Description: "Opens a ticket in the CRM. An unknown status or priority is refused with the list " +
@@ -172,7 +197,11 @@ func ticketOperations(s Tickets) []operation {
 			endpoint: mutation(s, Tickets.Create, createTicketRequest.input),
 		},
 		{
-			ID: "getTicket", Tool: tool{Name: "get_ticket"}, Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: apikey.ScopeTicketsRead,
+			ID: "getTicket",
+			Tool: tool{
+				Name:        "get_ticket",
+				Description: "Reads a ticket by its number, with its status and the last comment that the customer may see.",
+			}, Method: http.MethodPost, Path: "/v1/tickets/get-ticket", Scope: apikey.ScopeTicketsRead,
 			Kind: adapter.KindCRM, Tag: tagTickets, Summary: "Get a ticket", Success: http.StatusOK,
 			Description: "Fetches a ticket by its number, as people say it.",
 			Reasons:     []string{fault.ReasonTicketNotFound, fault.ReasonNotConnected, fault.ReasonReconnectRequired},
@@ -262,7 +291,12 @@ func numberOperations(s Numbers) []operation {
 
 func callerOperations(s Contacts) []operation {
 	return []operation{{
-		ID: "Alpha_lookUpCaller", Tool: tool{Name: "look_up_caller", Without: []string{"phone_number"}}, Method: http.MethodPost, Path: "/alpha/callers/look-up", Scope: apikey.ScopeTicketsRead,
+		ID: "Alpha_lookUpCaller",
+		Tool: tool{
+			Name: "look_up_caller", Without: []string{"phone_number"},
+			Description: "Tells who may be calling, from the number that the telephone call comes from, or from an " +
+				"e-mail address. Nobody is certain: ask for the name before you speak of anything private.",
+		}, Method: http.MethodPost, Path: "/alpha/callers/look-up", Scope: apikey.ScopeTicketsRead,
 		Kind: adapter.KindCRM, Tag: tagCallers, Summary: "Look up who calls", Success: http.StatusOK,
 		Description: "Finds the CRM's contacts with a telephone number, in whatever format it is stored, or with " +
 			"an e-mail address. All who may be calling are candidates; nobody is chosen. A caller's number is a " +

@@ -10,7 +10,8 @@ import (
 
 // tool says how language models may call an operation.
 type tool struct {
-	Name string // "book_meeting"; "": they may not
+	Name        string // "book_meeting"; "": they may not
+	Description string // what a model needs to know to choose it
 	// Destructive says that the operation changes or removes what is there, and does not only add to it.
 	Destructive bool
 	// Without are fields of the body that a model does not set: what a model says of the telephone call that it
@@ -35,7 +36,7 @@ func Tools() []Tool {
 			continue
 		}
 		all = append(all, Tool{
-			Name: op.Tool.Name, Title: op.Summary, Description: op.Summary + ". " + op.Description, Path: op.Path,
+			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path,
 			Scope: op.Scope, Schema: schemaOf(op.request, op.Tool.Without), Writes: op.writes,
 			Destructive: op.Tool.Destructive,
 		})
