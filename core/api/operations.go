@@ -48,7 +48,7 @@ func calendarOperations(s Calendar) []operation {
 		{
 			ID: "bookMeeting",
 			Tool: tool{
-				Name:        "book_meeting",
+				Name: "book_meeting",
 				Description: "Books a meeting in the calendar of the business and invites the attendees. Say the day and " +
 					"the time back to the caller before.",
 			}, Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,

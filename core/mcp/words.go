@@ -22,7 +22,7 @@ func wordsIn(name string) words {
 				"list_calendars": "Estos son los calendarios.", "create_ticket": "El ticket está abierto.",
 				"get_ticket": "Este es el ticket.",
 			},
-			goesOn: "Todavía estoy en ello. Pregunte de nuevo en un momento con los mismos datos.",
+			goesOn: "Todavía estoy en ello. Pregunte de nuevo en un instante con los mismos datos.",
 			late:   "Está tardando más de lo debido. ¿Podemos volver a intentarlo?",
 			broken: "Algo ha fallado por mi parte. Lo siento.",
 		}
