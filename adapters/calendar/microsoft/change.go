@@ -12,8 +12,8 @@ import (
 // eventFields are the fields of an event to read.
 var eventFields = []string{
 	"id", "subject", "body", "start", "end", "originalStartTimeZone", "originalEndTimeZone", "isAllDay",
-	"isCancelled", "isOrganizer", "responseRequested", "showAs", "organizer", "attendees", "location",
-	"isOnlineMeeting", "onlineMeeting", "webLink", "seriesMasterId",
+	"isCancelled", "isOrganizer", "responseRequested", "responseStatus", "showAs", "organizer", "attendees",
+	"location", "isOnlineMeeting", "onlineMeeting", "webLink", "seriesMasterId",
 }
 
 // Event reads one event.

@@ -21,7 +21,8 @@ import (
 type driver struct {
 	settings settings // without the credentials
 	api      *graph.Client
-	base     *url.URL // of the API
+	base     *url.URL       // of the API
+	zone     *time.Location // of the tenant
 	now      func() time.Time
 
 	// slots limits the requests that run on the mailbox at one time. The guard counts calls; a batch is
@@ -35,6 +36,7 @@ type driver struct {
 
 var (
 	_ calendar.Driver     = (*driver)(nil)
+	_ calendar.FreeBusyer = (*driver)(nil)
 	_ calendar.ManyLister = (*driver)(nil)
 )
 
@@ -51,9 +53,13 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 	if err != nil {
 		return nil, fault.From(err)
 	}
+	zone, err := time.LoadLocation(env.Zone)
+	if err != nil {
+		return nil, fault.From(err)
+	}
 	s.RefreshToken, s.ClientSecret = "", "" // the client holds them
 	return &driver{
-		settings: s, api: api, base: base, now: env.Now,
+		settings: s, api: api, base: base, zone: zone, now: env.Now,
 		slots: semaphore.NewWeighted(atOnce), meetings: map[string]meetings{},
 	}, nil
 }
@@ -63,8 +69,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 const maxAttendees = 500
 
 // Traits returns what Exchange supports. A repeated POST with the same transactionId creates no second event;
-// see Book. Free/busy is left out: getSchedule takes addresses, not calendars, and does not serve personal
-// accounts (learn.microsoft.com/graph/api/calendar-getschedule).
+// see Book.
 func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook: true, SendsInvites: true, Instances: true, Conferencing: true, LocationURL: true,

@@ -116,6 +116,10 @@ func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
 		},
 		"Cancel": func(ctx context.Context) error { return d.Cancel(ctx, refOf(event), calendar.Cancellation{}) },
 		"Events": func(ctx context.Context) error { _, err := d.Events(ctx, week(a.Default())); return err },
+		"FreeBusy": func(ctx context.Context) error {
+			_, err := d.(calendar.FreeBusyer).FreeBusy(ctx, []string{a.Default()}, day)
+			return err
+		},
 		"EventsOf": func(ctx context.Context) error {
 			_, err := d.(calendar.ManyLister).EventsOf(ctx, []calendar.Query{week(a.Default())})
 			return err

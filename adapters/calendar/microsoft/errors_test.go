@@ -183,6 +183,7 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = d.Event(t.Context(), ref)
 		_, _ = d.Events(t.Context(), week("c"))
 		_, _ = d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{week("c"), week("c")})
+		_, _ = d.(calendar.FreeBusyer).FreeBusy(t.Context(), []string{"c", "c"}, day)
 		_, _ = d.Change(t.Context(), ref, calendar.Change{
 			Title: &title, Description: &description, Attendees: &list,
 		})

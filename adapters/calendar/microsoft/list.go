@@ -134,39 +134,24 @@ func (d *driver) EventsOf(ctx context.Context, queries []calendar.Query) ([]cale
 }
 
 func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
-	ids, request := make([]string, len(queries)), &graph.BatchRequest{}
+	ids, addresses := make([]string, len(queries)), make([]string, len(queries))
 	for i, q := range queries {
 		id, err := d.calendarID(ctx, q.CalendarID)
 		if err != nil {
 			return nil, err
 		}
-		address, err := d.pageAddress(ctx, id, q)
-		if err != nil {
+		if addresses[i], err = d.pageAddress(ctx, id, q); err != nil {
 			return nil, err
 		}
 		ids[i] = id
-		request.Requests = append(request.Requests, &graph.BatchPart{
-			ID: strconv.Itoa(i), Method: "GET", Address: address, Headers: map[string]string{"Prefer": preferText},
-		})
 	}
-	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request
-	// dependencies").
-	about := exchange{slots: min(atOnce, int64(len(queries)))}
-	response, err := ask(upstream.ForListing(ctx), d, about, func(
-		ctx context.Context,
-	) (*graph.BatchResponse, error) {
-		return d.api.Batch().Post(ctx, request, graph.Options{})
-	})
+	parts, err := d.postBatch(ctx, addresses, preferText)
 	if err != nil {
 		return nil, err
 	}
-	answers := map[string]*graph.BatchAnswer{}
-	for _, a := range response.Responses {
-		answers[text(a.ID)] = a
-	}
 	pages := make([]calendar.Page, len(queries))
 	for i, q := range queries {
-		page, err := d.part(answers[strconv.Itoa(i)])
+		page, err := d.part(parts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -175,6 +160,35 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 		}
 	}
 	return pages, nil
+}
+
+// postBatch reads up to graph.MaxBatchParts pages of events in one request. It returns the answers in the
+// order of the addresses, and nil for one that is missing.
+func (d *driver) postBatch(ctx context.Context, addresses []string, prefer string) ([]*graph.BatchAnswer, error) {
+	request := &graph.BatchRequest{}
+	for i, address := range addresses {
+		request.Requests = append(request.Requests, &graph.BatchPart{
+			ID: strconv.Itoa(i), Method: "GET", Address: address, Headers: map[string]string{"Prefer": prefer},
+		})
+	}
+	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request
+	// dependencies").
+	about := exchange{slots: min(atOnce, int64(len(addresses)))}
+	response, err := ask(upstream.ForListing(ctx), d, about, func(
+		ctx context.Context,
+	) (*graph.BatchResponse, error) {
+		return d.api.Batch().Post(ctx, request, graph.Options{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]*graph.BatchAnswer, len(addresses))
+	for _, a := range response.Responses {
+		if i, err := strconv.Atoi(text(a.ID)); err == nil && i >= 0 && i < len(answers) {
+			answers[i] = a
+		}
+	}
+	return answers, nil
 }
 
 // pageAddress returns the address of the page of a query, relative to the API.

@@ -25,7 +25,7 @@ func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
 	event := calendar.Event{
 		ID: text(e.ID), CalendarID: calendarID, SeriesID: text(e.SeriesMasterID), Version: versionOf(e),
 		Title: text(e.Subject), Description: readBody(e), URL: link(e),
-		IsCancelled: is(e.IsCancelled), IsFree: text(e.ShowAs) == "free",
+		IsCancelled: is(e.IsCancelled), IsFree: isFree(e),
 	}
 	var err error
 	if event.Start, err = readTime(e.Start, e.OriginalStartTimeZone, is(e.IsAllDay)); err != nil {
@@ -44,6 +44,18 @@ func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
 		})
 	}
 	return event, nil
+}
+
+// isFree reports whether an event leaves its owner's time free: it is shown so, it only tells where its owner
+// works (free in getSchedule too, learn.microsoft.com/graph/api/resources/scheduleinformation), or its owner
+// declined it. The owner's response is not among those of the attendees
+// (microsoftgraph/microsoft-graph-docs-contrib#7956).
+func isFree(e *graph.Event) bool {
+	switch text(e.ShowAs) {
+	case "free", "workingElsewhere":
+		return true
+	}
+	return e.ResponseStatus != nil && text(e.ResponseStatus.Response) == "declined"
 }
 
 func person(a *graph.EmailAddress) calendar.Person {

@@ -403,6 +403,19 @@ func (s *Server) decline(c *call, e *event) answer {
 func (e *event) tag() string { return `W/"` + e.key + `"` }
 
 // show returns an event as Graph returns it, in the form that the request prefers.
+// responseTo returns the account's own response to an event.
+func (s *Server) responseTo(e *event) string {
+	if e.organizer == "" {
+		return "organizer"
+	}
+	for _, a := range e.attendees {
+		if strings.EqualFold(a.EmailAddress.Address, s.options.Account) && a.response != "none" {
+			return a.response
+		}
+	}
+	return "notResponded"
+}
+
 func (s *Server) show(c *call, e *event) map[string]any {
 	id := e.id
 	if c.prefer["idtype"] != "ImmutableId" && e.master == nil {
@@ -414,9 +427,13 @@ func (s *Server) show(c *call, e *event) map[string]any {
 	}
 	attendees := []map[string]any{}
 	for _, a := range e.attendees {
+		response := a.response
+		if e.organizer != "" { // only the organizer's copy has them (microsoft-graph-docs-contrib#7956)
+			response = "none"
+		}
 		attendees = append(attendees, map[string]any{
 			"type": a.Type, "emailAddress": a.EmailAddress,
-			"status": map[string]any{"response": a.response, "time": "0001-01-01T00:00:00Z"},
+			"status": map[string]any{"response": response, "time": "0001-01-01T00:00:00Z"},
 		})
 	}
 	kind, series := "singleInstance", any(nil)
@@ -439,7 +456,8 @@ func (s *Server) show(c *call, e *event) map[string]any {
 		"body": e.body.as(c.prefer["outlook.body-content-type"]), "bodyPreview": "", "start": e.shown(c, e.start),
 		"end": e.shown(c, e.end), "originalStartTimeZone": e.zone, "originalEndTimeZone": e.endZone,
 		"isAllDay": e.days, "isCancelled": e.withdrawn, "isOrganizer": e.organizer == "", "responseRequested": true,
-		"showAs": e.showAs, "type": kind, "seriesMasterId": series, "attendees": attendees,
+		"responseStatus": map[string]any{"response": s.responseTo(e), "time": "0001-01-01T00:00:00Z"},
+		"showAs":         e.showAs, "type": kind, "seriesMasterId": series, "attendees": attendees,
 		"organizer":       map[string]any{"emailAddress": map[string]any{"name": owner, "address": owner}},
 		"location":        map[string]any{"displayName": e.location, "locationType": "default"},
 		"isOnlineMeeting": e.online, "onlineMeeting": meeting, "onlineMeetingUrl": nil,

@@ -110,6 +110,11 @@ func (s *Server) Retitle(id, subject string) error {
 	return s.edit(id, func(e *event) { e.subject = subject })
 }
 
+// Show sets how an event is shown: "free", "tentative", "busy", "oof", "workingElsewhere" or "unknown".
+func (s *Server) Show(id, status string) error {
+	return s.edit(id, func(e *event) { e.showAs = status })
+}
+
 // SetZone sets the zone name of an event, which may be an unknown one.
 func (s *Server) SetZone(id, name string) error {
 	return s.edit(id, func(e *event) { e.zone, e.endZone = name, name })

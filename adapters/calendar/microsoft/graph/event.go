@@ -23,6 +23,7 @@ type Event struct {
 	IsCancelled           *bool
 	IsOrganizer           *bool
 	ResponseRequested     *bool
+	ResponseStatus        *ResponseStatus // of the account
 	ShowAs                *string
 	Organizer             *Recipient
 	Attendees             []*Attendee // empty clears the list
@@ -57,6 +58,7 @@ func (e *Event) GetFieldDeserializers() fields {
 		"isCancelled":           boolInto(&e.IsCancelled),
 		"isOrganizer":           boolInto(&e.IsOrganizer),
 		"responseRequested":     boolInto(&e.ResponseRequested),
+		"responseStatus":        objectInto(&e.ResponseStatus, CreateResponseStatusFromDiscriminatorValue),
 		"showAs":                stringInto(&e.ShowAs),
 		"organizer":             objectInto(&e.Organizer, CreateRecipientFromDiscriminatorValue),
 		"attendees":             objectsInto(&e.Attendees, CreateAttendeeFromDiscriminatorValue),

@@ -97,7 +97,7 @@ func (a *Attendee) Serialize(w serialization.SerializationWriter) error {
 	return errors.Join(writeObject(w, "emailAddress", a.EmailAddress), writeStrings(w, "type", a.Type))
 }
 
-// ResponseStatus is an attendee's response.
+// ResponseStatus is a response to an invitation.
 type ResponseStatus struct {
 	Response *string
 }
