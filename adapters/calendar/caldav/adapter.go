@@ -26,9 +26,11 @@ package caldav
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
 )
 
 // name is the adapter's name in configurations.
@@ -68,7 +70,11 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 		base.Path = "/"
 	}
 	s.Username, s.Password = "", "" // the client holds them
+	zone, err := time.LoadLocation(env.Zone)
+	if err != nil {
+		return nil, fault.From(err)
+	}
 	return &driver{
-		settings: s, base: base, http: env.HTTP, now: env.Now, discovering: make(chan struct{}, 1),
+		settings: s, base: base, http: env.HTTP, zone: zone, now: env.Now, discovering: make(chan struct{}, 1),
 	}, nil
 }

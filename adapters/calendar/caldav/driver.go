@@ -21,6 +21,7 @@ type driver struct {
 	settings settings // without the credentials
 	base     *url.URL // the connection's address
 	http     *http.Client
+	zone     *time.Location // of the tenant
 	now      func() time.Time
 
 	discovering chan struct{} // a lock, held during a discovery
@@ -28,7 +29,10 @@ type driver struct {
 	series      seriesCache
 }
 
-var _ calendar.Driver = (*driver)(nil)
+var (
+	_ calendar.Driver     = (*driver)(nil)
+	_ calendar.FreeBusyer = (*driver)(nil)
+)
 
 // Traits implements calendar.Driver. CalDAV keeps nothing of a cancelled event and creates no meeting links.
 func (d *driver) Traits() calendar.Traits {
@@ -292,29 +296,18 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if fallback == nil {
 		fallback = time.UTC
 	}
-	objects, release, err := d.search(ctx, a, target, q.From, q.To)
+	var list []listed
+	err = d.eachInstance(ctx, a, target, calendar.Span{From: q.From, To: q.To}, fallback, func(r located, i instance) {
+		event := r.object.event
+		if r.object.recurs() {
+			event = r.object.instanceEvent
+		}
+		list = append(list, listed{
+			event(i, r.calendarID, r.id, r.version), r.object.instant(i.start, fallback),
+		})
+	})
 	if err != nil {
 		return calendar.Page{}, err
-	}
-	defer release()
-	var list []listed
-	l := newLimits()
-	for _, r := range objects {
-		o := r.object
-		instances, err := o.within(q.From, q.To, fallback, l)
-		if err != nil {
-			if l.instances < 0 {
-				return calendar.Page{}, tooMany()
-			}
-			return calendar.Page{}, unreadable(r.id, err)
-		}
-		for _, i := range instances {
-			event := o.event
-			if o.recurs() {
-				event = o.instanceEvent
-			}
-			list = append(list, listed{event(i, r.calendarID, r.id, r.version), o.instant(i.start, fallback)})
-		}
 	}
 	return page(list, q.Cursor, q.Limit), nil
 }

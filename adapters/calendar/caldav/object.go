@@ -404,3 +404,7 @@ func startOf(event *ical.Component) ical.Moment {
 func isCancelled(event *ical.Component) bool {
 	return strings.EqualFold(strings.TrimSpace(event.Text("STATUS")), "CANCELLED")
 }
+
+func isTransparent(event *ical.Component) bool {
+	return strings.EqualFold(strings.TrimSpace(event.Text("TRANSP")), "TRANSPARENT")
+}

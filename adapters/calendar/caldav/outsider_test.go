@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -169,10 +170,11 @@ func (o *outsider) Retitle(ctx context.Context, ref calendar.EventRef, title str
 }
 
 func (o *outsider) Answer(ctx context.Context, ref calendar.EventRef, email, response string) error {
+	partstat := regexp.MustCompile("PARTSTAT=[A-Z-]+")
 	return o.rewrite(ctx, ref, func(line string) string {
 		if strings.HasPrefix(line, "ATTENDEE") &&
 			strings.Contains(strings.ToLower(line), "mailto:"+strings.ToLower(email)) {
-			return strings.Replace(line, "PARTSTAT=NEEDS-ACTION", "PARTSTAT="+strings.ToUpper(response), 1)
+			return partstat.ReplaceAllLiteralString(line, "PARTSTAT="+strings.ToUpper(response))
 		}
 		return line
 	})

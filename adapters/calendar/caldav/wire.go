@@ -27,7 +27,7 @@ func (o *object) event(i instance, calendarID, resource, version string) calenda
 		Attendees:   []calendar.Attendee{},
 		URL:         link(i.event),
 		IsCancelled: isCancelled(i.event),
-		IsFree:      strings.EqualFold(i.event.Text("TRANSP"), "TRANSPARENT"),
+		IsFree:      isTransparent(i.event),
 	}
 	if e.Start.Zone == "UTC" || e.End.Zone == "UTC" {
 		showIn(zoneBehind(i.event, e.Start.Zone, e.End.Zone), &e)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"frontdesk/core/adapter/conformance"
@@ -22,7 +23,7 @@ func freeBusyChecks() []Check {
 		{Name: "free/busy agrees with the events", Bound: both(writes, tellsBusy), Do: with(busyAgrees)},
 		{Name: "free/busy tells each calendar's times as that calendar's",
 			Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
-		{Name: "free/busy counts what the account declined as free, and what it left open as busy",
+		{Name: "free/busy and the events count alike: what the account declined is free, any other invitation is busy",
 			Bound: both(both(writes, both(can[Inviter], can[Answerer])), both(hasEmail, tellsBusy)), Do: with(declinedIsFree)},
 		{Name: "free/busy names a calendar that cannot be read, and tells the others",
 			Bound: both(writes, tellsBusy), Do: with(unknownIsNamed)},
@@ -121,13 +122,13 @@ func freeIsNotBusy(ctx context.Context, r *run) error {
 			return err
 		}
 		got, err := r.busy(ctx, span, r.Calendar)
-		return errors.Join(err, wantSpans("after the cancellation", got, busyOf(events, span)...))
+		return errors.Join(err, wantSpans("after the cancellation", got, busyOf(events, span, r.Email)...))
 	})
 }
 
-// busyOf returns the busy spans of the events in a window. Whole days and floating times are read in
-// zoneUsed.
-func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
+// busyOf returns the busy spans of the events in a window, for an account with that address. Whole days and
+// floating times are read in zoneUsed.
+func busyOf(events []calendar.Event, within calendar.Span, email string) []calendar.Span {
 	zone, err := time.LoadLocation(zoneUsed)
 	if err != nil {
 		zone = time.UTC
@@ -141,7 +142,10 @@ func busyOf(events []calendar.Event, within calendar.Span) []calendar.Span {
 	}
 	var spans []calendar.Span
 	for _, e := range events {
-		if !e.IsFree && !e.IsCancelled {
+		isDeclined := slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
+			return email != "" && strings.EqualFold(a.Email, email) && a.Response == "declined"
+		})
+		if !e.IsFree && !e.IsCancelled && !isDeclined {
 			spans = append(spans, calendar.Span{From: instantOf(e.Start), To: instantOf(e.End)})
 		}
 	}
@@ -162,8 +166,11 @@ func seriesIsBusy(ctx context.Context, r *run) error {
 
 func busyAgrees(ctx context.Context, r *run) error {
 	b := r.booking("Beside others", 0)
-	for range 3 { // each overlaps the next
+	for i := range 4 { // each overlaps the next, but the last is apart
 		b.Key = newKey()
+		if i == 3 {
+			b.Start, b.End = r.at(0, 20, 0), r.at(0, 20, 30)
+		}
 		if _, err := r.book(ctx, b); err != nil {
 			return err
 		}
@@ -179,7 +186,7 @@ func busyAgrees(ctx context.Context, r *run) error {
 			return err
 		}
 		got, err := r.busy(ctx, span, r.Calendar)
-		return errors.Join(err, wantSpans("beside the events", got, busyOf(events, span)...))
+		return errors.Join(err, wantSpans("beside the events", got, busyOf(events, span, r.Email)...))
 	})
 }
 
@@ -208,7 +215,7 @@ func busyPerCalendar(ctx context.Context, r *run) error {
 func hasEmail(h Harness) bool { return h.Email != "" }
 
 func declinedIsFree(ctx context.Context, r *run) error {
-	_, invited, err := r.invite(ctx, "Invited", "", 1)
+	q, invited, err := r.invite(ctx, "Invited", "", 1)
 	if err != nil {
 		return err
 	}
@@ -216,7 +223,8 @@ func declinedIsFree(ctx context.Context, r *run) error {
 	for _, answer := range []struct {
 		response string // "": none yet
 		busy     []calendar.Span
-	}{{"", []calendar.Span{span}}, {"declined", nil}, {"accepted", []calendar.Span{span}}} {
+	}{{"", []calendar.Span{span}}, {"tentative", []calendar.Span{span}}, {"declined", nil},
+		{"accepted", []calendar.Span{span}}} {
 		if answer.response != "" {
 			err := r.Provider.(Answerer).Answer(ctx, refOf(invited[0]), r.Email, answer.response)
 			if err != nil {
@@ -224,8 +232,13 @@ func declinedIsFree(ctx context.Context, r *run) error {
 			}
 		}
 		if err := r.seen(ctx, func() error {
+			events, err := r.listTitled(ctx, q, invited[0].Title)
+			if err != nil {
+				return err
+			}
 			got, err := r.busy(ctx, span, r.Calendar)
-			return errors.Join(err, wantSpans("with the answer "+answer.response, got, answer.busy...))
+			return errors.Join(err, wantSpans("with the answer "+answer.response, got, answer.busy...),
+				wantSpans("the events with the answer "+answer.response, busyOf(events, span, r.Email), answer.busy...))
 		}); err != nil {
 			return err
 		}

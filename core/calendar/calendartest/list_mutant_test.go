@@ -170,7 +170,7 @@ func busyMutants() []mutantOf {
 		free     = "free/busy tells nothing of cancelled and of free events"
 		series   = "free/busy tells the instances of a series"
 		agrees   = "free/busy agrees with the events"
-		declined = "free/busy counts what the account declined as free, and what it left open as busy"
+		declined = "free/busy and the events count alike: what the account declined is free, any other invitation is busy"
 		perEach  = "free/busy tells each calendar's times as that calendar's"
 		unknown  = "free/busy names a calendar that cannot be read, and tells the others"
 	)
@@ -210,6 +210,13 @@ func busyMutants() []mutantOf {
 				list, err := d.FreeBusy(ctx, ids, span)
 				slices.SortFunc(list, func(a, b Busy) int { return a.Span.From.Compare(b.Span.From) })
 				return list[:min(1, len(list))], err
+			})},
+		{Check: agrees, How: "one stretch from the first to the last",
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				slices.SortFunc(list, func(a, b Busy) int { return a.Span.From.Compare(b.Span.From) })
+				list[0].Span.To = list[len(list)-1].Span.To
+				return list[:1], err
 			})},
 		{Check: perEach, How: "all as the first one's",
 			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
@@ -251,5 +258,22 @@ func busyMutants() []mutantOf {
 				}
 				return list, errors.Join(err, failed)
 			})},
+		{Check: declined, How: "free where the answer is tentative",
+			Mutate: busying(func(ctx context.Context, d full, ids []string, span Span) ([]Busy, error) {
+				list, err := d.FreeBusy(ctx, ids, span)
+				page, failed := d.Events(ctx, Query{CalendarID: ids[0], From: span.From, To: span.To})
+				isTentative := slices.ContainsFunc(page.Events, func(e Event) bool {
+					return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool { return a.Response == "tentative" })
+				})
+				if isTentative {
+					list = nil
+				}
+				return list, errors.Join(err, failed)
+			})},
+		{Check: declined, How: "and the events forget the answer", Mutate: mutate(mutation{everyEvent: func(e *Event) {
+			for i := range e.Attendees {
+				e.Attendees[i].Response = "needs_action"
+			}
+		}})},
 	}
 }
