@@ -21,6 +21,7 @@ type calendarAccount struct {
 	pageSize  int
 	endless   bool // every page has a next page
 	tells410  bool
+	unknown   int // free/busy queries to come that cannot tell of the first calendar
 
 	booked, changed, cancelled int            // effects
 	retitled                   map[string]int // by title: number of changes that set it
@@ -298,6 +299,10 @@ func (d freeBusyDriver) FreeBusy(
 			if slices.Contains(ids, e.CalendarID) && !e.IsCancelled && !e.IsFree && overlaps(at, span) {
 				busy = append(busy, calendar.Busy{CalendarID: e.CalendarID, Span: at})
 			}
+		}
+		if d.unknown > 0 {
+			d.unknown--
+			busy = append(busy, calendar.Busy{CalendarID: ids[0], Span: span, Unknown: down()})
 		}
 		return busy, nil
 	})

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -118,13 +119,12 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 	if asker, can := c.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
 		op := read("free-busy")
 		list, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
-			return asker.FreeBusy(ctx, calendars, want.span)
-		})
-		for _, b := range list {
-			if err == nil {
-				err = b.Unknown
+			list, err := asker.FreeBusy(ctx, calendars, want.span)
+			for _, b := range list {
+				err = cmp.Or(err, b.Unknown) // as if the call failed, so that the guard may try again
 			}
-		}
+			return list, err
+		})
 		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, want.span) }), err
 	}
 	events, err := c.readEvents(ctx, calendars, want.span, "")

@@ -122,6 +122,19 @@ func TestSlotThatWasRefusedIsNotHeld(t *testing.T) {
 	}
 }
 
+// One calendar that cannot be read at the moment is asked again, as a call that fails is.
+func TestSlotIsAskedForAgainWhereACalendarCannotBeRead(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	w.meetings.freeBusy, w.meetings.unknown = true, 1
+	book(t, p, c, Write{}, meeting(t, "one", 10))
+	w.meetings.unknown = 9
+	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "two", 12))
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+	if w.meetings.booked != 1 {
+		t.Errorf("%d events", w.meetings.booked)
+	}
+}
+
 func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(down())})
