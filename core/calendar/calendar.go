@@ -71,7 +71,9 @@ type Driver interface {
 type FreeBusyer interface {
 	// FreeBusy returns the busy times of the calendars within the span, in any order, overlapping or not. A
 	// time is busy as in Events: not where the event is cancelled, free, or declined by the account. A
-	// calendar whose times cannot be read is busy for the whole span, with Unknown set.
+	// calendar whose times cannot be read is busy for the whole span, with Unknown set. If no calendar can be
+	// read, FreeBusy may fail instead. Whole days and floating times lie in the calendar's zone, or in the
+	// tenant's where the provider reports none.
 	FreeBusy(ctx context.Context, calendarIDs []string, span Span) ([]Busy, error)
 }
 
@@ -191,7 +193,7 @@ type Event struct {
 	Attendees   []Attendee
 	URL         string // the meeting link when there is one, else the provider's page of the event, else ""
 	IsCancelled bool
-	IsFree      bool // does not make its owner busy (TRANSP:TRANSPARENT)
+	IsFree      bool // does not make its owner busy, as with TRANSP:TRANSPARENT
 }
 
 // Person is a name and address.

@@ -17,11 +17,10 @@ const calendarsAtOnce = 5
 // FreeBusy counts the events of each calendar, several calendars at a time. Whole days and floating times are
 // those of the calendar's zone, or else of the tenant's.
 //
-// The report that is made for this, free-busy-query (RFC 4791 section 7.10), is not used, since its answers
-// cannot be relied on. The report itself knows nothing of declined invitations. Radicale 3.1.8 names every
-// object and tells no time. Xandikos 0.2.8 tells a declined meeting as busy and the later instances of a series
-// as free, and fails on a whole day without an end. Nextcloud and others with sabre/vobject count declined
-// meetings too, and only the first 200 instances of a series (FreeBusyGenerator::getResult).
+// The report that is made for this, free-busy-query (RFC 4791 section 7.10), is not used. It does not know
+// declined invitations, and sabre/vobject (FreeBusyGenerator), as in Nextcloud, counts them as busy. Radicale 3.1.8
+// names every object and tells no time. Xandikos 0.2.8 counts declined invitations too, overlooks a series that
+// began before the span, and fails on a whole day without an end.
 //
 // Nor are the objects read in part (section 9.6): Radicale and sabre/dav send them whole all the same, and the
 // series that are found are kept for the next listing.

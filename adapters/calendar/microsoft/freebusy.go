@@ -10,10 +10,7 @@ import (
 )
 
 // busyFields are the fields that tell whether an event takes time, and when.
-var busyFields = []string{
-	"start", "end", "isAllDay", "isCancelled", "responseStatus", "showAs", "originalStartTimeZone",
-	"originalEndTimeZone",
-}
+var busyFields = []string{"start", "end", "isAllDay", "isCancelled", "responseStatus", "showAs"}
 
 const preferTimes = immutable + ", " + inUTC
 
@@ -104,11 +101,11 @@ func (d *driver) readPart(v *busyView, part *graph.BatchAnswer, span calendar.Sp
 		if is(e.IsCancelled) || isFree(e) {
 			continue
 		}
-		start, err := readTime(e.Start, e.OriginalStartTimeZone, is(e.IsAllDay))
+		start, err := readTime(e.Start, nil, is(e.IsAllDay))
 		if err != nil {
 			return err
 		}
-		end, err := readTime(e.End, e.OriginalEndTimeZone, is(e.IsAllDay))
+		end, err := readTime(e.End, nil, is(e.IsAllDay))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,24 +72,70 @@ func TestFreeBusyAsksInBatches(t *testing.T) {
 	}
 }
 
+// counted counts the bytes of the responses.
+type counted struct {
+	http.ResponseWriter
+	bytes *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	c.bytes.Add(int64(len(p)))
+	return c.ResponseWriter.Write(p)
+}
+
+// Free/busy of ten calendars is one request, as a listing of them is, but a fraction of its size.
+func TestFreeBusyReadsAFractionOfAListing(t *testing.T) {
+	var bytes atomic.Int64
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(counted{w, &bytes}, r) })
+	})
+	ids := rooms(t, a, 10)
+	var queries []calendar.Query
+	for _, id := range ids {
+		must(t)(a.Series(id, "Daily", monday, time.Hour, "UTC", "FREQ=HOURLY;INTERVAL=2;COUNT=40"))
+		queries = append(queries, week(id))
+	}
+	d := a.open()
+	took := func(call func() error) (requests int, size int64) {
+		requests, size = a.Calls(), bytes.Load()
+		if err := call(); err != nil {
+			t.Fatal(err)
+		}
+		return a.Calls() - requests, bytes.Load() - size
+	}
+	listRequests, listSize := took(func() error {
+		_, err := d.(calendar.ManyLister).EventsOf(t.Context(), queries)
+		return err
+	})
+	requests, size := took(func() error {
+		span := calendar.Span{From: queries[0].From, To: queries[0].To}
+		_, err := d.(calendar.FreeBusyer).FreeBusy(t.Context(), ids, span)
+		return err
+	})
+	t.Logf("%d request of %d bytes, where a listing takes %d of %d bytes", requests, size, listRequests, listSize)
+	if requests != 1 || listRequests != 1 || size*5 > listSize*2 {
+		t.Errorf("%d requests of %d bytes, where a listing takes %d of %d", requests, size, listRequests, listSize)
+	}
+}
+
 // A view may have several pages. The next pages of all calendars are one more batch.
 func TestFreeBusyReadsEveryPage(t *testing.T) {
-	a := serve(t, fake.Options{}, nil)
+	a := serve(t, fake.Options{MostPerPage: 2}, nil)
 	ids := rooms(t, a, 3)
 	for _, id := range ids[:2] {
-		must(t)(a.Series(id, "Ticker", monday, time.Minute, "UTC", "FREQ=MINUTELY;INTERVAL=2;COUNT=1500"))
+		must(t)(a.Series(id, "Daily", monday, time.Hour, "UTC", "FREQ=DAILY;COUNT=4"))
 	}
 	d := a.open()
 	before := a.Calls()
-	busy := freeBusy(t, d, calendar.Span{From: monday, To: monday.Add(72 * time.Hour)}, ids...)
-	if n := a.Calls() - before; n != 2 {
+	busy := freeBusy(t, d, calendar.Span{From: monday, To: monday.AddDate(0, 0, 4)}, ids...)
+	if n := a.Calls() - before; n != 3 {
 		t.Errorf("%d requests", n)
 	}
 	counts := map[string]int{}
 	for _, b := range busy {
 		counts[b.CalendarID]++
 	}
-	if counts[ids[0]] != 1501 || counts[ids[1]] != 1501 || counts[ids[2]] != 1 {
+	if counts[ids[0]] != 5 || counts[ids[1]] != 5 || counts[ids[2]] != 1 {
 		t.Errorf("busy times by calendar: %v", counts)
 	}
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Silent    bool // online meetings are allowed, but events are created without one
 	LateLinks int  // reads of an event before its link exists
 
+	// MostPerPage makes pages smaller than asked for, which Graph may do (learn.microsoft.com/graph/paging).
+	MostPerPage int
+
 	// Forgets frees a transactionId once its event was removed. Otherwise it stays taken. What Exchange does
 	// is not documented.
 	Forgets bool

@@ -92,6 +92,9 @@ func (s *Server) page(c *call, all []map[string]any) answer {
 		}
 		size = n
 	}
+	if most := s.options.MostPerPage; most > 0 {
+		size = min(size, most)
+	}
 	path := c.URL.EscapedPath()
 	if token := c.query.Get("$skiptoken"); token != "" {
 		p, known := s.pages[token]
