@@ -137,7 +137,7 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 			zone = time.UTC // only the provider knows the name; such an event has an instant
 		}
 		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, c.connection.Email)
+		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, c.connection.Email) && span.From.Before(span.To)
 		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
 		return takesTime && !isOwn && overlaps(span, want.span)
 	}), nil

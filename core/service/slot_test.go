@@ -83,10 +83,13 @@ func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
 		"one that someone else declined": {func(e *calendar.Event) {
 			e.Attendees = []calendar.Attendee{{Email: "pat@example.com", Response: "declined"}}
 		}, true},
-		"one that is free":               {func(e *calendar.Event) { e.IsFree = true }, false},
-		"one that is cancelled":          {func(e *calendar.Event) { e.IsCancelled = true }, false},
-		"one that ends as this begins":   {func(e *calendar.Event) { *e = event(hour(9), hour(10)) }, false},
-		"one that begins as this ends":   {func(e *calendar.Event) { *e = event(hour(11), hour(12)) }, false},
+		"one that is free":             {func(e *calendar.Event) { e.IsFree = true }, false},
+		"one that is cancelled":        {func(e *calendar.Event) { e.IsCancelled = true }, false},
+		"one that ends as this begins": {func(e *calendar.Event) { *e = event(hour(9), hour(10)) }, false},
+		"one that begins as this ends": {func(e *calendar.Event) { *e = event(hour(11), hour(12)) }, false},
+		"one without a length": {func(e *calendar.Event) {
+			*e = event(hour(10).Add(time.Minute), hour(10).Add(time.Minute))
+		}, false},
 		"one in a calendar not selected": {func(e *calendar.Event) { e.CalendarID = "third" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

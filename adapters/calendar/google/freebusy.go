@@ -146,27 +146,18 @@ func (d *driver) busyByEvents(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {
 	const atOnce = 5
-	told := make([][]calendar.Busy, len(calendarIDs))
-	group, ctx := errgroup.WithContext(ctx)
+	readings := make([]calendar.Reading, len(calendarIDs))
+	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i, id := range calendarIDs {
 		group.Go(func() error {
 			busy, err := d.eventsAsBusy(ctx, id, span)
-			switch {
-			case errors.Is(err, fault.NotFound), errors.Is(err, fault.Forbidden):
-				told[i] = []calendar.Busy{{CalendarID: id, Span: span, Unknown: err}}
-				return nil
-			case err != nil:
-				return err
-			}
-			told[i] = busy
+			readings[i] = calendar.Reading{CalendarID: id, Busy: busy, Err: err}
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return slices.Concat(told...), nil
+	_ = group.Wait() // the readings have the errors
+	return calendar.BusyTimes(ctx, span, readings)
 }
 
 const busyFields = googleapi.Field("kind,nextPageToken,timeZone,items(status,transparency,eventType,start,end," +
@@ -174,7 +165,7 @@ const busyFields = googleapi.Field("kind,nextPageToken,timeZone,items(status,tra
 
 func (d *driver) eventsAsBusy(
 	ctx context.Context, calendarID string, span calendar.Span,
-) (busy []calendar.Busy, err error) {
+) (busy []calendar.Span, err error) {
 	id, err := d.resolveID(calendarID)
 	if err != nil {
 		return nil, err
@@ -203,7 +194,7 @@ func (d *driver) eventsAsBusy(
 			if err := errors.Join(err1, err2); err != nil {
 				return nil, unreadable(err, reading)
 			}
-			busy = append(busy, calendar.Busy{CalendarID: calendarID, Span: calendar.Span{From: from, To: to}})
+			busy = append(busy, calendar.Span{From: from, To: to})
 		}
 		if page.NextPageToken == "" {
 			return busy, nil

@@ -63,8 +63,30 @@ func TestNoScopeAtAllIsAnError(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.refresh = s.OAuth.Grant(clientID, email, "https://www.googleapis.com/auth/calendar.calendarlist.readonly")
 	s.token = s.redeem(t, s.refresh)
-	busy := freeBusy(t, s.driver(t), calendar.Span{From: noon, To: noon.Add(time.Hour)}, email)
-	if len(busy) != 1 || !errors.Is(busy[0].Unknown, fault.Forbidden) {
+	busy, err := s.driver(t).(calendar.FreeBusyer).FreeBusy(t.Context(), []string{email},
+		calendar.Span{From: noon, To: noon.Add(time.Hour)})
+	if !errors.Is(err, fault.Forbidden) {
+		t.Errorf("busy are %+v, %v", busy, err)
+	}
+}
+
+// Without the scope, one calendar that cannot be read at the moment is unknown, and the others are told.
+func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, second) {
+				http.Error(w, "busy", http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	s.consentWithout(t, "calendar.freebusy")
+	span := calendar.Span{From: noon, To: noon.Add(time.Hour)}
+	must[string](t)(s.Make(email, email, map[string]any{"start": clock(span.From, "UTC"), "end": clock(span.To, "UTC")}))
+	busy := freeBusy(t, s.driver(t), span, email, second)
+	if len(busy) != 2 || busy[0].Unknown != nil || busy[1].CalendarID != second || busy[1].Span != span ||
+		!errors.Is(busy[1].Unknown, fault.Unavailable) {
 		t.Errorf("busy are %+v", busy)
 	}
 }
