@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
 )
 
 // calendarsAtOnce is how many calendars FreeBusy reads at one time.
@@ -27,17 +29,25 @@ const calendarsAtOnce = 5
 func (d *driver) FreeBusy(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {
+	if _, _, err := d.account(ctx); err != nil {
+		return nil, err
+	}
 	readings := make([]calendar.Reading, len(calendarIDs))
-	var group errgroup.Group
+	group, each := errgroup.WithContext(ctx)
 	group.SetLimit(calendarsAtOnce)
 	for i, id := range calendarIDs {
 		group.Go(func() error {
-			busy, err := d.busyIn(ctx, id, span)
+			busy, err := d.busyIn(each, id, span)
+			if errors.Is(err, fault.Disconnected) {
+				return err // a password that is refused again and again may lock the account out
+			}
 			readings[i] = calendar.Reading{CalendarID: id, Busy: busy, Err: err}
 			return nil
 		})
 	}
-	_ = group.Wait() // the readings have the errors
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
 	return calendar.BusyTimes(ctx, span, readings)
 }
 

@@ -171,6 +171,26 @@ func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
 	want(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 }
 
+// A refused password is not tried again for each calendar: servers lock accounts out.
+func TestFreeBusyStopsWhereThePasswordIsRefused(t *testing.T) {
+	a := newAccount(t, fake.Options{})
+	var ids []string
+	for i := range 20 {
+		ids = append(ids, a.AddCalendar(fmt.Sprint("room-", i), "Room", "", false))
+	}
+	known, stranger := a.open(t, "", nil), a.open(t, "", nil)
+	freeBusy(t, known, thisWeek(), ids...)
+	a.Revoke()
+	for what, d := range map[string]calendar.Driver{"the account is known": known, "it is not": stranger} {
+		before := a.Calls()
+		_, err := d.(calendar.FreeBusyer).FreeBusy(t.Context(), ids, thisWeek())
+		want(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
+		if n := a.Calls() - before; n > 2*5 { // five calendars at once, with two requests each
+			t.Errorf("%s: %d requests", what, n)
+		}
+	}
+}
+
 // What the servers themselves answer wrongly to a free-busy-query, the driver tells rightly.
 func TestFreeBusyIsRightWhereServersAreNot(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) servertest.Account{
