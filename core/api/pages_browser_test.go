@@ -154,3 +154,13 @@ func servePages(t *testing.T) (origin string) {
 	t.Cleanup(server.Close)
 	return origin
 }
+
+// No page has a barrier that axe-core knows.
+func TestNoPageHasABarrier(t *testing.T) {
+	auditor := browsertest.NewAuditor(t)
+	b, origin := browsertest.Start(t), servePages(t)
+	for _, path := range []string{"/docs", "/problems/slot-taken"} {
+		b.Open(origin + path)
+		auditor.Check(b, path)
+	}
+}

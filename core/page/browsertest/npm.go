@@ -1,0 +1,28 @@
+package browsertest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Package returns the folder of an npm package, which is installed in the folder that FRONTDESK_TEST_NPM names:
+//
+//	npm install --prefix /tmp/npm axe-core oidc-provider
+//	FRONTDESK_TEST_NPM=/tmp/npm go test ./core/settingspage
+//
+// If it is not there, the test is skipped, or fails if FRONTDESK_REQUIRE_ALL is set.
+func Package(t testing.TB, name string) string {
+	t.Helper()
+	folder := filepath.Join(os.Getenv("FRONTDESK_TEST_NPM"), "node_modules", name)
+	if os.Getenv("FRONTDESK_TEST_NPM") == "" {
+		folder = "FRONTDESK_TEST_NPM is not set"
+	}
+	if _, err := os.Stat(folder); err != nil {
+		if os.Getenv("FRONTDESK_REQUIRE_ALL") != "" {
+			t.Fatalf("the npm package %s is required: %v", name, err)
+		}
+		t.Skipf("the npm package %s is not installed: %v", name, err)
+	}
+	return folder
+}
