@@ -22,7 +22,8 @@ type person struct {
 
 func (p person) text(selector string) (text string) {
 	p.t.Helper()
-	p.b.Eval(fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector), &text)
+	p.b.Eval(fmt.Sprintf(`(it => it?.matches('input') ? it.value : it?.innerText ?? "")(document.querySelector(%q))`,
+		selector), &text)
 	return text
 }
 
