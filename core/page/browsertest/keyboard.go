@@ -22,6 +22,9 @@ func (b *Browser) Key(name string) {
 	if k.text != "" {
 		event["type"], event["text"] = "keyDown", k.text
 	}
+	if name == "Space" {
+		event["key"] = k.text
+	}
 	b.Call("Input.dispatchKeyEvent", event, nil)
 	event["type"] = "keyUp"
 	delete(event, "text")
