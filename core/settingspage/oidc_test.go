@@ -24,6 +24,7 @@ const (
 	openIDCookie = "__Host-frontdesk-openid"
 	clientID     = "frontdesk"
 	clientSecret = "Canary-openid"
+	accessToken  = "Canary-access"
 )
 
 // openID is a pretended OpenID provider, written from OpenID Connect Core 1.0 and RFC 7636. Whoever is sent to
@@ -33,7 +34,8 @@ type openID struct {
 	key    *ecdsa.PrivateKey
 	signer *ecdsa.PrivateKey // of ID tokens
 	claims func(map[string]any)
-	issuer string // what the description says; "": its address
+	info   map[string]any // what the UserInfo endpoint tells; nil: there is none
+	issuer string         // what the description says; "": its address
 	asked  url.Values
 	codes  map[string]bool
 }
@@ -58,10 +60,21 @@ func startOpenID(t *testing.T) *openID {
 		if issuer == "" {
 			issuer = o.URL
 		}
-		say(w, http.StatusOK, map[string]any{
+		described := map[string]any{
 			"issuer": issuer, "authorization_endpoint": o.URL + "/authorize", "token_endpoint": o.URL + "/token",
 			"jwks_uri": o.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"},
-		})
+		}
+		if o.info != nil {
+			described["userinfo_endpoint"] = o.URL + "/me"
+		}
+		say(w, http.StatusOK, described)
+	})
+	mux.HandleFunc("GET /me", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+accessToken || len(o.info) == 0 {
+			say(w, http.StatusUnauthorized, map[string]string{"error": "invalid_token"})
+			return
+		}
+		say(w, http.StatusOK, o.info)
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Algorithm: "ES256", Use: "sig"}}})
@@ -77,7 +90,7 @@ func startOpenID(t *testing.T) *openID {
 			say(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		default:
 			delete(o.codes, r.PostFormValue("code"))
-			say(w, http.StatusOK, map[string]string{"access_token": "unused", "token_type": "Bearer", "id_token": o.token(t)})
+			say(w, http.StatusOK, map[string]string{"access_token": accessToken, "token_type": "Bearer", "id_token": o.token(t)})
 		}
 	})
 	o.Server = httptest.NewServer(mux)
@@ -203,8 +216,58 @@ func TestSignInAtAnOpenIDProvider(t *testing.T) {
 			if v.isSignedIn() {
 				t.Error("the session outlives the entry that let the person in")
 			}
-			if strings.Contains(w.log.String(), clientSecret) {
-				t.Error("the log has the client's secret")
+			if log := w.log.String(); strings.Contains(log, clientSecret) || strings.Contains(log, accessToken) {
+				t.Error("the log has a secret")
+			}
+		})
+	}
+}
+
+// What a provider tells of a person at its UserInfo endpoint counts like the ID token, but not against it, and
+// only if it tells of the same person.
+func TestAProviderTellsMoreAtItsUserInfoEndpoint(t *testing.T) {
+	t.Parallel()
+	thin := func(c map[string]any) {
+		for _, name := range []string{"email", "email_verified", "groups"} {
+			delete(c, name)
+		}
+	}
+	const sub = "248289761001"
+	for name, c := range map[string]struct {
+		claims func(map[string]any)
+		info   map[string]any
+		shows  string // of the page of the session; "": nobody is signed in
+		tells  string // the page of the failure
+	}{
+		"address": {thin, map[string]any{"sub": sub, "email": "pat@example.com", "email_verified": true},
+			"pat@example.com, admin of", ""},
+		"a claim": {thin, map[string]any{"sub": sub, "groups": []string{"support"}}, sub + ", viewer of", ""},
+		"an address that is not verified": {thin, map[string]any{"sub": sub, "email": "pat@example.com"},
+			"", signin.ReasonNotAllowed},
+		"against the ID token": {func(c map[string]any) { c["email"], c["groups"] = "lee@example.com", "none" },
+			map[string]any{"sub": sub, "email": "pat@example.com", "email_verified": true, "groups": "support"},
+			"", "lee@example.com"},
+		"that another address is verified": {func(c map[string]any) {
+			c["groups"] = "none"
+			delete(c, "email_verified")
+		}, map[string]any{"sub": sub, "email": "lee@example.com", "email_verified": true}, "", signin.ReasonNotAllowed},
+		"another person": {thin, map[string]any{"sub": "2", "email": "pat@example.com", "email_verified": true},
+			"", "UserInfo"},
+		"nothing": {func(map[string]any) {}, map[string]any{}, "", "invalid_token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := startOpenID(t)
+			o.claims, o.info = c.claims, c.info
+			w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin", "groups:support=viewer"))
+			v := &visitor{browser: w.browser()}
+			p := v.come(v.begin(o))
+			if c.shows == "" {
+				if p.status < 400 || v.cookie != "" || !strings.Contains(p.body, c.tells) {
+					t.Errorf("%d to %q: %s", p.status, p.to, p.body)
+				}
+			} else if got := v.get("/settings/session").body; !strings.Contains(got, c.shows) {
+				t.Errorf("%d to %q: %s", p.status, p.to, got)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,7 +51,7 @@ type OpenIDOptions struct {
 // in:
 //
 //	pat@example.com=admin         the person with this address, if the provider has verified it
-//	groups:support=viewer         whoever has this value in this claim of the ID token
+//	groups:support=viewer         whoever has this value in this claim, of the ID token or the UserInfo endpoint
 //	lee@acme.example=admin@acme   limited to the tenant acme
 //
 // The first that fits counts. It is safe for concurrent use. Create it with [NewOpenID].
@@ -150,7 +151,7 @@ func (o *OpenID) Finish(r *http.Request) (Person, error) {
 		return Person{}, fault.Newf(fault.Forbidden, ReasonDeclined, "%s answered %q. Sign in again, or ask the "+
 			"operator to look at the client there.", o.Host(), shown(query.Get("error")))
 	}
-	config, verifier, err := o.config(ctx)
+	config, provider, err := o.config(ctx)
 	if err != nil {
 		return Person{}, err
 	}
@@ -160,6 +161,8 @@ func (o *OpenID) Finish(r *http.Request) (Person, error) {
 		return Person{}, o.refused(err)
 	}
 	raw, _ := tokens.Extra("id_token").(string)
+	verifier := provider.VerifierContext(context.WithoutCancel(oidc.ClientContext(ctx, o.client)),
+		&oidc.Config{ClientID: o.opts.ClientID, Now: o.opts.Now})
 	id, err := verifier.Verify(oidc.ClientContext(ctx, o.client), raw)
 	if err != nil {
 		return Person{}, wrongProvider("issuer and settings_page.oidc.client_id", err)
@@ -167,11 +170,38 @@ func (o *OpenID) Finish(r *http.Request) (Person, error) {
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(b.Nonce)) != 1 {
 		return Person{}, notBegun()
 	}
-	var claims map[string]any
-	if err := id.Claims(&claims); err != nil {
+	claims, err := o.claims(ctx, provider, tokens, id)
+	if err != nil {
 		return Person{}, wrongProvider("issuer", err)
 	}
 	return o.person(ctx, claims)
+}
+
+// claims returns what the provider says of who signed in. A provider may tell the address and more at its
+// UserInfo endpoint only (OpenID Connect Core 1.0 section 5.4). Where both tell a claim, the ID token counts. If
+// the endpoint fails, so does the sign-in: without its claims, another grant could be the first that fits.
+func (o *OpenID) claims(ctx context.Context, provider *oidc.Provider, tokens *oauth2.Token,
+	id *oidc.IDToken,
+) (map[string]any, error) {
+	signed, told := map[string]any{}, map[string]any{}
+	if err := id.Claims(&signed); err != nil || provider.UserInfoEndpoint() == "" {
+		return signed, err
+	}
+	info, err := provider.UserInfo(oidc.ClientContext(ctx, o.client), oauth2.StaticTokenSource(tokens))
+	if err != nil {
+		return nil, fmt.Errorf("its UserInfo endpoint answered %w", err)
+	}
+	if err := info.Claims(&told); err != nil {
+		return nil, err
+	}
+	if info.Subject != id.Subject { // section 5.3.2
+		return nil, fmt.Errorf("its ID token is about %q, its UserInfo endpoint tells of %q", id.Subject, info.Subject)
+	}
+	if address, has := signed["email"]; has && address != told["email"] {
+		delete(told, "email_verified") // which is another address
+	}
+	maps.Copy(told, signed)
+	return told, nil
 }
 
 // begunBy returns the sign-in that the browser has begun and whose state the provider sends back.
@@ -201,8 +231,8 @@ func notBegun() error {
 		"longer than ten minutes. Sign in again.")
 }
 
-// config returns the OAuth client and the verifier of ID tokens. It asks for the provider's description once.
-func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+// config returns the OAuth client and the provider, whose description it asks for once.
+func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.Provider, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.provider == nil {
@@ -213,10 +243,9 @@ func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerif
 		o.provider = provider
 	}
 	return &oauth2.Config{
-			ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: o.provider.Endpoint(),
-			RedirectURL: o.opts.RedirectURI, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
-		}, o.provider.VerifierContext(context.WithoutCancel(oidc.ClientContext(ctx, o.client)),
-			&oidc.Config{ClientID: o.opts.ClientID, Now: o.opts.Now}), nil
+		ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: o.provider.Endpoint(),
+		RedirectURL: o.opts.RedirectURI, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+	}, o.provider, nil
 }
 
 // wrongProvider says which setting is wrong, and what was received.
