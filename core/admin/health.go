@@ -76,6 +76,7 @@ func (s *Service) ConnectionHealth(ctx context.Context, c apikey.Caller, n Conne
 func healthOf(c Connection, entries []requestlog.Entry, now time.Time) Health {
 	health := Health{State: HealthUnknown}
 	var hour []requestlog.Entry
+	reconnected := false // since the newest request
 	for _, e := range entries {
 		called, failed := judge(e)
 		if !called {
@@ -84,7 +85,13 @@ func healthOf(c Connection, entries []requestlog.Entry, now time.Time) Health {
 		if e.At.After(now.Add(-time.Hour)) {
 			hour = append(hour, e)
 		}
+		if health.State == HealthUnknown {
+			reconnected = e.Reason == fault.ReasonReconnectRequired && c.Status == string(connection.StatusOK)
+		}
 		health.see(e, failed)
+	}
+	if reconnected {
+		health.State, health.Reason, health.Since = HealthUnknown, "", nil
 	}
 	if c.Status == string(connection.StatusReconnectRequired) {
 		if health.State != HealthFailing {
@@ -138,7 +145,8 @@ func adviceFor(state, reason string) string {
 	case state == HealthOK:
 		return "Nothing: the provider answers."
 	case state == HealthUnknown:
-		return "No kept request has called the provider. Verify the connection to see whether it works."
+		return "No request has called the provider lately, or since it was reconnected. Verify the connection to see " +
+			"whether it works."
 	case state == HealthReconnect:
 		return "The provider no longer accepts the credentials. Whoever owns the account must connect it again, by a " +
 			"connect link or with new credentials."

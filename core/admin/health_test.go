@@ -47,6 +47,8 @@ func TestHealth(t *testing.T) {
 		"kept from it":          {"ok", []requestlog.Entry{request(1, 503, fault.ReasonBreakerOpen, ""), good(2)}, HealthFailing, fault.ReasonBreakerOpen, at(1), at(2), at(1)},
 		"reconnect, met":        {"reconnect_required", []requestlog.Entry{request(1, 403, fault.ReasonReconnectRequired, ""), good(3)}, HealthReconnect, fault.ReasonReconnectRequired, at(1), at(3), at(1)},
 		"reconnect, not met":    {"reconnect_required", []requestlog.Entry{good(3)}, HealthReconnect, fault.ReasonReconnectRequired, none, at(3), none},
+		"reconnected since":     {"ok", []requestlog.Entry{request(1, 403, fault.ReasonReconnectRequired, ""), good(3)}, HealthUnknown, "", none, at(3), at(1)},
+		"reconnected and used":  {"ok", []requestlog.Entry{good(1), request(2, 403, fault.ReasonReconnectRequired, ""), good(3)}, HealthOK, "", at(1), at(1), at(2)},
 		"only the gateway":      {"ok", []requestlog.Entry{request(1, 422, fault.ReasonInvalidRequest, ""), request(2, 503, fault.ReasonStoreUnavailable, "")}, HealthUnknown, "", none, none, none},
 		"about one record":      {"ok", []requestlog.Entry{request(1, 404, fault.ReasonEventNotFound, "not_found")}, HealthOK, "", at(1), at(1), none},
 		"store after provider":  {"ok", []requestlog.Entry{request(1, 503, fault.ReasonStoreUnavailable, "ok")}, HealthOK, "", at(1), at(1), none},

@@ -31,8 +31,9 @@ func Walls() []Wall {
 				"core/tenant", "core/webhook",
 			},
 			Tests: []string{
-				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest", "core/store/storetest",
-				"adapters/calendar/caldav/servertest", "adapters/*/*/fake", "adapters/crm/rest/servertest",
+				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest",
+				"core/page/browsertest", "core/store/storetest", "adapters/calendar/caldav/servertest",
+				"adapters/*/*/fake", "adapters/crm/rest/servertest",
 			},
 			Why: "Wiring and command line. What the operator administers is said in the words of its packages, " +
 				"of adapter and fault.",

@@ -12,6 +12,7 @@ import (
 	"frontdesk/core/link"
 	"frontdesk/core/oauth"
 	"frontdesk/core/sealing"
+	"frontdesk/core/settingspage"
 	"frontdesk/core/tenant"
 )
 
@@ -40,9 +41,14 @@ func (g *Gateway) openTenants(process string) {
 	g.keys = apikey.NewDirectory(apikey.Options{
 		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Audit: g.audit, Changed: changed,
 	})
+	settings := ""
+	if g.config.SettingsPage.Enabled {
+		settings = settingspage.URL(g.config.Server.PublicURL)
+	}
 	g.links = link.NewDirectory(link.Options{
 		Store: g.store, Vault: g.vault, Providers: g.providers, Connections: g.connections, Tokens: g.tokens,
-		ReturnURLs: g.config.Pages.ReturnURLs, Now: g.now, Log: g.log, Audit: g.audit, Changed: changed,
+		ReturnURLs: g.config.Pages.ReturnURLs, SettingsURL: settings, Now: g.now, Log: g.log, Audit: g.audit,
+		Changed: changed,
 	})
 	g.rows = sealing.NewRows(sealing.Options{
 		Store: g.store, Vault: g.vault, Now: g.now, Log: g.log, Changed: changed,

@@ -3,6 +3,7 @@ package link
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"frontdesk/core/fault"
@@ -14,8 +15,8 @@ const (
 	OutcomeFailed    = "failed"
 )
 
-// checkReturn returns a fault of return_url unless the address is "" or lies below one that the operator named.
-// Any other would make the gateway's pages lead customers wherever the maker of a link wants (an open redirect,
+// checkReturn returns a fault of return_url unless the address is "" or lies below one that the operator named,
+// or on the settings page. Any other would make the gateway's pages lead customers wherever the maker of a link wants (an open redirect,
 // RFC 9700 section 4.11).
 func (d *Directory) checkReturn(address string) error {
 	if address == "" || d.mayReturn(address) {
@@ -36,9 +37,9 @@ func (d *Directory) mayReturn(address string) bool {
 		return false
 	}
 	inside := to.Path == "" || path.Clean(to.Path) == strings.TrimRight(to.Path, "/") || to.Path == "/"
-	for _, text := range d.opts.ReturnURLs {
+	for _, text := range append(slices.Clone(d.opts.ReturnURLs), d.opts.SettingsURL) {
 		below, err := url.Parse(text)
-		if err != nil || below.Scheme != to.Scheme || !strings.EqualFold(below.Host, to.Host) {
+		if err != nil || text == "" || below.Scheme != to.Scheme || !strings.EqualFold(below.Host, to.Host) {
 			continue
 		}
 		root := strings.TrimRight(below.Path, "/")

@@ -8,7 +8,7 @@ import (
 func TestCustomersReturnOnlyBelowWhatTheOperatorNamed(t *testing.T) {
 	d := NewDirectory(Options{ReturnURLs: []string{
 		"https://platform.example.com/connections", "https://whole.example.com", "http://127.0.0.1:8000/dev/",
-	}})
+	}, SettingsURL: "https://desk.example.com/settings"})
 	for address, may := range map[string]bool{
 		"": false,
 		"https://platform.example.com/connections":           true,
@@ -18,7 +18,9 @@ func TestCustomersReturnOnlyBelowWhatTheOperatorNamed(t *testing.T) {
 		"https://whole.example.com":                          true,
 		"https://whole.example.com/anything":                 true,
 		"http://127.0.0.1:8000/dev/x":                        true,
+		"https://desk.example.com/settings/tenants/acme":     true,
 
+		"https://desk.example.com/connect/x":                                    false,
 		"https://platform.example.com":                                          false,
 		"https://platform.example.com/":                                         false,
 		"https://platform.example.com/connectionsX":                             false,

@@ -8,11 +8,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/admin"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/link"
 )
 
 const (
@@ -31,6 +33,7 @@ var connectionRoutes = []route{
 	{http.MethodGet, connectionRoot, "settings-connection", (*Pages).connection},
 	{http.MethodPost, connectionRoot, "settings-change-connection", (*Pages).changeConnection},
 	{http.MethodPost, connectionRoot + "/verify", "settings-verify-connection", (*Pages).verifyConnection},
+	{http.MethodPost, connectionRoot + "/reconnect", "settings-reconnect", (*Pages).reconnect},
 	{http.MethodPost, connectionRoot + "/default", "settings-default-connection", (*Pages).makeDefault},
 	{http.MethodGet, connectionRoot + "/remove", "settings-remove-connection", (*Pages).askToRemove},
 	{http.MethodPost, connectionRoot + "/remove", "settings-remove-connection", (*Pages).removeConnection},
@@ -197,7 +200,8 @@ func (p *Pages) showConnection(v *visit, given func(string) string, wrong error)
 			}
 		}
 	}
-	answer := reply{page: "connection.html", view: view}
+	// The button to reconnect leads to the gateway's public URL, whatever address the page was opened at.
+	answer := reply{page: "connection.html", view: view, forms: []string{p.base.Scheme + "://" + p.base.Host}}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
 	}
@@ -263,6 +267,25 @@ func (p *Pages) changeConnection(v *visit) (reply, error) {
 
 func (p *Pages) verifyConnection(v *visit) (reply, error) {
 	return p.verify(v, v.path("connection"), "The connection works.", "The connection does not work.")
+}
+
+// reconnectWithin is how long somebody may take to go from the connection's page to the provider.
+const reconnectWithin = time.Hour
+
+// reconnect leads to the consent with which whoever is at the browser connects the account again, and from
+// there back to the connection's page.
+func (p *Pages) reconnect(v *visit) (reply, error) {
+	found, err := p.opts.Admin.GetConnection(v.ctx, v.caller,
+		admin.ConnectionName{Tenant: v.tenant, Name: v.path("connection")})
+	if err != nil {
+		return reply{}, err
+	}
+	made, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.NewLink{Tenant: v.tenant, Spec: link.Spec{
+		Connection: connection.Spec{Name: found.Name, Kind: adapter.Kind(found.Kind), Provider: found.Provider},
+		Life:       reconnectWithin,
+		ReturnURL:  URL(p.opts.PublicURL) + "/tenants/" + v.tenant + "/connections/" + found.Name,
+	}})
+	return reply{to: made.URL}, err
 }
 
 func (p *Pages) makeDefault(v *visit) (reply, error) {

@@ -20,21 +20,9 @@ type person struct {
 	b *browsertest.Browser
 }
 
-func (p person) text(selector string) (text string) {
-	p.t.Helper()
-	p.b.Eval(fmt.Sprintf(`(it => it?.matches('input') ? it.value : it?.innerText ?? "")(document.querySelector(%q))`,
-		selector), &text)
-	return text
-}
+func (p person) text(selector string) string { return p.b.Text(selector) }
 
-// press follows the link or presses the button with that text, and waits for the next page.
-func (p person) press(text string) {
-	p.t.Helper()
-	p.b.Loading(func() {
-		p.b.Eval(fmt.Sprintf(`(() => { const it = [...document.querySelectorAll('main a, main button')].find(e => e.innerText.trim() === %q);
-			if (!it) throw new Error('there is no %s on ' + location + ': ' + document.querySelector('main').innerText); it.click() })()`, text, text), nil)
-	})
-}
+func (p person) press(text string) { p.b.Press(text) }
 
 // fill types into the field with that label.
 func (p person) fill(label, value string) {

@@ -204,6 +204,25 @@ func (b *Browser) Eval(expression string, into any) {
 	}
 }
 
+// Text returns the text of the first element that matches the selector, or what is typed in if it is a field, or
+// "" if there is none.
+func (b *Browser) Text(selector string) (text string) {
+	b.t.Helper()
+	b.Eval(fmt.Sprintf(`(it => it?.matches('input') ? it.value : it?.innerText ?? "")(document.querySelector(%q))`,
+		selector), &text)
+	return text
+}
+
+// Press follows the link or presses the button of the main content that has the text, and waits for the next
+// page.
+func (b *Browser) Press(text string) {
+	b.t.Helper()
+	b.Loading(func() {
+		b.Eval(fmt.Sprintf(`(() => { const it = [...document.querySelectorAll('main a, main button')].find(e => e.innerText.trim() === %q);
+			if (!it) throw new Error('there is no %s on ' + location + ': ' + document.querySelector('main').innerText); it.click() })()`, text, text), nil)
+	})
+}
+
 // Look sets the size of the window and the preferred colour scheme, "light" or "dark".
 func (b *Browser) Look(width, height int, scheme string) {
 	b.t.Helper()
