@@ -91,14 +91,14 @@ func (p *Pages) mayTry(v *visit) error {
 
 // useLink signs the person in for whom a link was made.
 func (p *Pages) useLink(v *visit) (reply, error) {
-	if _, err := p.link(v); err != nil {
-		return reply{}, err
-	}
-	person, err := p.opts.Links.Use(v.ctx, v.path("token"))
+	found, err := p.link(v)
 	if err != nil {
 		return reply{}, err
 	}
-	if err := p.opts.Sessions.Begin(v.ctx, person); err != nil {
+	if err := p.opts.Sessions.Begin(v.ctx, found.Person, func() error {
+		_, err := p.opts.Links.Use(v.ctx, v.path("token"))
+		return err
+	}); err != nil {
 		return reply{}, err
 	}
 	return see("signed-in")
@@ -160,7 +160,7 @@ func (p *Pages) finishOpenID(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	answer, err := see("signed-in")
-	if begun := p.opts.Sessions.Begin(v.ctx, person); begun != nil {
+	if begun := p.opts.Sessions.Begin(v.ctx, person, nil); begun != nil {
 		return reply{}, begun
 	}
 	answer.cookie = p.opts.OpenID.Forget()

@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -54,6 +55,10 @@ type current struct {
 	person Person
 	row    string // the person's name in the session's row; "": the session has none yet
 	gone   bool   // the row was deleted meanwhile
+	// A session that has just begun, or failed to.
+	begun, failed bool
+	token         string
+	expires       time.Time
 }
 
 type currentKey struct{}
@@ -80,8 +85,10 @@ func (s *Sessions) Load(r *http.Request) (context.Context, Person, error) {
 	return ctx, c.person, nil
 }
 
-// Begin signs a person in. The session gets a new token, so that nobody knows it from before.
-func (s *Sessions) Begin(ctx context.Context, p Person) error {
+// Begin signs a person in. The session gets a new token, so that nobody knows it from before. It is stored
+// before use uses up what the person signs in with (nil: nothing), so that a failure of the store loses no link;
+// and its token is told nobody unless use succeeds.
+func (s *Sessions) Begin(ctx context.Context, p Person, use func() error) error {
 	if err := s.opts.Store.PurgeSignIns(ctx, s.opts.Now()); err != nil {
 		return err
 	}
@@ -89,7 +96,14 @@ func (s *Sessions) Begin(ctx context.Context, p Person) error {
 		return err
 	}
 	*currentOf(ctx) = current{person: p}
-	return nil
+	token, expires, err := s.manager.Commit(ctx)
+	if err == nil && use != nil {
+		if err = use(); err != nil {
+			err = errors.Join(err, s.manager.Destroy(ctx))
+		}
+	}
+	*currentOf(ctx) = current{person: p, begun: err == nil, failed: err != nil, token: token, expires: expires}
+	return err
 }
 
 // End signs the person of this session out.
@@ -119,16 +133,14 @@ func (s *Sessions) Notice(ctx context.Context) string { return s.manager.PopStri
 // Save stores the session and sends its cookie, if there is something to store or to send.
 func (s *Sessions) Save(ctx context.Context, w http.ResponseWriter) error {
 	switch c := currentOf(ctx); {
+	case c.failed: // another tab of the browser may have signed in
 	case s.manager.Status(ctx) == scs.Destroyed:
 		s.manager.WriteSessionCookie(ctx, w, "", time.Time{})
+	case c.begun:
+		s.manager.WriteSessionCookie(ctx, w, c.token, c.expires)
 	case s.manager.Status(ctx) == scs.Modified && c.person != (Person{}):
-		begins := c.row == ""
-		token, expires, err := s.manager.Commit(ctx)
-		if err != nil {
+		if _, _, err := s.manager.Commit(ctx); err != nil {
 			return err
-		}
-		if begins {
-			s.manager.WriteSessionCookie(ctx, w, token, expires)
 		}
 		if c.gone {
 			s.manager.WriteSessionCookie(ctx, w, "", time.Time{})

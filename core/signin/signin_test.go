@@ -56,7 +56,7 @@ var pat = signin.Person{Name: "pat", Role: apikey.RoleAdmin}
 func begin(t *testing.T, s *signin.Sessions) *http.Cookie {
 	t.Helper()
 	ctx, _ := load(t, s, nil)
-	if err := s.Begin(ctx, pat); err != nil {
+	if err := s.Begin(ctx, pat, nil); err != nil {
 		t.Fatal(err)
 	}
 	return save(t, s, ctx)
