@@ -9,7 +9,6 @@ package browsertest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -31,7 +30,7 @@ const (
 // Protocol, each ended by a zero byte. Commands and events are read in turn, so nothing runs concurrently
 // with the test.
 type Browser struct {
-	t       *testing.T
+	t       testing.TB
 	to      *os.File
 	from    *os.File
 	unread  []byte
@@ -50,7 +49,7 @@ type message struct {
 
 // Start opens a browser with one empty page. The browser resolves no names, so no request can leave the
 // machine. If Chromium is not installed, the test is skipped, or fails if FRONTDESK_REQUIRE_ALL is set.
-func Start(t *testing.T) *Browser {
+func Start(t testing.TB) *Browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {
 		if os.Getenv("FRONTDESK_REQUIRE_ALL") != "" {
@@ -240,15 +239,17 @@ func (b *Browser) Screenshot(name string) {
 	if dir == "" {
 		return
 	}
-	var shot struct{ Data string }
-	b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true}, &shot)
-	picture, err := base64.StdEncoding.DecodeString(shot.Data)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644)
-	}
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Picture(true), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// Picture returns a picture of the window, or of the whole page, as PNG.
+func (b *Browser) Picture(whole bool) []byte {
+	b.t.Helper()
+	var shot struct{ Data []byte }
+	b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": whole}, &shot)
+	return shot.Data
 }
 
 // Complaints returns what the pages wrote to the console, and every request that was not for one of the
