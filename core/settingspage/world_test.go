@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // world is a gateway with its store, served over plain HTTP, which browsers regard as secure at 127.0.0.1.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	store  string // URL
 	dir    string
 	url    string
@@ -47,7 +47,7 @@ func (w *world) advance(by time.Duration) { w.later.Add(int64(by)) }
 func onEveryStore(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) string{
-		"sqlite": sqlite, "postgres": func(t *testing.T) string { return storetest.Postgres(t) },
+		"sqlite": func(t *testing.T) string { return sqlite(t) }, "postgres": func(t *testing.T) string { return storetest.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-func start(t *testing.T, store string, change ...func(*config.Config)) *world {
+func start(t testing.TB, store string, change ...func(*config.Config)) *world {
 	t.Helper()
 	w := &world{t: t, store: store, dir: t.TempDir(), change: func(c *config.Config) {
 		for _, each := range change {
@@ -210,7 +210,7 @@ func (b *browser) isSignedIn() bool {
 }
 
 // routes returns all routes of the settings page.
-func routes(t *testing.T) []settingspage.Route {
+func routes(t testing.TB) []settingspage.Route {
 	t.Helper()
 	p, err := settingspage.New(settingspage.Options{PublicURL: "http://127.0.0.1"})
 	if err != nil {
@@ -226,7 +226,7 @@ func at(path, tenant, connection, key string) string {
 }
 
 // sqlite returns the URL of a new SQLite database that has its tables.
-func sqlite(t *testing.T) string {
+func sqlite(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "frontdesk.db")
 	storetest.CopyTables(t, path)
