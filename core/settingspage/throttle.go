@@ -37,6 +37,9 @@ func newThrottle(now func() time.Time) *throttle {
 // allow reports whether one more attempt may be made from an address ("192.0.2.1:5060"), and counts it.
 func (t *throttle) allow(remote string) bool {
 	now := t.now()
+	if t.all.TokensAt(now) < 1 { // many addresses would make of look through all it remembers
+		return false
+	}
 	return t.of(network(remote), now).AllowN(now, 1) && t.all.AllowN(now, 1)
 }
 

@@ -37,14 +37,16 @@ func TestGuessesAreLimited(t *testing.T) {
 	th := newThrottle(func() time.Time { return now })
 	many := func(i int) string { return fmt.Sprintf("[2001:db8:%x:%x::1]:1024", i>>16, i&0xffff) }
 	allowed(th, 3*maxAddresses, many)
-	if len(th.addresses) > maxAddresses {
+	if len(th.addresses) > attemptsAtOnceAll {
 		t.Errorf("%d addresses are remembered", len(th.addresses))
 	}
-	now = now.Add(time.Minute)
-	if !th.allow("192.0.2.1:1024") {
-		t.Error("after a minute's rest, nobody may sign in")
-	}
-	if len(th.addresses) != 1 {
-		t.Errorf("%d addresses are remembered that have rested", len(th.addresses))
+	for i := range 3 * maxAddresses {
+		now = now.Add(time.Second / attemptsPerSecondAll)
+		if !th.allow(many(i)) {
+			t.Fatalf("after %d attempts, nobody may sign in", i)
+		}
+		if len(th.addresses) > maxAddresses {
+			t.Fatalf("%d addresses are remembered", len(th.addresses))
+		}
 	}
 }

@@ -36,7 +36,7 @@ func (a Auditor) Barriers(b *Browser, rules ...string) []string {
 	if b.Eval(`typeof axe === 'object'`, &there); !there {
 		b.Eval(a.script, nil)
 	}
-	b.Eval(`axe.run(document, {resultTypes: ['violations']`+only+`}).then(done => done.violations.map(v =>
+	b.Eval(`axe.run(document, {preload: false, resultTypes: ['violations']`+only+`}).then(done => done.violations.map(v =>
 		v.id + ' (' + v.impact + '): ' + v.help + ': ' + v.nodes.map(n => n.html + ' ' + n.any.concat(n.all, n.none).map(c => c.message)).join('\n\t')))`,
 		&found)
 	return found
