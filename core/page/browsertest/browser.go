@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -26,25 +27,38 @@ const (
 	browserPatient = 60 * time.Second    // how long a browser may take on a busy machine
 )
 
-// Browser is a headless Chromium, controlled over its debugging pipe: messages of the Chrome DevTools
-// Protocol, each ended by a zero byte. Commands and events are read in turn, so nothing runs concurrently
-// with the test.
+// Browser is a browser of a test's own, with one page: cookies, cache and storage are those of no other. It is
+// a context of the test binary's one headless Chromium, which tests use in turn. It is controlled by messages of
+// the Chrome DevTools Protocol; commands and events are read in turn, so nothing runs concurrently with the test.
 type Browser struct {
 	t       testing.TB
-	to      *os.File
-	from    *os.File
-	unread  []byte
-	last    int
+	process *process
+	context string
 	session string
 	seen    []message // events, in the order they came
 }
+
+// process is a headless Chromium, controlled over its debugging pipe, where a zero byte ends each message.
+type process struct {
+	turn   sync.Mutex // held by the test that uses it
+	to     *os.File
+	from   *os.File
+	unread []byte
+	last   int
+	ended  bool // it does not answer any more
+}
+
+// shared starts the process's one Chromium at its first use.
+var shared = sync.OnceValues(launch)
 
 type message struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct{ Message string }
+	// Of the page that the message is about; "": none.
+	SessionID string          `json:"sessionId"`
+	Result    json.RawMessage `json:"result"`
+	Error     *struct{ Message string }
 }
 
 // Start opens a browser with one empty page. The browser resolves no names, so no request can leave the
@@ -57,44 +71,22 @@ func Start(t testing.TB) *Browser {
 		}
 		t.Skipf("Chromium is not installed: %v", err)
 	}
-	profile, err := os.MkdirTemp("", "frontdesk-browser-")
+	p, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, replies, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Browser{t: t, to: to, from: from}
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-		"--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars",
-		"--remote-debugging-pipe",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "about:blank")
-	cmd.Env = append(os.Environ(), "HOME="+profile)
-	cmd.ExtraFiles = []*os.File{commands, replies} // descriptors 3 and 4, where the browser expects them
-	err = cmd.Start()
-	commands.Close()
-	replies.Close()
+	b := &Browser{t: t, process: p}
+	p.turn.Lock()
 	t.Cleanup(func() {
-		to.Close() // which ends the browser
-		from.Close()
-		if cmd.Process != nil {
-			stuck := time.AfterFunc(browserPatient, func() { _ = cmd.Process.Kill() })
-			_ = cmd.Wait()
-			stuck.Stop()
+		defer p.turn.Unlock()
+		if b.session = ""; b.context != "" && !p.ended {
+			b.Call("Target.disposeBrowserContext", map[string]any{"browserContextId": b.context}, nil)
 		}
-		_ = os.RemoveAll(profile)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var made struct{ TargetID, SessionID string }
-	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &made)
+	var made struct{ BrowserContextID, TargetID, SessionID string }
+	b.Call("Target.createBrowserContext", nil, &made)
+	b.context = made.BrowserContextID
+	b.Call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &made)
 	b.Call("Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
 	b.session = made.SessionID
 	for _, domain := range []string{"Page", "Network", "Runtime", "Log"} {
@@ -103,11 +95,39 @@ func Start(t testing.TB) *Browser {
 	return b
 }
 
+// launch starts a Chromium. It ends when its pipe is closed, at the latest by the end of this process, even by a
+// crash; a shell then removes its profile.
+func launch() (*process, error) {
+	profile, err := os.MkdirTemp("", "frontdesk-browser-")
+	if err != nil {
+		return nil, err
+	}
+	commands, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer commands.Close()
+	from, replies, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer replies.Close()
+	cmd := exec.Command("/bin/sh", "-c", `"$@"; rm -rf "$HOME"`, "sh",
+		chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars",
+		"--remote-debugging-pipe",
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "about:blank")
+	cmd.Env = append(os.Environ(), "HOME="+profile)
+	cmd.ExtraFiles = []*os.File{commands, replies} // descriptors 3 and 4, where the browser expects them
+	return &process{to: to, from: from}, cmd.Start()
+}
+
 // Call sends a command of the DevTools Protocol and waits for its result.
 func (b *Browser) Call(method string, params map[string]any, into any) {
 	b.t.Helper()
-	b.last++
-	command := map[string]any{"id": b.last, "method": method, "params": params}
+	p := b.process
+	p.last++
+	command := map[string]any{"id": p.last, "method": method, "params": params}
 	if params == nil {
 		command["params"] = map[string]any{}
 	}
@@ -118,13 +138,14 @@ func (b *Browser) Call(method string, params map[string]any, into any) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if _, err := b.to.Write(append(raw, 0)); err != nil {
+	if _, err := p.to.Write(append(raw, 0)); err != nil {
+		p.ended = true
 		b.t.Fatal(err)
 	}
 	for {
 		m := b.read()
 		switch {
-		case m.ID != b.last:
+		case m.ID != p.last:
 			b.seen = append(b.seen, m)
 			continue
 		case m.Error != nil:
@@ -139,26 +160,36 @@ func (b *Browser) Call(method string, params map[string]any, into any) {
 	}
 }
 
+// read returns the next message to the browser or about its page.
 func (b *Browser) read() message {
 	b.t.Helper()
-	if err := b.from.SetReadDeadline(time.Now().Add(browserPatient)); err != nil {
-		b.t.Fatal(err)
-	}
 	for {
-		if raw, rest, whole := bytes.Cut(b.unread, []byte{0}); whole {
-			b.unread = rest
-			var m message
-			if err := json.Unmarshal(raw, &m); err != nil {
-				b.t.Fatalf("%s: %v", raw, err)
-			}
-			return m
-		}
-		chunk := make([]byte, 64<<10)
-		n, err := b.from.Read(chunk)
+		m, err := b.process.read()
 		if err != nil {
+			b.process.ended = true
 			b.t.Fatalf("the browser said no more: %v", err)
 		}
-		b.unread = append(b.unread, chunk[:n]...)
+		if m.SessionID == b.session {
+			return m
+		}
+	}
+}
+
+func (p *process) read() (m message, err error) {
+	if err := p.from.SetReadDeadline(time.Now().Add(browserPatient)); err != nil {
+		return m, err
+	}
+	for {
+		if raw, rest, whole := bytes.Cut(p.unread, []byte{0}); whole {
+			p.unread = rest
+			return m, json.Unmarshal(raw, &m)
+		}
+		chunk := make([]byte, 64<<10)
+		n, err := p.from.Read(chunk)
+		if err != nil {
+			return m, err
+		}
+		p.unread = append(p.unread, chunk[:n]...)
 	}
 }
 

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +17,26 @@ func serve(t *testing.T, body string) (url string) {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// Tests take turns at one Chromium, and none finds what another one left.
+func TestBrowsersShareNothing(t *testing.T) {
+	url := serve(t, "")
+	for i := range 2 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			b := Start(t)
+			b.Open(url)
+			var found string
+			if b.Eval(`document.cookie + (localStorage.left ?? '')`, &found); found != "" {
+				t.Errorf("the browser knows %q", found)
+			}
+			b.Eval(`document.cookie = 'left=1', localStorage.left = '1'`, nil)
+			if found = b.Text("h1"); found != "A page" || len(b.Complaints(url)) > 0 {
+				t.Errorf("the page is %q, with %q", found, b.Complaints(url))
+			}
+		})
+	}
 }
 
 func TestBarriersAreFound(t *testing.T) {
