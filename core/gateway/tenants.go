@@ -41,13 +41,13 @@ func (g *Gateway) openTenants(process string) {
 	g.keys = apikey.NewDirectory(apikey.Options{
 		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Audit: g.audit, Changed: changed,
 	})
-	settings := ""
+	tenants := ""
 	if g.config.SettingsPage.Enabled {
-		settings = settingspage.URL(g.config.Server.PublicURL)
+		tenants = settingspage.TenantsURL(g.config.Server.PublicURL)
 	}
 	g.links = link.NewDirectory(link.Options{
 		Store: g.store, Vault: g.vault, Providers: g.providers, Connections: g.connections, Tokens: g.tokens,
-		ReturnURLs: g.config.Pages.ReturnURLs, SettingsURL: settings, Now: g.now, Log: g.log, Audit: g.audit,
+		ReturnURLs: g.config.Pages.ReturnURLs, TenantsURL: tenants, Now: g.now, Log: g.log, Audit: g.audit,
 		Changed: changed,
 	})
 	g.rows = sealing.NewRows(sealing.Options{

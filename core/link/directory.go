@@ -35,8 +35,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// Options configure a [Directory]. All fields but Audit, ReturnURLs and SettingsURL are
-// required.
+// Options configure a [Directory]. All fields but Audit, ReturnURLs and TenantsURL are required.
 type Options struct {
 	Store       *store.Store
 	Vault       *vault.Vault
@@ -44,7 +43,7 @@ type Options struct {
 	Connections *connection.Directory
 	Tokens      TokenStore
 	ReturnURLs  []string // addresses below which customers may return; may be empty
-	SettingsURL string   // of the settings page, to which administrators may return; "": there is none
+	TenantsURL  string   // of the settings page's tenants, below which administrators may return; may be ""
 	Now         func() time.Time
 	Log         *slog.Logger
 	Audit       *audit.Log // records changes; nil: changes are not recorded
@@ -106,7 +105,7 @@ type Spec struct {
 	OtherAccount bool          // an existing connection may be changed to another account
 	Life         time.Duration // how long it is valid; 0 is DefaultLife
 	// Where the customer goes once the consent is over; "": nowhere. It must lie below one of the ReturnURLs,
-	// or below SettingsURL.
+	// or below TenantsURL.
 	ReturnURL string
 }
 

@@ -16,8 +16,8 @@ const (
 )
 
 // checkReturn returns a fault of return_url unless the address is "" or lies below one that the operator named,
-// or on the settings page. Any other would make the gateway's pages lead customers wherever the maker of a link wants (an open redirect,
-// RFC 9700 section 4.11).
+// or is a page of the settings page about a tenant. Any other would make the gateway's pages lead customers
+// wherever the maker of a link wants (an open redirect, RFC 9700 section 4.11).
 func (d *Directory) checkReturn(address string) error {
 	if address == "" || d.mayReturn(address) {
 		return nil
@@ -37,7 +37,7 @@ func (d *Directory) mayReturn(address string) bool {
 		return false
 	}
 	inside := to.Path == "" || path.Clean(to.Path) == strings.TrimRight(to.Path, "/") || to.Path == "/"
-	for _, text := range append(slices.Clone(d.opts.ReturnURLs), d.opts.SettingsURL) {
+	for _, text := range append(slices.Clone(d.opts.ReturnURLs), d.opts.TenantsURL) {
 		below, err := url.Parse(text)
 		if err != nil || text == "" || below.Scheme != to.Scheme || !strings.EqualFold(below.Host, to.Host) {
 			continue

@@ -8,7 +8,7 @@ import (
 func TestCustomersReturnOnlyBelowWhatTheOperatorNamed(t *testing.T) {
 	d := NewDirectory(Options{ReturnURLs: []string{
 		"https://platform.example.com/connections", "https://whole.example.com", "http://127.0.0.1:8000/dev/",
-	}, SettingsURL: "https://desk.example.com/settings"})
+	}, TenantsURL: "https://desk.example.com/settings/tenants"})
 	for address, may := range map[string]bool{
 		"": false,
 		"https://platform.example.com/connections":           true,
@@ -20,6 +20,7 @@ func TestCustomersReturnOnlyBelowWhatTheOperatorNamed(t *testing.T) {
 		"http://127.0.0.1:8000/dev/x":                        true,
 		"https://desk.example.com/settings/tenants/acme":     true,
 
+		"https://desk.example.com/settings/sign-in/x":                           false,
 		"https://desk.example.com/connect/x":                                    false,
 		"https://platform.example.com":                                          false,
 		"https://platform.example.com/":                                         false,

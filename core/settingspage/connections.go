@@ -283,7 +283,7 @@ func (p *Pages) reconnect(v *visit) (reply, error) {
 	made, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.NewLink{Tenant: v.tenant, Spec: link.Spec{
 		Connection: connection.Spec{Name: found.Name, Kind: adapter.Kind(found.Kind), Provider: found.Provider},
 		Life:       reconnectWithin,
-		ReturnURL:  URL(p.opts.PublicURL) + "/tenants/" + v.tenant + "/connections/" + found.Name,
+		ReturnURL:  TenantsURL(p.opts.PublicURL) + "/" + v.tenant + "/connections/" + found.Name,
 	}})
 	return reply{to: made.URL}, err
 }

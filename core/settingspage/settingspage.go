@@ -61,17 +61,17 @@ type Pages struct {
 // Root is the path of the settings page below the gateway's public URL.
 const Root = "/settings"
 
-// URL returns the URL of the settings page.
-func URL(publicURL string) string { return strings.TrimRight(publicURL, "/") + Root }
+// TenantsURL returns the URL below which the pages about tenants and their connections are.
+func TenantsURL(publicURL string) string { return strings.TrimRight(publicURL, "/") + Root + "/tenants" }
 
 // SignInURL returns the URL of the sign-in link with the given token.
 func SignInURL(publicURL, token string) string {
-	return URL(publicURL) + "/sign-in/" + token
+	return strings.TrimRight(publicURL, "/") + Root + "/sign-in/" + token
 }
 
 // RedirectURI returns the redirect URI of the gateway's client at an OpenID provider.
 func RedirectURI(publicURL string) string {
-	return URL(publicURL) + "/oidc/callback"
+	return strings.TrimRight(publicURL, "/") + Root + "/oidc/callback"
 }
 
 // New returns the pages.
