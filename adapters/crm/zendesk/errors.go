@@ -56,7 +56,9 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 				"Zendesk already has a ticket with this key but other values. Check in Zendesk.")
 		}
 	case http.StatusUnprocessableEntity:
-		return d.notValid(plain, t)
+		if method == http.MethodPost {
+			return d.notValid(plain, t)
+		}
 	case http.StatusNotFound:
 		if t.Error != "RecordNotFound" {
 			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,

@@ -123,7 +123,32 @@ func parseID(id string) (int64, bool) {
 
 // ticketsAnswer is a list of tickets.
 type ticketsAnswer struct {
-	Tickets []ticket `json:"tickets"`
+	Tickets  []ticket `json:"tickets"`
+	NextPage string   `json:"next_page"` // of a long list
+}
+
+// usersAnswer is a list of users, with what was requested besides.
+type usersAnswer struct {
+	Users []user `json:"users"`
+	Count int    `json:"count"` // of all pages
+
+	Identities []struct {
+		UserID int64  `json:"user_id"`
+		Type   string `json:"type"` // such as email or phone_number
+		Value  string `json:"value"`
+	} `json:"identities"`
+	Organizations []struct {
+		ID   int64  `json:"id"`
+		Name string `json:"name"`
+	} `json:"organizations"`
+}
+
+type user struct {
+	ID             int64  `json:"id"`
+	Name           string `json:"name"`
+	Email          string `json:"email"`
+	Phone          string `json:"phone"`
+	OrganizationID *int64 `json:"organization_id"`
 }
 
 // commentsAnswer is a page of comments.

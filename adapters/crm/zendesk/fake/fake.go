@@ -36,7 +36,7 @@ type Options struct {
 	SystemStatuses bool          // the account has no custom statuses
 	NoStatuses     bool          // the list of custom statuses does not exist
 	ListLag        time.Duration // how old a ticket is before it is listed
-	PageSize       int           // the most comments in a page; 0 is as many as requested
+	PageSize       int           // the most comments or a user's tickets in a page; 0 is as many as requested
 	NeedsAssignee  bool          // a ticket without an assignee cannot be solved
 	Fields         []Field       // custom fields
 
@@ -84,6 +84,8 @@ type Server struct {
 	mu       sync.Mutex
 	statuses []status
 	tickets  []*ticket
+	users    []user
+	orgs     []organization
 	keys     map[string]*idempotent
 	made     int64
 	revoked  bool
@@ -110,6 +112,12 @@ func New(o Options) *Server {
 		oauthtest.SingleUse, []string{o.Email}, o.Now
 	return &Server{
 		OAuth: oauthtest.New(auth), options: o, statuses: slices.Clone(statuses), keys: map[string]*idempotent{},
+		users: []user{
+			{id: Agent, name: "Johnny Agent", role: "agent", emails: []string{o.Email}},
+			{id: Colleague, name: "Jenny Colleague", role: "agent"},
+			{id: Customer, name: "Carla Customer", role: endUser, org: Organization},
+		},
+		orgs: []organization{{Organization, "Acme"}, {other, "Other"}},
 	}
 }
 
@@ -176,6 +184,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 		return c.reading(c.ticketFields, "")
 	case "GET oauth/tokens/current":
 		return c.reading(c.token, "")
+	case "GET users/search":
+		return c.reading(c.searchUsers, "users", "query", "page", "per_page")
+	case "GET users/show_many":
+		return c.reading(c.showUsers, "users", "ids", "include")
 	case "GET tickets":
 		return c.reading(c.list, "tickets", "external_id")
 	case "GET ticket":
@@ -190,6 +202,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 		}
 		return c.create(w, r)
 	}
+	if id, is := requestedPath(path); is && r.Method == http.MethodGet {
+		c.id = id
+		return c.reading(c.requested, "tickets", "sort_by", "sort_order", "page", "per_page")
+	}
 	if r.Method == http.MethodGet && strings.Count(path, "/") == 1 {
 		return c.reading(func() (map[string]any, *refusal) { return c.record(path) }, "")
 	}
@@ -200,9 +216,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, path string) (in
 // Group", "Show a Brand", "Show Ticket Form", "Show Organization", "Show User").
 func (c call) record(path string) (map[string]any, *refusal) {
 	kind, id, _ := strings.Cut(path, "/")
+	var users, orgs []int64
+	for _, u := range c.users {
+		users = append(users, u.id)
+	}
+	for _, o := range c.orgs {
+		orgs = append(orgs, o.id)
+	}
 	known := map[string]map[string][]int64{
 		"groups": {"group": {Group}}, "brands": {"brand": {Brand}}, "ticket_forms": {"ticket_form": {Form}},
-		"organizations": {"organization": {Organization, other}}, "users": {"user": {Agent, Colleague, Customer}},
+		"organizations": {"organization": orgs}, "users": {"user": users},
 	}[kind]
 	if known == nil {
 		return nil, noEndpoint()
@@ -212,11 +235,8 @@ func (c call) record(path string) (map[string]any, *refusal) {
 			if strconv.FormatInt(n, 10) != id {
 				continue
 			}
-			role := "agent"
-			if n == Customer {
-				role = "end-user"
-			}
-			return map[string]any{name: map[string]any{"id": n, "name": "One of the account's", "role": role}}, nil
+			u, _ := c.user(n)
+			return map[string]any{name: map[string]any{"id": n, "name": "One of the account's", "role": u.role}}, nil
 		}
 	}
 	return nil, notFound()

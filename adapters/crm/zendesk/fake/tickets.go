@@ -128,18 +128,19 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 	if t.assignee != 0 {
 		t.status, t.custom = "open", 2
 	}
-	switch users := []int64{Agent, Colleague, Customer}; {
+	requester, isUser := c.user(t.requester)
+	switch {
 	case wanted.Comment == nil || wanted.Comment.Body == "" && wanted.Comment.HTMLBody == "":
 		return nil, invalid("base", "BlankValue", "Description: cannot be blank")
 	case utf8.RuneCountInString(wanted.Comment.Body) > 65535:
 		return nil, invalid("comment", "TooLong", "Description: is too long (maximum is 65535 characters)")
 	case utf8.RuneCountInString(wanted.Subject) > 255:
 		return nil, invalid("subject", "TooLong", "Subject: is too long (maximum is 255 characters)")
-	case !slices.Contains(users, t.requester):
+	case !isUser:
 		return nil, invalid("requester", "InvalidValue", "Requester: is invalid")
-	case t.assignee != 0 && !slices.Contains(users[:2], t.assignee):
+	case t.assignee != 0 && !c.isAgent(t.assignee):
 		return nil, invalid("assignee", "InvalidValue", "Assignee: is invalid")
-	case t.org != 0 && t.org != Organization && t.org != other, t.org == other && t.requester == Customer:
+	case t.org != 0 && !c.isOrganization(t.org), t.org != 0 && requester.role == endUser && t.org != requester.org:
 		return nil, invalid("organization", "InvalidValue", "Organization: is not one of the requester's")
 	case t.priority != "" && !slices.ContainsFunc(priorities,
 		func(p [2]string) bool { return p[1] == t.priority }):
