@@ -20,6 +20,8 @@ func (d *driver) call(ctx context.Context, method, path string, query url.Values
 	}
 	return upstream.Exchange{
 		Method: method, URL: address, In: in, Out: out, Provider: name,
-		Refusal: func(status int, header http.Header, body []byte) error { return refusal(status, header, body) },
+		Refusal: func(status int, header http.Header, body []byte) error {
+			return refusal(method, status, header, body)
+		},
 	}.Do(ctx, d.client)
 }

@@ -22,12 +22,18 @@ type errorBody struct {
 }
 
 // refusal converts an error response into a fault. Most faults follow from the status alone.
-func refusal(status int, header http.Header, body []byte) *fault.Error {
+func refusal(method string, status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
 	switch status {
 	case http.StatusBadRequest:
 		var t errorBody
 		if json.Unmarshal(body, &t) != nil {
+			return plain
+		}
+		if method == http.MethodGet {
+			for _, e := range t.Errors {
+				plain.Fields = append(plain.Fields, fault.Field{Path: e.Field, Message: "is not accepted by Freshdesk."})
+			}
 			return plain
 		}
 		return notValid(plain, t)
@@ -92,6 +98,13 @@ func notValid(plain *fault.Error, t errorBody) *fault.Error {
 	return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
 		"Freshdesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's "+
 			"log has the provider's message at debug level.")
+}
+
+// refusesFilter reports whether Freshdesk refuses the value of a filter.
+func refusesFilter(err error, filter string) bool {
+	f := fault.From(err)
+	return f != nil && f.Code == fault.Invalid &&
+		slices.ContainsFunc(f.Fields, func(field fault.Field) bool { return field.Path == filter })
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)

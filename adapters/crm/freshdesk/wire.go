@@ -152,6 +152,27 @@ func parseID(id string) (int64, bool) {
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }
 
+// contact is one person in a list or a search (developers.freshdesk.com/api, "Contacts").
+type contact struct {
+	ID          int64    `json:"id"`
+	Name        string   `json:"name"`
+	Email       string   `json:"email"`
+	OtherEmails []string `json:"other_emails"`
+	Phone       string   `json:"phone"`
+	Mobile      string   `json:"mobile"`
+	CompanyID   *int64   `json:"company_id"`
+}
+
+// contactsAnswer is a page of a search for contacts.
+type contactsAnswer struct {
+	Total   int       `json:"total"`
+	Results []contact `json:"results"`
+}
+
+type company struct {
+	Name string `json:"name"`
+}
+
 // agent is the agent that the API key belongs to.
 type agent struct {
 	ID      int64  `json:"id"`

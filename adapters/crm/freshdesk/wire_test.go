@@ -111,7 +111,7 @@ func FuzzAnswers(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if f := refusal(400, nil, body); f.Detail == "" {
+		if f := refusal("POST", 400, nil, body); f.Detail == "" {
 			t.Errorf("%q is refused without a word", body)
 		}
 		members(body)

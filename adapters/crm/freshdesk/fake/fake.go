@@ -27,6 +27,7 @@ type Options struct {
 	APIKey    string
 	Email     string // of the agent that the key belongs to; "" is agent@example.com
 	AgentType string // "" is support_agent
+	NoView    bool   // the agent may not view contacts
 	Scope     int    // which tickets the agent sees: 1 all, 2 the groups', 3 those assigned; 0 is 1
 	Now       func() time.Time
 
@@ -59,11 +60,12 @@ type Server struct {
 	adaptertest.Faults
 	options Options
 
-	mu       sync.Mutex
-	tickets  []*ticket
-	contacts map[string]int64 // by address
-	made     int64
-	revoked  bool
+	mu        sync.Mutex
+	tickets   []*ticket
+	contacts  []contact
+	companies map[int64]string // the names
+	made      int64
+	revoked   bool
 }
 
 // New returns a new server.
@@ -72,7 +74,10 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Server{options: o, contacts: map[string]int64{"caller@example.com": Contact}}
+	return &Server{
+		options: o, contacts: []contact{{id: Contact, name: "Carla Caller", email: "caller@example.com"}},
+		companies: map[int64]string{Company: "Acme"},
+	}
 }
 
 // ServeHTTP serves the API.
@@ -128,6 +133,9 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 		}
 		route = r.Method + " ticket " + part
 	}
+	if id, is := strings.CutPrefix(path, "companies/"); is && r.Method == http.MethodGet {
+		return c.reading(func() (any, *refusal) { return c.company(id) })
+	}
 	switch route {
 	case "GET agents/me":
 		return c.reading(c.me)
@@ -137,8 +145,13 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 		return c.reading(c.show, "include")
 	case "GET ticket conversations":
 		return c.reading(c.conversations, "page", "per_page")
+	case "GET contacts":
+		return c.reading(c.listContacts, "email", "phone", "mobile", "page", "per_page")
+	case "GET search/contacts":
+		return c.reading(c.searchContacts, "query", "page")
 	case "GET tickets":
-		return c.reading(c.list, "updated_since", "order_by", "order_type", "include", "page", "per_page")
+		return c.reading(c.list, "requester_id", "updated_since", "order_by", "order_type", "include", "page",
+			"per_page")
 	case "POST tickets":
 		return c.create(r)
 	}

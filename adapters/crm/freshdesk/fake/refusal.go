@@ -32,7 +32,7 @@ func invalid(field, code string) *refusal {
 	messages := map[string]string{
 		"missing_field": "It should not be blank as this is a mandatory field",
 		"invalid_field": "Unexpected/invalid field in request", "datatype_mismatch": "Value set is of another type",
-		"invalid_value": "There is no record matching the given value",
+		"invalid_format": "Value set is of another format", "invalid_value": "There is no record matching the given value",
 	}
 	return &refusal{400, map[string]any{
 		"description": "Validation failed",

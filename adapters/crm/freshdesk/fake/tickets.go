@@ -139,17 +139,17 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 		source: cmp.Or(a.Source, 2), kind: a.Type, group: a.Group, tags: a.Tags, custom: a.Custom,
 	}
 	_, wrongEmail := mail.ParseAddress(a.Email)
-	people := []int64{Agent, Colleague, Contact}
+	agents := []int64{Agent, Colleague}
 	switch {
 	case a.Email == "" && a.RequesterID == 0:
 		return 0, nil, invalid("requester_id", "missing_field")
 	case a.Email != "" && wrongEmail != nil:
 		return 0, nil, invalid("email", "invalid_value")
-	case a.RequesterID != 0 && !slices.Contains(people, a.RequesterID):
+	case a.RequesterID != 0 && !slices.Contains(agents, a.RequesterID) && !c.isContact(a.RequesterID):
 		return 0, nil, invalid("requester_id", "invalid_value")
-	case a.ResponderID != 0 && !slices.Contains(people[:2], a.ResponderID):
+	case a.ResponderID != 0 && !slices.Contains(agents, a.ResponderID):
 		return 0, nil, invalid("responder_id", "invalid_value")
-	case a.CompanyID != 0 && a.CompanyID != Company:
+	case a.CompanyID != 0 && c.companies[a.CompanyID] == "":
 		return 0, nil, invalid("company_id", "invalid_value")
 	case a.Subject == "":
 		return 0, nil, invalid("subject", "missing_field")
@@ -183,10 +183,7 @@ func (c call) create(r *http.Request) (int, any, *refusal) {
 		return 0, nil, refused
 	}
 	if t.requester == 0 {
-		if c.contacts[a.Email] == 0 {
-			c.contacts[a.Email] = Contact + c.next()
-		}
-		t.requester = c.contacts[a.Email]
+		t.requester = c.requester(a.Email)
 	}
 	t.id = c.next()
 	t.move(a.Status, now)
@@ -367,8 +364,20 @@ func (c call) list() (any, *refusal) {
 		}
 		since, changed = at, func(t *ticket) time.Time { return t.updated }
 	}
-	if by := c.query.Get("order_by"); by != "" && by != "created_at" {
+	sortedBy := func(t *ticket) time.Time { return t.created }
+	switch c.query.Get("order_by") {
+	case "", "created_at":
+	case "updated_at":
+		sortedBy = func(t *ticket) time.Time { return t.updated }
+	default:
 		return nil, invalid("order_by", "invalid_value")
+	}
+	var requester int64
+	if given := c.query.Get("requester_id"); given != "" {
+		var err error
+		if requester, err = strconv.ParseInt(given, 10, 64); err != nil || !c.isContact(requester) {
+			return nil, invalid("requester_id", "invalid_value")
+		}
 	}
 	order := c.query.Get("order_type")
 	if order != "" && order != "asc" && order != "desc" {
@@ -379,11 +388,14 @@ func (c call) list() (any, *refusal) {
 	}
 	var seen []*ticket
 	for _, t := range c.tickets {
+		if requester != 0 && t.requester != requester {
+			continue
+		}
 		if !t.deleted && !changed(t).Before(since) && (c.options.Scope <= 1 || t.responder == Agent) {
 			seen = append(seen, t)
 		}
 	}
-	slices.SortStableFunc(seen, func(a, b *ticket) int { return a.created.Compare(b.created) })
+	slices.SortStableFunc(seen, func(a, b *ticket) int { return sortedBy(a).Compare(sortedBy(b)) })
 	if order != "asc" {
 		slices.Reverse(seen)
 	}
