@@ -2,7 +2,7 @@
 // requests that open, find and read a ticket, and how to read the responses. README.md in this folder is the
 // guide to the settings. The folder examples has complete connections, which the tests run.
 //
-// An operation (account, vocabulary, check, create, get, by_key) is a list of steps, each of which is one
+// An operation (account, vocabulary, check, create, get, by_key, find_contacts, open_tickets) is a list of steps, each of which is one
 // request. jq expressions on one object build the requests and read the responses; see run. They are compiled
 // when the settings are given, and can reach only that object. Each ends after a second, or earlier if it
 // takes more than its share of memory; see limiter.
@@ -49,21 +49,24 @@ type settings struct {
 	NumberWidth   int    `setting:"number_width" help:"How many digits ticket numbers are padded to with zeros; 0 if they are not padded."`
 	MaxConcurrent int    `setting:"max_concurrent" help:"How many concurrent requests the system allows; 0 if no limit is known."`
 	SampleNumber  string `setting:"sample_number" help:"Number of a ticket that connection verify reads, to show the result of get."`
+	SamplePhone   string `setting:"sample_phone" help:"Telephone number of a contact, such as +15135557611, that connection verify looks up, to show the result of find_contacts and open_tickets."`
 	TimeLayout    string `setting:"time_layout" help:"How the system writes times, as a layout of Go's package time, if it uses none of the usual forms."`
 	TimeZone      string `setting:"time_zone" default:"UTC" help:"IANA time zone of times without one."`
 
 	IdempotencyHeader string `setting:"idempotency_header" help:"Header in which the system accepts a key, such as Idempotency-Key, so that a repeated create opens no second ticket."`
 
-	Statuses   []string           `setting:"statuses" help:"Labels of the statuses that a new ticket may have, unless vocabulary requests them."`
-	Priorities []string           `setting:"priorities" help:"Labels of the priorities that a new ticket may have, unless vocabulary requests them."`
-	Vocabulary vocabularySettings `setting:"vocabulary" help:"How to request statuses and priorities, or which values stand for their labels."`
-	Account    accountSettings    `setting:"account" required:"true" help:"How to find out whose account this is: steps, name, email."`
-	Create     createSettings     `setting:"create" required:"true" help:"How to open a ticket: steps, and number or ticket."`
-	Get        operation          `setting:"get" required:"true" help:"How to read a ticket by its number: steps."`
-	ByKey      keySettings        `setting:"by_key" help:"How to find the ticket that was opened with a key: steps, number."`
-	Check      operation          `setting:"check" help:"What else connection verify checks: steps that find out whether tickets can be opened, without opening one."`
-	Ticket     ticketSettings     `setting:"ticket" required:"true" help:"How a ticket's fields come from the answers of get: expressions."`
-	Faults     []ruleSettings     `setting:"faults" help:"Which fault an answer of any step means, where the status alone misleads."`
+	Statuses     []string           `setting:"statuses" help:"Labels of the statuses that a new ticket may have, unless vocabulary requests them."`
+	Priorities   []string           `setting:"priorities" help:"Labels of the priorities that a new ticket may have, unless vocabulary requests them."`
+	Vocabulary   vocabularySettings `setting:"vocabulary" help:"How to request statuses and priorities, or which values stand for their labels."`
+	Account      accountSettings    `setting:"account" required:"true" help:"How to find out whose account this is: steps, name, email."`
+	Create       createSettings     `setting:"create" required:"true" help:"How to open a ticket: steps, and number or ticket."`
+	Get          operation          `setting:"get" required:"true" help:"How to read a ticket by its number: steps."`
+	ByKey        keySettings        `setting:"by_key" help:"How to find the ticket that was opened with a key: steps, number."`
+	FindContacts contactSettings    `setting:"find_contacts" help:"How to look up who calls, by a telephone number or an e-mail address: steps, contacts. Requires open_tickets."`
+	OpenTickets  listSettings       `setting:"open_tickets" help:"How to list the open tickets of a contact: steps, tickets. Requires find_contacts."`
+	Check        operation          `setting:"check" help:"What else connection verify checks: steps that find out whether tickets can be opened, without opening one."`
+	Ticket       ticketSettings     `setting:"ticket" required:"true" help:"How a ticket's fields come from the answers of get: expressions."`
+	Faults       []ruleSettings     `setting:"faults" help:"Which fault an answer of any step means, where the status alone misleads."`
 
 	Username     string `credential:"username" help:"With password: the account's user name (HTTP basic)."`
 	Password     string `credential:"password" help:"The account's password."`
@@ -104,6 +107,17 @@ type shownSettings struct {
 type keySettings struct {
 	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
 	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, or null if there is certainly none. It must fail on an answer that does not tell."`
+}
+
+type contactSettings struct {
+	Steps    []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
+	Contacts string         `setting:"contacts" required:"true" help:"Expression: a list of {id, name, emails, phones, account_id, account_name}, with the id that a new ticket's contact_id has. Contacts that have another number or address are left out."`
+	More     string         `setting:"more" help:"Expression: whether there are more contacts than the answers have."`
+}
+
+type listSettings struct {
+	Steps   []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
+	Tickets string         `setting:"tickets" required:"true" help:"Expression: a list of objects with the members of ticket, such as {id, number, subject, status, updated_at}, without tickets that are resolved or closed."`
 }
 
 type ticketSettings struct {

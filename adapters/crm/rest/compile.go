@@ -32,8 +32,8 @@ type step struct {
 	expect  []int
 	acts    bool // the request may change something
 	creates bool // it is a step of create
-	looksUp bool // the step looks up a ticket: not found means that there is none
-	search  bool // it searches for a key at a path that exists with or without a ticket
+	looksUp bool // the step looks up a ticket or contacts: not found means that there is none
+	search  bool // it searches at a path that exists whether there is one or not
 	rules   []rule
 }
 
@@ -63,11 +63,14 @@ type compiled struct {
 	headers  map[string]template
 
 	account, vocabulary, create, get, byKey, check []step
+	findContacts, openTickets                      []step
 
 	accountName, accountEmail              expression
 	statuses, priorities                   expression
 	createNumber, keyNumber                expression
+	contacts, moreContacts, tickets        expression
 	createTicket, ticket                   mapping
+	listed                                 mapping // of one of the listed tickets
 	shownOwner, shownAccount, shownContact expression
 	settable                               map[string]bool // the fields that a new ticket may be given
 	faults                                 []fault.Field   // what is wrong with the settings
@@ -114,6 +117,7 @@ func compile(s settings) *compiled {
 	c.get = c.steps("get", s.Get.Steps, rules)
 	c.byKey = c.steps("by_key", s.ByKey.Steps, rules)
 	c.keyNumber = c.expression("by_key.number", s.ByKey.Number)
+	c.callers(s, rules)
 	c.check = c.steps("check", s.Check.Steps, rules)
 	c.ticket = c.mapping("ticket", s.Ticket)
 	c.createTicket = c.mapping("create.ticket", s.Create.Ticket)
@@ -151,6 +155,29 @@ func (c *compiled) words(s settings, rules []rule) {
 	if len(c.vocabulary) > 0 && !c.statuses.given() && !c.priorities.given() {
 		c.wrong("vocabulary", "has steps but uses none of their answers; give statuses or priorities.")
 	}
+}
+
+// callers compiles the settings of looking up who calls.
+func (c *compiled) callers(s settings, rules []rule) {
+	c.findContacts = c.steps("find_contacts", s.FindContacts.Steps, rules)
+	c.contacts = c.expression("find_contacts.contacts", s.FindContacts.Contacts)
+	c.moreContacts = c.expression("find_contacts.more", s.FindContacts.More)
+	c.openTickets = c.steps("open_tickets", s.OpenTickets.Steps, rules)
+	c.tickets = c.expression("open_tickets.tickets", s.OpenTickets.Tickets)
+	switch {
+	case c.contacts.given() && !c.tickets.given():
+		c.wrong("open_tickets", "is required with find_contacts.")
+	case c.tickets.given() && !c.contacts.given():
+		c.wrong("find_contacts", "is required with open_tickets.")
+	}
+	c.listed = c.mapping("open_tickets.tickets", ticketSettings{
+		ID: ".id", Number: ".number", Subject: ".subject", Description: ".description", Status: ".status",
+		Priority: ".priority", OwnerID: ".owner_id", AccountID: ".account_id", ContactID: ".contact_id",
+		CreatedAt: ".created_at", UpdatedAt: ".updated_at", ClosedAt: ".closed_at", ResolvedAt: ".resolved_at",
+		LastComment: ".last_comment",
+	})
+	c.listed.statusValue = c.expression("open_tickets.tickets", ".status_value")
+	c.listed.priorityValue = c.expression("open_tickets.tickets", ".priority_value")
 }
 
 func (c *compiled) expression(path, source string) expression {
@@ -226,6 +253,9 @@ func (c *compiled) steps(operation string, list []stepSettings, rules []rule) []
 	return made
 }
 
+// lookUps are the operations that look something up.
+var lookUps = []string{"get", "by_key", "find_contacts", "open_tickets"}
+
 func (c *compiled) step(operation, path string, s stepSettings, rules []rule) step {
 	made := step{
 		label: fmt.Sprintf("%s (%s)", path, s.Name), name: s.Name, method: s.Method, form: s.Encoding == "form",
@@ -233,10 +263,10 @@ func (c *compiled) step(operation, path string, s stepSettings, rules []rule) st
 		query:   c.templates(path+".query", s.Query, func(string, string) {}),
 		headers: c.templates(path+".headers", s.Headers, c.header), body: c.expression(path+".body", s.Body),
 		when: c.expression(path+".when", s.When), acts: s.Method != http.MethodGet && !s.Reads,
-		creates: operation == "create", looksUp: operation == "get" || operation == "by_key",
+		creates: operation == "create", looksUp: slices.Contains(lookUps, operation),
 		rules: append(c.rules(path+".faults", s.Faults), rules...),
 	}
-	made.search = operation == "by_key" && made.path.fixed()
+	made.search = operation != "get" && made.looksUp && made.path.fixed()
 	words := made.path.words()
 	switch {
 	case strings.ContainsAny(words, `?#\`) ||

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,21 @@ func (s rtUsers) DropValues(ctx context.Context) (crm.NewTicket, error) {
 	return crm.NewTicket{OwnerID: "alice", ContactID: "no such thing"}, err
 }
 
+// AddContact creates a user who may not own tickets, with one that is resolved: RT finds a number by tickets.
+func (s rtUsers) AddContact(ctx context.Context, c crmtest.NewContact) (string, error) {
+	name := strings.ReplaceAll(strings.ToLower(c.Name), " ", ".")
+	err := s.ask(ctx, http.MethodPost, s.at("user"), map[string]any{
+		"Name": name, "RealName": c.Name, "EmailAddress": c.Email, "WorkPhone": c.Phone, "MobilePhone": c.Mobile,
+		"Organization": c.Account,
+	}, nil)
+	if err != nil {
+		return "", err
+	}
+	return name, s.ask(ctx, http.MethodPost, s.at("ticket"), map[string]any{
+		"Queue": "General", "Subject": "An earlier call", "Requestor": name, "Status": "resolved",
+	}, nil)
+}
+
 func (s rtServer) Labels() (resolved, closed, reopened string) { return "resolved", "", "open" }
 func (s rtServer) TellsTimes()                                 {}
 
@@ -138,9 +154,17 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 	api := described.Open(t, "rt-rest2.openapi.json", "/REST/2.0")
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		s := rtServer{serve(t, api.Handler(&rtFake{}), asRT)}
+		fake := &rtFake{}
+		checked := api.Handler(fake)
+		s := rtServer{serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/REST/2.0/users" || r.URL.Query().Has("fields[Requestor]") { // it describes no users
+				fake.ServeHTTP(w, r)
+				return
+			}
+			checked.ServeHTTP(w, r)
+		}), asRT)}
 		h := s.harness(t)
-		h.Known, h.Unknown = crmtest.Related{}, crmtest.Related{AccountID: "1"} // it describes no users
+		h.Known, h.Unknown = crmtest.Related{}, crmtest.Related{AccountID: "1"}
 		h.Provider = s
 		return h
 	})

@@ -14,9 +14,12 @@ import (
 )
 
 var (
-	_ crm.Driver    = (*driver)(nil)
-	_ crm.Explainer = (*driver)(nil)
-	_ crm.Finder    = finder{}
+	_ crm.Driver        = (*driver)(nil)
+	_ crm.Explainer     = (*driver)(nil)
+	_ crm.Finder        = finder{}
+	_ crm.ContactFinder = contactFinder{}
+	_ crm.Finder        = fullFinder{}
+	_ crm.ContactFinder = fullFinder{}
 )
 
 type driver struct {
@@ -36,8 +39,13 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 		return nil, fault.InvalidFields(c.faults...)
 	}
 	d := &driver{compiled: c, http: env.HTTP}
-	if c.keyNumber.given() {
+	switch {
+	case c.keyNumber.given() && c.contacts.given():
+		return fullFinder{finder{d}}, nil
+	case c.keyNumber.given():
 		return finder{d}, nil
+	case c.contacts.given():
+		return contactFinder{d}, nil
 	}
 	return d, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/phonenumber"
 )
 
 // Explain implements crm.Explainer. It requests the account and the vocabulary, runs the steps of check,
@@ -48,6 +49,9 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		return lines, err
 	}
 	note(line)
+	if err := d.explainCaller(ctx, begin, note); err != nil {
+		return lines, err
+	}
 	number := d.settings.SampleNumber
 	if number == "" {
 		note("get: not tried; set sample_number to the number of a ticket")
@@ -71,6 +75,41 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		moment(t.CreatedAt), "updated_at", moment(t.UpdatedAt),
 		"closed_at", moment(t.ClosedAt), "resolved_at", moment(t.ResolvedAt), "last_comment", t.LastComment.Body))
 	return lines, nil
+}
+
+// explainCaller looks up the contacts with sample_phone, and the open tickets of the first.
+func (d *driver) explainCaller(
+	ctx context.Context, begin func(map[string]any) *run, note func(line string),
+) error {
+	if !d.contacts.given() {
+		return nil
+	}
+	if d.settings.SamplePhone == "" {
+		note("find_contacts: not tried; set sample_phone to the number of a contact")
+		return nil
+	}
+	n, err := phonenumber.Parse(d.settings.SamplePhone)
+	if err != nil {
+		return fault.InvalidField("settings.sample_phone", "is not a telephone number with a country code, such as "+
+			"+15135557611.")
+	}
+	found, err := d.contactsOf(ctx, begin, crm.ContactQuery{Phone: n, Limit: 10})
+	if err != nil {
+		return err
+	}
+	if len(found.Contacts) == 0 {
+		note("find_contacts: found no contact with the sample_phone " + n.E164)
+		return nil
+	}
+	c := found.Contacts[0]
+	note("contact" + facts("id", c.ID, "name", c.Name, "emails", strings.Join(c.Emails, ", "), "phones",
+		strings.Join(c.Phones, ", "), "account_id", c.AccountID, "account_name", c.AccountName))
+	open, err := d.openTicketsOf(ctx, begin, c.ID, 10)
+	if err != nil {
+		return err
+	}
+	note(fmt.Sprintf("open_tickets: %d", len(open)))
+	return nil
 }
 
 // rehearsalKey is the key of a ticket that is never opened.

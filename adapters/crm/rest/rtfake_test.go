@@ -21,9 +21,32 @@ type rtFake struct {
 	transactions []rtTransaction
 	users        []rtUserRecord // beside root and Nobody; they may not own tickets
 	mayNotCreate bool           // the caller lacks the right CreateTicket
+	mayNotAdmin  bool           // the caller lacks the right AdminUsers
 }
 
-type rtUserRecord struct{ Name, EmailAddress string }
+type rtUserRecord struct {
+	Name, EmailAddress, RealName, MobilePhone, WorkPhone, HomePhone, Organization string
+}
+
+// shownUser returns the user as a list shows it, with the fields that are requested. Telephone numbers are for
+// callers with the right AdminUsers (lib/RT/User.pm, _Value).
+func (f *rtFake) shownUser(u rtUserRecord, fields string) map[string]any {
+	shown := map[string]any{"id": u.Name, "type": "user", "_url": "http://rt.example/REST/2.0/user/" + u.Name}
+	for field := range strings.SplitSeq(fields, ",") {
+		if value, known := u.field(field); known && (!f.mayNotAdmin || !strings.HasSuffix(field, "Phone")) {
+			shown[field] = value
+		}
+	}
+	return shown
+}
+
+func (u rtUserRecord) field(name string) (value string, known bool) {
+	value, known = map[string]string{
+		"Name": u.Name, "EmailAddress": u.EmailAddress, "RealName": u.RealName, "MobilePhone": u.MobilePhone,
+		"WorkPhone": u.WorkPhone, "HomePhone": u.HomePhone, "Organization": u.Organization,
+	}[name]
+	return value, known
+}
 
 type rtTicket struct {
 	id                               int
@@ -47,8 +70,15 @@ const (
 var (
 	rtStatuses = []string{"new", "open", "stalled", "resolved", "rejected", "deleted"}
 	rtInitial  = []string{"new", "open", "resolved"}
-	rtRefers   = regexp.MustCompile(`\ARefersTo = '((?:[^'\\]|\\.)*)'\z`)
-	rtHistory  = regexp.MustCompile(
+	rtActive   = []string{"new", "open", "stalled"}
+	rtUnquoted = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
+
+	rtNumber = regexp.MustCompile(`\ARequestor\.MobilePhone LIKE '([0-9%]+)'\s+` +
+		`OR Requestor\.WorkPhone LIKE '([0-9%]+)'\s+OR Requestor\.HomePhone LIKE '([0-9%]+)'\z`)
+	rtRequestor = regexp.MustCompile(`\ARequestor\.Name = '((?:[^'\\]|\\.)*)' AND Status = '__Active__'\z`)
+
+	rtRefers  = regexp.MustCompile(`\ARefersTo = '((?:[^'\\]|\\.)*)'\z`)
+	rtHistory = regexp.MustCompile(
 		`\AObjectType = 'RT::Ticket' AND ObjectId = ([0-9]+) AND Type = '(Create|Correspond)'\z`)
 )
 
@@ -98,17 +128,7 @@ func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.users = append(f.users, in.rtUserRecord)
 		rtAnswer(w, http.StatusCreated, map[string]any{"id": in.Name, "type": "user"})
 	case "GET users":
-		var query []struct{ Field, Value string }
-		if json.Unmarshal([]byte(r.URL.Query().Get("query")), &query) != nil || len(query) != 1 ||
-			query[0].Field != "EmailAddress" {
-			rtRefuse(w, http.StatusBadRequest, "The query must be JSON")
-			return
-		}
-		items := []any{}
-		if user, known := f.user(func(u rtUserRecord) bool { return u.EmailAddress == query[0].Value }); known {
-			items = append(items, map[string]any{"id": user.Name, "type": "user"})
-		}
-		rtPage(w, r, items)
+		f.searchUsers(w, r)
 	case "POST ticket":
 		f.create(w, r)
 	case "GET ticket/*":
@@ -133,12 +153,40 @@ func (f *rtFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *rtFake) user(is func(rtUserRecord) bool) (rtUserRecord, bool) {
-	for _, u := range append([]rtUserRecord{{rtUser, "root@localhost"}, {"Nobody", ""}}, f.users...) {
+	for _, u := range f.everybody() {
 		if is(u) {
 			return u, true
 		}
 	}
 	return rtUserRecord{}, false
+}
+
+func (f *rtFake) everybody() []rtUserRecord {
+	return append([]rtUserRecord{{Name: rtUser, EmailAddress: "root@localhost"}, {Name: "Nobody"}}, f.users...)
+}
+
+// searchUsers supports conditions that all must hold. As RT does, it ignores a condition on a field that cannot
+// be searched, such as a telephone number (lib/RT/REST2/Resource/Users.pm, searchable_fields, and lib/RT/User.pm,
+// the public fields).
+func (f *rtFake) searchUsers(w http.ResponseWriter, r *http.Request) {
+	var query []struct{ Field, Value string }
+	if json.Unmarshal([]byte(r.URL.Query().Get("query")), &query) != nil {
+		rtRefuse(w, http.StatusBadRequest, "The query must be JSON")
+		return
+	}
+	items := []any{}
+	for _, u := range f.everybody() {
+		fits := true
+		for _, limit := range query {
+			if value, known := u.field(limit.Field); known && !strings.HasSuffix(limit.Field, "Phone") {
+				fits = fits && strings.EqualFold(value, limit.Value)
+			}
+		}
+		if fits {
+			items = append(items, f.shownUser(u, r.URL.Query().Get("fields")))
+		}
+	}
+	rtPage(w, r, items)
 }
 
 func rtKnown(w http.ResponseWriter, known bool, v any) {
@@ -277,25 +325,73 @@ func (f *rtFake) write(w http.ResponseWriter, r *http.Request, t *rtTicket, how 
 	rtAnswer(w, http.StatusCreated, []string{"Correspondence added"})
 }
 
-// search supports the conditions on links and on every ticket, in TicketSQL.
+// search supports the conditions on links, on a requestor's active tickets, on requestors' numbers and on every
+// ticket, in TicketSQL.
 func (f *rtFake) search(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query().Get("query")
-	link := rtRefers.FindStringSubmatch(query)
-	if link == nil && query != "id > 0" {
+	link, requestor := rtRefers.FindStringSubmatch(query), rtRequestor.FindStringSubmatch(query)
+	number := rtNumber.FindStringSubmatch(query)
+	if link == nil && requestor == nil && number == nil && query != "id > 0" {
 		rtRefuse(w, http.StatusBadRequest,
 			"Wrong query, expecting a KEYWORD in '"+query+"' at /usr/share/request-tracker5/lib/RT/SQL.pm line 170.")
 		return
 	}
 	items := []any{}
-	for _, t := range f.tickets {
-		if link == nil || slices.Contains(t.refersTo, link[1]) {
-			items = append(items, map[string]any{
-				"id": strconv.Itoa(t.id), "type": "ticket",
-				"_url": "http://rt.example/REST/2.0/ticket/" + strconv.Itoa(t.id),
-			})
+	tickets := slices.Clone(f.tickets)
+	if r.URL.Query().Get("orderby") == "LastUpdated" {
+		slices.SortStableFunc(tickets, func(a, b *rtTicket) int { return a.updated.Compare(b.updated) })
+	}
+	if r.URL.Query().Get("order") == "DESC" {
+		slices.Reverse(tickets)
+	}
+	for _, t := range tickets {
+		if link != nil && !slices.Contains(t.refersTo, link[1]) || requestor != nil &&
+			(!slices.Contains(t.requestors, rtUnquoted.Replace(requestor[1])) || !slices.Contains(rtActive, t.status)) ||
+			number != nil && !slices.ContainsFunc(f.requestors(t), func(u rtUserRecord) bool { return u.like(number) }) {
+			continue
 		}
+		item := map[string]any{
+			"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://rt.example/REST/2.0/ticket/" + strconv.Itoa(t.id),
+		}
+		for field := range strings.SplitSeq(r.URL.Query().Get("fields"), ",") {
+			if value := t.shown()[field]; value != nil {
+				item[field] = value
+			}
+		}
+		if inner := r.URL.Query().Get("fields[Requestor]"); inner != "" && item["Requestor"] != nil {
+			var users []any
+			for _, u := range f.requestors(t) {
+				users = append(users, f.shownUser(u, inner))
+			}
+			item["Requestor"] = users
+		}
+		items = append(items, item)
 	}
 	rtPage(w, r, items)
+}
+
+func (f *rtFake) requestors(t *rtTicket) []rtUserRecord {
+	var users []rtUserRecord
+	for _, name := range t.requestors {
+		user, known := f.user(func(u rtUserRecord) bool { return u.Name == name })
+		if !known {
+			user = rtUserRecord{Name: name, EmailAddress: name}
+		}
+		users = append(users, user)
+	}
+	return users
+}
+
+// like reports whether one of the numbers of a user fits its pattern. The operator LIKE surrounds the pattern
+// with "%", which stands for any text.
+func (u rtUserRecord) like(patterns []string) bool {
+	for i, value := range []string{u.MobilePhone, u.WorkPhone, u.HomePhone} {
+		pattern := ".*" + strings.ReplaceAll(regexp.QuoteMeta(patterns[i+1]), "%", ".*") + ".*"
+		if value != "" && regexp.MustCompile(pattern).MatchString(value) {
+			return true
+		}
+	}
+	return false
 }
 
 func rtPage(w http.ResponseWriter, r *http.Request, items []any) {

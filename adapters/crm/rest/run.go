@@ -22,7 +22,7 @@ import (
 type run struct {
 	driver *driver
 	key    string         // names the ticket across retries; "" outside create
-	input  map[string]any // of expressions: ticket and key (create), number (get), key (by_key), and steps
+	input  map[string]any // of expressions: ticket and key (create), number (get), key (by_key), and so on
 	done   map[string]any // input["steps"]
 	acted  bool           // a step that may change something was done
 	trace  func(line string)

@@ -179,7 +179,7 @@ func TestFaultsOfAnEmptyRequestTracker(t *testing.T) {
 	if _, err := d.(crm.Explainer).Explain(t.Context()); !errors.Is(err, fault.Unsupported) {
 		t.Errorf("no such queue: %v", err)
 	}
-	_, d = at(t, &rtFake{users: []rtUserRecord{{"desk", "desk@example.com"}}}, "", "")
+	_, d = at(t, &rtFake{users: []rtUserRecord{{Name: "desk", EmailAddress: "desk@example.com"}}}, "", "")
 	if lines, err := d.(crm.Explainer).Explain(t.Context()); err != nil {
 		t.Errorf("nothing wrong: %v\n%s", err, strings.Join(lines, "\n"))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/phonenumber"
 )
 
 var _ crm.ContactFinder = (*driver)(nil)
@@ -28,8 +29,8 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 		return crm.Contacts{}, usersHidden(err)
 	}
 	users := slices.DeleteFunc(found.Users, func(u user) bool { return u.ID <= 0 })
-	answer := crm.Contacts{More: found.Count > len(users) || len(users) > q.Limit}
-	if users = users[:min(len(users), q.Limit)]; len(users) == 0 {
+	answer := crm.Contacts{More: found.Count > len(found.Users)}
+	if len(users) == 0 {
 		return answer, nil
 	}
 	whole, err := d.readUsers(ctx, users)
@@ -37,11 +38,21 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 		whole, answer.Incomplete = usersAnswer{Users: users}, true
 	}
 	for _, c := range whole.contacts() {
-		if q.Email == "" || slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, q.Email) }) {
+		if has(c, q) { // a search finds more, and the limit could leave out who calls
 			answer.Contacts = append(answer.Contacts, c)
 		}
 	}
+	answer.More = answer.More || len(answer.Contacts) > q.Limit
+	answer.Contacts = answer.Contacts[:min(len(answer.Contacts), q.Limit)]
 	return answer, nil
+}
+
+// has reports whether a contact may have the number or has the address.
+func has(c crm.Contact, q crm.ContactQuery) bool {
+	if q.Email != "" {
+		return slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, q.Email) })
+	}
+	return slices.ContainsFunc(c.Phones, func(p string) bool { return q.Phone.Compare(p) != phonenumber.None })
 }
 
 // searchTerms returns the query of a search for users. A number's digits after an asterisk match every number
