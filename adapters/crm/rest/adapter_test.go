@@ -37,16 +37,19 @@ func TestTheExamplesAreWholeConnections(t *testing.T) {
 	}
 }
 
-func TestTheGuidesExampleIsWhole(t *testing.T) {
+func TestTheGuidesExamplesAreWhole(t *testing.T) {
 	guide, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(guide), "```yaml\n")
 	settings, _, found := strings.Cut(rest, "```")
-	if !found {
+	_, rest, _ = strings.Cut(rest, "```yaml\nfind_contacts:")
+	callers, _, _ := strings.Cut(rest, "```")
+	if !found || callers == "" {
 		t.Fatal("the guide has no example")
 	}
+	settings += "find_contacts:" + callers
 	file := filepath.Join(t.TempDir(), "tenants.yaml")
 	text := "tenants:\n- name: a\n  connections:\n  - name: b\n    kind: crm\n    provider: rest\n    " +
 		"settings:\n      " +

@@ -2,6 +2,7 @@ package zendesk
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -166,7 +167,7 @@ func (d *driver) openTickets(ctx context.Context, userID int64, limit int) ([]ti
 			query.Set("page", strconv.Itoa(n+1))
 		}
 		var page ticketsAnswer
-		if err := d.get(ctx, path, query, &page); isCode(err, fault.NotFound) {
+		if err := d.get(ctx, path, query, &page); errors.Is(err, fault.NotFound) {
 			return nil, nil
 		} else if err != nil {
 			return nil, err

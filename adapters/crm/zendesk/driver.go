@@ -2,6 +2,7 @@ package zendesk
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -97,7 +98,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	switch found, err := d.Find(ctx, t); {
 	case err == nil:
 		return found, nil
-	case !isCode(err, fault.NotFound):
+	case !errors.Is(err, fault.NotFound):
 		return crm.Ticket{}, fault.Unacted(err)
 	}
 	own, err := d.label(ctx, t, &wanted)

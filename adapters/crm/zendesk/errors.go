@@ -3,6 +3,7 @@ package zendesk
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -136,11 +137,6 @@ func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 			"has the provider's message at debug level.")
 }
 
-func isCode(err error, code fault.Code) bool {
-	f := fault.From(err)
-	return f != nil && f.Code == code
-}
-
 func hasStatus(err error, status int) bool {
 	f := fault.From(err)
 	return f != nil && f.Metadata["upstream_status"] == strconv.Itoa(status)
@@ -148,7 +144,7 @@ func hasStatus(err error, status int) bool {
 
 // ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
 func ticketMissing(err error) error {
-	if isCode(err, fault.NotFound) {
+	if errors.Is(err, fault.NotFound) {
 		return fault.From(err).Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
 	}
 	return err

@@ -2,6 +2,7 @@ package zendesk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,7 +110,7 @@ func (d *driver) recordsExist(ctx context.Context, constant map[string]any) erro
 		var found userAnswer
 		err := d.get(ctx, path+fmt.Sprint(constant[field]), nil, &found)
 		isCustomer := err == nil && found.User.Role == "end-user"
-		if isCode(err, fault.NotFound) || field == "assignee_id" && isCustomer {
+		if errors.Is(err, fault.NotFound) || field == "assignee_id" && isCustomer {
 			return adapter.UnfitField(name, field)
 		}
 		if err != nil {
