@@ -110,3 +110,24 @@ func TestOpenTicketsAreFoundBehindManyThatAreDone(t *testing.T) {
 		t.Errorf("answered %+v, %v", open, err)
 	}
 }
+
+func TestStrangersWhoseNumberEndsAlikeLeaveRoom(t *testing.T) {
+	s := serve(t, fake.Options{})
+	s.AddUser("Stranger", "", []string{"stranger@example.com"}, []string{"+44 1513 555 7611"})
+	id := s.AddUser("Pat", "", []string{"pat@example.com"}, []string{"(513) 555-7611"})
+	q := caller(t, "+15135557611")
+	q.Limit = 1
+	found, err := finder(t, s).FindContacts(t.Context(), q)
+	if err != nil || len(found.Contacts) != 1 || found.Contacts[0].ID != id || found.More {
+		t.Errorf("answered %+v, %v", found, err)
+	}
+}
+
+func TestARefusedSearchIsNotARefusedTicket(t *testing.T) {
+	s := serve(t, fake.Options{})
+	s.Instead(says(422, "application/json", `{"error":"invalid","description":"Invalid search: x"}`))
+	_, err := finder(t, s).FindContacts(t.Context(), caller(t, "+15135557611"))
+	if f := fault.From(err); f == nil || f.Code != fault.Invalid || strings.Contains(f.Detail, "ticket") {
+		t.Errorf("answered %v", err)
+	}
+}
