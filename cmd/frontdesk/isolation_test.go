@@ -70,7 +70,7 @@ var otherRoutes = map[string]bool{
 	"GET /alpha/admin/openapi.yaml": false, "HEAD /alpha/admin/openapi.yaml": false,
 	"GET /openapi.yaml": false, "HEAD /openapi.yaml": false, "GET /healthz": false, "HEAD /healthz": false,
 	"GET /readyz": false, "HEAD /readyz": false, "GET /problems/:slug": true, "HEAD /problems/:slug": true,
-	"POST /mcp": false, // a tool is an operation, called with the caller's key
+	"POST /mcp":           false, // a tool is an operation, called with the caller's key
 	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true,
 	"GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,
 }
