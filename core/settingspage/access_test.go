@@ -231,7 +231,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 	w.tenant("acme")
 	operator := w.signedIn(signin.NewLink{})
 	for _, r := range routes(t) {
-		path, name := at(r.Path, "acme", "acme", "key_none"), r.Method+" "+r.Path
+		path, name := w.at(r.Path, "acme", "acme", "key_none"), r.Method+" "+r.Path
 		nobody := w.browser().send(r.Method, path, nil)
 		open := strings.Contains(r.Path, "/sign-in") || strings.Contains(r.Path, "/oidc") || strings.HasSuffix(r.Path, "/signed-in")
 		if !open && (nobody.status != http.StatusSeeOther || nobody.to != "/settings/sign-in") {
@@ -293,7 +293,7 @@ func TestWhatIsTypedStaysText(t *testing.T) {
 	operator := w.signedIn(signin.NewLink{})
 	hostile := "x\r\nSet-Cookie: a=b\"><script>alert(1)</script>"
 	for _, r := range routes(t) {
-		path := at(r.Path, "acme", "acme", "key_none")
+		path := w.at(r.Path, "acme", "acme", "key_none")
 		if !strings.Contains(r.Path, "{token}") {
 			path = strings.NewReplacer("key_none", url.PathEscape("<b>"), "/calendar/", "/"+url.PathEscape("<b>")+"/").Replace(path)
 		}
@@ -366,7 +366,7 @@ func TestAViewerChangesNothing(t *testing.T) {
 		if strings.Contains(r.Path, "/sign") || strings.Contains(r.Path, "/oidc") {
 			continue
 		}
-		path, want := at(r.Path, "acme", "acme", key), http.StatusOK
+		path, want := w.at(r.Path, "acme", "acme", key), http.StatusOK
 		switch {
 		case r.Method == http.MethodPost:
 			want = http.StatusForbidden
@@ -402,20 +402,32 @@ func TestATenantsAdministratorReachesNoOther(t *testing.T) {
 				continue
 			}
 			name := r.Method + " " + r.Path
-			p := b.send(r.Method, at(r.Path, "zebra", "zebra", others), form)
+			p := b.send(r.Method, w.at(r.Path, "zebra", "zebra", others), form)
 			switch {
 			case r.Method == http.MethodPost && r.Path == "/settings/tenants",
 				strings.HasSuffix(r.Path, "{tenant}/delete"):
 				if p.status != http.StatusForbidden {
 					t.Errorf("%s: %d", name, p.status)
 				}
+			case strings.HasPrefix(r.Path, "/settings/webhooks"): // the operator's
+				if p.status != http.StatusForbidden {
+					t.Errorf("%s: %d", name, p.status)
+				}
+			case strings.HasPrefix(r.Path, "/settings/admin-keys/"): // another tenant's
+				if p.status != http.StatusNotFound {
+					t.Errorf("%s: %d", name, p.status)
+				}
+			case r.Method == http.MethodPost && r.Path == "/settings/admin-keys": // without a role
+				if p.status != http.StatusUnprocessableEntity || strings.Contains(p.body, "zebra") {
+					t.Errorf("%s: %d %s", name, p.status, p.body)
+				}
 			case strings.Contains(r.Path, "{tenant}"):
-				unknown := b.send(r.Method, at(r.Path, "nobody", "zebra", others), form)
+				unknown := b.send(r.Method, w.at(r.Path, "nobody", "zebra", others), form)
 				if p.status != http.StatusNotFound || plain(p.body) != strings.ReplaceAll(plain(unknown.body), "nobody", "zebra") {
 					t.Errorf("%s: %d %s\nunknown: %d %s", name, p.status, plain(p.body), unknown.status, plain(unknown.body))
 				}
 				if strings.Contains(r.Path, "{key}") { // another tenant's key below the own tenant
-					if p := b.send(r.Method, at(r.Path, "acme", "acme", others), form); p.status != http.StatusNotFound {
+					if p := b.send(r.Method, w.at(r.Path, "acme", "acme", others), form); p.status != http.StatusNotFound {
 						t.Errorf("%s with another's key: %d", name, p.status)
 					}
 				}
@@ -427,6 +439,10 @@ func TestATenantsAdministratorReachesNoOther(t *testing.T) {
 		}
 		if after := w.audit(); after != before {
 			t.Errorf("something was changed: %s, before %s", after, before)
+		}
+		made := b.post("/settings/admin-keys", url.Values{"role": {"admin"}, "label": {"mine"}, "tenant": {"zebra"}})
+		if made.status != http.StatusOK || !strings.Contains(made.body, "the tenant acme") {
+			t.Errorf("a key of the admin interface for another tenant: %d %s", made.status, plain(made.body))
 		}
 		if p := b.get("/settings/tenants/acme/keys"); !strings.Contains(p.body, own) {
 			t.Errorf("the own key is not shown: %s", p.body)

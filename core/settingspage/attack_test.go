@@ -76,7 +76,7 @@ func TestHeadersOfProxiesAreNotBelieved(t *testing.T) {
 	}
 	nobody, pat := &browser{w: w, header: claims}, &browser{w, operator.cookie, claims}
 	for _, r := range routes(t) {
-		path := at(r.Path, "acme", "acme", "key_none")
+		path := w.at(r.Path, "acme", "acme", "key_none")
 		for who, b := range map[string]*browser{"nobody": nobody, "the operator": pat} {
 			if strings.Contains(path, "sign-out") || who == "the operator" && r.Method == http.MethodPost {
 				continue

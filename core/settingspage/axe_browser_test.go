@@ -20,7 +20,7 @@ func (w *world) pages(signedIn bool, tenant, connection, key, request string) ma
 		if r.Method != http.MethodGet || before == signedIn || strings.Contains(r.Path, "/oidc") {
 			continue
 		}
-		all[r.Path] = at(strings.ReplaceAll(r.Path, "{request}", request), tenant, connection, key)
+		all[r.Path] = w.at(strings.ReplaceAll(r.Path, "{request}", request), tenant, connection, key)
 	}
 	return all
 }

@@ -165,27 +165,18 @@ func (p *Pages) key(v *visit) (keyRow, error) {
 	return p.keyRow(all.Keys[at]), nil
 }
 
-type rollView struct {
-	layout
-	Key      keyRow
-	Overlaps []choice
-	Back     string
-}
-
 func (p *Pages) askToRoll(v *visit) (reply, error) {
 	k, err := p.key(v)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{page: "roll-key.html", view: rollView{
+	return reply{page: "roll.html", view: rollPage{
 		layout: p.layout(v, "Roll the key "+k.Prefix+"…",
-			"A new key takes its place. Both work until the old one ends.",
+			"A new key takes its place. Both work until the old one ends. It is for: "+orNothing(k.Label)+
+				". It was last used: "+k.LastUsed+".",
 			shell("key", "roll", k.ID, "--overlap", "24h")),
-		Key: k, Back: p.root + "/tenants/" + v.tenant + "/keys",
-		Overlaps: []choice{
-			{"24h", "in a day"}, {"1h", "in an hour"}, {"168h", "in a week"}, {"720h", "in 30 days"},
-			{"0s", "at once"},
-		},
+		Label: "The old key ends", Action: "Create the new key", Overlaps: overlaps(),
+		Back: p.root + "/tenants/" + v.tenant + "/keys",
 	}}, nil
 }
 

@@ -94,13 +94,13 @@ func (p *Pages) navigation(v *visit) []section {
 		all = append(all, section{Title: name, Items: []item{
 			link("Settings", "tenants", escaped), link("Connections", "tenants", escaped, "connections"),
 			link("API keys", "tenants", escaped, "keys"), link("Phone numbers", "tenants", escaped, "phone-numbers"),
-			link("Requests", "tenants", escaped, "requests"),
+			link("Requests", "tenants", escaped, "requests"), link("Webhooks", "tenants", escaped, "webhooks"),
 			link("Audit", "tenants", escaped, "audit"),
 		}})
 	}
-	last := section{Items: []item{link("Your session", "session")}}
+	last := section{Items: []item{link("Admin keys", "admin-keys"), link("Your session", "session")}}
 	if v.caller.Tenant.ID == "" {
-		last.Items = append([]item{link("Audit of all", "audit")}, last.Items...)
+		last.Items = append([]item{link("Audit of all", "audit"), link("Webhooks of all", "webhooks")}, last.Items...)
 	}
 	return append(all, last)
 }

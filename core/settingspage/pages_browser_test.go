@@ -183,7 +183,7 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 				continue
 			}
 			seen[r.Operation] = true
-			p.b.Open(w.url + at(strings.ReplaceAll(r.Path, "{request}", request), "acme", "acme", key))
+			p.b.Open(w.url + w.at(strings.ReplaceAll(r.Path, "{request}", request), "acme", "acme", key))
 			p.examine(look.name, r.Operation)
 		}
 	}

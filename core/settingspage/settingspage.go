@@ -62,7 +62,9 @@ type Pages struct {
 const Root = "/settings"
 
 // TenantsURL returns the URL below which the pages about tenants and their connections are.
-func TenantsURL(publicURL string) string { return strings.TrimRight(publicURL, "/") + Root + "/tenants" }
+func TenantsURL(publicURL string) string {
+	return strings.TrimRight(publicURL, "/") + Root + "/tenants"
+}
 
 // SignInURL returns the URL of the sign-in link with the given token.
 func SignInURL(publicURL, token string) string {
@@ -121,7 +123,8 @@ func (p *Pages) Routes() []Route {
 	}
 	add(signInRoutes, nil)
 	add(sessionRoutes, p.enter)
-	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes, requestRoutes, auditRoutes} {
+	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes,
+		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes} {
 		add(table, p.enterByRole)
 	}
 	return all

@@ -1,6 +1,7 @@
 package settingspage_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"frontdesk/core/signin"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
+	"frontdesk/core/webhook"
 
 	"go.uber.org/goleak"
 )
@@ -38,6 +40,8 @@ type world struct {
 	later  atomic.Int64 // how far the gateway's clock is ahead of the machine's
 	log    tenanttest.Buffer
 	change func(*config.Config)
+
+	webhooks, adminKeys map[string]string // ids, by the tenant that they are for; "": the operator's webhook
 }
 
 func (w *world) now() time.Time           { return time.Now().Add(time.Duration(w.later.Load())) }
@@ -58,7 +62,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, w *world)) {
 
 func start(t testing.TB, store string, change ...func(*config.Config)) *world {
 	t.Helper()
-	w := &world{t: t, store: store, dir: t.TempDir(), change: func(c *config.Config) {
+	w := &world{t: t, store: store, dir: t.TempDir(), webhooks: map[string]string{}, adminKeys: map[string]string{}, change: func(c *config.Config) {
 		for _, each := range change {
 			each(c)
 		}
@@ -99,7 +103,8 @@ func (w *world) open() {
 	}
 }
 
-// tenant makes a tenant with a sandbox calendar and a key, named like the tenant, and returns the key's id.
+// tenant makes a tenant with a webhook, a key of the admin interface, and a sandbox calendar and an API key
+// that are named like the tenant. It returns the API key's id. The calendar is the webhook's first event.
 func (w *world) tenant(name string) string {
 	w.t.Helper()
 	ctx, operator := w.t.Context(), apikey.Caller{}
@@ -107,6 +112,17 @@ func (w *world) tenant(name string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if len(w.webhooks) == 0 {
+		w.webhook("")
+	}
+	w.webhook(name)
+	ours, err := w.g.Admin().CreateAdminKey(ctx, operator, admin.NewAdminKey{
+		Tenant: name, Role: apikey.RoleAdmin, Label: name,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.adminKeys[name] = ours.ID
 	made := admin.NewConnection{Tenant: name}
 	made.Name, made.Kind, made.Provider = name, "calendar", "sandbox"
 	if _, err := w.g.Admin().CreateConnection(ctx, operator, made); err != nil {
@@ -117,6 +133,18 @@ func (w *world) tenant(name string) string {
 		w.t.Fatal(err)
 	}
 	return k.ID
+}
+
+// webhook makes a webhook of a tenant, or of the operator if the name is "".
+func (w *world) webhook(tenantName string) {
+	w.t.Helper()
+	made, err := w.g.Admin().CreateWebhook(w.t.Context(), apikey.Caller{}, admin.NewWebhook{
+		Tenant: tenantName, Spec: webhook.Spec{URL: "https://platform.example.com/hooks/" + tenantName},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.webhooks[tenantName] = made.ID
 }
 
 // link returns the path of a new sign-in link.
@@ -220,9 +248,16 @@ func routes(t testing.TB) []settingspage.Route {
 }
 
 // at puts values into the path of a route.
-func at(path, tenant, connection, key string) string {
+func (w *world) at(path, tenant, connection, key string) string {
+	hook := w.webhooks[tenant]
+	if strings.HasPrefix(path, "/settings/webhooks") {
+		hook = w.webhooks[""]
+	}
+	if strings.HasPrefix(path, "/settings/admin-keys") {
+		key = w.adminKeys[tenant]
+	}
 	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}", "calendar",
-		"{provider}", "sandbox", "{token}", "fds_none", "{request}", "none", "{number}", "1").Replace(path)
+		"{provider}", "sandbox", "{token}", "fds_none", "{request}", "none", "{number}", "1", "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
 
 // sqlite returns the URL of a new SQLite database that has its tables.

@@ -1,0 +1,302 @@
+package settingspage
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/admin"
+	"frontdesk/core/fault"
+	"frontdesk/core/webhook"
+)
+
+// webhookRoutes returns the pages about the webhooks of a tenant, and those about the operator's.
+func webhookRoutes() []route {
+	var all []route
+	for _, root := range []string{tenantRoot + "/webhooks", Root + "/webhooks"} {
+		one := root + "/{webhook}"
+		all = append(all,
+			route{http.MethodGet, root, "settings-webhooks", (*Pages).webhooks},
+			route{http.MethodPost, root, "settings-create-webhook", (*Pages).createWebhook},
+			route{http.MethodGet, one, "settings-webhook", (*Pages).webhook},
+			route{http.MethodPost, one + "/test", "settings-test-webhook", (*Pages).testWebhook},
+			route{http.MethodGet, one + "/roll", "settings-roll-webhook", (*Pages).askToRollWebhook},
+			route{http.MethodPost, one + "/roll", "settings-roll-webhook", (*Pages).rollWebhook},
+			route{http.MethodGet, one + "/remove", "settings-remove-webhook", (*Pages).askToRemoveWebhook},
+			route{http.MethodPost, one + "/remove", "settings-remove-webhook", (*Pages).removeWebhook},
+			route{http.MethodPost, one + "/deliveries/{delivery}/resend", "settings-resend-delivery", (*Pages).resend},
+		)
+	}
+	return all
+}
+
+// webhooksAt returns the parts of the path of the webhooks' list, below the root.
+func webhooksAt(v *visit, more ...string) []string {
+	if v.tenant == "" {
+		return append([]string{"webhooks"}, more...)
+	}
+	return append([]string{"tenants", url.PathEscape(v.tenant), "webhooks"}, more...)
+}
+
+// webhookURL returns the address of a page about webhooks.
+func (p *Pages) webhookURL(v *visit, more ...string) string {
+	return p.root + "/" + strings.Join(webhooksAt(v, more...), "/")
+}
+
+// whose returns how the command line names the owner of the webhooks.
+func whose(v *visit) []string {
+	if v.tenant == "" {
+		return nil
+	}
+	return []string{"--tenant", v.tenant}
+}
+
+func webhookID(v *visit) admin.WebhookID {
+	return admin.WebhookID{Tenant: v.tenant, ID: v.path("webhook")}
+}
+
+// webhookRow is a webhook in a list.
+type webhookRow struct {
+	admin.Webhook
+	Page   string // the address of its page
+	Takes  string // the events, in words
+	State  string
+	Works  bool
+	Former string // until when the former secret signs as well; "": there is none
+}
+
+func (p *Pages) webhookRow(v *visit, w admin.Webhook) webhookRow {
+	row := webhookRow{
+		Webhook: w, Page: p.webhookURL(v, url.PathEscape(w.ID)), Takes: "all events", State: "takes events",
+		Works: w.DisabledAt == nil, Former: momentOf(w.FormerUntil),
+	}
+	if len(w.Events) > 0 {
+		row.Takes = strings.Join(w.Events, ", ")
+	}
+	if !row.Works {
+		row.State = "its receiver wanted no more, " + moment(*w.DisabledAt)
+	}
+	return row
+}
+
+type webhooksView struct {
+	layout
+	Rows   []webhookRow
+	URL    field
+	Events []check
+	Rest   []fault.Field
+}
+
+func (p *Pages) webhooks(v *visit) (reply, error) { return p.showWebhooks(v, nil) }
+
+func (p *Pages) showWebhooks(v *visit, wrong error) (reply, error) {
+	all, err := p.opts.Admin.ListWebhooks(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return reply{}, err
+	}
+	title, lead := "Webhooks", "What happens at any tenant is sent to these addresses."
+	if v.tenant != "" {
+		title, lead = "Webhooks of "+v.tenant, "What happens at its connections and numbers is sent to these addresses."
+	}
+	add := append([]string{"webhook", "add", "https://platform.example.com/hooks"}, whose(v)...)
+	view := webhooksView{layout: p.layout(v, title, lead,
+		shell(append([]string{"webhook", "list"}, whose(v)...)...), shell(add...))}
+	for _, w := range all.Webhooks {
+		view.Rows = append(view.Rows, p.webhookRow(v, w))
+	}
+	for _, name := range webhook.Types() {
+		on := slices.Contains(v.r.PostForm["events"], name)
+		view.Events = append(view.Events, check{"events", name, name, on})
+	}
+	fields, rest := withFaults([]field{{
+		Name: "url", Label: "Address", Type: "text", Value: v.form("url"), Required: true,
+		Help: "An https address that verifies the signature by the scheme of Standard Webhooks.",
+	}}, wrong)
+	view.URL, view.Rest = fields[0], rest
+	answer := reply{page: "webhooks.html", view: view}
+	if wrong != nil {
+		answer.status = http.StatusUnprocessableEntity
+	}
+	return answer, nil
+}
+
+// secretView shows a secret, once.
+type secretView struct {
+	layout
+	Label  string // what it is
+	Secret string
+	Means  []string
+	Back   string
+	Action string // the words of the link back
+}
+
+func (p *Pages) createWebhook(v *visit) (reply, error) {
+	made, err := p.opts.Admin.CreateWebhook(v.ctx, v.caller, admin.NewWebhook{
+		Tenant: v.tenant, Spec: webhook.Spec{URL: v.form("url"), Types: v.r.PostForm["events"]},
+	})
+	if isInvalid(err) {
+		return p.showWebhooks(v, err)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return p.showSigningSecret(v, "The new webhook", made,
+		"Send a test from the webhook's page once the receiver has the secret.")
+}
+
+func (p *Pages) showSigningSecret(v *visit, title string, w admin.CreatedWebhook, means ...string) (reply, error) {
+	return reply{page: "secret.html", view: secretView{
+		layout: p.layout(v, title, ""), Label: "Signing secret", Secret: w.Secret, Means: means,
+		Back: p.webhookURL(v, url.PathEscape(w.ID)), Action: "Go to the webhook",
+	}}, nil
+}
+
+// oneWebhook returns the webhook that the path names.
+func (p *Pages) oneWebhook(v *visit) (webhookRow, error) {
+	all, err := p.opts.Admin.ListWebhooks(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return webhookRow{}, err
+	}
+	at := slices.IndexFunc(all.Webhooks, func(w admin.Webhook) bool { return w.ID == v.path("webhook") })
+	if at < 0 {
+		return webhookRow{}, webhook.NotFound()
+	}
+	return p.webhookRow(v, all.Webhooks[at]), nil
+}
+
+// deliveryRow is a delivery in a list.
+type deliveryRow struct {
+	admin.Delivery
+	Created string
+	Outcome string // in words
+	Good    bool
+	Bad     bool
+	Resend  string // where the form to send it again leads
+}
+
+// deliveryStates are the words for the states of deliveries.
+var deliveryStates = map[string]string{
+	"waiting": "waits", "delivered": "acknowledged", "failed": "given up",
+}
+
+// webhook shows a webhook with its deliveries.
+func (p *Pages) webhook(v *visit) (reply, error) {
+	found, err := p.oneWebhook(v)
+	if err != nil {
+		return reply{}, err
+	}
+	all, err := p.opts.Admin.ListDeliveries(v.ctx, v.caller, webhookID(v))
+	if err != nil {
+		return reply{}, err
+	}
+	state := v.r.URL.Query().Get("state")
+	if deliveryStates[state] == "" {
+		state = ""
+	}
+	view := struct {
+		layout
+		Webhook webhookRow
+		Rows    []deliveryRow
+		State   string
+		States  []choice
+	}{
+		layout: p.layout(v, "Webhook", "", shell("webhook", "test", found.ID), shell("webhook", "roll", found.ID),
+			shell("webhook", "deliveries", "--webhook", found.ID), shell("webhook", "remove", found.ID)),
+		Webhook: found, State: state,
+		States: []choice{{"", "all"}, {"waiting", "that wait"}, {"delivered", "acknowledged"}, {"failed", "given up"}},
+	}
+	for _, d := range slices.Backward(all.Deliveries) {
+		if state != "" && d.State != state {
+			continue
+		}
+		row := deliveryRow{
+			Delivery: d, Created: moment(d.CreatedAt), Outcome: deliveryStates[d.State], Good: d.State == "delivered", Bad: d.State == "failed",
+			Resend: found.Page + "/deliveries/" + url.PathEscape(d.ID) + "/resend",
+		}
+		if d.State == "waiting" && d.NextAt != nil {
+			row.Outcome += " until " + moment(*d.NextAt)
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return reply{page: "webhook.html", view: view}, nil
+}
+
+func (p *Pages) testWebhook(v *visit) (reply, error) {
+	done, err := p.opts.Admin.TestWebhook(v.ctx, v.caller, webhookID(v))
+	if err != nil {
+		return reply{}, err
+	}
+	n := good("The receiver acknowledged the test with " + strconv.Itoa(done.Status) + ".")
+	if !done.OK {
+		n = notice{
+			Text:   "The receiver did not acknowledge the test: " + done.Reason + ".",
+			Advice: "It has to answer with 200 to 299 within 15 seconds. Check its address, and that it verifies the signature.",
+		}
+	}
+	p.notify(v, n)
+	return see(webhooksAt(v, url.PathEscape(v.path("webhook")))...)
+}
+
+func (p *Pages) askToRollWebhook(v *visit) (reply, error) {
+	found, err := p.oneWebhook(v)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{page: "roll.html", view: rollPage{
+		layout: p.layout(v, "Give the webhook a new secret",
+			"Deliveries are signed with both secrets until the old one ends.", shell("webhook", "roll", found.ID)),
+		Label: "The old secret ends", Action: "Create the new secret", Overlaps: overlaps(), Back: found.Page,
+	}}, nil
+}
+
+func (p *Pages) rollWebhook(v *visit) (reply, error) {
+	overlap, err := time.ParseDuration(v.form("overlap"))
+	if err != nil {
+		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
+	}
+	made, err := p.opts.Admin.RollWebhook(v.ctx, v.caller,
+		admin.RollWebhook{WebhookID: webhookID(v), Overlap: &overlap})
+	if err != nil {
+		return reply{}, err
+	}
+	means := "The former secret signs no more."
+	if made.FormerUntil != nil {
+		means = "The former secret signs as well until " + moment(*made.FormerUntil) + "."
+	}
+	return p.showSigningSecret(v, "The new secret", made, means)
+}
+
+func (p *Pages) askToRemoveWebhook(v *visit) (reply, error) {
+	found, err := p.oneWebhook(v)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{page: "confirm.html", view: confirmView{
+		layout: p.layout(v, "Remove the webhook?", "", shell("webhook", "remove", found.ID)),
+		Means: []string{
+			"Nothing more is sent to " + found.URL + ".", "Its deliveries are removed, those that wait among them.",
+		},
+		Action: "Remove the webhook", Back: found.Page,
+	}}, nil
+}
+
+func (p *Pages) removeWebhook(v *visit) (reply, error) {
+	if _, err := p.opts.Admin.RemoveWebhook(v.ctx, v.caller, webhookID(v)); err != nil {
+		return reply{}, err
+	}
+	p.notify(v, good("The webhook was removed."))
+	return see(webhooksAt(v)...)
+}
+
+func (p *Pages) resend(v *visit) (reply, error) {
+	sent, err := p.opts.Admin.ResendDelivery(v.ctx, v.caller,
+		admin.DeliveryID{WebhookID: webhookID(v), Delivery: v.path("delivery")})
+	if err != nil {
+		return reply{}, err
+	}
+	p.notify(v, good("The event "+sent.Type+" is sent again."))
+	return see(webhooksAt(v, url.PathEscape(v.path("webhook")))...)
+}
