@@ -14,6 +14,7 @@ type purger struct{ opts *Options }
 const (
 	purgeEvery     = 10 * time.Minute
 	keepDeliveries = 7 * 24 * time.Hour // of events that were acknowledged or given up
+	keepSlots      = 24 * time.Hour     // for which a slot_id can be repeated
 	keepKeyless    = 24 * time.Hour     // finished calls without a key; longer than any dedupe window of use
 
 	purgeTurn = 4 * time.Millisecond // a batch may delay other writers for about this long
@@ -44,6 +45,9 @@ func (p *purger) purge(ctx context.Context) error {
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeTickets(ctx, answers, most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeSlots(ctx, now.Add(-keepSlots), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgePurchases(ctx, now, answers, most)

@@ -114,12 +114,13 @@ func RepeatedQueries() []RepeatedQuery {
 			[]string{"purchases_open", "intents_open_effect"}},
 		{"PurgeIntents", purgeable, []any{int64(1), int64(1), 5}, []string{"intents_by_age"}},
 		{"PurgePurchases", purgeablePurchases, []any{int64(1), 5}, []string{"purchases_ended"}},
+		{"PurgeSlots", purgeableSlots, []any{int64(1), 5}, []string{"slots_offered_by_age"}},
 		{"UnsealedAudit", unsealedAudit, []any{0, "", 100}, []string{"audit_unsealed"}},
 	}
 }
 
-// FillForPlans adds rows ended purchases, finished intents and sealed audit rows, and one open row of each,
-// to the tenant "acme" and its connection "front".
+// FillForPlans adds rows ended purchases, finished intents, offered slots and sealed audit rows, and one open
+// row of each that ends, to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {
 	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
 		"i < $1) "
@@ -130,6 +131,8 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			lease_until, created_at, updated_at) ` + counted +
 			`SELECT 'acme', 'op', 'k' || i, TRUE, CAST('' AS BYTEA), 'front', 'p' || i, '', CASE WHEN i = 2 THEN 'unknown' ELSE 'done' END,
 			CASE WHEN i = 2 THEN NULL ELSE CAST('{}' AS BYTEA) END, '', 0, i, i FROM n`,
+		`INSERT INTO slots_offered (tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at) ` + counted +
+			`SELECT 'acme', 'front', 's' || i, i, i, '[]', i FROM n`,
 		`INSERT INTO audit (uid, id, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac) ` +
 			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
 	} {

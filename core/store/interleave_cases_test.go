@@ -117,6 +117,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	}
 	must(t, s.KeepHolds(ctx, []string{"booked"}, "ev1", noon.Add(time.Hour)))
 	must(t, s.SeeTicket(ctx, ticket("7")))
+	must(t, s.OfferSlots(ctx, []store.SlotOffered{slotOffered("first")}))
 	must(t, s.AddRequests(ctx, []store.Request{request("first", noon), request("second", noon.Add(time.Hour))}))
 	put(t, s, "c1", "k1", "1")
 	put(t, s, "c1", "k2", "1")
@@ -227,6 +228,13 @@ func hold(id, connectionID string, hour int) store.Hold {
 func ticket(number string) store.TicketSeen {
 	return store.TicketSeen{
 		TenantID: "acme", ConnectionID: "k1", Number: number, TicketID: "t1", CreatedAt: noon,
+	}
+}
+
+func slotOffered(id string) store.SlotOffered {
+	return store.SlotOffered{
+		TenantID: "acme", ConnectionID: "c1", ID: id, From: noon, To: noon.Add(time.Hour),
+		CalendarIDs: []string{"cal"}, OfferedAt: noon,
 	}
 }
 
@@ -499,6 +507,20 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 	{"DropHolds", func(c caller) (any, error) { return only(c.s.DropHolds(c.ctx, []string{"mine", "its"})) }},
 	{"DropHoldsOfEvent", func(c caller) (any, error) {
 		return only(c.s.DropHoldsOfEvent(c.ctx, "c1", "ev1"))
+	}},
+
+	{"HoldsWithin", func(c caller) (any, error) {
+		return one(c.s.HoldsWithin(c.ctx, "c1", noon.Add(-24*time.Hour), noon.Add(24*time.Hour), noon))
+	}},
+
+	{"OfferSlots", func(c caller) (any, error) {
+		first, second := slotOffered("first"), slotOffered("of "+c.name)
+		first.CalendarIDs = []string{"of " + c.name}
+		return only(c.s.OfferSlots(c.ctx, []store.SlotOffered{first, second}))
+	}},
+	{"SlotOffered", func(c caller) (any, error) { return two(c.s.SlotOffered(c.ctx, "acme", "c1", "first")) }},
+	{"PurgeSlots", func(c caller) (any, error) {
+		return one(c.s.PurgeSlots(c.ctx, noon.Add(time.Minute), 100))
 	}},
 
 	{"SeeTicket", func(c caller) (any, error) {

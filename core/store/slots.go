@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// SlotOffered is a row of slots_offered: a time that a caller was offered, and in which calendars.
+type SlotOffered struct {
+	TenantID     string
+	ConnectionID string
+	ID           string // unique in the connection
+	From, To     time.Time
+	CalendarIDs  []string
+	OfferedAt    time.Time
+}
+
+// OfferSlots records slots, which must have different ids. A later call replaces the record of an id.
+func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
+	if len(offers) == 0 {
+		return nil
+	}
+	const columns = 7
+	var rows []string
+	var args []any
+	for _, o := range offers {
+		calendars, err := json.Marshal(o.CalendarIDs)
+		if err != nil {
+			return fmt.Errorf("store: calendars of a slot: %w", err)
+		}
+		rows = append(rows, "("+places(len(args)+1, columns)+")")
+		args = append(args, o.TenantID, o.ConnectionID, o.ID, millis(o.From), millis(o.To), string(calendars),
+			millis(o.OfferedAt))
+	}
+	_, err := s.exec(ctx, `INSERT INTO slots_offered
+		(tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at) VALUES `+strings.Join(rows, ", ")+`
+		ON CONFLICT (tenant_id, connection_id, id) DO UPDATE SET starts_at = excluded.starts_at,
+			ends_at = excluded.ends_at, calendar_ids = excluded.calendar_ids, offered_at = excluded.offered_at`, args...)
+	return err
+}
+
+// SlotOffered returns the slot that was offered with an id to the tenant, in the connection.
+func (s *Store) SlotOffered(
+	ctx context.Context, tenantID, connectionID, id string,
+) (offer SlotOffered, found bool, err error) {
+	return findIn(ctx, s, func(row scanner) (SlotOffered, error) {
+		o := SlotOffered{TenantID: tenantID, ConnectionID: connectionID, ID: id}
+		var from, to, at int64
+		var calendars string
+		if err := row.Scan(&from, &to, &calendars, &at); err != nil {
+			return o, err
+		}
+		o.From, o.To, o.OfferedAt = instant(from), instant(to), instant(at)
+		return o, json.Unmarshal([]byte(calendars), &o.CalendarIDs)
+	}, `SELECT starts_at, ends_at, calendar_ids, offered_at FROM slots_offered
+		WHERE tenant_id = $1 AND connection_id = $2 AND id = $3`, tenantID, connectionID, id)
+}
+
+const purgeableSlots = `SELECT tenant_id, connection_id, id FROM slots_offered WHERE offered_at < $1 LIMIT $2`
+
+// PurgeSlots removes a batch of slots offered before the time, and returns its size.
+func (s *Store) PurgeSlots(ctx context.Context, before time.Time, most int) (int64, error) {
+	return s.exec(ctx, `DELETE FROM slots_offered WHERE (tenant_id, connection_id, id) IN (`+
+		purgeableSlots+s.dialect.lockFree+")", millis(before), most)
+}
