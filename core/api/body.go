@@ -21,7 +21,7 @@ import (
 const (
 	maxBodyBytes  = 128 << 10 // enough for the limits of all fields together
 	maxBodyDepth  = 32
-	maxBodyNames  = 64   // in all objects together; no operation has more than a dozen fields
+	maxBodyNames  = 256  // in all objects together; find-slots has objects in lists
 	maxBodyValues = 1000 // elements and members in total; the longest list may have 200
 	// How much of an oversize body is read and discarded, so that its sender gets to read the refusal.
 	drainBodySize = 1 << 20

@@ -26,6 +26,7 @@ type Calendar interface {
 	List(context.Context, apikey.Caller, service.ListEvents) (record.EventsAnswer, error)
 	Calendars(context.Context, apikey.Caller) (record.CalendarsAnswer, error)
 	Verify(context.Context, apikey.Caller) (record.VerifyAnswer, error)
+	FindSlots(context.Context, apikey.Caller, service.FindSlots) (record.SlotsAnswer, error)
 }
 
 // bookMeetingRequest is the body of book-meeting.

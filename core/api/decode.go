@@ -42,6 +42,7 @@ type field struct {
 	need     bool
 	many     bool // an array
 	maxBytes int
+	nested   *shape // of an object, or of each object in an array
 }
 
 // employee is an employee id in a merge: absent, null or a number.
@@ -56,8 +57,9 @@ func (employee) Schema(huma.Registry) *huma.Schema {
 func (e employee) MarshalJSON() ([]byte, error) { return json.Marshal(e.ID) }
 
 // shapeOf reads the tags of a request type. It panics if a tag is invalid, which every test would find.
-func shapeOf[T any]() *shape {
-	t := reflect.TypeFor[T]()
+func shapeOf[T any]() *shape { return shapeOfType(reflect.TypeFor[T]()) }
+
+func shapeOfType(t reflect.Type) *shape {
 	s := &shape{of: t}
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
@@ -79,6 +81,9 @@ func shapeOf[T any]() *shape {
 		}
 		if f.inBody() {
 			s.names = append(s.names, f.name)
+		}
+		if of := t.Field(i).Type; (f.many || of.Kind() == reflect.Pointer) && of.Elem().Kind() == reflect.Struct {
+			f.nested = shapeOfType(of.Elem())
 		}
 		s.fields = append(s.fields, f)
 	}
@@ -115,26 +120,32 @@ func decode[In any](c *call, s *shape, in *In) error {
 	if err != nil || !c.checks.passed(locationBody) {
 		return err
 	}
+	c.checks.fill(target, s, "", members)
+	return nil
+}
+
+// fill decodes the members of an object into a struct. Paths of faults begin with prefix.
+func (c *checks) fill(target reflect.Value, s *shape, prefix string, members []member) {
 	given := make(map[string]bool, len(members))
 	for _, m := range members {
 		f, known := s.body(m.name)
 		if !known {
-			c.checks.unknown(m.name, s.names)
+			c.unknown(prefix, m.name, s.names)
 			continue
 		}
-		if c.checks.surface.likeV1() && isUnset(m.value) {
+		if c.surface.likeV1() && isUnset(m.value) {
 			continue
 		}
 		given[m.name] = true
-		c.checks.remember(f.name, m.value)
-		c.checks.assign(target.Field(f.index), f, m.value)
+		f.name = prefix + f.name
+		c.remember(f.name, m.value)
+		c.assign(target.Field(f.index), f, m.value)
 	}
 	for _, f := range s.fields {
 		if f.need && f.inBody() && !given[f.name] {
-			c.checks.fail(f.name, "is required")
+			c.fail(prefix+f.name, "is required")
 		}
 	}
-	return nil
 }
 
 // membersOf returns the members of the body. With the rules of v1 an empty body counts as {}.
@@ -188,6 +199,10 @@ func kindOf(value json.RawMessage) string {
 
 // assign decodes a value into its field. The field's Go type determines which JSON type is valid.
 func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
+	if f.nested != nil {
+		c.assignNested(target, f, value)
+		return
+	}
 	switch into := target.Addr().Interface().(type) {
 	case *string:
 		*into, _ = c.text(f.name, value, f.maxBytes)
@@ -201,7 +216,7 @@ func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
 		if n, ok := c.integer(f.name, value, "an integer"); ok {
 			*into = &n
 		}
-	case *bool:
+	case *bool, **bool:
 		if err := json.Unmarshal(value, into); err != nil || value[0] == 'n' {
 			c.fail(f.name, "must be true or false, not "+kindOf(value))
 		}
@@ -220,6 +235,42 @@ func (c *checks) assign(target reflect.Value, f field, value json.RawMessage) {
 	default:
 		panic(fmt.Sprintf("api: no decoding for %T", into))
 	}
+}
+
+// assignNested decodes an object, or an array of objects. A wrong element stays empty, so that the other
+// elements keep their indexes.
+func (c *checks) assignNested(target reflect.Value, f field, value json.RawMessage) {
+	if !f.many {
+		target.Set(reflect.New(f.nested.of))
+		c.object(target.Elem(), f.nested, f.name, value)
+		return
+	}
+	if value[0] != '[' {
+		c.fail(f.name, "must be an array of objects, not "+kindOf(value))
+		return
+	}
+	var elements []json.RawMessage
+	if err := json.Unmarshal(value, &elements); err != nil {
+		c.fail(f.name, "must be an array of objects")
+		return
+	}
+	target.Set(reflect.MakeSlice(target.Type(), len(elements), len(elements)))
+	for i, element := range elements {
+		c.object(target.Index(i), f.nested, elementPath(f.name, i), element)
+	}
+}
+
+func (c *checks) object(target reflect.Value, s *shape, path string, value json.RawMessage) {
+	if value[0] != '{' {
+		c.fail(path, "must be an object, not "+kindOf(value))
+		return
+	}
+	members, err := membersIn(value)
+	if err != nil {
+		c.fail(path, "must be an object")
+		return
+	}
+	c.fill(target, s, path+".", members)
 }
 
 // text decodes a string and checks its size and characters.
@@ -355,8 +406,8 @@ func elementPath(path string, index int) string {
 }
 
 // unknown reports an unknown name as a fault, with the nearest known name as the hint.
-func (c *checks) unknown(name string, known []string) {
-	f := fault.Field{Path: quoteName(name), Message: "is not a field of this operation"}
+func (c *checks) unknown(prefix, name string, known []string) {
+	f := fault.Field{Path: prefix + quoteName(name), Message: "is not a field of this operation"}
 	if len(c.faults) < maxHints {
 		f.Hint = spelling.Nearest(name, known)
 	}

@@ -48,6 +48,7 @@ const (
 	cancelPath    = "/v1/calendar/cancel-meeting"
 	eventsPath    = "/v1/calendar/list-events"
 	calendarsPath = "/v1/calendar/list-calendars"
+	slotsPath     = "/alpha/calendar/find-slots"
 	verifyPath    = "/v1/calendar/verify-calendar-connection"
 	createPath    = "/v1/tickets/create-ticket"
 	ticketPath    = "/v1/tickets/get-ticket"
@@ -133,6 +134,17 @@ func (f fakeCalendar) List(
 func (f fakeCalendar) Calendars(ctx context.Context, c apikey.Caller) (record.CalendarsAnswer, error) {
 	return record.CalendarsAnswer{Calendars: []record.Calendar{{ID: "primary", Name: "Front office"}}},
 		f.called(ctx, c, service.Write{}, nil)
+}
+
+func (f fakeCalendar) FindSlots(
+	ctx context.Context, c apikey.Caller, in service.FindSlots,
+) (record.SlotsAnswer, error) {
+	return record.SlotsAnswer{
+		Slots: []record.Slot{{SlotID: "st_7q2m9xk4tz", Start: "2026-12-01T10:00:00-05:00",
+			End: "2026-12-01T10:30:00-05:00", CalendarIDs: []string{"primary"}}},
+		TimeZone: "America/New_York", Complete: true, UnreadCalendars: []string{},
+		Say: "I have Tuesday the first at ten in the morning.",
+	}, f.called(ctx, c, service.Write{}, in)
 }
 
 func (f fakeCalendar) Verify(ctx context.Context, c apikey.Caller) (record.VerifyAnswer, error) {

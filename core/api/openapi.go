@@ -224,7 +224,7 @@ func (a *api) requestBody(op operation, schemas huma.Registry) *huma.RequestBody
 		examples[e.Name] = &huma.Example{Summary: e.Summary, Value: e.Request}
 	}
 	ref := schemas.Schema(op.request.of, true, "")
-	completeFields(schemas.SchemaFromRef(ref.Ref), op.request)
+	completeFields(schemas.SchemaFromRef(ref.Ref), op.request, schemas)
 	return &huma.RequestBody{
 		Required: true,
 		Content:  map[string]*huma.MediaType{"application/json": {Schema: ref, Examples: examples}},
@@ -234,7 +234,7 @@ func (a *api) requestBody(op operation, schemas huma.Registry) *huma.RequestBody
 // completeFields adds the rules that the decoder enforces and the schema omits to the descriptions of fields.
 // New required fields or limits in the schema of /v1 would break callers who validate against the published
 // interface.
-func completeFields(schema *huma.Schema, s *shape) {
+func completeFields(schema *huma.Schema, s *shape, schemas huma.Registry) {
 	for _, f := range s.fields {
 		property := schema.Properties[f.name]
 		if property == nil {
@@ -243,6 +243,9 @@ func completeFields(schema *huma.Schema, s *shape) {
 		property.Description += sizeOf(f)
 		if f.need {
 			property.Description += " Required."
+		}
+		if f.nested != nil {
+			completeFields(schemas.SchemaFromRef(schemas.Schema(f.nested.of, true, "").Ref), f.nested, schemas)
 		}
 	}
 }

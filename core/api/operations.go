@@ -161,6 +161,7 @@ func calendarOperations(s Calendar) []operation {
 			},
 			endpoint: lookup(s, Calendar.Verify),
 		},
+		findSlots(s),
 	}
 }
 

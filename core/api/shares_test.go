@@ -138,10 +138,10 @@ func TestABodyHasTwoSeconds(t *testing.T) {
 func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 	names := func(n int) string { return `{"n0":1` + nth(n-1, `,"f%d":1`) + "}" }
 	for rule, c := range map[string]struct{ body, want string }{
-		"9,000 names": {names(9_000), "it has more than 64 names"},
-		"65 names":    {names(65), "it has more than 64 names"},
-		"names in objects within": {`{"a":[` + strings.Repeat(`{"a":1},`, 64) + `{"a":1}]}`,
-			"it has more than 64 names"},
+		"9,000 names": {names(9_000), "it has more than 256 names"},
+		"257 names":   {names(257), "it has more than 256 names"},
+		"names in objects within": {`{"a":[` + strings.Repeat(`{"a":1},`, 256) + `{"a":1}]}`,
+			"it has more than 256 names"},
 		"1,001 values":  {`{"a":[1` + strings.Repeat(",1", 999) + "]}", "it has more than 1,000 values"},
 		"60,000 values": {`{"a":[` + strings.Repeat(",", 60_000), "it has more than 1,000 values"},
 		"empty arrays": {`{"a":[` + strings.Repeat("[],", 60_000/2) + "[]]}",
@@ -160,7 +160,7 @@ func TestABodyIsBoundedBeforeAnythingIsCollected(t *testing.T) {
 		}
 	}
 	for rule, body := range map[string]string{
-		"64 names": names(64), "1,000 values": `{"a":[1` + strings.Repeat(",1", 998) + "]}",
+		"256 names": names(256), "1,000 values": `{"a":[1` + strings.Repeat(",1", 998) + "]}",
 		"32 levels":                     strings.Repeat("[", 32) + strings.Repeat("]", 32),
 		"signs in texts are no values":  `{"a":"` + strings.Repeat(`:,[{\"`, 10_000) + `"}`,
 		"a text that ends in a reverse": `{"a":"\\","b":["\\\"",{}]}`,

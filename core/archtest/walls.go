@@ -96,6 +96,7 @@ func Walls() []Wall {
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
+		{Folder: "core/speech", Why: "Words for dates and times."},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},
@@ -200,7 +201,7 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/tenant",
-			May:    []string{"core/audit", "core/fault", "core/secret", "core/spelling", "core/store"},
+			May:    []string{"core/audit", "core/fault", "core/secret", "core/slots", "core/spelling", "core/store"},
 			Tests:  []string{"core/**"}, Why: "The tenants know nothing of what they have.",
 		},
 		{
@@ -258,7 +259,8 @@ func Walls() []Wall {
 			May: []string{
 				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/guard",
 				"core/journal", "core/language", "core/normalize", "core/pause", "core/phonenumber", "core/record",
-				"core/spelling", "core/store", "core/apikey", "core/connection", "core/tenant",
+				"core/slots", "core/speech", "core/spelling", "core/store", "core/apikey", "core/connection",
+				"core/tenant",
 			},
 			Tests: []string{"core/**"},
 			Why:   "The use cases. Beside normalize, nobody else sees both contracts and records.",
@@ -276,7 +278,8 @@ func Walls() []Wall {
 			May: []string{
 				"core/adapter", "core/admin", "core/apikey", "core/calendar", "core/connection", "core/fault",
 				"core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
-				"core/requestlog", "core/service", "core/spelling", "core/telemetry", "core/tenant", "core/webhook",
+				"core/requestlog", "core/service", "core/slots", "core/spelling", "core/telemetry", "core/tenant",
+				"core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},

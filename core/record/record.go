@@ -41,6 +41,23 @@ type EventsAnswer struct {
 	Events []Event `json:"events" nullable:"false" doc:"The events of the window, by start and then id."`
 }
 
+// Slot is a time at which a meeting can take place.
+type Slot struct {
+	SlotID      string   `json:"slot_id" minLength:"1" maxLength:"16" doc:"Short name of the slot. It is valid for 24 hours." example:"st_7q2m9xk4tz"`
+	Start       string   `json:"start" format:"date-time" doc:"Start, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:00:00-05:00"`
+	End         string   `json:"end" format:"date-time" doc:"End, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:30:00-05:00"`
+	CalendarIDs []string `json:"calendar_ids" nullable:"false" doc:"The calendars that are free. With availability any, these may be some of those asked for." example:"[\"primary\"]"`
+}
+
+// SlotsAnswer is the response body of find-slots.
+type SlotsAnswer struct {
+	Slots           []Slot   `json:"slots" nullable:"false" doc:"The slots to offer, by start."`
+	TimeZone        string   `json:"time_zone" doc:"The time zone of the slots, an IANA name." example:"America/New_York"`
+	Complete        bool     `json:"complete" doc:"Whether all calendars could be read."`
+	UnreadCalendars []string `json:"unread_calendars" nullable:"false" doc:"The calendars that could not be read. They count as busy." example:"[]"`
+	Say             string   `json:"say" doc:"A sentence to say to the caller." example:"I have Tuesday the first at ten in the morning."`
+}
+
 // CancelAnswer is the response body of cancel-meeting.
 type CancelAnswer struct {
 	OK      bool   `json:"ok" doc:"Always true: the event is cancelled."`

@@ -294,6 +294,11 @@ func (d freeBusyDriver) FreeBusy(
 ) ([]calendar.Busy, error) {
 	return step(ctx, &d.account, d.process, "free-busy", func() ([]calendar.Busy, error) {
 		var busy []calendar.Busy
+		for _, id := range ids {
+			if _, err := d.calendar(id); err != nil {
+				busy = append(busy, calendar.Busy{CalendarID: id, Span: span, Unknown: err})
+			}
+		}
 		for _, e := range d.events {
 			at := calendar.Span{From: e.Start.Instant, To: e.End.Instant}
 			if slices.Contains(ids, e.CalendarID) && !e.IsCancelled && !e.IsFree && overlaps(at, span) {

@@ -6,6 +6,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/normalize"
 	"frontdesk/core/phonenumber"
+	"frontdesk/core/slots"
 )
 
 // BookMeeting is the input of book-meeting. Its times are parsed but not yet placed in a zone, since that may
@@ -37,6 +38,19 @@ type ListEvents struct {
 	Start, End  normalize.InputTime
 	Timezone    string
 	CalendarIDs []string
+}
+
+// FindSlots is the input of find-slots; zero values mean not given.
+type FindSlots struct {
+	Start, End          normalize.InputTime
+	Timezone            string
+	CalendarIDs         []string
+	Availability        slots.Availability
+	Rules               slots.Rules
+	SpecificTimes       map[slots.Date][]slots.Opening // nil: the dates of the rules
+	TentativeIsFree     bool
+	RescheduleMeetingID string // its time does not count as busy
+	Limit, PerDay       *int
 }
 
 // CancelMeeting is the input of cancel-meeting.

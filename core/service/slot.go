@@ -132,22 +132,31 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 		return false, err
 	}
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
-		zone, err := normalize.LoadZone(e.Start.Zone)
-		if err != nil {
-			zone = time.UTC // only the provider knows the name; such an event has an instant
-		}
-		span := calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
-		takesTime := !e.IsCancelled && !e.IsFree && !isDeclined(e, c.connection.Email) && span.From.Before(span.To)
 		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
-		return takesTime && !isOwn && overlaps(span, want.span)
+		return c.takesTime(e) && !isOwn && overlaps(spanOf(e), want.span)
 	}), nil
 }
 
-// isDeclined reports whether the calendar's owner declined the event.
-func isDeclined(e calendar.Event, owner string) bool {
+// takesTime reports whether an event makes its calendar's owner busy.
+func (c calendarClient) takesTime(e calendar.Event) bool {
+	span := spanOf(e)
+	return !e.IsCancelled && !e.IsFree && !hasAnswered(e, c.connection.Email, "declined") && span.From.Before(span.To)
+}
+
+// hasAnswered reports whether the calendar's owner gave this answer to the event's invitation.
+func hasAnswered(e calendar.Event, owner, answer string) bool {
 	return owner != "" && slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
-		return strings.EqualFold(a.Email, owner) && a.Response == "declined"
+		return strings.EqualFold(a.Email, owner) && a.Response == answer
 	})
+}
+
+// spanOf returns the time of an event that readEvents has returned.
+func spanOf(e calendar.Event) calendar.Span {
+	zone, err := normalize.LoadZone(e.Start.Zone)
+	if err != nil {
+		zone = time.UTC // only the provider knows the name; such an event has an instant
+	}
+	return calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
 }
 
 // overlaps reports whether two spans share time; spans that touch do not.

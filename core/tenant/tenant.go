@@ -17,6 +17,7 @@ import (
 	_ "time/tzdata" // time zones must be known wherever the gateway runs
 
 	"frontdesk/core/fault"
+	"frontdesk/core/slots"
 	"frontdesk/core/spelling"
 	"frontdesk/core/store"
 )
@@ -46,6 +47,13 @@ type Settings struct {
 	MaxPurchasesPerDay   *int              `json:"max_purchases_per_day,omitempty" yaml:"max_purchases_per_day" help:"How many phone numbers the tenant may buy within 24 hours; 0 forbids buying. The default is 10."`
 	MaxPhoneNumbers      *int              `json:"max_phone_numbers,omitempty" yaml:"max_phone_numbers" help:"How many phone numbers the tenant may hold. At this number it can buy no more. The default is 100."`
 	PriorityWords        map[string]string `json:"priority_words,omitempty" yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
+	OpenHours            map[string]string `json:"open_hours,omitempty" yaml:"open_hours" help:"When meetings may take place: days of the week and dates, each with its openings in the calendar's own time zone, such as monday: 09:00-12:30, 14:00-18:00 or 2026-12-25: closed. The default is Monday to Friday, 09:00 to 17:00."`
+	DurationMinutes      *int              `json:"duration_minutes,omitempty" yaml:"duration_minutes" help:"How long a meeting takes for which find-slots looks. The default is 30."`
+	SlotIntervalMinutes  *int              `json:"slot_interval_minutes,omitempty" yaml:"slot_interval_minutes" help:"How many minutes after one slot the next one may begin. The default is the duration."`
+	BufferBeforeMinutes  *int              `json:"buffer_before_minutes,omitempty" yaml:"buffer_before_minutes" help:"How many minutes before a slot must be free. The default is 0."`
+	BufferAfterMinutes   *int              `json:"buffer_after_minutes,omitempty" yaml:"buffer_after_minutes" help:"How many minutes after a slot must be free. The default is 0."`
+	MinimumNoticeMinutes *int              `json:"minimum_notice_minutes,omitempty" yaml:"minimum_notice_minutes" help:"How many minutes from now a slot may begin at the earliest. The default is 0."`
+	BookingWindowDays    *int              `json:"booking_window_days,omitempty" yaml:"booking_window_days" help:"How many days after today a slot may begin at the latest; 0 means without limit, which is the default."`
 
 	UnverifiedCallerFields List `json:"unverified_caller_fields,omitzero" yaml:"unverified_caller_fields" help:"Which fields of a contact may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account or open_tickets. The default is the name."`
 }
@@ -74,6 +82,21 @@ func (t Tenant) Zone() string {
 		return "UTC"
 	}
 	return t.Settings.Timezone
+}
+
+// slotDefaults returns the settings about slots.
+func (s Settings) slotDefaults() slots.Defaults {
+	return slots.Defaults{
+		OpenHours: s.OpenHours, DurationMinutes: s.DurationMinutes, SlotIntervalMinutes: s.SlotIntervalMinutes,
+		BufferBeforeMinutes: s.BufferBeforeMinutes, BufferAfterMinutes: s.BufferAfterMinutes,
+		MinimumNoticeMinutes: s.MinimumNoticeMinutes, BookingWindowDays: s.BookingWindowDays,
+	}
+}
+
+// SlotRules returns the rules for slots. Settings that [Settings.Check] refuses say nothing.
+func (s Settings) SlotRules() slots.Rules {
+	rules, _ := s.slotDefaults().Rules()
+	return rules
 }
 
 // ByName returns a tenant. It fails with fault.NotFound, reason TENANT_NOT_FOUND, if there is none.
@@ -153,6 +176,10 @@ func (s Settings) Check(prefix string) []fault.Field {
 		if limit.given != nil && *limit.given < 0 {
 			faults = append(faults, fault.Field{Path: prefix + limit.path, Message: "must not be negative."})
 		}
+	}
+	_, wrong := s.slotDefaults().Rules()
+	for _, w := range wrong {
+		faults = append(faults, fault.Field{Path: prefix + w.Name, Message: w.Err.Error() + "."})
 	}
 	for _, words := range []struct {
 		path  string

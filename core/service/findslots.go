@@ -1,0 +1,293 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/slots"
+	"frontdesk/core/speech"
+	"frontdesk/core/store"
+)
+
+const (
+	defaultSlotWindow = 14 * 24 * time.Hour
+	longestSlotWindow = 60 * 24 * time.Hour
+	defaultSlotLimit  = 4
+	defaultPerDay     = 2
+
+	// readingShare is the part of the time left that reading calendars may take, so that the answer about the
+	// others is not late because one calendar hangs.
+	readingShare = 0.75
+)
+
+// FindSlots answers when a meeting can take place, with a few times to offer. A calendar that cannot be read
+// counts as busy and is named. If none can be read, FindSlots fails.
+func (s *Calendar) FindSlots(ctx context.Context, c apikey.Caller, in FindSlots) (record.SlotsAnswer, error) {
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return record.SlotsAnswer{}, err
+	}
+	office, err := client.zone(ctx, "", first(in.CalendarIDs))
+	if err != nil {
+		return record.SlotsAnswer{}, err
+	}
+	q, err := client.question(in, office)
+	if err != nil {
+		return record.SlotsAnswer{}, err
+	}
+	ids, err := client.nameCalendars(ctx, in.CalendarIDs)
+	if err != nil {
+		return record.SlotsAnswer{}, err
+	}
+	answer := record.SlotsAnswer{
+		Slots: []record.Slot{}, TimeZone: q.Zone.String(), Complete: true, UnreadCalendars: []string{},
+	}
+	q.Calendars, err = client.busyCalendars(ctx, ids, q, in)
+	if err != nil {
+		return record.SlotsAnswer{}, err
+	}
+	for _, each := range q.Calendars {
+		if each.Unknown {
+			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)
+		}
+	}
+	chosen := slots.Choose(slots.Find(q), slots.Choice{
+		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
+	})
+	offers := client.offers(chosen, q)
+	starts := make([]time.Time, 0, len(offers))
+	for _, offer := range offers {
+		answer.Slots = append(answer.Slots, record.Slot{
+			SlotID: offer.ID, Start: normalize.Format(offer.From, q.Zone), End: normalize.Format(offer.To, q.Zone),
+			CalendarIDs: offer.CalendarIDs,
+		})
+		starts = append(starts, offer.From.In(q.Zone))
+	}
+	answer.Say = speech.English().Slots(starts, q.Now, answer.Complete)
+	return answer, s.opts.Store.OfferSlots(ctx, offers)
+}
+
+func orDefault(given *int, standard int) int {
+	if given == nil {
+		return standard
+	}
+	return *given
+}
+
+// question returns the question without its calendars. Opening hours are in the office's zone, which is the
+// first calendar's, unless they name another.
+func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Question, error) {
+	ofConnection, err := slotRules(c.connection.Settings)
+	if err != nil {
+		return slots.Question{}, err
+	}
+	q := in.Rules.Or(ofConnection).Or(c.tenant.Settings.SlotRules()).Question()
+	q.Hours.Zone = office
+	if in.SpecificTimes != nil {
+		q.Hours.Dates = in.SpecificTimes
+	}
+	q.Availability, q.Now, q.Zone = in.Availability, c.opts.Now(), office
+	requested, err := c.requestedZone(in.Timezone)
+	if err != nil {
+		return q, err
+	}
+	if requested != nil {
+		q.Zone = requested
+	}
+	q.From = q.Now
+	if !in.Start.IsZero() {
+		q.From = in.Start.In(q.Zone)
+	}
+	q.To = q.From.Add(defaultSlotWindow)
+	if !in.End.IsZero() {
+		q.To = in.End.In(q.Zone)
+	}
+	switch {
+	case !q.To.After(q.From):
+		return q, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
+	case q.To.Sub(q.From) > longestSlotWindow:
+		return q, fault.InvalidField("end", "must be at most 60 days after start.")
+	case !q.To.After(q.Now):
+		return q, fault.InvalidField("end", fmt.Sprintf("has passed: it is now %s.",
+			q.Now.In(q.Zone).Format("Monday, 2006-01-02T15:04:05-07:00")))
+	}
+	return q, nil
+}
+
+// slotRules returns the rules among a connection's settings.
+func slotRules(settings map[string]any) (slots.Rules, error) {
+	var d slots.Defaults
+	raw, err := json.Marshal(settings)
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	rules, wrong := d.Rules()
+	if err != nil || len(wrong) > 0 { // they were checked when they were stored
+		return rules, fault.From(errors.Join(errors.New("service: stored rules of slots"), err))
+	}
+	return rules, nil
+}
+
+// nameCalendars returns the ids of the calendars in their order, so that the default calendar has its own.
+func (c calendarClient) nameCalendars(ctx context.Context, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		ids = []string{""}
+	}
+	var named []string
+	for _, id := range ids {
+		cal, err := c.findCalendar(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(named, cal.ID) {
+			named = append(named, cal.ID)
+		}
+	}
+	return named, nil
+}
+
+// busyCalendars reads the busy times of the calendars, with the slots that bookings hold. It fails if no
+// calendar can be read.
+func (c calendarClient) busyCalendars(
+	ctx context.Context, ids []string, q slots.Question, in FindSlots,
+) ([]slots.Calendar, error) {
+	span := calendar.Span{From: q.From.Add(-q.Before), To: q.To.Add(q.After)}
+	if begins := q.Now.Add(-q.Before); begins.After(span.From) {
+		span.From = begins
+	}
+	times, err := c.busyTimes(ctx, ids, span, in)
+	if err != nil {
+		return nil, err
+	}
+	holds, err := c.opts.Store.HoldsWithin(ctx, c.connection.ID, span.From, span.To, q.Now)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range holds {
+		if in.RescheduleMeetingID == "" || h.EventID != in.RescheduleMeetingID {
+			times = append(times, calendar.Busy{CalendarID: h.CalendarID, Span: calendar.Span{From: h.From, To: h.To}})
+		}
+	}
+	calendars := make([]slots.Calendar, len(ids))
+	var unknown []error
+	for i, id := range ids {
+		calendars[i].ID = id
+		for _, b := range times {
+			if b.CalendarID != id {
+				continue
+			}
+			calendars[i].Busy = append(calendars[i].Busy, slots.Span{From: b.Span.From, To: b.Span.To})
+			if b.Unknown != nil && !calendars[i].Unknown {
+				calendars[i].Unknown = true
+				unknown = append(unknown, b.Unknown)
+			}
+		}
+	}
+	if len(unknown) == len(ids) {
+		return nil, unknown[0]
+	}
+	for _, err := range unknown {
+		c.opts.Log.WarnContext(ctx, "the busy times of a calendar could not be read",
+			"connection", c.connection.ID, "error", err)
+	}
+	return calendars, nil
+}
+
+// busyTimes returns the busy times of the calendars. It asks for them alone where that is possible. It has to
+// read the events where some of them do not count.
+func (c calendarClient) busyTimes(
+	ctx context.Context, ids []string, span calendar.Span, in FindSlots,
+) ([]calendar.Busy, error) {
+	asker, can := c.driver.(calendar.FreeBusyer)
+	if can && in.RescheduleMeetingID == "" && !in.TentativeIsFree {
+		return ask(ctx, c.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
+			return asker.FreeBusy(ctx, ids, span)
+		})
+	}
+	reading := ctx
+	if end, has := ctx.Deadline(); has {
+		left := time.Duration(readingShare * float64(time.Until(end)))
+		var cancel context.CancelFunc
+		reading, cancel = context.WithTimeout(ctx, left)
+		defer cancel()
+	}
+	lists := make([][]calendar.Busy, len(ids))
+	var group errgroup.Group
+	group.SetLimit(listConcurrency)
+	for i, id := range ids {
+		group.Go(func() error {
+			lists[i] = c.busyByEvents(reading, id, span, in)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function fails
+	return slices.Concat(lists...), ctx.Err()
+}
+
+// busyByEvents returns the busy times of a calendar by its events.
+func (c calendarClient) busyByEvents(
+	ctx context.Context, id string, span calendar.Span, in FindSlots,
+) []calendar.Busy {
+	events, err := c.readEvents(ctx, []string{id}, span, "")
+	if err != nil {
+		return []calendar.Busy{{CalendarID: id, Span: span, Unknown: err}}
+	}
+	var busy []calendar.Busy
+	for _, e := range events {
+		tentative := in.TentativeIsFree && hasAnswered(e, c.connection.Email, "tentative")
+		if e.ID != in.RescheduleMeetingID && !tentative && c.takesTime(e) {
+			busy = append(busy, calendar.Busy{CalendarID: id, Span: spanOf(e), EventID: e.ID})
+		}
+	}
+	return busy
+}
+
+// offers returns what to remember of the slots.
+func (c calendarClient) offers(chosen []slots.Slot, q slots.Question) []store.SlotOffered {
+	offers := make([]store.SlotOffered, len(chosen))
+	for i, each := range chosen {
+		offer := store.SlotOffered{
+			TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, From: each.Start, To: each.End,
+			OfferedAt: q.Now,
+		}
+		for _, at := range each.Free {
+			offer.CalendarIDs = append(offer.CalendarIDs, q.Calendars[at].ID)
+		}
+		offer.ID = slotID(offer)
+		offers[i] = offer
+	}
+	return offers
+}
+
+const slotIDDigits = 10 // 50 bits
+
+// slotID returns the id of a slot. It is the same whenever the slot is offered again. It is a name and no
+// secret: it means something only where the store has it, for the connection that it was offered in.
+func slotID(offer store.SlotOffered) string {
+	of := struct {
+		Connection string
+		From, To   int64
+		Calendars  []string
+	}{offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs}
+	raw, err := json.Marshal(of)
+	if err != nil {
+		panic("service: a slot cannot be encoded: " + err.Error()) // strings and numbers always can
+	}
+	sum := sha256.Sum256(raw)
+	// Crockford's alphabet has no letters that look or sound like digits.
+	letters := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").EncodeToString(sum[:])
+	return "st_" + letters[:slotIDDigits]
+}

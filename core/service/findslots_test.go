@@ -1,0 +1,266 @@
+package service
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/slots"
+	"frontdesk/core/store"
+	"frontdesk/core/tenant/tenanttest"
+)
+
+// askSlots asks for the slots of an hour, on the Monday of the tests, from 08:00 to 18:00 in UTC.
+func askSlots(t *testing.T, change func(*FindSlots)) FindSlots {
+	t.Helper()
+	duration, all := time.Hour, 50
+	in := FindSlots{
+		Start: when(t, "2030-03-04T08:00:00Z"), End: when(t, "2030-03-04T18:00:00Z"), Timezone: "UTC",
+		Rules: slots.Rules{Duration: &duration, Hours: &slots.Hours{Weekly: []slots.Weekly{{
+			Opening: slots.Opening{Start: 8 * 60, End: 18 * 60}, Days: []time.Weekday{time.Monday}, Zone: time.UTC,
+		}}}},
+		Limit: &all, PerDay: &all,
+	}
+	if change != nil {
+		change(&in)
+	}
+	return in
+}
+
+func findSlots(t *testing.T, p *process, c apikey.Caller, in FindSlots) record.SlotsAnswer {
+	t.Helper()
+	answer, err := p.Calendar.FindSlots(background, c, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// startsOf returns the hours at which slots start.
+func startsOf(t *testing.T, answer record.SlotsAnswer) string {
+	t.Helper()
+	var hours []string
+	for _, s := range answer.Slots {
+		at, err := time.Parse(time.RFC3339, s.Start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hours = append(hours, at.UTC().Format("15:04"))
+	}
+	return strings.Join(hours, " ")
+}
+
+func TestSlotsAreWhereTheCalendarIsFree(t *testing.T) {
+	event := func(from, to int) calendar.Event {
+		return calendar.Event{Start: calendar.At(hour(from), "UTC"), End: calendar.At(hour(to), "UTC")}
+	}
+	answered := func(e calendar.Event, answer string) calendar.Event {
+		e.Attendees = []calendar.Attendee{{Email: "office@example.com", Response: answer}}
+		return e
+	}
+	free := event(9, 17)
+	free.IsFree = true
+	side := event(8, 13)
+	side.CalendarID = "side"
+	day := calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)}
+	for rule, c := range map[string]struct {
+		there  []calendar.Event
+		change func(*FindSlots)
+		want   string
+	}{
+		"between events":               {[]calendar.Event{event(8, 10), event(11, 12), event(13, 18)}, nil, "10:00 12:00"},
+		"around events of no time":     {[]calendar.Event{free, answered(event(8, 18), "declined")}, nil, "08:00 09:00 10:00 11:00 12:00 13:00 14:00 15:00 16:00 17:00"},
+		"not on a busy day":            {[]calendar.Event{day}, nil, ""},
+		"not during what is tentative": {[]calendar.Event{answered(event(8, 16), "tentative")}, nil, "16:00 17:00"},
+		"during what is tentative, if that is free": {[]calendar.Event{answered(event(8, 16), "tentative"), event(8, 15)},
+			func(in *FindSlots) { in.TentativeIsFree = true }, "15:00 16:00 17:00"},
+		"during the meeting that is to be moved": {[]calendar.Event{event(8, 12), event(11, 16)},
+			func(in *FindSlots) { in.RescheduleMeetingID = "ev1" }, "08:00 09:00 10:00 16:00 17:00"},
+		"in all the calendars": {[]calendar.Event{event(15, 17), side},
+			func(in *FindSlots) { in.CalendarIDs = []string{"main", "side"} }, "13:00 14:00 17:00"},
+		"in any of the calendars": {[]calendar.Event{event(12, 18), side}, func(in *FindSlots) {
+			in.CalendarIDs, in.Availability = []string{"main", "side"}, slots.Any
+		}, "08:00 09:00 10:00 11:00 13:00 14:00 15:00 16:00 17:00"},
+	} {
+		for _, freeBusy := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/free-busy %t", rule, freeBusy), func(t *testing.T) {
+				if freeBusy && strings.Contains(rule, "no time") || freeBusy && rule == "not on a busy day" {
+					t.Skip("the fake's free and busy times know neither attendees nor days")
+				}
+				w, p, c1 := sqliteWorld(t)
+				w.meetings.freeBusy = freeBusy
+				for _, e := range c.there {
+					w.meetings.put(e)
+				}
+				answer := findSlots(t, p, c1, askSlots(t, c.change))
+				if got := startsOf(t, answer); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				if !answer.Complete || len(answer.UnreadCalendars) > 0 || answer.TimeZone != "UTC" {
+					t.Errorf("got %+v", answer)
+				}
+			})
+		}
+	}
+}
+
+func TestASlotNamesTheCalendarsThatAreFree(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.put(calendar.Event{Start: calendar.At(hour(9), ""), End: calendar.At(hour(18), "")})
+	answer := findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+		in.CalendarIDs, in.Availability = []string{"third", "main"}, slots.Any
+	}))
+	if got := answer.Slots[0].CalendarIDs; !slices.Equal(got, []string{"third", "main"}) {
+		t.Errorf("at eight %v are free", got)
+	}
+	if got := answer.Slots[1].CalendarIDs; !slices.Equal(got, []string{"third"}) {
+		t.Errorf("at nine %v are free", got)
+	}
+}
+
+func TestWhatCannotBeReadIsBusyAndNamed(t *testing.T) {
+	for _, freeBusy := range []bool{false, true} {
+		w, p, c := sqliteWorld(t)
+		w.meetings.freeBusy = freeBusy
+		ask := func(availability slots.Availability, ids ...string) (record.SlotsAnswer, error) {
+			return p.Calendar.FindSlots(background, c, askSlots(t, func(in *FindSlots) {
+				in.CalendarIDs, in.Availability = ids, availability
+			}))
+		}
+		answer, err := ask(slots.Collective, "main", "gone")
+		want := record.SlotsAnswer{
+			Slots: []record.Slot{}, TimeZone: "UTC", UnreadCalendars: []string{"gone"},
+			Say: "I could not see every calendar just now, so I have no time to offer.",
+		}
+		if err != nil || !reflect.DeepEqual(answer, want) {
+			t.Errorf("all calendars: %+v, %v, want %+v", answer, err, want)
+		}
+		answer, err = ask(slots.Any, "gone", "main")
+		if err != nil || answer.Complete || len(answer.Slots) != 10 ||
+			!slices.Equal(answer.UnreadCalendars, []string{"gone"}) ||
+			!slices.Equal(answer.Slots[0].CalendarIDs, []string{"main"}) ||
+			!strings.HasSuffix(answer.Say, " I could not see every calendar just now.") {
+			t.Errorf("any calendar: %+v, %v", answer, err)
+		}
+		_, err = ask(slots.Any, "gone")
+		wantReason(t, err, fault.NotFound, fault.ReasonCalendarNotFound)
+	}
+}
+
+func TestASlotThatABookingHoldsIsNotOffered(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	c1 := c.Connections[adapter.KindCalendar].ID
+	held := store.Hold{ID: "h", ConnectionID: c1, CalendarID: "main", From: hour(9), To: hour(16),
+		EventID: "ev1", Until: w.clock.now().Add(time.Minute)}
+	if _, err := w.store.TakeHolds(background, []store.Hold{held}, w.clock.now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := startsOf(t, findSlots(t, p, c, askSlots(t, nil))); got != "08:00 16:00 17:00" {
+		t.Errorf("while it is held, got %q", got)
+	}
+	moved := askSlots(t, func(in *FindSlots) { in.RescheduleMeetingID = "ev1" })
+	if got := findSlots(t, p, c, moved); len(got.Slots) != 10 {
+		t.Errorf("for the meeting that has it, got %q", startsOf(t, got))
+	}
+	w.clock.advance(time.Minute)
+	if got := findSlots(t, p, c, askSlots(t, nil)); len(got.Slots) != 10 {
+		t.Errorf("after it has expired, got %q", startsOf(t, got))
+	}
+}
+
+func TestEveryReplicaKnowsASlotByItsID(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		w := newWorld(t, func(testing.TB) string { return url })
+		c := w.tenant("acme")
+		in := askSlots(t, func(in *FindSlots) { in.CalendarIDs = []string{"side", "main"} })
+		first, second := findSlots(t, w.start(), c, in), findSlots(t, w.start(), c, in)
+		if !reflect.DeepEqual(first, second) {
+			t.Errorf("two replicas answer %+v and %+v", first, second)
+		}
+		seen := map[string]bool{}
+		for i, s := range first.Slots {
+			row, found, err := w.store.SlotOffered(background, c.Tenant.ID, c.Connections[adapter.KindCalendar].ID, s.SlotID)
+			if err != nil || !found || !row.From.Equal(hour(8+i)) || !row.To.Equal(hour(9+i)) ||
+				!slices.Equal(row.CalendarIDs, []string{"side", "main"}) {
+				t.Errorf("%s is %+v, %t, %v", s.SlotID, row, found, err)
+			}
+			if seen[s.SlotID] || len(s.SlotID) > 16 {
+				t.Errorf("the id %q is there twice or too long", s.SlotID)
+			}
+			seen[s.SlotID] = true
+		}
+		other := findSlots(t, w.start(), w.tenant("other"), in)
+		if seen[other.Slots[0].SlotID] {
+			t.Error("two tenants have one id")
+		}
+	})
+}
+
+func TestRulesComeFromTheRequestTheConnectionAndTheTenant(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	hours := map[string]string{"monday": "08:00-10:00"}
+	hourLong, notice := 60, 60
+	c.Tenant.Settings.OpenHours, c.Tenant.Settings.DurationMinutes = hours, &hourLong
+	ask := func(change func(*FindSlots)) string {
+		return startsOf(t, findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+			in.Start, in.End, in.Timezone = when(t, "2030-03-04"), when(t, "2030-03-05"), "America/New_York"
+			in.Rules = slots.Rules{}
+			if change != nil {
+				change(in)
+			}
+		})))
+	}
+	if got := ask(nil); got != "13:00 14:00" { // New York, as the calendar is
+		t.Errorf("by the tenant's rules got %q", got)
+	}
+	settings := map[string]any{"open_hours": map[string]any{"monday": "09:00-10:00"}, "duration_minutes": 30.0}
+	connected := c.Connections[adapter.KindCalendar]
+	connected.Settings = settings
+	c.Connections[adapter.KindCalendar] = connected
+	if got := ask(nil); got != "14:00 14:30" {
+		t.Errorf("by the connection's rules got %q", got)
+	}
+	quarter := 15 * time.Minute
+	if got := ask(func(in *FindSlots) { in.Rules.Duration = &quarter }); got != "14:00 14:15 14:30 14:45" {
+		t.Errorf("by the request's rules got %q", got)
+	}
+	closed := map[slots.Date][]slots.Opening{{Year: 2030, Month: 3, Day: 4}: nil}
+	if got := ask(func(in *FindSlots) { in.SpecificTimes = closed }); got != "" {
+		t.Errorf("on a closed day got %q", got)
+	}
+	c.Tenant.Settings.MinimumNoticeMinutes = &notice
+	w.clock.advance(hour(13).Add(time.Hour).Sub(w.clock.now())) // 09:00 in New York
+	if got := ask(nil); got != "" {
+		t.Errorf("with an hour's notice got %q", got)
+	}
+}
+
+func TestWindowsOfSlots(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.clock.advance(hour(8).Sub(w.clock.now()))
+	for rule, in := range map[string]FindSlots{
+		"end before start": {Start: when(t, "2030-03-05"), End: when(t, "2030-03-04")},
+		"end in the past":  {Start: when(t, "2029-03-04"), End: when(t, "2029-03-05")},
+		"61 days":          {Start: when(t, "2030-03-04"), End: when(t, "2030-05-04")},
+	} {
+		_, err := p.Calendar.FindSlots(background, c, in)
+		f := fault.From(err)
+		if err == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != "end" {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	answer := findSlots(t, p, c, FindSlots{})
+	want := "I have Monday the fourth at nine in the morning, Tuesday the fifth at eleven in the morning, " +
+		"Wednesday the sixth at two in the afternoon, and Thursday the seventh at nine in the morning."
+	if answer.Say != want || answer.TimeZone != "America/New_York" || len(answer.Slots) != 4 {
+		t.Errorf("without a window got %+v, want %q", answer, want)
+	}
+}

@@ -1,0 +1,85 @@
+// Package speech puts dates and times into the words that a voice agent says to a person on the phone. It
+// always says the weekday, and never a year or an offset from UTC.
+//
+//	speech.English().Time(t)               // "nine thirty in the morning"
+//	speech.English().Slots(starts, now, true) // "I have Tuesday the first at noon."
+//
+// A language is a table. Another one is another table.
+package speech
+
+import (
+	"strings"
+	"time"
+)
+
+// Language holds the words of a language.
+type Language struct {
+	weekdays [7]string // from Sunday
+	months   [12]string
+	days     [31]string // of the month
+	hours    [24]string // before the minutes
+	minutes  [60]string // "" for the full hour
+	parts    [24]string // of the day, after the minutes of each hour
+	full     [24]string // full hours that have a name of their own
+
+	day, dayOfMonth       string // templates with {weekday}, {day} and {month}
+	at, or, and, lastPair string // between a day and its times, between times, between days, before the last day
+
+	slots, none, unread, noneUnread string // sentences; the first with {slots}
+}
+
+// nearDays is how many days ahead a day of the month is clear without its month.
+const nearDays = 14
+
+// Day says a day. It says the month too if the day is not within the next two weeks.
+func (l Language) Day(t, now time.Time) string {
+	template := l.day
+	if today := now.In(t.Location()); t.Before(today) || t.After(today.AddDate(0, 0, nearDays)) {
+		template = l.dayOfMonth
+	}
+	return strings.NewReplacer("{weekday}", l.weekdays[t.Weekday()], "{day}", l.days[t.Day()-1],
+		"{month}", l.months[t.Month()-1]).Replace(template)
+}
+
+// Time says a time of day to the minute.
+func (l Language) Time(t time.Time) string {
+	hour, minute := t.Hour(), t.Minute()
+	if minute == 0 && l.full[hour] != "" {
+		return l.full[hour]
+	}
+	return strings.Join(strings.Fields(l.hours[hour]+" "+l.minutes[minute]+" "+l.parts[hour]), " ")
+}
+
+// Slots offers times, which must be sorted, in their own zone. It says so if a calendar could not be read.
+func (l Language) Slots(starts []time.Time, now time.Time, complete bool) string {
+	switch {
+	case len(starts) == 0 && complete:
+		return l.none
+	case len(starts) == 0:
+		return l.noneUnread
+	}
+	var days []string
+	var last string
+	for _, t := range starts {
+		day := l.Day(t, now)
+		if day == last {
+			days[len(days)-1] += l.or + l.Time(t)
+			continue
+		}
+		days = append(days, day+l.at+l.Time(t))
+		last = day
+	}
+	text := days[0]
+	for i, day := range days[1:] {
+		if i == len(days)-2 {
+			text += l.lastPair + day
+			continue
+		}
+		text += l.and + day
+	}
+	sentence := strings.ReplaceAll(l.slots, "{slots}", text)
+	if !complete {
+		sentence += " " + l.unread
+	}
+	return sentence
+}

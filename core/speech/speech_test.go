@@ -1,0 +1,81 @@
+package speech_test
+
+import (
+	"regexp"
+	"testing"
+	"time"
+
+	"frontdesk/core/speech"
+)
+
+func TestTimesOfDay(t *testing.T) {
+	t.Parallel()
+	for clock, want := range map[string]string{
+		"00:00": "midnight", "00:15": "twelve fifteen in the morning", "01:00": "one in the morning",
+		"09:00": "nine in the morning", "09:05": "nine oh five in the morning",
+		"11:59": "eleven fifty-nine in the morning", "12:00": "noon", "12:30": "twelve thirty in the afternoon",
+		"13:20": "one twenty in the afternoon", "16:45": "four forty-five in the afternoon",
+		"17:00": "five in the evening", "20:10": "eight ten in the evening", "21:00": "nine at night",
+	} {
+		at, err := time.Parse("15:04", clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := speech.English().Time(at); got != want {
+			t.Errorf("%s is %q, want %q", clock, got, want)
+		}
+	}
+}
+
+func TestSentencesAboutSlots(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	tests := []struct {
+		rule     string
+		starts   []string
+		unread   bool
+		sentence string
+	}{
+		{"one", []string{"2026-12-01T12:00:00Z"}, false, "I have Tuesday the first at noon."},
+		{"times of a day share it", []string{"2026-12-01T09:00:00Z", "2026-12-01T14:00:00Z"}, false,
+			"I have Tuesday the first at nine in the morning or two in the afternoon."},
+		{"days are listed", []string{"2026-11-24T09:00:00Z", "2026-11-25T12:00:00Z", "2026-11-27T15:30:00Z"}, false,
+			"I have Tuesday the twenty-fourth at nine in the morning, Wednesday the twenty-fifth at noon, and " +
+				"Friday the twenty-seventh at three thirty in the afternoon."},
+		{"a far day has its month", []string{"2027-01-05T09:00:00Z"}, false,
+			"I have Tuesday, January the fifth, at nine in the morning."},
+		{"none", nil, false, "I have no free time in that period."},
+		{"none that is known", nil, true,
+			"I could not see every calendar just now, so I have no time to offer."},
+		{"some of what there may be", []string{"2026-12-01T12:00:00Z"}, true,
+			"I have Tuesday the first at noon. I could not see every calendar just now."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			t.Parallel()
+			var starts []time.Time
+			for _, text := range tt.starts {
+				at, err := time.Parse(time.RFC3339, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				starts = append(starts, at)
+			}
+			if got := speech.English().Slots(starts, now, !tt.unread); got != tt.sentence {
+				t.Errorf("got %q, want %q", got, tt.sentence)
+			}
+		})
+	}
+}
+
+// A sentence holds nothing that a voice would have to read out: digits, offsets, years.
+func TestEveryMinuteHasWords(t *testing.T) {
+	t.Parallel()
+	words := regexp.MustCompile(`^I have [A-Z][a-z]+(, [A-Z][a-z]+)? the [a-z-]+,? at [a-z-]+( [a-z-]+)*\.$`)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for at := now; at.Year() == 2026; at = at.Add(7*time.Hour + 1*time.Minute) {
+		if got := speech.English().Slots([]time.Time{at}, now, true); !words.MatchString(got) {
+			t.Errorf("%s is %q", at, got)
+		}
+	}
+}
