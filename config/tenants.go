@@ -23,6 +23,13 @@ type Tenant struct {
 	StatusWords          map[string]string `yaml:"status_words" help:"The tenant's own words for ticket statuses, each with the CRM's label."`
 	PriorityWords        map[string]string `yaml:"priority_words" help:"The tenant's own words for ticket priorities, each with the CRM's label."`
 	UnverifiedCaller     []string          `yaml:"unverified_caller_fields" choices:"name,contact_id,email,phone_numbers,account,open_tickets" help:"Which fields of a contact may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account or open_tickets. The default is the name."`
+	OpenHours            map[string]string `yaml:"open_hours" help:"When meetings may take place: days of the week and dates, each with its openings in the calendar's own time zone, such as monday: 09:00-12:30, 14:00-18:00 or 2026-12-25: closed. The default is Monday to Friday, 09:00 to 17:00."`
+	DurationMinutes      *int              `yaml:"duration_minutes" min:"1" max:"1440" help:"How long a meeting takes for which find-slots looks. The default is 30."`
+	SlotIntervalMinutes  *int              `yaml:"slot_interval_minutes" min:"1" max:"1440" help:"How many minutes after one slot the next one may begin. The default is the duration."`
+	BufferBeforeMinutes  *int              `yaml:"buffer_before_minutes" min:"0" max:"1440" help:"How many minutes before a slot must be free. The default is 0."`
+	BufferAfterMinutes   *int              `yaml:"buffer_after_minutes" min:"0" max:"1440" help:"How many minutes after a slot must be free. The default is 0."`
+	MinimumNoticeMinutes *int              `yaml:"minimum_notice_minutes" min:"0" max:"86400" help:"How many minutes from now a slot may begin at the earliest. The default is 0."`
+	BookingWindowDays    *int              `yaml:"booking_window_days" min:"0" max:"730" help:"How many days after today a slot may begin at the latest; 0 means without limit, which is the default."`
 	Connections          []Connection      `yaml:"connections" help:"The tenant's connections to accounts at providers."`
 }
 

@@ -22,7 +22,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenMinutes, none := 10*time.Minute, time.Duration(0)
-	five, most := 5, 25
+	number := func(n int) *int { return &n }
 	want := Tenants{Tenants: []Tenant{
 		{Name: "demo", Connections: []Connection{
 			{Name: "calendar", Kind: "calendar", Provider: "sandbox"},
@@ -30,9 +30,15 @@ func TestTenantsExampleIsRead(t *testing.T) {
 			{Name: "numbers", Kind: "telephony", Provider: "sandbox"},
 		}},
 		{Name: "acme", Timezone: "America/New_York", PreventDoubleBooking: true, RejectPast: true,
-			DedupeWindow: &tenMinutes, TicketDedupeWindow: &none, MaxPurchasesPerDay: &five, MaxPhoneNumbers: &most,
-			StatusWords:      map[string]string{"fresh": "New"},
-			PriorityWords:    map[string]string{"urgent": "High", "whenever you can": "Low"},
+			DedupeWindow: &tenMinutes, TicketDedupeWindow: &none, MaxPurchasesPerDay: number(5),
+			MaxPhoneNumbers: number(25),
+			StatusWords:     map[string]string{"fresh": "New"},
+			PriorityWords:   map[string]string{"urgent": "High", "whenever you can": "Low"},
+			OpenHours: map[string]string{
+				"monday": "09:00-12:30, 14:00-18:00", "friday": "09:00-12:30", "2026-12-25": "closed",
+			},
+			DurationMinutes: number(45), SlotIntervalMinutes: number(15), BufferBeforeMinutes: number(5),
+			BufferAfterMinutes: number(10), MinimumNoticeMinutes: number(120), BookingWindowDays: number(60),
 			UnverifiedCaller: []string{"name", "account"},
 			Connections: []Connection{
 				{Name: "front-office", Kind: "calendar", Provider: "caldav", Default: true,

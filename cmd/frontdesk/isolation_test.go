@@ -31,12 +31,16 @@ import (
 // that is missing here fails the test, so whoever adds a part must decide.
 var partsOfRequests = map[string]string{
 	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar",
+	"calendar_ids": "calendar", "reschedule_meeting_id": "event",
 	"ticket_number": "ticket", "phone_number": "", "email": "",
 	"owner_id": "record", "contact_id": "record", "account_id": "record", "id": "number",
 	"Idempotency-Key": "idempotency key",
 
 	"title": "", "description": "", "subject": "", "name": "", "start_time": "", "end_time": "", "timezone": "",
-	"attendee_emails":   "",
+	"attendee_emails": "",
+	"start":           "", "end": "", "time_zone": "", "duration_minutes": "", "slot_interval_minutes": "", "availability": "",
+	"open_hours": "", "specific_time_availability": "", "buffer": "", "minimum_notice_minutes": "",
+	"booking_window_days": "", "tentative_as_busy": "", "limit": "", "per_day": "",
 	"conferencing_type": "", "location_url": "", "status": "", "priority": "", "area_code": "",
 	// Employees belong to the agent platform, not to a tenant.
 	"inbound_cloud_employee_id": "", "outbound_cloud_employee_id": "",
@@ -47,6 +51,7 @@ var partsOfRequests = map[string]string{
 var calls = map[string]string{
 	"bookMeeting":              `{"title":"Ours","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z"}`,
 	"updateMeeting":            `{"event_id":"none","title":"Ours"}`,
+	"findSlots":                `{"start":"2027-03-01","end":"2027-03-04"}`,
 	"listEvents":               `{"start_time":"2027-03-01","end_time":"2027-03-04"}`,
 	"cancelMeeting":            `{"event_id":"none"}`,
 	"listCalendars":            `{}`,

@@ -25,6 +25,13 @@ type tenantCreate struct {
 	StatusWord           map[string]string `help:"The tenant's own word for a ticket status, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
 	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
 	CallerField          []string          `help:"A field of a contact that may be told for an unverified number or address: name, contact_id, email, phone_numbers, account or open_tickets. Repeat for more; the default is the name." placeholder:"FIELD"`
+	OpenHours            map[string]string `help:"When meetings may take place on a day of the week or a date, such as monday=09:00-17:00. Repeat for more." placeholder:"DAY=HOURS"`
+	DurationMinutes      *int              `help:"How long a meeting takes for which find-slots looks." placeholder:"30"`
+	SlotIntervalMinutes  *int              `help:"How many minutes after one slot the next one may begin." placeholder:"30"`
+	BufferBeforeMinutes  *int              `help:"How many minutes before a slot must be free." placeholder:"0"`
+	BufferAfterMinutes   *int              `help:"How many minutes after a slot must be free." placeholder:"0"`
+	MinimumNoticeMinutes *int              `help:"How many minutes from now a slot may begin at the earliest." placeholder:"0"`
+	BookingWindowDays    *int              `help:"How many days after today a slot may begin at the latest; 0 means without limit." placeholder:"0"`
 }
 
 // Run creates the tenant and prints its name.
@@ -36,6 +43,9 @@ func (c tenantCreate) Run(ctx context.Context, s *session) error {
 			MaxPurchasesPerDay: c.MaxPurchasesPerDay, MaxPhoneNumbers: c.MaxPhoneNumbers,
 			StatusWords: c.StatusWord, PriorityWords: c.PriorityWord,
 			UnverifiedCallerFields: c.CallerField,
+			OpenHours:              c.OpenHours, DurationMinutes: c.DurationMinutes, SlotIntervalMinutes: c.SlotIntervalMinutes,
+			BufferBeforeMinutes: c.BufferBeforeMinutes, BufferAfterMinutes: c.BufferAfterMinutes,
+			MinimumNoticeMinutes: c.MinimumNoticeMinutes, BookingWindowDays: c.BookingWindowDays,
 		})
 		if err != nil {
 			return err

@@ -99,6 +99,9 @@ func desiredOf(file config.Tenants) apply.Desired {
 			TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow), MaxPurchasesPerDay: t.MaxPurchasesPerDay,
 			MaxPhoneNumbers: t.MaxPhoneNumbers, StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,
 			UnverifiedCallerFields: t.UnverifiedCaller,
+			OpenHours:              t.OpenHours, DurationMinutes: t.DurationMinutes, SlotIntervalMinutes: t.SlotIntervalMinutes,
+			BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes,
+			MinimumNoticeMinutes: t.MinimumNoticeMinutes, BookingWindowDays: t.BookingWindowDays,
 		}}
 		for _, c := range t.Connections {
 			d.Connections = append(d.Connections, connection.Spec{
