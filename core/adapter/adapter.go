@@ -145,14 +145,16 @@ type Adapter struct {
 	check         func(v Values) error
 }
 
-// Calendar declares a calendar adapter with settings S, a struct as the package comment shows.
+// Calendar declares a calendar adapter with settings S, a struct as the package comment shows. Its connections
+// also have the setting "slots", of which drivers know nothing; see [SlotDefaults].
 // It panics if S is not declared properly, which is a programming error that tests find.
 func Calendar[S any](
 	d Declaration, open func(context.Context, S, Environment) (calendar.Driver, error),
 ) Adapter {
-	return Adapter{Declaration: d, Kind: KindCalendar, Fields: fieldsOf[S](), check: checker[S](),
+	return Adapter{Declaration: d, Kind: KindCalendar, Fields: append(fieldsOf[S](), fieldSlots()),
+		check: calendarChecker[S](),
 		openCalendar: func(ctx context.Context, v Values, env Environment) (calendar.Driver, error) {
-			return opened(ctx, v, env, open)
+			return opened(ctx, v.ofAdapter(), env, open)
 		}}
 }
 
@@ -200,7 +202,7 @@ func (a Adapter) With(v Values) (Adapter, error) {
 // on which credentials are present, not on their values.
 func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
 	return func(v Values) (Auth, error) {
-		s, err := decode[S](v)
+		s, err := decode[S](v.ofAdapter())
 		if err != nil {
 			return Auth{}, err
 		}

@@ -123,7 +123,7 @@ func Walls() []Wall {
 
 		{
 			Folder: "core/adapter",
-			May:    []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/spelling"},
+			May:    []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/slots", "core/spelling"},
 			Why:    "What an adapter says of itself.",
 		},
 		{

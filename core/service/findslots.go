@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -90,10 +90,11 @@ func orDefault(given *int, standard int) int {
 // question returns the question without its calendars. Opening hours are in the office's zone, which is the
 // first calendar's, unless they name another.
 func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Question, error) {
-	ofConnection, err := slotRules(c.connection.Settings)
+	defaults, err := adapter.SlotDefaults(c.connection.Settings)
 	if err != nil {
-		return slots.Question{}, err
+		return slots.Question{}, fault.From(fmt.Errorf("service: stored rules for slots: %v", err))
 	}
+	ofConnection, _ := defaults.Rules()
 	q := in.Rules.Or(ofConnection).Or(c.tenant.Settings.SlotRules()).Question()
 	q.Hours.Zone = office
 	if in.SpecificTimes != nil {
@@ -125,20 +126,6 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 			q.Now.In(q.Zone).Format("Monday, 2006-01-02T15:04:05-07:00")))
 	}
 	return q, nil
-}
-
-// slotRules returns the rules among a connection's settings.
-func slotRules(settings map[string]any) (slots.Rules, error) {
-	var d slots.Defaults
-	raw, err := json.Marshal(settings)
-	if err == nil {
-		err = json.Unmarshal(raw, &d)
-	}
-	rules, wrong := d.Rules()
-	if err != nil || len(wrong) > 0 { // they were checked when they were stored
-		return rules, fault.From(errors.Join(errors.New("service: stored rules of slots"), err))
-	}
-	return rules, nil
 }
 
 // nameCalendars returns the ids of the calendars in their order, so that the default calendar has its own.

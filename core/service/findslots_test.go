@@ -221,9 +221,10 @@ func TestRulesComeFromTheRequestTheConnectionAndTheTenant(t *testing.T) {
 	if got := ask(nil); got != "13:00 14:00" { // New York, as the calendar is
 		t.Errorf("by the tenant's rules got %q", got)
 	}
-	settings := map[string]any{"open_hours": map[string]any{"monday": "09:00-10:00"}, "duration_minutes": 30.0}
 	connected := c.Connections[adapter.KindCalendar]
-	connected.Settings = settings
+	connected.Settings = map[string]any{"slots": map[string]any{
+		"open_hours": map[string]any{"monday": "09:00-10:00"}, "duration_minutes": 30.0,
+	}}
 	c.Connections[adapter.KindCalendar] = connected
 	if got := ask(nil); got != "14:00 14:30" {
 		t.Errorf("by the connection's rules got %q", got)

@@ -7,13 +7,13 @@ import (
 
 // Defaults are the rules that a tenant or a connection keeps as settings.
 type Defaults struct {
-	OpenHours            map[string]string `json:"open_hours"` // see [ParseHours]
-	DurationMinutes      *int              `json:"duration_minutes"`
-	SlotIntervalMinutes  *int              `json:"slot_interval_minutes"`
-	BufferBeforeMinutes  *int              `json:"buffer_before_minutes"`
-	BufferAfterMinutes   *int              `json:"buffer_after_minutes"`
-	MinimumNoticeMinutes *int              `json:"minimum_notice_minutes"`
-	BookingWindowDays    *int              `json:"booking_window_days"`
+	OpenHours            map[string]string // see [ParseHours]
+	DurationMinutes      *int
+	SlotIntervalMinutes  *int
+	BufferBeforeMinutes  *int
+	BufferAfterMinutes   *int
+	MinimumNoticeMinutes *int
+	BookingWindowDays    *int
 }
 
 // Limit is what a number among the rules may be, in its own unit.
