@@ -109,3 +109,29 @@ func TestSlotsAreTheSameAtEveryProvider(t *testing.T) {
 		}
 	})
 }
+
+func TestAConnectionHasRulesForSlotsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme", "--timezone", "America/New_York", "--duration-minutes", "60",
+		"--open-hours", "monday=14:00-16:00")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name", "desk",
+		"--set", "slots.duration_minutes=45")
+	r := d.serve()
+	c := r.as(d.must("key", "create", "--tenant", "acme"))
+	found := c.do(http.StatusOK, http.MethodPost, "/alpha/calendar/find-slots",
+		`{"start":"2037-03-09","end":"2037-03-10","time_zone":"America/New_York"}`)
+	const want = "I have Monday, March the ninth, at two in the afternoon or two forty-five in the afternoon."
+	if got := found.text("say"); got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	_, says, code := d.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox",
+		"--name", "other", "--set", "slots.duration_minutes=0")
+	if code == 0 || !strings.Contains(says, "settings.slots.duration_minutes must be from 1 to 1440") {
+		t.Errorf("a meeting of no length: %d, %s", code, says)
+	}
+	says, wrong, code := d.do("", "tenant", "change", "acme", "--set", "open_hours.funday=09:00-17:00")
+	if code == 0 || !strings.Contains(wrong, `open_hours has "funday"`) {
+		t.Errorf("hours of no day: %d, %s%s", code, says, wrong)
+	}
+}

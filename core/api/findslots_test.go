@@ -25,7 +25,7 @@ func TestFindSlotsHandsOverWhatWasAsked(t *testing.T) {
 		}
 		return at
 	}
-	minutes := func(n time.Duration) *time.Duration { n *= time.Minute; return &n }
+	minutes := func(n int) *time.Duration { d := time.Duration(n) * time.Minute; return &d }
 	number := func(n int) *int { return &n }
 	for rule, c := range map[string]struct {
 		body string

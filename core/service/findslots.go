@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,7 +93,7 @@ func orDefault(given *int, standard int) int {
 func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Question, error) {
 	defaults, err := adapter.SlotDefaults(c.connection.Settings)
 	if err != nil {
-		return slots.Question{}, fault.From(fmt.Errorf("service: stored rules for slots: %v", err))
+		return slots.Question{}, fault.From(errors.New("service: stored rules for slots: " + err.Error()))
 	}
 	ofConnection, _ := defaults.Rules()
 	q := in.Rules.Or(ofConnection).Or(c.tenant.Settings.SlotRules()).Question()

@@ -57,10 +57,10 @@ type Opening struct{ Start, End Clock }
 
 // Check returns an error if the opening has no length or would last longer than a day.
 func (o Opening) Check() error {
-	switch {
-	case o.Start == EndOfDay:
+	switch o.Start {
+	case EndOfDay:
 		return fmt.Errorf("must start before 24:00")
-	case o.Start == o.End:
+	case o.End:
 		return fmt.Errorf("must not end when it starts; 00:00 to 24:00 is the whole day")
 	}
 	return nil

@@ -12,8 +12,8 @@ func TestSlotsAreKnownByTheirIDs(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		c1 := connection(t, s, "c1")
 		connection(t, s, "c2")
-		offer := func(connectionID, id string, hour time.Duration, calendars ...string) store.SlotOffered {
-			from := noon.Add(hour * time.Hour)
+		offer := func(connectionID, id string, hour int, calendars ...string) store.SlotOffered {
+			from := noon.Add(time.Duration(hour) * time.Hour)
 			return store.SlotOffered{
 				TenantID: c1.TenantID, ConnectionID: connectionID, ID: id, From: from, To: from.Add(30 * time.Minute),
 				CalendarIDs: calendars, OfferedAt: from,
