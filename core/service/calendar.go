@@ -17,7 +17,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Calendar implements the six operations on meetings.
+// Calendar implements the operations on meetings.
 type Calendar struct {
 	opts      *Options
 	journal   *journal.Journal

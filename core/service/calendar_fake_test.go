@@ -19,7 +19,8 @@ type calendarAccount struct {
 	calendars []calendar.Calendar
 	events    []*fakeEvent
 	pageSize  int
-	endless   bool // every page has a next page
+	endless   bool   // every page has a next page
+	silent    string // a calendar whose events are never answered
 	tells410  bool
 	unknown   int // free/busy queries to come that cannot tell of the first calendar
 
@@ -247,6 +248,9 @@ func (d *calendarDriver) Cancel(ctx context.Context, ref calendar.EventRef, _ ca
 }
 
 func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	if d.silent != "" && q.CalendarID == d.silent {
+		return calendar.Page{}, hang(ctx)
+	}
 	name := "events/" + q.CalendarID
 	return step(ctx, &d.account, d.process, name, func() (calendar.Page, error) {
 		home, err := d.calendar(q.CalendarID)

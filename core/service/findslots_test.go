@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -152,6 +153,20 @@ func TestWhatCannotBeReadIsBusyAndNamed(t *testing.T) {
 		}
 		_, err = ask(slots.Any, "gone")
 		wantReason(t, err, fault.NotFound, fault.ReasonCalendarNotFound)
+	}
+}
+
+// One calendar that hangs does not use up the time of the others.
+func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	w.meetings.silent = "side"
+	ctx, cancel := context.WithTimeout(background, 4*time.Second)
+	defer cancel()
+	answer, err := p.Calendar.FindSlots(ctx, c, askSlots(t, func(in *FindSlots) {
+		in.CalendarIDs, in.Availability = []string{"main", "side"}, slots.Any
+	}))
+	if err != nil || len(answer.Slots) != 10 || !slices.Equal(answer.UnreadCalendars, []string{"side"}) {
+		t.Errorf("got %+v, %v", answer, err)
 	}
 }
 
