@@ -33,7 +33,8 @@ func TestTheNearerRuleWins(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	standard := slots.Question{Duration: 30 * time.Minute, Interval: 30 * time.Minute, Hours: slots.WorkingWeek()}
+	half := 30 * time.Minute
+	standard := slots.Question{Duration: half, Interval: half, Hours: slots.WorkingWeek()}
 	if got := (slots.Rules{}).Question(); !reflect.DeepEqual(got, standard) {
 		t.Errorf("without rules got %+v, want %+v", got, standard)
 	}
@@ -44,7 +45,8 @@ func TestSettingsThatCannotBeAreNamed(t *testing.T) {
 	zero, many := 0, 1<<20
 	_, wrong := slots.Defaults{
 		OpenHours: map[string]string{"monday": "early"}, DurationMinutes: &zero, SlotIntervalMinutes: &zero,
-		BufferBeforeMinutes: &many, BufferAfterMinutes: &many, MinimumNoticeMinutes: &many, BookingWindowDays: &many,
+		BufferBeforeMinutes: &many, BufferAfterMinutes: &many, MinimumNoticeMinutes: &many,
+		BookingWindowDays: &many,
 	}.Rules()
 	var names []string
 	for _, w := range wrong {

@@ -8,8 +8,8 @@ import (
 
 const daySeconds = 24 * 60 * 60
 
-// lookBack is how many days before the window openings are looked for. An opening that began earlier has steps
-// from midnight since.
+// lookBack is how many days before the window openings are looked for. An opening that began earlier has
+// steps from midnight since.
 const lookBack = 4
 
 // opening is a stretch of time in which meetings may take place.

@@ -16,7 +16,8 @@ type Rules struct {
 func (r Rules) Or(other Rules) Rules {
 	return Rules{
 		Hours: or(r.Hours, other.Hours), Duration: or(r.Duration, other.Duration),
-		Interval: or(r.Interval, other.Interval), Before: or(r.Before, other.Before), After: or(r.After, other.After),
+		Interval: or(r.Interval, other.Interval),
+		Before:   or(r.Before, other.Before), After: or(r.After, other.After),
 		MinimumNotice:     or(r.MinimumNotice, other.MinimumNotice),
 		BookingWindowDays: or(r.BookingWindowDays, other.BookingWindowDays),
 	}

@@ -8,9 +8,9 @@
 //	few := slots.Choose(all, slots.Choice{Zone: berlin, Limit: 4, PerDay: 2})
 //
 // All stretches of time are half-open: a meeting may begin when another ends. Openings that touch or overlap
-// are one opening. Candidates are in steps of wall-clock time from its beginning, so that an office that opens
-// at 09:00 offers full hours in summer and in winter. If it has been open for a day or longer, the steps begin
-// anew at midnight. A candidate that clocks skip is left out. One that they show twice is offered for the
+// are one opening. Candidates are in steps of wall-clock time from its beginning, so that an office that
+// opens at 09:00 offers full hours in summer and in winter. After a day without closing, the steps begin anew
+// at midnight. A candidate that clocks skip is left out. One that they show twice is offered for the
 // first time only. The same holds for the times at which an office opens and closes: it opens when clocks
 // first show that time, or a later one.
 package slots
@@ -75,12 +75,14 @@ func Find(q Question) []Slot {
 	if q.BookingWindowDays > 0 {
 		year, month, day := q.Now.In(zone).Date()
 		dayAfter := time.Date(year, month, day+q.BookingWindowDays+1, 0, 0, 0, 0, time.UTC).Unix()
-		end, _ := offsetsOf(zone, q.Now.AddDate(0, 0, -2), q.Now.AddDate(0, 0, q.BookingWindowDays+3)).first(dayAfter)
+		clocks := offsetsOf(zone, q.Now.AddDate(0, 0, -2), q.Now.AddDate(0, 0, q.BookingWindowDays+3))
+		end, _ := clocks.first(dayAfter)
 		lastStart = min(lastStart, end)
 	}
 	s := search{
 		from: ceilSeconds(from), to: to.Unix(), lastStart: lastStart, duration: seconds(q.Duration),
-		interval: seconds(q.Interval), before: seconds(q.Before), after: seconds(q.After), any: q.Availability == Any,
+		interval: seconds(q.Interval), before: seconds(q.Before), after: seconds(q.After),
+		any: q.Availability == Any,
 	}
 	for _, c := range q.Calendars {
 		s.busy = append(s.busy, timeline{spans: merge(c.Busy), unknown: c.Unknown})

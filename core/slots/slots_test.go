@@ -241,7 +241,8 @@ func TestAChoiceKeepsItsPromises(t *testing.T) {
 		q.To = q.From.Add(10 * 24 * time.Hour)
 		all := slots.Find(q)
 		c := slots.Choice{
-			Zone: zone, Limit: rapid.IntRange(0, 12).Draw(rt, "limit"), PerDay: rapid.IntRange(0, 4).Draw(rt, "per day"),
+			Zone: zone, Limit: rapid.IntRange(0, 12).Draw(rt, "limit"),
+			PerDay: rapid.IntRange(0, 4).Draw(rt, "per day"),
 		}
 		chosen := slots.Choose(all, c)
 		onDay, possible := map[string]int{}, map[string]int{}

@@ -33,8 +33,8 @@ func offsetsOf(zone *time.Location, from, to time.Time) offsets {
 	}
 }
 
-// first returns the first instant at which clocks show the wall time or a later one. The wall time is given in
-// seconds, as if in UTC. It is shown at that instant unless clocks skip it.
+// first returns the first instant at which clocks show the wall time or a later one. The wall time is given
+// in seconds, as if in UTC. It is shown at that instant unless clocks skip it.
 func (o offsets) first(wall int64) (instant int64, shown bool) {
 	for _, p := range o {
 		if wall < p.from+p.offset {
