@@ -140,9 +140,13 @@ func (p *Pages) request(v *visit) (reply, error) {
 		Tries     []tryRow
 		MoreTries int
 		Same      string // the address of the requests with the same idempotency key
+		Curl      string // a command that calls the operation; "": it is not known any more
 	}{
 		layout: p.layout(v, "Request for "+story.Operation, "", shell("request", "show", "--tenant", v.tenant, story.ID)),
 		Came:   moment(story.At), requestRow: p.requestRow(v.tenant, story.Request), MoreTries: story.MoreTries,
+	}
+	if p.opts.Curl != nil {
+		view.Curl = p.opts.Curl(story.Operation)
 	}
 	if story.IdempotencyKey != "" {
 		view.Same = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/requests?" + url.Values{"idempotency_key": {story.IdempotencyKey}}.Encode()

@@ -113,7 +113,8 @@ func TestRequestsAreSearchedAndRead(t *testing.T) {
 			t.Fatalf("there are %d bookings: %s", len(stories), booked)
 		}
 		has(stories[0][1], "It called no provider", "answered again")
-		has(stories[1][1], "sandbox: book", "call &lt;7&gt;", "frontdesk request show --tenant acme")
+		has(stories[1][1], "sandbox: book", "call &lt;7&gt;", "frontdesk request show --tenant acme",
+			w.url+"/v1/calendar/book-meeting", "X-Api-Key: YOUR_KEY")
 		has("/settings/tenants/acme/connections/acme", "It works", `<svg class="plot"`, "The last hour by minutes",
 			"requests?connection=acme")
 

@@ -37,7 +37,7 @@ import (
 //go:embed pages
 var files embed.FS
 
-// Options configure [Pages]. All fields but OpenID are required.
+// Options configure [Pages]. All fields but OpenID and Curl are required.
 type Options struct {
 	PublicURL string // the gateway's
 	Store     *store.Store
@@ -46,6 +46,7 @@ type Options struct {
 	Sessions  *signin.Sessions
 	OpenID    *signin.OpenID // nil: people sign in by links only
 	Now       func() time.Time
+	Curl      func(operation string) string // a command that calls an operation; "" or nil: there is none
 }
 
 // Pages serves the pages. It is safe for concurrent use. Create it with [New].
