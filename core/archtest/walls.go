@@ -96,7 +96,7 @@ func Walls() []Wall {
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
-		{Folder: "core/speech", Why: "Words for dates and times."},
+		{Folder: "core/speech", May: []string{"core/language"}, Why: "Words for dates and times."},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},

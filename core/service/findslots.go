@@ -16,6 +16,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
@@ -77,7 +78,7 @@ func (s *Calendar) FindSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		})
 		starts = append(starts, offer.From.In(q.Zone))
 	}
-	answer.Say = speech.English().Slots(starts, q.Now, answer.Complete)
+	answer.Say = speech.In(language.Of(ctx)).Slots(starts, q.Now, answer.Complete)
 	return answer, s.opts.Store.OfferSlots(ctx, offers)
 }
 

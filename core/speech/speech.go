@@ -1,16 +1,31 @@
 // Package speech puts dates and times into the words that a voice agent says to a person on the phone. It
 // always says the weekday, and never a year or an offset from UTC.
 //
-//	speech.English().Time(t)               // "nine thirty in the morning"
-//	speech.English().Slots(starts, now, true) // "I have Tuesday the first at noon."
+//	speech.In(language.English).Time(t)                  // "nine thirty in the morning"
+//	speech.In(language.English).Slots(starts, now, true) // "I have Tuesday the first at noon."
 //
-// A language is a table. Another one is another table.
+// A language is a table.
 package speech
 
 import (
 	"strings"
 	"time"
+
+	"frontdesk/core/language"
 )
+
+// In returns the words of a language, or those of English if it has none.
+func In(name string) Language {
+	switch name {
+	case language.Spanish:
+		return Spanish()
+	case language.German:
+		return German()
+	case language.French:
+		return French()
+	}
+	return English()
+}
 
 // Language holds the words of a language.
 type Language struct {

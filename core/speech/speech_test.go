@@ -2,9 +2,11 @@ package speech_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"frontdesk/core/language"
 	"frontdesk/core/speech"
 )
 
@@ -76,6 +78,62 @@ func TestEveryMinuteHasWords(t *testing.T) {
 	for at := now; at.Year() == 2026; at = at.Add(7*time.Hour + 1*time.Minute) {
 		if got := speech.English().Slots([]time.Time{at}, now, true); !words.MatchString(got) {
 			t.Errorf("%s is %q", at, got)
+		}
+	}
+}
+
+func TestOtherLanguages(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	at := func(day, hour, minute int) time.Time { return time.Date(2026, 12, day, hour, minute, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		language string
+		starts   []time.Time
+		complete bool
+		want     string
+	}{
+		{language.German, []time.Time{at(1, 9, 0), at(1, 14, 30), at(3, 0, 0)}, true, "Ich kann Ihnen Dienstag, den ersten, " +
+			"um neun Uhr oder um vierzehn Uhr dreißig und Donnerstag, den dritten, um Mitternacht anbieten."},
+		{language.German, []time.Time{at(27, 21, 21)}, true,
+			"Ich kann Ihnen Sonntag, den siebenundzwanzigsten Dezember, um einundzwanzig Uhr einundzwanzig anbieten."},
+		{language.German, nil, false,
+			"Ich konnte gerade nicht alle Kalender sehen, deshalb kann ich keine Zeit anbieten."},
+		{language.Spanish, []time.Time{at(1, 9, 0), at(1, 14, 30), at(3, 13, 0)}, true,
+			"Tengo libre el martes uno a las nueve de la mañana o a las dos y treinta de la tarde y el jueves tres a la " +
+				"una de la tarde."},
+		{language.Spanish, []time.Time{at(27, 12, 0)}, false,
+			"Tengo libre el domingo veintisiete de diciembre al mediodía. Ahora mismo no he podido ver todos los " +
+				"calendarios."},
+		{language.French, []time.Time{at(1, 9, 0), at(1, 14, 31), at(3, 0, 15)}, true,
+			"Je peux vous proposer mardi premier à neuf heures ou à quatorze heures trente et une et jeudi trois à minuit " +
+				"quinze."},
+		{language.French, []time.Time{at(27, 12, 0)}, true,
+			"Je peux vous proposer dimanche vingt-sept décembre à midi."},
+		{language.French, nil, true, "Je n’ai aucun créneau libre sur cette période."},
+		{"ja", nil, true, "I have no free time in that period."},
+	} {
+		if got := speech.In(c.language).Slots(c.starts, now, c.complete); got != c.want {
+			t.Errorf("%s: %q", c.language, got)
+		}
+	}
+}
+
+// Every minute of a year is said in words alone, and no two minutes of a day alike.
+func TestEveryMinuteHasWordsInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, name := range language.All() {
+		said := map[string]bool{}
+		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); at.Day() == 1; at = at.Add(time.Minute) {
+			time := speech.In(name).Time(at)
+			if said[time] || strings.ContainsAny(time, "0123456789{}") || strings.Contains(time, "  ") {
+				t.Errorf("%s: %s is %q", name, at, time)
+			}
+			said[time] = true
+		}
+		for at := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC); at.Year() == 2026; at = at.AddDate(0, 0, 1) {
+			if day := speech.In(name).Day(at, at); strings.ContainsAny(day, "0123456789{}") || said[day] {
+				t.Errorf("%s: %s is %q", name, at, day)
+			}
 		}
 	}
 }
