@@ -48,7 +48,7 @@ func TestADialogueByTools(t *testing.T) {
 			return said, answer{body: []byte(raw)}
 		}
 		listed, err := session.ListTools(t.Context(), nil)
-		if err != nil || len(listed.Tools) != 9 {
+		if err != nil || len(listed.Tools) != 10 {
 			t.Fatalf("%d tools, %v", len(listed.Tools), err)
 		}
 		book := map[string]any{
@@ -84,6 +84,10 @@ func TestADialogueByTools(t *testing.T) {
 		}
 		if said, _ := call("look_up_caller", map[string]any{"email": "pat@example.com"}); said != "This may be Pat Doe." {
 			t.Errorf("said %q", said)
+		}
+		if said, slots := call("find_slots", map[string]any{"duration_minutes": 30, "limit": 1}); !strings.HasPrefix(said,
+			"I have ") || slots.text("slots", 0, "slot_id") == "" {
+			t.Errorf("said %q, %s", said, slots.body)
 		}
 		call("get_current_time", map[string]any{})
 

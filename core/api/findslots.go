@@ -235,6 +235,12 @@ func findSlots(s Calendar) operation {
 	partial.Say = "I have Tuesday the first at ten in the morning. I could not see every calendar just now."
 	return operation{
 		ID: "findSlots", Method: http.MethodPost, Path: "/alpha/calendar/find-slots",
+		Tool: tool{
+			Name: "find_slots",
+			Description: "Finds times at which a meeting can take place, in the opening hours of the business. Offer " +
+				"the caller the times in the sentence of the result, and book one of them.",
+			Without: []string{"open_hours", "specific_time_availability", "buffer", "tentative_as_busy"}, // for the office to say
+		},
 		Scope: apikey.ScopeCalendarRead, Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find slots (alpha)",
 		Success: http.StatusOK,
 		Description: "Answers when a meeting can take place: a few times, spread over days and parts of the day, " +

@@ -162,10 +162,10 @@ func TestToolsAreThoseOfTheKey(t *testing.T) {
 		want   []string
 	}{
 		{apikey.Scopes(), []string{
-			"book_meeting", "cancel_meeting", "create_ticket", "get_current_time", "get_ticket", "list_calendars",
+			"book_meeting", "cancel_meeting", "create_ticket", "find_slots", "get_current_time", "get_ticket", "list_calendars",
 			"list_events", "look_up_caller", "update_meeting",
 		}},
-		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"get_current_time", "list_calendars", "list_events"}},
+		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"find_slots", "get_current_time", "list_calendars", "list_events"}},
 		{[]apikey.Scope{apikey.ScopeNumbersRead}, []string{"get_current_time"}},
 	} {
 		w.caller.Scopes = c.scopes
