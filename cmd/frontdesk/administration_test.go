@@ -373,7 +373,8 @@ func TestWhatRequestsDidIsFound(t *testing.T) {
 		d := newDeployment(t, url, "CALDAV_PASSWORD=desk-secret", "CALDAV_USER=pat",
 			"FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")
 		d.must("tenant", "create", "acme")
-		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name", "office",
+		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "caldav", "--name",
+			"office",
 			"--set", "url="+server.URL, "--set", "calendar="+server.URL+calendar, "--secret", "username=env:CALDAV_USER",
 			"--secret", "password=env:CALDAV_PASSWORD")
 		key := d.must("key", "create", "--tenant", "acme")
@@ -422,7 +423,8 @@ func TestWhatRequestsDidIsFound(t *testing.T) {
 		}
 
 		got := health()
-		if got.text("state") != "failing" || got.text("reason") != "PROVIDER_UNAVAILABLE" || got.get("since") == nil ||
+		if got.text("state") != "failing" || got.text("reason") != "PROVIDER_UNAVAILABLE" ||
+			got.get("since") == nil ||
 			got.get("last_success_at") == nil || fmt.Sprint(got.get("last_hour", "failed")) != "1" ||
 			fmt.Sprint(got.get("last_hour", "requests")) != "2" { // the replayed one called nobody
 			t.Errorf("its health is %s", got.body)

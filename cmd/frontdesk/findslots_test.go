@@ -94,7 +94,8 @@ func TestSlotsAreTheSameAtEveryProvider(t *testing.T) {
 		}
 		partly := ask(fmt.Sprintf(`,"availability":"any","calendar_ids":["no-such-calendar",%q]`,
 			found.text("slots", 0, "calendar_ids", 0)))
-		want("of the calendar that can be read", partly, sunday+"2037-03-09T10:30:00-04:00 2037-03-09T11:00:00-04:00")
+		want("of the calendar that can be read", partly,
+			sunday+"2037-03-09T10:30:00-04:00 2037-03-09T11:00:00-04:00")
 		if partly.get("complete") != false || partly.text("unread_calendars", 0) != "no-such-calendar" ||
 			partly.text("slots", 0, "calendar_ids", 0) != found.text("slots", 0, "calendar_ids", 0) {
 			t.Errorf("with a calendar that cannot be read: %s", partly.body)
@@ -115,7 +116,8 @@ func TestAConnectionHasRulesForSlotsOfItsOwn(t *testing.T) {
 	d := newDeployment(t, "")
 	d.must("tenant", "create", "acme", "--timezone", "America/New_York", "--duration-minutes", "60",
 		"--open-hours", "monday=14:00-16:00")
-	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name", "desk",
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name",
+		"desk",
 		"--set", "slots.duration_minutes=45")
 	r := d.serve()
 	c := r.as(d.must("key", "create", "--tenant", "acme"))
@@ -125,7 +127,8 @@ func TestAConnectionHasRulesForSlotsOfItsOwn(t *testing.T) {
 	if got := found.text("say"); got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
-	_, says, code := d.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox",
+	_, says, code := d.do("", "connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider",
+		"sandbox",
 		"--name", "other", "--set", "slots.duration_minutes=0")
 	if code == 0 || !strings.Contains(says, "settings.slots.duration_minutes must be from 1 to 1440") {
 		t.Errorf("a meeting of no length: %d, %s", code, says)

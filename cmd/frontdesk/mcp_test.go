@@ -82,10 +82,12 @@ func TestADialogueByTools(t *testing.T) {
 			"Broken handle" || same.text("ticket", "ticket_number") != number {
 			t.Errorf("opened %s, then %s, read %s", opened.body, same.body, read.body)
 		}
-		if said, _ := call("look_up_caller", map[string]any{"email": "pat@example.com"}); said != "This may be Pat Doe." {
+		if said, _ := call("look_up_caller",
+			map[string]any{"email": "pat@example.com"}); said != "This may be Pat Doe." {
 			t.Errorf("said %q", said)
 		}
-		if said, slots := call("find_slots", map[string]any{"duration_minutes": 30, "limit": 1}); !strings.HasPrefix(said,
+		if said, slots := call("find_slots", map[string]any{"duration_minutes": 30,
+			"limit": 1}); !strings.HasPrefix(said,
 			"I have ") || slots.text("slots", 0, "slot_id") == "" {
 			t.Errorf("said %q, %s", said, slots.body)
 		}
@@ -104,7 +106,8 @@ func TestADialogueByTools(t *testing.T) {
 			header.Get("WWW-Authenticate") == "" {
 			t.Errorf("a stranger: %s", a.body)
 		}
-		if got := fmt.Sprint(c.do(http.StatusMethodNotAllowed, http.MethodGet, "/mcp", "").header["Allow"]); got != "[POST]" {
+		if got := fmt.Sprint(c.do(http.StatusMethodNotAllowed, http.MethodGet, "/mcp",
+			"").header["Allow"]); got != "[POST]" {
 			t.Errorf("GET is answered with Allow %s", got)
 		}
 	})

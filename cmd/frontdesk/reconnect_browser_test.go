@@ -54,7 +54,8 @@ func TestABrokenConnectionIsReconnectedInTheBrowser(t *testing.T) {
 		agent := r.as(d.must("key", "create", "--tenant", "acme", "--connection", p.name))
 		agent.post(http.StatusOK, "calendar/list-calendars", "{}")
 		p.revoke()
-		if got := agent.post(http.StatusBadRequest, "calendar/list-calendars", "{}"); got.reason() != "RECONNECT_REQUIRED" {
+		if got := agent.post(http.StatusBadRequest, "calendar/list-calendars",
+			"{}"); got.reason() != "RECONNECT_REQUIRED" {
 			t.Fatalf("after the access was withdrawn: %s", got.body)
 		}
 		told += " connection.reconnect_required"

@@ -69,7 +69,8 @@ func (c requestShow) Run(ctx context.Context, s *session) error {
 		var rows [][]string
 		for _, t := range r.Tries {
 			rows = append(rows, []string{
-				took(t.AfterMs), t.Provider, t.Operation, cmp.Or(t.Outcome, "runs on"), cmp.Or(t.Reason, "-"), took(t.TookMs),
+				took(t.AfterMs), t.Provider, t.Operation, cmp.Or(t.Outcome, "runs on"), cmp.Or(t.Reason,
+					"-"), took(t.TookMs),
 				exchanges(t.Exchanges),
 			})
 		}

@@ -68,7 +68,8 @@ func TestTheSettingsPageIsOpenedByAPrintedLink(t *testing.T) {
 			}
 		}
 		audit := d.must("audit", "list")
-		for _, want := range []string{"operator:admin link", "create-sign-in-link", "person:pat@example.com", "sign-in"} {
+		for _, want := range []string{"operator:admin link", "create-sign-in-link", "person:pat@example.com",
+			"sign-in"} {
 			if !strings.Contains(audit, want) {
 				t.Errorf("the audit lacks %s: %s", want, audit)
 			}

@@ -65,7 +65,8 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 				moment(valueOf(w.FormerUntil)), moment(valueOf(w.DisabledAt)),
 			})
 		}
-		return s.list(c.JSON, all, []string{"ID", "TENANT", "URL", "EVENTS", "FORMER SECRET UNTIL", "DISABLED"}, rows)
+		return s.list(c.JSON, all, []string{"ID", "TENANT", "URL", "EVENTS", "FORMER SECRET UNTIL", "DISABLED"},
+			rows)
 	})
 }
 
@@ -111,7 +112,8 @@ func (c webhookRoll) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "The webhook %s has a new signing secret. The former one signs as well until %s.\n", c.ID,
+		fmt.Fprintf(s.err, "The webhook %s has a new signing secret. The former one signs as well until %s.\n",
+			c.ID,
 			moment(valueOf(made.FormerUntil)))
 		_, err = fmt.Fprintln(s.out, made.Secret)
 		return err
@@ -170,7 +172,8 @@ func (c webhookDeliveries) Run(ctx context.Context, s *session) error {
 				moment(d.CreatedAt), moment(valueOf(d.EndedAt)),
 			})
 		}
-		return s.list(c.JSON, all, []string{"ID", "WEBHOOK", "TENANT", "EVENT", "STATE", "ATTEMPTS", "REASON", "CREATED",
+		return s.list(c.JSON, all, []string{"ID", "WEBHOOK", "TENANT", "EVENT", "STATE", "ATTEMPTS", "REASON",
+			"CREATED",
 			"ENDED"}, rows)
 	})
 }

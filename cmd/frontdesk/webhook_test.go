@@ -114,7 +114,8 @@ func TestEventsReachThePlatform(t *testing.T) {
 			}
 		}
 		delivery := listed.text("deliveries", 0, "id")
-		again := own.do(http.StatusOK, http.MethodPost, acme+"/webhooks/"+id+"/deliveries/"+delivery+"/resend", "{}")
+		again := own.do(http.StatusOK, http.MethodPost, acme+"/webhooks/"+id+"/deliveries/"+delivery+"/resend",
+			"{}")
 		if again.text("id") != delivery {
 			t.Errorf("sent again is %s", again.body)
 		}
@@ -136,7 +137,8 @@ func TestEventsReachThePlatform(t *testing.T) {
 
 		mine := op.do(http.StatusCreated, http.MethodPost, "/alpha/admin/webhooks",
 			`{"url":"https://platform.example.com/hooks","events":["connection.connected"]}`)
-		if got := op.do(http.StatusOK, http.MethodGet, "/alpha/admin/webhooks", ""); got.get("webhooks", 1) != nil ||
+		if got := op.do(http.StatusOK, http.MethodGet, "/alpha/admin/webhooks", ""); got.get("webhooks",
+			1) != nil ||
 			got.text("webhooks", 0, "id") != mine.text("id") || strings.Contains(string(got.body), "whsec_") {
 			t.Errorf("the operator's are %s", got.body)
 		}

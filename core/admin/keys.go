@@ -59,7 +59,8 @@ func (n RollKey) overlap() time.Duration {
 func keyOf(k apikey.Key) Key {
 	shown := Key{
 		ID: k.ID, Prefix: k.Prefix, Label: k.Label, Scopes: []string{},
-		Connections: append([]string{}, k.Connections...), Test: k.Test, CreatedAt: k.CreatedAt.UTC(), LastUsedAt: when(k.LastUsedAt), EndsAt: when(k.EndsAt),
+		Connections: append([]string{},
+			k.Connections...), Test: k.Test, CreatedAt: k.CreatedAt.UTC(), LastUsedAt: when(k.LastUsedAt), EndsAt: when(k.EndsAt),
 		RevokedAt: when(k.RevokedAt),
 	}
 	for _, s := range k.Scopes {

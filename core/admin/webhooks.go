@@ -96,7 +96,9 @@ func deliveryOf(d webhook.Delivery, tenantName string) Delivery {
 }
 
 // inWebhooks is like in for the webhooks of a tenant, and like asOperator for those of the operator.
-func (s *Service) inWebhooks(ctx context.Context, c apikey.Caller, tenantName string) (context.Context, error) {
+func (s *Service) inWebhooks(
+	ctx context.Context, c apikey.Caller, tenantName string,
+) (context.Context, error) {
 	if tenantName == "" {
 		return asOperator(ctx, c)
 	}

@@ -239,7 +239,8 @@ func findSlots(s Calendar) operation {
 			Name: "find_slots",
 			Description: "Finds times at which a meeting can take place, in the opening hours of the business. Offer " +
 				"the caller the times in the sentence of the result, and book one of them.",
-			Without: []string{"open_hours", "specific_time_availability", "buffer", "tentative_as_busy"}, // for the office to say
+			Without: []string{"open_hours", "specific_time_availability", "buffer",
+				"tentative_as_busy"}, // for the office to say
 		},
 		Scope: apikey.ScopeCalendarRead, Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find slots (alpha)",
 		Success: http.StatusOK,

@@ -192,12 +192,18 @@ func TestErrorsAreSaidInTheLanguageOfTheCaller(t *testing.T) {
 	g := startGateway(t)
 	g.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "d")
 	for accept, want := range map[string][2]string{
-		"":                     {"en-US", "The ticket system does not answer right now. Can we try again in a moment?"},
-		"ja":                   {"en-US", "The ticket system does not answer right now. Can we try again in a moment?"},
-		"es-MX, en;q=0.5":      {"es", "El sistema de tickets no responde ahora mismo. ¿Podemos volver a intentarlo en un momento?"},
-		"de-AT":                {"de", "Das Ticketsystem antwortet gerade nicht. Können wir es gleich noch einmal versuchen?"},
-		"pt;q=0.9, fr;q=0.8":   {"fr", "Le système de tickets ne répond pas pour le moment. Pouvons-nous réessayer dans un instant\u202f?"},
-		strings.Repeat("x", 9): {"en-US", "The ticket system does not answer right now. Can we try again in a moment?"},
+		"": {"en-US",
+			"The ticket system does not answer right now. Can we try again in a moment?"},
+		"ja": {"en-US",
+			"The ticket system does not answer right now. Can we try again in a moment?"},
+		"es-MX, en;q=0.5": {"es",
+			"El sistema de tickets no responde ahora mismo. ¿Podemos volver a intentarlo en un momento?"},
+		"de-AT": {"de",
+			"Das Ticketsystem antwortet gerade nicht. Können wir es gleich noch einmal versuchen?"},
+		"pt;q=0.9, fr;q=0.8": {"fr",
+			"Le système de tickets ne répond pas pour le moment. Pouvons-nous réessayer dans un instant\u202f?"},
+		strings.Repeat("x", 9): {"en-US",
+			"The ticket system does not answer right now. Can we try again in a moment?"},
 	} {
 		a := g.post(createPath, `{"subject":"s"}`, "Accept-Language", accept)
 		localized := a.v1().detail("LocalizedMessage")

@@ -123,8 +123,9 @@ func Walls() []Wall {
 
 		{
 			Folder: "core/adapter",
-			May:    []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/slots", "core/spelling"},
-			Why:    "What an adapter says of itself.",
+			May: []string{"core/calendar", "core/crm", "core/telephony", "core/fault", "core/slots",
+				"core/spelling"},
+			Why: "What an adapter says of itself.",
 		},
 		{
 			Folder: "core/adapter/scenario", May: []string{"core/adapter", "core/fault", "core/pause"},
@@ -390,7 +391,8 @@ func Reservations() []Reserved {
 			Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"},
 			Why: "Drivers never retry.",
 		},
-		{Package: "golang.org/x/oauth2", For: []string{"core/oauth", "core/signin"}, Why: "Who asks for tokens keeps them."},
+		{Package: "golang.org/x/oauth2", For: []string{"core/oauth", "core/signin"},
+			Why: "Who asks for tokens keeps them."},
 		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
 		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
 		{

@@ -61,7 +61,8 @@ func TestTheCustomerReturnsToThePlatform(t *testing.T) {
 		t.Errorf("policy %q", policy)
 	}
 	declined := w.send(http.MethodGet, w.back(token, "deny").String())
-	back := tenanttest.ReturnURL + "7?connection=front-office&amp;outcome=failed&amp;reason=CONSENT_DECLINED&amp;tab=calendar"
+	back := tenanttest.ReturnURL +
+		"7?connection=front-office&amp;outcome=failed&amp;reason=CONSENT_DECLINED&amp;tab=calendar"
 	if declined.status == http.StatusSeeOther || !strings.Contains(declined.body, `<a href="`+back+`">`) ||
 		!strings.Contains(declined.body, "Try again") {
 		t.Errorf("declined: %d %s", declined.status, declined.text())
@@ -69,7 +70,8 @@ func TestTheCustomerReturnsToThePlatform(t *testing.T) {
 	connected := w.send(http.MethodGet, w.back(token, "approve").String())
 	want := tenanttest.ReturnURL + "7?connection=front-office&outcome=connected&tab=calendar"
 	if got := connected.header.Get("Location"); connected.status != http.StatusSeeOther || got != want ||
-		connected.header.Get("Referrer-Policy") != "no-referrer" || connected.header.Get("Cache-Control") != "no-store" {
+		connected.header.Get("Referrer-Policy") != "no-referrer" ||
+		connected.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("connected: %d to %q, want %q", connected.status, got, want)
 	}
 	// Who did not begin the consent is led nowhere.

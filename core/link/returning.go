@@ -32,7 +32,8 @@ func (d *Directory) checkReturn(address string) error {
 func (d *Directory) mayReturn(address string) bool {
 	to, err := url.Parse(address)
 	// Browsers take a backslash for a slash, and leave control characters out.
-	if err != nil || to.User != nil || to.Opaque != "" || to.Fragment != "" || to.Host == "" || len(address) > 2048 ||
+	if err != nil || to.User != nil || to.Opaque != "" || to.Fragment != "" || to.Host == "" ||
+		len(address) > 2048 ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }) {
 		return false
 	}

@@ -95,7 +95,8 @@ func (r *response) Write(p []byte) (int, error) {
 }
 
 // passedOn are the headers that a call of the interface has from the call of the tool.
-var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate", "X-Request-Id"}
+var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate",
+	"X-Request-Id"}
 
 // call calls the operation. Its time limit is that of the tool for reads, and that of the interface for writes.
 func (s *Server) call(ctx context.Context, t api.Tool, header http.Header, body []byte) response {

@@ -67,12 +67,15 @@ func open(t *testing.T, within time.Duration) *world {
 	w := &world{
 		surface: &surface{answer: says(200, `{}`)}, t: t, header: http.Header{"X-Api-Key": {"k"}},
 		caller: apikey.Caller{
-			Tenant: tenant.Tenant{Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}}, Scopes: apikey.Scopes(),
+			Tenant: tenant.Tenant{Name: "acme",
+				Settings: tenant.Settings{Timezone: "America/New_York"}}, Scopes: apikey.Scopes(),
 		},
 	}
 	server, err := mcp.New(mcp.Options{
 		PublicURL: "https://desk.example.com", Version: "1.2.3", API: func() http.Handler { return w.surface },
-		Tools: api.Tools(), Now: func() time.Time { return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC) },
+		Tools: api.Tools(), Now: func() time.Time {
+			return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC)
+		},
 		Within: within,
 	})
 	if err != nil {
@@ -165,7 +168,8 @@ func TestToolsAreThoseOfTheKey(t *testing.T) {
 			"book_meeting", "cancel_meeting", "create_ticket", "find_slots", "get_current_time", "get_ticket", "list_calendars",
 			"list_events", "look_up_caller", "update_meeting",
 		}},
-		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"find_slots", "get_current_time", "list_calendars", "list_events"}},
+		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"find_slots", "get_current_time", "list_calendars",
+			"list_events"}},
 		{[]apikey.Scope{apikey.ScopeNumbersRead}, []string{"get_current_time"}},
 	} {
 		w.caller.Scopes = c.scopes
@@ -205,7 +209,8 @@ func TestAToolCallsTheInterface(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 	req, body := w.last(t)
-	if req.Method != http.MethodPost || req.URL.Path != "/v1/calendar/book-meeting" || req.Header.Get("X-Api-Key") != "k" ||
+	if req.Method != http.MethodPost || req.URL.Path != "/v1/calendar/book-meeting" ||
+		req.Header.Get("X-Api-Key") != "k" ||
 		req.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"title":"Consultation"`) {
 		t.Errorf("called %s %s, %v, %s", req.Method, req.URL, req.Header, body)
 	}
@@ -330,10 +335,11 @@ func TestStrangersPagesAreRefused(t *testing.T) {
 		headers []string
 		status  int
 	}{
-		"on loopback":              {nil, 200},
-		"at the gateway's host":    {[]string{"Host", "desk.example.com"}, 200},
-		"at another host":          {[]string{"Host", "evil.example"}, 403},
-		"from another site":        {[]string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403},
+		"on loopback":           {nil, 200},
+		"at the gateway's host": {[]string{"Host", "desk.example.com"}, 200},
+		"at another host":       {[]string{"Host", "evil.example"}, 403},
+		"from another site": {[]string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"},
+			403},
 		"from a program":           {[]string{"User-Agent", "python"}, 200},
 		"with JSON alone accepted": {[]string{"Accept", "application/json"}, 400},
 	} {

@@ -124,7 +124,9 @@ func (n Number) Formats() []string {
 	}
 	national := phonenumbers.Format(own, phonenumbers.NATIONAL)           // (513) 555-7611, 0171 1234567
 	international := phonenumbers.Format(own, phonenumbers.INTERNATIONAL) // +1 513-555-7611, +49 171 1234567
-	grouped := func(separator string) string { return strings.Join(strings.FieldsFunc(national, isNoDigit), separator) }
+	grouped := func(separator string) string {
+		return strings.Join(strings.FieldsFunc(national, isNoDigit), separator)
+	}
 	formats := []string{
 		n.E164, grouped(""), national, n.National, international, n.CountryCode + n.National,
 		grouped("-"), grouped("."), grouped(" "),

@@ -116,7 +116,8 @@ func TestFormats(t *testing.T) {
 
 // Whatever people typed, a number that is read is written and read again as the same one.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"+15135557611", "+49 (0)171 1234567", "tel:+1-513;ext=3", "+800 1234 5678", "+1"} {
+	for _, s := range []string{"+15135557611", "+49 (0)171 1234567", "tel:+1-513;ext=3", "+800 1234 5678",
+		"+1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -125,7 +126,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := phonenumber.Parse(n.E164)
-		if err != nil || again != n || n.E164 != "+"+n.CountryCode+n.National || n.Compare(n.E164) != phonenumber.Exact {
+		if err != nil || again != n || n.E164 != "+"+n.CountryCode+n.National ||
+			n.Compare(n.E164) != phonenumber.Exact {
 			t.Errorf("%q is %+v, which is read as %+v, %v", text, n, again, err)
 		}
 	})

@@ -178,7 +178,8 @@ func TestOnlyTheLastRequestsAreKept(t *testing.T) {
 			if got := ids(listed(t, l, Filter{TenantID: "acme"})); got != "r6 r5 r4" {
 				t.Errorf("kept are %s", got)
 			}
-			if got := ids(listed(t, l, Filter{TenantID: "beta"})); got != "r1" || !next.Equal(noon.Add(time.Hour+ageEvery)) {
+			if got := ids(listed(t, l, Filter{TenantID: "beta"})); got != "r1" ||
+				!next.Equal(noon.Add(time.Hour+ageEvery)) {
 				t.Errorf("kept are %s; next at %v", got, next)
 			}
 			for n := range pruneEvery {

@@ -50,7 +50,9 @@ type candidate struct {
 
 // LookUp returns the contacts who may be calling, with the fields that the tenant lets go out. It chooses
 // nobody among several. That nobody is known is no error.
-func (s *Contacts) LookUp(ctx context.Context, c apikey.Caller, in LookUpCaller) (record.CallerAnswer, error) {
+func (s *Contacts) LookUp(
+	ctx context.Context, c apikey.Caller, in LookUpCaller,
+) (record.CallerAnswer, error) {
 	opened, err := s.opts.Drivers.CRM(ctx, c.Tenant, c.Connections)
 	if err != nil {
 		return record.CallerAnswer{}, err
@@ -132,15 +134,18 @@ func matchOf(q crm.ContactQuery, contact crm.Contact) phonenumber.Match {
 }
 
 // addTickets adds the open tickets of each candidate, at once, and reports whether it has those of all.
-func addTickets(ctx context.Context, account endpoint, finder crm.ContactFinder, candidates []candidate) bool {
+func addTickets(
+	ctx context.Context, account endpoint, finder crm.ContactFinder, candidates []candidate,
+) bool {
 	read := read("open-tickets")
 	failed := make([]error, len(candidates))
 	var group sync.WaitGroup
 	for i := range candidates {
 		group.Go(func() {
-			candidates[i].tickets, failed[i] = ask(ctx, account, read, func(ctx context.Context) ([]crm.Ticket, error) {
-				return finder.OpenTickets(ctx, candidates[i].ID, mostOpenTickets)
-			})
+			candidates[i].tickets, failed[i] = ask(ctx, account, read,
+				func(ctx context.Context) ([]crm.Ticket, error) {
+					return finder.OpenTickets(ctx, candidates[i].ID, mostOpenTickets)
+				})
 		})
 	}
 	group.Wait()

@@ -37,7 +37,9 @@ func phoneOf(t *testing.T, text string) LookUpCaller {
 }
 
 // callerWorld is a tenant whose CRM has contacts, and lets these fields out.
-func callerWorld(t *testing.T, fields tenant.List, contacts ...crm.Contact) (*world, *process, apikey.Caller) {
+func callerWorld(
+	t *testing.T, fields tenant.List, contacts ...crm.Contact,
+) (*world, *process, apikey.Caller) {
 	t.Helper()
 	w, p, c := sqliteWorld(t)
 	w.tickets.contacts = append([]crm.Contact{}, contacts...)
@@ -67,11 +69,14 @@ func TestCandidatesAreThoseWhoHaveTheNumber(t *testing.T) {
 			phoneOf(t, "+15135557611"), []string{"Alex suffix"}, "This may be Alex."},
 		"but not beside somebody who has it all": {[]crm.Contact{end, kim}, phoneOf(t, "+15135557611"),
 			[]string{"Kim national"}, "This may be Kim."},
-		"nobody":        {[]crm.Contact{stranger}, phoneOf(t, "+15135557611"), nil, "I do not know who is calling."},
-		"by an address": {[]crm.Contact{pat, kim}, LookUpCaller{Email: "2@example.com"}, []string{"Kim exact"}, "This may be Kim."},
+		"nobody": {[]crm.Contact{stranger}, phoneOf(t, "+15135557611"), nil,
+			"I do not know who is calling."},
+		"by an address": {[]crm.Contact{pat, kim}, LookUpCaller{Email: "2@example.com"}, []string{"Kim exact"},
+			"This may be Kim."},
 		"an address that nobody has": {[]crm.Contact{pat}, LookUpCaller{Email: "11@example.com"}, nil,
 			"I do not know who is calling."},
-		"three of a family": {[]crm.Contact{person("9", "Cy", "+15135557611"), person("8", "Bo", "+15135557611"), pat},
+		"three of a family": {[]crm.Contact{person("9", "Cy", "+15135557611"), person("8", "Bo", "+15135557611"),
+			pat},
 			phoneOf(t, "+15135557611"), []string{"Bo exact", "Cy exact", "Pat exact"}, "This may be Bo, Cy or Pat."},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -80,7 +85,8 @@ func TestCandidatesAreThoseWhoHaveTheNumber(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(names(got), c.want) || got.Say != c.say || got.Found != (len(c.want) > 0) || got.Verified ||
+			if !slices.Equal(names(got), c.want) || got.Say != c.say || got.Found != (len(c.want) > 0) ||
+				got.Verified ||
 				got.Withheld || got.More || len(got.Partial) > 0 {
 				t.Errorf("got %+v", got)
 			}
@@ -120,7 +126,8 @@ func TestNothingGoesOutButWhatTheTenantAllows(t *testing.T) {
 		if string(raw) != want {
 			t.Errorf("%v: %s, not %s", c.fields, raw, want)
 		}
-		if asked := w.tickets.called("open-tickets/1") > 0; asked != slices.Contains(c.fields, tenant.CallerOpenTickets) {
+		if asked := w.tickets.called("open-tickets/1") > 0; asked != slices.Contains(c.fields,
+			tenant.CallerOpenTickets) {
 			t.Errorf("%v: the CRM is asked for tickets: %t", c.fields, asked)
 		}
 	}
@@ -147,11 +154,14 @@ func TestWhatCouldNotBeReadIsNamed(t *testing.T) {
 		react      func(call string) func(context.Context) error
 		want       []string
 	}{
-		"nothing is missing":          {want: []string{}},
-		"a search failed":             {incomplete: true, want: []string{partialContacts}},
-		"the tickets cannot be read":  {react: func(string) func(context.Context) error { return fails(down()) }, want: []string{partialOpenTickets}},
-		"the tickets of one hang":     {react: func(string) func(context.Context) error { return hangs }, want: []string{partialOpenTickets}},
-		"both, which ends both parts": {true, func(string) func(context.Context) error { return hangs }, []string{partialContacts, partialOpenTickets}},
+		"nothing is missing": {want: []string{}},
+		"a search failed":    {incomplete: true, want: []string{partialContacts}},
+		"the tickets cannot be read": {react: func(string) func(context.Context) error { return fails(down()) },
+			want: []string{partialOpenTickets}},
+		"the tickets of one hang": {react: func(string) func(context.Context) error { return hangs },
+			want: []string{partialOpenTickets}},
+		"both, which ends both parts": {true, func(string) func(context.Context) error { return hangs },
+			[]string{partialContacts, partialOpenTickets}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			w, p, caller := callerWorld(t, all, pat, kim, gone)

@@ -150,7 +150,9 @@ func (d contactFindingCRM) FindContacts(ctx context.Context, q crm.ContactQuery)
 	})
 }
 
-func (d contactFindingCRM) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
+func (d contactFindingCRM) OpenTickets(
+	ctx context.Context, contactID string, limit int,
+) ([]crm.Ticket, error) {
 	return step(ctx, &d.account, d.process, "open-tickets/"+contactID, func() ([]crm.Ticket, error) {
 		if contactID == "gone" {
 			return nil, fault.New(fault.NotFound, fault.ReasonTicketNotFound, "No such contact.")

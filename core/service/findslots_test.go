@@ -77,11 +77,14 @@ func TestSlotsAreWhereTheCalendarIsFree(t *testing.T) {
 		change func(*FindSlots)
 		want   string
 	}{
-		"between events":               {[]calendar.Event{event(8, 10), event(11, 12), event(13, 18)}, nil, "10:00 12:00"},
-		"around events of no time":     {[]calendar.Event{free, answered(event(8, 18), "declined")}, nil, "08:00 09:00 10:00 11:00 12:00 13:00 14:00 15:00 16:00 17:00"},
+		"between events": {[]calendar.Event{event(8, 10), event(11, 12), event(13, 18)}, nil,
+			"10:00 12:00"},
+		"around events of no time": {[]calendar.Event{free, answered(event(8, 18), "declined")}, nil,
+			"08:00 09:00 10:00 11:00 12:00 13:00 14:00 15:00 16:00 17:00"},
 		"not on a busy day":            {[]calendar.Event{day}, nil, ""},
 		"not during what is tentative": {[]calendar.Event{answered(event(8, 16), "tentative")}, nil, "16:00 17:00"},
-		"during what is tentative, if that is free": {[]calendar.Event{answered(event(8, 16), "tentative"), event(8, 15)},
+		"during what is tentative, if that is free": {[]calendar.Event{answered(event(8, 16), "tentative"),
+			event(8, 15)},
 			func(in *FindSlots) { in.TentativeIsFree = true }, "15:00 16:00 17:00"},
 		"during the meeting that is to be moved": {[]calendar.Event{event(8, 12), event(11, 16)},
 			func(in *FindSlots) { in.RescheduleMeetingID = "ev1" }, "08:00 09:00 10:00 16:00 17:00"},
@@ -202,7 +205,8 @@ func TestEveryReplicaKnowsASlotByItsID(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for i, s := range first.Slots {
-			row, found, err := w.store.SlotOffered(background, c.Tenant.ID, c.Connections[adapter.KindCalendar].ID, s.SlotID)
+			row, found, err := w.store.SlotOffered(background, c.Tenant.ID, c.Connections[adapter.KindCalendar].ID,
+				s.SlotID)
 			if err != nil || !found || !row.From.Equal(hour(8+i)) || !row.To.Equal(hour(9+i)) ||
 				!slices.Equal(row.CalendarIDs, []string{"side", "main"}) {
 				t.Errorf("%s is %+v, %t, %v", s.SlotID, row, found, err)

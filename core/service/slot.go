@@ -140,7 +140,8 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 // takesTime reports whether an event makes its calendar's owner busy.
 func (c calendarClient) takesTime(e calendar.Event) bool {
 	span := spanOf(e)
-	return !e.IsCancelled && !e.IsFree && !hasAnswered(e, c.connection.Email, "declined") && span.From.Before(span.To)
+	return !e.IsCancelled && !e.IsFree && !hasAnswered(e, c.connection.Email, "declined") &&
+		span.From.Before(span.To)
 }
 
 // hasAnswered reports whether the calendar's owner gave this answer to the event's invitation.

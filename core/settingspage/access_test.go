@@ -233,11 +233,13 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 	for _, r := range routes(t) {
 		path, name := w.at(r.Path, "acme", "acme", "key_none"), r.Method+" "+r.Path
 		nobody := w.browser().send(r.Method, path, nil)
-		open := strings.Contains(r.Path, "/sign-in") || strings.Contains(r.Path, "/oidc") || strings.HasSuffix(r.Path, "/signed-in")
+		open := strings.Contains(r.Path, "/sign-in") || strings.Contains(r.Path, "/oidc") ||
+			strings.HasSuffix(r.Path, "/signed-in")
 		if !open && (nobody.status != http.StatusSeeOther || nobody.to != "/settings/sign-in") {
 			t.Errorf("%s by nobody: %d to %q", name, nobody.status, nobody.to)
 		}
-		for _, h := range []http.Header{{"Host": {"attacker.example"}}, {"Host": {"127.0.0.1.attacker.example:80"}}} {
+		for _, h := range []http.Header{{"Host": {"attacker.example"}},
+			{"Host": {"127.0.0.1.attacker.example:80"}}} {
 			foreign := &browser{w, operator.cookie, h}
 			if p := foreign.send(r.Method, path, nil); p.status != http.StatusForbidden {
 				t.Errorf("%s for %v: %d", name, h, p.status)
@@ -259,14 +261,16 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 				t.Errorf("%s has %d bytes", name, len(got.body))
 			}
 			policy := got.header.Get("Content-Security-Policy")
-			for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"} {
+			for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'",
+				"form-action 'self'"} {
 				if got.status == http.StatusOK && !strings.Contains(policy, rule) {
 					t.Errorf("%s: the policy %q lacks %s", name, policy, rule)
 				}
 			}
 			if strings.Contains(policy, "unsafe") || got.header.Get("Cache-Control") != "no-store" ||
 				got.header.Get("X-Content-Type-Options") != "nosniff" ||
-				got.header.Get("Referrer-Policy") != "same-origin" || got.header.Get("Access-Control-Allow-Origin") != "" {
+				got.header.Get("Referrer-Policy") != "same-origin" ||
+				got.header.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("%s: %v", name, got.header)
 			}
 			if strings.Contains(got.body, "<script") || strings.Contains(got.body, " style=") {
@@ -295,17 +299,20 @@ func TestWhatIsTypedStaysText(t *testing.T) {
 	for _, r := range routes(t) {
 		path := w.at(r.Path, "acme", "acme", "key_none")
 		if !strings.Contains(r.Path, "{token}") {
-			path = strings.NewReplacer("key_none", url.PathEscape("<b>"), "/calendar/", "/"+url.PathEscape("<b>")+"/").Replace(path)
+			path = strings.NewReplacer("key_none", url.PathEscape("<b>"), "/calendar/",
+				"/"+url.PathEscape("<b>")+"/").Replace(path)
 		}
 		if strings.Contains(path, "sign-out") {
 			continue
 		}
 		form := url.Values{}
-		for _, name := range []string{"name", "label", "scopes", "connections", "overlap", "settings.email", "settings.timezone", "default"} {
+		for _, name := range []string{"name", "label", "scopes", "connections", "overlap", "settings.email",
+			"settings.timezone", "default"} {
 			form.Set(name, hostile)
 		}
 		if r.Method == http.MethodGet {
-			path += "?search=" + url.QueryEscape(hostile) + "&action=" + url.QueryEscape(hostile) + "&name=" + url.QueryEscape(hostile)
+			path += "?search=" + url.QueryEscape(hostile) + "&action=" + url.QueryEscape(hostile) + "&name=" +
+				url.QueryEscape(hostile)
 		}
 		p := operator.send(r.Method, path, form)
 		if strings.Contains(p.body, "<script>") || strings.Contains(p.body, "<b>") ||
@@ -373,7 +380,8 @@ func TestAViewerChangesNothing(t *testing.T) {
 		case strings.Contains(r.Path, "{request}"): // there is none
 			want = http.StatusNotFound
 		}
-		p := viewer.send(r.Method, path, url.Values{"name": {"acme"}, "scopes": {"calendar:read"}, "overlap": {"1h"}})
+		p := viewer.send(r.Method, path, url.Values{"name": {"acme"}, "scopes": {"calendar:read"},
+			"overlap": {"1h"}})
 		if p.status != want {
 			t.Errorf("%s %s: %d, want %d", r.Method, r.Path, p.status, want)
 		}
@@ -423,7 +431,8 @@ func TestATenantsAdministratorReachesNoOther(t *testing.T) {
 				}
 			case strings.Contains(r.Path, "{tenant}"):
 				unknown := b.send(r.Method, w.at(r.Path, "nobody", "zebra", others), form)
-				if p.status != http.StatusNotFound || plain(p.body) != strings.ReplaceAll(plain(unknown.body), "nobody", "zebra") {
+				if p.status != http.StatusNotFound || plain(p.body) != strings.ReplaceAll(plain(unknown.body), "nobody",
+					"zebra") {
 					t.Errorf("%s: %d %s\nunknown: %d %s", name, p.status, plain(p.body), unknown.status, plain(unknown.body))
 				}
 				if strings.Contains(r.Path, "{key}") { // another tenant's key below the own tenant
@@ -440,7 +449,8 @@ func TestATenantsAdministratorReachesNoOther(t *testing.T) {
 		if after := w.audit(); after != before {
 			t.Errorf("something was changed: %s, before %s", after, before)
 		}
-		made := b.post("/settings/admin-keys", url.Values{"role": {"admin"}, "label": {"mine"}, "tenant": {"zebra"}})
+		made := b.post("/settings/admin-keys", url.Values{"role": {"admin"}, "label": {"mine"},
+			"tenant": {"zebra"}})
 		if made.status != http.StatusOK || !strings.Contains(made.body, "the tenant acme") {
 			t.Errorf("a key of the admin interface for another tenant: %d %s", made.status, plain(made.body))
 		}

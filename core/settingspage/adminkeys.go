@@ -65,7 +65,8 @@ func (p *Pages) showAdminKeys(v *visit, wrong error) (reply, error) {
 		return reply{}, err
 	}
 	view := adminKeysView{
-		layout: p.layout(v, "Keys of the admin interface", "With such a key, a program manages tenants as these pages do.",
+		layout: p.layout(v, "Keys of the admin interface",
+			"With such a key, a program manages tenants as these pages do.",
 			shell("admin", "key", "list"), shell("admin", "key", "create", "--label", "platform", "--role", "admin")),
 	}
 	for _, k := range slices.Backward(all.Keys) {
@@ -85,8 +86,9 @@ func (p *Pages) showAdminKeys(v *visit, wrong error) (reply, error) {
 		}},
 	}
 	if v.caller.Tenant.ID == "" {
-		fields = append(fields, field{Name: "tenant", Label: "Limited to the tenant", Type: "text", Value: v.form("tenant"),
-			Help: "Its name. Empty: the key is for the whole gateway."})
+		fields = append(fields, field{Name: "tenant", Label: "Limited to the tenant", Type: "text",
+			Value: v.form("tenant"),
+			Help:  "Its name. Empty: the key is for the whole gateway."})
 	}
 	view.Fields, view.Rest = withFaults(fields, wrong)
 	answer := reply{page: "admin-keys.html", view: view}
@@ -97,7 +99,8 @@ func (p *Pages) showAdminKeys(v *visit, wrong error) (reply, error) {
 }
 
 func (p *Pages) createAdminKey(v *visit) (reply, error) {
-	spec := admin.NewAdminKey{Tenant: v.form("tenant"), Role: apikey.Role(v.form("role")), Label: v.form("label")}
+	spec := admin.NewAdminKey{Tenant: v.form("tenant"), Role: apikey.Role(v.form("role")),
+		Label: v.form("label")}
 	if v.caller.Tenant.ID != "" {
 		spec.Tenant = v.caller.Tenant.Name
 	}
@@ -116,8 +119,9 @@ func (p *Pages) createAdminKey(v *visit) (reply, error) {
 func (p *Pages) showNewAdminKey(v *visit, made admin.CreatedAdminKey, means ...string) (reply, error) {
 	return reply{page: "secret.html", view: secretView{
 		layout: p.layout(v, "The new key of the admin interface", ""), Label: "Key", Secret: made.Secret,
-		Means: append([]string{"It is for " + p.adminKeyRow(made.AdminKey).For + ", as " + made.Role + "."}, means...),
-		Back:  p.root + "/admin-keys", Action: "Go to the keys",
+		Means: append([]string{"It is for " + p.adminKeyRow(made.AdminKey).For + ", as " + made.Role + "."},
+			means...),
+		Back: p.root + "/admin-keys", Action: "Go to the keys",
 	}}, nil
 }
 
@@ -156,7 +160,8 @@ func (p *Pages) askToRollAdminKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	return reply{page: "roll.html", view: rollPage{
-		layout: p.layout(v, "Roll the key "+k.AdminKey.Prefix+"…", "A new key takes its place. Both work until the old one ends.",
+		layout: p.layout(v, "Roll the key "+k.AdminKey.Prefix+"…",
+			"A new key takes its place. Both work until the old one ends.",
 			shell("key", "roll", k.AdminKey.ID, "--overlap", "24h")),
 		Label: "The old key ends", Action: "Create the new key", Overlaps: overlaps(), Back: p.root + "/admin-keys",
 	}}, nil
@@ -173,7 +178,8 @@ func (p *Pages) rollAdminKey(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return p.showNewAdminKey(v, made, "The key that it replaces works until "+moment(made.CreatedAt.Add(overlap))+".")
+	return p.showNewAdminKey(v, made,
+		"The key that it replaces works until "+moment(made.CreatedAt.Add(overlap))+".")
 }
 
 func (p *Pages) askToRevokeAdminKey(v *visit) (reply, error) {
@@ -182,7 +188,8 @@ func (p *Pages) askToRevokeAdminKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	return reply{page: "confirm.html", view: confirmView{
-		layout: p.layout(v, "Revoke the key "+k.AdminKey.Prefix+"…?", "", shell("admin", "key", "revoke", k.AdminKey.ID)),
+		layout: p.layout(v, "Revoke the key "+k.AdminKey.Prefix+"…?", "",
+			shell("admin", "key", "revoke", k.AdminKey.ID)),
 		Means: []string{
 			"It stops working within 5 seconds, and cannot be brought back.",
 			"It is for: " + orNothing(k.AdminKey.Label) + ". It was last used: " + k.LastUsed + ".",

@@ -40,7 +40,8 @@ func TestASignInThatTheStoreFailsCanBeRepeated(t *testing.T) {
 			path := w.link(signin.NewLink{Person: "pat"})
 			restore := w.refuse(action)
 			b := w.browser()
-			if p := b.post(path, nil); p.status < 500 || strings.Contains(p.body, "refused") || len(p.header["Set-Cookie"]) > 0 {
+			if p := b.post(path, nil); p.status < 500 || strings.Contains(p.body, "refused") ||
+				len(p.header["Set-Cookie"]) > 0 {
 				t.Errorf("%s fails: %d to %q, %v: %s", action, p.status, p.to, p.header, p.body)
 			}
 			restore()
@@ -82,7 +83,8 @@ func TestHeadersOfProxiesAreNotBelieved(t *testing.T) {
 				continue
 			}
 			p := b.send(r.Method, path, nil)
-			if strings.Contains(p.body+p.to, "attacker.example") || p.to != "" && !strings.HasPrefix(p.to, "/settings") {
+			if strings.Contains(p.body+p.to, "attacker.example") || p.to != "" &&
+				!strings.HasPrefix(p.to, "/settings") {
 				t.Errorf("%s %s by %s: %d to %q: %s", r.Method, r.Path, who, p.status, p.to, p.body)
 			}
 		}
@@ -90,14 +92,16 @@ func TestHeadersOfProxiesAreNotBelieved(t *testing.T) {
 	if !operator.isSignedIn() {
 		t.Error("a header ended the session")
 	}
-	if p := (&browser{w, operator.cookie, http.Header{"Host": {"attacker.example"}, "X-Forwarded-Host": {"127.0.0.1"}}}).
+	if p := (&browser{w, operator.cookie, http.Header{"Host": {"attacker.example"},
+		"X-Forwarded-Host": {"127.0.0.1"}}}).
 		get("/settings"); p.status != http.StatusForbidden {
 		t.Errorf("another host is allowed by a header: %d", p.status)
 	}
 	w.advance(time.Minute)
 	statuses := map[int]int{}
 	for i := range 30 {
-		b := &browser{w: w, header: http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", i)}, "X-Real-Ip": {fmt.Sprintf("192.0.2.%d", i)}}}
+		b := &browser{w: w, header: http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", i)},
+			"X-Real-Ip": {fmt.Sprintf("192.0.2.%d", i)}}}
 		statuses[b.post("/settings/sign-in/fds_none", nil).status]++
 	}
 	if statuses[http.StatusTooManyRequests] < 15 {

@@ -182,7 +182,8 @@ func (p *Pages) showConnection(v *visit, given func(string) string, wrong error)
 	if view.Health, err = p.opts.Admin.ConnectionHealth(v.ctx, v.caller, at); err != nil {
 		return reply{}, err
 	}
-	view.Plot, view.Requests = plotOf(view.Health.LastHour, p.opts.Now()), p.root+"/tenants/"+v.tenant+"/requests?"+
+	view.Plot, view.Requests = plotOf(view.Health.LastHour,
+		p.opts.Now()), p.root+"/tenants/"+v.tenant+"/requests?"+
 		url.Values{"connection": {name}}.Encode()
 	view.Median = duration(view.Health.LastHour.P50Ms)
 	view.State, view.Since = healthWords[view.Health.State], momentOf(view.Health.Since)

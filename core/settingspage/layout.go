@@ -100,7 +100,8 @@ func (p *Pages) navigation(v *visit) []section {
 	}
 	last := section{Items: []item{link("Admin keys", "admin-keys"), link("Your session", "session")}}
 	if v.caller.Tenant.ID == "" {
-		last.Items = append([]item{link("Audit of all", "audit"), link("Webhooks of all", "webhooks")}, last.Items...)
+		last.Items = append([]item{link("Audit of all", "audit"), link("Webhooks of all", "webhooks")},
+			last.Items...)
 	}
 	return append(all, last)
 }

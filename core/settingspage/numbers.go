@@ -32,7 +32,8 @@ func (p *Pages) numberRow(tenantName string, n admin.PhoneNumber) numberRow {
 		row.State = "on its way back to the provider"
 	case n.ReleaseAt != nil:
 		row.State, row.Waits = "goes back on "+moment(*n.ReleaseAt), true
-		row.Restore = p.root + "/tenants/" + tenantName + "/phone-numbers/" + strconv.FormatInt(n.ID, 10) + "/restore"
+		row.Restore = p.root + "/tenants/" + tenantName + "/phone-numbers/" + strconv.FormatInt(n.ID, 10) +
+			"/restore"
 	}
 	return row
 }
@@ -56,7 +57,8 @@ func (p *Pages) showNumbers(v *visit, wrong error) (reply, error) {
 		Accounts bool // there is a telephony connection
 	}{layout: p.layout(v, "Phone numbers of "+v.tenant,
 		"Agents buy and release numbers by the API. A released number waits before it goes back.",
-		shell("number", "list", "--tenant", v.tenant), shell("number", "adopt", "--tenant", v.tenant, "+14155550123"),
+		shell("number", "list", "--tenant", v.tenant), shell("number", "adopt", "--tenant", v.tenant,
+			"+14155550123"),
 		shell("number", "restore", "--tenant", v.tenant, "ID"))}
 	for _, n := range held.PhoneNumbers {
 		view.Rows = append(view.Rows, p.numberRow(v.tenant, n))

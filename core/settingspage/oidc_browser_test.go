@@ -15,7 +15,8 @@ import (
 // startCertified starts an OpenID provider of others (testdata/openid.mjs), and returns its issuer.
 func startCertified(t *testing.T, redirectURI string) (issuer string) {
 	t.Helper()
-	node := exec.Command("node", "testdata/openid.mjs", browsertest.Package(t, "oidc-provider"), clientID, clientSecret,
+	node := exec.Command("node", "testdata/openid.mjs", browsertest.Package(t, "oidc-provider"), clientID,
+		clientSecret,
 		redirectURI)
 	var said bytes.Buffer
 	node.Stderr = &said
@@ -105,7 +106,8 @@ func TestSignInAtACertifiedProvider(t *testing.T) {
 	} {
 		signIn(name)
 		p.wants("This is not allowed")
-		if got := p.text("main"); !strings.Contains(got, tells) || !strings.Contains(got, "settings_page.oidc.roles") {
+		if got := p.text("main"); !strings.Contains(got, tells) || !strings.Contains(got,
+			"settings_page.oidc.roles") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -130,13 +132,15 @@ func TestSignInAtACertifiedProvider(t *testing.T) {
 	}
 	reopen(func(c *config.OIDC) { c.Issuer += "/another" })
 	begin()
-	if got := p.text("main"); !strings.Contains(got, "settings_page.oidc.issuer") || !strings.Contains(got, "404 Not Found") {
+	if got := p.text("main"); !strings.Contains(got, "settings_page.oidc.issuer") ||
+		!strings.Contains(got, "404 Not Found") {
 		t.Errorf("an issuer that is nowhere: %s", got)
 	}
 	reopen(func(c *config.OIDC) { c.Issuer = strings.Replace(c.Issuer, "127.0.0.1", "localhost", 1) })
 	p.b.Open(w.url + "/settings/sign-in")
 	p.press("Sign in at " + strings.Replace(provider, "127.0.0.1", "localhost", 1))
-	if got := p.text("main"); !strings.Contains(got, "settings_page.oidc.issuer") || !strings.Contains(got, right.Issuer) {
+	if got := p.text("main"); !strings.Contains(got, "settings_page.oidc.issuer") ||
+		!strings.Contains(got, right.Issuer) {
 		t.Errorf("another issuer: %s", got)
 	}
 

@@ -77,7 +77,8 @@ func startOpenID(t *testing.T) *openID {
 		say(w, http.StatusOK, o.info)
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Algorithm: "ES256", Use: "sig"}}})
+		say(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Algorithm: "ES256",
+			Use: "sig"}}})
 	})
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
 		id, given, basic := r.BasicAuth()
@@ -90,7 +91,8 @@ func startOpenID(t *testing.T) *openID {
 			say(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		default:
 			delete(o.codes, r.PostFormValue("code"))
-			say(w, http.StatusOK, map[string]string{"access_token": accessToken, "token_type": "Bearer", "id_token": o.token(t)})
+			say(w, http.StatusOK, map[string]string{"access_token": accessToken, "token_type": "Bearer",
+				"id_token": o.token(t)})
 		}
 	})
 	o.Server = httptest.NewServer(mux)
@@ -278,7 +280,8 @@ func TestAProviderTellsMoreAtItsUserInfoEndpoint(t *testing.T) {
 func TestForgedSignInsAreRefused(t *testing.T) {
 	t.Parallel()
 	o := startOpenID(t)
-	w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin", "email:pat@example.com=admin", "groups:support=viewer"))
+	w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin", "email:pat@example.com=admin",
+		"groups:support=viewer"))
 	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -303,12 +306,15 @@ func TestForgedSignInsAreRefused(t *testing.T) {
 		"an address that is said to be verified": {change: func() {
 			o.claims = func(c map[string]any) { c["email_verified"], c["groups"] = "true", []string{} }
 		}, reason: signin.ReasonNotAllowed},
-		"another state":     {path: func(p string) string { return p + "x" }, reason: signin.ReasonNotBegun},
-		"another browser":   {bound: "none", reason: signin.ReasonNotBegun},
-		"an invented one":   {bound: "AAAA", reason: signin.ReasonNotBegun},
-		"another's answer":  {path: func(p string) string { return p + "&iss=https%3A%2F%2Fevil.example" }, reason: signin.ReasonProvider},
-		"declined":          {path: func(p string) string { return p + "&error=access_denied" }, reason: signin.ReasonDeclined},
-		"an unknown code":   {path: func(p string) string { return strings.Replace(p, "code=code", "code=x", 1) }, reason: signin.ReasonProvider},
+		"another state":   {path: func(p string) string { return p + "x" }, reason: signin.ReasonNotBegun},
+		"another browser": {bound: "none", reason: signin.ReasonNotBegun},
+		"an invented one": {bound: "AAAA", reason: signin.ReasonNotBegun},
+		"another's answer": {path: func(p string) string { return p + "&iss=https%3A%2F%2Fevil.example" },
+			reason: signin.ReasonProvider},
+		"declined": {path: func(p string) string { return p + "&error=access_denied" },
+			reason: signin.ReasonDeclined},
+		"an unknown code": {path: func(p string) string { return strings.Replace(p, "code=code", "code=x", 1) },
+			reason: signin.ReasonProvider},
 		"begun an hour ago": {change: func() { w.advance(time.Hour) }, reason: signin.ReasonNotBegun},
 	} {
 		w.advance(time.Minute) // for the throttle
@@ -340,7 +346,8 @@ func TestWrongOpenIDSettingsAreNamed(t *testing.T) {
 	o.issuer = "https://login.example.com"
 	w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin"))
 	if p := w.browser().post("/settings/oidc", nil); p.status != http.StatusServiceUnavailable ||
-		!strings.Contains(p.body, "settings_page.oidc.issuer") || !strings.Contains(p.body, "https://login.example.com") {
+		!strings.Contains(p.body, "settings_page.oidc.issuer") || !strings.Contains(p.body,
+		"https://login.example.com") {
 		t.Errorf("%d %s", p.status, p.body)
 	}
 	w.signedIn(signin.NewLink{})

@@ -61,7 +61,8 @@ func TestAnOperatorSetsATenantUp(t *testing.T) {
 	p.wants("Connect Sandbox calendar")
 	p.press("Add and verify")
 	p.wants("Connection sandbox")
-	if got := p.text(".notice"); !strings.Contains(got, "it works") || !strings.Contains(got, "office@example.com") {
+	if got := p.text(".notice"); !strings.Contains(got, "it works") ||
+		!strings.Contains(got, "office@example.com") {
 		t.Errorf("the notice is %q", got)
 	}
 	p.press("Verify now")
@@ -97,7 +98,8 @@ func TestAnOperatorSetsATenantUp(t *testing.T) {
 	w.books(next, http.StatusUnauthorized)
 
 	p.b.Open(w.url + "/settings/tenants/acme/audit")
-	for _, want := range []string{"person:pat", "create-tenant", "add-connection", "roll-key", "revoke-key", "book-meeting"} {
+	for _, want := range []string{"person:pat", "create-tenant", "add-connection", "roll-key", "revoke-key",
+		"book-meeting"} {
 		if !strings.Contains(p.text("table"), want) {
 			t.Errorf("the audit lacks %s: %s", want, p.text("table"))
 		}
@@ -179,7 +181,8 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 		p.b.Look(look.width, look.height, look.scheme)
 		seen := map[string]bool{}
 		for _, r := range routes(t) {
-			if r.Method != http.MethodGet || seen[r.Operation] || strings.Contains(r.Path, "/sign") || strings.Contains(r.Path, "/oidc") {
+			if r.Method != http.MethodGet || seen[r.Operation] || strings.Contains(r.Path, "/sign") ||
+				strings.Contains(r.Path, "/oidc") {
 				continue
 			}
 			seen[r.Operation] = true

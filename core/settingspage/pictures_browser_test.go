@@ -59,7 +59,8 @@ func takePictures(t *testing.T, folder string) {
 	}
 	w.ask(key("acme-dental"), "/v1/calendar/book-meeting", `{"title": "Check-up (sandbox:reply_lost)",
 		"start_time": "2026-12-01T10:00:00Z", "end_time": "2026-12-01T10:30:00Z"}`, "Idempotency-Key", "call-7f3c")
-	broken := admin.ConnectionChange{ConnectionName: admin.ConnectionName{Tenant: "harbour-hotel", Name: "harbour-hotel"}}
+	broken := admin.ConnectionChange{ConnectionName: admin.ConnectionName{Tenant: "harbour-hotel",
+		Name: "harbour-hotel"}}
 	broken.Settings = map[string]any{"fault": "revoked"}
 	if _, err := w.g.Admin().ChangeConnection(t.Context(), apikey.Caller{}, broken); err != nil {
 		t.Fatal(err)

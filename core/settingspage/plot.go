@@ -60,7 +60,8 @@ func plotOf(hour admin.HourOf, now time.Time) *plot {
 		good := scaled(float64(m.Requests), float64(most)) - failed
 		p.Bars = append(p.Bars, bar{X: x, Width: plotColumn - 2, Y: plotHeight - failed - good, Height: good})
 		if failed > 0 {
-			p.Bars = append(p.Bars, bar{X: x, Width: plotColumn - 2, Y: plotHeight - failed, Height: failed, Bad: true})
+			p.Bars = append(p.Bars, bar{X: x, Width: plotColumn - 2, Y: plotHeight - failed, Height: failed,
+				Bad: true})
 		}
 		points = append(points, fmt.Sprintf("%d,%d", x+plotColumn/2, plotHeight-scaled(m.P95Ms, slowest)))
 	}

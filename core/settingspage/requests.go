@@ -129,7 +129,8 @@ type tryRow struct {
 
 // request tells what became of a request, and what it did at providers.
 func (p *Pages) request(v *visit) (reply, error) {
-	story, err := p.opts.Admin.GetRequest(v.ctx, v.caller, admin.RequestName{Tenant: v.tenant, ID: v.path("request")})
+	story, err := p.opts.Admin.GetRequest(v.ctx, v.caller, admin.RequestName{Tenant: v.tenant,
+		ID: v.path("request")})
 	if err != nil {
 		return reply{}, err
 	}
@@ -142,14 +143,16 @@ func (p *Pages) request(v *visit) (reply, error) {
 		Same      string // the address of the requests with the same idempotency key
 		Curl      string // a command that calls the operation; "": it is not known any more
 	}{
-		layout: p.layout(v, "Request for "+story.Operation, "", shell("request", "show", "--tenant", v.tenant, story.ID)),
-		Came:   moment(story.At), requestRow: p.requestRow(v.tenant, story.Request), MoreTries: story.MoreTries,
+		layout: p.layout(v, "Request for "+story.Operation, "", shell("request", "show", "--tenant", v.tenant,
+			story.ID)),
+		Came: moment(story.At), requestRow: p.requestRow(v.tenant, story.Request), MoreTries: story.MoreTries,
 	}
 	if p.opts.Curl != nil {
 		view.Curl = p.opts.Curl(story.Operation)
 	}
 	if story.IdempotencyKey != "" {
-		view.Same = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/requests?" + url.Values{"idempotency_key": {story.IdempotencyKey}}.Encode()
+		view.Same = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/requests?" +
+			url.Values{"idempotency_key": {story.IdempotencyKey}}.Encode()
 	}
 	for _, t := range story.Tries {
 		row := tryRow{ProviderTry: t, After: duration(t.AfterMs), Took: duration(t.TookMs)}

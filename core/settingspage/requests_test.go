@@ -64,7 +64,8 @@ func (w *world) busy(tenant string) (request string) {
 	}
 	w.g.Close() // which writes what waits
 	w.open()
-	booked, err := w.g.Admin().ListRequests(ctx, operator, admin.RequestQuery{Tenant: tenant, IdempotencyKey: "call <7>"})
+	booked, err := w.g.Admin().ListRequests(ctx, operator, admin.RequestQuery{Tenant: tenant,
+		IdempotencyKey: "call <7>"})
 	if err != nil || len(booked.Requests) != 2 {
 		w.t.Fatalf("booked are %v, %v", booked, err)
 	}
@@ -145,7 +146,8 @@ func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
 
 		const list = "/settings/tenants/acme/phone-numbers"
 		b := w.signedIn(signin.NewLink{Tenant: "acme", Role: apikey.RoleAdmin})
-		if p := b.get(list); !strings.Contains(p.body, digits) || !strings.Contains(p.body, "Front &lt;office&gt;") ||
+		if p := b.get(list); !strings.Contains(p.body, digits) || !strings.Contains(p.body,
+			"Front &lt;office&gt;") ||
 			!strings.Contains(p.body, "in use") || strings.Contains(p.body, "/restore") {
 			t.Errorf("the page is %s", p.body)
 		}

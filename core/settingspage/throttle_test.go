@@ -22,11 +22,15 @@ func TestGuessesAreLimited(t *testing.T) {
 		address func(int) string
 		want    int
 	}{
-		"one IPv4 address":         {func(i int) string { return fmt.Sprintf("192.0.2.1:%d", 1024+i) }, attemptsAtOnce},
-		"the same, mapped to IPv6": {func(i int) string { return fmt.Sprintf("[::ffff:192.0.2.1]:%d", 1024+i) }, attemptsAtOnce},
-		"one IPv6 network":         {func(i int) string { return fmt.Sprintf("[2001:db8::%x]:1024", i) }, attemptsAtOnce},
-		"many IPv6 networks":       {func(i int) string { return fmt.Sprintf("[2001:db8:0:%x::1]:1024", i) }, attemptsAtOnceAll},
-		"what is no address":       {func(i int) string { return fmt.Sprint("nonsense ", i) }, attemptsAtOnce},
+		"one IPv4 address": {func(i int) string { return fmt.Sprintf("192.0.2.1:%d", 1024+i) },
+			attemptsAtOnce},
+		"the same, mapped to IPv6": {func(i int) string { return fmt.Sprintf("[::ffff:192.0.2.1]:%d", 1024+i) },
+			attemptsAtOnce},
+		"one IPv6 network": {func(i int) string { return fmt.Sprintf("[2001:db8::%x]:1024", i) },
+			attemptsAtOnce},
+		"many IPv6 networks": {func(i int) string { return fmt.Sprintf("[2001:db8:0:%x::1]:1024", i) },
+			attemptsAtOnceAll},
+		"what is no address": {func(i int) string { return fmt.Sprint("nonsense ", i) }, attemptsAtOnce},
 	} {
 		th := newThrottle(func() time.Time { return now })
 		if got := allowed(th, 1000, c.address); got != c.want {

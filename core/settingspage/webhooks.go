@@ -147,7 +147,9 @@ func (p *Pages) createWebhook(v *visit) (reply, error) {
 		"Send a test from the webhook's page once the receiver has the secret.")
 }
 
-func (p *Pages) showSigningSecret(v *visit, title string, w admin.CreatedWebhook, means ...string) (reply, error) {
+func (p *Pages) showSigningSecret(
+	v *visit, title string, w admin.CreatedWebhook, means ...string,
+) (reply, error) {
 	return reply{page: "secret.html", view: secretView{
 		layout: p.layout(v, title, ""), Label: "Signing secret", Secret: w.Secret, Means: means,
 		Back: p.webhookURL(v, url.PathEscape(w.ID)), Action: "Go to the webhook",
@@ -206,7 +208,8 @@ func (p *Pages) webhook(v *visit) (reply, error) {
 		layout: p.layout(v, "Webhook", "", shell("webhook", "test", found.ID), shell("webhook", "roll", found.ID),
 			shell("webhook", "deliveries", "--webhook", found.ID), shell("webhook", "remove", found.ID)),
 		Webhook: found, State: state,
-		States: []choice{{"", "all"}, {"waiting", "that wait"}, {"delivered", "acknowledged"}, {"failed", "given up"}},
+		States: []choice{{"", "all"}, {"waiting", "that wait"}, {"delivered", "acknowledged"},
+			{"failed", "given up"}},
 	}
 	for _, d := range slices.Backward(all.Deliveries) {
 		if state != "" && d.State != state {

@@ -62,11 +62,12 @@ func onEveryStore(t *testing.T, test func(t *testing.T, w *world)) {
 
 func start(t testing.TB, store string, change ...func(*config.Config)) *world {
 	t.Helper()
-	w := &world{t: t, store: store, dir: t.TempDir(), webhooks: map[string]string{}, adminKeys: map[string]string{}, change: func(c *config.Config) {
-		for _, each := range change {
-			each(c)
-		}
-	}}
+	w := &world{t: t, store: store, dir: t.TempDir(), webhooks: map[string]string{},
+		adminKeys: map[string]string{}, change: func(c *config.Config) {
+			for _, each := range change {
+				each(c)
+			}
+		}}
 	if err := os.Chmod(w.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,8 @@ func (w *world) at(path, tenant, connection, key string) string {
 	if strings.HasPrefix(path, "/settings/admin-keys") {
 		key = w.adminKeys[tenant]
 	}
-	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}", "calendar",
+	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}",
+		"calendar",
 		"{provider}", "sandbox", "{token}", "fds_none", "{request}", "none", "{number}", "1", "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
 

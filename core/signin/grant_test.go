@@ -17,10 +17,11 @@ func reasonOf(err error) string {
 
 func TestGrants(t *testing.T) {
 	for entry, want := range map[string]signin.Grant{
-		"pat@example.com=admin":        {Claim: "email", Value: "pat@example.com", Role: apikey.RoleAdmin},
-		"lee@acme.example=viewer@acme": {Claim: "email", Value: "lee@acme.example", Role: apikey.RoleViewer, Tenant: "acme"},
-		"groups:urn:x=y:z=admin":       {Claim: "groups", Value: "urn:x=y:z", Role: apikey.RoleAdmin},
-		"email:pat@example.com=admin":  {Claim: "email", Value: "pat@example.com", Role: apikey.RoleAdmin},
+		"pat@example.com=admin": {Claim: "email", Value: "pat@example.com", Role: apikey.RoleAdmin},
+		"lee@acme.example=viewer@acme": {Claim: "email", Value: "lee@acme.example", Role: apikey.RoleViewer,
+			Tenant: "acme"},
+		"groups:urn:x=y:z=admin":      {Claim: "groups", Value: "urn:x=y:z", Role: apikey.RoleAdmin},
+		"email:pat@example.com=admin": {Claim: "email", Value: "pat@example.com", Role: apikey.RoleAdmin},
 	} {
 		if got, err := signin.ParseGrant(entry); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", entry, got, err)

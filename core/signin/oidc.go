@@ -195,7 +195,8 @@ func (o *OpenID) claims(ctx context.Context, provider *oidc.Provider, tokens *oa
 		return nil, err
 	}
 	if info.Subject != id.Subject { // section 5.3.2
-		return nil, fmt.Errorf("its ID token is about %q, its UserInfo endpoint tells of %q", id.Subject, info.Subject)
+		return nil, fmt.Errorf("its ID token is about %q, its UserInfo endpoint tells of %q", id.Subject,
+			info.Subject)
 	}
 	if address, has := signed["email"]; has && address != told["email"] {
 		delete(told, "email_verified") // which is another address
@@ -307,7 +308,8 @@ func (o *OpenID) person(ctx context.Context, claims map[string]any) (Person, err
 	if !verified {
 		state = "not verified"
 	}
-	return Person{}, fault.Newf(fault.Forbidden, ReasonNotAllowed, "You are signed in at %s as %q (sub %q), and "+
-		"the address is %s there. No entry of settings_page.oidc.roles lets you in. Ask the operator for one.",
+	return Person{}, fault.Newf(fault.Forbidden, ReasonNotAllowed,
+		"You are signed in at %s as %q (sub %q), and "+
+			"the address is %s there. No entry of settings_page.oidc.roles lets you in. Ask the operator for one.",
 		o.Host(), shown(email), shown(subject), state)
 }

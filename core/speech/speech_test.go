@@ -92,8 +92,9 @@ func TestOtherLanguages(t *testing.T) {
 		complete bool
 		want     string
 	}{
-		{language.German, []time.Time{at(1, 9, 0), at(1, 14, 30), at(3, 0, 0)}, true, "Ich kann Ihnen Dienstag, den ersten, " +
-			"um neun Uhr oder um vierzehn Uhr dreißig und Donnerstag, den dritten, um Mitternacht anbieten."},
+		{language.German, []time.Time{at(1, 9, 0), at(1, 14, 30), at(3, 0, 0)}, true,
+			"Ich kann Ihnen Dienstag, den ersten, " +
+				"um neun Uhr oder um vierzehn Uhr dreißig und Donnerstag, den dritten, um Mitternacht anbieten."},
 		{language.German, []time.Time{at(27, 21, 21)}, true,
 			"Ich kann Ihnen Sonntag, den siebenundzwanzigsten Dezember, um einundzwanzig Uhr einundzwanzig anbieten."},
 		{language.German, nil, false,

@@ -180,7 +180,9 @@ func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 
 // ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name: those
 // of the tenant, or of every tenant if tenantID is "".
-func (s *Store) ConnectionsToReconnect(ctx context.Context, tenantID string, limit int) ([]Connection, error) {
+func (s *Store) ConnectionsToReconnect(
+	ctx context.Context, tenantID string, limit int,
+) ([]Connection, error) {
 	return listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+` FROM connections
 		WHERE status = 'reconnect_required' AND (tenant_id = $1 OR $1 = '')
 		ORDER BY tenant_id, name LIMIT $2`, tenantID, limit)

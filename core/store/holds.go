@@ -102,7 +102,9 @@ func (s *Store) DropHoldsOfEvent(ctx context.Context, connectionID, eventID stri
 }
 
 // HoldsWithin returns the holds of a connection that overlap the time and have not expired.
-func (s *Store) HoldsWithin(ctx context.Context, connectionID string, from, to, now time.Time) ([]Hold, error) {
+func (s *Store) HoldsWithin(
+	ctx context.Context, connectionID string, from, to, now time.Time,
+) ([]Hold, error) {
 	return listOf(ctx, s, scanHold, "SELECT "+holdColumns+` FROM holds
 		WHERE connection_id = $1 AND starts_at < $2 AND ends_at > $3 AND valid_until > $4 ORDER BY id`,
 		connectionID, millis(to), millis(from), millis(now))

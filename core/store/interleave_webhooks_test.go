@@ -37,7 +37,8 @@ func populateWebhooks(t *testing.T, s *store.Store, raw func(statement string)) 
 		if queue[len(queue)-8:] != "NULL, ''" {
 			queue = fmt.Sprintf(queue, ms)
 		}
-		raw("INSERT INTO webhook_queues (webhook_id, tenant_id, connection_id, last, next_at, owner) VALUES (" + queue +
+		raw("INSERT INTO webhook_queues (webhook_id, tenant_id, connection_id, last, next_at, owner) VALUES (" +
+			queue +
 			")")
 	}
 	for _, row := range []string{
@@ -45,7 +46,8 @@ func populateWebhooks(t *testing.T, s *store.Store, raw func(statement string)) 
 		"'hook', 'leased', 'c2', 1, 'waiting', NULL", "'of all', 'ended', 'k1', 1, 'failed', 1",
 	} {
 		raw("INSERT INTO deliveries (webhook_id, id, connection_id, place, state, ended_at, type, payload, attempts, " +
-			"status, reason, created_at, queued_at) VALUES (" + row + fmt.Sprintf(", 'provider.up', '{}', 0, 0, '', %d, %[1]d)", ms))
+			"status, reason, created_at, queued_at) VALUES (" + row +
+			fmt.Sprintf(", 'provider.up', '{}', 0, 0, '', %d, %[1]d)", ms))
 	}
 	raw(fmt.Sprintf("INSERT INTO provider_health (connection_id, down, changed_at) VALUES ('c3', TRUE, %d)", ms))
 }

@@ -201,5 +201,6 @@ const (
 
 // DownConnections lists the ids of the connections whose providers do not answer.
 func (s *Store) DownConnections(ctx context.Context) ([]string, error) {
-	return listOf(ctx, s, scanText, "SELECT connection_id FROM provider_health WHERE down ORDER BY connection_id")
+	return listOf(ctx, s, scanText,
+		"SELECT connection_id FROM provider_health WHERE down ORDER BY connection_id")
 }

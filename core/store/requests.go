@@ -62,7 +62,9 @@ func (s *Store) AddRequests(ctx context.Context, all []Request) error {
 		if err != nil {
 			return err
 		}
-		kept := slices.DeleteFunc(slices.Clone(all), func(r Request) bool { return !slices.Contains(there, r.TenantID) })
+		kept := slices.DeleteFunc(slices.Clone(all), func(r Request) bool {
+			return !slices.Contains(there, r.TenantID)
+		})
 		if len(kept) == 0 {
 			return nil
 		}

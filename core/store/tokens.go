@@ -64,8 +64,9 @@ const putTokens = "INSERT INTO tokens (" + tokenColumns + `) VALUES ($1, $2, $3,
 func (s *Store) PutTokens(ctx context.Context, t Tokens) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The connection comes first, as in its removal, so that no two transactions deadlock.
-		change, found, err := changeStatus(ctx, tx, "UPDATE connections SET status = 'ok', revision = revision + 1, "+
-			reporting("'ok'")+" WHERE tenant_id = $1 AND id = $2", t.TenantID, t.ConnectionID)
+		change, found, err := changeStatus(ctx, tx,
+			"UPDATE connections SET status = 'ok', revision = revision + 1, "+
+				reporting("'ok'")+" WHERE tenant_id = $1 AND id = $2", t.TenantID, t.ConnectionID)
 		if err != nil {
 			return err
 		}

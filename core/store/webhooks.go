@@ -250,7 +250,8 @@ func (s *Store) Deliveries(ctx context.Context, webhookID string, most int) ([]D
 
 // Delivery returns the delivery of that id.
 func (s *Store) Delivery(ctx context.Context, id string) (Delivery, error) {
-	d, found, err := findIn(ctx, s, s.scanDelivery, "SELECT "+deliveryColumns+deliveryTables+" WHERE d.id = $1", id)
+	d, found, err := findIn(ctx, s, s.scanDelivery, "SELECT "+deliveryColumns+deliveryTables+" WHERE d.id = $1",
+		id)
 	if err == nil && !found {
 		return Delivery{}, deliveryNotFound()
 	}

@@ -44,17 +44,19 @@ func TestMergedSettings(t *testing.T) {
 			{Path: "settings.timezone", Message: "must be a string."},
 			{Path: "settings.unverified_caller_fields", Message: "must be a list of strings."},
 		}},
-		{"a list, or words with commas", map[string]any{"unverified_caller_fields": "name, account"}, tenant.Settings{
-			Timezone: "Europe/Paris", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
-			UnverifiedCallerFields: tenant.List{"name", "account"},
-		}, nil},
-		{"fields of a caller that there are not", map[string]any{"unverified_caller_fields": []any{"nam"}}, tenant.Settings{
-			Timezone: "Europe/Paris", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
-			UnverifiedCallerFields: tenant.List{"nam"},
-		}, []fault.Field{{
-			Path: "settings.unverified_caller_fields", Hint: "name",
-			Message: `must be of name, contact_id, email, phone_numbers, account, open_tickets, not "nam".`,
-		}}},
+		{"a list, or words with commas", map[string]any{"unverified_caller_fields": "name, account"},
+			tenant.Settings{
+				Timezone: "Europe/Paris", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
+				UnverifiedCallerFields: tenant.List{"name", "account"},
+			}, nil},
+		{"fields of a caller that there are not", map[string]any{"unverified_caller_fields": []any{"nam"}},
+			tenant.Settings{
+				Timezone: "Europe/Paris", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
+				UnverifiedCallerFields: tenant.List{"nam"},
+			}, []fault.Field{{
+				Path: "settings.unverified_caller_fields", Hint: "name",
+				Message: `must be of name, contact_id, email, phone_numbers, account, open_tickets, not "nam".`,
+			}}},
 		{"unusable values", map[string]any{"timezone": "Mars/Base", "max_phone_numbers": -1.0}, tenant.Settings{
 			Timezone: "Mars/Base", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,
 			MaxPhoneNumbers: new(-1),

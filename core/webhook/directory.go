@@ -101,14 +101,17 @@ func (d *Directory) check(s Spec) (faults []fault.Field) {
 	case s.URL == "":
 		faults = append(faults, fault.Field{Path: "url", Message: "is missing: the address to send events to."})
 	case len(s.URL) > maxURLBytes:
-		faults = append(faults, fault.Field{Path: "url", Message: fmt.Sprintf("must be at most %d bytes.", maxURLBytes)})
+		faults = append(faults, fault.Field{Path: "url", Message: fmt.Sprintf("must be at most %d bytes.",
+			maxURLBytes)})
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
 		u.Scheme != "https" && u.Scheme != "http":
-		faults = append(faults, fault.Field{Path: "url", Message: "must be an absolute https URL without a user name " +
-			"and a fragment."})
+		faults = append(faults, fault.Field{Path: "url",
+			Message: "must be an absolute https URL without a user name " +
+				"and a fragment."})
 	case u.Scheme == "http" && !d.opts.PlainHTTP:
-		faults = append(faults, fault.Field{Path: "url", Message: "must be https. Plain http is only for networks that " +
-			"the operator allows (egress.allow)."})
+		faults = append(faults, fault.Field{Path: "url",
+			Message: "must be https. Plain http is only for networks that " +
+				"the operator allows (egress.allow)."})
 	}
 	for i, name := range s.Types {
 		if !isType(name) {
@@ -187,7 +190,8 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if overlap < 0 || overlap > maxOverlap {
 		return "", Webhook{}, fault.InvalidField("overlap", fmt.Sprintf("must be from 0 to %s.", maxOverlap))
 	}
-	was, audited, err := d.change(ctx, id, audit.Entry{Action: actionRoll, Subject: id, Changed: []string{"secret"}})
+	was, audited, err := d.change(ctx, id, audit.Entry{Action: actionRoll, Subject: id,
+		Changed: []string{"secret"}})
 	if err != nil {
 		return "", Webhook{}, err
 	}

@@ -141,7 +141,8 @@ func (s *Sender) wakeUp() {
 
 // places returns what bounds the attempts of a webhook, and how many each allows at once.
 func places(w store.Webhook) map[string]int {
-	return map[string]int{"": atOnce, "tenant " + w.TenantID: atOncePerTenant, "webhook " + w.ID: atOncePerWebhook}
+	return map[string]int{"": atOnce, "tenant " + w.TenantID: atOncePerTenant,
+		"webhook " + w.ID: atOncePerWebhook}
 }
 
 // enter takes a place for an attempt, and reports whether there was one.

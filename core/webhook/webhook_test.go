@@ -96,7 +96,8 @@ func TestKilledProcesses(t *testing.T) {
 		k.change(front, false)
 		for _, sends := range []bool{false, true} {
 			now := k.Clock.Now()
-			d, leased, err := k.Store.LeaseQueue(t.Context(), store.QueueID{WebhookID: id, ConnectionID: front}, "killed",
+			d, leased, err := k.Store.LeaseQueue(t.Context(), store.QueueID{WebhookID: id, ConnectionID: front},
+				"killed",
 				now, now.Add(webhook.LeaseFor))
 			if err != nil || !leased || d.Type != store.EventProviderDown {
 				t.Fatal(d, leased, err)
@@ -207,7 +208,8 @@ func TestSecretsAreRolled(t *testing.T) {
 			return got[len(got)-1]
 		}
 		m := next(true)
-		if !verifies(t, first, m) || m.Header.Get("webhook-timestamp") != strconv.FormatInt(k.Clock.Now().Unix(), 10) ||
+		if !verifies(t, first, m) || m.Header.Get("webhook-timestamp") != strconv.FormatInt(k.Clock.Now().Unix(),
+			10) ||
 			m.ID == "" {
 			t.Errorf("the headers are %v", m.Header)
 		}
@@ -350,7 +352,8 @@ func TestPlainHTTP(t *testing.T) {
 		"https://[::1", "https://:443",
 	} {
 		_, _, err := strict.Create(t.Context(), "", webhook.Spec{URL: url})
-		if f := fault.From(err); err == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != "url" {
+		if f := fault.From(err); err == nil || f.Code != fault.Invalid || len(f.Fields) != 1 ||
+			f.Fields[0].Path != "url" {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
@@ -445,7 +448,8 @@ func TestGivenUpAndSentAgain(t *testing.T) {
 		}
 		k.must(k.sender.Drain(t.Context()))
 		states, all := k.deliveries(id)
-		if states != "failed failed" || all[0].Reason != "HTTP_418" || all[0].Status != 418 || all[1].Attempts == 0 {
+		if states != "failed failed" || all[0].Reason != "HTTP_418" || all[0].Status != 418 ||
+			all[1].Attempts == 0 {
 			t.Fatalf("the deliveries are %+v", all)
 		}
 		r.answers(nil)

@@ -297,15 +297,16 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		fallback = time.UTC
 	}
 	var list []listed
-	err = d.eachInstance(ctx, a, target, calendar.Span{From: q.From, To: q.To}, fallback, func(r located, i instance) {
-		event := r.object.event
-		if r.object.recurs() {
-			event = r.object.instanceEvent
-		}
-		list = append(list, listed{
-			event(i, r.calendarID, r.id, r.version), r.object.instant(i.start, fallback),
+	err = d.eachInstance(ctx, a, target, calendar.Span{From: q.From, To: q.To}, fallback,
+		func(r located, i instance) {
+			event := r.object.event
+			if r.object.recurs() {
+				event = r.object.instanceEvent
+			}
+			list = append(list, listed{
+				event(i, r.calendarID, r.id, r.version), r.object.instant(i.start, fallback),
+			})
 		})
-	})
 	if err != nil {
 		return calendar.Page{}, err
 	}

@@ -111,7 +111,8 @@ func TestWhatCountsAsBusy(t *testing.T) {
 			a := newAccount(t, fake.Options{})
 			a.Put(a.home, "1.ics", meeting("1", c.lines...))
 			noon := time.Date(2027, 5, 3, 12, 0, 0, 0, time.UTC)
-			busy := freeBusy(t, a.open(t, "", nil), calendar.Span{From: noon.Add(-time.Hour), To: noon.Add(3 * time.Hour)},
+			busy := freeBusy(t, a.open(t, "", nil), calendar.Span{From: noon.Add(-time.Hour),
+				To: noon.Add(3 * time.Hour)},
 				a.home)
 			want := []calendar.Busy{{CalendarID: a.home, Span: calendar.Span{From: noon, To: noon.Add(time.Hour)}}}
 			if !c.busy {
@@ -167,7 +168,8 @@ func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
 		}
 	}
 	a.Stop()
-	_, err := a.open(t, "", nil).(calendar.FreeBusyer).FreeBusy(t.Context(), []string{a.work, a.home}, thisWeek())
+	_, err := a.open(t, "", nil).(calendar.FreeBusyer).FreeBusy(t.Context(), []string{a.work, a.home},
+		thisWeek())
 	want(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 }
 

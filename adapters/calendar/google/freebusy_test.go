@@ -39,7 +39,8 @@ func TestFreeBusyAsksInPortions(t *testing.T) {
 	if asked != 4 {
 		t.Errorf("it took %d calls, want 4", asked)
 	}
-	if len(busy) != 1 || busy[0].CalendarID != ids[59] || !busy[0].Span.From.Equal(late) || busy[0].Unknown != nil {
+	if len(busy) != 1 || busy[0].CalendarID != ids[59] || !busy[0].Span.From.Equal(late) ||
+		busy[0].Unknown != nil {
 		t.Errorf("busy are %+v", busy)
 	}
 }
@@ -83,7 +84,8 @@ func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
 	})
 	s.consentWithout(t, "calendar.freebusy")
 	span := calendar.Span{From: noon, To: noon.Add(time.Hour)}
-	must[string](t)(s.Make(email, email, map[string]any{"start": clock(span.From, "UTC"), "end": clock(span.To, "UTC")}))
+	must[string](t)(s.Make(email, email, map[string]any{"start": clock(span.From, "UTC"),
+		"end": clock(span.To, "UTC")}))
 	busy := freeBusy(t, s.driver(t), span, email, second)
 	if len(busy) != 2 || busy[0].Unknown != nil || busy[1].CalendarID != second || busy[1].Span != span ||
 		!errors.Is(busy[1].Unknown, fault.Unavailable) {

@@ -87,7 +87,10 @@ func (c counted) Write(p []byte) (int, error) {
 func TestFreeBusyReadsAFractionOfAListing(t *testing.T) {
 	var bytes atomic.Int64
 	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(counted{w, &bytes}, r) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(counted{w, &bytes},
+				r)
+		})
 	})
 	ids := rooms(t, a, 10)
 	var queries []calendar.Query
@@ -112,7 +115,8 @@ func TestFreeBusyReadsAFractionOfAListing(t *testing.T) {
 		_, err := d.(calendar.FreeBusyer).FreeBusy(t.Context(), ids, span)
 		return err
 	})
-	t.Logf("%d request of %d bytes, where a listing takes %d of %d bytes", requests, size, listRequests, listSize)
+	t.Logf("%d request of %d bytes, where a listing takes %d of %d bytes", requests, size, listRequests,
+		listSize)
 	if requests != 1 || listRequests != 1 || size*5 > listSize*2 {
 		t.Errorf("%d requests of %d bytes, where a listing takes %d of %d", requests, size, listRequests, listSize)
 	}

@@ -164,7 +164,9 @@ func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calenda
 
 // postBatch reads up to graph.MaxBatchParts pages of events in one request. It returns the answers in the
 // order of the addresses, and nil for one that is missing.
-func (d *driver) postBatch(ctx context.Context, addresses []string, prefer string) ([]*graph.BatchAnswer, error) {
+func (d *driver) postBatch(
+	ctx context.Context, addresses []string, prefer string,
+) ([]*graph.BatchAnswer, error) {
 	request := &graph.BatchRequest{}
 	for i, address := range addresses {
 		request.Requests = append(request.Requests, &graph.BatchPart{

@@ -9,7 +9,8 @@ import (
 )
 
 func TestAQueryForANumberHasAllItsFormats(t *testing.T) {
-	for _, e164 := range []string{"+15135557611", "+491711234567", "+442079460000", "+551155256325", "+4366412345678"} {
+	for _, e164 := range []string{"+15135557611", "+491711234567", "+442079460000", "+551155256325",
+		"+4366412345678"} {
 		n, err := phonenumber.Parse(e164)
 		if err != nil {
 			t.Fatal(err)

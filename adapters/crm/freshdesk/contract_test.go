@@ -81,7 +81,8 @@ func TestEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			undescribed := []string{"/tickets", "/contacts", "/search/contacts"}
 			path := strings.TrimPrefix(r.URL.Path, fake.APIPath)
-			if r.Method == http.MethodGet && (slices.Contains(undescribed, path) || strings.HasPrefix(path, "/companies/")) {
+			if r.Method == http.MethodGet && (slices.Contains(undescribed, path) ||
+				strings.HasPrefix(path, "/companies/")) {
 				next.ServeHTTP(w, r)
 				return
 			}

@@ -199,7 +199,8 @@ func TestClosedTicketsAreNotOpen(t *testing.T) {
 	d := s.driver(t)
 	undated := create(t, d, crm.NewTicket{ContactID: "101", Key: "a", Subject: "a", Status: "Closed"})
 	dated := create(t, d, crm.NewTicket{ContactID: "101", Key: "b", Subject: "b", Status: "Waiting on us"})
-	err := errors.Join(s.Set(undated.ID, "closed_date", ""), s.Set(dated.ID, "closed_date", "2026-11-20T10:00:00Z"))
+	err := errors.Join(s.Set(undated.ID, "closed_date", ""), s.Set(dated.ID, "closed_date",
+		"2026-11-20T10:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,8 @@ func TestClosedTicketsAreNotOpen(t *testing.T) {
 	if open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "101", 5); err != nil || len(open) != 1 {
 		t.Errorf("while the stage is remembered, open are %+v, %v", open, err)
 	}
-	if open, err := s.driver(t).(crm.ContactFinder).OpenTickets(t.Context(), "101", 5); err != nil || open != nil {
+	if open, err := s.driver(t).(crm.ContactFinder).OpenTickets(t.Context(), "101", 5); err != nil ||
+		open != nil {
 		t.Errorf("open are %+v, %v", open, err)
 	}
 }

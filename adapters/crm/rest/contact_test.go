@@ -62,7 +62,8 @@ func TestContactsAreReadFromAList(t *testing.T) {
 		code       fault.Code
 	}{
 		{rule: "one", body: "[" + body + "]", want: crm.Contacts{Contacts: []crm.Contact{pat}}},
-		{rule: "the same twice", body: "[" + body + "," + body + "]", want: crm.Contacts{Contacts: []crm.Contact{pat}}},
+		{rule: "the same twice", body: "[" + body + "," + body + "]",
+			want: crm.Contacts{Contacts: []crm.Contact{pat}}},
 		{rule: "one with another number, which leaves room", body: `[{"id": 1, "phones": ["1"]},` + body + "]",
 			want: crm.Contacts{Contacts: []crm.Contact{pat}}},
 		{rule: "more than the limit", body: "[" + body + "," + other + "]",
@@ -143,7 +144,8 @@ func TestOpenTicketsAreReadFromAList(t *testing.T) {
 		if c.status == 0 {
 			c.status = http.StatusOK
 		}
-		s := serve(t, says(map[string]reply{"GET /api/people/7/tickets": {status: c.status, body: c.body}}), anonymous)
+		s := serve(t, says(map[string]reply{"GET /api/people/7/tickets": {status: c.status, body: c.body}}),
+			anonymous)
 		got, err := s.open(t, calling(s.url, nil, nil)).(crm.ContactFinder).OpenTickets(t.Context(), "7", 2)
 		if f := fault.From(err); f != nil && f.Code != c.code || f == nil && c.code != "" ||
 			!reflect.DeepEqual(got, c.want) {

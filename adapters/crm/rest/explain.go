@@ -90,8 +90,9 @@ func (d *driver) explainCaller(
 	}
 	n, err := phonenumber.Parse(d.settings.SamplePhone)
 	if err != nil {
-		return fault.InvalidField("settings.sample_phone", "is not a telephone number with a country code, such as "+
-			"+15135557611.")
+		return fault.InvalidField("settings.sample_phone",
+			"is not a telephone number with a country code, such as "+
+				"+15135557611.")
 	}
 	found, err := d.contactsOf(ctx, begin, crm.ContactQuery{Phone: n, Limit: 10})
 	if err != nil {

@@ -346,12 +346,16 @@ func (f *rtFake) search(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, t := range tickets {
 		if link != nil && !slices.Contains(t.refersTo, link[1]) || requestor != nil &&
-			(!slices.Contains(t.requestors, rtUnquoted.Replace(requestor[1])) || !slices.Contains(rtActive, t.status)) ||
-			number != nil && !slices.ContainsFunc(f.requestors(t), func(u rtUserRecord) bool { return u.like(number) }) {
+			(!slices.Contains(t.requestors, rtUnquoted.Replace(requestor[1])) ||
+				!slices.Contains(rtActive, t.status)) ||
+			number != nil && !slices.ContainsFunc(f.requestors(t), func(u rtUserRecord) bool {
+				return u.like(number)
+			}) {
 			continue
 		}
 		item := map[string]any{
-			"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://rt.example/REST/2.0/ticket/" + strconv.Itoa(t.id),
+			"id": strconv.Itoa(t.id), "type": "ticket", "_url": "http://rt.example/REST/2.0/ticket/" +
+				strconv.Itoa(t.id),
 		}
 		for field := range strings.SplitSeq(r.URL.Query().Get("fields"), ",") {
 			if value := t.shown()[field]; value != nil {

@@ -75,7 +75,8 @@ func TestWithoutTheirDetailsContactsAreIncomplete(t *testing.T) {
 }
 
 func TestATokenThatMayNotSearchSaysSo(t *testing.T) {
-	s := serve(t, fake.Options{AccessToken: "of tickets alone", Scopes: []string{"tickets:read", "tickets:write"}})
+	s := serve(t, fake.Options{AccessToken: "of tickets alone", Scopes: []string{"tickets:read",
+		"tickets:write"}})
 	s.authorize = func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer of tickets alone")
 		return nil

@@ -24,7 +24,8 @@ func freeBusyChecks() []Check {
 		{Name: "free/busy tells each calendar's times as that calendar's",
 			Bound: both(hasSecond, tellsBusy), Do: with(busyPerCalendar)},
 		{Name: "free/busy and the events count alike: what the account declined is free, any other invitation is busy",
-			Bound: both(both(writes, both(can[Inviter], can[Answerer])), both(hasEmail, tellsBusy)), Do: with(declinedIsFree)},
+			Bound: both(both(writes, both(can[Inviter], can[Answerer])),
+				both(hasEmail, tellsBusy)), Do: with(declinedIsFree)},
 		{Name: "free/busy names a calendar that cannot be read, and tells the others",
 			Bound: both(writes, tellsBusy), Do: with(unknownIsNamed)},
 	}

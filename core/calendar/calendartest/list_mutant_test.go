@@ -263,17 +263,20 @@ func busyMutants() []mutantOf {
 				list, err := d.FreeBusy(ctx, ids, span)
 				page, failed := d.Events(ctx, Query{CalendarID: ids[0], From: span.From, To: span.To})
 				isTentative := slices.ContainsFunc(page.Events, func(e Event) bool {
-					return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool { return a.Response == "tentative" })
+					return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
+						return a.Response == "tentative"
+					})
 				})
 				if isTentative {
 					list = nil
 				}
 				return list, errors.Join(err, failed)
 			})},
-		{Check: declined, How: "and the events forget the answer", Mutate: mutate(mutation{everyEvent: func(e *Event) {
-			for i := range e.Attendees {
-				e.Attendees[i].Response = "needs_action"
-			}
-		}})},
+		{Check: declined, How: "and the events forget the answer",
+			Mutate: mutate(mutation{everyEvent: func(e *Event) {
+				for i := range e.Attendees {
+					e.Attendees[i].Response = "needs_action"
+				}
+			}})},
 	}
 }

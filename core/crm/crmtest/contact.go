@@ -59,7 +59,9 @@ var typed = []string{
 func number(digits string) (phonenumber.Number, error) { return phonenumber.Parse("+1513555" + digits) }
 
 // byPhone looks a number up and returns those who have it.
-func byPhone(ctx context.Context, h Harness, n phonenumber.Number, limit int) ([]crm.Contact, crm.Contacts, error) {
+func byPhone(
+	ctx context.Context, h Harness, n phonenumber.Number, limit int,
+) ([]crm.Contact, crm.Contacts, error) {
 	found, err := finderOf(h).FindContacts(ctx, crm.ContactQuery{Phone: n, Limit: limit})
 	if err != nil {
 		return nil, found, fmt.Errorf("FindContacts(%s): %w", n.E164, err)
@@ -104,7 +106,8 @@ func numberFormats(ctx context.Context, h Harness) error {
 	for i, format := range typed {
 		digits := fmt.Sprintf("76%02d", i)
 		c := NewContact{
-			Name: "Pat Format " + digits, Email: "format" + digits + "@example.com", Phone: fmt.Sprintf(format, digits),
+			Name: "Pat Format " + digits, Email: "format" + digits + "@example.com", Phone: fmt.Sprintf(format,
+				digits),
 		}
 		if i%2 == 1 {
 			c.Phone, c.Mobile = "", c.Phone
@@ -129,7 +132,8 @@ func numberFormats(ctx context.Context, h Harness) error {
 }
 
 func emailCase(ctx context.Context, h Harness) error {
-	id, err := h.Provider.(ContactKeeper).AddContact(ctx, NewContact{Name: "Ann Case", Email: "Ann.Case@Example.com"})
+	id, err := h.Provider.(ContactKeeper).AddContact(ctx, NewContact{Name: "Ann Case",
+		Email: "Ann.Case@Example.com"})
 	if err != nil {
 		return err
 	}
@@ -207,7 +211,8 @@ func sharedNumber(ctx context.Context, h Harness) error {
 		return err
 	}
 	if len(few.Contacts) > 2 || !few.More {
-		return fmt.Errorf("with a limit of 2, of 3 contacts %d were returned, more: %t", len(few.Contacts), few.More)
+		return fmt.Errorf("with a limit of 2, of 3 contacts %d were returned, more: %t", len(few.Contacts),
+			few.More)
 	}
 	return nil
 }
@@ -248,14 +253,17 @@ func hostileQueries(ctx context.Context, h Harness) error {
 		"x'or'1'='1@example.com", `x"or"email:*@example.com`, "{victim}@example.com", "a\\'b@example.com",
 		"victim@example.com&phone=1", "victim@example.com#", "a+b@example.com", "$(x)@example.com", "{{email}}@x.example",
 		"a b@example.com", "a\r\nb@example.com", "a\x00@example.com", "ü@example.com",
-		strings.Repeat("v", 300) + "@example.com", "victim@example.com OR email:*", "victim@example.com,a@b.example",
+		strings.Repeat("v", 300) +
+			"@example.com", "victim@example.com OR email:*", "victim@example.com,a@b.example",
 	} {
 		found, err := finderOf(h).FindContacts(ctx, crm.ContactQuery{Email: email, Limit: 5})
 		if err != nil {
 			return fmt.Errorf("FindContacts(%.40q): %w", email, err)
 		}
 		for _, c := range found.Contacts {
-			if slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, "victim@example.com") }) {
+			if slices.ContainsFunc(c.Emails, func(e string) bool {
+				return strings.EqualFold(e, "victim@example.com")
+			}) {
 				return fmt.Errorf("FindContacts(%.40q) found %+v", email, c)
 			}
 		}
@@ -264,7 +272,9 @@ func hostileQueries(ctx context.Context, h Harness) error {
 }
 
 // addTickets adds a contact and tickets of it, and returns the contact's id and the tickets.
-func addTickets(ctx context.Context, h Harness, name string, subjects ...string) (string, []crm.Ticket, error) {
+func addTickets(
+	ctx context.Context, h Harness, name string, subjects ...string,
+) (string, []crm.Ticket, error) {
 	local := strings.ToLower(strings.ReplaceAll(name, " ", "."))
 	id, err := h.Provider.(ContactKeeper).AddContact(ctx, NewContact{Name: name, Email: local + "@example.com"})
 	if err != nil {

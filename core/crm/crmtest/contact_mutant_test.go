@@ -112,7 +112,8 @@ func contactMutants() []conformance.Mutant[Harness] {
 		fails(hostile, "passes on the provider's complaint", func(q crm.ContactQuery) bool {
 			return strings.Contains(q.Email, "'")
 		}),
-		tickets(open, "mixes up the contacts", func(ctx context.Context, d full, _ string, limit int) ([]crm.Ticket, error) {
+		tickets(open, "mixes up the contacts", func(ctx context.Context, d full, _ string, limit int) ([]crm.Ticket,
+			error) {
 			return d.OpenTickets(ctx, "person-1", limit)
 		}),
 		tickets(open, "returns the first changed first", func(

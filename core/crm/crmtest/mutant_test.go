@@ -94,7 +94,9 @@ func (m mutant) OpenTickets(ctx context.Context, contactID string, limit int) ([
 	if m.open != nil {
 		open = m.open
 	}
-	return ask(ctx, m, func(ctx context.Context) ([]crm.Ticket, error) { return open(ctx, contactID, limit) }, nil)
+	return ask(ctx, m, func(ctx context.Context) ([]crm.Ticket, error) {
+		return open(ctx, contactID, limit)
+	}, nil)
 }
 
 func ask[T any](

@@ -13,7 +13,8 @@ func serve(t *testing.T, body string) (url string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
-		_, _ = w.Write([]byte("<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>" + body + "</main>"))
+		_, _ = w.Write([]byte("<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>" + body +
+			"</main>"))
 	}))
 	t.Cleanup(s.Close)
 	return s.URL

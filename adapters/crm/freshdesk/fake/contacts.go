@@ -71,7 +71,8 @@ func (c call) listContacts() (any, *refusal) {
 	}
 	var found []map[string]any
 	for _, one := range c.contacts {
-		if fits(email, one.email) && fits(c.query.Get("phone"), one.phone) && fits(c.query.Get("mobile"), one.mobile) {
+		if fits(email, one.email) && fits(c.query.Get("phone"), one.phone) &&
+			fits(c.query.Get("mobile"), one.mobile) {
 			found = append(found, one.shown())
 		}
 	}

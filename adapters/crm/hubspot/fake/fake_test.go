@@ -193,7 +193,8 @@ func TestContactsAreSearched(t *testing.T) {
 		total        any
 	}{
 		{"a number without country code", equal("hs_searchable_calculated_phone_number", "5135557611"), 200, 1.0},
-		{"a number without a trunk prefix", equal("hs_searchable_calculated_mobile_number", "1711234567"), 200, 1.0},
+		{"a number without a trunk prefix", equal("hs_searchable_calculated_mobile_number", "1711234567"), 200,
+			1.0},
 		{"an exact value", equal("phone", "5135557611"), 200, 0.0},
 		{"no regard to case", equal("email", "PAT@example.com"), 200, 1.0},
 		{"one of several groups", equal("firstname", "pat") + "," + equal("firstname", "sam"), 200, 2.0},
@@ -229,7 +230,8 @@ func TestABatchSaysWhatItDoesNotFind(t *testing.T) {
 		{"too much to read", objects + "/batch/read",
 			`{"inputs":[` + strings.Repeat(`{"id":"1"},`, 100) + `{"id":"1"}]}`, 400, nil},
 	} {
-		if status, _, answer := ask(t, s, "POST", c.path, c.body); status != c.status || answer["numErrors"] != c.errors {
+		if status, _, answer := ask(t, s, "POST", c.path, c.body); status != c.status ||
+			answer["numErrors"] != c.errors {
 			t.Errorf("%s: %d %v", c.rule, status, answer)
 		}
 	}

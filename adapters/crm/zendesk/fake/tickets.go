@@ -140,7 +140,8 @@ func (c call) newTicket(body []byte) (*ticket, *refusal) {
 		return nil, invalid("requester", "InvalidValue", "Requester: is invalid")
 	case t.assignee != 0 && !c.isAgent(t.assignee):
 		return nil, invalid("assignee", "InvalidValue", "Assignee: is invalid")
-	case t.org != 0 && !c.isOrganization(t.org), t.org != 0 && requester.role == endUser && t.org != requester.org:
+	case t.org != 0 && !c.isOrganization(t.org), t.org != 0 && requester.role == endUser &&
+		t.org != requester.org:
 		return nil, invalid("organization", "InvalidValue", "Organization: is not one of the requester's")
 	case t.priority != "" && !slices.ContainsFunc(priorities,
 		func(p [2]string) bool { return p[1] == t.priority }):
