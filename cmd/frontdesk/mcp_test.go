@@ -20,8 +20,8 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A dialogue by tools: a meeting is booked, found, moved and cancelled, and a ticket opened and read. Each call
-// that changes something is sent twice and has one effect.
+// A dialogue by tools: a meeting is booked, found, moved and cancelled, and a ticket opened and read. Each
+// call that changes something is sent twice and has one effect.
 func TestADialogueByTools(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {

@@ -145,9 +145,9 @@ type Adapter struct {
 	check         func(v Values) error
 }
 
-// Calendar declares a calendar adapter with settings S, a struct as the package comment shows. Its connections
-// also have the setting "slots", of which drivers know nothing; see [SlotDefaults].
-// It panics if S is not declared properly, which is a programming error that tests find.
+// Calendar declares a calendar adapter with settings S, a struct as the package comment shows. Its
+// connections also have the setting "slots", of which drivers know nothing; see [SlotDefaults]. It panics if
+// S is not declared properly, which is a programming error that tests find.
 func Calendar[S any](
 	d Declaration, open func(context.Context, S, Environment) (calendar.Driver, error),
 ) Adapter {

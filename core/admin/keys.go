@@ -210,8 +210,8 @@ func (s *Service) CreateAdminKey(
 	return CreatedAdminKey{text, adminKeyOf(made, n.Tenant)}, err
 }
 
-// RollAdminKey creates a key of the admin interface in the place of another one, which stays valid for a while.
-// The Tenant of the KeyID is not used.
+// RollAdminKey creates a key of the admin interface in the place of another one, which stays valid for a
+// while. The Tenant of the KeyID is not used.
 func (s *Service) RollAdminKey(ctx context.Context, c apikey.Caller, n RollKey) (CreatedAdminKey, error) {
 	if err := s.reachesAdminKey(ctx, c, n.ID); err != nil {
 		return CreatedAdminKey{}, err
@@ -232,8 +232,8 @@ func (s *Service) RevokeAdminKey(ctx context.Context, c apikey.Caller, id string
 	return Done{}, s.opts.Keys.Revoke(by(ctx, c), id)
 }
 
-// reachesAdminKey fails as for an unknown key if the key is none of the admin interface, or not the caller's to
-// change.
+// reachesAdminKey fails as for an unknown key if the key is none of the admin interface, or not the caller's
+// to change.
 func (s *Service) reachesAdminKey(ctx context.Context, c apikey.Caller, id string) error {
 	k, err := s.opts.Keys.Get(ctx, id)
 	if err == nil && (k.Role() == "" || c.Tenant.ID != "" && k.TenantID != c.Tenant.ID) {

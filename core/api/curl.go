@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Curl returns a curl command that calls the operation with the given id as its first documented example does,
-// or "" if there is no such operation. The caller puts its API key in the place of YOUR_KEY.
+// Curl returns a curl command that calls the operation with the given id as its first documented example
+// does, or "" if there is no such operation. The caller puts its API key in the place of YOUR_KEY.
 func Curl(publicURL, operationID string) string {
 	for _, op := range operations(Services{}) {
 		if op.ID == operationID {

@@ -167,7 +167,8 @@ func membersOf(body []byte, found *checks) ([]member, error) {
 	return membersIn(body)
 }
 
-// isUnset reports whether a value counts as not given by the rules of v1: clients of proto3 JSON send defaults.
+// isUnset reports whether a value counts as not given by the rules of v1: clients of proto3 JSON send
+// defaults.
 func isUnset(value json.RawMessage) bool {
 	switch value[0] {
 	case 'n':

@@ -52,8 +52,8 @@ func (g *Gateway) DemoCurl(at Addresses, key string) string {
        "timezone": "America/New_York", "attendee_emails": ["pat@example.com"], "conferencing_type": "provider"}'`, at.API, key, day, day)
 }
 
-// DemoLink returns a link that signs the operator in at the settings page of a demonstration, or "" if the page
-// is turned off.
+// DemoLink returns a link that signs the operator in at the settings page of a demonstration, or "" if the
+// page is turned off.
 func (g *Gateway) DemoLink(ctx context.Context, at Addresses) (string, error) {
 	if !g.config.SettingsPage.Enabled {
 		return "", nil

@@ -15,9 +15,9 @@ const (
 	OutcomeFailed    = "failed"
 )
 
-// checkReturn returns a fault of return_url unless the address is "" or lies below one that the operator named,
-// or is a page of the settings page about a tenant. Any other would make the gateway's pages lead customers
-// wherever the maker of a link wants (an open redirect, RFC 9700 section 4.11).
+// checkReturn returns a fault of return_url unless the address is "" or lies below one that the operator
+// named, or is a page of the settings page about a tenant. Any other would make the gateway's pages lead
+// customers wherever the maker of a link wants (an open redirect, RFC 9700 section 4.11).
 func (d *Directory) checkReturn(address string) error {
 	if address == "" || d.mayReturn(address) {
 		return nil

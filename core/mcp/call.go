@@ -98,7 +98,8 @@ func (r *response) Write(p []byte) (int, error) {
 var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate",
 	"X-Request-Id"}
 
-// call calls the operation. Its time limit is that of the tool for reads, and that of the interface for writes.
+// call calls the operation. Its time limit is that of the tool for reads, and that of the interface for
+// writes.
 func (s *Server) call(ctx context.Context, t api.Tool, header http.Header, body []byte) response {
 	r := response{header: http.Header{}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Path, io.NopCloser(bytes.NewReader(body)))

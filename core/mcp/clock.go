@@ -10,8 +10,8 @@ import (
 	"frontdesk/core/fault"
 )
 
-// clockTool returns the tool that tells the time. With it, a model's prompt need not have the date, and so can
-// be cached.
+// clockTool returns the tool that tells the time. With it, a model's prompt need not have the date, and so
+// can be cached.
 func clockTool() *mcp.Tool {
 	return &mcp.Tool{
 		Name: "get_current_time", Title: "Get the current time",

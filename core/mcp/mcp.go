@@ -5,8 +5,9 @@
 //
 // A tool is an operation of the interface. The server calls it as the caller would, with the caller's key:
 // validation, scopes, limits, idempotency, audit and the log of requests are those of the operation. A result
-// is one block of text, because voice frameworks hand a model only that: a sentence to say, then the answer as
-// compact JSON. No call takes longer than 4.5 seconds, since the clients of voice frameworks give up after 5.
+// is one block of text, because voice frameworks hand a model only that: a sentence to say, then the answer
+// as compact JSON. No call takes longer than 4.5 seconds, since the clients of voice frameworks give up after
+// 5.
 //
 // The server keeps no sessions, so that any replica serves any request. It speaks the protocol's versions up
 // to 2026-07-28, those with a handshake among them.

@@ -155,7 +155,8 @@ func TestNoSessionIsFixed(t *testing.T) {
 	}
 }
 
-// Whoever writes the database, but lacks the key set, neither signs in nor makes a session last or reach more.
+// Whoever writes the database, but lacks the key set, neither signs in nor makes a session last or reach
+// more.
 func TestNoEditOfTheDatabaseSignsIn(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, w *world) {
 		w.tenant("acme")

@@ -16,9 +16,9 @@ type stop struct {
 	Faults []string // why somebody might not see that the focus is here
 }
 
-// focused describes the control with the focus. Its outline must be there, at least two pixels wide, and have a
-// contrast of 3 to 1 to what is around it (WCAG 2.2 success criteria 1.4.11, 2.4.7 and 2.4.13); the control must
-// be in the window, at least a line of it, and not behind anything (2.4.11).
+// focused describes the control with the focus. Its outline must be there, at least two pixels wide, and have
+// a contrast of 3 to 1 to what is around it (WCAG 2.2 success criteria 1.4.11, 2.4.7 and 2.4.13); the control
+// must be in the window, at least a line of it, and not behind anything (2.4.11).
 const focused = `(() => {
 	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -35,9 +35,9 @@ const focused = `(() => {
 	return {Name: (e.ariaLabel || e.labels?.[0]?.innerText || e.innerText || '').trim(), At: focusable().indexOf(e), Faults};
 })()`
 
-// order lists what can be focused, in the order of the document, and says where that is not the order in which
-// people read: downwards, and from left to right. Of a group of radio buttons, one can be reached with Tab:
-// the chosen one, or else the first.
+// order lists what can be focused, in the order of the document, and says where that is not the order in
+// which people read: downwards, and from left to right. Of a group of radio buttons, one can be reached with
+// Tab: the chosen one, or else the first.
 const order = `(() => {
 	const group = e => [...document.getElementsByName(e.name)], reached = e => e.checked || !group(e).some(o => o.checked) && group(e)[0] === e;
 	window.focusable = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')].filter(e =>
@@ -54,8 +54,8 @@ const order = `(() => {
 // zoomed is a window of 1280 by 800 at 200 % zoom.
 func (p person) zoomed(scheme string) { p.b.Look(640, 400, scheme) }
 
-// Tab leads through the controls of every page in the order in which they are read, through each once, and out
-// again; where the focus is can be seen; and at 200 % zoom nothing is lost.
+// Tab leads through the controls of every page in the order in which they are read, through each once, and
+// out again; where the focus is can be seen; and at 200 % zoom nothing is lost.
 func TestTabLeadsThroughEveryPage(t *testing.T) {
 	w := start(t, sqlite(t))
 	key := w.tenant("acme")
@@ -132,8 +132,8 @@ func (p person) key(key, control string) {
 	p.b.Loading(func() { p.b.Key(key) })
 }
 
-// Whoever has only a keyboard, and zooms to 200 %, does everything: signs in, sets a tenant up, makes keys and
-// takes them back, reads the story of a request, and signs out.
+// Whoever has only a keyboard, and zooms to 200 %, does everything: signs in, sets a tenant up, makes keys
+// and takes them back, reads the story of a request, and signs out.
 func TestEverythingIsDoneByKeyboard(t *testing.T) {
 	w := start(t, sqlite(t))
 	p := person{w, browsertest.Start(t)}

@@ -45,8 +45,8 @@ func startCertified(t *testing.T, redirectURI string) (issuer string) {
 	return strings.TrimSpace(line)
 }
 
-// People sign in at a certified OpenID provider, through its own forms, and get the role that a list or a claim
-// gives them. Wrong settings are named, with what was received.
+// People sign in at a certified OpenID provider, through its own forms, and get the role that a list or a
+// claim gives them. Wrong settings are named, with what was received.
 func TestSignInAtACertifiedProvider(t *testing.T) {
 	browsertest.Package(t, "oidc-provider")
 	var right, given config.OIDC

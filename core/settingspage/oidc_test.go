@@ -27,8 +27,8 @@ const (
 	accessToken  = "Canary-access"
 )
 
-// openID is a pretended OpenID provider, written from OpenID Connect Core 1.0 and RFC 7636. Whoever is sent to
-// it is signed in already.
+// openID is a pretended OpenID provider, written from OpenID Connect Core 1.0 and RFC 7636. Whoever is sent
+// to it is signed in already.
 type openID struct {
 	*httptest.Server
 	key    *ecdsa.PrivateKey
@@ -225,8 +225,8 @@ func TestSignInAtAnOpenIDProvider(t *testing.T) {
 	}
 }
 
-// What a provider tells of a person at its UserInfo endpoint counts like the ID token, but not against it, and
-// only if it tells of the same person.
+// What a provider tells of a person at its UserInfo endpoint counts like the ID token, but not against it,
+// and only if it tells of the same person.
 func TestAProviderTellsMoreAtItsUserInfoEndpoint(t *testing.T) {
 	t.Parallel()
 	thin := func(c map[string]any) {
@@ -275,8 +275,8 @@ func TestAProviderTellsMoreAtItsUserInfoEndpoint(t *testing.T) {
 	}
 }
 
-// Nothing signs in but an ID token that the provider made for this client and this sign-in, in the browser that
-// began it.
+// Nothing signs in but an ID token that the provider made for this client and this sign-in, in the browser
+// that began it.
 func TestForgedSignInsAreRefused(t *testing.T) {
 	t.Parallel()
 	o := startOpenID(t)

@@ -13,8 +13,9 @@ import (
 	"frontdesk/core/signin"
 )
 
-// BenchmarkFirstPaint measures how long after the request a person sees something (first contentful paint, the
-// median), on loopback: of the overview of 51 tenants, of the page with the most bytes beside it, and of a page with a single word.
+// BenchmarkFirstPaint measures how long after the request a person sees something (first contentful paint,
+// the median), on loopback: of the overview of 51 tenants, of the page with the most bytes beside it, and of
+// a page with a single word.
 //
 //	go test ./core/settingspage -run '^$' -bench FirstPaint -benchtime 30x
 func BenchmarkFirstPaint(b *testing.B) {

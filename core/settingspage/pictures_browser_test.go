@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "take the pictures in the README again")
 
-// The README has pictures of the overview and of the story of a request, which are small enough for it. They are
-// taken again by
+// The README has pictures of the overview and of the story of a request, which are small enough for it. They
+// are taken again by
 //
 //	go test ./core/settingspage -run Pictures -update
 func TestPicturesInTheREADME(t *testing.T) {

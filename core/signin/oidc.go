@@ -178,8 +178,8 @@ func (o *OpenID) Finish(r *http.Request) (Person, error) {
 }
 
 // claims returns what the provider says of who signed in. A provider may tell the address and more at its
-// UserInfo endpoint only (OpenID Connect Core 1.0 section 5.4). Where both tell a claim, the ID token counts. If
-// the endpoint fails, so does the sign-in: without its claims, another grant could be the first that fits.
+// UserInfo endpoint only (OpenID Connect Core 1.0 section 5.4). Where both tell a claim, the ID token counts.
+// If the endpoint fails, so does the sign-in: without its claims, another grant could be the first that fits.
 func (o *OpenID) claims(ctx context.Context, provider *oidc.Provider, tokens *oauth2.Token,
 	id *oidc.IDToken,
 ) (map[string]any, error) {

@@ -86,8 +86,8 @@ func (s *Sessions) Load(r *http.Request) (context.Context, Person, error) {
 }
 
 // Begin signs a person in. The session gets a new token, so that nobody knows it from before. It is stored
-// before use uses up what the person signs in with (nil: nothing), so that a failure of the store loses no link;
-// and its token is told nobody unless use succeeds.
+// before use uses up what the person signs in with (nil: nothing), so that a failure of the store loses no
+// link; and its token is told nobody unless use succeeds.
 func (s *Sessions) Begin(ctx context.Context, p Person, use func() error) error {
 	if err := s.opts.Store.PurgeSignIns(ctx, s.opts.Now()); err != nil {
 		return err

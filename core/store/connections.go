@@ -178,8 +178,8 @@ func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	return all, err
 }
 
-// ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name: those
-// of the tenant, or of every tenant if tenantID is "".
+// ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name:
+// those of the tenant, or of every tenant if tenantID is "".
 func (s *Store) ConnectionsToReconnect(
 	ctx context.Context, tenantID string, limit int,
 ) ([]Connection, error) {

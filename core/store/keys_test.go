@@ -101,7 +101,8 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// TestKeysOfTheVersionBeforeGoOn writes a row as that version wrote it: its table is replaced by the migration.
+// TestKeysOfTheVersionBeforeGoOn writes a row as that version wrote it: its table is replaced by the
+// migration.
 func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
 	bothEmpty(t, func(t *testing.T, address string) {
 		s := got(store.Open(t.Context(), address))(t)

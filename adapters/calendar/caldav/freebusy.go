@@ -20,12 +20,12 @@ const calendarsAtOnce = 5
 // those of the calendar's zone, or else of the tenant's.
 //
 // The report that is made for this, free-busy-query (RFC 4791 section 7.10), is not used. It does not know
-// declined invitations, and sabre/vobject (FreeBusyGenerator), as in Nextcloud, counts them as busy. Radicale 3.1.8
-// names every object and tells no time. Xandikos 0.2.8 counts declined invitations too, overlooks a series that
-// began before the span, and fails on a whole day without an end.
+// declined invitations, and sabre/vobject (FreeBusyGenerator), as in Nextcloud, counts them as busy. Radicale
+// 3.1.8 names every object and tells no time. Xandikos 0.2.8 counts declined invitations too, overlooks a
+// series that began before the span, and fails on a whole day without an end.
 //
-// Nor are the objects read in part (section 9.6): Radicale and sabre/dav send them whole all the same, and the
-// series that are found are kept for the next listing.
+// Nor are the objects read in part (section 9.6): Radicale and sabre/dav send them whole all the same, and
+// the series that are found are kept for the next listing.
 func (d *driver) FreeBusy(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {

@@ -16,15 +16,16 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// Limits of freeBusy.query: calendars of one request (calendarExpansionMax), and the longest time, which is not
-// documented: it answers "The requested time range is too long" beyond about 90 days (calcom/cal.com#11962).
+// Limits of freeBusy.query: calendars of one request (calendarExpansionMax), and the longest time, which is
+// not documented: it answers "The requested time range is too long" beyond about 90 days
+// (calcom/cal.com#11962).
 const (
 	mostCalendars = 50
 	longestBusy   = 60 * 24 * time.Hour
 )
 
-// FreeBusy implements calendar.FreeBusyer. It needs the scope calendar.freebusy, which older consents lack and
-// which customers may untick. Without it, the times follow from the events.
+// FreeBusy implements calendar.FreeBusyer. It needs the scope calendar.freebusy, which older consents lack
+// and which customers may untick. Without it, the times follow from the events.
 func (d *driver) FreeBusy(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {

@@ -24,9 +24,9 @@ type busyView struct {
 // those of the tenant's zone, as in Events.
 //
 // getSchedule is not used. It takes the addresses of users, not calendars; tells the default calendar of each
-// alone (microsoftgraph/microsoft-graph-docs#14358), for less than 62 days; and does not serve personal accounts
-// (learn.microsoft.com/graph/api/calendar-getschedule, and its "Limits" at outlook-get-free-busy-schedule).
-// The other calendars would need a batch all the same.
+// alone (microsoftgraph/microsoft-graph-docs#14358), for less than 62 days; and does not serve personal
+// accounts (learn.microsoft.com/graph/api/calendar-getschedule, and its "Limits" at
+// outlook-get-free-busy-schedule). The other calendars would need a batch all the same.
 func (d *driver) FreeBusy(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {

@@ -2,10 +2,10 @@
 // requests that open, find and read a ticket, and how to read the responses. README.md in this folder is the
 // guide to the settings. The folder examples has complete connections, which the tests run.
 //
-// An operation (account, vocabulary, check, create, get, by_key, find_contacts, open_tickets) is a list of steps, each of which is one
-// request. jq expressions on one object build the requests and read the responses; see run. They are compiled
-// when the settings are given, and can reach only that object. Each ends after a second, or earlier if it
-// takes more than its share of memory; see limiter.
+// An operation (account, vocabulary, check, create, get, by_key, find_contacts, open_tickets) is a list of
+// steps, each of which is one request. jq expressions on one object build the requests and read the
+// responses; see run. They are compiled when the settings are given, and can reach only that object. Each
+// ends after a second, or earlier if it takes more than its share of memory; see limiter.
 //
 // It guarantees, whatever the settings are:
 //   - A number from a caller is sent only if number_pattern matches all of it and it has only letters,

@@ -28,8 +28,8 @@ type rtUserRecord struct {
 	Name, EmailAddress, RealName, MobilePhone, WorkPhone, HomePhone, Organization string
 }
 
-// shownUser returns the user as a list shows it, with the fields that are requested. Telephone numbers are for
-// callers with the right AdminUsers (lib/RT/User.pm, _Value).
+// shownUser returns the user as a list shows it, with the fields that are requested. Telephone numbers are
+// for callers with the right AdminUsers (lib/RT/User.pm, _Value).
 func (f *rtFake) shownUser(u rtUserRecord, fields string) map[string]any {
 	shown := map[string]any{"id": u.Name, "type": "user", "_url": "http://rt.example/REST/2.0/user/" + u.Name}
 	for field := range strings.SplitSeq(fields, ",") {
@@ -165,9 +165,9 @@ func (f *rtFake) everybody() []rtUserRecord {
 	return append([]rtUserRecord{{Name: rtUser, EmailAddress: "root@localhost"}, {Name: "Nobody"}}, f.users...)
 }
 
-// searchUsers supports conditions that all must hold. As RT does, it ignores a condition on a field that cannot
-// be searched, such as a telephone number (lib/RT/REST2/Resource/Users.pm, searchable_fields, and lib/RT/User.pm,
-// the public fields).
+// searchUsers supports conditions that all must hold. As RT does, it ignores a condition on a field that
+// cannot be searched, such as a telephone number (lib/RT/REST2/Resource/Users.pm, searchable_fields, and
+// lib/RT/User.pm, the public fields).
 func (f *rtFake) searchUsers(w http.ResponseWriter, r *http.Request) {
 	var query []struct{ Field, Value string }
 	if json.Unmarshal([]byte(r.URL.Query().Get("query")), &query) != nil {
@@ -325,8 +325,8 @@ func (f *rtFake) write(w http.ResponseWriter, r *http.Request, t *rtTicket, how 
 	rtAnswer(w, http.StatusCreated, []string{"Correspondence added"})
 }
 
-// search supports the conditions on links, on a requestor's active tickets, on requestors' numbers and on every
-// ticket, in TicketSQL.
+// search supports the conditions on links, on a requestor's active tickets, on requestors' numbers and on
+// every ticket, in TicketSQL.
 func (f *rtFake) search(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query().Get("query")
 	link, requestor := rtRefers.FindStringSubmatch(query), rtRequestor.FindStringSubmatch(query)

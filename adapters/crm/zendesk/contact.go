@@ -59,9 +59,9 @@ func has(c crm.Contact, q crm.ContactQuery) bool {
 // searchTerms returns the query of a search for users. A number's digits after an asterisk match every number
 // of a profile that ends with them, whatever separates its digits
 // (developer.zendesk.com/documentation/voice/talk-partner-edition/retrieving-the-zendesk-user-id-of-a-caller).
-// Double quotes hold a value together (developer.zendesk.com/api-reference/ticketing/ticket-management/search,
-// "Query basics"). The syntax has no way to write a double quote inside them, so searchTerms returns false for
-// an address that has one.
+// Double quotes hold a value together
+// (developer.zendesk.com/api-reference/ticketing/ticket-management/search, "Query basics"). The syntax has no
+// way to write a double quote inside them, so searchTerms returns false for an address that has one.
 func searchTerms(q crm.ContactQuery) (string, bool) {
 	const customers = "role:end-user "
 	if q.Phone.National != "" {

@@ -46,8 +46,8 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-// connections matches ids of connections: numbers of as many digits as 64 bits have, and in examples UUIDs as well
-// (developers.telnyx.com/api-reference/phone-number-configurations/update-a-phone-number).
+// connections matches ids of connections: numbers of as many digits as 64 bits have, and in examples UUIDs as
+// well (developers.telnyx.com/api-reference/phone-number-configurations/update-a-phone-number).
 var connections = regexp.MustCompile(`^([0-9]{1,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
 func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {

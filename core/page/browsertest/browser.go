@@ -27,9 +27,10 @@ const (
 	browserPatient = 60 * time.Second    // how long a browser may take on a busy machine
 )
 
-// Browser is a browser of a test's own, with one page: cookies, cache and storage are those of no other. It is
-// a context of the test binary's one headless Chromium, which tests use in turn. It is controlled by messages of
-// the Chrome DevTools Protocol; commands and events are read in turn, so nothing runs concurrently with the test.
+// Browser is a browser of a test's own, with one page: cookies, cache and storage are those of no other. It
+// is a context of the test binary's one headless Chromium, which tests use in turn. It is controlled by
+// messages of the Chrome DevTools Protocol; commands and events are read in turn, so nothing runs
+// concurrently with the test.
 type Browser struct {
 	t       testing.TB
 	process *process
@@ -95,8 +96,8 @@ func Start(t testing.TB) *Browser {
 	return b
 }
 
-// launch starts a Chromium. It ends when its pipe is closed, at the latest by the end of this process, even by a
-// crash; a shell then removes its profile.
+// launch starts a Chromium. It ends when its pipe is closed, at the latest by the end of this process, even
+// by a crash; a shell then removes its profile.
 func launch() (*process, error) {
 	profile, err := os.MkdirTemp("", "frontdesk-browser-")
 	if err != nil {
@@ -234,8 +235,8 @@ func (b *Browser) Eval(expression string, into any) {
 	}
 }
 
-// Text returns the text of the first element that matches the selector, or what is typed in if it is a field, or
-// "" if there is none.
+// Text returns the text of the first element that matches the selector, or what is typed in if it is a field,
+// or "" if there is none.
 func (b *Browser) Text(selector string) (text string) {
 	b.t.Helper()
 	b.Eval(fmt.Sprintf(`(it => it?.matches('input') ? it.value : it?.innerText ?? "")(document.querySelector(%q))`,

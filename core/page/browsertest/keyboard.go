@@ -10,8 +10,8 @@ var keys = map[string]struct {
 	"Tab": {9, ""}, "Enter": {13, "\r"}, "Space": {32, " "}, "End": {35, ""}, "ArrowDown": {40, ""},
 }
 
-// Key presses a key and lets it go, as a keyboard does: "Tab", "Enter", "Space", "End", "ArrowDown", or what the
-// key types.
+// Key presses a key and lets it go, as a keyboard does: "Tab", "Enter", "Space", "End", "ArrowDown", or what
+// the key types.
 func (b *Browser) Key(name string) {
 	b.t.Helper()
 	k, named := keys[name]

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Package returns the folder of an npm package, which is installed in the folder that FRONTDESK_TEST_NPM names:
+// Package returns the folder of an npm package, which is installed in the folder that FRONTDESK_TEST_NPM
+// names:
 //
 //	npm install --prefix /tmp/npm axe-core oidc-provider
 //	FRONTDESK_TEST_NPM=/tmp/npm go test ./core/settingspage

@@ -65,8 +65,8 @@ func TestWhatRFC5545LeavesToTheStart(t *testing.T) {
 	}
 }
 
-// With weeks that begin on Monday, week numbers are those of ISO 8601 (RFC 5545 section 3.3.10, BYWEEKNO), which
-// Go's library counts too.
+// With weeks that begin on Monday, week numbers are those of ISO 8601 (RFC 5545 section 3.3.10, BYWEEKNO),
+// which Go's library counts too.
 func TestWeekNumbersAgreeWithGos(t *testing.T) {
 	start, to := wall(t, "1999-12-31 08:15"), wall(t, "2030-01-10 00:00")
 	for _, number := range []int{1, 9, 52, 53, -1, -2, -53} {
