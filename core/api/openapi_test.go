@@ -106,7 +106,9 @@ func TestTheDocumentHasTheOperationsOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := operationsOf(own), operationsOf(written); !slices.Equal(got, want) {
+	// Operations under /alpha are beyond the written interface.
+	got := slices.DeleteFunc(operationsOf(own), func(op string) bool { return strings.Contains(op, " /alpha/") })
+	if want := operationsOf(written); !slices.Equal(got, want) {
 		t.Errorf("operations %v, want %v", got, want)
 	}
 }
