@@ -99,7 +99,7 @@ func surface(t *testing.T, publicURL string, links Links, log *slog.Logger) http
 		PublicURL: publicURL, Log: log, Keys: (*apikey.Callers)(nil),
 		Services: api.Services{
 			Calendar: &service.Calendar{}, Tickets: &service.Tickets{}, Numbers: &service.Numbers{},
-			Admin: &admin.Service{},
+			Contacts: &service.Contacts{}, Admin: &admin.Service{},
 		},
 		Pages: []api.Page{
 			{Method: http.MethodGet, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
