@@ -277,8 +277,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/admin", "core/apikey", "core/calendar", "core/connection", "core/fault",
-				"core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
+				"core/adapter", "core/admin", "core/apikey", "core/audit", "core/calendar", "core/connection",
+				"core/fault", "core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
 				"core/requestlog", "core/service", "core/slots", "core/spelling", "core/telemetry", "core/tenant",
 				"core/webhook",
 			},
