@@ -270,7 +270,8 @@ func Walls() []Wall {
 			Folder: "core/admin",
 			May: []string{
 				"core/adapter", "core/apikey", "core/audit", "core/connection", "core/fault", "core/link",
-				"core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant", "core/webhook",
+				"core/record", "core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant",
+				"core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "What the operator and tenants' administrators do.",
 		},
