@@ -320,7 +320,9 @@ func TestNumbersAreManagedByTheAdminInterface(t *testing.T) {
 		want := []string{
 			operatorKey + " buy-phone-number done", "key:" + adminKeyID(d, other) + " buy-phone-number done",
 			"key:" + keyOf(d, "acme", agent) + " buy-phone-number done", operatorKey + " update-phone-number done",
-			operatorKey + " release-phone-number done", "operator:number buy buy-phone-number done",
+			operatorKey + " release-phone-number done",
+			operatorKey + " release-phone-number failed:PHONE_NUMBER_NOT_FOUND",
+			operatorKey + " update-phone-number failed:PHONE_NUMBER_NOT_FOUND", "operator:number buy buy-phone-number done",
 			"operator:number rename update-phone-number done", "operator:number assign update-phone-number done",
 			"operator:number release release-phone-number done",
 		}

@@ -48,6 +48,7 @@ type commands struct {
 		Create tenantCreate `cmd:"" help:"Create a tenant."`
 		List   tenantList   `cmd:"" help:"List the tenants."`
 		Change tenantChange `cmd:"" help:"Change a tenant's settings."`
+		Export tenantExport `cmd:"" help:"Write everything that is kept for a tenant, but for secrets."`
 		Delete tenantDelete `cmd:"" help:"Delete a tenant with its connections, keys and records."`
 	} `cmd:"" help:"Tenants: the operator's customers."`
 

@@ -34,6 +34,8 @@ type Admin interface {
 	RollKey(context.Context, apikey.Caller, admin.RollKey) (admin.CreatedKey, error)
 	RevokeKey(context.Context, apikey.Caller, admin.KeyID) (admin.Done, error)
 
+	ExportTenant(context.Context, apikey.Caller, admin.ExportQuery) (admin.Export, error)
+
 	ListNumbers(ctx context.Context, caller apikey.Caller, tenant string) (admin.PhoneNumbers, error)
 	BuyNumber(
 		context.Context, apikey.Caller, service.Write, admin.NumberPurchase,
@@ -72,6 +74,20 @@ type tenantPath struct {
 }
 
 func (r tenantPath) input(*checks) string { return r.Tenant }
+
+// exportQuery asks for a page of what is kept for a tenant.
+type exportQuery struct {
+	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	After  string `json:"-" query:"after" doc:"Only what follows another page: its next." example:"eyJ0IjoxfQ"`
+	Limit  int    `json:"-" query:"limit" doc:"How many records at most, up to 500. The default is 100." example:"100"`
+}
+
+func (r exportQuery) input(c *checks) admin.ExportQuery {
+	if r.Limit < 0 || r.Limit > admin.MaxExportLimit {
+		c.fail(prefixOfQuery+"limit", "must be from 1 to 500")
+	}
+	return admin.ExportQuery(r)
+}
 
 // TenantCreation is the body of creating a tenant.
 type TenantCreation struct {

@@ -61,11 +61,12 @@ func ofAdmin(tag string, ops []operation) []operation {
 		case op.creates:
 			op.Success = http.StatusCreated
 		}
-		if op.Scope == "" {
-			op.Scope = apikey.ScopeAdminWrite
-		}
-		if op.Method == http.MethodGet {
+		switch {
+		case op.Scope != "":
+		case op.Method == http.MethodGet:
 			op.Scope = apikey.ScopeAdminRead
+		default:
+			op.Scope = apikey.ScopeAdminWrite
 		}
 	}
 	return ops
@@ -94,6 +95,16 @@ func tenantOperations(s Admin) []operation {
 			Description: "Changes the given settings of a tenant, and leaves the others alone.",
 			Reasons:     []string{fault.ReasonNotFound},
 			endpoint:    query(s, Admin.ChangeTenant, TenantChange.input),
+		},
+		{
+			ID: "exportTenant", Method: http.MethodGet, Path: tenantRoot + "/export", Summary: "Export a tenant",
+			Description: "Fetches everything that is kept for a tenant, page by page: settings, connections, keys, " +
+				"links, webhooks and deliveries, phone numbers, calls with what was asked and answered, requests and " +
+				"the audit. Secrets are left out: credentials, tokens, keys, and the secrets of webhooks. A viewer " +
+				"may not.",
+			Scope:    apikey.ScopeAdminWrite,
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.ExportTenant, exportQuery.input),
 		},
 		{
 			ID: "deleteTenant", Method: http.MethodDelete, Path: tenantRoot, Summary: "Delete a tenant",
