@@ -81,6 +81,9 @@ type OIDC struct {
 
 // Pages configures the pages on which customers connect accounts.
 type Pages struct {
+	Name       string   `yaml:"name" default:"" kind:"line or none" help:"The operator's name, as customers know it. Empty means none."`
+	Logo       string   `yaml:"logo" default:"" kind:"line or none" help:"A file with the operator's logo: PNG, JPEG, WebP or SVG, at most 256 KiB. Empty means none."`
+	Support    string   `yaml:"support" default:"" kind:"contact or none" help:"Whom customers may ask: an e-mail address, a telephone number, or an https URL. Empty means nobody."`
 	ReturnURLs []string `yaml:"return_urls" default:"" kind:"base" help:"Addresses, such as https://platform.example.com/connections, below which a connect link may let the customer return once the consent is over."`
 }
 

@@ -31,6 +31,8 @@ func checkForm(kind, s string) string {
 			return ""
 		}
 		return base(s)
+	case "contact or none":
+		return contactOrNone(s)
 	case "line or none", clientSecret:
 		return lineOrNone(s)
 	case "store":
@@ -73,6 +75,15 @@ func base(s string) string {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return "must be an http or https URL without a query, such as https://frontdesk.example.com."
+	}
+	return ""
+}
+
+var contact = regexp.MustCompile(`^(https://[^\s"<>]+|[^\s@"<>:/?]+@[^\s@"<>:/?]+|\+?[0-9][0-9 ()./-]{3,})$`)
+
+func contactOrNone(s string) string {
+	if s != "" && !contact.MatchString(s) {
+		return "must be an e-mail address, a telephone number, or an https URL."
 	}
 	return ""
 }

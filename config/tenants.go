@@ -13,6 +13,7 @@ type Tenants struct {
 // Tenant is the desired state of one tenant.
 type Tenant struct {
 	Name                 string            `yaml:"name" required:"true" help:"The tenant's name: lower-case letters, digits and hyphens."`
+	DisplayName          string            `yaml:"display_name" help:"What customers know the tenant by, on the pages where they connect accounts. The default is its name."`
 	Timezone             string            `yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
 	PreventDoubleBooking bool              `yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `yaml:"reject_past" help:"Refuse meetings that start in the past."`

@@ -29,7 +29,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 			{Name: "tickets", Kind: "crm", Provider: "sandbox"},
 			{Name: "numbers", Kind: "telephony", Provider: "sandbox"},
 		}},
-		{Name: "acme", Timezone: "America/New_York", PreventDoubleBooking: true, RejectPast: true,
+		{Name: "acme", DisplayName: "Acme Dental Care", Timezone: "America/New_York", PreventDoubleBooking: true, RejectPast: true,
 			DedupeWindow: &tenMinutes, TicketDedupeWindow: &none, MaxPurchasesPerDay: number(5),
 			MaxPhoneNumbers: number(25),
 			StatusWords:     map[string]string{"fresh": "New"},

@@ -7,6 +7,9 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +110,57 @@ func TestACustomerConnectsACalendarAndAnAgentBooksInIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Customers see the operator's brand and the tenant's display name, in their language.
+func TestCustomersSeeTheOperatorsBrand(t *testing.T) {
+	t.Parallel()
+	address, logo := freeAddress(t), filepath.Join(t.TempDir(), "logo.svg")
+	if err := os.WriteFile(logo, []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	google := googleAt("http://" + address + "/oauth/callback/google")
+	d := newDeployment(t, "", append(google.environ("http://127.0.0.1:1"), "FRONTDESK_SERVER__LISTEN="+address,
+		"FRONTDESK_SERVER__PUBLIC_URL=http://"+address, "FRONTDESK_PAGES__NAME=Front Office",
+		"FRONTDESK_PAGES__SUPPORT=help@office.example", "FRONTDESK_PAGES__LOGO="+logo)...)
+	d.must("tenant", "create", "acme", "--display-name", "Acme Dental Care")
+	d.serve()
+	get := func(address string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Language", "de-DE,de;q=0.9")
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %v", address, answer.StatusCode, err)
+		}
+		return string(body)
+	}
+	shown := get(d.must("connect-link", "--tenant", "acme", "--provider", "google"))
+	for _, want := range []string{`lang="de"`, "Acme Dental Care", "Front Office", "mailto:help@office.example",
+		"Was Sie erlauben sollen", "Termine in Ihren Kalendern"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the page lacks %s:\n%s", want, shown)
+		}
+	}
+	src := regexp.MustCompile(`src="(/brand/[^"]+)"`).FindStringSubmatch(shown)
+	if src == nil || !strings.Contains(get("http://"+address+src[1]), "<svg") {
+		t.Errorf("there is no logo in\n%s", shown)
+	}
+	if page := get("http://" + address + "/settings/sign-in"); !strings.Contains(page, "Front Office") {
+		t.Errorf("the sign-in page lacks the name:\n%s", page)
+	}
+	d.environ = append(d.environ, "FRONTDESK_PAGES__LOGO="+filepath.Join(t.TempDir(), "none.png"))
+	if _, errs, code := d.do("", "tenant", "list"); code == exitOK || !strings.Contains(errs, "pages.logo") {
+		t.Errorf("a logo that is not there: %d %s", code, errs)
 	}
 }
 

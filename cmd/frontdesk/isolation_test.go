@@ -76,6 +76,7 @@ var otherRoutes = map[string]bool{
 	"GET /openapi.yaml": false, "HEAD /openapi.yaml": false, "GET /healthz": false, "HEAD /healthz": false,
 	"GET /readyz": false, "HEAD /readyz": false, "GET /problems/:slug": true, "HEAD /problems/:slug": true,
 	"POST /mcp":           false, // a tool is an operation, called with the caller's key
+	"GET /brand/:file":    false, // the operator's logo, whoever asks
 	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true,
 	"GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,
 }

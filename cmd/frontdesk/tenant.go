@@ -17,6 +17,7 @@ import (
 
 type tenantCreate struct {
 	Name                 string            `arg:"" help:"Lower-case letters, digits and hyphens."`
+	DisplayName          string            `help:"What customers know the tenant by, on the pages where they connect accounts." placeholder:"NAME"`
 	Timezone             string            `help:"IANA time zone for requests where neither the request nor the calendar gives one." placeholder:"ZONE"`
 	PreventDoubleBooking bool              `help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `help:"Refuse meetings that start in the past."`
@@ -40,7 +41,7 @@ type tenantCreate struct {
 func (c tenantCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		t, err := g.Tenants().Create(ctx, c.Name, tenant.Settings{
-			Timezone: c.Timezone, PreventDoubleBooking: c.PreventDoubleBooking, RejectPast: c.RejectPast,
+			DisplayName: c.DisplayName, Timezone: c.Timezone, PreventDoubleBooking: c.PreventDoubleBooking, RejectPast: c.RejectPast,
 			DedupeWindow: c.DedupeWindow, TicketDedupeWindow: c.TicketDedupeWindow,
 			MaxPurchasesPerDay: c.MaxPurchasesPerDay, MaxPhoneNumbers: c.MaxPhoneNumbers,
 			StatusWords: c.StatusWord, PriorityWords: c.PriorityWord,

@@ -286,7 +286,7 @@ func Walls() []Wall {
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},
 		{
-			Folder: "core/consent", May: []string{"core/fault", "core/link", "core/page"}, Tests: []string{"core/**"},
+			Folder: "core/consent", May: []string{"core/fault", "core/language", "core/link", "core/page"}, Tests: []string{"core/**"},
 			Why: "Where customers connect accounts: pages over use cases.",
 		},
 		{

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/link"
 	"frontdesk/core/page"
 )
@@ -43,6 +44,8 @@ type Pages struct {
 	links   Links
 	base    *url.URL // the gateway's public URL
 	set     *page.Set
+	brand   page.Brand
+	words   map[string]words // by language
 	foreign *http.CrossOriginProtection
 }
 
@@ -62,8 +65,8 @@ func RedirectURI(publicURL, callback string) string {
 	return strings.TrimRight(publicURL, "/") + callbackPath + callback
 }
 
-// New returns the pages of the gateway with the given public URL.
-func New(publicURL string, links Links) (*Pages, error) {
+// New returns the pages of the gateway with the given public URL, with the operator's brand.
+func New(publicURL string, links Links, brand page.Brand) (*Pages, error) {
 	base, err := url.Parse(strings.TrimRight(publicURL, "/"))
 	if err != nil || base.Scheme == "" || base.Host == "" {
 		return nil, errors.New("consent: publicURL must be an absolute URL")
@@ -72,7 +75,13 @@ func New(publicURL string, links Links) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pages{links: links, base: base, set: set, foreign: http.NewCrossOriginProtection()}
+	all, err := readWords()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pages{
+		links: links, base: base, set: set, brand: brand, words: all, foreign: http.NewCrossOriginProtection(),
+	}
 	// A proxy in front may send another Host than browsers see.
 	if err := p.foreign.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, err
@@ -80,11 +89,26 @@ func New(publicURL string, links Links) (*Pages, error) {
 	return p, nil
 }
 
+// frame is what every page has.
+type frame struct {
+	words
+	Title string
+	Brand page.Brand
+}
+
+// wordsFor returns the words in the language that a browser asks for.
+func (p *Pages) wordsFor(r *http.Request) words {
+	return p.words[language.Match(strings.Join(r.Header.Values("Accept-Language"), ","))]
+}
+
+func (p *Pages) frame(says words, title string) frame { return frame{says, title, p.brand} }
+
 // Ask serves GET and HEAD requests for a link: the page that shows what the link is for.
 func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
+	says := p.wordsFor(r)
 	l, err := p.links.Get(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return p.writeFailure(w, link.Consented{}, err)
+		return p.writeFailure(w, says, link.Consented{}, err)
 	}
 	forms := []string{"'self'"}
 	if l.SignIn != "" {
@@ -99,22 +123,23 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 	if origin := l.ReturnOrigin(); origin != "" {
 		forms = append(forms, origin) // the last of the redirects
 	}
-	return p.write(w, http.StatusOK, "ask.html", struct {
-		Title, SignIn, Until string
-		Link                 link.Link
-	}{"Connect " + l.Title, hostOf(l.SignIn), l.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), l},
+	return p.write(w, says, http.StatusOK, "ask.html", struct {
+		frame
+		SignIn, Valid string
+		Link          link.Link
+	}{p.frame(says, says.Text("connect", "title", l.Title)), hostOf(l.SignIn), says.moment(l.ExpiresAt), l},
 		forms...)
 }
 
 // Begin serves POST requests for a link: it redirects to the provider. It rejects cross-site requests.
 func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 	if err := p.foreign.Check(r); err != nil {
-		return p.writeFailure(w, link.Consented{},
+		return p.writeFailure(w, p.wordsFor(r), link.Consented{},
 			fault.New(fault.Forbidden, reasonForeign, "The request comes from another site's page.").Because(err))
 	}
 	begun, err := p.links.BeginConsent(r.Context(), r.PathValue("token"), RedirectURI(p.base.String(), ""))
 	if err != nil {
-		return p.writeFailure(w, link.Consented{}, err)
+		return p.writeFailure(w, p.wordsFor(r), link.Consented{}, err)
 	}
 	http.SetCookie(w, p.cookie(begun.Name, begun.Browser, begun.Life))
 	p.headers(w)
@@ -127,7 +152,7 @@ func (p *Pages) Begin(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return p.writeFailure(w, link.Consented{},
+		return p.writeFailure(w, p.wordsFor(r), link.Consented{},
 			// The text of err is left out, since it may quote a code.
 			fault.New(fault.Forbidden, link.ReasonConsentMalformed, "The answer cannot be read."))
 	}
@@ -143,9 +168,10 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 		answer.Browser = shown[0].Value
 		http.SetCookie(w, p.cookie(name, "", -time.Second)) // the consent ends even if it fails
 	}
+	says := p.wordsFor(r)
 	done, err := p.links.FinishConsent(r.Context(), answer)
 	if err != nil {
-		return p.writeFailure(w, done, err)
+		return p.writeFailure(w, says, done, err)
 	}
 	if to := done.Link.ReturnTo(link.OutcomeConnected, ""); to != "" {
 		p.headers(w)
@@ -153,10 +179,10 @@ func (p *Pages) Finish(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}
-	return p.write(w, http.StatusOK, "connected.html", struct {
-		Title string
-		Done  link.Consented
-	}{done.Link.Title + " is connected", done})
+	return p.write(w, says, http.StatusOK, "connected.html", struct {
+		frame
+		Done link.Consented
+	}{p.frame(says, says.Text("connected", "title", done.Link.Title)), done})
 }
 
 // finishTimeout is longer than the time limits of core/link for the provider and the store together.
@@ -177,28 +203,29 @@ func (p *Pages) cookie(name, value string, life time.Duration) *http.Cookie {
 }
 
 // writeFailure responds with the page for a failure, and returns the failure for the log.
-func (p *Pages) writeFailure(w http.ResponseWriter, done link.Consented, err error) error {
+func (p *Pages) writeFailure(w http.ResponseWriter, says words, done link.Consented, err error) error {
 	f := fault.From(err)
-	says := wordsOf(f, cmp.Or(done.Link.Title, "The provider"))
+	means := says.failureOf(f, done.Link.Title)
 	view := struct {
-		words
-		Title     string
+		frame
+		failure
 		Missing   []string
 		Accounts  *accounts
 		Back      string
 		Return    string
 		RequestID string
 	}{
-		words: says, Title: says.Heading, Missing: done.Missing, RequestID: w.Header().Get("X-Request-Id"),
-		Return: done.Link.ReturnTo(link.OutcomeFailed, f.Reason),
+		frame: p.frame(says, means.Heading), failure: means, Missing: done.Missing,
+		RequestID: w.Header().Get("X-Request-Id"),
+		Return:    done.Link.ReturnTo(link.OutcomeFailed, f.Reason),
 	}
 	if f.Reason == link.ReasonOtherAccount {
-		view.Accounts = &accounts{Known: done.Link.Email, Given: cmp.Or(done.Email, done.Name, "not named")}
+		view.Accounts = &accounts{Known: done.Link.Email, Given: cmp.Or(done.Email, done.Name, says.Text("unnamed"))}
 	}
-	if done.Token != "" && says.again {
+	if done.Token != "" && means.again {
 		view.Back = URL(p.base.String(), done.Token)
 	}
-	if failed := p.write(w, says.status, "failure.html", view); failed != nil {
+	if failed := p.write(w, says, means.status, "failure.html", view); failed != nil {
 		return failed
 	}
 	return err
@@ -207,16 +234,38 @@ func (p *Pages) writeFailure(w http.ResponseWriter, done link.Consented, err err
 type accounts struct{ Known, Given string }
 
 // write responds with a page.
-func (p *Pages) write(w http.ResponseWriter, status int, name string, view any, forms ...string) error {
+func (p *Pages) write(
+	w http.ResponseWriter, says words, status int, name string, view any, forms ...string,
+) error {
 	html, err := p.set.Render(name, view)
 	if err != nil {
 		return fault.From(err)
 	}
 	p.headers(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", p.set.Policy(forms...))
+	w.Header().Set("Content-Language", says.Lang)
+	w.Header().Set("Vary", "Accept-Language")
+	w.Header().Set("Content-Security-Policy", p.brand.Policy(p.set.Policy(forms...)))
 	w.WriteHeader(status)
 	_, _ = w.Write(html) // the client may have disconnected
+	return nil
+}
+
+// Logo serves GET requests for the operator's logo at its URL.
+func (p *Pages) Logo(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox") // for an SVG image
+	image, mediaType := p.brand.Logo()
+	if image == nil || !strings.HasSuffix(p.brand.LogoURL, page.BrandPath+r.PathValue("file")) {
+		h.Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNotFound)
+		return nil
+	}
+	h.Set("Content-Type", mediaType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable") // the URL changes with the image
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(image) // the client may have disconnected
 	return nil
 }
 

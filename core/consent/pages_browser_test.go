@@ -49,7 +49,7 @@ func TestACustomerConnectsAnAccount(t *testing.T) {
 	if got := p.heading(); got != "You declined" {
 		t.Fatalf("declining leads to %q", got)
 	}
-	p.press("a")
+	p.press("main a")
 	p.press("button")
 	p.press("button[name=approve]")
 	if got := p.heading(); got != "Meet Calendar is connected" {
@@ -95,12 +95,15 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	for _, look := range []struct {
 		name          string
 		width, height int
-		scheme        string
+		scheme, lang  string
 	}{
-		{"wide-light", 1280, 800, "light"}, {"wide-dark", 1280, 800, "dark"}, {"narrow-light", 360, 740, "light"},
-		{"narrow-dark", 360, 740, "dark"},
+		{"wide-light", 1280, 800, "light", "en"}, {"wide-dark", 1280, 800, "dark", "es"},
+		{"narrow-light", 320, 740, "light", "de"}, {"narrow-dark", 320, 740, "dark", "fr"},
 	} {
 		p.b.Look(look.width, look.height, look.scheme)
+		p.b.Call("Network.enable", nil, nil)
+		p.b.Call("Network.setExtraHTTPHeaders", map[string]any{"headers": map[string]string{"Accept-Language": look.lang}},
+			nil)
 		shown := func(name string) {
 			t.Helper()
 			var page struct {
@@ -109,7 +112,7 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 				Headings           []int
 			}
 			p.b.Eval(examine, &page)
-			if page.Lang != "en" || page.Title == "" || !strings.Contains(page.Font, "system-ui") ||
+			if page.Lang != look.lang || page.Title == "" || !strings.Contains(page.Font, "system-ui") ||
 				len(page.Wider)+len(page.Small)+len(page.Pale) > 0 ||
 				len(page.Headings) == 0 || page.Headings[0] != 1 || !slices.IsSorted(page.Headings) {
 				t.Errorf("%s %s: %+v", look.name, name, page)
@@ -123,12 +126,12 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 		p.press("button[name=deny]")
 		shown("declined")
 		w.meet.Untick("https://meet.example/auth/list")
-		p.press("a")
+		p.press("main a")
 		p.press("button")
 		p.press("button[name=approve]")
 		shown("incomplete")
 		w.meet.SignIn("other@acme.example")
-		p.press("a")
+		p.press("main a")
 		p.press("button")
 		p.press("button[name=approve]")
 		if look.name == "wide-light" { // the first run connects an account; the others use another account

@@ -1,115 +1,157 @@
 package consent
 
 import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/language"
 	"frontdesk/core/link"
 )
+
+//go:embed words/*.json
+var wordFiles embed.FS
+
+// words is what the pages say in one language. Texts have placeholders such as {tenant}. They contain no text
+// from a provider but its title.
+type words struct {
+	Lang     string               `json:"-"`
+	Months   [12]string           `json:"months"`
+	Until    string               `json:"until"` // a moment
+	Pages    map[string]string    `json:"pages"`
+	Failures map[string][3]string `json:"failures"` // heading, meaning and remedy, by reason or code
+	Allows   map[string]string    `json:"allows"`   // descriptions of scopes, by the English one
+}
+
+// readWords returns the words of all languages.
+func readWords() (map[string]words, error) {
+	all := map[string]words{}
+	for _, lang := range language.All() {
+		text, err := wordFiles.ReadFile("words/" + lang + ".json")
+		if err != nil {
+			return nil, err
+		}
+		w := words{Lang: lang}
+		if err := json.Unmarshal(text, &w); err != nil {
+			return nil, fmt.Errorf("words/%s.json: %w", lang, err)
+		}
+		all[lang] = w
+	}
+	return all, nil
+}
+
+// Text returns a text of the pages. The values are pairs of a placeholder's name and its value.
+func (w words) Text(key string, values ...string) string { return fill(w.Pages[key], values) }
+
+func fill(text string, values []string) string {
+	var pairs []string
+	for i := 0; i+1 < len(values); i += 2 {
+		pairs = append(pairs, "{"+values[i]+"}", values[i+1])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// Strong returns a text of the pages with its values emphasised, each in its own direction of writing.
+func (w words) Strong(key string, values ...string) template.HTML {
+	marked := make([]string, len(values))
+	for i, value := range values {
+		if marked[i] = value; i%2 == 1 {
+			marked[i] = "<strong><bdi>" + template.HTMLEscapeString(value) + "</bdi></strong>"
+		}
+	}
+	return template.HTML(fill(template.HTMLEscapeString(w.Pages[key]), marked))
+}
+
+// Code returns a text of the pages with its value as code.
+func (w words) Code(key, name, value string) template.HTML {
+	return template.HTML(fill(template.HTMLEscapeString(w.Pages[key]),
+		[]string{name, "<code>" + template.HTMLEscapeString(value) + "</code>"}))
+}
+
+// Scope returns the description of a scope.
+func (w words) Scope(english string) string {
+	if text, ok := w.Allows[english]; ok {
+		return text
+	}
+	return english
+}
+
+// moment writes a time.
+func (w words) moment(t time.Time) string {
+	t = t.UTC()
+	return fill(w.Until, []string{
+		"day", strconv.Itoa(t.Day()), "month", w.Months[t.Month()-1], "year", strconv.Itoa(t.Year()),
+		"time", t.Format("15:04"),
+	})
+}
 
 // reasonForeign is the reason of the fault for a cross-site request.
 const reasonForeign = "CROSS_SITE_REQUEST"
 
-// words explain to a customer what happened and what to do. They contain no text from a provider.
-type words struct {
-	status  int
-	Heading string
-	Means   string
-	Remedy  string
-	again   bool // the customer may try again with the same link
+// failure explains to a customer what happened and what to do.
+type failure struct {
+	status                 int
+	Heading, Means, Remedy string
+	again                  bool // the customer may try again with the same link
 }
 
-const (
-	askForNew = "Ask the person who sent you the link for a new one."
-	tellThem  = "Please tell the person who sent you the link."
-)
-
-// wordsOf returns the words for a failure. It replaces % in the table with the provider's title.
-func wordsOf(f *fault.Error, provider string) words {
-	says, known := byReason[f.Reason]
+// failureOf returns the words for a failure at the provider of that title; "": unknown.
+func (w words) failureOf(f *fault.Error, title string) failure {
+	key := f.Reason
+	is, known := byReason[key]
 	if !known {
-		says, known = byCode[f.Code]
+		key = string(f.Code)
+		is, known = byCode[f.Code]
 	}
 	if !known {
-		says = defect
+		key, is = "defect", outcome{http.StatusInternalServerError, true}
 	}
-	for _, text := range []*string{&says.Heading, &says.Means, &says.Remedy} {
-		*text = strings.ReplaceAll(*text, "%", provider)
+	values := []string{"Provider", title, "provider", title}
+	if title == "" {
+		values[1], values[3] = w.Pages["Provider"], w.Pages["provider"]
 	}
-	return says
+	says := w.Failures[key]
+	return failure{is.status, fill(says[0], values), fill(says[1], values), fill(says[2], values), is.again}
 }
 
-var byReason = map[string]words{
-	link.ReasonUnknown: {http.StatusNotFound, "This link does not work",
-		"It may be mistyped or incomplete.", "Open it exactly as it was sent to you. " + askForNew, false},
-	link.ReasonExpired: {http.StatusGone, "This link has expired",
-		"Links like this one work for a limited time only.", askForNew, false},
-	link.ReasonUsed: {http.StatusGone, "This link has been used",
-		"It works for one connection, and an account has been connected with it.",
-		"You need not do anything else. If it was not you, tell the person who sent you the link.", false},
-	link.ReasonObsolete: {http.StatusGone, "This link is out of date",
-		"Something has changed since the link was made.", askForNew, false},
-	link.ReasonBusy: {http.StatusConflict, "Another sign-in is in progress",
-		"This link, or another one for the same connection, is being used in another window.",
-		"Check that window first. If nothing was connected there, try again in a minute.", true},
-	reasonForeign: {http.StatusForbidden, "This request came from another page",
-		"Another web page tried to connect an account in your name. Nothing was changed.",
-		"Open the link that was sent to you, and continue from there.", false},
-	link.ReasonNotThisConsent: {http.StatusBadRequest, "This sign-in cannot be completed",
-		"It was started in another browser or more than ten minutes ago, or it is already complete. Nothing " +
-			"was changed now.",
-		"If no page has told you that your account is connected, open the link that was sent to you again.", false},
-	link.ReasonConsentMalformed: {http.StatusBadRequest, "The answer could not be read",
-		"% sent you back with an answer that makes no sense. Nothing was connected.",
-		"Try again. If it happens again, tell the person who sent you the link.", true},
-	link.ReasonConsentIssuer: {http.StatusBadRequest, "The answer came from the wrong place",
-		"It was not % that sent you back here. Nothing was connected.",
-		"Try again. If it happens again, tell the person who sent you the link.", true},
-	link.ReasonConsentDeclined: {http.StatusForbidden, "You declined",
-		"% was told not to give access. Nothing was connected.",
-		"If that is what you wanted, you can close this window.", true},
-	link.ReasonConsentFailed: {http.StatusForbidden, "% did not give access",
-		"This account may not grant the access, or only with its administrator's approval. Nothing was " +
-			"connected.",
-		"Try again with another account, or tell the person who sent you the link.", true},
-	link.ReasonScopesMissing: {http.StatusForbidden, "Some access is missing",
-		"The connection needs everything that was asked for. Nothing was connected.",
-		"Try again, and leave all boxes ticked at %.", true},
-	link.ReasonNotLasting: {http.StatusBadGateway, "The access would not last",
-		"% gave access for a short time only. Nothing was connected.",
-		"Try again. If it happens again, tell the person who sent you the link.", true},
-	link.ReasonOtherAccount: {http.StatusConflict, "This is another account",
-		"You signed in with a different account from the one that is connected. Nothing was changed.",
-		"Try again, and choose the connected account. To use the other account, ask the person who sent you " +
-			"the link for one that allows it.", true},
-	fault.ReasonProviderMisconfigured: {http.StatusBadGateway, "Something is set up wrongly",
-		"% refused the request, because something in the setup is wrong. Nothing was connected.", tellThem, false},
+// outcome is what a failure means for the response.
+type outcome struct {
+	status int
+	again  bool // the customer may try again with the same link
 }
 
-var byCode = map[fault.Code]words{
-	fault.Disconnected: {http.StatusBadRequest, "% did not accept the sign-in",
-		"It may have taken too long, or it was already used. Nothing was connected.", "Try again.", true},
-	fault.Forbidden: {http.StatusForbidden, "This account cannot be used",
-		"% does not let this account do what is needed. Nothing was connected.",
-		"Try again with another account, or tell the person who sent you the link.", true},
-	fault.NotFound: {http.StatusBadGateway, "Something was not found",
-		"% does not have what the connection needs, such as a certain calendar. Nothing was connected.",
-		tellThem, true},
-	fault.Unsupported: {http.StatusBadGateway, "This account cannot be used",
-		"% does not offer what is needed for this account. Nothing was connected.", tellThem, true},
-	fault.Conflict: {http.StatusConflict, "Something changed in the meantime",
-		"Somebody changed the connection at the same moment.", "Try again.", true},
-	fault.RateLimited: {http.StatusServiceUnavailable, "% is too busy",
-		"It accepts no more requests at the moment. Nothing was connected.", "Try again in a few minutes.", true},
-	fault.Unavailable: {http.StatusServiceUnavailable, "This is not working at the moment",
-		"% or this service cannot be reached. Nothing was connected.", "Try again in a few minutes.", true},
-	fault.Timeout: {http.StatusServiceUnavailable, "This took too long",
-		"% did not answer in time. Nothing was connected.", "Try again in a few minutes.", true},
-	fault.Canceled: {http.StatusServiceUnavailable, "This was interrupted",
-		"Nothing was connected.", "Try again.", true},
+var byReason = map[string]outcome{
+	link.ReasonUnknown:                {http.StatusNotFound, false},
+	link.ReasonExpired:                {http.StatusGone, false},
+	link.ReasonUsed:                   {http.StatusGone, false},
+	link.ReasonObsolete:               {http.StatusGone, false},
+	link.ReasonBusy:                   {http.StatusConflict, true},
+	reasonForeign:                     {http.StatusForbidden, false},
+	link.ReasonNotThisConsent:         {http.StatusBadRequest, false},
+	link.ReasonConsentMalformed:       {http.StatusBadRequest, true},
+	link.ReasonConsentIssuer:          {http.StatusBadRequest, true},
+	link.ReasonConsentDeclined:        {http.StatusForbidden, true},
+	link.ReasonConsentFailed:          {http.StatusForbidden, true},
+	link.ReasonScopesMissing:          {http.StatusForbidden, true},
+	link.ReasonNotLasting:             {http.StatusBadGateway, true},
+	link.ReasonOtherAccount:           {http.StatusConflict, true},
+	fault.ReasonProviderMisconfigured: {http.StatusBadGateway, false},
 }
 
-var defect = words{http.StatusInternalServerError, "Something went wrong here",
-	"This should not have happened. Nothing was connected.",
-	"Try again. If it happens again, tell the person who sent you the link.", true}
+var byCode = map[fault.Code]outcome{
+	fault.Disconnected: {http.StatusBadRequest, true},
+	fault.Forbidden:    {http.StatusForbidden, true},
+	fault.NotFound:     {http.StatusBadGateway, true},
+	fault.Unsupported:  {http.StatusBadGateway, true},
+	fault.Conflict:     {http.StatusConflict, true},
+	fault.RateLimited:  {http.StatusServiceUnavailable, true},
+	fault.Unavailable:  {http.StatusServiceUnavailable, true},
+	fault.Timeout:      {http.StatusServiceUnavailable, true},
+	fault.Canceled:     {http.StatusServiceUnavailable, true},
+}

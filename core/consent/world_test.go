@@ -24,6 +24,7 @@ import (
 	"frontdesk/core/consent/consenttest"
 	"frontdesk/core/link"
 	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/page"
 	"frontdesk/core/service"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
@@ -74,7 +75,7 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 		o.Operators = map[string]adapter.Operator{"meet": w.meet.Operator(), "dial": w.dial.Operator()}
 		o.Now, o.Log = w.now, log
 	})
-	handler := surface(t, w.url, w.kit.Links, log)
+	handler := surface(t, w.url, w.kit.Links, log, branded(t, ""))
 	server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			w.posted.Store(r.Header.Get("Origin") + " " + r.Header.Get("Sec-Fetch-Site"))
@@ -89,9 +90,9 @@ func start(t *testing.T, change ...func(*oauthtest.Options)) *world {
 	return w
 }
 
-func surface(t *testing.T, publicURL string, links Links, log *slog.Logger) http.Handler {
+func surface(t *testing.T, publicURL string, links Links, log *slog.Logger, brand ...page.Brand) http.Handler {
 	t.Helper()
-	pages, err := New(publicURL, links)
+	pages, err := New(publicURL, links, append(brand, page.Brand{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +105,7 @@ func surface(t *testing.T, publicURL string, links Links, log *slog.Logger) http
 		Pages: []api.Page{
 			{Method: http.MethodGet, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
 			{Method: http.MethodHead, Path: "/connect/{token}", Operation: "connect-page", Serve: pages.Ask},
+			{Method: http.MethodGet, Path: page.BrandPath + "{file}", Operation: "logo", Serve: pages.Logo},
 			{Method: http.MethodPost, Path: "/connect/{token}", Operation: "connect-begin", Serve: pages.Begin},
 			{Method: http.MethodGet, Path: "/oauth/callback/{provider}", Operation: "connect-finish",
 				Serve: pages.Finish},

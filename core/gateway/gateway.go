@@ -31,6 +31,7 @@ import (
 	"frontdesk/core/link"
 	"frontdesk/core/mcp"
 	"frontdesk/core/oauth"
+	"frontdesk/core/page"
 	"frontdesk/core/requestlog"
 	"frontdesk/core/sealing"
 	"frontdesk/core/service"
@@ -73,6 +74,7 @@ type Gateway struct {
 	services *service.Services
 	admin    *admin.Service
 	handler  http.Handler
+	brand    page.Brand
 	draining atomic.Bool
 
 	providers   connection.Providers
@@ -112,6 +114,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	g.metrics = telemetry.NewMetrics(telemetry.Build{Version: Version(), Revision: revision()})
+	if g.brand, err = brandOf(cfg); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}

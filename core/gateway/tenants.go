@@ -94,7 +94,7 @@ func desiredOf(file config.Tenants) apply.Desired {
 	var want apply.Desired
 	for _, t := range file.Tenants {
 		d := apply.Tenant{Name: t.Name, Settings: tenant.Settings{
-			Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
+			DisplayName: t.DisplayName, Timezone: t.Timezone, PreventDoubleBooking: t.PreventDoubleBooking, RejectPast: t.RejectPast,
 			DedupeWindow:       (*tenant.Duration)(t.DedupeWindow),
 			TicketDedupeWindow: (*tenant.Duration)(t.TicketDedupeWindow), MaxPurchasesPerDay: t.MaxPurchasesPerDay,
 			MaxPhoneNumbers: t.MaxPhoneNumbers, StatusWords: t.StatusWords, PriorityWords: t.PriorityWords,

@@ -111,7 +111,7 @@ type Spec struct {
 
 // Link describes a link to whoever opens it.
 type Link struct {
-	Tenant     string   // name of the tenant
+	Tenant     string   // what customers know the tenant by
 	Provider   string   // the adapter's name
 	Title      string   // the adapter's title
 	Connection string   // the connection's name
@@ -345,7 +345,7 @@ func (d *Directory) consentClient(l linked) (oauth.Client, error) {
 
 func (l linked) shown() Link {
 	shown := Link{
-		Tenant: l.tenant.Name, Provider: l.row.Provider, Title: l.adapter.Title, Connection: l.row.Name,
+		Tenant: l.tenant.Display(), Provider: l.row.Provider, Title: l.adapter.Title, Connection: l.row.Name,
 		Reconnects: l.row.Reconnects || l.there.ID != "", Email: l.there.Email, Free: l.row.OtherAccount,
 		ExpiresAt: l.row.ExpiresAt, SignIn: originOf(l.client.Grant.AuthURL),
 		Callback: l.callback(), ReturnURL: l.returnURL,

@@ -1,6 +1,7 @@
 package settingspage
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 // layout is what all pages show around their content.
 type layout struct {
 	Title     string
+	Brand     string // the operator's name, or the product's
 	Lead      string
 	Root      string
 	Person    *signin.Person // nil: nobody is signed in
@@ -51,7 +53,7 @@ func good(text string) notice { return notice{Good: true, Text: text} }
 // layout returns the frame of a page, with the notice that the last page left.
 func (p *Pages) layout(v *visit, title, lead string, commands ...string) layout {
 	l := layout{
-		Title: title, Lead: lead, Root: p.root, Tenant: v.tenant, Commands: commands, MayChange: v.mayChange(),
+		Title: title, Brand: cmp.Or(p.opts.Brand, "Frontdesk"), Lead: lead, Root: p.root, Tenant: v.tenant, Commands: commands, MayChange: v.mayChange(),
 	}
 	if v.person == (signin.Person{}) {
 		return l

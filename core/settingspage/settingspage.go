@@ -46,6 +46,7 @@ type Options struct {
 	Sessions  *signin.Sessions
 	OpenID    *signin.OpenID // nil: people sign in by links only
 	Now       func() time.Time
+	Brand     string                        // the operator's name; "": Frontdesk
 	Curl      func(operation string) string // a command that calls an operation; "" or nil: there is none
 }
 

@@ -1,6 +1,7 @@
 package settingspage
 
 import (
+	"cmp"
 	"net/http"
 
 	"frontdesk/core/fault"
@@ -67,7 +68,7 @@ func (p *Pages) showLink(v *visit) (reply, error) {
 		layout
 		Link  signin.Link
 		Until string
-	}{p.layout(v, "Sign in to Frontdesk", ""), found, moment(found.ExpiresAt)}}, nil
+	}{p.layout(v, "Sign in to "+cmp.Or(p.opts.Brand, "Frontdesk"), ""), found, moment(found.ExpiresAt)}}, nil
 }
 
 func (p *Pages) link(v *visit) (signin.Link, error) {

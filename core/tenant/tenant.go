@@ -6,6 +6,7 @@
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones must be known wherever the gateway runs
+	"unicode"
+	"unicode/utf8"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/slots"
@@ -38,6 +41,7 @@ type Tenant struct {
 
 // Settings are the settings of a tenant. The store keeps them as JSON, and "apply" reads the same form.
 type Settings struct {
+	DisplayName          string            `json:"display_name,omitempty" yaml:"display_name" help:"What customers know the tenant by, on the pages where they connect accounts. The default is its name."`
 	Timezone             string            `json:"timezone,omitempty" yaml:"timezone" help:"IANA time zone for requests where neither the request nor the calendar gives one. The default is UTC."`
 	PreventDoubleBooking bool              `json:"prevent_double_booking,omitempty" yaml:"prevent_double_booking" help:"Refuse a meeting when one of the selected calendars is busy."`
 	RejectPast           bool              `json:"reject_past,omitempty" yaml:"reject_past" help:"Refuse meetings that start in the past."`
@@ -75,6 +79,9 @@ func (s Settings) CallerFields() []string {
 	}
 	return s.UnverifiedCallerFields
 }
+
+// Display returns what customers know the tenant by.
+func (t Tenant) Display() string { return cmp.Or(t.Settings.DisplayName, t.Name) }
 
 // Zone returns the tenant's time zone.
 func (t Tenant) Zone() string {
@@ -154,9 +161,27 @@ func CheckName(path, name string) []fault.Field {
 			"digit."}}
 }
 
+// maxDisplayName is how many characters a display name has at most.
+const maxDisplayName = 80
+
+// checkDisplayName returns what is wrong with a display name, or "". A character that is not seen could make
+// a page say something else than the name.
+func checkDisplayName(name string) string {
+	switch {
+	case name != "" && strings.TrimSpace(name) != name, utf8.RuneCountInString(name) > maxDisplayName:
+		return fmt.Sprintf("must be at most %d characters, without spaces around them.", maxDisplayName)
+	case !utf8.ValidString(name), strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }):
+		return "must not contain control characters or others that are not seen."
+	}
+	return ""
+}
+
 // Check returns a fault for every unusable setting. Their paths begin with prefix.
 func (s Settings) Check(prefix string) []fault.Field {
 	var faults []fault.Field
+	if wrong := checkDisplayName(s.DisplayName); wrong != "" {
+		faults = append(faults, fault.Field{Path: prefix + "display_name", Message: wrong})
+	}
 	if !isZone(s.Timezone) {
 		faults = append(faults, fault.Field{Path: prefix + "timezone",
 			Message: "must be an IANA time zone name such as America/New_York."})
