@@ -58,6 +58,7 @@ const (
 	ReasonNotConnected        = "NOT_CONNECTED"
 	ReasonReconnectRequired   = "RECONNECT_REQUIRED"
 	ReasonSlotTaken           = "SLOT_TAKEN"
+	ReasonSlotNotFound        = "SLOT_NOT_FOUND" // no such slot was offered, or held
 	ReasonChangedMeanwhile    = "CHANGED_MEANWHILE"
 	ReasonIdempotencyReused   = "IDEMPOTENCY_KEY_REUSED"
 	ReasonIdempotencyRunning  = "IDEMPOTENCY_IN_PROGRESS"
@@ -116,6 +117,14 @@ func (f Field) Text() string {
 	return message + "."
 }
 
+// Instead is what a caller can have in place of what it asked for. Operations beyond the written interface
+// answer it.
+type Instead struct {
+	Name   string // of the list
+	Values any    // a list; JSON
+	Say    string // a sentence that offers it, or ""
+}
+
 // Error is one failure.
 type Error struct {
 	Code       Code
@@ -128,8 +137,9 @@ type Error struct {
 	Unsent bool
 	// A retry cannot help, or could take effect twice, so it must not be suggested.
 	NoRetry  bool
-	Upstream string // what the provider said, shortened and redacted; for logs of level debug only
-	Err      error  // the cause, for logs only
+	Instead  *Instead // what the caller can have in its place; nil: nothing is known
+	Upstream string   // what the provider said, shortened and redacted; for logs of level debug only
+	Err      error    // the cause, for logs only
 }
 
 // Error returns a text for logs. It holds the cause and must not be shown to a tenant.

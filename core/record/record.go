@@ -58,6 +58,56 @@ type SlotsAnswer struct {
 	Say             string   `json:"say" doc:"A sentence to say to the caller." example:"I have Tuesday the first at ten in the morning."`
 }
 
+// HoldAnswer is the response body of hold-slot.
+type HoldAnswer struct {
+	HoldID    string `json:"hold_id" minLength:"1" maxLength:"16" doc:"Short name of the hold. It takes the place of the slot_id when the slot is booked." example:"hd_3n8r5w0c6p"`
+	HeldUntil string `json:"held_until" format:"date-time" doc:"When the hold ends by itself, RFC 3339 with the offset of the slot's time zone." example:"2026-11-30T16:05:00-05:00"`
+	Slot      Slot   `json:"slot" doc:"The slot that is held."`
+	Say       string `json:"say" doc:"A sentence to say to the caller." example:"I am holding Tuesday the first at ten in the morning for you."`
+}
+
+// ReleaseAnswer is the response body of release-hold.
+type ReleaseAnswer struct {
+	HoldID   string `json:"hold_id" doc:"The hold." example:"hd_3n8r5w0c6p"`
+	Released bool   `json:"released" doc:"Whether the hold was released now. It is false if the hold had ended, or its slot was booked."`
+	Say      string `json:"say" doc:"A sentence to say to the caller." example:"I am no longer holding Tuesday the first at ten in the morning."`
+}
+
+// BookedAnswer is the response body of book-slot and move-meeting.
+type BookedAnswer struct {
+	MeetingReference string `json:"meeting_reference" minLength:"1" maxLength:"16" doc:"Short name of the meeting, by which it is moved and cancelled." example:"mt_5d1y7k2hqs"`
+	Start            string `json:"start" format:"date-time" doc:"Start, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:00:00-05:00"`
+	End              string `json:"end" format:"date-time" doc:"End, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:30:00-05:00"`
+	TimeZone         string `json:"time_zone" doc:"The time zone in which the slot was offered, an IANA name." example:"America/New_York"`
+	EventURL         string `json:"event_url,omitempty" doc:"The meeting's link, if it has one." example:"https://meet.example.com/abc-defg-hij"`
+	Say              string `json:"say" doc:"A sentence to say to the caller." example:"The appointment is booked for Tuesday, December the first, at ten in the morning."`
+}
+
+// FoundMeeting is a meeting with a caller.
+type FoundMeeting struct {
+	MeetingReference string `json:"meeting_reference" minLength:"1" maxLength:"16" doc:"Short name of the meeting, by which it is moved and cancelled." example:"mt_5d1y7k2hqs"`
+	Title            string `json:"title" doc:"The meeting's title." example:"Consultation"`
+	Start            string `json:"start" format:"date-time" doc:"Start, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:00:00-05:00"`
+	End              string `json:"end" format:"date-time" doc:"End, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:30:00-05:00"`
+}
+
+// MeetingsAnswer is the response body of find-meetings.
+type MeetingsAnswer struct {
+	Meetings      []FoundMeeting `json:"meetings" nullable:"false" doc:"The meetings with the caller, by start; at most 10."`
+	More          bool           `json:"more" doc:"Whether there are more meetings than these."`
+	TimeZone      string         `json:"time_zone" doc:"The time zone of the meetings, an IANA name." example:"America/New_York"`
+	Complete      bool           `json:"complete" doc:"Whether all sources could be read."`
+	UnreadSources []string       `json:"unread_sources" nullable:"false" doc:"What could not be read: booked_here, some meetings that were booked through this gateway; calendar, those in the calendars to which the address is invited." example:"[]"`
+	Say           string         `json:"say" doc:"A sentence to say to the caller." example:"I see an appointment on Tuesday the first at ten in the morning."`
+}
+
+// CancelledAnswer is the response body of the cancellation by reference.
+type CancelledAnswer struct {
+	OK               bool   `json:"ok" doc:"Always true: the meeting is cancelled."`
+	MeetingReference string `json:"meeting_reference" doc:"The meeting that was cancelled." example:"mt_5d1y7k2hqs"`
+	Say              string `json:"say" doc:"A sentence to say to the caller." example:"The appointment is cancelled."`
+}
+
 // CancelAnswer is the response body of cancel-meeting.
 type CancelAnswer struct {
 	OK      bool   `json:"ok" doc:"Always true: the event is cancelled."`

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -29,6 +30,8 @@ type bookPlan struct {
 	LocationURL  string                `json:"location_url,omitempty"`
 	Free         bool                  `json:"free,omitempty"`  // the slot was found free and is held
 	Again        bool                  `json:"again,omitempty"` // the first key's event was cancelled since
+	Phone        string                `json:"phone,omitempty"` // of whom it is booked for, in E.164
+	Claim        *claim                `json:"claim,omitempty"` // the slot that the caller was offered
 }
 
 // Book books one meeting, in the first of the selected calendars or else in the default one.
@@ -39,6 +42,12 @@ func (s *Calendar) Book(
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
+	return s.bookWith(ctx, client, c, w, in)
+}
+
+func (s *Calendar) bookWith(
+	ctx context.Context, client calendarClient, c apikey.Caller, w Write, in BookMeeting,
+) (Answer[record.MeetingAnswer], error) {
 	plan, err := s.planBook(ctx, client, in)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
@@ -58,6 +67,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	plan := bookPlan{
 		Title: in.Title, Description: in.Description, Shown: in.Timezone, Attendees: in.Attendees,
 		CalendarIDs: in.CalendarIDs, Conferencing: in.Conferencing, LocationURL: in.LocationURL,
+		Phone: in.phone, Claim: in.claim,
 	}
 	if err := client.checkWritable(in.Attendees); err != nil {
 		return plan, err
@@ -83,9 +93,9 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 }
 
 // canonical returns a form that is the same for equal bookings: addresses are compared without case and
-// order.
+// order, and it does not count how the caller came by the slot.
 func (p bookPlan) canonical() bookPlan {
-	p.Attendees = emailKeys(p.Attendees)
+	p.Attendees, p.Claim = emailKeys(p.Attendees), nil
 	return p
 }
 
@@ -182,17 +192,18 @@ func (s *Calendar) book(
 		return none, err
 	}
 	b.held.keep(ctx, event.ID)
-	return b.result(event), nil
+	return b.result(ctx, event), nil
 }
 
-// reserve takes the slot if the tenant prevents double booking, and records that the slot is free.
+// reserve takes the slot if the tenant prevents double booking or the caller was offered it, and records that
+// the slot is free.
 func (b *booking) reserve(ctx context.Context) (err error) {
-	if !b.client.tenant.Settings.PreventDoubleBooking {
-		return nil
+	want, exclusive, err := b.client.exclusive(b.run, b.plan.Claim, b.plan.Start)
+	if err != nil || !exclusive {
+		return err
 	}
-	want := slot{
-		ids: b.plan.CalendarIDs, span: calendar.Span{From: b.plan.Start, To: b.plan.End}, foundFree: b.plan.Free,
-	}
+	want.ids, want.span = b.plan.CalendarIDs, calendar.Span{From: b.plan.Start, To: b.plan.End}
+	want.foundFree = b.plan.Free
 	if b.plan.Free {
 		want.isOwn = b.plan.matches
 	}
@@ -248,11 +259,15 @@ func (b *booking) ask(ctx context.Context) (calendar.Event, error) {
 	})
 }
 
-func (b *booking) result(e calendar.Event) journal.Result[record.MeetingAnswer] {
+func (b *booking) result(ctx context.Context, e calendar.Event) journal.Result[record.MeetingAnswer] {
+	attached := store.Attached{Seen: b.client.newLocation(e, first(b.plan.CalendarIDs))}
+	if people := b.client.people(ctx, b.plan.Attendees, b.plan.Phone); len(people) > 0 || b.plan.Claim != nil {
+		attached.Meetings = []store.Meeting{
+			b.client.meeting(e.ID, cmp.Or(e.CalendarID, first(b.plan.CalendarIDs)), b.plan.End, people...),
+		}
+	}
 	return journal.Result[record.MeetingAnswer]{
-		Record:   record.MeetingAnswer{Event: normalize.Meeting(e, b.shown, b.zone)},
-		Ref:      e.ID,
-		Attached: store.Attached{Seen: b.client.newLocation(e, first(b.plan.CalendarIDs))},
+		Record: record.MeetingAnswer{Event: normalize.Meeting(e, b.shown, b.zone)}, Ref: e.ID, Attached: attached,
 	}
 }
 
@@ -261,5 +276,5 @@ func (b *booking) lateResult(
 	ctx context.Context, e calendar.Event,
 ) (journal.Result[record.MeetingAnswer], error) {
 	b.held.assign(ctx, e.ID)
-	return b.result(e), nil
+	return b.result(ctx, e), nil
 }

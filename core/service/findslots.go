@@ -3,11 +3,11 @@ package service
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,7 +17,6 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/language"
-	"frontdesk/core/normalize"
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
 	"frontdesk/core/speech"
@@ -41,6 +40,13 @@ func (s *Calendar) FindSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.SlotsAnswer{}, err
+	}
+	if strings.HasPrefix(in.RescheduleMeetingID, referencePrefix) {
+		meeting, err := client.meetingOf(ctx, in.RescheduleMeetingID)
+		if err != nil {
+			return record.SlotsAnswer{}, err
+		}
+		in.RescheduleMeetingID = meeting.EventID
 	}
 	office, err := client.zone(ctx, "", first(in.CalendarIDs))
 	if err != nil {
@@ -70,16 +76,20 @@ func (s *Calendar) FindSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
 	})
 	offers := client.offers(chosen, q)
-	starts := make([]time.Time, 0, len(offers))
-	for _, offer := range offers {
-		answer.Slots = append(answer.Slots, record.Slot{
-			SlotID: offer.ID, Start: normalize.Format(offer.From, q.Zone), End: normalize.Format(offer.To, q.Zone),
-			CalendarIDs: offer.CalendarIDs,
-		})
-		starts = append(starts, offer.From.In(q.Zone))
-	}
+	var starts []time.Time
+	answer.Slots, starts = slotRecords(offers)
 	answer.Say = speech.In(language.Of(ctx)).Slots(starts, q.Now, answer.Complete)
 	return answer, s.opts.Store.OfferSlots(ctx, offers)
+}
+
+// slotRecords returns the records of offered slots, and their starts in the zone of the offer.
+func slotRecords(offers []store.SlotOffered) ([]record.Slot, []time.Time) {
+	records, starts := make([]record.Slot, len(offers)), make([]time.Time, len(offers))
+	for i, each := range offers {
+		o := offered{SlotOffered: each}
+		records[i], starts[i] = o.record(each.ID), o.From.In(o.zone())
+	}
+	return records, starts
 }
 
 func orDefault(given *int, standard int) int {
@@ -92,12 +102,11 @@ func orDefault(given *int, standard int) int {
 // question returns the question without its calendars. Opening hours are in the office's zone, which is the
 // first calendar's, unless they name another.
 func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Question, error) {
-	defaults, err := adapter.SlotDefaults(c.connection.Settings)
+	rules, err := c.rules()
 	if err != nil {
-		return slots.Question{}, fault.From(errors.New("service: stored rules for slots: " + err.Error()))
+		return slots.Question{}, err
 	}
-	ofConnection, _ := defaults.Rules()
-	q := in.Rules.Or(ofConnection).Or(c.tenant.Settings.SlotRules()).Question()
+	q := in.Rules.Or(rules).Question()
 	q.Hours.Zone = office
 	if in.SpecificTimes != nil {
 		q.Hours.Dates = in.SpecificTimes
@@ -128,6 +137,16 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 			q.Now.In(q.Zone).Format("Monday, 2006-01-02T15:04:05-07:00")))
 	}
 	return q, nil
+}
+
+// rules returns the rules of the connection, or else of the tenant.
+func (c calendarClient) rules() (slots.Rules, error) {
+	defaults, err := adapter.SlotDefaults(c.connection.Settings)
+	if err != nil {
+		return slots.Rules{}, fault.From(errors.New("service: stored rules for slots: " + err.Error()))
+	}
+	ofConnection, _ := defaults.Rules()
+	return ofConnection.Or(c.tenant.Settings.SlotRules()), nil
 }
 
 // nameCalendars returns the ids of the calendars in their order, so that the default calendar has its own.
@@ -165,8 +184,9 @@ func (c calendarClient) busyCalendars(
 	if err != nil {
 		return nil, err
 	}
+	own := c.connection.ID + "/" + in.HoldID + "/"
 	for _, h := range holds {
-		if in.RescheduleMeetingID == "" || h.EventID != in.RescheduleMeetingID {
+		if (in.RescheduleMeetingID == "" || h.EventID != in.RescheduleMeetingID) && !strings.HasPrefix(h.ID, own) {
 			times = append(times, calendar.Busy{CalendarID: h.CalendarID, Span: calendar.Span{From: h.From, To: h.To}})
 		}
 	}
@@ -250,7 +270,8 @@ func (c calendarClient) offers(chosen []slots.Slot, q slots.Question) []store.Sl
 	for i, each := range chosen {
 		offer := store.SlotOffered{
 			TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, From: each.Start, To: each.End,
-			OfferedAt: q.Now,
+			OfferedAt: q.Now, TimeZone: q.Zone.String(), Availability: string(q.Availability),
+			Before: q.Before, After: q.After,
 		}
 		for _, at := range each.Free {
 			offer.CalendarIDs = append(offer.CalendarIDs, q.Calendars[at].ID)
@@ -261,8 +282,6 @@ func (c calendarClient) offers(chosen []slots.Slot, q slots.Question) []store.Sl
 	return offers
 }
 
-const slotIDDigits = 10 // 50 bits
-
 // slotID returns the id of a slot. It is the same whenever the slot is offered again. It is a name and no
 // secret: it means something only where the store has it, for the connection that it was offered in.
 func slotID(offer store.SlotOffered) string {
@@ -270,13 +289,16 @@ func slotID(offer store.SlotOffered) string {
 		Connection string
 		From, To   int64
 		Calendars  []string
-	}{offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs}
+		Any        bool   `json:",omitempty"`
+		Around     buffer `json:",omitzero"`
+	}{
+		offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs,
+		slots.Availability(offer.Availability) == slots.Any, buffer{offer.Before, offer.After},
+	}
 	raw, err := json.Marshal(of)
 	if err != nil {
 		panic("service: a slot cannot be encoded: " + err.Error()) // strings and numbers always can
 	}
 	sum := sha256.Sum256(raw)
-	// Crockford's alphabet has no letters that look or sound like digits.
-	letters := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").EncodeToString(sum[:])
-	return "st_" + letters[:slotIDDigits]
+	return shortID(slotPrefix, sum[:])
 }

@@ -179,7 +179,7 @@ func TestASlotThatABookingHoldsIsNotOffered(t *testing.T) {
 	c1 := c.Connections[adapter.KindCalendar].ID
 	held := store.Hold{ID: "h", ConnectionID: c1, CalendarID: "main", From: hour(9), To: hour(16),
 		EventID: "ev1", Until: w.clock.now().Add(time.Minute)}
-	if _, err := w.store.TakeHolds(background, []store.Hold{held}, w.clock.now()); err != nil {
+	if _, err := w.store.TakeHolds(background, []store.Hold{held}, nil, w.clock.now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := startsOf(t, findSlots(t, p, c, askSlots(t, nil))); got != "08:00 16:00 17:00" {

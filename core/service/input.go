@@ -22,6 +22,9 @@ type BookMeeting struct {
 	CalendarIDs  []string
 	Conferencing calendar.Conferencing
 	LocationURL  string
+
+	phone string // of whom it is booked for, in E.164
+	claim *claim // nil: the caller chose the time freely
 }
 
 // UpdateMeeting is the input of update-meeting; zero values mean not given.
@@ -33,6 +36,8 @@ type UpdateMeeting struct {
 	Timezone    string
 	Attendees   []string
 	CalendarIDs []string
+
+	claim *claim // nil: the caller chose the time freely
 }
 
 // ListEvents is the input of list-events; zero values mean not given.
@@ -51,8 +56,50 @@ type FindSlots struct {
 	Rules               slots.Rules
 	SpecificTimes       map[slots.Date][]slots.Opening // nil: the dates of the rules
 	TentativeIsFree     bool
-	RescheduleMeetingID string // its time does not count as busy
+	RescheduleMeetingID string // its time does not count as busy; an id of the provider's or a reference
+	HoldID              string // nor does this hold
 	Limit, PerDay       *int
+}
+
+// Offered names a slot that the caller was offered, by the id of the slot or of a hold on it.
+type Offered struct {
+	SlotID string
+	HoldID string
+}
+
+// HoldSlot is the input of hold-slot.
+type HoldSlot struct {
+	SlotID string
+	For    time.Duration
+	Phone  string // of the caller, in E.164; "" if not known
+}
+
+// BookSlot is the input of book-slot.
+type BookSlot struct {
+	Offered
+
+	Title        string
+	Description  string
+	Attendees    []string
+	Phone        string // of whom it is booked for, in E.164; "" if not known
+	Conferencing calendar.Conferencing
+	LocationURL  string
+}
+
+// FindMeetings is the input of find-meetings; zero values mean not given.
+type FindMeetings struct {
+	Email       string
+	Phone       string // in E.164
+	Start, End  normalize.InputTime
+	Timezone    string
+	CalendarIDs []string
+}
+
+// MoveMeeting is the input of move-meeting.
+type MoveMeeting struct {
+	Offered
+
+	Reference string
 }
 
 // CancelMeeting is the input of cancel-meeting.

@@ -14,6 +14,8 @@ const (
 	opBook   = "book-meeting"
 	opUpdate = "update-meeting"
 	opCancel = "cancel-meeting"
+	opHold   = "hold-slot"
+	opUnhold = "release-hold"
 	opCreate = "create-ticket"
 	opBuy    = "buy-phone-number"
 	opChange = "update-phone-number"

@@ -13,9 +13,10 @@ type purger struct{ opts *Options }
 
 const (
 	purgeEvery     = 10 * time.Minute
-	keepDeliveries = 7 * 24 * time.Hour // of events that were acknowledged or given up
-	keepSlots      = 24 * time.Hour     // for which a slot_id can be repeated
-	keepKeyless    = 24 * time.Hour     // finished calls without a key; longer than any dedupe window of use
+	keepDeliveries = 7 * 24 * time.Hour  // of events that were acknowledged or given up
+	keepSlots      = 24 * time.Hour      // beyond the answers to calls that name a slot_id or a hold_id
+	keepMeetings   = 90 * 24 * time.Hour // after their end
+	keepKeyless    = 24 * time.Hour      // finished calls without a key; longer than any dedupe window of use
 
 	purgeTurn = 4 * time.Millisecond // a batch may delay other writers for about this long
 	purgeRest = 5                    // a pause lasts this many times as long as the batch before
@@ -47,7 +48,10 @@ func (p *purger) purge(ctx context.Context) error {
 			return p.opts.Store.PurgeTickets(ctx, answers, most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeSlots(ctx, now.Add(-keepSlots), most)
+			return p.opts.Store.PurgeSlots(ctx, answers.Add(-keepSlots), most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeMeetings(ctx, now.Add(-keepMeetings), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgePurchases(ctx, now, answers, most)

@@ -19,6 +19,10 @@ import (
 // all bookings through any replica of the gateway; the second booking fails at once. Then the provider is
 // asked whether the slot is free, which covers events booked by other means. A hold outlives its booking by a
 // little, because some providers do not show an event at once.
+//
+// A caller can hold a slot before the booking. Such a hold is of the same kind, and in the way of every other
+// caller. The booking of its holder passes it by, and takes it over once it has its event. If the booking fails
+// or its process dies, the caller's hold is as it was, and ends in its time.
 
 const (
 	holdWhileBooking = 30 * time.Second
@@ -32,12 +36,29 @@ type slot struct {
 	except    string                    // id of the event that moves
 	foundFree bool                      // an earlier run of the call found it free and may have booked it
 	isOwn     func(calendar.Event) bool // reports whether that run may have booked this event
+
+	around   buffer
+	heldAs   []string // ids of the holds by which the caller has it already
+	name     string   // of the holds to take; "": the effect key
+	heldTill time.Time
+}
+
+// buffer is what must be free around a slot.
+type buffer struct {
+	Before time.Duration `json:"before,omitempty"`
+	After  time.Duration `json:"after,omitempty"`
+}
+
+// around returns the span with its buffer.
+func (b buffer) around(s calendar.Span) calendar.Span {
+	return calendar.Span{From: s.From.Add(-b.Before), To: s.To.Add(b.After)}
 }
 
 // hold is a hold on a slot. A nil hold holds nothing.
 type hold struct {
 	opts *Options
 	ids  []string
+	used []string // the caller's own, which the booking takes over
 	kept bool
 }
 
@@ -56,17 +77,22 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 			return nil, err
 		}
 	}
-	h := &hold{opts: c.opts}
+	until := want.heldTill
+	if until.IsZero() {
+		until = c.opts.Now().Add(holdWhileBooking)
+	}
+	h := &hold{
+		opts: c.opts, used: want.heldAs,
+		ids: holdIDs(cmp.Or(want.name, run.Intent().EffectKey), len(calendars)),
+	}
 	rows := make([]store.Hold, len(calendars))
-	until := c.opts.Now().Add(holdWhileBooking)
 	for i, id := range calendars {
 		rows[i] = store.Hold{
-			ID: run.Intent().EffectKey + "/" + strconv.Itoa(i), ConnectionID: c.connection.ID, CalendarID: id,
-			From: want.span.From, To: want.span.To, Until: until,
+			ID: h.ids[i], ConnectionID: c.connection.ID, CalendarID: id, From: want.span.From, To: want.span.To,
+			Until: until, Before: want.around.Before, After: want.around.After,
 		}
-		h.ids = append(h.ids, rows[i].ID)
 	}
-	taken, err := c.opts.Store.TakeHolds(ctx, rows, c.opts.Now())
+	taken, err := c.opts.Store.TakeHolds(ctx, rows, want.heldAs, c.opts.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +118,15 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 	return h, nil
 }
 
+// holdIDs returns the ids of holds of one name, one for each calendar.
+func holdIDs(name string, calendars int) []string {
+	ids := make([]string, calendars)
+	for i := range ids {
+		ids[i] = name + "/" + strconv.Itoa(i)
+	}
+	return ids
+}
+
 func slotTaken() error {
 	return fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken. Offer another one.")
 }
@@ -114,26 +149,27 @@ func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]s
 	return slices.Compact(named), nil
 }
 
-// isBusy asks the provider whether anything lies in the slot.
+// isBusy asks the provider whether anything lies in the slot or what must be free around it.
 func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slot) (bool, error) {
+	span := want.around.around(want.span)
 	if asker, can := c.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
 		op := read("free-busy")
 		list, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
-			list, err := asker.FreeBusy(ctx, calendars, want.span)
+			list, err := asker.FreeBusy(ctx, calendars, span)
 			for _, b := range list {
 				err = cmp.Or(err, b.Unknown) // as if the call failed, so that the guard may try again
 			}
 			return list, err
 		})
-		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, want.span) }), err
+		return slices.ContainsFunc(list, func(b calendar.Busy) bool { return overlaps(b.Span, span) }), err
 	}
-	events, err := c.readEvents(ctx, calendars, want.span, "")
+	events, err := c.readEvents(ctx, calendars, span, "")
 	if err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
 		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
-		return c.takesTime(e) && !isOwn && overlaps(spanOf(e), want.span)
+		return c.takesTime(e) && !isOwn && overlaps(spanOf(e), span)
 	}), nil
 }
 
@@ -178,7 +214,7 @@ func (h *hold) assign(ctx context.Context, eventID string) {
 		return
 	}
 	until := h.opts.Now().Add(holdAfterBooking)
-	if err := h.opts.Store.KeepHolds(ctx, h.ids, eventID, until); err != nil {
+	if err := h.opts.Store.KeepHolds(ctx, slices.Concat(h.ids, h.used), eventID, until); err != nil {
 		h.opts.Log.WarnContext(ctx, "a hold could not be assigned to its event", "error", err)
 	}
 }

@@ -29,6 +29,7 @@ type updatePlan struct {
 	CalendarIDs []string       `json:"calendar_ids,omitempty"`
 	Sent        bool           `json:"sent,omitempty"`    // the change may have reached the provider,
 	Version     string         `json:"version,omitempty"` // based on this version of the event
+	Claim       *claim         `json:"claim,omitempty"`   // the slot that the caller was offered
 }
 
 // A change that conflicts with another one is tried again on the new event, with growing pauses, within the
@@ -46,6 +47,12 @@ func (s *Calendar) Update(
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
+	return s.updateWith(ctx, client, c, w, in)
+}
+
+func (s *Calendar) updateWith(
+	ctx context.Context, client calendarClient, c apikey.Caller, w Write, in UpdateMeeting,
+) (Answer[record.MeetingAnswer], error) {
 	plan, err := s.planUpdate(client, in)
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
@@ -60,6 +67,7 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 	plan := updatePlan{
 		EventID: in.EventID, Title: in.Title, Description: in.Description,
 		Zone: in.Timezone, Attendees: in.Attendees, CalendarIDs: in.CalendarIDs,
+		Claim: in.claim,
 	}
 	if err := client.checkWritable(in.Attendees); err != nil {
 		return plan, err
@@ -86,6 +94,7 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 
 // canonical returns a form that is the same for equal changes.
 func (p updatePlan) canonical() updatePlan {
+	p.Claim = nil
 	p.Attendees = emailKeys(p.Attendees)
 	return p
 }
@@ -139,7 +148,7 @@ func (s *Calendar) update(
 	return journal.Result[record.MeetingAnswer]{
 		Record:   record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
 		Ref:      event.ID,
-		Attached: store.Attached{Seen: client.locationOf(ctx, event)},
+		Attached: store.Attached{Seen: client.locationOf(ctx, event), Meetings: client.meetingsOf(ctx, event, zone, plan)},
 	}, nil
 }
 
@@ -178,6 +187,8 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 func (u *update) isNeeded(event calendar.Event, zone *time.Location, known string) (bool, error) {
 	untouched := event.Version != "" && event.Version == known
 	switch {
+	case !u.run.Resumed() && u.plan.Claim != nil: // a model that was interrupted moves a meeting twice
+		return !u.plan.isAppliedTo(event, zone), nil
 	case !u.run.Resumed() || untouched:
 		return true, nil
 	case u.plan.isAppliedTo(event, zone):
@@ -244,10 +255,14 @@ func (u *update) move(
 		}
 	}
 	change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(u.plan, event, zone)
-	if !u.client.tenant.Settings.PreventDoubleBooking {
-		return nil, nil
+	want, exclusive, err := u.client.exclusive(u.run, u.plan.Claim, span.From)
+	if err != nil || !exclusive {
+		return nil, err
 	}
-	want := slot{ids: []string{event.CalendarID}, span: span, except: event.ID}
+	want.ids, want.span, want.except = []string{event.CalendarID}, span, event.ID
+	if u.plan.Claim != nil {
+		want.ids = append(want.ids, u.plan.Claim.Calendars...)
+	}
 	return u.client.reserve(ctx, u.run, want)
 }
 

@@ -17,11 +17,21 @@ func English() Language {
 			"twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first",
 		},
 		day: "{weekday} the {day}", dayOfMonth: "{weekday}, {month} the {day},",
-		at: " at ", or: " or ", and: ", ", lastPair: ", and ",
+		at: " at ", or: " or ", andAt: " and ", and: ", ", lastPair: ", and ",
 		slots:      "I have {slots}.",
 		none:       "I have no free time in that period.",
 		unread:     "I could not see every calendar just now.",
 		noneUnread: "I could not see every calendar just now, so I have no time to offer.",
+		said: [sentences]string{
+			Held:      "I am holding {slot} for you.",
+			Released:  "I am no longer holding {slot}.",
+			NotHeld:   "The hold on {slot} had already ended.",
+			Booked:    "The appointment is booked for {slot}.",
+			Moved:     "The appointment is moved to {slot}.",
+			Cancelled: "The appointment is cancelled.",
+		},
+		meeting: "I see an appointment on {slots}.", meetings: "I see appointments on {slots}.",
+		nobody: "I could not find an appointment.",
 	}
 	l.full[0], l.full[12] = "midnight", "noon"
 	units := strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen " +

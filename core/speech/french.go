@@ -32,10 +32,20 @@ func French() Language {
 			"cinquante-neuf",
 		},
 		day: "{weekday} {day}", dayOfMonth: "{weekday} {day} {month}",
-		at: " à ", or: " ou à ", and: ", ", lastPair: " et ",
+		at: " à ", or: " ou à ", andAt: " et à ", and: ", ", lastPair: " et ",
 		slots:      "Je peux vous proposer {slots}.",
 		none:       "Je n’ai aucun créneau libre sur cette période.",
 		unread:     "Je n’ai pas pu consulter tous les agendas pour le moment.",
 		noneUnread: "Je n’ai pas pu consulter tous les agendas pour le moment, je n’ai donc aucun créneau à proposer.",
+		said: [sentences]string{
+			Held:      "Je vous garde le créneau du {slot}.",
+			Released:  "Je ne garde plus le créneau du {slot}.",
+			NotHeld:   "Le créneau du {slot} n’était déjà plus gardé.",
+			Booked:    "Le rendez-vous est réservé pour le {slot}.",
+			Moved:     "Le rendez-vous est déplacé au {slot}.",
+			Cancelled: "Le rendez-vous est annulé.",
+		},
+		meeting: "Je vois un rendez-vous le {slots}.", meetings: "Je vois des rendez-vous : {slots}.",
+		nobody: "Je n’ai trouvé aucun rendez-vous.",
 	}
 }

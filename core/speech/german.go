@@ -35,10 +35,20 @@ func German() Language {
 		},
 		full: [24]string{0: "Mitternacht"},
 		day:  "{weekday}, den {day},", dayOfMonth: "{weekday}, den {day} {month},",
-		at: " um ", or: " oder um ", and: ", ", lastPair: " und ",
+		at: " um ", or: " oder um ", andAt: " und um ", and: ", ", lastPair: " und ",
 		slots:      "Ich kann Ihnen {slots} anbieten.",
 		none:       "In diesem Zeitraum habe ich nichts frei.",
 		unread:     "Ich konnte gerade nicht alle Kalender sehen.",
 		noneUnread: "Ich konnte gerade nicht alle Kalender sehen, deshalb kann ich keine Zeit anbieten.",
+		said: [sentences]string{
+			Held:      "Ich halte Ihnen {slot} frei.",
+			Released:  "Ich halte {slot} nicht länger frei.",
+			NotHeld:   "Die Vormerkung für {slot} war schon beendet.",
+			Booked:    "Der Termin ist gebucht für {slot}.",
+			Moved:     "Der Termin ist verlegt auf {slot}.",
+			Cancelled: "Der Termin ist abgesagt.",
+		},
+		meeting: "Ich sehe einen Termin für {slots}.", meetings: "Ich sehe Termine für {slots}.",
+		nobody: "Ich habe keinen Termin gefunden.",
 	}
 }

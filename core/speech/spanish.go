@@ -42,10 +42,20 @@ func Spanish() Language {
 		},
 		full: [24]string{0: "a medianoche", 12: "al mediodía"},
 		day:  "el {weekday} {day}", dayOfMonth: "el {weekday} {day} de {month}",
-		at: " ", or: " o ", and: ", ", lastPair: " y ",
+		at: " ", or: " o ", andAt: " y ", and: ", ", lastPair: " y ",
 		slots:      "Tengo libre {slots}.",
 		none:       "No tengo ninguna hora libre en ese periodo.",
 		unread:     "Ahora mismo no he podido ver todos los calendarios.",
 		noneUnread: "Ahora mismo no he podido ver todos los calendarios, así que no puedo ofrecer ninguna hora.",
+		said: [sentences]string{
+			Held:      "Le guardo un hueco para {slot}.",
+			Released:  "Ya no guardo el hueco para {slot}.",
+			NotHeld:   "Ya no estaba guardado el hueco para {slot}.",
+			Booked:    "La cita queda reservada para {slot}.",
+			Moved:     "La cita queda cambiada para {slot}.",
+			Cancelled: "La cita está cancelada.",
+		},
+		meeting: "Veo una cita para {slots}.", meetings: "Veo citas para {slots}.",
+		nobody: "No he encontrado ninguna cita.",
 	}
 }

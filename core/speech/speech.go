@@ -37,10 +37,33 @@ type Language struct {
 	parts    [24]string // of the day, after the minutes of each hour
 	full     [24]string // full hours that have a name of their own
 
-	day, dayOfMonth       string // templates with {weekday}, {day} and {month}
-	at, or, and, lastPair string // between a day and its times, between times, between days, before the last day
+	day, dayOfMonth              string // templates with {weekday}, {day} and {month}
+	at, or, andAt, and, lastPair string // between a day and its times, between times, between days, before the last day
 
 	slots, none, unread, noneUnread string // sentences; the first with {slots}
+
+	said                      [sentences]string // with {slot}
+	meeting, meetings, nobody string            // the first two with {slots}
+}
+
+// Sentence is a sentence about what became of one time.
+type Sentence int
+
+// The sentences.
+const (
+	Held Sentence = iota
+	Released
+	NotHeld
+	Booked
+	Moved
+	Cancelled
+
+	sentences = iota
+)
+
+// Say says a sentence about a time, in its own zone.
+func (l Language) Say(s Sentence, t, now time.Time) string {
+	return strings.ReplaceAll(l.said[s], "{slot}", l.Day(t, now)+l.at+l.Time(t))
 }
 
 // nearDays is how many days ahead a day of the month is clear without its month.
@@ -73,12 +96,37 @@ func (l Language) Slots(starts []time.Time, now time.Time, complete bool) string
 	case len(starts) == 0:
 		return l.noneUnread
 	}
+	sentence := strings.ReplaceAll(l.slots, "{slots}", l.list(starts, now, l.or))
+	if !complete {
+		sentence += " " + l.unread
+	}
+	return sentence
+}
+
+// Meetings says when a caller's meetings are, which must be sorted, in their own zone. It says so if not
+// everything could be read.
+func (l Language) Meetings(starts []time.Time, now time.Time, complete bool) string {
+	sentence := l.nobody
+	switch {
+	case len(starts) == 1:
+		sentence = strings.ReplaceAll(l.meeting, "{slots}", l.list(starts, now, l.andAt))
+	case len(starts) > 1:
+		sentence = strings.ReplaceAll(l.meetings, "{slots}", l.list(starts, now, l.andAt))
+	}
+	if !complete {
+		sentence += " " + l.unread
+	}
+	return sentence
+}
+
+// list says several times, with join between those of one day.
+func (l Language) list(starts []time.Time, now time.Time, join string) string {
 	var days []string
 	var last string
 	for _, t := range starts {
 		day := l.Day(t, now)
 		if day == last {
-			days[len(days)-1] += l.or + l.Time(t)
+			days[len(days)-1] += join + l.Time(t)
 			continue
 		}
 		days = append(days, day+l.at+l.Time(t))
@@ -92,9 +140,5 @@ func (l Language) Slots(starts []time.Time, now time.Time, complete bool) string
 		}
 		text += l.and + day
 	}
-	sentence := strings.ReplaceAll(l.slots, "{slots}", text)
-	if !complete {
-		sentence += " " + l.unread
-	}
-	return sentence
+	return text
 }

@@ -138,3 +138,71 @@ func TestEveryMinuteHasWordsInEveryLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatBecameOfATime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)
+	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		language                            string
+		held, released, over, booked, moved string
+		one, two, none                      string
+	}{
+		{
+			language.English, "I am holding Tuesday the first at ten in the morning for you.",
+			"I am no longer holding Tuesday the first at ten in the morning.",
+			"The hold on Tuesday the first at ten in the morning had already ended.",
+			"The appointment is booked for Tuesday, December the first, at ten in the morning.",
+			"The appointment is moved to Tuesday, December the first, at ten in the morning.",
+			"I see an appointment on Tuesday the first at ten in the morning.",
+			"I see appointments on Tuesday the first at ten in the morning and noon.",
+			"I could not find an appointment. I could not see every calendar just now.",
+		},
+		{
+			language.Spanish, "Le guardo un hueco para el martes uno a las diez de la mañana.",
+			"Ya no guardo el hueco para el martes uno a las diez de la mañana.",
+			"Ya no estaba guardado el hueco para el martes uno a las diez de la mañana.",
+			"La cita queda reservada para el martes uno de diciembre a las diez de la mañana.",
+			"La cita queda cambiada para el martes uno de diciembre a las diez de la mañana.",
+			"Veo una cita para el martes uno a las diez de la mañana.",
+			"Veo citas para el martes uno a las diez de la mañana y al mediodía.",
+			"No he encontrado ninguna cita. Ahora mismo no he podido ver todos los calendarios.",
+		},
+		{
+			language.German, "Ich halte Ihnen Dienstag, den ersten, um zehn Uhr frei.",
+			"Ich halte Dienstag, den ersten, um zehn Uhr nicht länger frei.",
+			"Die Vormerkung für Dienstag, den ersten, um zehn Uhr war schon beendet.",
+			"Der Termin ist gebucht für Dienstag, den ersten Dezember, um zehn Uhr.",
+			"Der Termin ist verlegt auf Dienstag, den ersten Dezember, um zehn Uhr.",
+			"Ich sehe einen Termin für Dienstag, den ersten, um zehn Uhr.",
+			"Ich sehe Termine für Dienstag, den ersten, um zehn Uhr und um zwölf Uhr.",
+			"Ich habe keinen Termin gefunden. Ich konnte gerade nicht alle Kalender sehen.",
+		},
+		{
+			language.French, "Je vous garde le créneau du mardi premier à dix heures.",
+			"Je ne garde plus le créneau du mardi premier à dix heures.",
+			"Le créneau du mardi premier à dix heures n’était déjà plus gardé.",
+			"Le rendez-vous est réservé pour le mardi premier décembre à dix heures.",
+			"Le rendez-vous est déplacé au mardi premier décembre à dix heures.",
+			"Je vois un rendez-vous le mardi premier à dix heures.",
+			"Je vois des rendez-vous : mardi premier à dix heures et à midi.",
+			"Je n’ai trouvé aucun rendez-vous. Je n’ai pas pu consulter tous les agendas pour le moment.",
+		},
+	} {
+		l := speech.In(c.language)
+		for want, got := range map[string]string{
+			c.held: l.Say(speech.Held, at, now), c.released: l.Say(speech.Released, at, now),
+			c.over: l.Say(speech.NotHeld, at, now), c.booked: l.Say(speech.Booked, at, time.Time{}),
+			c.moved: l.Say(speech.Moved, at, time.Time{}), c.one: l.Meetings([]time.Time{at}, now, true),
+			c.two: l.Meetings([]time.Time{at, noon}, now, true), c.none: l.Meetings(nil, now, false),
+		} {
+			if got != want {
+				t.Errorf("%s: %q, want %q", c.language, got, want)
+			}
+		}
+		if said := l.Say(speech.Cancelled, at, now); said == "" || strings.Contains(said, "{") {
+			t.Errorf("%s: %q", c.language, said)
+		}
+	}
+}

@@ -16,9 +16,12 @@ func scanHold(row scanner) (h Hold, err error) {
 	return h, err
 }
 
-// TakeHolds takes all the holds or none. It returns an existing hold that overlaps one of them, or nil if
-// they are taken. Holds that only touch do not overlap. Expired holds do not count, and are removed.
-func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (taken *Hold, err error) {
+// TakeHolds takes all the holds or none. It returns an existing hold that overlaps one of them, or what must
+// be free around it, or nil if they are taken. Holds that only touch do not overlap. Expired holds do not
+// count, and are removed. Neither do those with the ids of except, which stay.
+func (s *Store) TakeHolds(
+	ctx context.Context, holds []Hold, except []string, now time.Time,
+) (taken *Hold, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range connectionsOf(holds) {
 			if err := s.takeTurn(ctx, tx, id); err != nil {
@@ -29,7 +32,7 @@ func (s *Store) TakeHolds(ctx context.Context, holds []Hold, now time.Time) (tak
 				return err
 			}
 		}
-		taken, err = inTheWay(ctx, tx, holds)
+		taken, err = inTheWay(ctx, tx, holds, except)
 		if err != nil || taken != nil {
 			return err
 		}
@@ -55,11 +58,19 @@ func connectionsOf(holds []Hold) []string {
 	return slices.Compact(ids)
 }
 
-func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold) (*Hold, error) {
+func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold, except []string) (*Hold, error) {
 	for _, h := range holds {
+		args := []any{h.ConnectionID, h.CalendarID, millis(h.To.Add(h.After)), millis(h.From.Add(-h.Before))}
+		others := ""
+		if len(except) > 0 {
+			others = " AND id NOT IN (" + places(len(args)+1, len(except)) + ")"
+			for _, id := range except {
+				args = append(args, id)
+			}
+		}
 		other, found, err := find(ctx, tx, scanHold, "SELECT "+holdColumns+` FROM holds
-			WHERE connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 ORDER BY starts_at LIMIT 1`,
-			h.ConnectionID, h.CalendarID, millis(h.To), millis(h.From))
+			WHERE connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4`+others+`
+			ORDER BY starts_at LIMIT 1`, args...)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func TestHolds(t *testing.T) {
 	}
 	take := func(t *testing.T, s *store.Store, now time.Time, holds ...store.Hold) *store.Hold {
 		t.Helper()
-		return got(s.TakeHolds(t.Context(), holds, now))(t)
+		return got(s.TakeHolds(t.Context(), holds, nil, now))(t)
 	}
 	taken := func(t *testing.T, s *store.Store, holds ...store.Hold) {
 		t.Helper()
@@ -32,7 +32,7 @@ func TestHolds(t *testing.T) {
 			free := 0
 			for _, other := range at(100, func(i int) *store.Hold {
 				h := hold(fmt.Sprint(i), "cal", time.Duration(i)*time.Second, time.Hour)
-				other, err := s.TakeHolds(t.Context(), []store.Hold{h}, noon)
+				other, err := s.TakeHolds(t.Context(), []store.Hold{h}, nil, noon)
 				if err != nil {
 					t.Error(err)
 				}
@@ -50,7 +50,7 @@ func TestHolds(t *testing.T) {
 			connection(t, s, "c1")
 			for _, other := range at(20, func(i int) *store.Hold {
 				h := hold(fmt.Sprint(i), "cal", time.Duration(i)*time.Hour, time.Duration(i+1)*time.Hour)
-				other, err := s.TakeHolds(t.Context(), []store.Hold{h}, noon)
+				other, err := s.TakeHolds(t.Context(), []store.Hold{h}, nil, noon)
 				if err != nil {
 					t.Error(err)
 				}
@@ -83,7 +83,7 @@ func TestHolds(t *testing.T) {
 				if i%2 == 1 {
 					holds = []store.Hold{b, a}
 				}
-				_, err := s.TakeHolds(t.Context(), holds, noon)
+				_, err := s.TakeHolds(t.Context(), holds, nil, noon)
 				return err
 			}) {
 				must(t, err)
@@ -114,6 +114,42 @@ func TestHolds(t *testing.T) {
 			taken(t, s, hold("2", "cal", 0, time.Hour))
 		})
 	})
+	t.Run("what must be free around a hold is that of who takes it", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			first := hold("1", "cal", time.Hour, 2*time.Hour)
+			first.Before, first.After = time.Hour, time.Hour
+			taken(t, s, first)
+			first.Before, first.After = 0, 0
+			after := hold("2", "cal", 2*time.Hour, 3*time.Hour)
+			after.Before = time.Minute
+			equal(t, take(t, s, noon, after), &first)
+			after.Before = 0
+			taken(t, s, after)
+			before := hold("3", "cal", 0, time.Hour)
+			before.After = time.Minute
+			equal(t, take(t, s, noon, before), &first)
+			before.After = 0
+			taken(t, s, before)
+		})
+	})
+	t.Run("holds that are excepted are not in the way, and stay", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			first, second := hold("1", "cal", 0, time.Hour), hold("2", "cal", time.Hour, 2*time.Hour)
+			taken(t, s, first, second)
+			over := hold("3", "cal", 0, 2*time.Hour)
+			other, err := s.TakeHolds(t.Context(), []store.Hold{over}, []string{"1", "nothing"}, noon)
+			must(t, err)
+			equal(t, other, &second)
+			over.To = over.From.Add(time.Hour)
+			if other := got(s.TakeHolds(t.Context(), []store.Hold{over}, []string{"1"}, noon))(t); other != nil {
+				t.Fatalf("in the way: %+v", other)
+			}
+			must(t, s.DropHolds(t.Context(), []string{"3"}))
+			equal(t, take(t, s, noon, hold("4", "cal", 0, time.Hour)), &first)
+		})
+	})
 	t.Run("a dropped hold is free", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
@@ -129,7 +165,7 @@ func TestHolds(t *testing.T) {
 	})
 	t.Run("without its connection nothing is held", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
-			_, err := s.TakeHolds(t.Context(), []store.Hold{hold("1", "cal", 0, time.Hour)}, noon)
+			_, err := s.TakeHolds(t.Context(), []store.Hold{hold("1", "cal", 0, time.Hour)}, nil, noon)
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 		})
 	})

@@ -144,7 +144,8 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 
 // Attached is recorded in one transaction with an answer, besides the audit rows.
 type Attached struct {
-	Seen []EventSeen
+	Seen     []EventSeen
+	Meetings []Meeting
 	// Settles reports that the outcome was unknown so far. Webhooks are told that it is known now.
 	Settles bool
 }
@@ -158,7 +159,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	}
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	settles := with.Settles && s.publishes() && i.ConnectionID != ""
-	if len(with.Seen) == 0 && !settles { // one statement needs no transaction, which on PostgreSQL is two more round trips
+	if len(with.Seen) == 0 && len(with.Meetings) == 0 && !settles { // one statement needs no transaction, which on PostgreSQL is two more round trips
 		affected, err := s.execAudited(ctx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()
@@ -174,6 +175,9 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 			}
 		}
 		if err := seeEvents(ctx, tx, with.Seen); err != nil {
+			return err
+		}
+		if err := seeMeetings(ctx, tx, with.Meetings); err != nil {
 			return err
 		}
 		affected, err := s.execAuditedIn(ctx, tx, audit, finish, args...)

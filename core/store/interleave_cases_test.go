@@ -114,12 +114,13 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 		hold("old", "c1", 9), hold("mine", "c1", 10), hold("its", "c2", 10), hold("booked", "c1", 11),
 	}
 	holds[0].Until = noon
-	if taken := got(s.TakeHolds(ctx, holds, noon.Add(-time.Hour)))(t); taken != nil {
+	if taken := got(s.TakeHolds(ctx, holds, nil, noon.Add(-time.Hour)))(t); taken != nil {
 		t.Fatal("the holds are in each other's way")
 	}
 	must(t, s.KeepHolds(ctx, []string{"booked"}, "ev1", noon.Add(time.Hour)))
 	must(t, s.SeeTicket(ctx, ticket("7")))
 	must(t, s.OfferSlots(ctx, []store.SlotOffered{slotOffered("first")}))
+	must(t, s.SeeMeetings(ctx, []store.Meeting{meetingSeen("first", "pat")}))
 	must(t, s.AddRequests(ctx, []store.Request{request("first", noon), request("second", noon.Add(time.Hour))}))
 	put(t, s, "c1", "k1", "1")
 	put(t, s, "c1", "k2", "1")
@@ -237,6 +238,13 @@ func slotOffered(id string) store.SlotOffered {
 	return store.SlotOffered{
 		TenantID: "acme", ConnectionID: "c1", ID: id, From: noon, To: noon.Add(time.Hour),
 		CalendarIDs: []string{"cal"}, OfferedAt: noon,
+	}
+}
+
+func meetingSeen(reference string, people ...string) store.Meeting {
+	return store.Meeting{
+		TenantID: "acme", ConnectionID: "c1", Reference: reference, EventID: "event of " + reference,
+		EndsAt: noon, People: people,
 	}
 }
 
@@ -450,6 +458,10 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 		return only(c.s.FinishIntent(c.ctx, intentRow("running"),
 			store.Attached{Seen: events(c.name, noon)}, c.audit()))
 	}},
+	{"FinishIntent: with a meeting", func(c caller) (any, error) {
+		return only(c.s.FinishIntent(c.ctx, intentRow("running"),
+			store.Attached{Meetings: []store.Meeting{meetingSeen("first", c.name)}}, c.audit()))
+	}},
 	{"FinishIntent: lapsed", func(c caller) (any, error) {
 		return only(c.s.FinishIntent(c.ctx, intentRow("lapsed"),
 			store.Attached{Seen: events(c.name, noon)}, c.audit()))
@@ -492,13 +504,18 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 
 	{"TakeHolds", func(c caller) (any, error) { // of two calendars
 		both := []store.Hold{hold("2 of "+c.name, "c2", 15), hold("1 of "+c.name, "c1", 15)}
-		return one(c.s.TakeHolds(c.ctx, both, noon))
+		return one(c.s.TakeHolds(c.ctx, both, nil, noon))
 	}},
 	{"TakeHolds: taken", func(c caller) (any, error) {
-		return one(c.s.TakeHolds(c.ctx, []store.Hold{hold("of "+c.name, "c1", 10)}, noon))
+		return one(c.s.TakeHolds(c.ctx, []store.Hold{hold("of "+c.name, "c1", 10)}, nil, noon))
 	}},
 	{"TakeHolds: taken before", func(c caller) (any, error) {
-		return one(c.s.TakeHolds(c.ctx, []store.Hold{hold("of "+c.name, "c1", 9)}, noon))
+		return one(c.s.TakeHolds(c.ctx, []store.Hold{hold("of "+c.name, "c1", 9)}, nil, noon))
+	}},
+	{"TakeHolds: past the caller's own", func(c caller) (any, error) {
+		taken := hold("of "+c.name, "c1", 10)
+		taken.After = 30 * time.Minute
+		return one(c.s.TakeHolds(c.ctx, []store.Hold{taken}, []string{"mine"}, noon))
 	}},
 	{"KeepHolds", func(c caller) (any, error) {
 		return only(c.s.KeepHolds(c.ctx, []string{"mine", "its"}, "ev1", noon.Add(time.Hour)))
@@ -523,6 +540,22 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 	{"SlotOffered", func(c caller) (any, error) { return two(c.s.SlotOffered(c.ctx, "acme", "c1", "first")) }},
 	{"PurgeSlots", func(c caller) (any, error) {
 		return one(c.s.PurgeSlots(c.ctx, noon.Add(time.Minute), 100))
+	}},
+
+	{"SeeMeetings", func(c caller) (any, error) { // in either order
+		seen := []store.Meeting{meetingSeen("second", c.name), meetingSeen("first", "pat", c.name)}
+		seen[0].EndsAt, seen[1].CalendarID = noon.Add(time.Hour), "of "+c.name
+		if c.name == "b" {
+			slices.Reverse(seen)
+		}
+		return only(c.s.SeeMeetings(c.ctx, seen))
+	}},
+	{"Meeting", func(c caller) (any, error) { return two(c.s.Meeting(c.ctx, "acme", "c1", "first")) }},
+	{"MeetingsWith", func(c caller) (any, error) {
+		return one(c.s.MeetingsWith(c.ctx, "acme", "c1", "pat", noon.Add(-time.Hour), 10))
+	}},
+	{"PurgeMeetings", func(c caller) (any, error) {
+		return one(c.s.PurgeMeetings(c.ctx, noon.Add(time.Minute), 100))
 	}},
 
 	{"SeeTicket", func(c caller) (any, error) {

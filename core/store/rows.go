@@ -114,6 +114,9 @@ type Hold struct {
 	From, To     time.Time
 	EventID      string    // once booked
 	Until        time.Time // when the hold expires
+
+	// What must be free around it; only read when it is taken.
+	Before, After time.Duration
 }
 
 // Purchase is a row of purchases: the right to buy one number, and the progress of the purchase.

@@ -16,6 +16,10 @@ type SlotOffered struct {
 	From, To     time.Time
 	CalendarIDs  []string
 	OfferedAt    time.Time
+
+	TimeZone      string        // in which it was offered
+	Availability  string        // which of its calendars must be free
+	Before, After time.Duration // what must be free around it
 }
 
 // OfferSlots records slots, which must have different ids. A later call replaces the record of an id.
@@ -23,7 +27,7 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 	if len(offers) == 0 {
 		return nil
 	}
-	const columns = 7
+	const columns = 11
 	var rows []string
 	var args []any
 	for _, o := range offers {
@@ -33,12 +37,15 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 		}
 		rows = append(rows, "("+places(len(args)+1, columns)+")")
 		args = append(args, o.TenantID, o.ConnectionID, o.ID, millis(o.From), millis(o.To), string(calendars),
-			millis(o.OfferedAt))
+			millis(o.OfferedAt), o.TimeZone, o.Availability, o.Before.Milliseconds(), o.After.Milliseconds())
 	}
 	_, err := s.exec(ctx, `INSERT INTO slots_offered
-		(tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at) VALUES `+strings.Join(rows, ", ")+`
+		(tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at, time_zone, availability,
+			buffer_before, buffer_after) VALUES `+strings.Join(rows, ", ")+`
 		ON CONFLICT (tenant_id, connection_id, id) DO UPDATE SET starts_at = excluded.starts_at,
-			ends_at = excluded.ends_at, calendar_ids = excluded.calendar_ids, offered_at = excluded.offered_at`, args...)
+			ends_at = excluded.ends_at, calendar_ids = excluded.calendar_ids, offered_at = excluded.offered_at,
+			time_zone = excluded.time_zone, availability = excluded.availability,
+			buffer_before = excluded.buffer_before, buffer_after = excluded.buffer_after`, args...)
 	return err
 }
 
@@ -48,14 +55,16 @@ func (s *Store) SlotOffered(
 ) (offer SlotOffered, found bool, err error) {
 	return findIn(ctx, s, func(row scanner) (SlotOffered, error) {
 		o := SlotOffered{TenantID: tenantID, ConnectionID: connectionID, ID: id}
-		var from, to, at int64
+		var from, to, at, before, after int64
 		var calendars string
-		if err := row.Scan(&from, &to, &calendars, &at); err != nil {
+		if err := row.Scan(&from, &to, &calendars, &at, &o.TimeZone, &o.Availability, &before, &after); err != nil {
 			return o, err
 		}
 		o.From, o.To, o.OfferedAt = instant(from), instant(to), instant(at)
+		o.Before, o.After = time.Duration(before)*time.Millisecond, time.Duration(after)*time.Millisecond
 		return o, json.Unmarshal([]byte(calendars), &o.CalendarIDs)
-	}, `SELECT starts_at, ends_at, calendar_ids, offered_at FROM slots_offered
+	}, `SELECT starts_at, ends_at, calendar_ids, offered_at, time_zone, availability, buffer_before,
+		buffer_after FROM slots_offered
 		WHERE tenant_id = $1 AND connection_id = $2 AND id = $3`, tenantID, connectionID, id)
 }
 

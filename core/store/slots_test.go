@@ -16,7 +16,8 @@ func TestSlotsAreKnownByTheirIDs(t *testing.T) {
 			from := noon.Add(time.Duration(hour) * time.Hour)
 			return store.SlotOffered{
 				TenantID: c1.TenantID, ConnectionID: connectionID, ID: id, From: from, To: from.Add(30 * time.Minute),
-				CalendarIDs: calendars, OfferedAt: from,
+				CalendarIDs: calendars, OfferedAt: from, TimeZone: "Europe/Berlin", Availability: "any",
+				Before: time.Minute, After: time.Hour,
 			}
 		}
 		want := func(tenantID, connectionID, id string, want store.SlotOffered) {
@@ -56,7 +57,7 @@ func TestHoldsWithinATime(t *testing.T) {
 			hold("expired", "c1", 11), hold("elsewhere", "c2", 9)}
 		holds[3].From, holds[3].To, holds[3].CalendarID = holds[1].From, holds[1].To, "other"
 		holds[3].Until = noon
-		got(s.TakeHolds(t.Context(), holds, noon.Add(-time.Hour)))(t)
+		got(s.TakeHolds(t.Context(), holds, nil, noon.Add(-time.Hour)))(t)
 		found := got(s.HoldsWithin(t.Context(), "c1", holds[1].From, holds[1].To, noon))(t)
 		if len(found) != 1 || !reflect.DeepEqual(found[0], holds[1]) {
 			t.Errorf("found %+v, want %+v", found, holds[1])

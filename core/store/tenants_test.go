@@ -88,7 +88,7 @@ func fill(t *testing.T, s *store.Store, c store.Connection) {
 			CalendarID: "cal", UpdatedAt: noon}}}))
 	begun(t, s, store.Intent{TenantID: c.TenantID, ConnectionID: c.ID, Key: "still running"})
 	taken := got(s.TakeHolds(ctx, []store.Hold{{ID: "hold-" + c.ID, ConnectionID: c.ID, From: noon,
-		To: noon.Add(time.Hour), Until: noon.Add(time.Hour)}}, noon))(t)
+		To: noon.Add(time.Hour), Until: noon.Add(time.Hour)}}, nil, noon))(t)
 	if taken != nil {
 		t.Fatalf("in the way: %+v", taken)
 	}
@@ -126,7 +126,7 @@ func left(t *testing.T, s *store.Store, tenantID string) (b belongings) {
 		hold := store.Hold{
 			ID: "probe", ConnectionID: connectionID, From: noon, To: noon.Add(time.Hour), Until: noon.Add(time.Minute),
 		}
-		if got(s.TakeHolds(ctx, []store.Hold{hold}, noon))(t) != nil {
+		if got(s.TakeHolds(ctx, []store.Hold{hold}, nil, noon))(t) != nil {
 			b.holds = 1
 		}
 		must(t, s.DropHolds(ctx, []string{"probe"}))

@@ -1,0 +1,290 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/language"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/speech"
+	"frontdesk/core/store"
+)
+
+const (
+	defaultMeetingWindow = 60 * 24 * time.Hour
+	longestMeetingWindow = 366 * 24 * time.Hour
+	mostMeetings         = 10 // more than anybody could choose from by ear
+	mostBookedHere       = 20 // read one by one
+)
+
+// The sources of find-meetings.
+const (
+	sourceBookedHere = "booked_here"
+	sourceCalendar   = "calendar"
+)
+
+// FindMeetings returns the meetings with a caller: those that were booked here for the address or the number,
+// and those in the calendars to which the address is invited. What only resembles them is left out. A source
+// that cannot be read is named. If none can be read, FindMeetings fails.
+func (s *Calendar) FindMeetings(
+	ctx context.Context, c apikey.Caller, in FindMeetings,
+) (record.MeetingsAnswer, error) {
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return record.MeetingsAnswer{}, err
+	}
+	zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	if err != nil {
+		return record.MeetingsAnswer{}, err
+	}
+	window, err := s.meetingWindow(in, zone)
+	if err != nil {
+		return record.MeetingsAnswer{}, err
+	}
+	answer := record.MeetingsAnswer{
+		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: true, UnreadSources: []string{},
+	}
+	found, failed, err := client.meetingsWith(ctx, in, window)
+	if err != nil {
+		return record.MeetingsAnswer{}, err
+	}
+	for _, source := range failed {
+		answer.Complete, answer.UnreadSources = false, append(answer.UnreadSources, source)
+	}
+	slices.SortFunc(found, func(a, b calendar.Event) int {
+		return cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID))
+	})
+	if len(found) > mostMeetings {
+		found, answer.More = found[:mostMeetings], true
+	}
+	var seen []store.Meeting
+	var starts []time.Time
+	for _, e := range found {
+		span := spanOf(e)
+		m := client.meeting(e.ID, e.CalendarID, span.To)
+		seen, starts = append(seen, m), append(starts, span.From.In(zone))
+		answer.Meetings = append(answer.Meetings, record.FoundMeeting{
+			MeetingReference: m.Reference, Title: e.Title, Start: normalize.Format(span.From, zone),
+			End: normalize.Format(span.To, zone),
+		})
+	}
+	answer.Say = speech.In(language.Of(ctx)).Meetings(starts, s.opts.Now(), answer.Complete)
+	return answer, s.opts.Store.SeeMeetings(ctx, seen)
+}
+
+// meetingWindow returns the requested window. It defaults to sixty days from now.
+func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar.Span, error) {
+	w := calendar.Span{From: s.opts.Now()}
+	if !in.Start.IsZero() {
+		w.From = in.Start.In(zone)
+	}
+	w.To = w.From.Add(defaultMeetingWindow)
+	if !in.End.IsZero() {
+		w.To = in.End.In(zone)
+	}
+	switch {
+	case !w.To.After(w.From):
+		return w, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
+	case w.To.Sub(w.From) > longestMeetingWindow:
+		return w, fault.InvalidField("end", "must be at most 366 days after start.")
+	}
+	return w, nil
+}
+
+// meetingsWith returns the meetings with the caller in the window, and the sources that could not be read.
+func (c calendarClient) meetingsWith(
+	ctx context.Context, in FindMeetings, window calendar.Span,
+) (found []calendar.Event, unread []string, err error) {
+	var email []string
+	if in.Email != "" {
+		email = []string{in.Email}
+	}
+	people, err := c.digests(ctx, email, in.Phone)
+	if err != nil || len(people) == 0 {
+		return nil, nil, err
+	}
+	booked := map[string]store.Meeting{}
+	for _, person := range people {
+		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From, mostBookedHere)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range rows {
+			booked[m.EventID] = m
+		}
+	}
+	reading := ctx
+	if end, has := ctx.Deadline(); has {
+		var cancel context.CancelFunc
+		reading, cancel = context.WithTimeout(ctx, time.Duration(readingShare*float64(time.Until(end))))
+		defer cancel()
+	}
+	var failures []error
+	asked := 0
+	if in.Email != "" {
+		asked++
+		listed, err := c.invitedTo(reading, in, window)
+		if err != nil {
+			unread, failures = append(unread, sourceCalendar), append(failures, err)
+		}
+		for _, e := range listed {
+			delete(booked, e.ID)
+			found = append(found, e)
+		}
+	}
+	if len(booked) > 0 {
+		asked++
+		events, err := c.bookedHere(reading, booked, window)
+		if err != nil {
+			unread, failures = append(unread, sourceBookedHere), append(failures, err)
+		}
+		found = append(found, events...)
+	}
+	if asked > 0 && len(failures) == asked && len(found) == 0 {
+		return nil, nil, failures[0]
+	}
+	for _, err := range failures {
+		c.opts.Log.WarnContext(ctx, "some meetings of a caller could not be read",
+			"connection", c.connection.ID, "error", err)
+	}
+	return found, unread, ctx.Err()
+}
+
+// invitedTo returns the events of the calendars to which the address is invited.
+func (c calendarClient) invitedTo(
+	ctx context.Context, in FindMeetings, window calendar.Span,
+) ([]calendar.Event, error) {
+	events, err := c.readEvents(ctx, in.CalendarIDs, window, "")
+	wanted := normalize.EmailKey(in.Email)
+	return slices.DeleteFunc(events, func(e calendar.Event) bool {
+		return e.IsCancelled || !slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
+			return normalize.EmailKey(a.Email) == wanted
+		})
+	}), err
+}
+
+// bookedHere reads the events that were booked here, which may have been moved or cancelled since. It returns
+// those that could be read, even with an error.
+func (c calendarClient) bookedHere(
+	ctx context.Context, booked map[string]store.Meeting, window calendar.Span,
+) (found []calendar.Event, err error) {
+	rows := make([]store.Meeting, 0, len(booked))
+	for _, m := range booked {
+		rows = append(rows, m)
+	}
+	events, errs := make([]*calendar.Event, len(rows)), make([]error, len(rows))
+	var group errgroup.Group
+	group.SetLimit(listConcurrency)
+	for i, m := range rows {
+		group.Go(func() error {
+			events[i], errs[i] = c.readMeeting(ctx, m)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function fails
+	for i, e := range events {
+		switch {
+		case errs[i] != nil && fault.From(errs[i]).Code != fault.NotFound:
+			err = errs[i]
+		case errs[i] == nil && overlaps(spanOf(*e), window):
+			found = append(found, *e)
+		}
+	}
+	return found, err
+}
+
+// readMeeting reads the event of a meeting. Its Start.Zone is set, as readEvents does.
+func (c calendarClient) readMeeting(ctx context.Context, m store.Meeting) (*calendar.Event, error) {
+	ids, _, err := c.candidates(ctx, m.EventID, named(m.CalendarID))
+	if err != nil {
+		return nil, err
+	}
+	event, err := c.readEvent(ctx, ids, m.EventID)
+	if err != nil {
+		return nil, err
+	}
+	if event.Start.Zone == "" {
+		zone, err := c.zone(ctx, "", event.CalendarID)
+		if err != nil {
+			return nil, err
+		}
+		event.Start.Zone = zone.String()
+	}
+	return &event, nil
+}
+
+// reference returns the short name of a meeting. Like a slot_id, it means something only where the store has
+// it, for the connection.
+func (c calendarClient) reference(eventID string) string {
+	sum := sha256.Sum256([]byte(c.connection.ID + "\x00" + eventID))
+	return shortID(referencePrefix, sum[:])
+}
+
+// meeting returns what to remember of a meeting.
+func (c calendarClient) meeting(eventID, calendarID string, ends time.Time, people ...string) store.Meeting {
+	return store.Meeting{
+		TenantID: c.tenant.ID, ConnectionID: c.connection.ID, Reference: c.reference(eventID), EventID: eventID,
+		CalendarID: calendarID, EndsAt: ends, People: people,
+	}
+}
+
+// meetingsOf returns what to remember of a meeting after a change of its time or its people.
+func (c calendarClient) meetingsOf(
+	ctx context.Context, e calendar.Event, zone *time.Location, plan updatePlan,
+) []store.Meeting {
+	if plan.Start == nil && plan.End == nil && len(plan.Attendees) == 0 {
+		return nil
+	}
+	return []store.Meeting{
+		c.meeting(e.ID, e.CalendarID, normalize.Instant(e.End, zone), c.people(ctx, plan.Attendees, "")...),
+	}
+}
+
+// meetingOf returns the meeting of a reference.
+func (c calendarClient) meetingOf(ctx context.Context, reference string) (store.Meeting, error) {
+	m, found, err := c.opts.Store.Meeting(ctx, c.tenant.ID, c.connection.ID, reference)
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, fault.ReasonEventNotFound,
+			"This meeting_reference is not known. References are as book-slot and find-meetings answered them.")
+	}
+	return m, err
+}
+
+// people returns the keyed hashes of people for the store. Without them a meeting is not found by its people,
+// which is no reason for its booking to fail.
+func (c calendarClient) people(ctx context.Context, emails []string, phone string) []string {
+	people, err := c.digests(ctx, emails, phone)
+	if err != nil {
+		c.opts.Log.WarnContext(ctx, "a meeting will not be found by its people", "error", err)
+		return nil
+	}
+	return people
+}
+
+func (c calendarClient) digests(ctx context.Context, emails []string, phone string) ([]string, error) {
+	var people []string
+	for _, key := range emailKeys(emails) {
+		people = append(people, "email\x00"+key)
+	}
+	if phone != "" {
+		people = append(people, "phone\x00"+phone)
+	}
+	for i, person := range people {
+		hashed, err := c.opts.Store.Digest(ctx, c.tenant.ID+"\x00"+person)
+		if err != nil {
+			return nil, err
+		}
+		people[i] = hashed
+	}
+	return people, nil
+}

@@ -1,0 +1,218 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+)
+
+func findMeetings(t *testing.T, p *process, c apikey.Caller, in FindMeetings) record.MeetingsAnswer {
+	t.Helper()
+	if in.Start.IsZero() {
+		in.Start, in.End = when(t, "2030-03-04"), when(t, "2030-03-06")
+	}
+	answer, err := p.Calendar.FindMeetings(background, c, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func titles(a record.MeetingsAnswer) []string {
+	all := []string{}
+	for _, m := range a.Meetings {
+		all = append(all, m.Title)
+	}
+	return all
+}
+
+func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	invited := func(title, email string, h int, change func(*calendar.Event)) string {
+		e := calendar.Event{
+			Title: title, Start: calendar.At(hour(h), "UTC"), End: calendar.At(hour(h+1), "UTC"),
+			Attendees: []calendar.Attendee{{Email: email}},
+		}
+		if change != nil {
+			change(&e)
+		}
+		return w.meetings.put(e)
+	}
+	slot := slotAt(t, p, c, 15, nil).SlotID
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	freely := meeting(t, "Booked freely", 17)
+	freely.Attendees, freely.CalendarIDs = []string{"kim@example.com", "Pat@Example.com"}, []string{"side"}
+	book(t, p, c, Write{}, freely)
+	invited("By the office", "PAT@example.com", 12, nil)
+	invited("Cancelled", "pat@example.com", 13, func(e *calendar.Event) { e.IsCancelled = true })
+	invited("Of a namesake", "pat@example.org", 13, nil)
+	invited("Of a longer name", "xpat@example.com", 13, nil)
+	invited("Elsewhere", "pat@example.com", 13, func(e *calendar.Event) { e.CalendarID = "third" })
+	invited("Later", "pat@example.com", 13+48, nil)
+	for rule, f := range map[string]struct {
+		in   FindMeetings
+		want []string
+	}{
+		"by address":        {FindMeetings{Email: "pat@EXAMPLE.com"}, []string{"By the office", "Consultation", "Booked freely"}},
+		"by number":         {FindMeetings{Phone: "+12025550101"}, []string{"Consultation"}},
+		"by both":           {FindMeetings{Phone: "+12025550101", Email: "kim@example.com"}, []string{"Consultation", "Booked freely"}},
+		"by another number": {FindMeetings{Phone: "+12025550102"}, []string{}},
+		"by nothing":        {FindMeetings{}, []string{}},
+		"in a calendar": {FindMeetings{Email: "pat@example.com", CalendarIDs: []string{"third"}},
+			[]string{"Elsewhere", "Consultation", "Booked freely"}},
+		"in a window": {FindMeetings{Email: "pat@example.com", Start: when(t, "2030-03-04T12:30:00Z"),
+			End: when(t, "2030-03-04T15:00:00Z")}, []string{"By the office"}},
+	} {
+		answer := findMeetings(t, p, c, f.in)
+		if got := titles(answer); !slices.Equal(got, f.want) || !answer.Complete || answer.More {
+			t.Errorf("%s: found %q, want %q: %+v", rule, got, f.want, answer)
+		}
+	}
+	answer := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101", Timezone: "Europe/Berlin"})
+	want := record.FoundMeeting{
+		MeetingReference: booked.MeetingReference, Title: "Consultation", Start: "2030-03-04T16:00:00+01:00",
+		End: "2030-03-04T17:00:00+01:00",
+	}
+	say := "I see an appointment on Monday, March the fourth, at four in the afternoon."
+	if answer.Meetings[0] != want || answer.TimeZone != "Europe/Berlin" || answer.Say != say {
+		t.Errorf("found %+v, want %+v", answer, want)
+	}
+	stranger := w.tenant("beta") // of the same account, where it booked nothing
+	if got := findMeetings(t, p, stranger, FindMeetings{Phone: "+12025550101"}); len(got.Meetings) > 0 {
+		t.Errorf("another tenant finds %+v", got)
+	}
+	_, err = p.Calendar.MoveMeeting(background, stranger, Write{}, MoveMeeting{
+		Reference: booked.MeetingReference, Offered: Offered{SlotID: slotAt(t, p, stranger, 9, nil).SlotID},
+	})
+	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+}
+
+func TestMeetingsThatCannotBeReadAreNamed(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	freely := meeting(t, "Booked freely", 17)
+	freely.Attendees, freely.CalendarIDs = []string{"pat@example.com"}, []string{"side"}
+	book(t, p, c, Write{}, freely)
+	w.meetings.put(calendar.Event{
+		Title: "By the office", Start: calendar.At(hour(12), "UTC"), End: calendar.At(hour(13), "UTC"),
+		Attendees: []calendar.Attendee{{Email: "pat@example.com"}},
+	})
+	fail := func(names ...string) {
+		w.meetings.script(func(_ *process, call string) reaction {
+			if slices.Contains(names, call) {
+				return reaction{before: fails(down())}
+			}
+			return reaction{}
+		})
+	}
+	for _, f := range []struct{ fails, unread, found string }{
+		{"events/", sourceCalendar, "Booked freely"}, {"event", sourceBookedHere, "By the office"},
+	} {
+		fail(f.fails)
+		answer := findMeetings(t, p, c, FindMeetings{Email: "pat@example.com"})
+		if answer.Complete || !slices.Equal(answer.UnreadSources, []string{f.unread}) ||
+			!slices.Equal(titles(answer), []string{f.found}) {
+			t.Errorf("without %s found %+v", f.unread, answer)
+		}
+	}
+	fail("events/", "event")
+	_, err := p.Calendar.FindMeetings(background, c, FindMeetings{
+		Email: "pat@example.com", Start: when(t, "2030-03-04"),
+	})
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+}
+
+func TestMeetingsAreMovedAndCancelledByReference(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := slotAt(t, p, c, 12, nil).SlotID
+	book(t, p, c, Write{}, meeting(t, "other", 12))
+	move := func(by Offered) (Answer[record.BookedAnswer], error) {
+		return p.Calendar.MoveMeeting(background, c, Write{},
+			MoveMeeting{Offered: by, Reference: booked.MeetingReference})
+	}
+	_, err = move(Offered{SlotID: other})
+	wantNearest(t, err, "14:00 15:00 16:00")
+
+	found := findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+		in.RescheduleMeetingID = booked.MeetingReference
+	}))
+	if got := startsOf(t, found); got != "08:00 09:00 10:00 11:00 13:00 14:00 15:00 16:00 17:00" {
+		t.Errorf("for the meeting that moves, found %q", got)
+	}
+	held := holdSlot(t, p, c, Write{}, slotAt(t, p, c, 14, nil).SlotID)
+	for range 2 {
+		moved, err := move(Offered{HoldID: held.HoldID})
+		want := record.BookedAnswer{
+			MeetingReference: booked.MeetingReference, Start: "2030-03-04T14:00:00Z", End: "2030-03-04T15:00:00Z",
+			TimeZone: "UTC", Say: "The appointment is moved to Monday, March the fourth, at two in the afternoon.",
+		}
+		if err != nil || moved.Record != want {
+			t.Errorf("moved: %+v, %v", moved.Record, err)
+		}
+	}
+	if w.meetings.changed != 1 {
+		t.Errorf("the event was changed %d times", w.meetings.changed)
+	}
+	if got := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101"}); len(got.Meetings) != 1 ||
+		got.Meetings[0].Start != "2030-03-04T09:00:00-05:00" {
+		t.Errorf("found %+v", got)
+	}
+	for range 2 {
+		gone, err := p.Calendar.CancelByReference(background, c, Write{}, booked.MeetingReference)
+		if err != nil || !gone.Record.OK || gone.Record.Say != "The appointment is cancelled." {
+			t.Errorf("cancelled: %+v, %v", gone.Record, err)
+		}
+	}
+	if got := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101"}); len(got.Meetings) != 0 {
+		t.Errorf("after the cancellation found %+v", got)
+	}
+	_, err = p.Calendar.CancelByReference(background, c, Write{}, "mt_0000000000")
+	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	// The slot that the hold took, and the one that the meeting left, are free.
+	if got := startsOf(t, findSlots(t, p, c, askSlots(t, nil))); got != "08:00 09:00 10:00 11:00 13:00 14:00 15:00 16:00 17:00" {
+		t.Errorf("in the end found %q", got)
+	}
+}
+
+// A meeting that was moved by other means is found where it is now.
+func TestAMeetingMovedElsewhereIsFoundWhereItIs(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	if _, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID}); err != nil {
+		t.Fatal(err)
+	}
+	w.meetings.edit("ev1", func(e *calendar.Event) {
+		e.Start, e.End = calendar.At(hour(16), "UTC"), calendar.At(hour(17), "UTC")
+	})
+	got := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101", Timezone: "UTC"})
+	if len(got.Meetings) != 1 || got.Meetings[0].Start != "2030-03-04T16:00:00Z" {
+		t.Errorf("found %+v", got)
+	}
+}
+
+func TestTheWindowOfMeetings(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	got, err := p.Calendar.meetingWindow(FindMeetings{}, time.UTC)
+	if err != nil || got.From != w.clock.now() || got.To != w.clock.now().AddDate(0, 0, 60) {
+		t.Errorf("without a window: %+v, %v", got, err)
+	}
+	for _, end := range []string{"2030-03-04", "2031-03-06"} {
+		_, err := p.Calendar.FindMeetings(context.Background(), c, FindMeetings{
+			Email: "pat@example.com", Start: when(t, "2030-03-04"), End: when(t, end),
+		})
+		if f := fault.From(err); err == nil || len(f.Fields) != 1 || f.Fields[0].Path != "end" {
+			t.Errorf("until %s: %v", end, err)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"slices"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/journal"
+	"frontdesk/core/language"
+	"frontdesk/core/normalize"
+	"frontdesk/core/record"
+	"frontdesk/core/slots"
+	"frontdesk/core/speech"
+	"frontdesk/core/store"
+)
+
+// MaxHold is the longest time for which a caller holds a slot.
+const MaxHold = 15 * time.Minute
+
+// A hold_id stands for the same time as the slot_id, and is kept with those. What it claims are rows of holds
+// whose ids can be told from it.
+
+const (
+	slotPrefix      = "st_"
+	holdPrefix      = "hd_"
+	referencePrefix = "mt_"
+
+	shortIDDigits = 10 // 50 bits
+)
+
+// shortID returns an id that a model repeats reliably. Crockford's alphabet has no letters that look or sound
+// like digits.
+func shortID(prefix string, sum []byte) string {
+	letters := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").EncodeToString(sum)
+	return prefix + letters[:shortIDDigits]
+}
+
+// claim is how a caller came by the slot that it books or moves to.
+type claim struct {
+	Calendars []string `json:"calendars,omitempty"` // all must be free
+	HeldAs    []string `json:"held_as,omitempty"`   // ids of the caller's holds
+	Around    buffer   `json:"around,omitzero"`
+}
+
+// exclusive returns the slot to take for a booking that starts at a time, without its calendars and its time,
+// and whether it has to be taken: the tenant prevents double booking, or the caller was offered the slot.
+func (c calendarClient) exclusive(run *journal.Run, by *claim, start time.Time) (slot, bool, error) {
+	if by != nil {
+		if !run.Resumed() && !start.After(c.opts.Now()) {
+			return slot{}, true, slotTaken()
+		}
+		return slot{around: by.Around, heldAs: by.HeldAs}, true, nil
+	}
+	if !c.tenant.Settings.PreventDoubleBooking {
+		return slot{}, false, nil
+	}
+	rules, err := c.rules()
+	q := rules.Question()
+	return slot{around: buffer{q.Before, q.After}}, true, err
+}
+
+// offered is a slot that the caller was offered, and may hold.
+type offered struct {
+	store.SlotOffered
+
+	holdID string
+}
+
+// offered returns the slot of a slot_id or a hold_id.
+func (c calendarClient) offered(ctx context.Context, by Offered) (offered, error) {
+	id, path := by.SlotID, "slot_id"
+	if by.HoldID != "" {
+		id, path = by.HoldID, "hold_id"
+	}
+	offer, found, err := c.opts.Store.SlotOffered(ctx, c.tenant.ID, c.connection.ID, id)
+	if err == nil && !found {
+		err = fault.Newf(fault.NotFound, fault.ReasonSlotNotFound,
+			"This %s is not known. Ids are as find-slots and hold-slot answered them, in the last days.", path)
+	}
+	return offered{offer, by.HoldID}, err
+}
+
+// claimed returns the calendars that a booking of the slot takes: all those that were asked for, or the first
+// of those that were free if any was enough.
+func (o offered) claimed() []string {
+	if slots.Availability(o.Availability) == slots.Any {
+		return o.CalendarIDs[:1]
+	}
+	return o.CalendarIDs
+}
+
+func (o offered) claim() *claim {
+	return &claim{Calendars: o.claimed(), HeldAs: o.heldAs(), Around: o.around()}
+}
+
+func (o offered) around() buffer { return buffer{o.Before, o.After} }
+
+// heldAs returns the ids of the holds of the hold_id.
+func (o offered) heldAs() []string {
+	if o.holdID == "" {
+		return nil
+	}
+	return holdIDs(o.ConnectionID+"/"+o.holdID, len(o.claimed()))
+}
+
+func (o offered) zone() *time.Location {
+	zone, err := normalize.LoadZone(o.TimeZone)
+	if err != nil {
+		return time.UTC // it was offered by a version that kept no zone
+	}
+	return zone
+}
+
+func (o offered) record(slotID string) record.Slot {
+	return record.Slot{
+		SlotID: slotID, Start: normalize.Format(o.From, o.zone()), End: normalize.Format(o.To, o.zone()),
+		CalendarIDs: o.CalendarIDs,
+	}
+}
+
+// isHeld reports whether the slot is held under its hold_id, and not booked.
+func (c calendarClient) isHeld(ctx context.Context, o offered) (bool, error) {
+	rows, err := c.opts.Store.HoldsWithin(ctx, c.connection.ID, o.From, o.To, c.opts.Now())
+	ids := o.heldAs()
+	return slices.ContainsFunc(rows, func(h store.Hold) bool {
+		return h.EventID == "" && slices.Contains(ids, h.ID)
+	}), err
+}
+
+// holdPlan is a hold to take.
+type holdPlan struct {
+	SlotID string        `json:"slot_id"`
+	Phone  string        `json:"phone,omitempty"`
+	For    time.Duration `json:"for,omitempty"`
+}
+
+// Hold holds a slot for a caller: it is busy for all others until the hold ends. Equal calls of one API key for
+// one telephone number are one hold, which a repeat does not extend.
+func (s *Calendar) Hold(
+	ctx context.Context, c apikey.Caller, w Write, in HoldSlot,
+) (Answer[record.HoldAnswer], error) {
+	var none Answer[record.HoldAnswer]
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return none, err
+	}
+	if err := client.checkWritable(nil); err != nil {
+		return none, err
+	}
+	offer, err := client.offered(ctx, Offered{SlotID: in.SlotID})
+	if err != nil {
+		return none, err
+	}
+	answer, err := journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opHold, Write: w, ConnectionID: client.connection.ID,
+		Plan:      holdPlan{SlotID: in.SlotID, Phone: in.Phone, For: in.For},
+		Canonical: holdPlan{SlotID: in.SlotID, Phone: in.Phone}, DedupeWindow: MaxHold, Repeatable: true,
+		Stale: func(ctx context.Context, earlier store.Intent) bool {
+			held, err := client.isHeld(ctx, offered{offer.SlotOffered, earlier.EffectRef})
+			return err == nil && !held
+		},
+	}, with(client, s.hold))
+	return answer, s.withNearest(ctx, client, offer, "", err)
+}
+
+// hold runs a hold, new or resumed. Nothing happens at the provider.
+func (s *Calendar) hold(
+	ctx context.Context, client calendarClient, run *journal.Run, plan holdPlan,
+) (journal.Result[record.HoldAnswer], error) {
+	var none journal.Result[record.HoldAnswer]
+	run.RuleOutEffect()
+	offer, err := client.offered(ctx, Offered{SlotID: plan.SlotID})
+	if err != nil {
+		return none, err
+	}
+	sum := sha256.Sum256([]byte(run.Intent().EffectKey))
+	offer.holdID = shortID(holdPrefix, sum[:])
+	until := run.Intent().CreatedAt.Add(plan.For)
+	if now := client.opts.Now(); !offer.From.After(now) || !until.After(now) {
+		return none, slotTaken()
+	}
+	held, err := client.reserve(ctx, run, slot{
+		ids: offer.claimed(), span: spanOfOffer(offer), around: offer.around(), heldTill: until,
+		name: client.connection.ID + "/" + offer.holdID,
+	})
+	if err != nil {
+		return none, err
+	}
+	defer held.release(ctx)
+	row := offer.SlotOffered
+	row.ID, row.OfferedAt = offer.holdID, run.Intent().CreatedAt
+	if err := s.opts.Store.OfferSlots(ctx, []store.SlotOffered{row}); err != nil {
+		return none, err
+	}
+	held.letExpire()
+	return journal.Result[record.HoldAnswer]{
+		Record: record.HoldAnswer{
+			HoldID: offer.holdID, HeldUntil: normalize.Format(until.Truncate(time.Second), offer.zone()),
+			Slot: offer.record(plan.SlotID), Say: say(ctx, speech.Held, offer, client.opts.Now()),
+		},
+		Ref: offer.holdID,
+	}, nil
+}
+
+// unholdPlan is a hold to release.
+type unholdPlan struct {
+	HoldID string `json:"hold_id"`
+}
+
+// ReleaseHold ends a hold before its time. A hold that has ended or was booked is no error.
+func (s *Calendar) ReleaseHold(
+	ctx context.Context, c apikey.Caller, w Write, holdID string,
+) (Answer[record.ReleaseAnswer], error) {
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return Answer[record.ReleaseAnswer]{}, err
+	}
+	return journal.Perform(ctx, s.journal, journal.Call{
+		Caller: callerOf(c), Operation: opUnhold, Write: w, ConnectionID: client.connection.ID,
+		Plan: unholdPlan{holdID}, Repeatable: true,
+	}, with(client, s.releaseHold))
+}
+
+func (s *Calendar) releaseHold(
+	ctx context.Context, client calendarClient, run *journal.Run, plan unholdPlan,
+) (journal.Result[record.ReleaseAnswer], error) {
+	var none journal.Result[record.ReleaseAnswer]
+	run.RuleOutEffect()
+	offer, err := client.offered(ctx, Offered{HoldID: plan.HoldID})
+	if err != nil {
+		return none, err
+	}
+	held, err := client.isHeld(ctx, offer)
+	if err == nil && held {
+		err = s.opts.Store.DropHolds(ctx, offer.heldAs())
+	}
+	if err != nil {
+		return none, err
+	}
+	sentence := speech.NotHeld
+	if held {
+		sentence = speech.Released
+	}
+	return journal.Result[record.ReleaseAnswer]{
+		Record: record.ReleaseAnswer{
+			HoldID: plan.HoldID, Released: held, Say: say(ctx, sentence, offer, client.opts.Now()),
+		},
+		Ref: plan.HoldID,
+	}, nil
+}
+
+// say says a sentence about a slot, in the zone in which it was offered.
+func say(ctx context.Context, about speech.Sentence, o offered, now time.Time) string {
+	return speech.In(language.Of(ctx)).Say(about, o.From.In(o.zone()), now)
+}

@@ -1,0 +1,283 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/slots"
+	"frontdesk/core/store/storetest"
+)
+
+// slotAt returns the slot at an hour of the Monday of the tests.
+func slotAt(t *testing.T, p *process, c apikey.Caller, h int, change func(*FindSlots)) record.Slot {
+	t.Helper()
+	for _, s := range findSlots(t, p, c, askSlots(t, change)).Slots {
+		if strings.HasPrefix(s.Start, hour(h).Format("2006-01-02T15:04")) {
+			return s
+		}
+	}
+	t.Fatalf("there is no slot at %d", h)
+	return record.Slot{}
+}
+
+func holdSlot(t *testing.T, p *process, c apikey.Caller, w Write, slotID string) record.HoldAnswer {
+	t.Helper()
+	answer, err := p.Calendar.Hold(background, c, w, HoldSlot{SlotID: slotID, For: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Record
+}
+
+func bookSlot(p *process, c apikey.Caller, w Write, by Offered) (record.BookedAnswer, error) {
+	answer, err := p.Calendar.BookSlot(background, c, w, BookSlot{
+		Offered: by, Title: "Consultation", Attendees: []string{"pat@example.com"}, Phone: "+12025550101",
+	})
+	return answer.Record, err
+}
+
+// wantNearest checks the slots that a refusal names.
+func wantNearest(t *testing.T, err error, hours string) {
+	t.Helper()
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	instead := fault.From(err).Instead
+	if instead == nil {
+		t.Fatal("the refusal names no other slots")
+	}
+	got := startsOf(t, record.SlotsAnswer{Slots: instead.Values.([]record.Slot)})
+	if got != hours || instead.Say == "" {
+		t.Errorf("the refusal names %q, want %q; it says %q", got, hours, instead.Say)
+	}
+}
+
+func TestOneSlotAmongManyHoldersAtOnceIsOneHold(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) string{
+		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open)
+			c := w.tenant("acme")
+			three := [3]*process{w.start(), w.start(), w.start()}
+			id := slotAt(t, three[0], c, 10, nil).SlotID
+			answers, errs := atOnce(100, func(i int) (Answer[record.HoldAnswer], error) {
+				return three[i%3].Calendar.Hold(background, c, key(fmt.Sprint(i)), HoldSlot{SlotID: id, For: time.Minute})
+			})
+			held := 0
+			for i, err := range errs {
+				if err == nil {
+					held++
+					if answers[i].Record.HoldID == "" {
+						t.Error("a hold without an id")
+					}
+					continue
+				}
+				wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+			}
+			if held != 1 {
+				t.Fatalf("%d hold it", held)
+			}
+		})
+	}
+}
+
+func TestAHoldIsBusyForAllButItsHolder(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	slot := slotAt(t, p, c, 10, nil)
+	other := slotAt(t, p, c, 12, nil)
+	held := holdSlot(t, p, c, Write{}, slot.SlotID)
+	if held.Slot.SlotID != slot.SlotID || held.Slot.Start != slot.Start || len(held.HoldID) > 16 ||
+		!strings.HasPrefix(held.Say, "I am holding Monday") {
+		t.Errorf("held %+v", held)
+	}
+	all := "08:00 09:00 11:00 12:00 13:00 14:00 15:00 16:00 17:00"
+	if got := startsOf(t, findSlots(t, p, c, askSlots(t, nil))); got != all {
+		t.Errorf("others find %q", got)
+	}
+	mine := findSlots(t, p, c, askSlots(t, func(in *FindSlots) { in.HoldID = held.HoldID }))
+	if got := startsOf(t, mine); !strings.Contains(got, " 10:00 ") {
+		t.Errorf("the holder finds %q", got)
+	}
+	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "stranger", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	_, err = bookSlot(p, c, Write{}, Offered{SlotID: slot.SlotID})
+	wantNearest(t, err, "14:00 15:00 16:00") // in the hours of the tenant, which are those of New York
+	moving := book(t, p, c, Write{}, meeting(t, "moving", 14)).Record.Event.EventID
+	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+		EventID: moving, Start: when(t, "2030-03-04T10:30:00Z"),
+	})
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	_, err = p.Calendar.Hold(background, c, key("other"), HoldSlot{SlotID: slot.SlotID, For: time.Minute})
+	wantNearest(t, err, "15:00 16:00 17:00")
+	holdSlot(t, p, c, key("other"), other.SlotID)
+	if _, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID}); err != nil {
+		t.Fatalf("the holder: %v", err)
+	}
+	if events := len(w.meetings.live()); events != 2 {
+		t.Errorf("%d events", events)
+	}
+}
+
+func TestAHoldRepeatedIsTheSame(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 10, nil).SlotID
+	first := holdSlot(t, p, c, Write{}, slot)
+	w.clock.advance(2 * time.Minute)
+	longer, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{SlotID: slot, For: 15 * time.Minute})
+	if err != nil || longer.Record.HoldID != first.HoldID || longer.Record.HeldUntil != first.HeldUntil ||
+		!longer.Replayed {
+		t.Errorf("held %+v, then %+v, %v", first, longer, err)
+	}
+	_, err = p.Calendar.Hold(background, c, Write{}, HoldSlot{SlotID: slot, For: time.Minute, Phone: "+12025550101"})
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken) // another caller through the same key
+
+	w.clock.advance(3 * time.Minute) // it lapses by itself
+	again := holdSlot(t, p, c, Write{}, slot)
+	if again.HoldID == first.HoldID {
+		t.Error("a hold that has ended is the answer")
+	}
+	for i, released := range []bool{true, false} {
+		answer, err := p.Calendar.ReleaseHold(background, c, Write{}, again.HoldID)
+		if err != nil || answer.Record.Released != released || answer.Record.Say == "" {
+			t.Errorf("release %d: %+v, %v", i, answer.Record, err)
+		}
+	}
+	third := holdSlot(t, p, c, Write{}, slot)
+	if third.HoldID == again.HoldID {
+		t.Error("a released hold is the answer")
+	}
+	_, err = p.Calendar.ReleaseHold(background, c, Write{}, "hd_0000000000")
+	wantReason(t, err, fault.NotFound, fault.ReasonSlotNotFound)
+}
+
+func TestASlotOfAnotherTenantCannotBeHeld(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	stranger := w.tenant("beta")
+	slot := slotAt(t, p, c, 10, nil).SlotID
+	held := holdSlot(t, p, c, Write{}, slot)
+	_, err := p.Calendar.Hold(background, stranger, Write{}, HoldSlot{SlotID: slot, For: time.Minute})
+	wantReason(t, err, fault.NotFound, fault.ReasonSlotNotFound)
+	_, err = p.Calendar.ReleaseHold(background, stranger, Write{}, held.HoldID)
+	wantReason(t, err, fault.NotFound, fault.ReasonSlotNotFound)
+	_, err = bookSlot(p, stranger, Write{}, Offered{HoldID: held.HoldID})
+	wantReason(t, err, fault.NotFound, fault.ReasonSlotNotFound)
+}
+
+func TestAHoldOutlivesABookingThatFails(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 10, nil).SlotID
+	held := holdSlot(t, p, c, Write{}, slot)
+	w.meetings.times(3, "book", reaction{before: fails(down())})
+	if _, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID}); err == nil {
+		t.Fatal("the booking succeeds")
+	}
+	w.meetings.script(nil)
+	_, err := bookSlot(p, c, key("stranger"), Offered{SlotID: slot})
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	first, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(5 * time.Minute) // what was held has ended; a repeat is still the same meeting
+	again, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID})
+	if err != nil || again != first || w.meetings.booked != 1 {
+		t.Errorf("booked %+v, then %+v, %v; %d events", first, again, err, w.meetings.booked)
+	}
+}
+
+// A process that dies after any call of the provider leaves one meeting, or none and the hold.
+func TestABookingOfAHoldThatIsCutOffIsOneMeeting(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		w, p, c := sqliteWorld(t)
+		held := holdSlot(t, p, c, Write{}, slotAt(t, p, c, 10, nil).SlotID)
+		dies := func(process *process) reaction {
+			kill := fails(cutOff())
+			if after {
+				return reaction{after: kill}
+			}
+			return reaction{before: kill}
+		}
+		w.meetings.times(3, "book", dies(p))
+		if _, err := bookSlot(p, c, key("k"), Offered{HoldID: held.HoldID}); err == nil {
+			t.Fatal("the booking succeeds")
+		}
+		p.stop()
+		w.meetings.script(nil)
+		p = w.start()
+		w.clock.advance(20 * time.Minute)
+		p.recover(t)
+		booked, err := bookSlot(p, c, key("k"), Offered{HoldID: held.HoldID})
+		if err != nil || w.meetings.booked != 1 || len(w.meetings.live()) != 1 {
+			t.Errorf("after the event was made %t: %+v, %v, %d events", after, booked, err, w.meetings.booked)
+		}
+	}
+}
+
+// What must be free around a meeting is free around those that are booked freely, too.
+func TestBuffersHoldWhereDoubleBookingIsPrevented(t *testing.T) {
+	for _, freeBusy := range []bool{false, true} {
+		w, p, c := protectedWorld(t)
+		w.meetings.freeBusy = freeBusy
+		after := 30
+		c.Tenant.Settings.BufferAfterMinutes = &after
+		c = w.with(c)
+		book(t, p, c, Write{}, meeting(t, "there", 12))
+		_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "before", 11))
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		w.clock.advance(3 * time.Minute) // the calendar alone says so now
+		_, err = p.Calendar.Book(background, c, Write{}, meeting(t, "before", 11))
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		moved := book(t, p, c, Write{}, meeting(t, "after", 13)).Record.Event.EventID
+		_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+			EventID: moved, Start: when(t, "2030-03-04T11:00:00Z"),
+		})
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		book(t, p, c, Write{}, meeting(t, "long before", 10))
+	}
+}
+
+func TestASlotOfAnyCalendarIsBookedInOne(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	anyOf := func(in *FindSlots) { in.CalendarIDs, in.Availability = []string{"third", "main"}, slots.Any }
+	slot := slotAt(t, p, c, 15, anyOf).SlotID
+	if _, err := bookSlot(p, c, key("1"), Offered{SlotID: slot}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := bookSlot(p, c, key("2"), Offered{SlotID: slot})
+	wantNearest(t, err, "14:00 15:00 16:00") // the other calendar is free at the same time
+	same := fault.From(err).Instead.Values.([]record.Slot)[1]
+	if _, err := bookSlot(p, c, key("2"), Offered{SlotID: same.SlotID}); err != nil {
+		t.Fatal(err)
+	}
+	if live := w.meetings.live(); len(live) != 2 || live[0].CalendarID != "third" || live[1].CalendarID != "main" {
+		t.Errorf("booked %+v", live)
+	}
+}
+
+func TestASlotThatHasPassedIsTaken(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 10, nil).SlotID
+	held := holdSlot(t, p, c, Write{}, slot)
+	w.clock.advance(hour(10).Sub(w.clock.now()))
+	_, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID})
+	wantNearest(t, err, "14:00 15:00 16:00")
+	_, err = p.Calendar.Hold(background, c, key("2"), HoldSlot{SlotID: slot, For: time.Minute})
+	wantNearest(t, err, "14:00 15:00 16:00")
+}
+
+// The refusal does not wait for a calendar that cannot be read.
+func TestARefusalWithoutOtherSlotsIsStillOne(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 10, nil).SlotID
+	holdSlot(t, p, c, Write{}, slot)
+	w.meetings.times(9, "events/main", reaction{before: fails(down())})
+	_, err := p.Calendar.Hold(background, c, key("2"), HoldSlot{SlotID: slot, For: time.Minute})
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	if fault.From(err).Instead != nil {
+		t.Errorf("it names %+v", fault.From(err).Instead)
+	}
+}
