@@ -32,6 +32,7 @@ import (
 var partsOfRequests = map[string]string{
 	"event_id": "event", "calendar_id": "calendar", "selected_calendar_ids": "calendar",
 	"calendar_ids": "calendar", "reschedule_meeting_id": "event",
+	"meeting_reference": "reference", "slot_id": "slot", "hold_id": "hold", "hold_minutes": "",
 	"ticket_number": "ticket", "phone_number": "", "email": "",
 	"owner_id": "record", "contact_id": "record", "account_id": "record", "id": "number",
 	"Idempotency-Key": "idempotency key",
@@ -52,6 +53,12 @@ var calls = map[string]string{
 	"bookMeeting":              `{"title":"Ours","start_time":"2027-03-02T10:00:00Z","end_time":"2027-03-02T10:30:00Z"}`,
 	"updateMeeting":            `{"event_id":"none","title":"Ours"}`,
 	"findSlots":                `{"start":"2027-03-01","end":"2027-03-04"}`,
+	"holdSlot":                 `{"slot_id":"st_0000000000"}`,
+	"releaseHold":              `{"hold_id":"hd_0000000000"}`,
+	"bookSlot":                 `{"slot_id":"st_0000000000","title":"Ours"}`,
+	"findMeetings":             `{"email":"nobody@example.com"}`,
+	"moveMeeting":              `{"meeting_reference":"mt_0000000000","slot_id":"st_0000000000"}`,
+	"cancelByReference":        `{"meeting_reference":"mt_0000000000"}`,
 	"listEvents":               `{"start_time":"2027-03-01","end_time":"2027-03-04"}`,
 	"cancelMeeting":            `{"event_id":"none"}`,
 	"listCalendars":            `{}`,
@@ -299,6 +306,12 @@ func createResources(d *deployment, r *running, tenant, key string) resources {
 	ours["event"] = booked.text("event", "event_id")
 	calendars := c.post(200, "calendar/list-calendars", `{}`)
 	ours["calendar"] = calendars.text("calendars", 0, "id")
+	offered := c.do(200, http.MethodPost, "/alpha/calendar/find-slots", `{"start":"2027-03-03","end":"2027-03-04"}`)
+	ours["slot"] = offered.text("slots", 0, "slot_id")
+	ours["reference"] = c.do(200, http.MethodPost, "/alpha/calendar/book-slot",
+		fmt.Sprintf(`{"slot_id":%q,"title":%q}`, ours["slot"], secret)).text("meeting_reference")
+	ours["hold"] = c.do(200, http.MethodPost, "/alpha/calendar/hold-slot",
+		fmt.Sprintf(`{"slot_id":%q,"hold_minutes":15}`, offered.text("slots", 1, "slot_id"))).text("hold_id")
 	for n := range 25 { // so that the other tenant has no ticket with this number
 		made := c.post(200, "tickets/create-ticket",
 			fmt.Sprintf(`{"subject":%q,"description":"%s %d"}`, secret, secret, n))

@@ -10,25 +10,26 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// keyed sends a key with each request.
-type keyed string
+// keyed sends a key with each request, and the number of whoever calls.
+type keyed struct{ key, number string }
 
 // RoundTrip adds the key.
 func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+string(k))
+	r.Header.Set("Authorization", "Bearer "+k.key)
+	r.Header.Set("X-Caller-Number", k.number)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A dialogue by tools: a meeting is booked, found, moved and cancelled, and a ticket opened and read. Each
-// call that changes something is sent twice and has one effect.
+// A dialogue by tools: a slot is found, held and booked, the meeting found, moved and cancelled, and a ticket
+// opened and read. Each call that changes something is sent twice and has one effect.
 func TestADialogueByTools(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		_, c := demo(t, newDeployment(t, storeURL))
 		client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
 		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-			Endpoint: c.base + "/mcp", HTTPClient: &http.Client{Transport: keyed(c.key)}, DisableStandaloneSSE: true,
+			Endpoint: c.base + "/mcp", HTTPClient: &http.Client{Transport: keyed{c.key, "+12025550101"}}, DisableStandaloneSSE: true,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -51,28 +52,77 @@ func TestADialogueByTools(t *testing.T) {
 		if err != nil || len(listed.Tools) != 10 {
 			t.Fatalf("%d tools, %v", len(listed.Tools), err)
 		}
-		book := map[string]any{
-			"title": "Consultation", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z",
+		// twice calls a tool that changes something twice, and checks that the answers are the same.
+		twice := func(name string, arguments map[string]any) (said string, found answer) {
+			t.Helper()
+			said, found = call(name, arguments)
+			if saidAgain, again := call(name, arguments); saidAgain != said || string(again.body) != string(found.body) {
+				t.Errorf("%s: first %q %s, then %q %s", name, said, found.body, saidAgain, again.body)
+			}
+			return said, found
 		}
-		said, first := call("book_meeting", book)
-		_, again := call("book_meeting", book)
-		id := first.text("event", "event_id")
-		if said != "The meeting is booked." || id == "" || again.text("event", "event_id") != id {
-			t.Errorf("said %q, %s and %s", said, first.body, again.body)
+		events := func() []any {
+			all, _ := c.post(200, "calendar/list-events", `{"start_time":"2027-03-01","end_time":"2027-03-06"}`).
+				get("events").([]any)
+			return all
 		}
-		for range 2 {
-			if _, moved := call("update_meeting", map[string]any{
-				"event_id": id, "start_time": "2027-03-02T11:00:00Z", "end_time": "2027-03-02T11:30:00Z",
-			}); moved.text("event", "event_id") != id {
-				t.Errorf("moved: %s", moved.body)
+		week := map[string]any{"start": "2027-03-01", "end": "2027-03-06", "duration_minutes": 30, "limit": 2}
+		said, offered := call("find_slots", week)
+		if !strings.HasPrefix(said, "I have ") {
+			t.Errorf("said %q", said)
+		}
+		slot := offered.text("slots", 0, "slot_id")
+		said, held := twice("hold_slot", map[string]any{"slot_id": slot})
+		if !strings.HasPrefix(said, "I am holding ") || held.text("slot", "slot_id") != slot {
+			t.Errorf("said %q, %s", said, held.body)
+		}
+		other, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(),
+			&sdk.StreamableClientTransport{Endpoint: c.base + "/mcp", DisableStandaloneSSE: true,
+				HTTPClient: &http.Client{Transport: keyed{c.key, "+12025550102"}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		taken, err := other.CallTool(t.Context(), &sdk.CallToolParams{
+			Name: "hold_slot", Arguments: map[string]any{"slot_id": slot},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := taken.Content[0].(*sdk.TextContent).Text; !taken.IsError ||
+			!strings.Contains(text, `"nearest_slots":[{`) || !strings.Contains(text, "? I have ") {
+			t.Errorf("another caller is told %q", text)
+		}
+		said, booked := twice("book_slot", map[string]any{
+			"hold_id": held.text("hold_id"), "title": "Consultation", "attendee_emails": []string{"pat@example.com"},
+		})
+		reference := booked.text("meeting_reference")
+		if !strings.HasPrefix(said, "The appointment is booked for ") || reference == "" ||
+			booked.text("start") != offered.text("slots", 0, "start") || len(events()) != 1 {
+			t.Errorf("said %q, %s", said, booked.body)
+		}
+		for rule, arguments := range map[string]map[string]any{
+			"by the number of the call": {"start": "2027-03-01", "end": "2027-03-06"},
+			"by address":                {"start": "2027-03-01", "end": "2027-03-06", "email": "PAT@example.com"},
+		} {
+			said, found := call("find_meetings", arguments)
+			if !strings.HasPrefix(said, "I see an appointment on ") ||
+				found.text("meetings", 0, "meeting_reference") != reference {
+				t.Errorf("%s: said %q, %s", rule, said, found.body)
 			}
 		}
-		_, events := call("list_events", map[string]any{"start_time": "2027-03-02", "end_time": "2027-03-03"})
-		if all, _ := events.get("events").([]any); len(all) != 1 || events.text("events", 0, "event_id") != id {
-			t.Errorf("listed: %s", events.body)
+		week["reschedule_meeting_id"] = reference
+		_, offered = call("find_slots", week)
+		said, moved := twice("move_meeting", map[string]any{
+			"meeting_reference": reference, "slot_id": offered.text("slots", 1, "slot_id"),
+		})
+		if !strings.HasPrefix(said, "The appointment is moved to ") || len(events()) != 1 ||
+			moved.text("start") != offered.text("slots", 1, "start") {
+			t.Errorf("said %q, %s", said, moved.body)
 		}
-		for range 2 {
-			call("cancel_meeting", map[string]any{"event_id": id})
+		twice("cancel_meeting", map[string]any{"meeting_reference": reference})
+		if left := events(); len(left) != 0 {
+			t.Errorf("in the end there is %v", left)
 		}
 		ticket := map[string]any{"subject": "Broken handle", "priority": "high"}
 		_, opened := call("create_ticket", ticket)
@@ -85,11 +135,6 @@ func TestADialogueByTools(t *testing.T) {
 		if said, _ := call("look_up_caller",
 			map[string]any{"email": "pat@example.com"}); said != "This may be Pat Doe." {
 			t.Errorf("said %q", said)
-		}
-		if said, slots := call("find_slots", map[string]any{"duration_minutes": 30,
-			"limit": 1}); !strings.HasPrefix(said,
-			"I have ") || slots.text("slots", 0, "slot_id") == "" {
-			t.Errorf("said %q, %s", said, slots.body)
 		}
 		call("get_current_time", map[string]any{})
 

@@ -14,10 +14,7 @@ import (
 	"frontdesk/core/service"
 )
 
-const (
-	defaultHold = 5 * time.Minute
-	maxShortID  = 16
-)
+const defaultHold = 5 * time.Minute
 
 // holdSlotRequest is the body of hold-slot.
 type holdSlotRequest struct {
@@ -232,7 +229,7 @@ func slotOperations(s Calendar) []operation {
 				Description: "Finds the meetings of whoever calls, by the number that the telephone call comes from, or by " +
 					"an e-mail address.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/find-meetings", Scope: read,
-			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find a caller's meetings (alpha)",
+			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find meetings of a caller (alpha)",
 			Success: http.StatusOK,
 			Description: "Finds the meetings with a person: those booked through this gateway for exactly the e-mail " +
 				"address or the number, and those in the calendars to which exactly the address is invited. Times " +

@@ -27,6 +27,22 @@ type Calendar interface {
 	Calendars(context.Context, apikey.Caller) (record.CalendarsAnswer, error)
 	Verify(context.Context, apikey.Caller) (record.VerifyAnswer, error)
 	FindSlots(context.Context, apikey.Caller, service.FindSlots) (record.SlotsAnswer, error)
+	Hold(
+		context.Context, apikey.Caller, service.Write, service.HoldSlot,
+	) (service.Answer[record.HoldAnswer], error)
+	ReleaseHold(
+		ctx context.Context, c apikey.Caller, w service.Write, holdID string,
+	) (service.Answer[record.ReleaseAnswer], error)
+	BookSlot(
+		context.Context, apikey.Caller, service.Write, service.BookSlot,
+	) (service.Answer[record.BookedAnswer], error)
+	FindMeetings(context.Context, apikey.Caller, service.FindMeetings) (record.MeetingsAnswer, error)
+	MoveMeeting(
+		context.Context, apikey.Caller, service.Write, service.MoveMeeting,
+	) (service.Answer[record.BookedAnswer], error)
+	CancelByReference(
+		ctx context.Context, c apikey.Caller, w service.Write, reference string,
+	) (service.Answer[record.CancelledAnswer], error)
 }
 
 // bookMeetingRequest is the body of book-meeting.

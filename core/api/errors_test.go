@@ -52,6 +52,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "d"), 9, 400, 400, "RECONNECT_REQUIRED",
 			"reconnect-required"},
 		{fault.New(fault.Conflict, fault.ReasonSlotTaken, "d"), 10, 409, 409, "SLOT_TAKEN", "slot-taken"},
+		{fault.New(fault.NotFound, fault.ReasonSlotNotFound, "d"), 5, 404, 404, "SLOT_NOT_FOUND", "slot-not-found"},
 		{fault.New(fault.Conflict, fault.ReasonChangedMeanwhile, "d"), 10, 409, 409, "CHANGED_MEANWHILE",
 			"changed-meanwhile"},
 		{fault.New(fault.Conflict, fault.ReasonNumberTaken, "d"), 10, 409, 409, "NUMBER_TAKEN", "number-taken"},

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"frontdesk/core/fault"
@@ -22,6 +23,7 @@ type failure struct {
 	fields    []fault.Field
 	values    map[string]json.RawMessage
 	metadata  map[string]string
+	instead   *fault.Instead
 	retry     time.Duration // whole seconds; 0: none is suggested
 	spoken    string
 	language  string // of spoken
@@ -43,6 +45,10 @@ func (a *api) failureOf(err error, x *exchange) failure {
 	}
 	out.spoken = a.voices[x.language].say(spoken(s, f), x.kind, out.retry)
 	out.Person = s.Person || f.IsUnknowable()
+	if f.Instead != nil && x.surface == surfaceAlpha { // the written interface has no place for it
+		out.instead = f.Instead
+		out.spoken = strings.TrimSpace(out.spoken + " " + f.Instead.Say)
+	}
 	if s.Reason == fault.ReasonInternal {
 		out.detail, out.fields = s.Sample, nil
 		return out

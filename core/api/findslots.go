@@ -38,7 +38,8 @@ type findSlotsRequest struct {
 	MinimumNoticeMinutes     *int64         `json:"minimum_notice_minutes,omitempty" doc:"Minutes from now to the earliest start, at most 86,400. The default is 0." example:"120"`
 	BookingWindowDays        *int64         `json:"booking_window_days,omitempty" doc:"Days after today on the last of which a meeting may start, at most 730; 0 means no limit, which is the default." example:"30"`
 	TentativeAsBusy          *bool          `json:"tentative_as_busy,omitempty" doc:"Whether a meeting counts as busy that the account has accepted tentatively. The default is true." example:"true"`
-	RescheduleMeetingID      string         `json:"reschedule_meeting_id,omitempty" bytes:"1024" doc:"The event_id of a meeting that is to be moved. Its own time does not count as busy." example:"evt_4k1v9s"`
+	RescheduleMeetingID      string         `json:"reschedule_meeting_id,omitempty" bytes:"1024" doc:"The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy." example:"mt_5d1y7k2hqs"`
+	HoldID                   string         `json:"hold_id,omitempty" bytes:"16" doc:"A hold of the caller's own, which does not count as busy." example:"hd_3n8r5w0c6p"`
 	Limit                    *int64         `json:"limit,omitempty" doc:"How many slots to answer, from 1 to 50. The default is 4." example:"4"`
 	PerDay                   *int64         `json:"per_day,omitempty" doc:"How many of them on one day, from 1 to 50. The default is 2." example:"2"`
 }
@@ -83,10 +84,12 @@ func (r findSlotsRequest) input(c *checks) service.FindSlots {
 		SpecificTimes:       c.specificTimes("specific_time_availability", r.SpecificTimeAvailability),
 		TentativeIsFree:     r.TentativeAsBusy != nil && !*r.TentativeAsBusy,
 		RescheduleMeetingID: r.RescheduleMeetingID,
+		HoldID:              r.HoldID,
 		Limit:               c.number("limit", r.Limit, 1, maxSlots),
 		PerDay:              c.number("per_day", r.PerDay, 1, maxSlots),
 	}
 	c.present("reschedule_meeting_id", r.RescheduleMeetingID)
+	c.present("hold_id", r.HoldID)
 	if r.Buffer != nil {
 		in.Rules.Before = c.minutes("buffer.before_minutes", r.Buffer.BeforeMinutes, slots.LimitBefore)
 		in.Rules.After = c.minutes("buffer.after_minutes", r.Buffer.AfterMinutes, slots.LimitAfter)
@@ -238,8 +241,8 @@ func findSlots(s Calendar) operation {
 		Tool: tool{
 			Name: "find_slots",
 			Description: "Finds times at which a meeting can take place, in the opening hours of the business. Offer " +
-				"the caller the times in the sentence of the result, and book one of them.",
-			Without: []string{"open_hours", "specific_time_availability", "buffer",
+				"the caller the times in the sentence of the result, and hold or book one of them by its slot_id.",
+			Without: []string{"calendar_ids", "open_hours", "specific_time_availability", "buffer",
 				"tentative_as_busy"}, // for the office to say
 		},
 		Scope: apikey.ScopeCalendarRead, Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find slots (alpha)",
@@ -247,9 +250,9 @@ func findSlots(s Calendar) operation {
 		Description: "Answers when a meeting can take place: a few times, spread over days and parts of the day, " +
 			"with a sentence that offers them. Rules that the request does not give are those of the connection, " +
 			"or else of the tenant. A calendar that cannot be read counts as busy and is named in " +
-			"unread_calendars. A slot is not held: book-meeting finds out whether it is still free, where the " +
-			"tenant prevents double booking. Alpha: this may change without notice.",
-		Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents, fault.ReasonNotConnected,
+			"unread_calendars. A slot is not held until hold-slot holds it: book-slot finds out whether it is still " +
+			"free. Alpha: this may change without notice.",
+		Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents, fault.ReasonNotConnected,
 			fault.ReasonReconnectRequired},
 		Examples: []example{
 			{Name: "week", Summary: "Half an hour within a week", Request: findSlotsRequest{

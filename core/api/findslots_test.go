@@ -41,7 +41,7 @@ func TestFindSlotsHandsOverWhatWasAsked(t *testing.T) {
 			"specific_time_availability":[{"date":"2026-12-02","start":"10:00","end":"11:00"},
 				{"date":"2026-12-02","start":"14:00","end":"15:00"},{"date":"2026-12-03"}],
 			"buffer":{"before_minutes":5,"after_minutes":10},"minimum_notice_minutes":120,"booking_window_days":30,
-			"tentative_as_busy":false,"reschedule_meeting_id":"evt_1","limit":9,"per_day":3}`,
+			"tentative_as_busy":false,"reschedule_meeting_id":"evt_1","hold_id":"hd_1","limit":9,"per_day":3}`,
 			service.FindSlots{
 				Start: day("2026-12-01"), End: day("2026-12-08T12:00:00Z"), Timezone: "America/New_York",
 				CalendarIDs: []string{"a", "b"}, Availability: slots.Any,
@@ -58,7 +58,7 @@ func TestFindSlotsHandsOverWhatWasAsked(t *testing.T) {
 					{Year: 2026, Month: 12, Day: 2}: {{Start: 600, End: 660}, {Start: 840, End: 900}},
 					{Year: 2026, Month: 12, Day: 3}: nil,
 				},
-				TentativeIsFree: true, RescheduleMeetingID: "evt_1", Limit: number(9), PerDay: number(3),
+				TentativeIsFree: true, RescheduleMeetingID: "evt_1", HoldID: "hd_1", Limit: number(9), PerDay: number(3),
 			}},
 	} {
 		if a := g.post(slotsPath, c.body); a.status != http.StatusOK {

@@ -147,6 +147,56 @@ func (f fakeCalendar) FindSlots(
 	}, f.called(ctx, c, service.Write{}, in)
 }
 
+func (f fakeCalendar) Hold(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.HoldSlot,
+) (service.Answer[record.HoldAnswer], error) {
+	return answered(f.fakeServices, record.HoldAnswer{
+		HoldID: "hd_3n8r5w0c6p", HeldUntil: "2026-11-30T16:05:00-05:00",
+		Slot: record.Slot{SlotID: in.SlotID, Start: "2026-12-01T10:00:00-05:00", End: "2026-12-01T10:30:00-05:00",
+			CalendarIDs: []string{"primary"}},
+		Say: "I am holding Tuesday the first at ten in the morning for you.",
+	}, f.called(ctx, c, w, in))
+}
+
+func (f fakeCalendar) ReleaseHold(
+	ctx context.Context, c apikey.Caller, w service.Write, holdID string,
+) (service.Answer[record.ReleaseAnswer], error) {
+	return answered(f.fakeServices, record.ReleaseAnswer{HoldID: holdID, Released: true, Say: "Released."},
+		f.called(ctx, c, w, holdID))
+}
+
+var sampleBooked = record.BookedAnswer{
+	MeetingReference: "mt_5d1y7k2hqs", Start: "2026-12-01T10:00:00-05:00", End: "2026-12-01T10:30:00-05:00",
+	TimeZone: "America/New_York", Say: "Booked.",
+}
+
+func (f fakeCalendar) BookSlot(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.BookSlot,
+) (service.Answer[record.BookedAnswer], error) {
+	return answered(f.fakeServices, sampleBooked, f.called(ctx, c, w, in))
+}
+
+func (f fakeCalendar) FindMeetings(
+	ctx context.Context, c apikey.Caller, in service.FindMeetings,
+) (record.MeetingsAnswer, error) {
+	return record.MeetingsAnswer{
+		Meetings: []record.FoundMeeting{}, TimeZone: "America/New_York", Complete: true, UnreadSources: []string{},
+	}, f.called(ctx, c, service.Write{}, in)
+}
+
+func (f fakeCalendar) MoveMeeting(
+	ctx context.Context, c apikey.Caller, w service.Write, in service.MoveMeeting,
+) (service.Answer[record.BookedAnswer], error) {
+	return answered(f.fakeServices, sampleBooked, f.called(ctx, c, w, in))
+}
+
+func (f fakeCalendar) CancelByReference(
+	ctx context.Context, c apikey.Caller, w service.Write, reference string,
+) (service.Answer[record.CancelledAnswer], error) {
+	return answered(f.fakeServices, record.CancelledAnswer{OK: true, MeetingReference: reference},
+		f.called(ctx, c, w, reference))
+}
+
 func (f fakeCalendar) Verify(ctx context.Context, c apikey.Caller) (record.VerifyAnswer, error) {
 	return record.VerifyAnswer{OK: true, Email: "office@example.com"}, f.called(ctx, c, service.Write{}, nil)
 }

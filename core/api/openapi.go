@@ -74,7 +74,7 @@ func documentOf(d *huma.OpenAPI) (asYAML, asJSON []byte, err error) {
 type Status struct {
 	Code    int            `json:"code" doc:"google.rpc.Code." example:"3"`
 	Message string         `json:"message" doc:"What is wrong and what to do." example:"The request is not valid: start_time is required."`
-	Details []StatusDetail `json:"details" nullable:"false" doc:"Standard google.rpc messages: always ErrorInfo, LocalizedMessage (to say aloud) and RequestInfo; BadRequest, RetryInfo and Help where they fit."`
+	Details []StatusDetail `json:"details" nullable:"false" doc:"Standard google.rpc messages: always ErrorInfo, LocalizedMessage (to say aloud) and RequestInfo; BadRequest, RetryInfo and Help where they fit. Under /alpha, a google.protobuf.Struct may name what the caller can have instead."`
 }
 
 // StatusDetail is one google.rpc message.

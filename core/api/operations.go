@@ -12,7 +12,7 @@ import (
 // operations returns the declarations of all operations. The services may be nil if the declarations are only
 // used for documents.
 func operations(s Services) []operation {
-	all := calendarOperations(s.Calendar)
+	all := append(calendarOperations(s.Calendar), slotOperations(s.Calendar)...)
 	all = append(all, ticketOperations(s.Tickets)...)
 	all = append(all, numberOperations(s.Numbers)...)
 	return append(all, callerOperations(s.Contacts)...)
@@ -46,12 +46,7 @@ func calendarOperations(s Calendar) []operation {
 	}}}
 	return []operation{
 		{
-			ID: "bookMeeting",
-			Tool: tool{
-				Name: "book_meeting",
-				Description: "Books a meeting in the calendar of the business and invites the attendees. Say the day and " +
-					"the time back to the caller before.",
-			}, Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
+			ID: "bookMeeting", Method: http.MethodPost, Path: "/v1/calendar/book-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a meeting", Success: http.StatusOK,
 			Description: "Books one event and lets the provider invite the attendees. Equal calls of one " +
 				"API key within ten minutes (a setting of the tenant) count as one meeting: later ones get " +
@@ -75,11 +70,7 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.Book, bookMeetingRequest.input),
 		},
 		{
-			ID: "updateMeeting",
-			Tool: tool{
-				Name: "update_meeting", Destructive: true,
-				Description: "Moves a meeting or changes its title, text or attendees. What is not given stays as it is.",
-			}, Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
+			ID: "updateMeeting", Method: http.MethodPost, Path: "/v1/calendar/update-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Update a meeting", Success: http.StatusOK,
 			Description: "Changes the given fields of an event and leaves the others alone. It never " +
 				"silently overwrites a change that someone else makes at the same time.",
@@ -93,11 +84,7 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.Update, updateMeetingRequest.input),
 		},
 		{
-			ID: "listEvents",
-			Tool: tool{
-				Name:        "list_events",
-				Description: "Lists what is in the calendar in a window of time. Without a window: the next seven days.",
-			}, Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
+			ID: "listEvents", Method: http.MethodPost, Path: "/v1/calendar/list-events", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List events", Success: http.StatusOK,
 			Description: "Lists the events of the calendars in a window, sorted by start and then id. " +
 				"Recurring events appear as their instances. The answer is complete or an error: if one " +
@@ -113,11 +100,7 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: query(s, Calendar.List, listEventsRequest.input),
 		},
 		{
-			ID: "cancelMeeting",
-			Tool: tool{
-				Name: "cancel_meeting", Destructive: true,
-				Description: "Cancels a meeting; the attendees are notified. Ask the caller to confirm before.",
-			}, Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
+			ID: "cancelMeeting", Method: http.MethodPost, Path: "/v1/calendar/cancel-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting", Success: http.StatusOK,
 			Description: "Cancels an event and lets the provider notify the attendees. For an event that is " +
 				"already gone, the answer is ok as well.",
@@ -129,11 +112,7 @@ func calendarOperations(s Calendar) []operation {
 			endpoint: mutation(s, Calendar.Cancel, cancelMeetingRequest.input),
 		},
 		{
-			ID: "listCalendars",
-			Tool: tool{
-				Name:        "list_calendars",
-				Description: "Lists the calendars of the business, with the ids that other tools take.",
-			}, Method: http.MethodPost, Path: "/v1/calendar/list-calendars", Scope: read,
+			ID: "listCalendars", Method: http.MethodPost, Path: "/v1/calendar/list-calendars", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "List calendars", Success: http.StatusOK,
 			Description: "Lists the calendars of the connected account.",
 			Reasons:     []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired},

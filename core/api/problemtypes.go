@@ -344,8 +344,18 @@ func problemTypes() []problemType {
 			Slug: "slot-taken", Title: "The slot is taken",
 			Spoken: "That time is already taken. Would another time work for you?",
 			Sample: "Another meeting is in the way from 10:00 to 10:30.",
-			Means:  "The tenant prevents double booking, and one of the selected calendars is busy.",
-			Remedy: "List the events, and offer a free time.",
+			Means: "Double booking is prevented, and one of the calendars is busy, or the slot is held for " +
+				"another caller.",
+			Remedy: "Offer a free time, such as one of those in nearest_slots.",
+		},
+		{
+			Reason: fault.ReasonSlotNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "slot-not-found", Title: "The slot was not found",
+			Spoken: "I lost track of that time. Let me look at the calendar anew.",
+			Sample: "This slot_id is not known. Ids are as find-slots and hold-slot answered them, in the last days.",
+			Means: "No slot was offered, and none held, under this id, in the calendar connection that the API " +
+				"key uses.",
+			Remedy: "Ask find-slots, and use an id that it answers.",
 		},
 		{
 			Reason: fault.ReasonChangedMeanwhile, Code: code.Code_ABORTED, Status: http.StatusConflict,

@@ -10,7 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/language"
 )
 
@@ -28,7 +30,15 @@ func localeOf(spokenIn string) string {
 // statusBody returns a failure as a google.rpc.Status in proto3 JSON.
 func (a *api) statusBody(f failure) ([]byte, error) {
 	s := &status.Status{Code: int32(f.Code), Message: f.detail}
-	for _, detail := range a.statusDetails(f) {
+	details := a.statusDetails(f)
+	if f.instead != nil {
+		list, err := insteadDetail(f.instead)
+		if err != nil {
+			return nil, err
+		}
+		details = append(details, list)
+	}
+	for _, detail := range details {
 		packed, err := anypb.New(detail)
 		if err != nil {
 			return nil, err
@@ -45,6 +55,17 @@ func (a *api) statusBody(f failure) ([]byte, error) {
 		return nil, err
 	}
 	return compact.Bytes(), nil
+}
+
+// insteadDetail returns what the caller can have instead as a message that every client of google.rpc can read:
+// the package has none for it.
+func insteadDetail(in *fault.Instead) (*structpb.Struct, error) {
+	raw, err := json.Marshal(map[string]any{in.Name: in.Values})
+	if err != nil {
+		return nil, err
+	}
+	var s structpb.Struct
+	return &s, protojson.Unmarshal(raw, &s)
 }
 
 func (a *api) statusDetails(f failure) []proto.Message {

@@ -26,6 +26,7 @@ type Tool struct {
 	Scope                    apikey.Scope
 	Schema                   json.RawMessage // JSON Schema 2020-12 of the body: an object with plain properties
 	Writes, Destructive      bool
+	TakesCaller              bool // the body has the number of whoever calls, as phone_number
 }
 
 // Tools returns the operations that language models may call, in the order of the documents.
@@ -38,7 +39,7 @@ func Tools() []Tool {
 		all = append(all, Tool{
 			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path,
 			Scope: op.Scope, Schema: schemaOf(op.request, op.Tool.Without), Writes: op.writes,
-			Destructive: op.Tool.Destructive,
+			Destructive: op.Tool.Destructive, TakesCaller: slices.Contains(op.Tool.Without, "phone_number"),
 		})
 	}
 	return all

@@ -15,6 +15,7 @@ import (
 
 	"frontdesk/core/api"
 	"frontdesk/core/language"
+	"frontdesk/core/phonenumber"
 )
 
 // HeaderCaller is the header in which a platform tells the number of whoever calls. A model cannot set it.
@@ -28,7 +29,7 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 			header = req.Extra.Header
 		}
 		body := []byte(req.Params.Arguments)
-		if t.Name == lookUpCaller {
+		if t.TakesCaller {
 			body = withNumber(body, header.Get(HeaderCaller))
 		}
 		words := wordsIn(language.Match(header.Get("Accept-Language")))
@@ -54,21 +55,27 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 	}
 }
 
-const lookUpCaller = "look_up_caller"
-
-// withNumber puts the number of whoever calls into the arguments of look_up_caller, in place of what a model
-// says of it, unless they have an e-mail address.
+// withNumber puts the number of whoever calls into the arguments of a tool, in place of what a model says of it,
+// unless they ask for an e-mail address.
 func withNumber(arguments []byte, number string) []byte {
 	var given map[string]json.RawMessage
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
 		return arguments // the interface says what is wrong
 	}
-	if delete(given, "phone_number"); len(given) == 0 {
-		quoted, err := json.Marshal(cmp.Or(number, "unknown"))
+	if given == nil {
+		given = map[string]json.RawMessage{}
+	}
+	delete(given, "phone_number")
+	if email, has := given["email"]; !has || string(email) == "null" || string(email) == `""` {
+		if _, err := phonenumber.Parse(number); err != nil {
+			number = "unknown" // a model could not correct it
+		}
+		quoted, err := json.Marshal(number)
 		if err != nil {
 			return arguments
 		}
-		given = map[string]json.RawMessage{"phone_number": quoted}
+		delete(given, "email")
+		given["phone_number"] = quoted
 	}
 	raw, err := json.Marshal(given)
 	if err != nil {
@@ -126,6 +133,8 @@ type failure struct {
 	Message string   `json:"message"`
 	Fields  []string `json:"fields,omitempty"`
 	RetryIn string   `json:"retry_in,omitempty"`
+
+	NearestSlots json.RawMessage `json:"nearest_slots,omitempty"`
 }
 
 // result returns the result of a tool.
@@ -145,10 +154,11 @@ func (r *response) result(t api.Tool, words words) *mcp.CallToolResult {
 	var status struct {
 		Message string `json:"message"`
 		Details []struct {
-			Type       string `json:"@type"`
-			Reason     string `json:"reason"`
-			Message    string `json:"message"`
-			RetryDelay string `json:"retryDelay"`
+			Type       string          `json:"@type"`
+			Reason     string          `json:"reason"`
+			Message    string          `json:"message"`
+			RetryDelay string          `json:"retryDelay"`
+			Value      json.RawMessage `json:"value"`
 			Violations []struct {
 				Field       string `json:"field"`
 				Description string `json:"description"`
@@ -167,6 +177,10 @@ func (r *response) result(t api.Tool, words words) *mcp.CallToolResult {
 			said = d.Message
 		case "RetryInfo":
 			f.RetryIn = d.RetryDelay
+		case "Struct": // what the caller can have instead
+			if err := json.Unmarshal(d.Value, &f); err != nil {
+				return text(true, words.broken, nil)
+			}
 		case "BadRequest":
 			for _, v := range d.Violations {
 				f.Fields = append(f.Fields, v.Field+" "+v.Description)

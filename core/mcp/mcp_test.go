@@ -165,11 +165,11 @@ func TestToolsAreThoseOfTheKey(t *testing.T) {
 		want   []string
 	}{
 		{apikey.Scopes(), []string{
-			"book_meeting", "cancel_meeting", "create_ticket", "find_slots", "get_current_time", "get_ticket", "list_calendars",
-			"list_events", "look_up_caller", "update_meeting",
+			"book_slot", "cancel_meeting", "create_ticket", "find_meetings", "find_slots", "get_current_time", "get_ticket",
+			"hold_slot", "look_up_caller", "move_meeting",
 		}},
-		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"find_slots", "get_current_time", "list_calendars",
-			"list_events"}},
+		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"find_meetings", "find_slots",
+			"get_current_time"}},
 		{[]apikey.Scope{apikey.ScopeNumbersRead}, []string{"get_current_time"}},
 	} {
 		w.caller.Scopes = c.scopes
@@ -184,11 +184,14 @@ func TestToolsAreThoseOfTheKey(t *testing.T) {
 			if err != nil || strings.Contains(string(raw), `["`) && strings.Contains(string(raw), `"type":[`) {
 				t.Errorf("%s has the schema %s, %v", tool.Name, raw, err)
 			}
-			changes := slices.Contains([]string{"update_meeting", "cancel_meeting"}, tool.Name)
-			adds := slices.Contains([]string{"book_meeting", "create_ticket"}, tool.Name)
+			changes := slices.Contains([]string{"move_meeting", "cancel_meeting"}, tool.Name)
+			adds := slices.Contains([]string{"book_slot", "hold_slot", "create_ticket"}, tool.Name)
 			if a := tool.Annotations; *a.DestructiveHint != changes || a.ReadOnlyHint != (!changes && !adds) {
 				t.Errorf("%s has the hints %+v", tool.Name, a)
 			}
+		}
+		if raw, err := json.Marshal(listed); err != nil || len(raw) > 24<<10 {
+			t.Errorf("the list has %d bytes, %v", len(raw), err) // each call of a telephone begins with it
 		}
 		if !slices.Equal(names, c.want) || len(names) > 10 {
 			t.Errorf("%v: the tools are %q", c.scopes, names)
@@ -203,15 +206,15 @@ func TestToolsAreThoseOfTheKey(t *testing.T) {
 func TestAToolCallsTheInterface(t *testing.T) {
 	w := open(t, 0)
 	w.header.Set("Accept-Language", "de")
-	w.answer = says(200, `{"event": {"event_id": "evt_1"}}`)
-	said, failed := w.call("book_meeting", `{"title":"Consultation","start_time":"2026-12-01T10:00:00","end_time":"2026-12-01T10:30:00"}`)
-	if want := "Der Termin ist gebucht.\n" + `{"event":{"event_id":"evt_1"}}`; said != want || failed {
+	w.answer = says(200, `{"ticket": {"ticket_number": "7"}}`)
+	said, failed := w.call("create_ticket", `{"subject":"Consultation"}`)
+	if want := "Das Ticket ist eröffnet.\n" + `{"ticket":{"ticket_number":"7"}}`; said != want || failed {
 		t.Errorf("said %q", said)
 	}
 	req, body := w.last(t)
-	if req.Method != http.MethodPost || req.URL.Path != "/v1/calendar/book-meeting" ||
+	if req.Method != http.MethodPost || req.URL.Path != "/v1/tickets/create-ticket" ||
 		req.Header.Get("X-Api-Key") != "k" ||
-		req.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"title":"Consultation"`) {
+		req.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"subject":"Consultation"`) {
 		t.Errorf("called %s %s, %v, %s", req.Method, req.URL, req.Header, body)
 	}
 	w.answer = says(200, `{"say":"This may be Pat.","found":true}`)
@@ -228,10 +231,18 @@ func TestAFailureIsSaidAndExplained(t *testing.T) {
 		{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"title","description":"is required"}]},
 		{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"},
 		{"@type":"type.googleapis.com/google.rpc.LocalizedMessage","locale":"en-US","message":"Could you say that again?"}]}`)
-	said, failed := w.call("book_meeting", `{}`)
+	said, failed := w.call("create_ticket", `{}`)
 	want := "Could you say that again?\n" + `{"reason":"INVALID_REQUEST","message":"The request is not valid: title is ` +
 		`required.","fields":["title is required"],"retry_in":"2s"}`
 	if said != want || !failed {
+		t.Errorf("said %q", said)
+	}
+	w.answer = says(409, `{"code":10,"message":"Taken.","details":[
+		{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"SLOT_TAKEN","domain":"frontdesk"},
+		{"@type":"type.googleapis.com/google.rpc.LocalizedMessage","locale":"en-US","message":"I have noon."},
+		{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"nearest_slots":[{"slot_id":"st_1"}]}}]}`)
+	want = "I have noon.\n" + `{"reason":"SLOT_TAKEN","message":"Taken.","nearest_slots":[{"slot_id":"st_1"}]}`
+	if said, failed := w.call("book_slot", `{}`); said != want || !failed {
 		t.Errorf("said %q", said)
 	}
 	for _, broken := range []string{"", "no JSON", "[]"} {
@@ -263,6 +274,21 @@ func TestAModelCannotSayWhoCalls(t *testing.T) {
 	w.call("look_up_caller", `{"phone_number":"+12025550199","email":"pat@example.com"}`)
 	if _, body := w.last(t); body != `{"email":"pat@example.com"}` {
 		t.Errorf("with a number of the model's beside an address: %s", body)
+	}
+	for _, c := range []struct{ tool, header, given, want string }{
+		{"find_meetings", "+12025550101", `{"phone_number":"+12025550199","start":"2026-12-01"}`,
+			`{"phone_number":"+12025550101","start":"2026-12-01"}`},
+		{"find_meetings", "+12025550101", `{"email":""}`, `{"phone_number":"+12025550101"}`},
+		{"find_meetings", "+12025550101", `{"email":"pat@example.com"}`, `{"email":"pat@example.com"}`},
+		{"hold_slot", "+12025550101", `{"slot_id":"st_1"}`, `{"phone_number":"+12025550101","slot_id":"st_1"}`},
+		{"book_slot", "5550101", `{"slot_id":"st_1"}`, `{"phone_number":"unknown","slot_id":"st_1"}`},
+		{"cancel_meeting", "+12025550101", `{"meeting_reference":"mt_1"}`, `{"meeting_reference":"mt_1"}`},
+	} {
+		w.header.Set(mcp.HeaderCaller, c.header)
+		w.call(c.tool, c.given)
+		if _, body := w.last(t); body != c.want {
+			t.Errorf("%s %s: %s, want %s", c.tool, c.given, body, c.want)
+		}
 	}
 	w.call("look_up_caller", `[]`)
 	if _, body := w.last(t); body != `[]` {

@@ -17,10 +17,8 @@ func wordsIn(name string) words {
 	case language.Spanish:
 		return words{
 			done: map[string]string{
-				"book_meeting": "La cita está reservada.", "update_meeting": "La cita está cambiada.",
-				"cancel_meeting": "La cita está cancelada.", "list_events": "Estas son las citas.",
-				"list_calendars": "Estos son los calendarios.", "create_ticket": "El ticket está abierto.",
-				"get_ticket": "Este es el ticket.",
+				"create_ticket": "El ticket está abierto.",
+				"get_ticket":    "Este es el ticket.",
 			},
 			goesOn: "Todavía estoy en ello. Pregunte de nuevo en un instante con los mismos datos.",
 			late:   "Está tardando más de lo debido. ¿Podemos volver a intentarlo?",
@@ -29,10 +27,8 @@ func wordsIn(name string) words {
 	case language.German:
 		return words{
 			done: map[string]string{
-				"book_meeting": "Der Termin ist gebucht.", "update_meeting": "Der Termin ist geändert.",
-				"cancel_meeting": "Der Termin ist abgesagt.", "list_events": "Das sind die Termine.",
-				"list_calendars": "Das sind die Kalender.", "create_ticket": "Das Ticket ist eröffnet.",
-				"get_ticket": "Das ist das Ticket.",
+				"create_ticket": "Das Ticket ist eröffnet.",
+				"get_ticket":    "Das ist das Ticket.",
 			},
 			goesOn: "Ich bin noch dabei. Fragen Sie gleich mit denselben Angaben noch einmal.",
 			late:   "Das dauert länger, als es sollte. Können wir es noch einmal versuchen?",
@@ -41,10 +37,8 @@ func wordsIn(name string) words {
 	case language.French:
 		return words{
 			done: map[string]string{
-				"book_meeting": "Le rendez-vous est réservé.", "update_meeting": "Le rendez-vous est modifié.",
-				"cancel_meeting": "Le rendez-vous est annulé.", "list_events": "Voici les rendez-vous.",
-				"list_calendars": "Voici les calendriers.", "create_ticket": "Le ticket est ouvert.",
-				"get_ticket": "Voici le ticket.",
+				"create_ticket": "Le ticket est ouvert.",
+				"get_ticket":    "Voici le ticket.",
 			},
 			goesOn: "Je m’en occupe encore. Redemandez dans un instant avec les mêmes informations.",
 			late:   "Cela prend plus de temps que prévu. Pouvons-nous réessayer\u202f?",
@@ -53,10 +47,8 @@ func wordsIn(name string) words {
 	}
 	return words{
 		done: map[string]string{
-			"book_meeting": "The meeting is booked.", "update_meeting": "The meeting is changed.",
-			"cancel_meeting": "The meeting is cancelled.", "list_events": "These are the events.",
-			"list_calendars": "These are the calendars.", "create_ticket": "The ticket is open.",
-			"get_ticket": "This is the ticket.",
+			"create_ticket": "The ticket is open.",
+			"get_ticket":    "This is the ticket.",
 		},
 		goesOn: "I am still working on that. Ask again in a moment with the same details.",
 		late:   "That is taking longer than it should. Can we try again?",

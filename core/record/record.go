@@ -43,7 +43,7 @@ type EventsAnswer struct {
 
 // Slot is a time at which a meeting can take place.
 type Slot struct {
-	SlotID      string   `json:"slot_id" minLength:"1" maxLength:"16" doc:"Short name of the slot. It is valid for 24 hours." example:"st_7q2m9xk4tz"`
+	SlotID      string   `json:"slot_id" minLength:"1" maxLength:"16" doc:"Short name of the slot. It is valid for 24 hours at least." example:"st_7q2m9xk4tz"`
 	Start       string   `json:"start" format:"date-time" doc:"Start, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:00:00-05:00"`
 	End         string   `json:"end" format:"date-time" doc:"End, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:30:00-05:00"`
 	CalendarIDs []string `json:"calendar_ids" nullable:"false" doc:"The calendars that are free. With availability any, these may be some of those asked for." example:"[\"primary\"]"`
