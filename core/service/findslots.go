@@ -289,10 +289,11 @@ func slotID(offer store.SlotOffered) string {
 		Connection string
 		From, To   int64
 		Calendars  []string
-		Any        bool   `json:",omitempty"`
-		Around     buffer `json:",omitzero"`
+		Zone       string // in which a booking is answered, also when it is repeated
+		Any        bool
+		Around     buffer
 	}{
-		offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs,
+		offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs, offer.TimeZone,
 		slots.Availability(offer.Availability) == slots.Any, buffer{offer.Before, offer.After},
 	}
 	raw, err := json.Marshal(of)
