@@ -59,8 +59,60 @@ func crashCases(tb testing.TB) []crashCase {
 		c.Tenant.Settings.PreventDoubleBooking = true
 		w.with(c)
 	}
+	aSlot := func(w *world, p *process, c apikey.Caller) string {
+		found, err := p.Calendar.FindSlots(ctx, c, FindSlots{
+			Start: when(tb, "2030-03-04T15:00:00Z"), End: when(tb, "2030-03-04T16:00:00Z"),
+		})
+		w.check(err)
+		return found.Slots[0].SlotID
+	}
+	aHold := func(w *world, p *process, c apikey.Caller) string {
+		held, err := p.Calendar.Hold(ctx, c, Write{}, HoldSlot{SlotID: aSlot(w, p, c), For: MaxHold})
+		w.check(err)
+		return held.Record.HoldID
+	}
+	bookHeld := func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
+		a, err := p.Calendar.BookSlot(ctx, c, key("k"), BookSlot{
+			Offered: Offered{HoldID: id}, Title: "checkup", Attendees: []string{"pat@example.com"},
+		})
+		return a.Body, a.Replayed, err
+	}
 	return []crashCase{
 		{name: "book", call: bookOne, effects: booked},
+		{
+			name: "hold a slot", before: aSlot, unasked: true, // a hold whose time is over is not taken again
+			effects: func(w *world) int {
+				rows, err := w.store.HoldsWithin(ctx, "c-acme-calendar", hour(0), hour(24), w.clock.now())
+				w.check(err)
+				return len(rows)
+			},
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
+				a, err := p.Calendar.Hold(ctx, c, key("k"), HoldSlot{SlotID: id, For: MaxHold})
+				return a.Body, a.Replayed, err
+			},
+		},
+		{name: "book a held slot", before: aHold, call: bookHeld, effects: booked},
+		{name: "book a held slot, busy times asked", before: aHold, call: bookHeld, effects: booked,
+			prepare: func(w *world) { w.meetings.freeBusy = true }},
+		{
+			name: "move to a held slot", effects: func(w *world) int { return w.meetings.changed },
+			before: func(w *world, p *process, c apikey.Caller) string {
+				moving := meeting(tb, "to move", 8)
+				moving.Attendees = []string{"pat@example.com"}
+				book(tb, p, c, Write{}, moving)
+				return aHold(w, p, c)
+			},
+			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
+				client, err := p.Calendar.open(ctx, c)
+				if err != nil {
+					return nil, false, err
+				}
+				a, err := p.Calendar.MoveMeeting(ctx, c, key("k"), MoveMeeting{
+					Offered: Offered{HoldID: id}, Reference: client.reference("ev1"),
+				})
+				return a.Body, a.Replayed, err
+			},
+		},
 		{name: "book in a protected slot", prepare: protect, call: bookOne, effects: booked},
 		{name: "book in a protected slot, busy times asked",
 			prepare: func(w *world) { protect(w); w.meetings.freeBusy = true }, call: bookOne, effects: booked},
@@ -272,7 +324,7 @@ var (
 var storeSteps = []string{
 	"INSERT ON intents", "UPDATE OF plan ON intents", "UPDATE OF state ON intents WHEN NEW.state = 'done'",
 	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds",
-	"UPDATE ON holds", "DELETE ON holds", "INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
+	"UPDATE ON holds", "DELETE ON holds", "INSERT ON meetings", "INSERT ON slots_offered", "INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
 	"INSERT ON audit", "INSERT ON purchases", "UPDATE OF e164 ON purchases",
 	"UPDATE OF state ON purchases WHEN NEW.state = 'filled'",
 	"UPDATE OF state ON purchases WHEN NEW.state = 'done'", "DELETE ON purchases", "INSERT ON number_claims",
