@@ -18,17 +18,22 @@ const defaultHold = 5 * time.Minute
 
 // holdSlotRequest is the body of hold-slot.
 type holdSlotRequest struct {
-	SlotID      string `json:"slot_id,omitempty" need:"true" bytes:"16" doc:"The slot to hold, as find-slots answered it." example:"st_7q2m9xk4tz"`
-	HoldMinutes *int64 `json:"hold_minutes,omitempty" doc:"How long to hold it, from 1 to 15 minutes. The default is 5." example:"5"`
-	PhoneNumber string `json:"phone_number,omitempty" bytes:"256" doc:"The caller's number as the platform tells it. It tells the callers of one API key apart." example:"+12025550101"`
+	SlotID           string `json:"slot_id,omitempty" need:"true" bytes:"16" doc:"The slot to hold, as find-slots answered it." example:"st_7q2m9xk4tz"`
+	HoldMinutes      *int64 `json:"hold_minutes,omitempty" doc:"How long to hold it, from 1 to 15 minutes. The default is 5." example:"5"`
+	PhoneNumber      string `json:"phone_number,omitempty" bytes:"256" doc:"The caller's number as the platform tells it. It tells the callers of one API key apart." example:"+12025550101"`
+	MeetingReference string `json:"meeting_reference,omitempty" bytes:"16" doc:"The meeting that is to be moved to the slot. Its own time does not count as busy." example:"mt_5d1y7k2hqs"`
 }
 
 func (r holdSlotRequest) input(c *checks) service.HoldSlot {
-	in := service.HoldSlot{SlotID: r.SlotID, For: defaultHold, Phone: c.callersNumber("phone_number", r.PhoneNumber)}
+	in := service.HoldSlot{
+		SlotID: r.SlotID, For: defaultHold, Phone: c.callersNumber("phone_number", r.PhoneNumber),
+		Moves: r.MeetingReference,
+	}
 	if n := c.number("hold_minutes", r.HoldMinutes, 1, int(service.MaxHold/time.Minute)); n != nil {
 		in.For = time.Duration(*n) * time.Minute
 	}
 	c.present("slot_id", r.SlotID)
+	c.present("meeting_reference", r.MeetingReference)
 	return in
 }
 
@@ -183,7 +188,7 @@ func slotOperations(s Calendar) []operation {
 				"itself. Equal calls of one API key for one phone_number are one hold, which a repeat does not " +
 				"extend; a different Idempotency-Key is another caller. The provider does not know of the hold, so " +
 				"booking checks again." + nearest + alpha,
-			Reasons: taking,
+			Reasons: append([]string{fault.ReasonEventNotFound}, taking...),
 			Examples: []example{{Name: "hold", Summary: "For five minutes",
 				Request: holdSlotRequest{SlotID: slot.SlotID, HoldMinutes: &five}, Response: held}},
 			endpoint: mutation(s, Calendar.Hold, holdSlotRequest.input),

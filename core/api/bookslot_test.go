@@ -38,6 +38,8 @@ func TestOperationsByReferenceHandOverWhatWasAsked(t *testing.T) {
 			service.HoldSlot{SlotID: "st_1", For: 15 * time.Minute, Phone: "+12025550101"}},
 		"hold, the number withheld": {holdPath, `{"slot_id":"st_1","phone_number":"anonymous"}`,
 			service.HoldSlot{SlotID: "st_1", For: 5 * time.Minute}},
+		"hold for a meeting": {holdPath, `{"slot_id":"st_1","meeting_reference":"mt_1"}`,
+			service.HoldSlot{SlotID: "st_1", For: 5 * time.Minute, Moves: "mt_1"}},
 		"release": {releasePath, `{"hold_id":"hd_1"}`, "hd_1"},
 		"book": {slotPath, `{"slot_id":"st_1","title":"t","description":"d","attendee_emails":["pat@example.com"],
 			"phone_number":"+12025550101","location_url":"https://meet.example.com/a"}`, service.BookSlot{

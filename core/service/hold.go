@@ -131,10 +131,27 @@ func (c calendarClient) isHeld(ctx context.Context, o offered) (bool, error) {
 	}), err
 }
 
+// holdsOf returns the ids of the holds of an event near the slot. They are not in the way if the event is to be
+// moved.
+func (c calendarClient) holdsOf(ctx context.Context, eventID string, o offered) (ids []string, err error) {
+	if eventID == "" {
+		return nil, nil
+	}
+	near := o.around().around(spanOfOffer(o))
+	rows, err := c.opts.Store.HoldsWithin(ctx, c.connection.ID, near.From, near.To, c.opts.Now())
+	for _, h := range rows {
+		if h.EventID == eventID {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids, err
+}
+
 // holdPlan is a hold to take.
 type holdPlan struct {
 	SlotID string        `json:"slot_id"`
 	Phone  string        `json:"phone,omitempty"`
+	Event  string        `json:"event,omitempty"` // that is to be moved there
 	For    time.Duration `json:"for,omitempty"`
 }
 
@@ -155,16 +172,25 @@ func (s *Calendar) Hold(
 	if err != nil {
 		return none, err
 	}
+	plan := holdPlan{SlotID: in.SlotID, Phone: in.Phone}
+	if in.Moves != "" {
+		moving, err := client.meetingOf(ctx, in.Moves)
+		if err != nil {
+			return none, err
+		}
+		plan.Event = moving.EventID
+	}
+	same := plan
+	plan.For = in.For
 	answer, err := journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opHold, Write: w, ConnectionID: client.connection.ID,
-		Plan:      holdPlan{SlotID: in.SlotID, Phone: in.Phone, For: in.For},
-		Canonical: holdPlan{SlotID: in.SlotID, Phone: in.Phone}, DedupeWindow: MaxHold, Repeatable: true,
+		Plan: plan, Canonical: same, DedupeWindow: MaxHold, Repeatable: true,
 		Stale: func(ctx context.Context, earlier store.Intent) bool {
 			held, err := client.isHeld(ctx, offered{offer.SlotOffered, earlier.EffectRef})
 			return err == nil && !held
 		},
 	}, with(client, s.hold))
-	return answer, s.withNearest(ctx, client, offer, "", err)
+	return answer, s.withNearest(ctx, client, offer, plan.Event, err)
 }
 
 // hold runs a hold, new or resumed. Nothing happens at the provider.
@@ -183,9 +209,13 @@ func (s *Calendar) hold(
 	if now := client.opts.Now(); !offer.From.After(now) || !until.After(now) {
 		return none, slotTaken()
 	}
+	booked, err := client.holdsOf(ctx, plan.Event, offer)
+	if err != nil {
+		return none, err
+	}
 	held, err := client.reserve(ctx, run, slot{
 		ids: offer.claimed(), span: spanOfOffer(offer), around: offer.around(), heldTill: until,
-		name: client.connection.ID + "/" + offer.holdID,
+		name: client.connection.ID + "/" + offer.holdID, except: plan.Event, heldAs: booked,
 	})
 	if err != nil {
 		return none, err

@@ -281,3 +281,40 @@ func TestARefusalWithoutOtherSlotsIsStillOne(t *testing.T) {
 		t.Errorf("it names %+v", fault.From(err).Instead)
 	}
 }
+
+// A meeting can be moved by less than its length, to a slot that is held before.
+func TestASlotIsHeldForAMeetingThatMovesThere(t *testing.T) {
+	w, p, c := sqliteWorld(t)
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 15, nil).SlotID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := func(in *FindSlots) {
+		interval := 30 * time.Minute
+		in.Rules.Interval, in.RescheduleMeetingID = &interval, booked.MeetingReference
+	}
+	var later string
+	for _, s := range findSlots(t, p, c, askSlots(t, half)).Slots {
+		if s.Start == "2030-03-04T15:30:00Z" {
+			later = s.SlotID
+		}
+	}
+	_, err = p.Calendar.Hold(background, c, Write{}, HoldSlot{SlotID: later, For: time.Minute})
+	wantNearest(t, err, "14:00 16:00 17:00")
+	held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
+		SlotID: later, For: time.Minute, Moves: booked.MeetingReference,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+		Reference: booked.MeetingReference, Offered: Offered{HoldID: held.Record.HoldID},
+	})
+	if err != nil || moved.Record.Start != "2030-03-04T15:30:00Z" || len(w.meetings.live()) != 1 {
+		t.Errorf("moved: %+v, %v", moved.Record, err)
+	}
+	_, err = p.Calendar.Hold(background, c, key("2"), HoldSlot{
+		SlotID: later, For: time.Minute, Moves: "mt_0000000000",
+	})
+	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+}

@@ -72,6 +72,7 @@ type HoldSlot struct {
 	SlotID string
 	For    time.Duration
 	Phone  string // of the caller, in E.164; "" if not known
+	Moves  string // reference of the meeting that is to be moved there; its time does not count as busy
 }
 
 // BookSlot is the input of book-slot.

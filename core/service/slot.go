@@ -72,7 +72,7 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 	if err != nil {
 		return nil, err
 	}
-	if want.except != "" {
+	if want.except != "" && want.heldTill.IsZero() { // it moves now
 		if err := c.opts.Store.DropHoldsOfEvent(ctx, c.connection.ID, want.except); err != nil {
 			return nil, err
 		}
