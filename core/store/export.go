@@ -59,7 +59,10 @@ var exports = []exported{
 		fields: "id connection_id calendar_id starts_at:time ends_at:time event_id valid_until:time",
 		from:   "holds WHERE connection_id IN (SELECT id FROM connections WHERE tenant_id = $1)"},
 	{record: "slot", from: "slots_offered WHERE tenant_id = $1", keys: []string{"connection_id", "id"},
-		fields: "id connection_id starts_at:time ends_at:time calendar_ids:json offered_at:time"},
+		fields: "id connection_id starts_at:time ends_at:time calendar_ids:json offered_at:time time_zone " +
+			"availability buffer_before buffer_after"},
+	{record: "meeting", from: "meetings WHERE tenant_id = $1", keys: []string{"connection_id", "reference", "person"},
+		fields: "connection_id reference event_id calendar_id ends_at:time"},
 	{record: "event", from: "events_seen WHERE tenant_id = $1", keys: []string{"connection_id", "event_id"},
 		fields: "connection_id event_id calendar_id gone updated_at:time"},
 	{record: "ticket", from: "tickets_seen WHERE tenant_id = $1", keys: []string{"connection_id", "number"},
