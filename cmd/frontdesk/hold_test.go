@@ -78,8 +78,10 @@ func TestOneSlotIsOneHoldAcrossProcesses(t *testing.T) {
 			c.do(http.StatusOK, http.MethodPost, "/alpha/calendar/book-slot",
 				fmt.Sprintf(`{"hold_id":%q,"title":"Holder"}`, held))
 		}
-		listed := gateways[0].post(200, "calendar/list-events", `{"start_time":"2037-03-09","end_time":"2037-03-10"}`)
-		if events := listed.get("events").([]any); len(events) != 1 || listed.text("events", 0, "subject") != "Holder" {
+		listed := gateways[0].post(200, "calendar/list-events",
+			`{"start_time":"2037-03-09","end_time":"2037-03-10"}`)
+		if events := listed.get("events").([]any); len(events) != 1 ||
+			listed.text("events", 0, "subject") != "Holder" {
 			t.Errorf("the calendar has %s", listed.body)
 		}
 	})

@@ -306,7 +306,8 @@ func createResources(d *deployment, r *running, tenant, key string) resources {
 	ours["event"] = booked.text("event", "event_id")
 	calendars := c.post(200, "calendar/list-calendars", `{}`)
 	ours["calendar"] = calendars.text("calendars", 0, "id")
-	offered := c.do(200, http.MethodPost, "/alpha/calendar/find-slots", `{"start":"2027-03-03","end":"2027-03-04"}`)
+	offered := c.do(200, http.MethodPost, "/alpha/calendar/find-slots",
+		`{"start":"2027-03-03","end":"2027-03-04"}`)
 	ours["slot"] = offered.text("slots", 0, "slot_id")
 	ours["reference"] = c.do(200, http.MethodPost, "/alpha/calendar/book-slot",
 		fmt.Sprintf(`{"slot_id":%q,"title":%q}`, ours["slot"], secret)).text("meeting_reference")

@@ -29,7 +29,8 @@ func TestADialogueByTools(t *testing.T) {
 		_, c := demo(t, newDeployment(t, storeURL))
 		client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
 		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-			Endpoint: c.base + "/mcp", HTTPClient: &http.Client{Transport: keyed{c.key, "+12025550101"}}, DisableStandaloneSSE: true,
+			Endpoint: c.base + "/mcp", HTTPClient: &http.Client{Transport: keyed{c.key, "+12025550101"}},
+			DisableStandaloneSSE: true,
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +57,8 @@ func TestADialogueByTools(t *testing.T) {
 		twice := func(name string, arguments map[string]any) (said string, found answer) {
 			t.Helper()
 			said, found = call(name, arguments)
-			if saidAgain, again := call(name, arguments); saidAgain != said || string(again.body) != string(found.body) {
+			saidAgain, again := call(name, arguments)
+			if saidAgain != said || string(again.body) != string(found.body) {
 				t.Errorf("%s: first %q %s, then %q %s", name, said, found.body, saidAgain, again.body)
 			}
 			return said, found

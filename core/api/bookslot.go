@@ -171,16 +171,16 @@ func slotOperations(s Calendar) []operation {
 	connected := []string{fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonNotSupported}
 	taking := append([]string{fault.ReasonSlotNotFound, fault.ReasonSlotTaken, fault.ReasonCalendarNotFound,
 		fault.ReasonTooManyEvents}, connected...)
-	const nearest = " If the slot is taken, the refusal has the three nearest free slots: a detail of the type " +
-		"google.protobuf.Struct, whose value has the list nearest_slots, and the sentence offers them."
+	const nearest = " If the slot is taken, the refusal has the three nearest free slots: a detail of the " +
+		"type google.protobuf.Struct, whose value has the list nearest_slots, and the sentence offers them."
 	const alpha = " Alpha: this may change without notice."
 	return []operation{
 		{
 			ID: "holdSlot",
 			Tool: tool{
 				Name: "hold_slot", Without: []string{"phone_number", "hold_minutes"},
-				Description: "Keeps a slot of find_slots free for the caller for five minutes, while you ask for what is " +
-					"needed to book it.",
+				Description: "Keeps a slot of find_slots free for the caller for five minutes, while you ask for " +
+					"what is needed to book it.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/hold-slot", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Hold a slot (alpha)", Success: http.StatusOK,
 			Description: "Holds a slot for a caller. It is busy for all others, in find-slots, and in book-meeting " +
@@ -209,8 +209,8 @@ func slotOperations(s Calendar) []operation {
 			ID: "bookSlot",
 			Tool: tool{
 				Name: "book_slot", Without: []string{"phone_number", "conferencing_type", "location_url"},
-				Description: "Books a slot of find_slots or hold_slot as a meeting, and invites the attendees. Say the day " +
-					"and the time back to the caller before.",
+				Description: "Books a slot of find_slots or hold_slot as a meeting, and invites the attendees. Say " +
+					"the day and the time back to the caller before.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/book-slot", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Book a slot (alpha)", Success: http.StatusOK,
 			Description: "Books a slot by its slot_id or hold_id. It is book-meeting, with the times and calendars " +
@@ -231,13 +231,13 @@ func slotOperations(s Calendar) []operation {
 			ID: "findMeetings",
 			Tool: tool{
 				Name: "find_meetings", Without: []string{"phone_number", "calendar_ids"},
-				Description: "Finds the meetings of whoever calls, by the number that the telephone call comes from, or by " +
-					"an e-mail address.",
+				Description: "Finds the meetings of whoever calls, by the number that the telephone call comes from, " +
+					"or by an e-mail address.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/find-meetings", Scope: read,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find meetings of a caller (alpha)",
 			Success: http.StatusOK,
-			Description: "Finds the meetings with a person: those booked through this gateway for exactly the e-mail " +
-				"address or the number, and those in the calendars to which exactly the address is invited. Times " +
+			Description: "Finds the meetings with a person: those booked through this gateway for exactly the " +
+				"e-mail address or the number, and those in the calendars to which exactly the address is invited. Times " +
 				"are as they are in the calendar now. What cannot be read is named in unread_sources. A number that " +
 				"is withheld has no meetings." + alpha,
 			Reasons: []string{fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents, fault.ReasonNotConnected,
@@ -256,8 +256,8 @@ func slotOperations(s Calendar) []operation {
 			ID: "moveMeeting",
 			Tool: tool{
 				Name: "move_meeting", Destructive: true,
-				Description: "Moves a meeting of find_meetings or book_slot to a slot of find_slots or hold_slot. Say the " +
-					"new day and time back to the caller before.",
+				Description: "Moves a meeting of find_meetings or book_slot to a slot of find_slots or hold_slot. " +
+					"Say the new day and time back to the caller before.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/move-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Move a meeting (alpha)", Success: http.StatusOK,
 			Description: "Moves a meeting by its reference to a slot, by its slot_id or hold_id. It is " +
@@ -272,8 +272,8 @@ func slotOperations(s Calendar) []operation {
 			ID: "cancelByReference",
 			Tool: tool{
 				Name: "cancel_meeting", Destructive: true,
-				Description: "Cancels a meeting of find_meetings or book_slot; the attendees are notified. Ask the caller " +
-					"to confirm before.",
+				Description: "Cancels a meeting of find_meetings or book_slot; the attendees are notified. Ask the " +
+					"caller to confirm before.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/cancel-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Cancel a meeting by reference (alpha)",
 			Success: http.StatusOK,

@@ -106,8 +106,8 @@ func TestARefusalNamesTheNearestSlots(t *testing.T) {
 	}}, Say: "I have Tuesday the first at ten in the morning."}
 	g.err = taken
 	a := g.post(slotPath, `{"slot_id":"st_1","title":"t"}`)
-	const nearest = `{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"nearest_slots":[{"calendar_ids":["primary"],` +
-		`"end":"2026-12-01T10:30:00-05:00","slot_id":"st_7q2m9xk4tz","start":"2026-12-01T10:00:00-05:00"}]}}`
+	const nearest = `{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"nearest_slots":[` +
+		`{"calendar_ids":["primary"],` + `"end":"2026-12-01T10:30:00-05:00","slot_id":"st_7q2m9xk4tz","start":"2026-12-01T10:00:00-05:00"}]}}`
 	const said = "That time is already taken. Would another time work for you? " +
 		"I have Tuesday the first at ten in the morning."
 	if a.status != http.StatusConflict || !strings.Contains(a.body, nearest) ||
@@ -115,7 +115,8 @@ func TestARefusalNamesTheNearestSlots(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	a = g.post(bookPath, `{"title":"t","start_time":"2026-12-01T10:00:00Z","end_time":"2026-12-01T10:30:00Z"}`)
-	if a.status != http.StatusConflict || strings.Contains(a.body, "nearest") || strings.Contains(a.body, "Tuesday") {
+	if a.status != http.StatusConflict || strings.Contains(a.body, "nearest") ||
+		strings.Contains(a.body, "Tuesday") {
 		t.Errorf("the written interface: %d %s", a.status, a.body)
 	}
 }

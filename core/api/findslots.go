@@ -252,8 +252,8 @@ func findSlots(s Calendar) operation {
 			"or else of the tenant. A calendar that cannot be read counts as busy and is named in " +
 			"unread_calendars. A slot is not held until hold-slot holds it: book-slot finds out whether it is still " +
 			"free. Alpha: this may change without notice.",
-		Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents, fault.ReasonNotConnected,
-			fault.ReasonReconnectRequired},
+		Reasons: []string{fault.ReasonEventNotFound, fault.ReasonCalendarNotFound, fault.ReasonTooManyEvents,
+			fault.ReasonNotConnected, fault.ReasonReconnectRequired},
 		Examples: []example{
 			{Name: "week", Summary: "Half an hour within a week", Request: findSlotsRequest{
 				Start: "2026-12-01", End: "2026-12-08", TimeZone: "America/New_York", DurationMinutes: &half, Limit: &two,

@@ -57,8 +57,8 @@ func (a *api) statusBody(f failure) ([]byte, error) {
 	return compact.Bytes(), nil
 }
 
-// insteadDetail returns what the caller can have instead as a message that every client of google.rpc can read:
-// the package has none for it.
+// insteadDetail returns what the caller can have instead, as a message that every client of google.rpc can
+// read: the package has none for it.
 func insteadDetail(in *fault.Instead) (*structpb.Struct, error) {
 	raw, err := json.Marshal(map[string]any{in.Name: in.Values})
 	if err != nil {

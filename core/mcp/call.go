@@ -55,8 +55,8 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 	}
 }
 
-// withNumber puts the number of whoever calls into the arguments of a tool, in place of what a model says of it,
-// unless they ask for an e-mail address.
+// withNumber puts the number of whoever calls into the arguments of a tool, in place of what a model says of
+// it, unless they ask for an e-mail address.
 func withNumber(arguments []byte, number string) []byte {
 	var given map[string]json.RawMessage
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {

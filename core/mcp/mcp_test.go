@@ -165,8 +165,8 @@ func TestToolsAreThoseOfTheKey(t *testing.T) {
 		want   []string
 	}{
 		{apikey.Scopes(), []string{
-			"book_slot", "cancel_meeting", "create_ticket", "find_meetings", "find_slots", "get_current_time", "get_ticket",
-			"hold_slot", "look_up_caller", "move_meeting",
+			"book_slot", "cancel_meeting", "create_ticket", "find_meetings", "find_slots", "get_current_time",
+			"get_ticket", "hold_slot", "look_up_caller", "move_meeting",
 		}},
 		{[]apikey.Scope{apikey.ScopeCalendarRead}, []string{"find_meetings", "find_slots",
 			"get_current_time"}},
@@ -214,7 +214,8 @@ func TestAToolCallsTheInterface(t *testing.T) {
 	req, body := w.last(t)
 	if req.Method != http.MethodPost || req.URL.Path != "/v1/tickets/create-ticket" ||
 		req.Header.Get("X-Api-Key") != "k" ||
-		req.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"subject":"Consultation"`) {
+		req.Header.Get("Content-Type") != "application/json" ||
+		!strings.Contains(body, `"subject":"Consultation"`) {
 		t.Errorf("called %s %s, %v, %s", req.Method, req.URL, req.Header, body)
 	}
 	w.answer = says(200, `{"say":"This may be Pat.","found":true}`)

@@ -31,7 +31,7 @@ type bookPlan struct {
 	Free         bool                  `json:"free,omitempty"`  // the slot was found free and is held
 	Again        bool                  `json:"again,omitempty"` // the first key's event was cancelled since
 	Phone        string                `json:"phone,omitempty"` // of whom it is booked for, in E.164
-	Claim        *claim                `json:"claim,omitempty"` // the slot that the caller was offered
+	Terms        *terms                `json:"terms,omitempty"` // of the slot that the caller was offered
 }
 
 // Book books one meeting, in the first of the selected calendars or else in the default one.
@@ -67,7 +67,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	plan := bookPlan{
 		Title: in.Title, Description: in.Description, Shown: in.Timezone, Attendees: in.Attendees,
 		CalendarIDs: in.CalendarIDs, Conferencing: in.Conferencing, LocationURL: in.LocationURL,
-		Phone: in.phone, Claim: in.claim,
+		Phone: in.phone, Terms: in.terms,
 	}
 	if err := client.checkWritable(in.Attendees); err != nil {
 		return plan, err
@@ -95,7 +95,7 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 // canonical returns a form that is the same for equal bookings: addresses are compared without case and
 // order, and it does not count how the caller came by the slot.
 func (p bookPlan) canonical() bookPlan {
-	p.Attendees, p.Claim = emailKeys(p.Attendees), nil
+	p.Attendees, p.Terms = emailKeys(p.Attendees), nil
 	return p
 }
 
@@ -198,7 +198,7 @@ func (s *Calendar) book(
 // reserve takes the slot if the tenant prevents double booking or the caller was offered it, and records that
 // the slot is free.
 func (b *booking) reserve(ctx context.Context) (err error) {
-	want, exclusive, err := b.client.exclusive(b.run, b.plan.Claim, b.plan.Start)
+	want, exclusive, err := b.client.exclusive(b.run, b.plan.Terms, b.plan.Start)
 	if err != nil || !exclusive {
 		return err
 	}
@@ -261,7 +261,7 @@ func (b *booking) ask(ctx context.Context) (calendar.Event, error) {
 
 func (b *booking) result(ctx context.Context, e calendar.Event) journal.Result[record.MeetingAnswer] {
 	attached := store.Attached{Seen: b.client.newLocation(e, first(b.plan.CalendarIDs))}
-	if people := b.client.people(ctx, b.plan.Attendees, b.plan.Phone); len(people) > 0 || b.plan.Claim != nil {
+	if people := b.client.people(ctx, b.plan.Attendees, b.plan.Phone); len(people) > 0 || b.plan.Terms != nil {
 		attached.Meetings = []store.Meeting{
 			b.client.meeting(e.ID, cmp.Or(e.CalendarID, first(b.plan.CalendarIDs)), b.plan.End, people...),
 		}

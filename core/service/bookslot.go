@@ -35,8 +35,8 @@ func (s *Calendar) BookSlot(
 	}
 	booked, err := s.bookWith(ctx, client, c, w, BookMeeting{
 		Title: in.Title, Description: in.Description, Start: start, End: end, Timezone: offer.zone().String(),
-		Attendees: in.Attendees, CalendarIDs: offer.claimed(), Conferencing: in.Conferencing,
-		LocationURL: in.LocationURL, phone: in.Phone, claim: offer.claim(),
+		Attendees: in.Attendees, CalendarIDs: offer.taken(), Conferencing: in.Conferencing,
+		LocationURL: in.LocationURL, phone: in.Phone, terms: offer.terms(),
 	})
 	if err != nil {
 		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, "", err)
@@ -60,12 +60,12 @@ func (s *Calendar) MoveMeeting(
 	if err != nil {
 		return Answer[record.BookedAnswer]{}, err
 	}
-	by := offer.claim()
+	by := offer.terms()
 	if slots.Availability(offer.Availability) == slots.Any {
 		by.Calendars = nil // the meeting stays in its calendar
 	}
 	moved, err := s.updateWith(ctx, client, c, w, UpdateMeeting{
-		EventID: meeting.EventID, Start: start, End: end, CalendarIDs: named(meeting.CalendarID), claim: by,
+		EventID: meeting.EventID, Start: start, End: end, CalendarIDs: named(meeting.CalendarID), terms: by,
 	})
 	if err != nil {
 		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, meeting.EventID, err)
@@ -86,7 +86,8 @@ func (s *Calendar) CancelByReference(
 	if err != nil {
 		return none, err
 	}
-	cancelled, err := s.Cancel(ctx, c, w, CancelMeeting{EventID: meeting.EventID, CalendarID: meeting.CalendarID})
+	cancelled, err := s.Cancel(ctx, c, w,
+		CancelMeeting{EventID: meeting.EventID, CalendarID: meeting.CalendarID})
 	if err != nil {
 		return none, err
 	}

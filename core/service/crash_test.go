@@ -324,7 +324,8 @@ var (
 var storeSteps = []string{
 	"INSERT ON intents", "UPDATE OF plan ON intents", "UPDATE OF state ON intents WHEN NEW.state = 'done'",
 	"UPDATE OF state ON intents WHEN NEW.state = 'unknown'", "DELETE ON intents", "INSERT ON holds",
-	"UPDATE ON holds", "DELETE ON holds", "INSERT ON meetings", "INSERT ON slots_offered", "INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
+	"UPDATE ON holds", "DELETE ON holds", "INSERT ON meetings", "INSERT ON slots_offered",
+	"INSERT ON events_seen", "INSERT ON numbers", "UPDATE ON numbers",
 	"INSERT ON audit", "INSERT ON purchases", "UPDATE OF e164 ON purchases",
 	"UPDATE OF state ON purchases WHEN NEW.state = 'filled'",
 	"UPDATE OF state ON purchases WHEN NEW.state = 'done'", "DELETE ON purchases", "INSERT ON number_claims",

@@ -115,7 +115,8 @@ func (c calendarClient) meetingsWith(
 	}
 	booked := map[string]store.Meeting{}
 	for _, person := range people {
-		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From, mostBookedHere)
+		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From,
+			mostBookedHere)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -62,7 +62,8 @@ func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
 		in   FindMeetings
 		want []string
 	}{
-		"by address":        {FindMeetings{Email: "pat@EXAMPLE.com"}, []string{"By the office", "Consultation", "Booked freely"}},
+		"by address": {FindMeetings{Email: "pat@EXAMPLE.com"},
+			[]string{"By the office", "Consultation", "Booked freely"}},
 		"by number":         {FindMeetings{Phone: "+12025550101"}, []string{"Consultation"}},
 		"by both":           {FindMeetings{Phone: "+12025550101", Email: "kim@example.com"}, []string{"Consultation", "Booked freely"}},
 		"by another number": {FindMeetings{Phone: "+12025550102"}, []string{}},
@@ -181,7 +182,8 @@ func TestMeetingsAreMovedAndCancelledByReference(t *testing.T) {
 	_, err = p.Calendar.CancelByReference(background, c, Write{}, "mt_0000000000")
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 	// The slot that the hold took, and the one that the meeting left, are free.
-	if got := startsOf(t, findSlots(t, p, c, askSlots(t, nil))); got != "08:00 09:00 10:00 11:00 13:00 14:00 15:00 16:00 17:00" {
+	got := startsOf(t, findSlots(t, p, c, askSlots(t, nil)))
+	if got != "08:00 09:00 10:00 11:00 13:00 14:00 15:00 16:00 17:00" {
 		t.Errorf("in the end found %q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"slices"
+	"strings"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -21,8 +22,8 @@ import (
 // MaxHold is the longest time for which a caller holds a slot.
 const MaxHold = 15 * time.Minute
 
-// A hold_id stands for the same time as the slot_id, and is kept with those. What it claims are rows of holds
-// whose ids can be told from it.
+// A hold_id stands for the same time as the slot_id, and is kept with those. The rows of holds have ids
+// that can be told from it.
 
 const (
 	slotPrefix      = "st_"
@@ -39,8 +40,8 @@ func shortID(prefix string, sum []byte) string {
 	return prefix + letters[:shortIDDigits]
 }
 
-// claim is how a caller came by the slot that it books or moves to.
-type claim struct {
+// terms are those on which a caller takes a slot that it was offered.
+type terms struct {
 	Calendars []string `json:"calendars,omitempty"` // all must be free
 	HeldAs    []string `json:"held_as,omitempty"`   // ids of the caller's holds
 	Around    buffer   `json:"around,omitzero"`
@@ -48,7 +49,7 @@ type claim struct {
 
 // exclusive returns the slot to take for a booking that starts at a time, without its calendars and its time,
 // and whether it has to be taken: the tenant prevents double booking, or the caller was offered the slot.
-func (c calendarClient) exclusive(run *journal.Run, by *claim, start time.Time) (slot, bool, error) {
+func (c calendarClient) exclusive(run *journal.Run, by *terms, start time.Time) (slot, bool, error) {
 	if by != nil {
 		if !run.Resumed() && !start.After(c.opts.Now()) {
 			return slot{}, true, slotTaken()
@@ -70,31 +71,39 @@ type offered struct {
 	holdID string
 }
 
-// offered returns the slot of a slot_id or a hold_id.
+// offered returns the slot of a slot_id or a hold_id. A model may take the one for the other.
 func (c calendarClient) offered(ctx context.Context, by Offered) (offered, error) {
 	id, path := by.SlotID, "slot_id"
 	if by.HoldID != "" {
 		id, path = by.HoldID, "hold_id"
 	}
+	held := ""
+	if strings.HasPrefix(id, holdPrefix) {
+		held = id
+	}
 	offer, found, err := c.opts.Store.SlotOffered(ctx, c.tenant.ID, c.connection.ID, id)
 	if err == nil && !found {
-		err = fault.Newf(fault.NotFound, fault.ReasonSlotNotFound,
-			"This %s is not known. Ids are as find-slots and hold-slot answered them, in the last days.", path)
+		err = slotNotFound(path)
 	}
-	return offered{offer, by.HoldID}, err
+	return offered{offer, held}, err
 }
 
-// claimed returns the calendars that a booking of the slot takes: all those that were asked for, or the first
+func slotNotFound(path string) error {
+	return fault.Newf(fault.NotFound, fault.ReasonSlotNotFound,
+		"This %s is not known. Ids are as find-slots and hold-slot answered them, in the last days.", path)
+}
+
+// taken returns the calendars that a booking of the slot takes: all those that were asked for, or the first
 // of those that were free if any was enough.
-func (o offered) claimed() []string {
+func (o offered) taken() []string {
 	if slots.Availability(o.Availability) == slots.Any {
 		return o.CalendarIDs[:1]
 	}
 	return o.CalendarIDs
 }
 
-func (o offered) claim() *claim {
-	return &claim{Calendars: o.claimed(), HeldAs: o.heldAs(), Around: o.around()}
+func (o offered) terms() *terms {
+	return &terms{Calendars: o.taken(), HeldAs: o.heldAs(), Around: o.around()}
 }
 
 func (o offered) around() buffer { return buffer{o.Before, o.After} }
@@ -104,7 +113,7 @@ func (o offered) heldAs() []string {
 	if o.holdID == "" {
 		return nil
 	}
-	return holdIDs(o.ConnectionID+"/"+o.holdID, len(o.claimed()))
+	return holdIDs(o.ConnectionID+"/"+o.holdID, len(o.taken()))
 }
 
 func (o offered) zone() *time.Location {
@@ -131,8 +140,8 @@ func (c calendarClient) isHeld(ctx context.Context, o offered) (bool, error) {
 	}), err
 }
 
-// holdsOf returns the ids of the holds of an event near the slot. They are not in the way if the event is to be
-// moved.
+// holdsOf returns the ids of the holds of an event near the slot. They are not in the way if the event is to
+// be moved.
 func (c calendarClient) holdsOf(ctx context.Context, eventID string, o offered) (ids []string, err error) {
 	if eventID == "" {
 		return nil, nil
@@ -155,8 +164,8 @@ type holdPlan struct {
 	For    time.Duration `json:"for,omitempty"`
 }
 
-// Hold holds a slot for a caller: it is busy for all others until the hold ends. Equal calls of one API key for
-// one telephone number are one hold, which a repeat does not extend.
+// Hold holds a slot for a caller: it is busy for all others until the hold ends. Equal calls of one API key
+// for one telephone number are one hold, which a repeat does not extend.
 func (s *Calendar) Hold(
 	ctx context.Context, c apikey.Caller, w Write, in HoldSlot,
 ) (Answer[record.HoldAnswer], error) {
@@ -214,7 +223,7 @@ func (s *Calendar) hold(
 		return none, err
 	}
 	held, err := client.reserve(ctx, run, slot{
-		ids: offer.claimed(), span: spanOfOffer(offer), around: offer.around(), heldTill: until,
+		ids: offer.taken(), span: spanOfOffer(offer), around: offer.around(), heldTill: until,
 		name: client.connection.ID + "/" + offer.holdID, except: plan.Event, heldAs: booked,
 	})
 	if err != nil {
@@ -265,6 +274,9 @@ func (s *Calendar) releaseHold(
 		return none, err
 	}
 	held, err := client.isHeld(ctx, offer)
+	if err == nil && offer.holdID == "" {
+		err = slotNotFound("hold_id")
+	}
 	if err == nil && held {
 		err = s.opts.Store.DropHolds(ctx, offer.heldAs())
 	}

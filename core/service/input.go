@@ -24,7 +24,7 @@ type BookMeeting struct {
 	LocationURL  string
 
 	phone string // of whom it is booked for, in E.164
-	claim *claim // nil: the caller chose the time freely
+	terms *terms // nil: the caller chose the time freely
 }
 
 // UpdateMeeting is the input of update-meeting; zero values mean not given.
@@ -37,7 +37,7 @@ type UpdateMeeting struct {
 	Attendees   []string
 	CalendarIDs []string
 
-	claim *claim // nil: the caller chose the time freely
+	terms *terms // nil: the caller chose the time freely
 }
 
 // ListEvents is the input of list-events; zero values mean not given.

@@ -19,8 +19,8 @@ const (
 	nearestShare  = 0.6                // of the time left, so that the refusal is not late
 )
 
-// withNearest returns the refusal of a slot with the three free slots nearest to it. Whatever keeps the gateway
-// from finding them, the refusal stays what it is. Other errors stay, too.
+// withNearest returns the refusal of a slot with the three free slots nearest to it. Whatever keeps the
+// gateway from finding them, the refusal stays what it is. Other errors stay, too.
 func (s *Calendar) withNearest(
 	ctx context.Context, client calendarClient, taken offered, except string, err error,
 ) error {

@@ -21,8 +21,8 @@ import (
 // little, because some providers do not show an event at once.
 //
 // A caller can hold a slot before the booking. Such a hold is of the same kind, and in the way of every other
-// caller. The booking of its holder passes it by, and takes it over once it has its event. If the booking fails
-// or its process dies, the caller's hold is as it was, and ends in its time.
+// caller. The booking of its holder passes it by, and takes it over once it has its event. If the booking
+// fails or its process dies, the caller's hold is as it was, and ends in its time.
 
 const (
 	holdWhileBooking = 30 * time.Second

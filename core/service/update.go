@@ -29,7 +29,7 @@ type updatePlan struct {
 	CalendarIDs []string       `json:"calendar_ids,omitempty"`
 	Sent        bool           `json:"sent,omitempty"`    // the change may have reached the provider,
 	Version     string         `json:"version,omitempty"` // based on this version of the event
-	Claim       *claim         `json:"claim,omitempty"`   // the slot that the caller was offered
+	Terms       *terms         `json:"terms,omitempty"`   // of the slot that the caller was offered
 }
 
 // A change that conflicts with another one is tried again on the new event, with growing pauses, within the
@@ -67,7 +67,7 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 	plan := updatePlan{
 		EventID: in.EventID, Title: in.Title, Description: in.Description,
 		Zone: in.Timezone, Attendees: in.Attendees, CalendarIDs: in.CalendarIDs,
-		Claim: in.claim,
+		Terms: in.terms,
 	}
 	if err := client.checkWritable(in.Attendees); err != nil {
 		return plan, err
@@ -94,7 +94,7 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 
 // canonical returns a form that is the same for equal changes.
 func (p updatePlan) canonical() updatePlan {
-	p.Claim = nil
+	p.Terms = nil
 	p.Attendees = emailKeys(p.Attendees)
 	return p
 }
@@ -146,9 +146,11 @@ func (s *Calendar) update(
 		return none, err
 	}
 	return journal.Result[record.MeetingAnswer]{
-		Record:   record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
-		Ref:      event.ID,
-		Attached: store.Attached{Seen: client.locationOf(ctx, event), Meetings: client.meetingsOf(ctx, event, zone, plan)},
+		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
+		Ref:    event.ID,
+		Attached: store.Attached{
+			Seen: client.locationOf(ctx, event), Meetings: client.meetingsOf(ctx, event, zone, plan),
+		},
 	}, nil
 }
 
@@ -187,7 +189,7 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 func (u *update) isNeeded(event calendar.Event, zone *time.Location, known string) (bool, error) {
 	untouched := event.Version != "" && event.Version == known
 	switch {
-	case !u.run.Resumed() && u.plan.Claim != nil: // a model that was interrupted moves a meeting twice
+	case !u.run.Resumed() && u.plan.Terms != nil: // a model that was interrupted moves a meeting twice
 		return !u.plan.isAppliedTo(event, zone), nil
 	case !u.run.Resumed() || untouched:
 		return true, nil
@@ -255,13 +257,13 @@ func (u *update) move(
 		}
 	}
 	change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(u.plan, event, zone)
-	want, exclusive, err := u.client.exclusive(u.run, u.plan.Claim, span.From)
+	want, exclusive, err := u.client.exclusive(u.run, u.plan.Terms, span.From)
 	if err != nil || !exclusive {
 		return nil, err
 	}
 	want.ids, want.span, want.except = []string{event.CalendarID}, span, event.ID
-	if u.plan.Claim != nil {
-		want.ids = append(want.ids, u.plan.Claim.Calendars...)
+	if u.plan.Terms != nil {
+		want.ids = append(want.ids, u.plan.Terms.Calendars...)
 	}
 	return u.client.reserve(ctx, u.run, want)
 }

@@ -37,8 +37,9 @@ type Language struct {
 	parts    [24]string // of the day, after the minutes of each hour
 	full     [24]string // full hours that have a name of their own
 
-	day, dayOfMonth              string // templates with {weekday}, {day} and {month}
-	at, or, andAt, and, lastPair string // between a day and its times, between times, between days, before the last day
+	day, dayOfMonth string // templates with {weekday}, {day} and {month}
+	at, or, andAt   string // between a day and its times, and between times
+	and, lastPair   string // between days, and before the last day
 
 	slots, none, unread, noneUnread string // sentences; the first with {slots}
 

@@ -61,7 +61,8 @@ var exports = []exported{
 	{record: "slot", from: "slots_offered WHERE tenant_id = $1", keys: []string{"connection_id", "id"},
 		fields: "id connection_id starts_at:time ends_at:time calendar_ids:json offered_at:time time_zone " +
 			"availability buffer_before buffer_after"},
-	{record: "meeting", from: "meetings WHERE tenant_id = $1", keys: []string{"connection_id", "reference", "person"},
+	{record: "meeting", from: "meetings WHERE tenant_id = $1",
+		keys:   []string{"connection_id", "reference", "person"},
 		fields: "connection_id reference event_id calendar_id ends_at:time"},
 	{record: "event", from: "events_seen WHERE tenant_id = $1", keys: []string{"connection_id", "event_id"},
 		fields: "connection_id event_id calendar_id gone updated_at:time"},

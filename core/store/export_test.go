@@ -120,8 +120,8 @@ func RepeatedQueries() []RepeatedQuery {
 	}
 }
 
-// FillForPlans adds rows ended purchases, finished intents, offered slots, meetings and sealed audit rows, and one open
-// row of each that ends, to the tenant "acme" and its connection "front".
+// FillForPlans adds rows ended purchases, finished intents, offered slots, meetings and sealed audit rows, and
+// one open row of each that ends, to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {
 	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
 		"i < $1) "
@@ -134,8 +134,8 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			CASE WHEN i = 2 THEN NULL ELSE CAST('{}' AS BYTEA) END, '', 0, i, i FROM n`,
 		`INSERT INTO slots_offered (tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at) ` + counted +
 			`SELECT 'acme', 'front', 's' || i, i, i, '[]', i FROM n`,
-		`INSERT INTO meetings (tenant_id, connection_id, reference, person, event_id, calendar_id, ends_at) ` + counted +
-			`SELECT 'acme', 'front', 'm' || i, '', 'e' || i, '', i FROM n`,
+		`INSERT INTO meetings (tenant_id, connection_id, reference, person, event_id, calendar_id, ends_at) ` +
+			counted + `SELECT 'acme', 'front', 'm' || i, '', 'e' || i, '', i FROM n`,
 		`INSERT INTO audit (uid, id, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac) ` +
 			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
 	} {

@@ -159,7 +159,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	}
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	settles := with.Settles && s.publishes() && i.ConnectionID != ""
-	if len(with.Seen) == 0 && len(with.Meetings) == 0 && !settles { // one statement needs no transaction, which on PostgreSQL is two more round trips
+	// One statement needs no transaction, which on PostgreSQL is two more round trips.
+	if len(with.Seen) == 0 && len(with.Meetings) == 0 && !settles {
 		affected, err := s.execAudited(ctx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()

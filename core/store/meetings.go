@@ -78,7 +78,9 @@ func scanMeeting(row scanner) (m Meeting, err error) {
 }
 
 // Meeting returns what a reference stands for.
-func (s *Store) Meeting(ctx context.Context, tenantID, connectionID, reference string) (Meeting, bool, error) {
+func (s *Store) Meeting(
+	ctx context.Context, tenantID, connectionID, reference string,
+) (Meeting, bool, error) {
 	return findIn(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings m
 		WHERE m.tenant_id = $1 AND m.connection_id = $2 AND m.reference = $3 AND m.person = ''`,
 		tenantID, connectionID, reference)
@@ -90,7 +92,8 @@ func (s *Store) MeetingsWith(
 	ctx context.Context, tenantID, connectionID, person string, after time.Time, most int,
 ) ([]Meeting, error) {
 	return listOf(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings p JOIN meetings m
-		ON m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id AND m.reference = p.reference AND m.person = ''
+		ON m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id AND m.reference = p.reference
+		AND m.person = ''
 		WHERE p.tenant_id = $1 AND p.connection_id = $2 AND p.person = $3 AND p.person <> '' AND m.ends_at > $4
 		ORDER BY m.ends_at DESC, m.reference LIMIT $5`, tenantID, connectionID, person, millis(after), most)
 }

@@ -6,8 +6,8 @@ ALTER TABLE slots_offered ADD COLUMN availability  TEXT   NOT NULL DEFAULT '';
 ALTER TABLE slots_offered ADD COLUMN buffer_before BIGINT NOT NULL DEFAULT 0; -- milliseconds, as the next
 ALTER TABLE slots_offered ADD COLUMN buffer_after  BIGINT NOT NULL DEFAULT 0;
 
--- What a meeting_reference stands for (person is ''), and whose meetings were booked here. A person is the keyed
--- hash of an e-mail address or a telephone number.
+-- What a meeting_reference stands for (person is ''), and whose meetings were booked here. A person is the
+-- keyed hash of an e-mail address or a telephone number.
 CREATE TABLE meetings (
     tenant_id     TEXT   NOT NULL,
     connection_id TEXT   NOT NULL,
