@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/secret"
@@ -125,10 +126,19 @@ type Spec struct {
 // Caller identifies who makes a request: the key's tenant and the connections that the key reaches.
 type Caller struct {
 	Tenant      tenant.Tenant // zero: the operator, at the admin interface
-	KeyID       string        // "": the gateway itself
+	KeyID       string        // "": the gateway itself; [Callers.Person] says what it is of a person
 	Scopes      []Scope
 	Test        bool
 	Connections connection.Set
+	person      bool // no key, but somebody at the settings page
+}
+
+// Actor returns who makes the request, as the audit names it.
+func (c Caller) Actor() string {
+	if c.person {
+		return c.KeyID
+	}
+	return audit.Key(c.KeyID)
 }
 
 // Require returns nil if the caller's key has the scope, and fault.Forbidden naming the scope otherwise.

@@ -15,7 +15,7 @@ type origin struct {
 }
 
 func originOf(ctx context.Context, c Call) origin {
-	return origin{actor: audit.Key(c.Caller.KeyID), tenant: c.Caller.Tenant, requestID: audit.RequestID(ctx)}
+	return origin{actor: c.Caller.Actor, tenant: c.Caller.Tenant, requestID: audit.RequestID(ctx)}
 }
 
 // rows returns the audit rows of a run that ends with an outcome. It returns none if outcome is empty or

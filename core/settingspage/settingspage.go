@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"frontdesk/core/admin"
+	"frontdesk/core/agenttools"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/page"
@@ -47,6 +48,9 @@ type Options struct {
 	OpenID    *signin.OpenID // nil: people sign in by links only
 	Now       func() time.Time
 	Curl      func(operation string) string // a command that calls an operation; "" or nil: there is none
+	Trial     Trial
+	// Tools returns what an agent on a platform needs, with the tools that the scopes allow.
+	Tools func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error)
 }
 
 // Pages serves the pages. It is safe for concurrent use. Create it with [New].
@@ -125,7 +129,7 @@ func (p *Pages) Routes() []Route {
 	add(signInRoutes, nil)
 	add(sessionRoutes, p.enter)
 	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes,
-		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes} {
+		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes, tryRoutes, agentRoutes} {
 		add(table, p.enterByRole)
 	}
 	return all

@@ -259,7 +259,7 @@ func (w *world) at(path, tenant, connection, key string) string {
 	}
 	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}",
 		"calendar",
-		"{provider}", "sandbox", "{token}", "fds_none", "{request}", "none", "{number}", "1", "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
+		"{provider}", "sandbox", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none", "{number}", "1", "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
 
 // sqlite returns the URL of a new SQLite database that has its tables.
