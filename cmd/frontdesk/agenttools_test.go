@@ -43,15 +43,18 @@ func TestToolsForAnAgentCanBeCalled(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"book_meeting", "cancel_meeting", "find_slots", "list_calendars", "list_events", "update_meeting"}
+	want := []string{
+		"book_meeting", "cancel_meeting", "find_slots", "list_calendars", "list_events", "update_meeting",
+	}
 	if !slices.Equal(names, want) {
 		t.Errorf("the tools are %v, want %v", names, want)
 	}
-	if !strings.Contains(errs, "1. ") || !strings.Contains(errs, "wait for a yes") || strings.Contains(out, "fd_") {
+	if !strings.Contains(errs, "1. ") || !strings.Contains(errs, "wait for a yes") ||
+		strings.Contains(out, "fd_") {
 		t.Errorf("standard error says\n%s", errs)
 	}
-	if prompt := d.must("agent-tools", "--platform", "retell", "--key", keys[0].ID, "--prompt"); !strings.HasPrefix(prompt,
-		"- You answer the telephone") {
+	prompt := d.must("agent-tools", "--platform", "retell", "--key", keys[0].ID, "--prompt")
+	if !strings.HasPrefix(prompt, "- You answer the telephone") {
 		t.Errorf("the prompt is %s", prompt)
 	}
 }
@@ -71,7 +74,8 @@ func TestToolsForAnAgentByScopes(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s\n%s", platform, code, out, errs)
 		}
 	}
-	if _, errs, _ := d.do("", "agent-tools", "--platform", "retell"); !strings.Contains(errs, "Left out: look_up_caller") {
+	_, errs, _ := d.do("", "agent-tools", "--platform", "retell")
+	if !strings.Contains(errs, "Left out: look_up_caller") {
 		t.Errorf("nothing says what is left out:\n%s", errs)
 	}
 	for _, c := range []struct {
@@ -87,7 +91,8 @@ func TestToolsForAnAgentByScopes(t *testing.T) {
 		{"an unknown key", exitFailed, []string{"--platform", "vapi", "--key", "key_1"}},
 		{"a key of the admin interface", exitFailed, []string{"--platform", "vapi", "--key", admins[0].ID}},
 	} {
-		if out, errs, code := d.do("", append([]string{"agent-tools"}, c.args...)...); code != c.code || out != "" {
+		out, errs, code := d.do("", append([]string{"agent-tools"}, c.args...)...)
+		if code != c.code || out != "" {
 			t.Errorf("%s: exit %d\n%s\n%s", c.says, code, out, errs)
 		}
 	}

@@ -131,7 +131,8 @@ func run(args []string, w world) int {
 		kong.Description(
 			"A self-hosted gateway that gives voice agents a front desk: calendars, tickets and phone numbers "+
 				"behind one small API."),
-		kong.Vars{"platforms": platforms()}, kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Vars{"platforms": platforms()}, kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(w.err, "frontdesk:", err)
 		return exitFailed

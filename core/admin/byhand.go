@@ -17,8 +17,8 @@ type ByHand struct {
 	Scopes     []apikey.Scope // none: all
 }
 
-// CallerByHand returns the caller for what somebody tries by hand. Like a test key, it reaches sandboxes only,
-// unless a connection is named that is none.
+// CallerByHand returns the caller for what somebody tries by hand. Like a test key, it reaches sandboxes
+// only, unless a connection is named that is none.
 func (s *Service) CallerByHand(ctx context.Context, c apikey.Caller, n ByHand) (apikey.Caller, error) {
 	of, err := s.tenant(ctx, c, n.Tenant)
 	if err != nil {

@@ -74,7 +74,9 @@ const (
 
 // Platforms returns all platforms.
 func Platforms() []Platform {
-	return []Platform{vapi(), retell(), elevenLabs(), telnyx(), openAI(), openAIFunctions(), liveKit(), pipecat(), plain()}
+	return []Platform{
+		vapi(), retell(), elevenLabs(), telnyx(), openAI(), openAIFunctions(), liveKit(), pipecat(), plain(),
+	}
 }
 
 // IDs returns the ids of all platforms.

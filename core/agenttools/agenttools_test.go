@@ -22,13 +22,15 @@ func samples() []agenttools.Tool {
 	return []agenttools.Tool{
 		{
 			Name: "book_meeting", Title: "Book a meeting", Description: "Books a meeting & invites.",
-			Path: "/v1/calendar/book-meeting", Writes: true, Schema: json.RawMessage(`{"type":"object","properties":{
+			Path: "/v1/calendar/book-meeting", Writes: true,
+			Schema: json.RawMessage(`{"type":"object","properties":{
 				"title":{"type":"string","description":"The title."},
 				"attendee_emails":{"type":"array","description":"Whom to invite.","items":{"type":"string"}}},
 				"required":["title"],"additionalProperties":false}`),
 		},
 		{
-			Name: "find_slots", Title: "Find slots", Description: "Finds times.", Path: "/alpha/calendar/find-slots",
+			Name: "find_slots", Title: "Find slots", Description: "Finds times.",
+			Path: "/alpha/calendar/find-slots",
 			Schema: json.RawMessage(`{"type":"object","properties":{
 				"duration_minutes":{"type":"integer","description":"Length."}},"additionalProperties":false}`),
 		},
@@ -81,8 +83,8 @@ func real() []agenttools.Tool {
 	var all []agenttools.Tool
 	for _, t := range api.Tools() {
 		all = append(all, agenttools.Tool{
-			Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema, Writes: t.Writes,
-			Destructive: t.Destructive, CallerNumber: t.CallerNumber,
+			Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema,
+			Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber,
 		})
 	}
 	return all
@@ -99,7 +101,9 @@ func TestEveryToolIsOnEveryPlatform(t *testing.T) {
 			if !name.MatchString(tool.Name) {
 				t.Errorf("the name %s does not fit all platforms", tool.Name)
 			}
-			leftOut := slices.ContainsFunc(m.Missing, func(why string) bool { return strings.HasPrefix(why, tool.Name+":") })
+			leftOut := slices.ContainsFunc(m.Missing, func(why string) bool {
+				return strings.HasPrefix(why, tool.Name+":")
+			})
 			if strings.Contains(m.Definitions, `"`+tool.Name+`"`) == leftOut {
 				t.Errorf("%s: %s is there and left out, or neither", id, tool.Name)
 			}
@@ -117,7 +121,9 @@ func TestNoModelSaysWhoCalls(t *testing.T) {
 		"telnyx": func(x map[string]any) (string, any) {
 			return at(x, "webhook", "name").(string), at(x, "webhook", "body_parameters", "properties")
 		},
-		"json": func(x map[string]any) (string, any) { return x["name"].(string), at(x, "parameters", "properties") },
+		"json": func(x map[string]any) (string, any) {
+			return x["name"].(string), at(x, "parameters", "properties")
+		},
 	}
 	for id, of := range schemas {
 		var tools []map[string]any

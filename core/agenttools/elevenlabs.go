@@ -50,7 +50,7 @@ func elevenLabs() Platform {
 		caller: "system__caller_id",
 		now:    func(string) string { return "{{system__time_utc}} in UTC" },
 		where: []string{
-			"Keep the API key as a secret of the workspace, and put the secret's id in the place of YOUR_SECRET_ID.",
+			"Keep the API key as a secret of the workspace, and put its id in the place of YOUR_SECRET_ID.",
 			"Send each tool of the list to POST https://api.elevenlabs.io/v1/convai/tools.",
 			"Add the tools to the agent, and the lines below to its system prompt.",
 		},
@@ -68,7 +68,8 @@ func elevenLabs() Platform {
 							headerRequest: {"variable_name": "system__conversation_id"},
 						},
 						RequestBodySchema: elevenLabsObject{
-							Type: "object", Properties: elevenLabsProperties(t.schema.Properties), Required: t.schema.Required,
+							Type: "object", Required: t.schema.Required,
+							Properties: elevenLabsProperties(t.schema.Properties),
 						},
 					},
 				}

@@ -35,8 +35,8 @@ func openAI() Platform {
 	return Platform{
 		ID: "openai", Name: "OpenAI Realtime", Language: "json", overMCP: true,
 		where: []string{
-			"Put the API key in the place of " + keyHere + ", and the number in the From header of the SIP call in the " +
-				"place of CALLER_NUMBER.",
+			"Put the API key in the place of " + keyHere + ", and the number in the From header of the SIP call " +
+				"in the place of CALLER_NUMBER.",
 			"Send the event over the session's socket once the call is accepted.",
 			"Add the lines below to the session's instructions.",
 		},
@@ -56,9 +56,9 @@ func openAIFunctions() Platform {
 		caller: "the number in the From header of the SIP call",
 		where: []string{
 			"Send the event over the session's socket.",
-			"When the model calls a function, send its arguments with POST to the operation of the same name, with the " +
-				"API key in " + headerKey + ": \"frontdesk agent-tools --platform json\" has the addresses, and the fields " +
-				"that your code adds.",
+			"When the model calls a function, send its arguments with POST to the operation of the same name, " +
+				"with the API key in " + headerKey + ": \"frontdesk agent-tools --platform json\" has the " +
+				"addresses, and the fields that your code adds.",
 			"Give the answer back as function_call_output, then send response.create.",
 			"Add the lines below to the session's instructions.",
 		},

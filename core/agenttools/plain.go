@@ -20,9 +20,10 @@ func plain() Platform {
 		ID: "json", Name: "Plain HTTP", Language: "json",
 		caller: "the number that the call comes from, set by your code and not by the model",
 		where: []string{
-			"Put the API key in the place of " + keyHere + ", and the id of the telephone call in the place of CALL_ID.",
+			"Put the API key in the place of " + keyHere + ", and the id of the telephone call in the place of " +
+				"CALL_ID.",
 			"Give the model the name, the description and the parameters of each tool.",
-			"When it calls one, send the parameters with the fields of preset as a JSON object to the tool's address.",
+			"When it calls one, send the parameters with the fields of preset as a JSON object to its address.",
 			"Add the lines below to the prompt.",
 		},
 		write: func(e endpoint) (any, string) {

@@ -27,11 +27,12 @@ func prompt(p Platform, zone string, tools []callable) string {
 	if writes {
 		lines = append(lines,
 			"Before you book, change, cancel or open anything, say back what you will do, and wait for a yes.",
-			"If a tool that changes something gives no answer, call it once more with exactly the same values: it does "+
-				"not do the same thing twice.")
+			"If a tool that changes something gives no answer, call it once more with exactly the same values: it "+
+				"does not do the same thing twice.")
 	}
 	if looksUp {
-		lines = append(lines, "Nobody is certain from a number alone. Ask for the name before you speak of anything private.")
+		lines = append(lines,
+			"Nobody is certain from a number alone. Ask for the name before you speak of anything private.")
 	}
 	if p.overMCP {
 		lines = append(lines, "The result of a tool begins with a sentence. You can say it as it is.")

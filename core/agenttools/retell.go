@@ -33,8 +33,8 @@ func retell() Platform {
 		},
 		where: []string{
 			"Put the API key in the place of " + keyHere + ".",
-			"Send the list as general_tools to PATCH https://api.retellai.com/update-retell-llm/YOUR_LLM_ID. In the " +
-				"dashboard, add each as a custom function instead.",
+			"Send the list as general_tools to PATCH https://api.retellai.com/update-retell-llm/YOUR_LLM_ID. In " +
+				"the dashboard, add each as a custom function instead.",
 			"Add the lines below to the general prompt.",
 		},
 		write: func(e endpoint) (any, string) {

@@ -1,8 +1,9 @@
 package agenttools
 
 // Sources: docs.vapi.ai/tools/api-request/configuration (headers with Liquid values, static body fields as
-// parameters, credentialId in the place of secrets in headers), docs.vapi.ai/assistants/dynamic-variables (the
-// date filter), and CreateApiRequestToolDto of @vapi-ai/server-sdk 2.0.1. A name has at most 40 characters.
+// parameters, credentialId in the place of secrets in headers), docs.vapi.ai/assistants/dynamic-variables
+// (the date filter), and CreateApiRequestToolDto of @vapi-ai/server-sdk 2.0.1. A name has at most 40
+// characters.
 
 type vapiTool struct {
 	Type           string          `json:"type"`
@@ -41,7 +42,7 @@ type vapiMessage struct {
 
 func vapi() Platform {
 	return Platform{
-		ID: "vapi", Name: "Vapi", Language: "json", header: "Authorization",
+		ID: "vapi", Name: "Vapi", Language: "json", header: "Authorization: Bearer",
 		caller: "{{ customer.number }}",
 		now: func(zone string) string {
 			if zone == "" {
@@ -50,8 +51,8 @@ func vapi() Platform {
 			return `{{"now" | date: "%A, %B %d, %Y, %I:%M %p", "` + zone + `"}} (` + zone + `)`
 		},
 		where: []string{
-			"In the dashboard, make a custom credential of the kind bearer token with the API key, and put its id in " +
-				"the place of YOUR_CREDENTIAL_ID.",
+			"In the dashboard, make a custom credential of the kind bearer token with the API key, and put its " +
+				"id in the place of YOUR_CREDENTIAL_ID.",
 			"Send each tool of the list to POST https://api.vapi.ai/tool.",
 			"Add the tools to the assistant, and the lines below to its system prompt.",
 			"Set the model's maxTokens to 300 at least: it cuts longer arguments of tools.",

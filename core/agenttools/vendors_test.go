@@ -14,8 +14,9 @@ import (
 // Python, of which there are none.
 var vendors = []string{"@vapi-ai/server-sdk", "retell-sdk", "@elevenlabs/elevenlabs-js", "telnyx", "openai"}
 
-// checked is a program in which each platform's definitions have the type that the platform's own package gives
-// them. Of each, a wrong one follows that must not compile: types that were not found would take anything.
+// checked is a program in which each platform's definitions have the type that the platform's own package
+// gives them. Of each, a wrong one follows that must not compile: types that were not found would take
+// anything.
 //
 // Vapi's documentation gives the values of headers in a property that its types lack
 // (docs.vapi.ai/tools/api-request/configuration).
@@ -27,7 +28,9 @@ import type { AssistantTool } from "telnyx/resources/ai/assistants/assistants";
 import type { SessionUpdateEvent } from "openai/resources/realtime/realtime";
 
 type VapiTool = Omit<Vapi.CreateToolsRequest.ApiRequest, "headers"> & {
-  headers: Omit<Vapi.JsonSchema, "properties"> & { properties: Record<string, Vapi.JsonSchema & { value: string }> };
+  headers: Omit<Vapi.JsonSchema, "properties"> & {
+    properties: Record<string, Vapi.JsonSchema & { value: string }>;
+  };
 };
 type RetellTools = NonNullable<LlmCreateParams["general_tools"]>;
 
@@ -42,16 +45,17 @@ export const functions: SessionUpdateEvent = DEFINITIONS_OF_openai-functions;
 export const notVapi: VapiTool[] = [{ ...vapi[0]!, timeoutSeconds: "15" }];
 // @ts-expect-error
 export const notRetell: RetellTools = [{ type: "custom", name: "x", url: "y", timeout: 15 }];
+const tool = elevenlabs[0]!.tool_config;
 // @ts-expect-error
-export const notElevenLabs: ToolRequestModel.Raw[] = [{ tool_config: { ...elevenlabs[0]!.tool_config, name: 1 } }];
+export const notElevenLabs: ToolRequestModel.Raw[] = [{ tool_config: { ...tool, name: 1 } }];
 // @ts-expect-error
 export const notTelnyx: AssistantTool[] = [{ type: "webhook", webhook: { name: "x", url: "y" } }];
 // @ts-expect-error
-export const notOpenAI: SessionUpdateEvent = { type: "session.update", session: { type: "realtime", tools: [{ type: "tool" }] } };
+export const notOpenAI: SessionUpdateEvent["session"] = { type: "realtime", tools: [{ type: "tool" }] };
 `
 
-const compiler = `{"compilerOptions": {"strict": true, "noEmit": true, "skipLibCheck": true, "module": "nodenext",
-	"moduleResolution": "nodenext", "target": "es2022", "types": []}, "files": ["checked.ts"]}`
+const compiler = `{"compilerOptions": {"strict": true, "noEmit": true, "skipLibCheck": true, "types": [],
+	"module": "nodenext", "moduleResolution": "nodenext", "target": "es2022"}, "files": ["checked.ts"]}`
 
 func TestDefinitionsFitTheVendorsTypes(t *testing.T) {
 	tsc := filepath.Join(browsertest.Package(t, "typescript"), "bin", "tsc")

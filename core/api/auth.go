@@ -22,9 +22,9 @@ func As(ctx context.Context, caller apikey.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
-// authenticate returns the caller of [As], or the one that X-Api-Key or a bearer token (RFC 6750 section 2.1) identifies. A
-// request with two different keys is refused. Another Authorization scheme beside X-Api-Key is ignored: it
-// may be meant for a proxy.
+// authenticate returns the caller of [As], or the one that X-Api-Key or a bearer token (RFC 6750 section 2.1)
+// identifies. A request with two different keys is refused. Another Authorization scheme beside X-Api-Key is
+// ignored: it may be meant for a proxy.
 func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {
 	if caller, known := ctx.Value(callerKey{}).(apikey.Caller); known {
 		return caller, nil

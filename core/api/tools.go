@@ -39,8 +39,8 @@ func Tools() []Tool {
 			continue
 		}
 		all = append(all, Tool{
-			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path,
-			Scope: op.Scope, Schema: schemaOf(op.request, append([]string{op.Tool.CallerNumber}, op.Tool.Without...)),
+			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path, Scope: op.Scope,
+			Schema: schemaOf(op.request, append([]string{op.Tool.CallerNumber}, op.Tool.Without...)),
 			Writes: op.writes, Destructive: op.Tool.Destructive, CallerNumber: op.Tool.CallerNumber,
 		})
 	}

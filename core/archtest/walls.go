@@ -27,8 +27,8 @@ func Walls() []Wall {
 		{
 			Folder: "cmd/frontdesk", May: []string{
 				"adapters/all", "config", "core/gateway", "core/adapter", "core/fault",
-				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/link", "core/sealing",
-				"core/signin", "core/tenant", "core/webhook",
+				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/link",
+				"core/sealing", "core/signin", "core/tenant", "core/webhook",
 			},
 			Tests: []string{
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest",

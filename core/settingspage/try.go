@@ -75,10 +75,11 @@ type Trial struct {
 
 // operation returns the operation that the path names.
 func (p *Pages) operation(v *visit) (Operation, error) {
-	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool { return o.ID == v.path("operation") })
+	id := v.path("operation")
+	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool { return o.ID == id })
 	if at < 0 {
 		return Operation{}, fault.Newf(fault.NotFound, fault.ReasonNotFound, "There is no operation %q.",
-			shorten(v.path("operation")))
+			shorten(id))
 	}
 	return p.opts.Trial.Operations[at], nil
 }
@@ -105,7 +106,7 @@ func (p *Pages) operations(v *visit) (reply, error) {
 		layout
 		Groups []group
 	}{layout: p.layout(v, "Try it for "+v.tenant,
-		"Send the requests that agents send, and see the answers. Sandboxes are used unless you choose otherwise.")}
+		"Send what agents send, and see the answers. Sandboxes are used unless you choose otherwise.")}
 	for _, o := range p.opts.Trial.Operations {
 		if n := len(view.Groups); n == 0 || view.Groups[n-1].Name != o.Group {
 			view.Groups = append(view.Groups, group{Name: o.Group})
@@ -163,8 +164,11 @@ func (p *Pages) showTry(v *visit, answer *answerView, wrong error) (reply, error
 	}
 	firsts := len(fields)
 	if o.Example != "" {
-		f := field{Name: fieldBody, Label: "Body", Type: "lines", Value: example(o.Example, asked, of.Settings.Timezone,
-			p.opts.Now()), Help: "The documented example, with times to come. Change what you like."}
+		f := field{
+			Name: fieldBody, Label: "Body", Type: "lines",
+			Value: example(o.Example, asked, of.Settings.Timezone, p.opts.Now()),
+			Help:  "The documented example, with times to come. Change what you like.",
+		}
 		if sent {
 			f.Value = v.r.PostForm.Get(fieldBody)
 		}
@@ -181,14 +185,16 @@ func (p *Pages) showTry(v *visit, answer *answerView, wrong error) (reply, error
 	}
 	fields, rest := withFaults(fields, wrong)
 	view := tryView{
-		layout:    p.layout(v, o.Title, o.Text, shell("request", "list", "--tenant", v.tenant, "--operation", o.ID)),
+		layout: p.layout(v, o.Title, o.Text,
+			shell("request", "list", "--tenant", v.tenant, "--operation", o.ID)),
 		Operation: o, Fields: fields[:firsts], Last: fields[lasts:], Rest: rest, Answer: answer,
 	}
 	if lasts > firsts {
 		view.Body = &fields[firsts]
 	}
 	if sandboxes == 0 {
-		view.Add = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/add-connection/" + string(o.Kind) + "/sandbox"
+		view.Add = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/add-connection/" + string(o.Kind) +
+			"/sandbox"
 	}
 	shown := reply{page: "try.html", view: view}
 	if wrong != nil {
@@ -284,8 +290,10 @@ type next struct{ Title, URL string }
 const maxBodyShown = 16 << 10
 
 // headersShown are the headers of a response that a caller acts on.
-var headersShown = [...]string{"Content-Type", "X-Request-Id", "Idempotency-Replayed", "Location", "Retry-After",
-	"Www-Authenticate", "Ratelimit", "Deprecation", "Sunset"}
+var headersShown = [...]string{
+	"Content-Type", "X-Request-Id", "Idempotency-Replayed", "Location", "Retry-After", "Www-Authenticate",
+	"Ratelimit", "Deprecation", "Sunset",
+}
 
 // attempt sends a request and returns what the page shows of it.
 func (p *Pages) attempt(v *visit, as apikey.Caller, o Operation, sent Attempt) (*answerView, error) {
@@ -371,7 +379,7 @@ func find(value any, name string) (string, bool) {
 			raw, err := json.Marshal(id)
 			return string(raw), err == nil
 		}
-		for _, key := range []string{"event", "events", "ticket", "phone_numbers"} { // the answers of the interface
+		for _, key := range []string{"event", "events", "ticket", "phone_numbers"} { // where answers have records
 			if id, has := find(v[key], name); has {
 				return id, true
 			}
@@ -392,9 +400,9 @@ var (
 	exampleZone = regexp.MustCompile(`("time_?zone": )"[^"]*"`)
 )
 
-// example makes a documented example valid for a tenant: its times are on the same days of the week and at the
-// same hours, but the first comes within the next eight days, in the tenant's time zone. Ids of it that the
-// page's address gives are set.
+// example makes a documented example valid for a tenant: its times are on the same days of the week and at
+// the same hours, but the first comes within the next eight days, in the tenant's time zone. Ids of it that
+// the page's address gives are set.
 func example(text string, given url.Values, zoneName string, now time.Time) string {
 	zone, err := time.LoadLocation(zoneName) // "" is UTC
 	if err != nil {

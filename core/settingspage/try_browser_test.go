@@ -40,8 +40,10 @@ func TestSomebodyTriesABooking(t *testing.T) {
 	p.press("Retell AI")
 	p.wants("Your agent on Retell AI")
 	p.press("Send a test request")
-	if got := p.text("main"); !strings.Contains(got, "200 OK") || !strings.Contains(got, "speak_during_execution") {
-		t.Errorf("the page is %s", got)
+	for _, want := range []string{"200 OK", "speak_during_execution", "wait for a yes"} {
+		if got := p.text("main"); !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q: %s", want, got)
+		}
 	}
 	p.examine("wide-dark", "agent-answer")
 	for _, complaint := range p.b.Complaints(w.url) {

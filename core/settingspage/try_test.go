@@ -54,8 +54,9 @@ func TestAnOperationIsTried(t *testing.T) {
 			t.Fatalf("a booking leads nowhere: %s", booked.body)
 		}
 		page := b.get(html.UnescapeString(cancel[1]))
-		if p := b.post("/settings/tenants/acme/try/cancelMeeting", filled(page)); !strings.Contains(p.body, "200 OK") {
-			t.Errorf("what was booked cannot be cancelled: %s", p.body)
+		cancelled := b.post("/settings/tenants/acme/try/cancelMeeting", filled(page))
+		if !strings.Contains(cancelled.body, "200 OK") {
+			t.Errorf("what was booked cannot be cancelled: %s", cancelled.body)
 		}
 
 		story := regexp.MustCompile(`href="([^"]+request_id=[^"]+)"`).FindStringSubmatch(booked.body)
@@ -105,7 +106,8 @@ func TestEveryOperationCanBeTried(t *testing.T) {
 		}
 		form.Set("id", "1")
 		p := b.post(path, form)
-		if p.status != http.StatusOK || !strings.Contains(p.body, `id="answer"`) || strings.Contains(p.body, ">500 ") {
+		if p.status != http.StatusOK || !strings.Contains(p.body, `id="answer"`) ||
+			strings.Contains(p.body, ">500 ") {
 			t.Errorf("%s is answered %d: %s", o.ID, p.status, p.body)
 		}
 	}
@@ -116,7 +118,7 @@ func TestWhatIsTriedAtARealAccountIsConfirmed(t *testing.T) {
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	real := admin.NewConnection{Tenant: "acme"}
-	real.Name, real.Kind, real.Provider = "office", "calendar", "caldav"
+	real.Name, real.Kind, real.Provider, real.Default = "office", "calendar", "caldav", true
 	real.Settings = map[string]any{"url": "https://127.0.0.1:1/"}
 	real.Credentials = map[string]string{"username": "u", "password": "p"}
 	if _, err := w.g.Admin().CreateConnection(t.Context(), apikey.Caller{}, real); err != nil {
@@ -124,10 +126,15 @@ func TestWhatIsTriedAtARealAccountIsConfirmed(t *testing.T) {
 	}
 	b := w.signedIn(signin.NewLink{Person: "pat"})
 	page := b.get(tryBooking)
-	if !strings.Contains(page.body, "office (a real account: caldav)") || !strings.Contains(page.body, "acme (sandbox)") {
+	if !strings.Contains(page.body, "office (a real account: caldav)") ||
+		!strings.Contains(page.body, "acme (sandbox)") {
 		t.Errorf("the choice is %s", page.body)
 	}
 	form := filled(page)
+	p := b.post(tryBooking, form)
+	if !strings.Contains(p.body, "200 OK") || !strings.Contains(p.body, "in the sandbox") {
+		t.Errorf("without a choice it is not the sandbox: %s", p.body)
+	}
 	form.Set("connection", "office")
 	for _, typed := range []string{"", "Acme", "acme2"} {
 		form.Set("confirm", typed)
@@ -137,8 +144,9 @@ func TestWhatIsTriedAtARealAccountIsConfirmed(t *testing.T) {
 		}
 	}
 	form.Set("confirm", "acme")
-	p := b.post(tryBooking, form)
-	if p.status != http.StatusOK || !strings.Contains(p.body, `id="answer"`) || strings.Contains(p.body, "in the sandbox") {
+	p = b.post(tryBooking, form)
+	if p.status != http.StatusOK || !strings.Contains(p.body, `id="answer"`) ||
+		strings.Contains(p.body, "in the sandbox") {
 		t.Errorf("confirmed: %d %s", p.status, p.body)
 	}
 	reads := b.post("/settings/tenants/acme/try/listCalendars", url.Values{"connection": {"office"}})
@@ -148,7 +156,7 @@ func TestWhatIsTriedAtARealAccountIsConfirmed(t *testing.T) {
 	w.g.Close()
 	w.open()
 	log, err := w.g.Admin().ListRequests(t.Context(), apikey.Caller{}, admin.RequestQuery{Tenant: "acme"})
-	if err != nil || len(log.Requests) != 2 {
+	if err != nil || len(log.Requests) != 3 {
 		t.Errorf("what was not confirmed was sent: %v, %v", log.Requests, err)
 	}
 }
@@ -172,15 +180,15 @@ func TestWhatCannotBeTried(t *testing.T) {
 			t.Errorf("%s: %d %s", path, p.status, p.body)
 		}
 	}
-	if p := b.post(tryBooking, url.Values{"connection": {"zebra"}}); p.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.body, `id="connection-error"`) {
+	p := b.post(tryBooking, url.Values{"connection": {"zebra"}})
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="connection-error"`) {
 		t.Errorf("another tenant's connection: %d %s", p.status, p.body)
 	}
 	if p := b.post(tryBooking, url.Values{"body": {"{"}}); !strings.Contains(p.body, "400 Bad Request") {
 		t.Errorf("what is no JSON: %d %s", p.status, p.body)
 	}
-	if p := b.post("/settings/tenants/acme/try/Beta_getPhoneNumber", nil); p.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.body, `id="id-error"`) {
+	p = b.post("/settings/tenants/acme/try/Beta_getPhoneNumber", nil)
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="id-error"`) {
 		t.Errorf("no id: %d %s", p.status, p.body)
 	}
 	viewer := w.signedIn(signin.NewLink{Tenant: "acme", Role: apikey.RoleViewer})
@@ -211,9 +219,12 @@ func TestAnAgentIsSetUp(t *testing.T) {
 		}
 		page := b.get(path)
 		text := html.UnescapeString(page.body)
-		if page.status != http.StatusOK || !strings.Contains(text, "book_meeting") || !strings.Contains(text, "wait for a yes") ||
-			!strings.Contains(text, "frontdesk agent-tools --platform "+id) || !strings.Contains(text, w.url) {
-			t.Errorf("%s: %d %s", id, page.status, page.body)
+		for _, want := range []string{
+			"book_meeting", "wait for a yes", "frontdesk agent-tools --platform " + id, w.url,
+		} {
+			if page.status != http.StatusOK || !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q: %d %s", id, want, page.status, page.body)
+			}
 		}
 		if len(page.body) > 150_000 {
 			t.Errorf("%s has %d bytes", id, len(page.body))
