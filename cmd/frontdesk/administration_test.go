@@ -150,7 +150,9 @@ var adminBodies = map[adminOperation]string{
 	{"PATCH", adminTenants + "/{tenant}"}:                          `{"settings":{"timezone":"UTC"}}`,
 	{"POST", adminTenants + "/{tenant}/connections"}:               `{"kind":"crm","provider":"sandbox","name":"crm"}`,
 	{"POST", adminTenants + "/{tenant}/connect-links"}:             `{"kind":"calendar","provider":"google"}`,
-	{"POST", adminTenants + "/{tenant}/phone-numbers"}:             `{"e164":"+14155550123"}`,
+	{"POST", adminTenants + "/{tenant}/phone-numbers"}:             `{"area_code":"415"}`,
+	{"POST", adminTenants + "/{tenant}/phone-numbers/adopt"}:       `{"e164":"+14155550123"}`,
+	{"PATCH", adminTenants + "/{tenant}/phone-numbers/{id}"}:       `{"name":"Ours"}`,
 	{"POST", "/alpha/admin/keys"}:                                  `{"role":"admin","tenant":"zebra"}`,
 	{"PATCH", adminTenants + "/{tenant}/connections/{connection}"}: `{"default":true}`,
 	{"POST", adminTenants + "/{tenant}/webhooks"}:                  `{"url":"https://platform.example.com/hooks"}`,
@@ -238,6 +240,96 @@ func TestAdminKeysReachOnlyWhatTheyAreFor(t *testing.T) {
 	if string(after) != string(before) {
 		t.Errorf("something was changed: before %s\nafter %s", before, after)
 	}
+}
+
+// An administrator buys, changes and releases numbers by program and by command, each once, and the audit
+// names who did it.
+func TestNumbersAreManagedByTheAdminInterface(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, url string) {
+		d := newDeployment(t, url)
+		d.must("tenant", "create", "acme")
+		d.must("connection", "add", "--tenant", "acme", "--kind", "telephony", "--provider", "sandbox", "--name", "phone")
+		key, other := d.must("admin", "key", "create"), d.must("admin", "key", "create", "--tenant", "acme")
+		agent := d.must("key", "create", "--tenant", "acme")
+		r := d.serve()
+		op := r.as(key)
+		const numbers, once = adminTenants + "/acme/phone-numbers", "Idempotency-Key: purchase-1"
+		const front = `{"area_code":"415","name":" Front office ","inbound_cloud_employee_id":7}`
+
+		first := op.do(http.StatusCreated, http.MethodPost, numbers, front, once)
+		again := op.do(http.StatusCreated, http.MethodPost, numbers, front, once)
+		if string(first.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" ||
+			first.text("name") != "Front office" || first.text("connection") != "phone" {
+			t.Errorf("bought %s, and again %s", first.body, again.body)
+		}
+		op.do(http.StatusUnprocessableEntity, http.MethodPost, numbers, `{"area_code":"512"}`, once)
+		// Neither another key of the admin interface nor the tenant's API key is told of this purchase.
+		theirs := r.as(other).do(http.StatusCreated, http.MethodPost, numbers, front, once)
+		agents := r.as(agent).do(http.StatusCreated, http.MethodPost, "/beta/phone-numbers", `{"area_code":"415"}`, once)
+		if theirs.get("id") == first.get("id") || agents.get("id") == first.get("id") ||
+			agents.get("id") == theirs.get("id") {
+			t.Errorf("bought are %s, %s and %s", first.body, theirs.body, agents.body)
+		}
+		for _, wrong := range []string{`{}`, `{"area_code":"111"}`, `{"area_code":"415","name":" "}`} {
+			op.do(http.StatusUnprocessableEntity, http.MethodPost, numbers, wrong)
+		}
+		op.do(http.StatusNotFound, http.MethodPost, numbers, `{"area_code":"415","connection":"none"}`)
+
+		one := numbers + "/" + fmt.Sprint(int64(first.get("id").(float64)))
+		changed := op.do(http.StatusOK, http.MethodPatch, one,
+			`{"name":"Night line","inbound_cloud_employee_id":null,"outbound_cloud_employee_id":8}`)
+		if changed.text("name") != "Night line" || changed.get("inbound_cloud_employee_id") != nil ||
+			fmt.Sprint(changed.get("outbound_cloud_employee_id")) != "8" {
+			t.Errorf("changed to %s", changed.body)
+		}
+		op.do(http.StatusNoContent, http.MethodDelete, one, "", once)
+		op.do(http.StatusNoContent, http.MethodDelete, one, "", once)
+		op.do(http.StatusNotFound, http.MethodDelete, one, "")
+		op.do(http.StatusNotFound, http.MethodPatch, one, `{"name":"Gone"}`)
+
+		bought := d.must("number", "buy", "--tenant", "acme", "512", "--name", "Desk", "--idempotency-key", "k")
+		if repeated := d.must("number", "buy", "--tenant", "acme", "512", "--name", "Desk", "--idempotency-key",
+			"k"); repeated != bought {
+			t.Errorf("the command bought %s, and again %s", bought, repeated)
+		}
+		id, _, _ := strings.Cut(bought, " ")
+		d.must("number", "rename", "--tenant", "acme", id, "Back office")
+		d.must("number", "assign", "--tenant", "acme", id, "--inbound", "9")
+		held := d.must("number", "list", "--tenant", "acme")
+		if !strings.Contains(held, "Back office") || !strings.Contains(held, "9") {
+			t.Errorf("the numbers are %s", held)
+		}
+		for _, args := range [][]string{
+			{"release", "--tenant", "acme", id}, {"assign", "--tenant", "acme", id},
+			{"assign", "--tenant", "acme", id, "--inbound", "nobody"}, {"buy", "--tenant", "acme", "12"},
+		} {
+			if out, errs, code := d.do("", append([]string{"number"}, args...)...); code == exitOK {
+				t.Errorf("number %v: %s%s", args, out, errs)
+			}
+		}
+		d.must("number", "release", "--tenant", "acme", id, "--yes")
+
+		var did []string
+		for _, row := range d.audit("--tenant", "acme") {
+			if strings.HasSuffix(row.Action, "-phone-number") {
+				did = append(did, row.Actor+" "+row.Action+" "+row.Outcome)
+			}
+		}
+		operatorKey := "key:" + adminKeyID(d, key)
+		want := []string{
+			operatorKey + " buy-phone-number done", "key:" + adminKeyID(d, other) + " buy-phone-number done",
+			"key:" + keyOf(d, "acme", agent) + " buy-phone-number done", operatorKey + " update-phone-number done",
+			operatorKey + " release-phone-number done",
+			operatorKey + " release-phone-number failed:PHONE_NUMBER_NOT_FOUND",
+			operatorKey + " update-phone-number failed:PHONE_NUMBER_NOT_FOUND", "operator:number buy buy-phone-number done",
+			"operator:number rename update-phone-number done", "operator:number assign update-phone-number done",
+			"operator:number release release-phone-number done",
+		}
+		if !slices.Equal(did, want) {
+			t.Errorf("the audit has\n%s\nwant\n%s", strings.Join(did, "\n"), strings.Join(want, "\n"))
+		}
+	})
 }
 
 // A tenant's administrator manages the tenant, and rolls and revokes keys of the admin interface for it.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,17 +33,26 @@ func TestMain(m *testing.M) {
 	// The gateway refuses data directories that others can write, which some systems create by default.
 	syscall.Umask(0o022)
 	if os.Getenv(asCommand) != "" {
-		os.Unsetenv(asCommand)
-		adapters := all.Adapters()
-		for variable, more := range extra {
-			if os.Getenv(variable) != "" {
-				os.Unsetenv(variable)
-				adapters = append(adapters, more())
-			}
-		}
-		os.Exit(run(os.Args[1:], system(adapters)))
+		w := system(nil)
+		w.adapters, w.environ = known(w.environ)
+		os.Exit(run(os.Args[1:], w))
 	}
 	os.Exit(m.Run())
+}
+
+// known returns the adapters that the command knows in an environment, and the environment without the
+// variables that only the tests set.
+func known(environ []string) ([]adapter.Adapter, []string) {
+	adapters, rest := all.Adapters(), []string{}
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if more, ok := extra[name]; ok {
+			adapters = append(adapters, more())
+		} else if name != asCommand {
+			rest = append(rest, variable)
+		}
+	}
+	return adapters, rest
 }
 
 // deployment is a gateway's configuration and data, which outlive its processes.
@@ -83,9 +93,18 @@ func (d *deployment) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// do runs a command to its end and returns its standard output, standard error and exit code.
+// do runs a command to its end and returns its standard output, standard error and exit code. It runs in
+// this process, which saves the start of another, unless it serves or something can only be told to a whole
+// process.
 func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 	d.t.Helper()
+	if !slices.Contains(args, "serve") && !slices.ContainsFunc(d.environ, ofTheProcess) {
+		var out, errs bytes.Buffer
+		w := world{in: strings.NewReader(stdin), out: &out, err: &errs}
+		w.adapters, w.environ = known(d.environ)
+		code := run(args, w)
+		return out.String(), errs.String(), code
+	}
 	c := d.command(args...)
 	var out, errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
@@ -94,6 +113,11 @@ func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 	}
 	wantNoRace(d.t, errs.String())
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// ofTheProcess reports whether a variable is read from the process's own environment.
+func ofTheProcess(variable string) bool {
+	return strings.Contains(strings.ToUpper(variable), "_PROXY=") || strings.Contains(variable, "__KEYSET=env:")
 }
 
 // wantNoRace fails the test if the race detector reported something in a process. Exit codes do not show it,

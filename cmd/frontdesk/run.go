@@ -48,6 +48,7 @@ type commands struct {
 		Create tenantCreate `cmd:"" help:"Create a tenant."`
 		List   tenantList   `cmd:"" help:"List the tenants."`
 		Change tenantChange `cmd:"" help:"Change a tenant's settings."`
+		Export tenantExport `cmd:"" help:"Write everything that is kept for a tenant, but for secrets."`
 		Delete tenantDelete `cmd:"" help:"Delete a tenant with its connections, keys and records."`
 	} `cmd:"" help:"Tenants: the operator's customers."`
 
@@ -88,6 +89,10 @@ type commands struct {
 
 	Number struct {
 		List    numberList    `cmd:"" help:"List a tenant's phone numbers, including released ones that still wait to go back."`
+		Buy     numberBuy     `cmd:"" help:"Buy a number in an area code."`
+		Rename  numberRename  `cmd:"" help:"Give a number another display name."`
+		Assign  numberAssign  `cmd:"" help:"Say which cloud employees answer and call with a number."`
+		Release numberRelease `cmd:"" help:"Give a number back to its provider, at once or after release_delay."`
 		Adopt   numberAdopt   `cmd:"" help:"Give a connection a number that its account already holds (for numbers=own)."`
 		Restore numberRestore `cmd:"" help:"Put a released number back into use while it waits (release_delay)."`
 	} `cmd:"" help:"Phone numbers."`

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -118,6 +120,52 @@ func (c tenantChange) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		_, err := g.Admin().ChangeTenant(ctx, operator(), admin.TenantSpec{Name: c.Name, Settings: given})
 		return err
+	})
+}
+
+type tenantExport struct {
+	Name   string `arg:"" help:"The tenant's name."`
+	Output string `help:"The file to write, which must not exist. The default is standard output." placeholder:"FILE" type:"path"`
+}
+
+// Help returns the text that is shown with the flags.
+func (tenantExport) Help() string {
+	return "Writes one JSON object a line, with the record's kind and its fields. Secrets are left out."
+}
+
+// Run writes everything that is kept for the tenant.
+func (c tenantExport) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) (err error) {
+		out := s.out
+		if c.Output != "" {
+			file, failed := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if failed != nil {
+				return failed
+			}
+			defer func() {
+				if err = errors.Join(err, file.Close()); err != nil {
+					_ = os.Remove(c.Output) // half an export is none
+				}
+			}()
+			out = file
+		}
+		q := admin.ExportQuery{Tenant: c.Name, Limit: admin.MaxExportLimit}
+		lines := json.NewEncoder(out)
+		for {
+			page, err := g.Admin().ExportTenant(ctx, operator(), q)
+			if err != nil {
+				return err
+			}
+			for _, record := range page.Records {
+				if err := lines.Encode(record); err != nil {
+					return err
+				}
+			}
+			if page.Next == "" {
+				return nil
+			}
+			q.After = page.Next
+		}
 	})
 }
 

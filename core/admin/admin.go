@@ -9,7 +9,6 @@
 package admin
 
 import (
-	"context"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -56,29 +55,21 @@ func New(o Options) *Service { return &Service{o} }
 // Done is the answer of a use case that has none.
 type Done struct{}
 
-// in returns the context for what a caller does with a tenant, under which the audit names the caller's key.
-// It fails as for an unknown tenant if the caller's key is another tenant's.
-func (s *Service) in(ctx context.Context, c apikey.Caller, tenantName string) (context.Context, error) {
+// reaches fails as for an unknown tenant if the caller's key is another tenant's.
+func reaches(c apikey.Caller, tenantName string) error {
 	if c.Tenant.ID != "" && c.Tenant.Name != tenantName {
-		return ctx, tenant.NotFound(tenantName)
+		return tenant.NotFound(tenantName)
 	}
-	return by(ctx, c), nil
+	return nil
 }
 
-// asOperator is like in for what only the operator may do.
-func asOperator(ctx context.Context, c apikey.Caller) (context.Context, error) {
+// isOperator fails if the caller's key is a tenant's.
+func isOperator(c apikey.Caller) error {
 	if c.Tenant.ID != "" {
-		return ctx, fault.New(fault.Forbidden, ReasonOperatorOnly,
+		return fault.New(fault.Forbidden, ReasonOperatorOnly,
 			"Only a key of the operator may do this. This key is for one tenant.")
 	}
-	return by(ctx, c), nil
-}
-
-func by(ctx context.Context, c apikey.Caller) context.Context {
-	if c.KeyID == "" { // the command line, which the audit names already
-		return ctx
-	}
-	return audit.By(ctx, audit.Key(c.KeyID))
+	return nil
 }
 
 // when returns a time in UTC, or nil for the zero time.

@@ -44,7 +44,7 @@ func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) 
 	answer := AuditEntries{Entries: []AuditEntry{}}
 	filter := store.AuditFilter{Tenant: q.Tenant, TenantID: c.Tenant.ID, Action: q.Action, Limit: q.Limit}
 	if q.Tenant != "" {
-		if _, err := s.in(ctx, c, q.Tenant); err != nil {
+		if err := reaches(c, q.Tenant); err != nil {
 			return answer, err
 		}
 	}

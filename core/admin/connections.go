@@ -62,8 +62,7 @@ func (s *Service) ListConnections(
 	ctx context.Context, c apikey.Caller, tenantName string,
 ) (Connections, error) {
 	answer := Connections{Connections: []Connection{}}
-	ctx, err := s.in(ctx, c, tenantName)
-	if err != nil {
+	if err := reaches(c, tenantName); err != nil {
 		return answer, err
 	}
 	all, err := s.opts.Connections.List(ctx, tenantName)
@@ -75,8 +74,7 @@ func (s *Service) ListConnections(
 
 // GetConnection returns a connection.
 func (s *Service) GetConnection(ctx context.Context, c apikey.Caller, n ConnectionName) (Connection, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return Connection{}, err
 	}
 	all, err := s.opts.Connections.List(ctx, n.Tenant)
@@ -94,8 +92,7 @@ func (s *Service) GetConnection(ctx context.Context, c apikey.Caller, n Connecti
 func (s *Service) CreateConnection(
 	ctx context.Context, c apikey.Caller, n NewConnection,
 ) (Connection, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return Connection{}, err
 	}
 	if n.Name == "" {
@@ -109,8 +106,7 @@ func (s *Service) CreateConnection(
 func (s *Service) ChangeConnection(
 	ctx context.Context, c apikey.Caller, n ConnectionChange,
 ) (Connection, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return Connection{}, err
 	}
 	changed, err := s.opts.Connections.Update(ctx, n.Tenant, n.Name, n.Change)
@@ -119,8 +115,7 @@ func (s *Service) ChangeConnection(
 
 // RemoveConnection removes a connection and everything that is kept for it.
 func (s *Service) RemoveConnection(ctx context.Context, c apikey.Caller, n ConnectionName) (Done, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return Done{}, err
 	}
 	return Done{}, s.opts.Connections.Remove(ctx, n.Tenant, n.Name)
@@ -130,8 +125,7 @@ func (s *Service) RemoveConnection(ctx context.Context, c apikey.Caller, n Conne
 func (s *Service) VerifyConnection(
 	ctx context.Context, c apikey.Caller, n ConnectionName,
 ) (connection.Verification, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return connection.Verification{}, err
 	}
 	return s.opts.Connections.Verify(ctx, n.Tenant, n.Name)
@@ -154,8 +148,7 @@ type NewLink struct {
 
 // CreateLink creates a link with which a customer connects an account by consent.
 func (s *Service) CreateLink(ctx context.Context, c apikey.Caller, n NewLink) (ConnectLink, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return ConnectLink{}, err
 	}
 	if n.Connection.Name == "" {

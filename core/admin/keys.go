@@ -72,8 +72,7 @@ func keyOf(k apikey.Key) Key {
 // ListKeys lists the API keys of a tenant.
 func (s *Service) ListKeys(ctx context.Context, c apikey.Caller, tenantName string) (Keys, error) {
 	answer := Keys{Keys: []Key{}}
-	ctx, err := s.in(ctx, c, tenantName)
-	if err != nil {
+	if err := reaches(c, tenantName); err != nil {
 		return answer, err
 	}
 	all, err := s.opts.Keys.List(ctx, tenantName)
@@ -85,8 +84,7 @@ func (s *Service) ListKeys(ctx context.Context, c apikey.Caller, tenantName stri
 
 // CreateKey creates an API key.
 func (s *Service) CreateKey(ctx context.Context, c apikey.Caller, n NewKey) (CreatedKey, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return CreatedKey{}, err
 	}
 	text, made, err := s.opts.Keys.Create(ctx, n.Tenant, n.Spec)
@@ -114,8 +112,7 @@ func (s *Service) RevokeKey(ctx context.Context, c apikey.Caller, n KeyID) (Done
 
 // key is like in, and fails as for an unknown key if the key is not an API key of the tenant.
 func (s *Service) key(ctx context.Context, c apikey.Caller, n KeyID) (context.Context, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return ctx, err
 	}
 	owner, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
@@ -202,11 +199,11 @@ func (s *Service) CreateAdminKey(
 		return CreatedAdminKey{}, fault.InvalidField("tenant", "must be the tenant of the key that creates it.")
 	}
 	if n.Tenant != "" {
-		if _, err := s.in(ctx, c, n.Tenant); err != nil {
+		if err := reaches(c, n.Tenant); err != nil {
 			return CreatedAdminKey{}, err
 		}
 	}
-	text, made, err := s.opts.Keys.CreateAdmin(by(ctx, c), n.Tenant, n.Role, n.Label)
+	text, made, err := s.opts.Keys.CreateAdmin(ctx, n.Tenant, n.Role, n.Label)
 	return CreatedAdminKey{text, adminKeyOf(made, n.Tenant)}, err
 }
 
@@ -220,7 +217,7 @@ func (s *Service) RollAdminKey(ctx context.Context, c apikey.Caller, n RollKey) 
 	if err != nil {
 		return CreatedAdminKey{}, err
 	}
-	text, made, err := s.opts.Keys.Roll(by(ctx, c), n.ID, n.overlap())
+	text, made, err := s.opts.Keys.Roll(ctx, n.ID, n.overlap())
 	return CreatedAdminKey{text, adminKeyOf(made, names[made.TenantID])}, err
 }
 
@@ -229,7 +226,7 @@ func (s *Service) RevokeAdminKey(ctx context.Context, c apikey.Caller, id string
 	if err := s.reachesAdminKey(ctx, c, id); err != nil {
 		return Done{}, err
 	}
-	return Done{}, s.opts.Keys.Revoke(by(ctx, c), id)
+	return Done{}, s.opts.Keys.Revoke(ctx, id)
 }
 
 // reachesAdminKey fails as for an unknown key if the key is none of the admin interface, or not the caller's

@@ -2,12 +2,16 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/record"
+	"frontdesk/core/service"
 	"frontdesk/core/tenant"
 )
 
@@ -40,12 +44,128 @@ type HeldNumber struct {
 	E164               string
 }
 
+// NumberPurchase describes a number to be bought.
+type NumberPurchase struct {
+	Tenant, Connection string // Connection "": the tenant's default telephony connection
+	service.BuyNumber
+}
+
+// NumberChange describes a change of a number.
+type NumberChange struct {
+	Tenant string
+	service.UpdateNumber
+}
+
+// Write is what a call has besides its input: an Idempotency-Key.
+type Write = service.Write
+
+// EmployeeChange is a change of the cloud employee of a number.
+type EmployeeChange = service.EmployeeChange
+
+// BuyNumber buys a number as an API key of the tenant would.
+func (s *Service) BuyNumber(
+	ctx context.Context, c apikey.Caller, w Write, n NumberPurchase,
+) (service.Answer[PhoneNumber], error) {
+	if err := reaches(c, n.Tenant); err != nil {
+		return service.Answer[PhoneNumber]{}, err
+	}
+	var wrong []fault.Field
+	if text := service.CheckAreaCode(n.AreaCode); text != "" {
+		wrong = append(wrong, fault.Field{Path: "area_code", Message: text})
+	}
+	if n.Name != "" {
+		name, text := service.CheckNumberName(n.Name)
+		if n.Name = name; text != "" {
+			wrong = append(wrong, fault.Field{Path: "name", Message: text})
+		}
+	}
+	if len(wrong) > 0 {
+		return service.Answer[PhoneNumber]{}, fault.InvalidFields(wrong...)
+	}
+	as, err := s.numbersCaller(ctx, n.Tenant, n.Connection)
+	if err != nil {
+		return service.Answer[PhoneNumber]{}, err
+	}
+	answer, err := s.opts.Numbers.Buy(ctx, as, ownWrite(ctx, w), n.BuyNumber)
+	return numberAnswer(as, answer, err)
+}
+
+// ChangeNumber changes the name and the employees of a number.
+func (s *Service) ChangeNumber(
+	ctx context.Context, c apikey.Caller, w Write, n NumberChange,
+) (service.Answer[PhoneNumber], error) {
+	if n.Name != nil {
+		name, wrong := service.CheckNumberName(*n.Name)
+		if n.Name = &name; wrong != "" {
+			return service.Answer[PhoneNumber]{}, fault.InvalidField("name", wrong)
+		}
+	}
+	as, err := s.holder(ctx, c, NumberID{n.Tenant, n.ID})
+	if err != nil {
+		return service.Answer[PhoneNumber]{}, err
+	}
+	answer, err := s.opts.Numbers.Update(ctx, as, ownWrite(ctx, w), n.UpdateNumber)
+	return numberAnswer(as, answer, err)
+}
+
+// ReleaseNumber gives a number back to its provider, at once or after the connection's release_delay.
+func (s *Service) ReleaseNumber(
+	ctx context.Context, c apikey.Caller, w Write, n NumberID,
+) (service.Answer[Done], error) {
+	as, err := s.holder(ctx, c, n)
+	if err != nil {
+		return service.Answer[Done]{}, err
+	}
+	answer, err := s.opts.Numbers.Release(ctx, as, ownWrite(ctx, w), n.ID)
+	return service.Answer[Done]{Body: answer.Body, Replayed: answer.Replayed}, err
+}
+
+// ownWrite returns the write of a caller of the admin interface. Its Idempotency-Key names the call among
+// those of the same actor only. No API key can send such a key: theirs are printable.
+func ownWrite(ctx context.Context, w Write) Write {
+	if w.IdempotencyKey != "" {
+		w.IdempotencyKey = audit.Actor(ctx) + "\x1f" + w.IdempotencyKey
+	}
+	return w
+}
+
+// numberAnswer returns the answer of a use case on a number as the admin interface shows it.
+func numberAnswer(
+	as apikey.Caller, given service.Answer[record.PhoneNumber], err error,
+) (service.Answer[PhoneNumber], error) {
+	if err != nil {
+		return service.Answer[PhoneNumber]{}, err
+	}
+	n := PhoneNumber{
+		ID: given.Record.ID, E164: given.Record.E164, Name: given.Record.Name,
+		Connection: as.Connections[adapter.KindTelephony].Name,
+		Inbound:    given.Record.InboundCloudEmployeeID, Outbound: given.Record.OutboundCloudEmployeeID,
+	}
+	body, err := json.Marshal(n)
+	return service.Answer[PhoneNumber]{Record: n, Body: body, Replayed: given.Replayed}, err
+}
+
+// holder returns the caller for work on a number of a tenant.
+func (s *Service) holder(ctx context.Context, c apikey.Caller, n NumberID) (apikey.Caller, error) {
+	if err := reaches(c, n.Tenant); err != nil {
+		return apikey.Caller{}, err
+	}
+	t, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
+	if err != nil {
+		return apikey.Caller{}, err
+	}
+	connectionID, err := s.opts.Numbers.ConnectionOf(ctx, t.ID, n.ID)
+	if err != nil {
+		return apikey.Caller{}, err
+	}
+	return s.opts.Callers.CallerOf(ctx, t.ID, connectionID)
+}
+
 // ListNumbers lists the phone numbers of a tenant from the gateway's table, including those that wait to go
 // back.
 func (s *Service) ListNumbers(ctx context.Context, c apikey.Caller, tenantName string) (PhoneNumbers, error) {
 	answer := PhoneNumbers{PhoneNumbers: []PhoneNumber{}}
-	ctx, err := s.in(ctx, c, tenantName)
-	if err != nil {
+	if err := reaches(c, tenantName); err != nil {
 		return answer, err
 	}
 	t, err := tenant.ByName(ctx, s.opts.Store, tenantName)
@@ -86,8 +206,7 @@ func (s *Service) number(ctx context.Context, c apikey.Caller, n NumberID) (Phon
 
 // RestoreNumber puts a released number that still waits back into use.
 func (s *Service) RestoreNumber(ctx context.Context, c apikey.Caller, n NumberID) (PhoneNumber, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return PhoneNumber{}, err
 	}
 	t, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
@@ -102,8 +221,7 @@ func (s *Service) RestoreNumber(ctx context.Context, c apikey.Caller, n NumberID
 
 // AdoptNumber gives a connection a number that its account already holds.
 func (s *Service) AdoptNumber(ctx context.Context, c apikey.Caller, n HeldNumber) (PhoneNumber, error) {
-	ctx, err := s.in(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reaches(c, n.Tenant); err != nil {
 		return PhoneNumber{}, err
 	}
 	as, err := s.numbersCaller(ctx, n.Tenant, n.Connection)

@@ -146,7 +146,7 @@ func (s *Service) GetRequest(ctx context.Context, c apikey.Caller, n RequestName
 
 // tenant returns a tenant that the caller's key reaches.
 func (s *Service) tenant(ctx context.Context, c apikey.Caller, name string) (tenant.Tenant, error) {
-	if _, err := s.in(ctx, c, name); err != nil {
+	if err := reaches(c, name); err != nil {
 		return tenant.Tenant{}, err
 	}
 	return tenant.ByName(ctx, s.opts.Store, name)

@@ -47,8 +47,7 @@ func (s *Service) ListTenants(ctx context.Context, c apikey.Caller) (Tenants, er
 
 // GetTenant returns a tenant.
 func (s *Service) GetTenant(ctx context.Context, c apikey.Caller, name string) (Tenant, error) {
-	ctx, err := s.in(ctx, c, name)
-	if err != nil {
+	if err := reaches(c, name); err != nil {
 		return Tenant{}, err
 	}
 	t, err := tenant.ByName(ctx, s.opts.Store, name)
@@ -57,8 +56,7 @@ func (s *Service) GetTenant(ctx context.Context, c apikey.Caller, name string) (
 
 // CreateTenant creates a tenant. Only the operator may.
 func (s *Service) CreateTenant(ctx context.Context, c apikey.Caller, spec TenantSpec) (Tenant, error) {
-	ctx, err := asOperator(ctx, c)
-	if err != nil {
+	if err := isOperator(c); err != nil {
 		return Tenant{}, err
 	}
 	settings, faults := tenant.Settings{}.Merge("settings.", spec.Settings)
@@ -71,8 +69,7 @@ func (s *Service) CreateTenant(ctx context.Context, c apikey.Caller, spec Tenant
 
 // ChangeTenant changes the given settings of a tenant.
 func (s *Service) ChangeTenant(ctx context.Context, c apikey.Caller, spec TenantSpec) (Tenant, error) {
-	ctx, err := s.in(ctx, c, spec.Name)
-	if err != nil {
+	if err := reaches(c, spec.Name); err != nil {
 		return Tenant{}, err
 	}
 	t, err := tenant.ByName(ctx, s.opts.Store, spec.Name)
@@ -89,8 +86,7 @@ func (s *Service) ChangeTenant(ctx context.Context, c apikey.Caller, spec Tenant
 
 // DeleteTenant deletes a tenant and everything that is kept for it. Only the operator may.
 func (s *Service) DeleteTenant(ctx context.Context, c apikey.Caller, name string) (Done, error) {
-	ctx, err := asOperator(ctx, c)
-	if err != nil {
+	if err := isOperator(c); err != nil {
 		return Done{}, err
 	}
 	return Done{}, s.opts.Tenants.Delete(ctx, name)

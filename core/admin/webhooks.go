@@ -95,14 +95,12 @@ func deliveryOf(d webhook.Delivery, tenantName string) Delivery {
 	}
 }
 
-// inWebhooks is like in for the webhooks of a tenant, and like asOperator for those of the operator.
-func (s *Service) inWebhooks(
-	ctx context.Context, c apikey.Caller, tenantName string,
-) (context.Context, error) {
+// reachesWebhooks is reaches for the webhooks of a tenant, and isOperator for those of the operator.
+func reachesWebhooks(c apikey.Caller, tenantName string) error {
 	if tenantName == "" {
-		return asOperator(ctx, c)
+		return isOperator(c)
 	}
-	return s.in(ctx, c, tenantName)
+	return reaches(c, tenantName)
 }
 
 // ownerOf returns the id of a tenant, or "" for the operator.
@@ -114,28 +112,26 @@ func (s *Service) ownerOf(ctx context.Context, tenantName string) (string, error
 	return owner.ID, err
 }
 
-// webhook is like inWebhooks, and fails as for an unknown webhook if the webhook is not theirs.
-func (s *Service) webhook(ctx context.Context, c apikey.Caller, n WebhookID) (context.Context, error) {
-	ctx, err := s.inWebhooks(ctx, c, n.Tenant)
-	if err != nil {
-		return ctx, err
+// webhook is like reachesWebhooks, and fails as for an unknown webhook if the webhook is not theirs.
+func (s *Service) webhook(ctx context.Context, c apikey.Caller, n WebhookID) error {
+	if err := reachesWebhooks(c, n.Tenant); err != nil {
+		return err
 	}
 	owner, err := s.ownerOf(ctx, n.Tenant)
 	if err != nil {
-		return ctx, err
+		return err
 	}
 	w, err := s.opts.Webhooks.Get(ctx, n.ID)
 	if err == nil && w.TenantID != owner {
 		err = webhook.NotFound()
 	}
-	return ctx, err
+	return err
 }
 
 // ListWebhooks lists the webhooks of a tenant, or of the operator if tenantName is "".
 func (s *Service) ListWebhooks(ctx context.Context, c apikey.Caller, tenantName string) (Webhooks, error) {
 	answer := Webhooks{Webhooks: []Webhook{}}
-	ctx, err := s.inWebhooks(ctx, c, tenantName)
-	if err != nil {
+	if err := reachesWebhooks(c, tenantName); err != nil {
 		return answer, err
 	}
 	owner, err := s.ownerOf(ctx, tenantName)
@@ -154,8 +150,7 @@ func (s *Service) ListWebhooks(ctx context.Context, c apikey.Caller, tenantName 
 // ListAllWebhooks lists the webhooks of the operator and of all tenants. Only the operator may.
 func (s *Service) ListAllWebhooks(ctx context.Context, c apikey.Caller) (Webhooks, error) {
 	answer := Webhooks{Webhooks: []Webhook{}}
-	ctx, err := asOperator(ctx, c)
-	if err != nil {
+	if err := isOperator(c); err != nil {
 		return answer, err
 	}
 	names, err := s.tenantNames(ctx, c)
@@ -171,8 +166,7 @@ func (s *Service) ListAllWebhooks(ctx context.Context, c apikey.Caller) (Webhook
 
 // CreateWebhook creates a webhook.
 func (s *Service) CreateWebhook(ctx context.Context, c apikey.Caller, n NewWebhook) (CreatedWebhook, error) {
-	ctx, err := s.inWebhooks(ctx, c, n.Tenant)
-	if err != nil {
+	if err := reachesWebhooks(c, n.Tenant); err != nil {
 		return CreatedWebhook{}, err
 	}
 	text, made, err := s.opts.Webhooks.Create(ctx, n.Tenant, n.Spec)
@@ -181,8 +175,7 @@ func (s *Service) CreateWebhook(ctx context.Context, c apikey.Caller, n NewWebho
 
 // RemoveWebhook removes a webhook with its deliveries.
 func (s *Service) RemoveWebhook(ctx context.Context, c apikey.Caller, n WebhookID) (Done, error) {
-	ctx, err := s.webhook(ctx, c, n)
-	if err != nil {
+	if err := s.webhook(ctx, c, n); err != nil {
 		return Done{}, err
 	}
 	return Done{}, s.opts.Webhooks.Remove(ctx, n.ID)
@@ -190,8 +183,7 @@ func (s *Service) RemoveWebhook(ctx context.Context, c apikey.Caller, n WebhookI
 
 // RollWebhook gives a webhook another secret. The former one signs as well for a while.
 func (s *Service) RollWebhook(ctx context.Context, c apikey.Caller, n RollWebhook) (CreatedWebhook, error) {
-	ctx, err := s.webhook(ctx, c, n.WebhookID)
-	if err != nil {
+	if err := s.webhook(ctx, c, n.WebhookID); err != nil {
 		return CreatedWebhook{}, err
 	}
 	overlap := webhook.DefaultOverlap
@@ -204,8 +196,7 @@ func (s *Service) RollWebhook(ctx context.Context, c apikey.Caller, n RollWebhoo
 
 // TestWebhook sends a test to a webhook.
 func (s *Service) TestWebhook(ctx context.Context, c apikey.Caller, n WebhookID) (WebhookTest, error) {
-	ctx, err := s.webhook(ctx, c, n)
-	if err != nil {
+	if err := s.webhook(ctx, c, n); err != nil {
 		return WebhookTest{}, err
 	}
 	done, err := s.opts.Webhooks.Test(ctx, n.ID)
@@ -215,8 +206,7 @@ func (s *Service) TestWebhook(ctx context.Context, c apikey.Caller, n WebhookID)
 // ListDeliveries lists the newest deliveries of a webhook.
 func (s *Service) ListDeliveries(ctx context.Context, c apikey.Caller, n WebhookID) (Deliveries, error) {
 	answer := Deliveries{Deliveries: []Delivery{}}
-	ctx, err := s.webhook(ctx, c, n)
-	if err != nil {
+	if err := s.webhook(ctx, c, n); err != nil {
 		return answer, err
 	}
 	names, err := s.tenantNames(ctx, c)
@@ -232,8 +222,7 @@ func (s *Service) ListDeliveries(ctx context.Context, c apikey.Caller, n Webhook
 
 // ResendDelivery sends a delivery again, with the same id.
 func (s *Service) ResendDelivery(ctx context.Context, c apikey.Caller, n DeliveryID) (Delivery, error) {
-	ctx, err := s.webhook(ctx, c, n.WebhookID)
-	if err != nil {
+	if err := s.webhook(ctx, c, n.WebhookID); err != nil {
 		return Delivery{}, err
 	}
 	was, err := s.opts.Webhooks.Delivery(ctx, n.Delivery)
@@ -253,8 +242,7 @@ func (s *Service) ResendDelivery(ctx context.Context, c apikey.Caller, n Deliver
 
 // FindDelivery returns the webhook of a delivery. Only the operator may.
 func (s *Service) FindDelivery(ctx context.Context, c apikey.Caller, id string) (DeliveryID, error) {
-	ctx, err := asOperator(ctx, c)
-	if err != nil {
+	if err := isOperator(c); err != nil {
 		return DeliveryID{}, err
 	}
 	d, err := s.opts.Webhooks.Delivery(ctx, id)
@@ -267,8 +255,7 @@ func (s *Service) FindDelivery(ctx context.Context, c apikey.Caller, id string) 
 
 // FindWebhook returns whose a webhook is. Only the operator may.
 func (s *Service) FindWebhook(ctx context.Context, c apikey.Caller, id string) (WebhookID, error) {
-	ctx, err := asOperator(ctx, c)
-	if err != nil {
+	if err := isOperator(c); err != nil {
 		return WebhookID{}, err
 	}
 	w, err := s.opts.Webhooks.Get(ctx, id)

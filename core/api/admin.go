@@ -9,6 +9,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/link"
+	"frontdesk/core/service"
 )
 
 // Admin is what the admin operations need of core/admin.
@@ -33,7 +34,18 @@ type Admin interface {
 	RollKey(context.Context, apikey.Caller, admin.RollKey) (admin.CreatedKey, error)
 	RevokeKey(context.Context, apikey.Caller, admin.KeyID) (admin.Done, error)
 
+	ExportTenant(context.Context, apikey.Caller, admin.ExportQuery) (admin.Export, error)
+
 	ListNumbers(ctx context.Context, caller apikey.Caller, tenant string) (admin.PhoneNumbers, error)
+	BuyNumber(
+		context.Context, apikey.Caller, service.Write, admin.NumberPurchase,
+	) (service.Answer[admin.PhoneNumber], error)
+	ChangeNumber(
+		context.Context, apikey.Caller, service.Write, admin.NumberChange,
+	) (service.Answer[admin.PhoneNumber], error)
+	ReleaseNumber(
+		context.Context, apikey.Caller, service.Write, admin.NumberID,
+	) (service.Answer[admin.Done], error)
 	AdoptNumber(context.Context, apikey.Caller, admin.HeldNumber) (admin.PhoneNumber, error)
 	RestoreNumber(context.Context, apikey.Caller, admin.NumberID) (admin.PhoneNumber, error)
 
@@ -62,6 +74,20 @@ type tenantPath struct {
 }
 
 func (r tenantPath) input(*checks) string { return r.Tenant }
+
+// exportQuery asks for a page of what is kept for a tenant.
+type exportQuery struct {
+	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	After  string `json:"-" query:"after" doc:"Only what follows another page: its next." example:"eyJ0IjoxfQ"`
+	Limit  int    `json:"-" query:"limit" doc:"How many records at most, up to 500. The default is 100." example:"100"`
+}
+
+func (r exportQuery) input(c *checks) admin.ExportQuery {
+	if r.Limit < 0 || r.Limit > admin.MaxExportLimit {
+		c.fail(prefixOfQuery+"limit", "must be from 1 to 500")
+	}
+	return admin.ExportQuery(r)
+}
 
 // TenantCreation is the body of creating a tenant.
 type TenantCreation struct {
@@ -186,6 +212,41 @@ func (r KeyRoll) input(c *checks) admin.RollKey {
 	return admin.RollKey{
 		KeyID: admin.KeyID{Tenant: r.Tenant, ID: r.Key}, Overlap: c.duration("overlap", r.Overlap),
 	}
+}
+
+// NumberPurchase is the body of buying a phone number for a tenant.
+type NumberPurchase struct {
+	Tenant     string  `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	AreaCode   string  `json:"area_code" need:"true" pattern:"^[2-9][0-9]{2}$" doc:"NANP area code, assigned and geographic." example:"415"`
+	Connection string  `json:"connection,omitempty" bytes:"63" doc:"The telephony connection. The default is the tenant's default one." example:"twilio"`
+	Name       *string `json:"name,omitempty" doc:"Display name, 1 to 64 characters after trimming. The default is the number itself." example:"Front office"`
+	Inbound    *int64  `json:"inbound_cloud_employee_id,omitempty" doc:"Cloud employee to handle inbound calls." example:"7"`
+	Outbound   *int64  `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee to handle outbound calls." example:"7"`
+}
+
+func (r NumberPurchase) input(c *checks) admin.NumberPurchase {
+	n := admin.NumberPurchase{Tenant: r.Tenant, Connection: r.Connection}
+	n.AreaCode, n.Inbound, n.Outbound = c.areaCode("area_code", r.AreaCode), r.Inbound, r.Outbound
+	if name := c.displayName("name", r.Name); name != nil {
+		n.Name = *name
+	}
+	return n
+}
+
+// NumberChange is the body of changing a tenant's phone number. It is a merge: absent fields stay unchanged.
+type NumberChange struct {
+	Tenant   string   `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	ID       int64    `json:"-" path:"id" doc:"The phone number's id." example:"4711"`
+	Name     *string  `json:"name,omitempty" doc:"New display name, 1 to 64 characters after trimming." example:"Night line"`
+	Inbound  employee `json:"inbound_cloud_employee_id,omitzero" doc:"Cloud employee to handle inbound calls; null unassigns." example:"7"`
+	Outbound employee `json:"outbound_cloud_employee_id,omitzero" doc:"Cloud employee to handle outbound calls; null unassigns." example:"7"`
+}
+
+func (r NumberChange) input(c *checks) admin.NumberChange {
+	return admin.NumberChange{Tenant: r.Tenant, UpdateNumber: service.UpdateNumber{
+		ID: r.ID, Name: c.displayName("name", r.Name), Inbound: service.EmployeeChange(r.Inbound),
+		Outbound: service.EmployeeChange(r.Outbound),
+	}}
 }
 
 // NumberAdoption is the body of adopting a phone number.

@@ -61,11 +61,12 @@ func ofAdmin(tag string, ops []operation) []operation {
 		case op.creates:
 			op.Success = http.StatusCreated
 		}
-		if op.Scope == "" {
-			op.Scope = apikey.ScopeAdminWrite
-		}
-		if op.Method == http.MethodGet {
+		switch {
+		case op.Scope != "":
+		case op.Method == http.MethodGet:
 			op.Scope = apikey.ScopeAdminRead
+		default:
+			op.Scope = apikey.ScopeAdminWrite
 		}
 	}
 	return ops
@@ -94,6 +95,16 @@ func tenantOperations(s Admin) []operation {
 			Description: "Changes the given settings of a tenant, and leaves the others alone.",
 			Reasons:     []string{fault.ReasonNotFound},
 			endpoint:    query(s, Admin.ChangeTenant, TenantChange.input),
+		},
+		{
+			ID: "exportTenant", Method: http.MethodGet, Path: tenantRoot + "/export", Summary: "Export a tenant",
+			Description: "Fetches everything that is kept for a tenant, page by page: settings, connections, keys, " +
+				"links, webhooks and deliveries, phone numbers, calls with what was asked and answered, requests and " +
+				"the audit. Secrets are left out: credentials, tokens, keys, and the secrets of webhooks. A viewer " +
+				"may not.",
+			Scope:    apikey.ScopeAdminWrite,
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: query(s, Admin.ExportTenant, exportQuery.input),
 		},
 		{
 			ID: "deleteTenant", Method: http.MethodDelete, Path: tenantRoot, Summary: "Delete a tenant",
@@ -197,6 +208,12 @@ func keyOperations(s Admin) []operation {
 }
 
 func heldNumberOperations(s Admin) []operation {
+	ofProvider := []string{
+		fault.ReasonNotConnected, fault.ReasonReconnectRequired, fault.ReasonPermissionDenied,
+		fault.ReasonProviderRefused, fault.ReasonProviderMisconfigured, fault.ReasonProviderConflict,
+		fault.ReasonProviderRateLimited, fault.ReasonProviderUnavailable, fault.ReasonEgressRefused,
+		fault.ReasonBreakerOpen, fault.ReasonOutcomeUnknown,
+	}
 	return []operation{
 		{
 			ID: "listHeldNumbers", Method: http.MethodGet, Path: heldPath, Summary: "List phone numbers",
@@ -205,7 +222,38 @@ func heldNumberOperations(s Admin) []operation {
 			endpoint:    query(s, Admin.ListNumbers, tenantPath.input),
 		},
 		{
-			ID: "adoptNumber", Method: http.MethodPost, Path: heldPath, Summary: "Adopt a phone number",
+			ID: "buyNumber", Method: http.MethodPost, Path: heldPath, Summary: "Buy a phone number",
+			Description: "Buys a number in an area code for a tenant, under the tenant's limits. Two calls with one " +
+				"Idempotency-Key buy one number; without a key every call buys one. If an order takes a while, the " +
+				"answer is the problem order-pending, and a repeat with the same key gets the number.",
+			Reasons: append([]string{
+				fault.ReasonNotFound, fault.ReasonNoNumbersAvailable, fault.ReasonNumberTaken, fault.ReasonOrderPending,
+				fault.ReasonPurchaseLimit, fault.ReasonNumberLimit, fault.ReasonAddressRequired,
+				fault.ReasonBundleRequired, fault.ReasonTrialLimit, fault.ReasonInsufficientFunds,
+				fault.ReasonAccountSuspended, fault.ReasonNotSupported,
+			}, ofProvider...),
+			endpoint: creating(mutation(s, Admin.BuyNumber, NumberPurchase.input)),
+		},
+		{
+			ID: "changeNumber", Method: http.MethodPatch, Path: heldPath + "/{id}", Summary: "Change a phone number",
+			Description: "Changes the given fields: absent fields stay, and null unassigns an employee. Assigning an " +
+				"inbound employee also points the number at the agent platform.",
+			Reasons: append([]string{
+				fault.ReasonNotFound, fault.ReasonNumberNotFound, fault.ReasonChangedMeanwhile, fault.ReasonNotSupported,
+			}, ofProvider...),
+			endpoint: mutation(s, Admin.ChangeNumber, NumberChange.input),
+		},
+		{
+			ID: "releaseNumber", Method: http.MethodDelete, Path: heldPath + "/{id}", Summary: "Release a phone number",
+			Description: "Takes a number out of use and gives it back to the provider for good: at once, or after the " +
+				"connection's release_delay. Until then it can be restored.",
+			Reasons: append([]string{
+				fault.ReasonNotFound, fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked,
+			}, ofProvider...),
+			endpoint: mutation(s, Admin.ReleaseNumber, adminNumberPath.input),
+		},
+		{
+			ID: "adoptNumber", Method: http.MethodPost, Path: heldPath + "/adopt", Summary: "Adopt a phone number",
 			Description: "Gives a tenant a number that the connection's account holds already. It buys nothing.",
 			Reasons: []string{fault.ReasonNotFound, fault.ReasonNumberTaken, fault.ReasonProviderUnavailable,
 				fault.ReasonReconnectRequired, fault.ReasonBreakerOpen},

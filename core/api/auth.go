@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 )
 
@@ -16,10 +17,18 @@ var errNoKey = errors.New("no key was sent")
 
 type callerKey struct{}
 
-// As returns a context under which requests to the handler of [New] are a caller's, without a key. Only this
-// process can make such requests: no header says so.
+// As returns a context under which requests to the handler of [New] are a caller's, without a key. The
+// caller's KeyID is the actor in the audit. Only this process can make such requests: no header says so.
 func As(ctx context.Context, caller apikey.Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller)
+	return context.WithValue(audit.By(ctx, ""), callerKey{}, caller)
+}
+
+// actorOf returns who makes a request, as the audit names it.
+func actorOf(ctx context.Context, caller apikey.Caller) string {
+	if _, known := ctx.Value(callerKey{}).(apikey.Caller); known {
+		return caller.KeyID
+	}
+	return audit.Key(caller.KeyID)
 }
 
 // authenticate returns the caller of [As], or the one that X-Api-Key or a bearer token (RFC 6750 section 2.1)

@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/normalize"
+	"frontdesk/core/service"
 )
 
 // Paths of faults outside the fields of the body: "body", and all that start with "path.", "query." or
@@ -223,18 +224,12 @@ func (c *checks) webAddress(path, given string) string {
 
 // displayName checks the name of a phone number and trims it.
 func (c *checks) displayName(path string, given *string) *string {
-	const longest = 64
 	if given == nil {
 		return nil
 	}
-	name := strings.TrimSpace(*given)
-	switch n := len([]rune(name)); {
-	case n == 0:
-		c.fail(path, "must not be blank")
-	case n > longest:
-		c.fail(path, fmt.Sprintf("is %s characters long, at most %d are allowed", thousands(n), longest))
-	case strings.ContainsAny(name, "\n\t"):
-		c.fail(path, "must be one line without tabs")
+	name, wrong := service.CheckNumberName(*given)
+	if wrong != "" {
+		c.fail(path, wrong)
 	}
 	return &name
 }
@@ -244,12 +239,8 @@ func (c *checks) areaCode(path, given string) string {
 	if !c.passed(path) {
 		return given
 	}
-	if len(given) != 3 || given[0] < '2' || strings.Trim(given, "0123456789") != "" {
-		c.fail(path, "must be three digits, the first of them 2 to 9")
-		return given
-	}
-	if !normalize.IsAssignedAreaCode(given) {
-		c.fail(path, "is not an assigned geographic area code of the North American Numbering Plan")
+	if wrong := service.CheckAreaCode(given); wrong != "" {
+		c.fail(path, wrong)
 	}
 	return given
 }

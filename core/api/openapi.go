@@ -148,8 +148,7 @@ func (a *api) describeAdmin(o Options) *huma.OpenAPI {
 		{Name: tagAdminNumbers, Description: "The phone numbers that tenants hold."},
 		{Name: tagOperator, Description: "Providers, the audit, and the keys of this interface."},
 	}
-	delete(d.Components.Parameters, headerIdempotency)
-	for _, header := range []string{headerReplayed, "Location", "Deprecation", "Sunset", "Link"} {
+	for _, header := range []string{"Location", "Deprecation", "Sunset", "Link"} {
 		delete(d.Components.Headers, header)
 	}
 	return d
@@ -268,7 +267,7 @@ func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
 	if op.writes {
 		r.Headers[headerReplayed] = &huma.Header{Ref: headerPrefix + headerReplayed}
 	}
-	if op.Success == http.StatusCreated && op.writes {
+	if op.Success == http.StatusCreated && op.writes && op.Kind != "" {
 		r.Headers["Location"] = &huma.Header{Ref: headerPrefix + "Location"}
 	}
 	if op.ID == "bookMeeting" {

@@ -114,6 +114,9 @@ func (o operation) reasons() []string {
 	all = append(all, reasonBodyTooLarge, reasonBodyTooSlow, fault.ReasonInvalidAPIKey, fault.ReasonScopeMissing,
 		fault.ReasonRateLimited)
 	if o.Kind == "" { // of the admin interface, which calls no provider unless its own reasons say so
+		if o.writes {
+			all = append(all, fault.ReasonIdempotencyReused, fault.ReasonIdempotencyRunning)
+		}
 		return append(all, fault.ReasonOverloaded, fault.ReasonStoreUnavailable, fault.ReasonDeadlineExceeded,
 			fault.ReasonInternal)
 	}
@@ -189,7 +192,11 @@ func resource[S, In, Rec, Ans any](s S,
 	do func(S, context.Context, apikey.Caller, Rec) (Ans, error),
 	read func(In, *checks) Rec,
 ) endpoint {
-	e := query(s, do, read)
+	return creating(query(s, do, read))
+}
+
+// creating returns an endpoint of the admin interface as one that creates something.
+func creating(e endpoint) endpoint {
 	e.creates = true
 	return e
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/requestlog"
 	"frontdesk/core/service"
@@ -84,6 +85,9 @@ func (a *api) admit(
 			telemetry.Provider(connection.Provider))
 	}
 	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
+	if op.writes || op.Kind == "" { // what a list finds in an account is the gateway's doing
+		ctx = audit.By(ctx, actorOf(ctx, caller))
+	}
 	if a.requests != nil && op.Kind != "" { // what the admin interface does is in the audit
 		ctx, x.trail = telemetry.WithTrail(ctx, time.Now())
 		x.kept = &requestlog.Entry{

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/secret"
@@ -130,15 +129,6 @@ type Caller struct {
 	Scopes      []Scope
 	Test        bool
 	Connections connection.Set
-	person      bool // no key, but somebody at the settings page
-}
-
-// Actor returns who makes the request, as the audit names it.
-func (c Caller) Actor() string {
-	if c.person {
-		return c.KeyID
-	}
-	return audit.Key(c.KeyID)
 }
 
 // Require returns nil if the caller's key has the scope, and fault.Forbidden naming the scope otherwise.

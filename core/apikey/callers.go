@@ -150,7 +150,7 @@ func (c *Callers) Person(ctx context.Context, name string, of tenant.Tenant, s S
 	}
 	return Caller{
 		Tenant: of, KeyID: audit.Person(name), Scopes: s.Scopes, Test: s.Test,
-		Connections: reach(as, all, c.opts.Registry), person: true,
+		Connections: reach(as, all, c.opts.Registry),
 	}, nil
 }
 

@@ -274,15 +274,16 @@ func Walls() []Wall {
 			Folder: "core/admin",
 			May: []string{
 				"core/adapter", "core/apikey", "core/audit", "core/connection", "core/fault", "core/link",
-				"core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant", "core/webhook",
+				"core/record", "core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant",
+				"core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "What the operator and tenants' administrators do.",
 		},
 		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/admin", "core/apikey", "core/calendar", "core/connection", "core/fault",
-				"core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
+				"core/adapter", "core/admin", "core/apikey", "core/audit", "core/calendar", "core/connection",
+				"core/fault", "core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
 				"core/requestlog", "core/service", "core/slots", "core/spelling", "core/telemetry", "core/tenant",
 				"core/webhook",
 			},

@@ -114,6 +114,14 @@ func By(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
+// Actor returns the actor of the context's changes. It is the gateway itself if none was set.
+func Actor(ctx context.Context) string {
+	if actor, _ := ctx.Value(actorKey{}).(string); actor != "" {
+		return actor
+	}
+	return gateway
+}
+
 // Row returns the row of an entry, to be stored together with the change itself.
 func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	keys, err := l.keys(ctx)
@@ -121,9 +129,7 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 		return store.AuditRow{}, err
 	}
 	if e.Actor == "" {
-		if e.Actor, _ = ctx.Value(actorKey{}).(string); e.Actor == "" {
-			e.Actor = gateway
-		}
+		e.Actor = Actor(ctx)
 	}
 	if e.RequestID == "" {
 		e.RequestID = RequestID(ctx)

@@ -7,15 +7,15 @@ import (
 	"frontdesk/core/store"
 )
 
-// origin identifies who asked for a run, as the audit records it.
+// origin identifies who asked for a run, as the audit records it. It is zero if recovery started the run.
 type origin struct {
-	actor     string // "" if recovery started the run
+	actor     string
 	tenant    string // the tenant's name
 	requestID string
 }
 
 func originOf(ctx context.Context, c Call) origin {
-	return origin{actor: c.Caller.Actor, tenant: c.Caller.Tenant, requestID: audit.RequestID(ctx)}
+	return origin{actor: audit.Actor(ctx), tenant: c.Caller.Tenant, requestID: audit.RequestID(ctx)}
 }
 
 // rows returns the audit rows of a run that ends with an outcome. It returns none if outcome is empty or

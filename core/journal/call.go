@@ -40,7 +40,6 @@ type Caller struct {
 	TenantID string
 	Tenant   string // the tenant's name
 	KeyID    string // id of the API key
-	Actor    string // as the audit names who made it
 }
 
 // Call is a mutating call.

@@ -122,8 +122,7 @@ func (w *world) handle(ctx context.Context, r *Run, plan doorPlan) (Result[door]
 
 func (w *world) call(key, name string) Call {
 	return Call{
-		Caller:    Caller{TenantID: "t", Tenant: "acme", KeyID: "k", Actor: "key:k"},
-		Operation: opOpen, ConnectionID: "c",
+		Caller: Caller{TenantID: "t", Tenant: "acme", KeyID: "k"}, Operation: opOpen, ConnectionID: "c",
 		Write: Write{IdempotencyKey: key}, Plan: doorPlan{Door: name}, Subject: name, Repeatable: true,
 	}
 }

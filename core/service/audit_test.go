@@ -54,6 +54,9 @@ func (w *world) audit(s *store.Store) *audit.Log {
 	return audit.New(audit.Options{Store: s, Vault: keys, Now: w.clock.now, Log: slog.New(slog.DiscardHandler)})
 }
 
+// asKey returns the context of a call with the caller's key.
+func asKey(c apikey.Caller) context.Context { return audit.By(background, audit.Key(c.KeyID)) }
+
 // recorded returns the audit rows as "tenant actor action subject outcome", in the order of time.
 func (w *world) recorded() []string {
 	w.tb.Helper()
@@ -104,7 +107,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			for range 3 {
 				book(t, p, c, key(canaries), canaryMeeting(t, 10))
 			}
-			_, err := p.Calendar.Book(background, c, key(canaries), canaryMeeting(t, 11))
+			_, err := p.Calendar.Book(asKey(c), c, key(canaries), canaryMeeting(t, 11))
 			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
 		{"book, asked twice by an interrupted model", func(t *testing.T, w *world, p *process, c apikey.Caller) {
@@ -114,18 +117,18 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		{"book, a slot that is taken", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			c.Tenant.Settings.PreventDoubleBooking = true
 			book(t, p, c, Write{}, canaryMeeting(t, 10))
-			_, err := p.Calendar.Book(background, c, Write{}, meeting(t, canaries, 10))
+			_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, canaries, 10))
 			wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme book-meeting  failed:SLOT_TAKEN"}},
 		{"book, refused by the provider", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.meetings.once("book", reaction{before: fails(fault.New(fault.Forbidden,
 				fault.ReasonPermissionDenied, canaries))})
-			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
+			_, err := p.Calendar.Book(asKey(c), c, Write{}, canaryMeeting(t, 10))
 			wantReason(t, err, fault.Forbidden, fault.ReasonPermissionDenied)
 		}, []string{"acme key:k-acme book-meeting  failed:PROVIDER_PERMISSION_DENIED"}},
 		{"book, cut off by a crash", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			killed := w.killAt(1, true)
-			_, err := p.Calendar.Book(background, c, Write{}, canaryMeeting(t, 10))
+			_, err := p.Calendar.Book(asKey(c), c, Write{}, canaryMeeting(t, 10))
 			if err == nil || !killed.Load() {
 				t.Fatal("there was no crash")
 			}
@@ -134,7 +137,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		}, []string{"acme gateway:settler book-meeting ev1 done"}},
 		{"book, finished by a repeat after a crash", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.killAt(1, true)
-			_, err := p.Calendar.Book(background, c, key("k"), canaryMeeting(t, 10))
+			_, err := p.Calendar.Book(asKey(c), c, key("k"), canaryMeeting(t, 10))
 			if err == nil {
 				t.Fatal("there was no crash")
 			}
@@ -144,7 +147,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
 		{"update", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
-			if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+			if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 				EventID: id, Title: canaries + " new",
 			}); err != nil {
 				t.Fatal(err)
@@ -153,7 +156,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		{"update, of what is not there, under whatever name", func(
 			t *testing.T, w *world, p *process, c apikey.Caller,
 		) {
-			_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 				EventID: canaries + "@example.com", Title: "x",
 			})
 			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
@@ -161,13 +164,13 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		{"cancel", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
 			for range 2 {
-				if _, err := p.Calendar.Cancel(background, c, key("k"), CancelMeeting{EventID: id}); err != nil {
+				if _, err := p.Calendar.Cancel(asKey(c), c, key("k"), CancelMeeting{EventID: id}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}, []string{"acme key:k-acme book-meeting ev1 done", "acme key:k-acme cancel-meeting ev1 done"}},
 		{"create", func(t *testing.T, w *world, p *process, c apikey.Caller) {
-			if _, err := p.Tickets.Create(background, c, Write{}, CreateTicket{
+			if _, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{
 				Subject: canaries, Description: canaries,
 			}); err != nil {
 				t.Fatal(err)
@@ -176,7 +179,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		{"create, an outcome that stays unknown", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.tickets.once("create", reaction{after: fails(cutOff())})
 			for range 2 {
-				_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: canaries})
+				_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: canaries})
 				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			}
 			later(t, w)
@@ -190,7 +193,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 				}
 				return reaction{before: fails(down())}
 			})
-			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: canaries})
+			_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: canaries})
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			w.heal()
 			later(t, w)
@@ -199,10 +202,10 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		{"buy, update and release", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			n := buyOne(t, p, c, BuyNumber{Name: canaries, Inbound: employeeID(7)})
 			name := canaries + " new"
-			if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: n.ID, Name: &name}); err != nil {
+			if _, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: n.ID, Name: &name}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.Numbers.Release(background, c, Write{}, n.ID); err != nil {
+			if _, err := p.Numbers.Release(asKey(c), c, Write{}, n.ID); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{
@@ -213,7 +216,7 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 		{"a write that is still under way at its deadline", func(
 			t *testing.T, w *world, p *process, c apikey.Caller,
 		) {
-			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
+			ctx, let := faulttest.NewDeadline(asKey(c)), make(chan struct{})
 			w.tickets.once("create", reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
 			_, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: canaries})
 			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
@@ -318,7 +321,7 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	release := func() {
 		t.Helper()
 		w.clock.advance(time.Second)
-		if _, err := p.Numbers.Release(background, c, Write{}, all[0].ID); err != nil {
+		if _, err := p.Numbers.Release(asKey(c), c, Write{}, all[0].ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,7 +56,7 @@ func TestCancel(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.meetings.tells410 = test.tells410
 			id := test.event(t, w, p)
-			answer, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{
+			answer, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{
 				EventID: id, CalendarID: test.calendar,
 			})
 			if test.reason != "" {
@@ -69,7 +69,7 @@ func TestCancel(t *testing.T) {
 			if live := w.meetings.live(); len(live) != 0 {
 				t.Fatalf("%v are left", live)
 			}
-			again, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{
+			again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{
 				EventID: id, CalendarID: test.calendar,
 			})
 			if err != nil || again.Replayed || !again.Record.OK {
@@ -83,10 +83,10 @@ func TestCancelOfAnotherTenantsEventIsNotFound(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	other := w.tenant("other")
 	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
-	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id}); err != nil {
+	if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := p.Calendar.Cancel(background, other, Write{}, CancelMeeting{EventID: id})
+	_, err := p.Calendar.Cancel(asKey(other), other, Write{}, CancelMeeting{EventID: id})
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 }
 
@@ -96,7 +96,7 @@ func TestCancelWhereIDsAreUniqueInTheAccountLooksOnce(t *testing.T) {
 	id := w.meetings.put(calendar.Event{
 		CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
 	})
-	if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{
+	if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{
 		EventID: id, CalendarID: "main",
 	}); err != nil {
 		t.Fatal(err)
@@ -110,6 +110,6 @@ func TestCancelThatCannotBeAskedIsNotTakenForDone(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
 	w.meetings.times(9, "cancel", reaction{before: fails(down())})
-	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id})
+	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 }

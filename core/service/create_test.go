@@ -37,7 +37,7 @@ func notArriving(w *world) {
 }
 
 func create(p *process, c apikey.Caller, w Write, in CreateTicket) (string, error) {
-	answer, err := p.Tickets.Create(background, c, w, in)
+	answer, err := p.Tickets.Create(asKey(c), c, w, in)
 	return answer.Record.Ticket.ID, err
 }
 
@@ -319,13 +319,13 @@ func loses(a *account, calls ...string) {
 
 func buyLost(p *process, c apikey.Caller, w Write) error {
 	loses(&p.world.phones.account, "buy", "ordered")
-	_, err := p.Numbers.Buy(background, c, w, BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, w, BuyNumber{AreaCode: "415"})
 	return err
 }
 
 func bookLost(p *process, c apikey.Caller, w Write) error {
 	loses(&p.world.meetings.account, "book", "event")
-	_, err := p.Calendar.Book(background, c, w, meeting(p.world.tb, "checkup", 10))
+	_, err := p.Calendar.Book(asKey(c), c, w, meeting(p.world.tb, "checkup", 10))
 	return err
 }
 
@@ -339,7 +339,7 @@ func moveLost(p *process, c apikey.Caller, w Write) error {
 		return reaction{}
 	})
 	title := "another"
-	_, err := p.Calendar.Update(background, c, w, UpdateMeeting{
+	_, err := p.Calendar.Update(asKey(c), c, w, UpdateMeeting{
 		EventID: made.Record.Event.EventID, Title: title,
 	})
 	return err

@@ -175,34 +175,34 @@ func (d *drill) send(r *request, at int) (body json.RawMessage, made string, rep
 			in.Conferencing = calendar.ConferencingProvider
 		}
 		var a Answer[record.MeetingAnswer]
-		a, err = p.Calendar.Book(background, c, w, in)
+		a, err = p.Calendar.Book(asKey(c), c, w, in)
 		return a.Body, a.Record.Event.EventID, a.Replayed, err
 	case opUpdate:
 		var a Answer[record.MeetingAnswer]
-		a, err = p.Calendar.Update(background, c, w, UpdateMeeting{EventID: r.event, Title: r.label})
+		a, err = p.Calendar.Update(asKey(c), c, w, UpdateMeeting{EventID: r.event, Title: r.label})
 		return a.Body, r.event, a.Replayed, err
 	case opCancel:
 		var a Answer[record.CancelAnswer]
-		a, err = p.Calendar.Cancel(background, c, w, CancelMeeting{EventID: r.event})
+		a, err = p.Calendar.Cancel(asKey(c), c, w, CancelMeeting{EventID: r.event})
 		return a.Body, r.event, a.Replayed, err
 	case opCreate:
 		var a Answer[record.TicketAnswer]
-		a, err = p.Tickets.Create(background, c, w, CreateTicket{Subject: r.label})
+		a, err = p.Tickets.Create(asKey(c), c, w, CreateTicket{Subject: r.label})
 		return a.Body, a.Record.Ticket.TicketNumber, a.Replayed, err
 	case opBuy:
 		var a Answer[record.PhoneNumber]
-		a, err = p.Numbers.Buy(background, c, w, BuyNumber{AreaCode: "415", Name: r.label, Inbound: employeeID(7)})
+		a, err = p.Numbers.Buy(asKey(c), c, w, BuyNumber{AreaCode: "415", Name: r.label, Inbound: employeeID(7)})
 		if err == nil && !p.dead.Load() {
 			d.known(r.tenant, a.Record)
 		}
 		return a.Body, fmt.Sprint(a.Record.ID), a.Replayed, err
 	case opChange:
 		var a Answer[record.PhoneNumber]
-		a, err = p.Numbers.Update(background, c, w, UpdateNumber{ID: r.number, Name: &r.label})
+		a, err = p.Numbers.Update(asKey(c), c, w, UpdateNumber{ID: r.number, Name: &r.label})
 		return a.Body, fmt.Sprint(r.number), a.Replayed, err
 	default:
 		var a Answer[struct{}]
-		a, err = p.Numbers.Release(background, c, w, r.number)
+		a, err = p.Numbers.Release(asKey(c), c, w, r.number)
 		return a.Body, fmt.Sprint(r.number), a.Replayed, err
 	}
 }

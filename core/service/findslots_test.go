@@ -95,10 +95,11 @@ func TestSlotsAreWhereTheCalendarIsFree(t *testing.T) {
 		}, "08:00 09:00 10:00 11:00 13:00 14:00 15:00 16:00 17:00"},
 	} {
 		for _, freeBusy := range []bool{false, true} {
+			// The fake's free and busy times know neither attendees nor days.
+			if freeBusy && (strings.Contains(rule, "no time") || rule == "not on a busy day") {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/free-busy %t", rule, freeBusy), func(t *testing.T) {
-				if freeBusy && strings.Contains(rule, "no time") || freeBusy && rule == "not on a busy day" {
-					t.Skip("the fake's free and busy times know neither attendees nor days")
-				}
 				w, p, c1 := sqliteWorld(t)
 				w.meetings.freeBusy = freeBusy
 				for _, e := range c.there {

@@ -46,7 +46,7 @@ func meeting(tb testing.TB, title string, h int) BookMeeting {
 // book books a meeting and fails the test if that fails.
 func book(tb testing.TB, p *process, c apikey.Caller, w Write, in BookMeeting) Answer[record.MeetingAnswer] {
 	tb.Helper()
-	answer, err := p.Calendar.Book(context.Background(), c, w, in)
+	answer, err := p.Calendar.Book(asKey(c), c, w, in)
 	if err != nil {
 		tb.Fatalf("booking %q: %v", in.Title, err)
 	}

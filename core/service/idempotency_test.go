@@ -47,7 +47,7 @@ func TestKeyIsReplayedThroughAnotherProcessWhileTheProviderIsDown(t *testing.T) 
 func TestKeyWithAnotherBodyIsRefused(t *testing.T) {
 	_, p, c := sqliteWorld(t)
 	book(t, p, c, key("k"), meeting(t, "checkup", 10))
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 11))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 11))
 	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
 }
 
@@ -59,16 +59,16 @@ func TestKeyOfARunningCallIsRefused(t *testing.T) {
 	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
 	first := make(chan error)
 	go func() {
-		_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+		_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 		first <- err
 	}()
 	<-entered
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
 	if fault.From(err).RetryAfter == 0 {
 		t.Error("it does not say when to come again")
 	}
-	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "other", 10))
+	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "other", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
 	close(let)
 	if err := <-first; err != nil {
@@ -85,7 +85,7 @@ func TestFailureWithoutEffectIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.meetings.times(3, "book", reaction{before: fails(failure)})
-			_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+			_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 			wantReason(t, err, failure.Code, failure.Reason)
 			if fault.From(err).Metadata["outcome"] != "" {
 				t.Error("the outcome is said to be unknown")
@@ -131,7 +131,7 @@ func TestKeyIsScopedToTenantAndOperation(t *testing.T) {
 	if two.Replayed || one.Record.Event.EventID == two.Record.Event.EventID {
 		t.Error("two tenants share a key")
 	}
-	cancelled, err := p.Calendar.Cancel(background, acme, key("k"),
+	cancelled, err := p.Calendar.Cancel(asKey(acme), acme, key("k"),
 		CancelMeeting{EventID: one.Record.Event.EventID})
 	if err != nil || cancelled.Replayed {
 		t.Errorf("two operations share a key: %v", err)
@@ -151,12 +151,12 @@ func TestKeyOutlivesItsConnection(t *testing.T) {
 func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	c = w.replaceCalendar(c)
 	p.recover(t)
-	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 }
 
@@ -257,7 +257,7 @@ func TestCancelInBetweenEndsEqualBookings(t *testing.T) {
 	for _, firstKey := range []string{"", "k"} {
 		_, p, c := sqliteWorld(t)
 		first := book(t, p, c, key(firstKey), meeting(t, "checkup", 10))
-		if _, err := p.Calendar.Cancel(background, c, Write{},
+		if _, err := p.Calendar.Cancel(asKey(c), c, Write{},
 			CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestACancelThatFailedDoesNotEndEqualBookings(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "checkup", 10))
 	w.meetings.times(9, "cancel", reaction{before: fails(down())})
-	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID})
+	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID})
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 	w.heal()
 	if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !again.Replayed || w.meetings.booked != 1 {
@@ -287,7 +287,7 @@ func TestACancelThatWillBeCarriedOnEndsEqualBookings(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "checkup", 10))
 	w.meetings.times(9, "cancel", reaction{before: fails(cutOff())})
-	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID})
+	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: first.Record.Event.EventID})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	again := book(t, p, c, Write{}, meeting(t, "checkup", 10))
@@ -323,7 +323,7 @@ func TestCallWithoutKeyAfterOneWithKeyIsTheSame(t *testing.T) {
 func TestCallWithoutKeySettlesTheOneWithKeyWhoseAnswerWasLost(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	answer := book(t, p, c, Write{}, meeting(t, "checkup", 10))
@@ -343,7 +343,7 @@ func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
 			w.meetings.traits.IdempotentBook = false
 			two := [2]*process{w.start(), w.start()}
 			answers, errs := atOnce(16, func(i int) (Answer[record.MeetingAnswer], error) {
-				return two[i%2].Calendar.Book(background, c, Write{}, meeting(t, "checkup", 10))
+				return two[i%2].Calendar.Book(asKey(c), c, Write{}, meeting(t, "checkup", 10))
 			})
 			made := 0
 			for i := range answers {
@@ -367,7 +367,7 @@ func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
 func TestEqualTicketsWithoutKey(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	replayed := func() bool {
-		answer, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
+		answer, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door"})
 		w.check(err)
 		return answer.Replayed
 	}
@@ -395,7 +395,7 @@ func TestEqualTicketsWithoutKey(t *testing.T) {
 func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	for range 2 {
-		if answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"}); err != nil ||
+		if answer, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"}); err != nil ||
 			answer.Replayed {
 			t.Fatalf("replayed %v, %v", answer.Replayed, err)
 		}
@@ -446,7 +446,7 @@ func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
 				c = w.tenants[c.Tenant.ID]
 			}
 			w.meetings.times(9, test.call, test.reaction)
-			_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+			_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 			wantReason(t, err, test.code, test.reason)
 			isUnknown := fault.From(err).Code == fault.UnknownOutcome ||
 				fault.From(err).Metadata["outcome"] == "unknown"
@@ -506,7 +506,7 @@ func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
 func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	if detail := fault.From(err).Detail; strings.Contains(detail, "Repeat the request") ||
 		!strings.Contains(detail, "act twice") {
@@ -600,13 +600,13 @@ func TestRefusedDateInThePast(t *testing.T) {
 		string(again.Body) != string(first.Body) {
 		t.Errorf("the repeat is not answered with the first answer")
 	}
-	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "too late", 10))
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "too late", 10))
 	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
 	if got, want := fault.From(err).Fields[0].Message,
 		"is in the past. It is now Monday, 4 March 2030, 11:00 in UTC."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	_, err = p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: first.Record.Event.EventID, Start: when(t, "2030-03-04T08:00:00Z"),
 	})
 	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"frontdesk/core/calendar"
@@ -83,6 +85,35 @@ type BuyNumber struct {
 	Name     string // "": the number itself
 	Inbound  *int64
 	Outbound *int64
+}
+
+// CheckAreaCode returns what is wrong with an area code of the North American Numbering Plan, or "".
+func CheckAreaCode(code string) string {
+	if len(code) != 3 || code[0] < '2' || strings.Trim(code, "0123456789") != "" {
+		return "must be three digits, the first of them 2 to 9"
+	}
+	if !normalize.IsAssignedAreaCode(code) {
+		return "is not an assigned geographic area code of the North American Numbering Plan"
+	}
+	return ""
+}
+
+// longestNumberName is the most characters that the name of a phone number may have.
+const longestNumberName = 64
+
+// CheckNumberName returns the name of a phone number without surrounding space, and what is wrong with it, or
+// "".
+func CheckNumberName(given string) (name, wrong string) {
+	name = strings.TrimSpace(given)
+	switch n := len([]rune(name)); {
+	case n == 0:
+		wrong = "must not be blank"
+	case n > longestNumberName:
+		wrong = fmt.Sprintf("is %d characters long, at most %d are allowed", n, longestNumberName)
+	case strings.ContainsAny(name, "\n\t"):
+		wrong = "must be one line without tabs"
+	}
+	return name, wrong
 }
 
 // UpdateNumber is the input of updating a number. A nil Name is not given.

@@ -24,7 +24,7 @@ func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 				for _, after := range []bool{false, true} {
 					in := meeting(t, fmt.Sprint("killed after the provider acted: ", after), 10)
 					w.killAt(1, after)
-					if _, err := w.start().Calendar.Book(background, c, write, in); err == nil {
+					if _, err := w.start().Calendar.Book(asKey(c), c, write, in); err == nil {
 						t.Fatal("the call of a dead process succeeds")
 					}
 					w.heal()
@@ -60,13 +60,13 @@ func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
 		}})
 		done := make(chan error)
 		go func() {
-			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+			_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 			done <- err
 		}()
 		<-entered
 		w.clock.advance(time.Hour)
 		p.recover(t)
-		_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+		_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 		wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
 		close(let)
 		if err := <-done; err != nil {
@@ -83,7 +83,7 @@ func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
 		c := w.tenant("acme")
 		w.clock.advance(time.Hour)
 		w.killAt(1, false)
-		if _, err := w.start().Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10)); err == nil {
+		if _, err := w.start().Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10)); err == nil {
 			t.Fatal("the call of a dead process succeeds")
 		}
 		w.heal()
@@ -119,7 +119,7 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			name := fmt.Sprint(n, after)
 			cut.arm(n, true, after)
-			first, err := cut.process.Calendar.Book(background, c, key(name), meeting(t, name, 2*n))
+			first, err := cut.process.Calendar.Book(asKey(c), c, key(name), meeting(t, name, 2*n))
 			cut.mu.Lock()
 			met := cut.steps <= 0
 			cut.mu.Unlock()
@@ -158,7 +158,7 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 	w.check(err)
 	stuck := book(t, p, c, key("stuck"), meeting(t, "stuck", 8))
 	w.killAt(1, false)
-	if _, err := w.start().Calendar.Book(background, c, key("dead"), meeting(t, "dead", 12)); err == nil {
+	if _, err := w.start().Calendar.Book(asKey(c), c, key("dead"), meeting(t, "dead", 12)); err == nil {
 		t.Fatal("the call of a dead process succeeds")
 	}
 	w.heal()
@@ -182,7 +182,7 @@ func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 	refused := 0
 	for n := 1; n <= 4; n++ {
 		cut.arm(n, true, true)
-		_, err := cut.process.Calendar.Book(background, c, key(fmt.Sprint(n)), meeting(t, fmt.Sprint(n), 2*n))
+		_, err := cut.process.Calendar.Book(asKey(c), c, key(fmt.Sprint(n)), meeting(t, fmt.Sprint(n), 2*n))
 		cut.disarm()
 		if !errors.Is(err, fault.Unavailable) {
 			continue
@@ -219,7 +219,7 @@ func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.meetings.script(func(_ *process, call string) reaction { return reaction{after: fails(cutOff())} })
-			_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "checkup", 10))
+			_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "checkup", 10))
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			act(w, p)
 			book(t, p, c, Write{}, meeting(t, "checkup", 10))

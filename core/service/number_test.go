@@ -19,7 +19,7 @@ func employeeID(n int64) *int64 { return &n }
 func buyOne(t *testing.T, p *process, c apikey.Caller, in BuyNumber) record.PhoneNumber {
 	t.Helper()
 	in.AreaCode = "415"
-	answer, err := p.Numbers.Buy(background, c, Write{}, in)
+	answer, err := p.Numbers.Buy(asKey(c), c, Write{}, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestListOfNumbersKeepsAChangeMadeMeanwhile(t *testing.T) {
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	w.phones.once("numbers", reaction{before: func(context.Context) error {
 		name := "Night"
-		_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+		_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{
 			ID: mine.ID, Name: &name, Inbound: EmployeeChange{Set: true, ID: employeeID(9)},
 		})
 		return err
@@ -129,11 +129,11 @@ func TestNumbersOfOtherTenantsAreNotThere(t *testing.T) {
 	_, err := p.Numbers.Get(background, other, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	name := "theirs"
-	_, err = p.Numbers.Update(background, other, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+	_, err = p.Numbers.Update(asKey(other), other, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-	_, err = p.Numbers.Update(background, other, Write{}, UpdateNumber{ID: mine.ID})
+	_, err = p.Numbers.Update(asKey(other), other, Write{}, UpdateNumber{ID: mine.ID})
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-	_, err = p.Numbers.Release(background, other, Write{}, mine.ID)
+	_, err = p.Numbers.Release(asKey(other), other, Write{}, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	if len(w.phones.numbers()) != 1 {
 		t.Error("it is released")
@@ -152,7 +152,7 @@ func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
 			snatched++
 			return reaction{before: func(context.Context) error { w.phones.snatch(e164); return nil }}
 		})
-		answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+		answer, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 		if snatches == maxOrders {
 			wantReason(t, err, fault.Conflict, fault.ReasonNumberTaken)
 			if f := fault.From(err); !strings.Contains(f.Detail, "3 orders") || f.RetryAfter != 0 ||
@@ -170,10 +170,10 @@ func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
 
 func TestBuyWithoutStock(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "212"})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "212"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonNoNumbersAvailable)
 	w.phones.stock = append(w.phones.stock, "+12125550100")
-	if answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "212"}); err != nil ||
+	if answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "212"}); err != nil ||
 		answer.Record.E164 != "+12125550100" {
 		t.Fatalf("got %+v, %v", answer.Record, err)
 	}
@@ -192,7 +192,7 @@ func TestManyPurchasesAtOnceAreAsManyNumbers(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	c = w.limited(c, 12, 12)
 	answers, errs := atOnce(12, func(i int) (Answer[record.PhoneNumber], error) {
-		return p.Numbers.Buy(background, c, key(fmt.Sprint(i)), BuyNumber{AreaCode: "415"})
+		return p.Numbers.Buy(asKey(c), c, key(fmt.Sprint(i)), BuyNumber{AreaCode: "415"})
 	})
 	seen := map[string]bool{}
 	for i, err := range errs {
@@ -210,7 +210,7 @@ func TestOneKeyAmongManyPurchasesAtOnceIsOneNumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
 	_, errs := atOnce(64, func(int) (Answer[record.PhoneNumber], error) {
-		return p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+		return p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -227,11 +227,11 @@ func TestBuyThatWasCutOffAndSnatchedBuysAnother(t *testing.T) {
 		w, p, c := sqliteWorld(t)
 		w.phones.traits.IdempotentBuy = repeatable
 		w.phones.times(3, "buy", reaction{before: fails(cutOff())})
-		_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+		_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 		w.phones.script(nil)
 		w.phones.snatch("+14155550000")
-		answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+		answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 		if err != nil || answer.Record.E164 != "+14155550001" || w.phones.bought != 1 {
 			t.Errorf("repeatable %v: got %+v, %v; %d bought", repeatable, answer.Record, err, w.phones.bought)
 		}
@@ -242,9 +242,9 @@ func TestBuyThatWasCutOffOrdersTheNumberChosenAgain(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
 	w.phones.once("buy", reaction{before: fails(cutOff())})
-	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	if err != nil || answer.Record.E164 != "+14155550000" {
 		t.Fatalf("got %+v, %v", answer.Record, err)
 	}
@@ -273,7 +273,7 @@ func TestRouting(t *testing.T) {
 					t.Errorf("bought: got %+v, want %+v", got, test.want)
 				}
 				second := buyOne(t, p, c, BuyNumber{})
-				_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+				_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{
 					ID: second.ID, Inbound: EmployeeChange{Set: true, ID: test.employee},
 				})
 				w.check(err)
@@ -284,7 +284,7 @@ func TestRouting(t *testing.T) {
 				if got := w.phones.numbers()[1].Routing; got != want {
 					t.Errorf("changed: got %+v, want %+v", got, want)
 				}
-				_, err = p.Numbers.Update(background, c, Write{}, UpdateNumber{
+				_, err = p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{
 					ID: second.ID, Inbound: EmployeeChange{Set: true},
 				})
 				w.check(err)
@@ -302,7 +302,7 @@ func TestUpdateOfANumberIsAMerge(t *testing.T) {
 	update := func(in UpdateNumber) record.PhoneNumber {
 		t.Helper()
 		in.ID = mine.ID
-		answer, err := p.Numbers.Update(background, c, Write{}, in)
+		answer, err := p.Numbers.Update(asKey(c), c, Write{}, in)
 		w.check(err)
 		return answer.Record
 	}
@@ -331,7 +331,7 @@ func TestUpdateRefusedByTheProviderChangesNothing(t *testing.T) {
 	w.phones.once("change", reaction{before: fails(fault.New(fault.Invalid,
 		fault.ReasonProviderRefused, "No."))})
 	name := "Night"
-	_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+	_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{
 		ID: mine.ID, Name: &name, Outbound: EmployeeChange{Set: true, ID: employeeID(3)},
 	})
 	wantReason(t, err, fault.Invalid, fault.ReasonProviderRefused)
@@ -345,7 +345,7 @@ func TestUpdateOfANumberThatIsGoneReleasesIt(t *testing.T) {
 	mine := buyOne(t, p, c, BuyNumber{})
 	w.phones.held = nil
 	name := "Night"
-	_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+	_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	_, err = p.Numbers.Get(background, c, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
@@ -356,11 +356,11 @@ func TestRecoveryDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	older, newer := "older", "newer"
 	w.phones.times(3, "change", reaction{before: fails(cutOff())})
-	_, err := p.Numbers.Update(background, c, key("old"), UpdateNumber{ID: mine.ID, Name: &older})
+	_, err := p.Numbers.Update(asKey(c), c, key("old"), UpdateNumber{ID: mine.ID, Name: &older})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.phones.script(nil)
 	w.clock.advance(time.Millisecond)
-	_, err = p.Numbers.Update(background, c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
+	_, err = p.Numbers.Update(asKey(c), c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
 	w.check(err)
 	p.recover(t)
 	if got := w.phones.numbers()[0].Name; got != newer || w.unsettled() != 0 {
@@ -371,16 +371,16 @@ func TestRecoveryDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
 func TestReleaseOfANumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
-	if _, err := p.Numbers.Release(background, c, key("k"), mine.ID); err != nil {
+	if _, err := p.Numbers.Release(asKey(c), c, key("k"), mine.ID); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.phones.numbers()) != 0 {
 		t.Error("the account still has it")
 	}
-	if again, err := p.Numbers.Release(background, c, key("k"), mine.ID); err != nil || !again.Replayed {
+	if again, err := p.Numbers.Release(asKey(c), c, key("k"), mine.ID); err != nil || !again.Replayed {
 		t.Errorf("the same call again: replayed %v, %v", again.Replayed, err)
 	}
-	_, err := p.Numbers.Release(background, c, Write{}, mine.ID)
+	_, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	w.phones.stock = []string{mine.E164}
 	if second := buyOne(t, p, c, BuyNumber{}); second.ID <= mine.ID {
@@ -395,7 +395,7 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 		_, err := p.Numbers.List(background, c)
 		return err
 	}})
-	if _, err := p.Numbers.Release(background, c, Write{}, mine.ID); err != nil {
+	if _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -404,12 +404,12 @@ func TestAnswerToAChangeOfANumberOutlivesIt(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	name := "Night"
-	first, err := p.Numbers.Update(background, c, key("k"), UpdateNumber{ID: mine.ID, Name: &name})
+	first, err := p.Numbers.Update(asKey(c), c, key("k"), UpdateNumber{ID: mine.ID, Name: &name})
 	w.check(err)
-	_, err = p.Numbers.Release(background, c, Write{}, mine.ID)
+	_, err = p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
 	w.check(err)
 	w.clock.advance(time.Minute)
-	again, err := p.Numbers.Update(background, c, key("k"), UpdateNumber{ID: mine.ID, Name: &name})
+	again, err := p.Numbers.Update(asKey(c), c, key("k"), UpdateNumber{ID: mine.ID, Name: &name})
 	if err != nil || !again.Replayed || string(again.Body) != string(first.Body) {
 		t.Fatalf("got %s, %v", again.Body, err)
 	}

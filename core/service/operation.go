@@ -28,7 +28,7 @@ type Answer[T any] = journal.Answer[T]
 
 // callerOf converts a caller for the journal.
 func callerOf(c apikey.Caller) journal.Caller {
-	return journal.Caller{TenantID: c.Tenant.ID, Tenant: c.Tenant.Name, KeyID: c.KeyID, Actor: c.Actor()}
+	return journal.Caller{TenantID: c.Tenant.ID, Tenant: c.Tenant.Name, KeyID: c.KeyID}
 }
 
 // steps carries out a plan with an opened connection.

@@ -25,7 +25,7 @@ func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			name := fmt.Sprint(n, after)
 			cut.arm(n, true, after)
-			_, err := cut.process.Calendar.Book(background, c, key(name), meeting(t, name, 2*n))
+			_, err := cut.process.Calendar.Book(asKey(c), c, key(name), meeting(t, name, 2*n))
 			cut.disarm()
 			w.clock.advance(13 * time.Second)
 			cut.process.recover(t)

@@ -52,7 +52,7 @@ func TestOfManyWhoBuyAtOnceNoMoreThanTheLimitDo(t *testing.T) {
 				c := w.limited(w.tenant("acme"), test.perDay, test.held)
 				replicas := []*process{w.start(), w.start(), w.start()}
 				_, errs := atOnce(50, func(i int) (Answer[record.PhoneNumber], error) {
-					return replicas[i%3].Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+					return replicas[i%3].Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 				})
 				bought := 0
 				for _, err := range errs {
@@ -75,13 +75,13 @@ func TestALimitSaysWhenItEnds(t *testing.T) {
 	c = w.limited(c, 1, 10)
 	buyOne(t, p, c, BuyNumber{})
 	w.clock.advance(time.Hour)
-	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit)
 	if wait := fault.From(err).RetryAfter; wait != 23*time.Hour {
 		t.Errorf("again in %v, want 23h", wait)
 	}
 	w.clock.advance(23 * time.Hour)
-	if _, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"}); err != nil {
+	if _, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"}); err != nil {
 		t.Errorf("after a day: %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestAFailedPurchaseDoesNotCount(t *testing.T) {
 	c = w.limited(c, 1, 1)
 	w.phones.once("buy", reaction{before: fails(fault.New(fault.Exhausted, fault.ReasonInsufficientFunds,
 		"Too little."))})
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonInsufficientFunds)
 	buyOne(t, p, c, BuyNumber{})
 }
@@ -192,16 +192,16 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 	atOnce(9, func(i int) (struct{}, error) {
 		c, p, dice := callers[i%3], replicas[i/3], rand.New(rand.NewPCG(uint64(i), 7))
 		for range 12 {
-			switch answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{
+			switch answer, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
 				AreaCode: "415", Name: c.Tenant.Name, Inbound: employeeID(7),
 			}); {
 			case err == nil && dice.IntN(3) > 0:
-				if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
+				if _, err := p.Numbers.Release(asKey(c), c, Write{}, answer.Record.ID); err != nil {
 					t.Errorf("%s releases %s: %v", c.Tenant.Name, answer.Record.E164, err)
 				}
 			case err == nil:
 				name := c.Tenant.Name + " " + fmt.Sprint(dice.IntN(100))
-				if _, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{
+				if _, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{
 					ID: answer.Record.ID, Name: &name,
 				}); err != nil && fault.From(err).Code != fault.Invalid {
 					t.Errorf("%s renames %s: %v", c.Tenant.Name, answer.Record.E164, err)
@@ -249,7 +249,7 @@ func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
 				return reaction{}
 			})
 			for range 35 {
-				_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+				_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			}
 			w.heal()
@@ -304,7 +304,7 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			w.phones.ordersTake(2)
 			p.Numbers.firstPoll = time.Hour // later than the deadline
-			_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			p.Numbers.firstPoll = time.Millisecond
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
 			if detail := fault.From(err).Detail; !strings.Contains(detail, "+14155550000") ||
@@ -320,7 +320,7 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 					t.Errorf("listed are %+v", got)
 				}
 			}
-			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			if err != nil || answer.Record.E164 != "+14155550000" || answer.Record.Name != "Front" ||
 				w.phones.bought != 1 || answer.Replayed != (by == "recovery") {
 				t.Errorf("the repeat answers %+v, replayed %v, %v; %d bought", answer.Record, answer.Replayed, err,
@@ -354,7 +354,7 @@ func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
 				fail("buy", "ordered")
 			}
 			p.Numbers.firstPoll = time.Hour // later than the deadline
-			_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+			_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 			p.Numbers.firstPoll = time.Millisecond
 			if f := faultOf(t, err); f.Code != fault.UnknownOutcome {
 				t.Fatal(err)
@@ -388,7 +388,7 @@ func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
 		return len(ordered) == 1
 	}
 	p.Numbers.firstPoll = time.Hour // later than the deadline
-	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	p.Numbers.firstPoll = time.Millisecond
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
 	if !known() {
@@ -403,7 +403,7 @@ func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
 		}
 		return reaction{}
 	})
-	_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	if known() {
 		t.Error("the second one is")
@@ -446,7 +446,7 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 				}
 				return reaction{}
 			})
-			_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
+			_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
 			if test.release != nil {
 				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 				w.clock.advance(time.Minute)
@@ -465,11 +465,11 @@ func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
 				t.Errorf("the account holds %+v; %d were given back", held, w.phones.released)
 			}
 			w.heal()
-			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
+			_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Inbound: employeeID(7)})
 			wantReason(t, err, fault.Invalid, fault.ReasonProviderRefused) // one key buys once
 			c = w.changed(c)
 			buyOne(t, p, c, BuyNumber{}) // the second of two a day, since money was spent on the first
-			_, err = p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+			_, err = p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 			wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit)
 		})
 	}
@@ -552,7 +552,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			test.prepare(w)
 			replicas := []*process{w.start(), w.start()}
 			for i := range 6 {
-				_, err := replicas[i%2].Numbers.Buy(background, c, Write{}, BuyNumber{
+				_, err := replicas[i%2].Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
 					AreaCode: "415", Inbound: employeeID(7),
 				})
 				if reason := faultOf(t, err).Reason; i == 0 && reason != test.first || i > 0 && reason != test.others {
@@ -568,7 +568,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 			}
 			w.heal()
 			c = test.mends(w, c)
-			if _, err := replicas[0].Numbers.Buy(background, c, Write{}, BuyNumber{
+			if _, err := replicas[0].Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
 				AreaCode: "415", Inbound: employeeID(7),
 			}); err != nil {
 				t.Errorf("once it is mended: %v", err)
@@ -599,7 +599,7 @@ func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.bare, w.phones.trunk = true, "TK1"
 	w.phones.once("change", reaction{before: fails(fault.InvalidField("name", "is too long."))})
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{
+	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
 		AreaCode: "415", Name: "Long", Inbound: employeeID(7),
 	})
 	if f := faultOf(t, err); f.Code != fault.Invalid || w.phones.released != 1 {
@@ -611,7 +611,7 @@ func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
 func TestSoldOutNamesNeighboursThatHaveSome(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.stock = []string{"+16285550100", "+12125550100"}
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonNoNumbersAvailable)
 	if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Path != "area_code" ||
 		f.Fields[0].Value != "628" {
@@ -622,7 +622,7 @@ func TestSoldOutNamesNeighboursThatHaveSome(t *testing.T) {
 func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{before: fails(cutOff())})
-	_, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	w.clock.advance(time.Minute)
@@ -653,7 +653,7 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 				"CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' BEGIN SELECT " +
 					"RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
-			answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+			answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 			w.check(err) // the caller gets the answer, which is lost with the process
 			p.kill()
 			p = w.start()
@@ -664,7 +664,7 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 				if got := listed(t, p, c); len(got) != 0 {
 					t.Fatalf("listed are %+v", got)
 				}
-			} else if _, err := p.Numbers.Release(background, c, Write{}, answer.Record.ID); err != nil {
+			} else if _, err := p.Numbers.Release(asKey(c), c, Write{}, answer.Record.ID); err != nil {
 				t.Fatal(err)
 			}
 			w.clock.advance(time.Minute)
@@ -675,18 +675,18 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 				}
 			}
 			for range 2 {
-				_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+				_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 				wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 			}
 			w.clock.advance(71 * time.Hour)
 			p.Numbers.reconcileAll(background)
-			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+			_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 			if w.phones.bought != 1 {
 				t.Errorf("%d bought", w.phones.bought)
 			}
 			w.clock.advance(time.Hour)
-			if _, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"}); err != nil {
+			if _, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"}); err != nil {
 				t.Errorf("after the key is free again: %v", err)
 			}
 		})
@@ -709,7 +709,7 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 				c = w.limited(c, 1, 100)
 				reach(w)
 				p.Numbers.firstPoll = time.Hour // later than the deadline
-				_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+				_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 				p.Numbers.firstPoll = time.Millisecond
 				if f := faultOf(t, err); f.Code != fault.UnknownOutcome {
 					t.Fatal(err)
@@ -724,13 +724,13 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 					}
 				}
 				for range 2 {
-					_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+					_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 					wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 				}
 				if w.phones.bought != 1 {
 					t.Errorf("%d bought", w.phones.bought)
 				}
-				_, err = p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415"})
+				_, err = p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 				wantReason(t, err, fault.Exhausted, fault.ReasonPurchaseLimit) // money was spent
 			})
 		}
@@ -755,7 +755,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 				"CREATE TRIGGER failing BEFORE UPDATE OF state ON purchases WHEN NEW.state = 'returned' BEGIN SELECT " +
 					"RAISE(ABORT, 'the disk is full'); END")
 			w.check(err)
-			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			w.heal()
 			if test.atConsole {
@@ -775,7 +775,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 			if w.unsettled() != 0 {
 				t.Error("it is not settled")
 			}
-			_, err = p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
 			if f := faultOf(t, err); test.atConsole && f.Reason != fault.ReasonNumberNotFound ||
 				!test.atConsole && f.Reason != fault.ReasonProviderRefused {
 				t.Errorf("the repeat answers %v", err)
@@ -790,7 +790,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
-	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	open, err := w.store.UnsettledIntents(background, w.clock.now().Add(time.Hour), w.clock.now(), 10)
@@ -804,7 +804,7 @@ func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 	if left, err := w.store.StrayPurchases(background, w.clock.now()); err != nil || len(left) != 0 {
 		t.Errorf("still open are %+v, %v", left, err)
 	}
-	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 {
 		t.Errorf("the repeat answers %+v, %v; %d are bought", answer.Record, err, w.phones.bought)
 	}
@@ -819,7 +819,7 @@ func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
 		for round := range 5 {
 			_, errs := atOnce(6, func(i int) (Answer[record.PhoneNumber], error) {
 				name := fmt.Sprintf("Line %d.%d", round, i)
-				return replicas[i%3].Numbers.Update(background, c, Write{}, UpdateNumber{
+				return replicas[i%3].Numbers.Update(asKey(c), c, Write{}, UpdateNumber{
 					ID: mine.ID, Name: &name, Inbound: EmployeeChange{Set: true, ID: employeeID(int64(i))},
 				})
 			})
@@ -930,7 +930,7 @@ func saga(t *testing.T, seed uint64) (kills int) {
 			if bought[k] != "" && dice.IntN(3) > 0 { // prefer a key that is not done
 				k = fmt.Sprint("k", dice.IntN(keys))
 			}
-			answer, err := p.Numbers.Buy(background, c, key(k), BuyNumber{
+			answer, err := p.Numbers.Buy(asKey(c), c, key(k), BuyNumber{
 				AreaCode: "415", Name: "Line " + k, Inbound: employeeID(7),
 			})
 			if err == nil {

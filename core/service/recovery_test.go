@@ -104,7 +104,7 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
 	for i := range recoveryBatch + 20 {
-		_, err := p.Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
+		_, err := p.Calendar.Book(asKey(c), c, key(fmt.Sprint(i)), meeting(t, "checkup", 10))
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 	for range 40 {
@@ -113,14 +113,14 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	}
 	w.tickets.traits.IdempotentCreate = true
 	w.tickets.times(3, "create", reaction{after: fails(cutOff())})
-	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.tickets.script(nil)
 	for range 3 {
 		w.clock.advance(recoveryInterval)
 		p.recover(t)
 	}
-	if answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil ||
+	if answer, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"}); err != nil ||
 		!answer.Replayed {
 		t.Fatalf("replayed %v, %v", answer.Replayed, err)
 	}
@@ -172,7 +172,7 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 	book(t, p, c, key("done"), meeting(t, "done", 10))
 	for name, failure := range map[string]error{"failed": down(), "unknown": cutOff()} {
 		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(failure)} })
-		if _, err := p.Calendar.Book(background, c, key(name), meeting(t, name, 11)); err == nil {
+		if _, err := p.Calendar.Book(asKey(c), c, key(name), meeting(t, name, 11)); err == nil {
 			t.Fatalf("%s: it is booked", name)
 		}
 	}
@@ -191,7 +191,7 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 func TestRecoveryLeavesARefusedConnectionForLater(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	id := c.Connections[adapter.KindCalendar].ID
@@ -211,7 +211,7 @@ func TestRecoveryLeavesARefusedConnectionForLater(t *testing.T) {
 func TestRecoveryLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "checkup", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	asked := w.meetings.called("book")

@@ -115,6 +115,13 @@ func (s *Numbers) Held(ctx context.Context, tenantID string) ([]store.Number, er
 	return s.opts.Store.TenantNumbers(ctx, tenantID)
 }
 
+// ConnectionOf returns the id of the connection of a number that the tenant holds or has held, so that a
+// repeated release finds it, too.
+func (s *Numbers) ConnectionOf(ctx context.Context, tenantID string, id int64) (string, error) {
+	n, err := s.opts.Store.NumberOnce(ctx, tenantID, id)
+	return n.ConnectionID, err
+}
+
 // Restore puts a released number that still waits back into use, with its name, employees and id.
 func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (record.PhoneNumber, error) {
 	client, err := s.openParked(ctx, tenantID, id)

@@ -20,7 +20,7 @@ func TestANumberThatIsBlockedIsNotReleased(t *testing.T) {
 			c = w.telephonySettings(c, map[string]any{"release_delay": delay})
 			mine := buyOne(t, p, c, BuyNumber{})
 			w.phones.held[0].Block = block
-			_, err := p.Numbers.Release(background, c, Write{}, mine.ID)
+			_, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
 			wantReason(t, err, fault.Conflict, reason)
 			if got := listed(t, p, c); len(got) != 1 || got[0] != mine || w.phones.released != 0 {
 				t.Errorf("after the refusal there are %+v", got)
@@ -34,7 +34,7 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
 	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front", Inbound: employeeID(7)})
-	if _, err := p.Numbers.Release(background, c, key("k"), mine.ID); err != nil {
+	if _, err := p.Numbers.Release(asKey(c), c, key("k"), mine.ID); err != nil {
 		t.Fatal(err)
 	}
 	if there := w.phones.numbers(); len(there) != 1 || there[0].Routing != (telephony.Routing{}) {
@@ -45,7 +45,7 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	}
 	_, err := p.Numbers.Get(background, c, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-	_, err = p.Numbers.Release(background, c, Write{}, mine.ID)
+	_, err = p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 
 	w.clock.advance(71 * time.Hour)
@@ -59,7 +59,7 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 		t.Errorf("its calls go to %+v", there.Routing)
 	}
 
-	if _, err := p.Numbers.Release(background, c, key("again"), mine.ID); err != nil {
+	if _, err := p.Numbers.Release(asKey(c), c, key("again"), mine.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.clock.advance(72 * time.Hour)
@@ -80,7 +80,7 @@ func TestNoTenantRestoresAnothersNumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
 	mine := buyOne(t, p, c, BuyNumber{})
-	if _, err := p.Numbers.Release(background, c, Write{}, mine.ID); err != nil {
+	if _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); err != nil {
 		t.Fatal(err)
 	}
 	_, err := p.Numbers.Restore(background, w.tenant("bolt").Tenant.ID, mine.ID)
@@ -189,11 +189,11 @@ func TestAListThatIsBehindChangesNothing(t *testing.T) {
 				first := buyOne(t, p, c, BuyNumber{Name: "Front"})
 				var second record.PhoneNumber
 				w.phones.once("numbers", reaction{after: func(context.Context) error {
-					if _, err := p.Numbers.Release(background, c, Write{}, first.ID); err != nil || !again {
+					if _, err := p.Numbers.Release(asKey(c), c, Write{}, first.ID); err != nil || !again {
 						return err
 					}
 					w.phones.stock = []string{first.E164}
-					answer, err := p.Numbers.Buy(background, c, Write{}, BuyNumber{AreaCode: "415", Name: "Back"})
+					answer, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415", Name: "Back"})
 					second = answer.Record
 					return err
 				}})
@@ -241,11 +241,11 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	older, newer := "Older", "Newer"
 	w.phones.times(9, "change", reaction{before: fails(cutOff())})
-	_, err := p.Numbers.Update(background, c, key("old"), UpdateNumber{ID: mine.ID, Name: &older})
+	_, err := p.Numbers.Update(asKey(c), c, key("old"), UpdateNumber{ID: mine.ID, Name: &older})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	w.clock.advance(time.Second)
-	_, err = p.Numbers.Update(background, c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
+	_, err = p.Numbers.Update(asKey(c), c, key("new"), UpdateNumber{ID: mine.ID, Name: &newer})
 	w.check(err)
 	w.phones.held[0].Name = older // the older change reaches the provider after all
 	w.clock.advance(time.Minute)
@@ -265,15 +265,15 @@ func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	first, second := "First", "Second"
 	w.phones.times(9, "change", reaction{before: fails(cutOff())})
-	_, err := p.Numbers.Update(background, c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
+	_, err := p.Numbers.Update(asKey(c), c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.clock.advance(time.Second)
 	w.phones.times(9, "change", reaction{after: fails(cutOff())})
-	_, err = p.Numbers.Update(background, c, key("second"), UpdateNumber{ID: mine.ID, Name: &second})
+	_, err = p.Numbers.Update(asKey(c), c, key("second"), UpdateNumber{ID: mine.ID, Name: &second})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.heal()
 	w.clock.advance(time.Second)
-	_, err = p.Numbers.Update(background, c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
+	_, err = p.Numbers.Update(asKey(c), c, key("first"), UpdateNumber{ID: mine.ID, Name: &first})
 	w.check(err)
 	w.clock.advance(time.Minute)
 	p.recover(t)
@@ -292,7 +292,7 @@ func TestANameIsGivenAlsoWhereTheTableHasItAlready(t *testing.T) {
 	name := "Front"
 	mine := buyOne(t, p, c, BuyNumber{Name: name})
 	w.phones.held[0].Name = "Other"
-	_, err := p.Numbers.Update(background, c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+	_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
 	w.check(err)
 	if got := w.phones.numbers()[0].Name; got != name {
 		t.Errorf("the provider calls it %q", got)
@@ -303,9 +303,9 @@ func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
 	w.phones.times(1, "buy", reaction{after: fails(cutOff())})
-	_, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	answer, err := p.Numbers.Buy(background, c, key("k"), BuyNumber{AreaCode: "415"})
+	answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 	if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 ||
 		w.phones.called("numbers") != 0 {
 		t.Errorf("got %+v, %v; %d bought; the account was read %d times", answer.Record, err, w.phones.bought,

@@ -32,7 +32,7 @@ func TestOneSlotAmongManyBookingsAtOnceIsOneEvent(t *testing.T) {
 			two := [2]*process{w.start(), w.start()}
 			const callers = 100
 			_, errs := atOnce(callers, func(i int) (Answer[record.MeetingAnswer], error) {
-				return two[i%2].Calendar.Book(background, c, key(fmt.Sprint(i)), meeting(t, fmt.Sprint("caller ", i), 10))
+				return two[i%2].Calendar.Book(asKey(c), c, key(fmt.Sprint(i)), meeting(t, fmt.Sprint("caller ", i), 10))
 			})
 			made := 0
 			for _, err := range errs {
@@ -57,7 +57,7 @@ func TestSlotWithOnlyTheDefaultCalendarNamedOrNotIsOne(t *testing.T) {
 	book(t, p, c, Write{}, meeting(t, "one", 10))
 	named := meeting(t, "two", 10)
 	named.CalendarIDs = []string{"main"}
-	_, err := p.Calendar.Book(background, c, Write{}, named)
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, named)
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 }
 
@@ -99,7 +99,7 @@ func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
 			w.meetings.put(there)
 			in := meeting(t, "new", 10)
 			in.CalendarIDs = []string{"main", "side"}
-			_, err := p.Calendar.Book(background, c, Write{}, in)
+			_, err := p.Calendar.Book(asKey(c), c, Write{}, in)
 			if test.taken {
 				wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 			} else if err != nil {
@@ -118,7 +118,7 @@ func TestSlotThatWasRefusedIsNotHeld(t *testing.T) {
 		taken := w.meetings.put(calendar.Event{
 			CalendarID: "side", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
 		})
-		_, err := p.Calendar.Book(background, c, Write{}, in)
+		_, err := p.Calendar.Book(asKey(c), c, Write{}, in)
 		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 		w.meetings.edit(taken, func(e *calendar.Event) { e.IsCancelled = true })
 		book(t, p, c, Write{}, in)
@@ -131,7 +131,7 @@ func TestSlotIsAskedForAgainWhereACalendarCannotBeRead(t *testing.T) {
 	w.meetings.freeBusy, w.meetings.unknown = true, 1
 	book(t, p, c, Write{}, meeting(t, "one", 10))
 	w.meetings.unknown = 9
-	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "two", 12))
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "two", 12))
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 	if w.meetings.booked != 1 {
 		t.Errorf("%d events", w.meetings.booked)
@@ -141,7 +141,7 @@ func TestSlotIsAskedForAgainWhereACalendarCannotBeRead(t *testing.T) {
 func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(down())})
-	if _, err := p.Calendar.Book(background, c, Write{}, meeting(t, "one", 10)); err == nil {
+	if _, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "one", 10)); err == nil {
 		t.Fatal("the call succeeds")
 	}
 	w.meetings.script(nil)
@@ -151,10 +151,10 @@ func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
 func TestSlotIsHeldWhileItsBookingIsInDoubt(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(cutOff())}) // not made, but the gateway cannot know
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
-	_, err = p.Calendar.Book(background, c, Write{}, meeting(t, "two", 10))
+	_, err = p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "two", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 	book(t, p, c, key("k"), meeting(t, "one", 10))
 }
@@ -162,12 +162,12 @@ func TestSlotIsHeldWhileItsBookingIsInDoubt(t *testing.T) {
 func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(cutOff())})
-	_, err := p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
+	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	w.clock.advance(time.Minute)
 	book(t, p, c, Write{}, meeting(t, "two", 10))
-	_, err = p.Calendar.Book(background, c, key("k"), meeting(t, "one", 10))
+	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	if w.meetings.booked != 1 {
 		t.Fatalf("%d events in one slot", w.meetings.booked)
@@ -177,7 +177,7 @@ func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 func TestSlotIsFreeAgainAfterACancel(t *testing.T) {
 	_, p, c := protectedWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "one", 10))
-	if _, err := p.Calendar.Cancel(background, c, Write{},
+	if _, err := p.Calendar.Cancel(asKey(c), c, Write{},
 		CancelMeeting{EventID: first.Record.Event.EventID}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestSlotStaysHeldAMomentForCalendarsThatShowEventsLate(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	book(t, p, c, Write{}, meeting(t, "one", 10))
 	w.meetings.edit("ev1", func(e *calendar.Event) { e.CalendarID = "third" }) // as if not shown yet
-	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "two", 10))
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "two", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 	w.clock.advance(2 * time.Minute)
 	book(t, p, c, Write{}, meeting(t, "two", 10))
@@ -199,7 +199,7 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 	mine := book(t, p, c, Write{}, meeting(t, "mine", 10)).Record.Event.EventID
 	book(t, p, c, Write{}, meeting(t, "other", 12))
 	move := func(to string) error {
-		_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{EventID: mine, Start: when(t, to)})
+		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: mine, Start: when(t, to)})
 		return err
 	}
 	if err := move("2030-03-04T10:30:00Z"); err != nil {
@@ -210,14 +210,14 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 		t.Errorf("to a free time: %v", err)
 	}
 	book(t, p, c, Write{}, meeting(t, "in the time it left", 10))
-	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "in the time it took", 14))
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "in the time it took", 14))
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 }
 
 func TestEventWithoutLengthMoves(t *testing.T) {
 	w, p, c := protectedWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9), "UTC")})
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Start: when(t, "2030-03-04T10:00:00Z"), Timezone: "UTC",
 	})
 	if err != nil || answer.Record.Event.StartTime != answer.Record.Event.EndTime {

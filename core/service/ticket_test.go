@@ -32,7 +32,7 @@ func TestTicketLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			c.Tenant.Settings.PriorityWords = map[string]string{"urgent": "High"}
-			answer, err := p.Tickets.Create(background, c, Write{}, test.in)
+			answer, err := p.Tickets.Create(asKey(c), c, Write{}, test.in)
 			if test.refused == nil {
 				if err != nil || answer.Record.Ticket.Status != test.status ||
 					answer.Record.Ticket.Priority != test.priority {
@@ -57,7 +57,7 @@ func TestTicketLabels(t *testing.T) {
 func TestVocabularyIsAskedAnewWhenALabelIsMissing(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	create := func(status string) error {
-		_, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door", Status: status})
+		_, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door", Status: status})
 		return err
 	}
 	w.check(create("New"))
@@ -89,7 +89,7 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 			w, p, c := sqliteWorld(t)
 			test.account(w.tickets)
 			w.tickets.times(3, "create", lost)
-			_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+			_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 			if test.repeated == nil && err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 			}
 			w.tickets.script(nil)
-			answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+			answer, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 			if test.settled && (err != nil || answer.Record.Ticket.ID != "id1") {
 				t.Fatalf("got %+v, %v", answer.Record, err)
 			}
@@ -120,7 +120,7 @@ func TestTicketThatWasSurelyNotMadeIsMadeByRecovery(t *testing.T) {
 		}
 		return reaction{}
 	})
-	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.tickets.script(nil)
 	p.recover(t)
@@ -129,7 +129,7 @@ func TestTicketThatWasSurelyNotMadeIsMadeByRecovery(t *testing.T) {
 	}
 	w.clock.advance(time.Minute)
 	p.recover(t)
-	answer, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	answer, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 	if err != nil || !answer.Replayed || w.ticketCount() != 1 {
 		t.Fatalf("replayed %v, %v, %d tickets", answer.Replayed, err, w.ticketCount())
 	}
@@ -138,16 +138,16 @@ func TestTicketThatWasSurelyNotMadeIsMadeByRecovery(t *testing.T) {
 func TestTicketRefusedByTheCRMIsNotKept(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.tickets.once("create", reaction{before: fails(fault.InvalidField("owner_id", "is no user."))})
-	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door", OwnerID: "x"})
+	_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door", OwnerID: "x"})
 	wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
-	if _, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"}); err != nil {
+	if _, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestTicketIsFoundAsItsNumberIsSaid(t *testing.T) {
 	w, p, c := sqliteWorld(t)
-	_, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
+	_, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door"})
 	w.check(err)
 	for _, spoken := range []string{"00000001", "1", " #1 ", "# 0001"} {
 		if answer, err := p.Tickets.Get(background, c, spoken); err != nil || answer.Ticket.ID != "id1" {
@@ -165,7 +165,7 @@ func TestTicketsOfARefusedAccount(t *testing.T) {
 	w.tickets.script(func(*process, string) reaction {
 		return reaction{before: func(context.Context) error { return refusesCredentials() }}
 	})
-	_, err := p.Tickets.Create(background, c, key("k"), CreateTicket{Subject: "door"})
+	_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
 	wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
 	if got := w.marked[c.Connections[adapter.KindCRM].ID]; got != 1 {
 		t.Errorf("marked %d times", got)
@@ -178,7 +178,7 @@ func TestTicketsOfARefusedAccount(t *testing.T) {
 func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsIDs, w.tickets.lags = true, true
-	made, err := p.Tickets.Create(background, c, Write{}, CreateTicket{Subject: "door"})
+	made, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door"})
 	w.check(err)
 	for _, spoken := range []string{made.Record.Ticket.TicketNumber, "#1"} {
 		found, err := p.Tickets.Get(background, c, spoken)
@@ -223,7 +223,7 @@ func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
 		w, p, c := sqliteWorld(t)
 		w.tickets.drops = drops
 		for range 2 {
-			_, err := p.Tickets.Create(background, c, key("k"), in)
+			_, err := p.Tickets.Create(asKey(c), c, key("k"), in)
 			incomplete(t, err)
 		}
 		if w.ticketCount() != 1 || w.unsettled() != 0 {
@@ -238,7 +238,7 @@ func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
 		w, p, c := sqliteWorld(t)
 		w.tickets.drops, w.tickets.findsKeys = drops, true
 		w.tickets.once("create", reaction{after: fails(cutOff())})
-		_, err := p.Tickets.Create(background, c, key("k"), in)
+		_, err := p.Tickets.Create(asKey(c), c, key("k"), in)
 		incomplete(t, err)
 	})
 	t.Run("when recovery finished it", func(t *testing.T) {
@@ -248,11 +248,11 @@ func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
 		in := in
 		in.Status, in.Priority = "", ""
 		w.tickets.drops = func(t *crm.Ticket) { t.OwnerID = "" }
-		_, err := p.Tickets.Create(background, c, key("k"), in)
+		_, err := p.Tickets.Create(asKey(c), c, key("k"), in)
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 		w.tickets.script(nil)
 		p.recover(t)
-		_, err = p.Tickets.Create(background, c, key("k"), in)
+		_, err = p.Tickets.Create(asKey(c), c, key("k"), in)
 		wantReason(t, err, fault.Conflict, fault.ReasonTicketIncomplete)
 		if w.ticketCount() != 1 {
 			t.Errorf("%d tickets", w.ticketCount())

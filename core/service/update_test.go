@@ -54,7 +54,7 @@ func TestUpdateChangesOnlyWhatIsGiven(t *testing.T) {
 				Attendees: []calendar.Attendee{{Email: "pat@example.com", Response: "accepted"}},
 			})
 			test.in.EventID = id
-			answer, err := p.Calendar.Update(background, c, Write{}, test.in)
+			answer, err := p.Calendar.Update(asKey(c), c, Write{}, test.in)
 			w.check(err)
 			if got, want := answer.Record.Event,
 				(record.Meeting{EventID: id, StartTime: test.start, EndTime: test.end}); got != want {
@@ -76,7 +76,7 @@ func TestUpdatePlacesLocalTimesInTheZoneOfTheEventsOwnCalendar(t *testing.T) {
 	in := meeting(t, "in Berlin", 10)
 	in.CalendarIDs = []string{"side"}
 	id := book(t, p, c, Write{}, in).Record.Event.EventID
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Start: when(t, "2030-03-04T12:00:00"),
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func TestUpdateReplacesTheAttendees(t *testing.T) {
 	in.Attendees = []string{"pat@example.com", "kim@example.com"}
 	id := book(t, p, c, Write{}, in).Record.Event.EventID
 	w.meetings.edit(id, func(e *calendar.Event) { e.Attendees[1].Response = "accepted" })
-	_, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Attendees: []string{"kim@example.com", "lee@example.com"},
 	})
 	w.check(err)
@@ -123,7 +123,7 @@ func TestUpdateReadsAgainWhatSomeoneElseChanged(t *testing.T) {
 			return nil
 		}}
 	})
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Start: when(t, "2030-03-04T12:00:00Z"),
 	})
 	w.check(err)
@@ -146,7 +146,7 @@ func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
 			return nil
 		}}
 	})
-	_, err := p.Calendar.Update(background, c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
+	_, err := p.Calendar.Update(asKey(c), c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
 	wantReason(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
 	if w.unsettled() != 0 {
 		t.Error("an intent is left")
@@ -171,7 +171,7 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 		}
 		return reaction{}
 	})
-	_, err := p.Calendar.Update(background, c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
+	_, err := p.Calendar.Update(asKey(c), c, key("k"), UpdateMeeting{EventID: id, Title: "mine"})
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 	if w.unsettled() != 0 {
 		t.Error("an intent is left, though the change was surely not made")
@@ -181,7 +181,7 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 func TestUpdateOfAWholeDay(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
-	answer, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Start: when(t, "2030-03-05T09:00:00"),
 	})
 	w.check(err)
@@ -221,7 +221,7 @@ func TestUpdateRefusals(t *testing.T) {
 			w.meetings.put(calendar.Event{
 				Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"), IsCancelled: true,
 			})
-			_, err := p.Calendar.Update(background, c, Write{}, test.in)
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, test.in)
 			wantReason(t, err, test.code, test.reason)
 			if w.meetings.changed != 0 {
 				t.Error("the event is changed")
@@ -240,7 +240,7 @@ func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
 	w.meetings.put(calendar.Event{
 		ID: id, CalendarID: "main", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
 	})
-	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Title: "new",
 	}); err != nil {
 		t.Fatal(err)
@@ -252,11 +252,11 @@ func TestRecoveryDoesNotOverwriteANewerChange(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
 	w.meetings.times(3, "change", reaction{before: fails(cutOff())})
-	_, err := p.Calendar.Update(background, c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
+	_, err := p.Calendar.Update(asKey(c), c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.meetings.script(nil)
 	w.clock.advance(time.Millisecond)
-	_, err = p.Calendar.Update(background, c, key("new"), UpdateMeeting{EventID: id, Title: "newer"})
+	_, err = p.Calendar.Update(asKey(c), c, key("new"), UpdateMeeting{EventID: id, Title: "newer"})
 	w.check(err)
 	p.recover(t)
 	if got := w.meetings.live()[0].Title; got != "newer" {
@@ -265,7 +265,7 @@ func TestRecoveryDoesNotOverwriteANewerChange(t *testing.T) {
 	if w.unsettled() != 0 {
 		t.Error("the older one is not settled")
 	}
-	answer, err := p.Calendar.Update(background, c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
+	answer, err := p.Calendar.Update(asKey(c), c, key("old"), UpdateMeeting{EventID: id, Title: "older"})
 	if err != nil || answer.Replayed || w.meetings.live()[0].Title != "older" {
 		t.Errorf("a caller who asks again gets %+v, %v", answer, err)
 	}
@@ -284,7 +284,7 @@ func TestUpdateIsKnownToBeMadeWhenTheCalendarsCannotBeReadAfterIt(t *testing.T) 
 		}
 		return reaction{}
 	})
-	if _, err := p.Calendar.Update(background, c, Write{}, UpdateMeeting{
+	if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 		EventID: id, Title: "new",
 	}); err != nil {
 		t.Fatal(err)

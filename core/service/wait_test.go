@@ -15,16 +15,16 @@ func TestEqualCallsWaitAside(t *testing.T) {
 	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
 	first := make(chan error)
 	go func() {
-		_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "checkup", 10))
+		_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "checkup", 10))
 		first <- err
 	}()
 	<-entered
 	full := fault.New(fault.Unavailable, fault.ReasonOverloaded, "Too many wait.")
-	_, err := p.Calendar.Book(background, c, Write{Aside: func(func() error) error { return full }},
+	_, err := p.Calendar.Book(asKey(c), c, Write{Aside: func(func() error) error { return full }},
 		meeting(t, "checkup", 10))
 	wantReason(t, err, fault.Unavailable, fault.ReasonOverloaded)
 	aside := 0
-	answer, err := p.Calendar.Book(background, c, Write{Aside: func(wait func() error) error {
+	answer, err := p.Calendar.Book(asKey(c), c, Write{Aside: func(wait func() error) error {
 		if aside++; aside == 1 {
 			close(let)
 		}

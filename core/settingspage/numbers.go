@@ -1,8 +1,11 @@
 package settingspage
 
 import (
+	"cmp"
+	"crypto/rand"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/admin"
@@ -13,34 +16,49 @@ const numbersRoot = tenantRoot + "/phone-numbers"
 
 var numberRoutes = []route{
 	{http.MethodGet, numbersRoot, "settings-phone-numbers", (*Pages).numbers},
-	{http.MethodPost, numbersRoot, "settings-adopt-number", (*Pages).adoptNumber},
+	{http.MethodPost, numbersRoot + "/adopt", "settings-adopt-number", (*Pages).adoptNumber},
+	{http.MethodPost, numbersRoot, "settings-buy-number", (*Pages).buyNumber},
+	{http.MethodGet, numbersRoot + "/{number}", "settings-phone-number", (*Pages).number},
+	{http.MethodPost, numbersRoot + "/{number}", "settings-change-number", (*Pages).changeNumber},
+	{http.MethodGet, numbersRoot + "/{number}/release", "settings-release-number", (*Pages).askToReleaseNumber},
+	{http.MethodPost, numbersRoot + "/{number}/release", "settings-release-number", (*Pages).releaseNumber},
+	{http.MethodGet, numbersRoot + "/{number}/restore", "settings-restore-number", (*Pages).askToRestoreNumber},
 	{http.MethodPost, numbersRoot + "/{number}/restore", "settings-restore-number", (*Pages).restoreNumber},
 }
 
-// numberRow is a phone number in a list.
+// numberRow is a phone number as pages show it.
 type numberRow struct {
 	admin.PhoneNumber
-	State   string // in words
-	Waits   bool   // it was released, and can be restored
-	Restore string // the path of the form that restores it
+	State string // in words
+	Waits bool   // it was released, and can be restored
+	Held  bool   // it is in use, and can be changed and released
+	URL   string // the path of its page
 }
 
 func (p *Pages) numberRow(tenantName string, n admin.PhoneNumber) numberRow {
-	row := numberRow{PhoneNumber: n, State: "in use"}
+	row := numberRow{PhoneNumber: n, URL: p.root + "/tenants/" + tenantName + "/phone-numbers/" + idText(n.ID)}
 	switch {
 	case n.Going:
 		row.State = "on its way back to the provider"
 	case n.ReleaseAt != nil:
 		row.State, row.Waits = "goes back on "+moment(*n.ReleaseAt), true
-		row.Restore = p.root + "/tenants/" + tenantName + "/phone-numbers/" + strconv.FormatInt(n.ID, 10) +
-			"/restore"
+	default:
+		row.State, row.Held = "in use", true
 	}
 	return row
 }
 
-func (p *Pages) numbers(v *visit) (reply, error) { return p.showNumbers(v, nil) }
+func idText(id int64) string { return strconv.FormatInt(id, 10) }
 
-func (p *Pages) showNumbers(v *visit, wrong error) (reply, error) {
+// The form that a fault of the page of all numbers belongs to.
+const (
+	formBuy   = "buy"
+	formAdopt = "adopt"
+)
+
+func (p *Pages) numbers(v *visit) (reply, error) { return p.showNumbers(v, "", nil) }
+
+func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 	held, err := p.opts.Admin.ListNumbers(v.ctx, v.caller, v.tenant)
 	if err != nil {
 		return reply{}, err
@@ -51,29 +69,61 @@ func (p *Pages) showNumbers(v *visit, wrong error) (reply, error) {
 	}
 	view := struct {
 		layout
-		Rows     []numberRow
-		Fields   []field
-		Rest     []fault.Field
-		Accounts bool // there is a telephony connection
+		Rows      []numberRow
+		Buy       numberForm
+		Adopt     numberForm
+		Accounts  bool   // there is a telephony connection
+		Adoption  string // the path of the form that adopts a number
+		Providers string // the path of the page that connects an account
 	}{layout: p.layout(v, "Phone numbers of "+v.tenant,
-		"Agents buy and release numbers by the API. A released number waits before it goes back.",
-		shell("number", "list", "--tenant", v.tenant), shell("number", "adopt", "--tenant", v.tenant,
-			"+14155550123"),
-		shell("number", "restore", "--tenant", v.tenant, "ID"))}
+		"Agents buy and release numbers by the API, too.",
+		shell("number", "list", "--tenant", v.tenant),
+		shell("number", "buy", "--tenant", v.tenant, "415", "--name", "Front office"),
+		shell("number", "adopt", "--tenant", v.tenant, "+14155550123"))}
+	tenantPath := p.root + "/tenants/" + v.tenant
+	view.Adoption, view.Providers = tenantPath+"/phone-numbers/adopt", tenantPath+"/add-connection"
 	for _, n := range held.PhoneNumbers {
 		view.Rows = append(view.Rows, p.numberRow(v.tenant, n))
 	}
-	account := field{Name: "connection", Label: "Connection", Type: "choice", Value: v.form("connection")}
+	account := field{Name: "connection", Label: "Connection", Type: "choice"}
 	for _, c := range connections.Connections {
 		if c.Kind == string(adapter.KindTelephony) {
 			view.Accounts = true
 			account.Choices = append(account.Choices, choice{Value: c.Name, Label: c.Name})
 		}
 	}
-	view.Fields, view.Rest = withFaults([]field{account, {
-		Name: "e164", Label: "Number", Type: "text", Value: v.form("e164"), Required: true,
+	// given returns what was typed into a form, and nothing of the other one.
+	given := func(of, name string) string {
+		if of != form {
+			return ""
+		}
+		return v.form(name)
+	}
+	account.Value = given(formBuy, "connection")
+	bought := []field{account, {
+		Name: "area_code", Label: "Area code", Type: "text", Value: given(formBuy, "area_code"), Required: true,
+		Help: "The first three digits of a number in the United States or Canada, such as 415.",
+	}, {
+		Name: "name", Label: "Name", Type: "text", Value: given(formBuy, "name"),
+		Help: "What people call the number. The default is the number itself.",
+	}}
+	for _, e := range employees {
+		bought = append(bought, field{
+			Name: e.name, Label: e.label, Type: "text", Value: given(formBuy, e.name), Help: e.help,
+		})
+	}
+	account.Name, account.Value = "adopted_connection", given(formAdopt, "adopted_connection")
+	adopted := []field{account, {
+		Name: "e164", Label: "Number", Type: "text", Value: given(formAdopt, "e164"), Required: true,
 		Help: "As the account at the provider holds it, with the country code: +14155550123.",
-	}}, wrong)
+	}}
+	view.Buy, view.Adopt = numberForm{Fields: bought, Once: rand.Text()}, numberForm{Fields: adopted}
+	switch form {
+	case formBuy:
+		view.Buy.Fields, view.Buy.Rest = withFaults(bought, wrong)
+	case formAdopt:
+		view.Adopt.Fields, view.Adopt.Rest = withFaults(adopted, wrong)
+	}
 	answer := reply{page: "numbers.html", view: view}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
@@ -81,16 +131,65 @@ func (p *Pages) showNumbers(v *visit, wrong error) (reply, error) {
 	return answer, nil
 }
 
+// numberForm is a form on a page about numbers.
+type numberForm struct {
+	Fields []field
+	Rest   []fault.Field
+	Once   string // names one purchase, so that a form that is sent twice buys one number
+}
+
+// employees are the fields of the cloud employees of a number.
+var employees = []struct{ name, label, help string }{
+	{"inbound_cloud_employee_id", "Answered by", "The id of the cloud employee that answers. Empty: nobody."},
+	{"outbound_cloud_employee_id", "Calls made by", "The id of the cloud employee that calls. Empty: nobody."},
+}
+
+// employee reads the id of a cloud employee; nil: nobody.
+func (v *visit) employee(name string) (*int64, error) {
+	text := strings.TrimSpace(v.form(name))
+	if text == "" {
+		return nil, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, fault.InvalidField(name, "must be a whole number, the id of a cloud employee.")
+	}
+	return &id, nil
+}
+
+func (p *Pages) buyNumber(v *visit) (reply, error) {
+	n := admin.NumberPurchase{Tenant: v.tenant, Connection: v.form("connection")}
+	n.AreaCode, n.Name = strings.TrimSpace(v.form("area_code")), strings.TrimSpace(v.form("name"))
+	var err, also error
+	n.Inbound, err = v.employee(employees[0].name)
+	n.Outbound, also = v.employee(employees[1].name)
+	if err = cmp.Or(err, also); err != nil {
+		return p.showNumbers(v, formBuy, err)
+	}
+	bought, err := p.opts.Admin.BuyNumber(v.ctx, v.caller, admin.Write{IdempotencyKey: v.form("once")}, n)
+	switch f := fault.From(err); {
+	case f == nil:
+	case f.Code == fault.Invalid:
+		return p.showNumbers(v, formBuy, err)
+	case f.Code == fault.Exhausted, f.Code == fault.NotFound:
+		return p.showNumbers(v, formBuy, fault.InvalidField("area_code", "has no number to buy: "+f.Detail))
+	default:
+		return reply{}, err
+	}
+	p.notify(v, good(bought.Record.E164+" was bought."))
+	return see("tenants", v.tenant, "phone-numbers", idText(bought.Record.ID))
+}
+
 func (p *Pages) adoptNumber(v *visit) (reply, error) {
 	adopted, err := p.opts.Admin.AdoptNumber(v.ctx, v.caller, admin.HeldNumber{
-		Tenant: v.tenant, Connection: v.form("connection"), E164: v.form("e164"),
+		Tenant: v.tenant, Connection: v.form("adopted_connection"), E164: v.form("e164"),
 	})
 	switch f := fault.From(err); {
 	case f == nil:
 	case f.Code == fault.Invalid:
-		return p.showNumbers(v, err)
+		return p.showNumbers(v, formAdopt, err)
 	case f.Code == fault.NotFound, f.Code == fault.Conflict:
-		return p.showNumbers(v, fault.InvalidField("e164", "cannot be adopted: "+f.Detail))
+		return p.showNumbers(v, formAdopt, fault.InvalidField("e164", "cannot be adopted: "+f.Detail))
 	default:
 		return reply{}, err
 	}
@@ -98,15 +197,157 @@ func (p *Pages) adoptNumber(v *visit) (reply, error) {
 	return see("tenants", v.tenant, "phone-numbers")
 }
 
-func (p *Pages) restoreNumber(v *visit) (reply, error) {
+// heldNumber returns the number that the path names.
+func (p *Pages) heldNumber(v *visit) (numberRow, error) {
 	id, err := strconv.ParseInt(v.path("number"), 10, 64)
 	if err != nil {
-		return reply{}, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
+		return numberRow{}, noSuchNumber()
 	}
-	restored, err := p.opts.Admin.RestoreNumber(v.ctx, v.caller, admin.NumberID{Tenant: v.tenant, ID: id})
+	held, err := p.opts.Admin.ListNumbers(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return numberRow{}, err
+	}
+	for _, n := range held.PhoneNumbers {
+		if n.ID == id {
+			return p.numberRow(v.tenant, n), nil
+		}
+	}
+	return numberRow{}, noSuchNumber()
+}
+
+func noSuchNumber() error {
+	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
+}
+
+func (p *Pages) number(v *visit) (reply, error) { return p.showNumber(v, nil) }
+
+func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
+	row, err := p.heldNumber(v)
+	if err != nil {
+		return reply{}, err
+	}
+	id := idText(row.ID)
+	view := struct {
+		layout
+		Number  numberRow
+		Numbers string // the path of the page of all numbers
+		Change  numberForm
+	}{layout: p.layout(v, "Number "+row.E164, "", shell("number", "rename", "--tenant", v.tenant, id, "Night line"),
+		shell("number", "assign", "--tenant", v.tenant, id, "--inbound", "7", "--outbound", "none"),
+		shell("number", "release", "--tenant", v.tenant, id, "--yes"),
+		shell("number", "restore", "--tenant", v.tenant, id)),
+		Number: row, Numbers: p.root + "/tenants/" + v.tenant + "/phone-numbers"}
+	fields := []field{{Name: "name", Label: "Name", Type: "text", Value: row.Name, Required: true}}
+	for i, now := range []*int64{row.Inbound, row.Outbound} {
+		f := field{Name: employees[i].name, Label: employees[i].label, Help: employees[i].help, Type: "text"}
+		if now != nil {
+			f.Value = idText(*now)
+		}
+		fields = append(fields, f)
+	}
+	answer := reply{page: "number.html"}
+	if wrong != nil {
+		answer.status = http.StatusUnprocessableEntity
+		for i := range fields {
+			fields[i].Value = v.form(fields[i].Name)
+		}
+	}
+	view.Change.Fields, view.Change.Rest = withFaults(fields, wrong)
+	answer.view = view
+	return answer, nil
+}
+
+func (p *Pages) changeNumber(v *visit) (reply, error) {
+	row, err := p.heldNumber(v)
+	if err != nil {
+		return reply{}, err
+	}
+	change := admin.NumberChange{Tenant: v.tenant}
+	name := v.form("name")
+	change.ID, change.Name = row.ID, &name
+	var also error
+	change.Inbound.Set, change.Outbound.Set = true, true
+	change.Inbound.ID, err = v.employee(employees[0].name)
+	change.Outbound.ID, also = v.employee(employees[1].name)
+	if err = cmp.Or(err, also); err == nil {
+		_, err = p.opts.Admin.ChangeNumber(v.ctx, v.caller, admin.Write{}, change)
+	}
+	if f := fault.From(err); f != nil && f.Code == fault.Invalid {
+		return p.showNumber(v, err)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	p.notify(v, good("The number was changed."))
+	return see("tenants", v.tenant, "phone-numbers", idText(row.ID))
+}
+
+func (p *Pages) askToReleaseNumber(v *visit) (reply, error) { return p.confirmRelease(v, "") }
+
+func (p *Pages) confirmRelease(v *visit, wrong string) (reply, error) {
+	row, err := p.heldNumber(v)
+	if err != nil {
+		return reply{}, err
+	}
+	answer := reply{page: "confirm.html", view: confirmView{
+		layout: p.layout(v, "Release "+row.E164+"?", "",
+			shell("number", "release", "--tenant", v.tenant, idText(row.ID), "--yes")),
+		Means: []string{
+			"Calls to the number are no longer answered.",
+			"It goes back to the provider after the connection's release_delay, or at once if there is none. " +
+				"Until then it can be restored.",
+			"After that it is anybody's: nobody can promise to get it again.",
+		},
+		Action: "Release the number", Back: row.URL,
+		Confirm: []field{{
+			Name: "e164", Label: "The number, to confirm", Type: "text", Required: true, Error: wrong,
+			Help: "Type " + row.E164 + ".",
+		}},
+	}}
+	if wrong != "" {
+		answer.status = http.StatusUnprocessableEntity
+	}
+	return answer, nil
+}
+
+func (p *Pages) releaseNumber(v *visit) (reply, error) {
+	row, err := p.heldNumber(v)
+	if err != nil {
+		return reply{}, err
+	}
+	if strings.TrimSpace(v.form("e164")) != row.E164 {
+		return p.confirmRelease(v, "must be the number, "+row.E164+".")
+	}
+	_, err = p.opts.Admin.ReleaseNumber(v.ctx, v.caller, admin.Write{}, admin.NumberID{Tenant: v.tenant, ID: row.ID})
+	if err != nil {
+		return reply{}, err
+	}
+	p.notify(v, good(row.E164+" was released."))
+	return see("tenants", v.tenant, "phone-numbers")
+}
+
+func (p *Pages) askToRestoreNumber(v *visit) (reply, error) {
+	row, err := p.heldNumber(v)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{page: "confirm.html", view: confirmView{
+		layout: p.layout(v, "Restore "+row.E164+"?", "",
+			shell("number", "restore", "--tenant", v.tenant, idText(row.ID))),
+		Means:  []string{"The number is in use again, and is not given back to the provider."},
+		Action: "Restore the number", Back: row.URL,
+	}}, nil
+}
+
+func (p *Pages) restoreNumber(v *visit) (reply, error) {
+	row, err := p.heldNumber(v)
+	if err != nil {
+		return reply{}, err
+	}
+	restored, err := p.opts.Admin.RestoreNumber(v.ctx, v.caller, admin.NumberID{Tenant: v.tenant, ID: row.ID})
 	if err != nil {
 		return reply{}, err
 	}
 	p.notify(v, good(restored.E164+" is in use again."))
-	return see("tenants", v.tenant, "phone-numbers")
+	return see("tenants", v.tenant, "phone-numbers", idText(row.ID))
 }

@@ -223,7 +223,7 @@ const examine = `(() => {
 		Wider: all.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5).map(name),
 		Small: [...document.querySelectorAll('a:not(.skip), button, input, select, textarea')].filter(shown).filter(e => e.tabIndex < 0 || e.getBoundingClientRect().height < (['A', 'INPUT'].includes(e.tagName) ? 16 : 24)).map(name),
 		Pale: all.filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) && contrast(e) < 4.5).map(e => name(e) + ' ' + contrast(e)),
-		Nameless: [...document.querySelectorAll('input, select, textarea')].filter(e => !e.labels.length && !e.ariaLabel).map(name),
+		Nameless: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length && !e.ariaLabel).map(name),
 		Twice: ids.filter((id, i) => ids.indexOf(id) !== i),
 		Skipped: levels.filter((l, i) => i ? l > levels[i - 1] + 1 : l !== 1).map(String),
 	};

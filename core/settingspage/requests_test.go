@@ -1,6 +1,7 @@
 package settingspage_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -69,6 +70,11 @@ func (w *world) busy(tenant string) (request string) {
 	if err != nil || len(booked.Requests) != 2 {
 		w.t.Fatalf("booked are %v, %v", booked, err)
 	}
+	held, err := w.g.Admin().ListNumbers(ctx, operator, tenant)
+	if err != nil || len(held.PhoneNumbers) != 1 {
+		w.t.Fatalf("held are %v, %v", held, err)
+	}
+	w.number = strconv.FormatInt(held.PhoneNumbers[0].ID, 10)
 	return booked.Requests[1].ID
 }
 
@@ -154,23 +160,108 @@ func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
 		path := "/beta/phone-numbers/" + strconv.FormatInt(number.ID, 10)
 		w.askBy(http.MethodDelete, made.Secret, path, "")
 		p := b.get(list)
-		restore := regexp.MustCompile(`action="([^"]+/restore)"`).FindStringSubmatch(p.body)
+		restore := regexp.MustCompile(`href="([^"]+/restore)"`).FindStringSubmatch(p.body)
 		if !strings.Contains(p.body, "goes back on") || restore == nil {
 			t.Fatalf("after the release the page is %s", p.body)
 		}
-		if p := b.post(restore[1], nil); p.to != list {
+		if p := b.get(restore[1]); p.status != http.StatusOK || !strings.Contains(p.body, "Restore the number") {
+			t.Errorf("asked for a restore: %d %s", p.status, p.body)
+		}
+		if p := b.post(restore[1], nil); p.to != strings.TrimSuffix(restore[1], "/restore") {
 			t.Errorf("restoring leads to %q: %d %s", p.to, p.status, p.body)
 		}
 		if p := b.get(list); !strings.Contains(p.body, digits+" is in use again.") {
 			t.Errorf("after that the page is %s", p.body)
 		}
-		p = b.post(list, url.Values{"connection": {"phone"}, "e164": {"call me"}})
+		p = b.post(list+"/adopt", url.Values{"adopted_connection": {"phone"}, "e164": {"call me"}})
 		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="e164-error"`) ||
 			!strings.Contains(p.body, "call me") {
 			t.Errorf("a wrong number: %d %s", p.status, p.body)
 		}
 		for _, wrong := range []string{list + "/none/restore", list + "/999/restore"} {
 			if p := b.post(wrong, nil); p.status != http.StatusNotFound {
+				t.Errorf("%s: %d", wrong, p.status)
+			}
+		}
+	})
+}
+
+// A number is bought once however often its form is sent, changed, and released when it was typed.
+func TestPhoneNumbersAreBoughtChangedAndReleased(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, w *world) {
+		w.tenant("acme")
+		w.busy("acme")
+		held := func(want int) admin.PhoneNumber {
+			t.Helper()
+			all, err := w.g.Admin().ListNumbers(t.Context(), apikey.Caller{}, "acme")
+			if err != nil || len(all.PhoneNumbers) != want {
+				t.Fatalf("held are %+v, %v; want %d", all, err, want)
+			}
+			newest := all.PhoneNumbers[0]
+			for _, n := range all.PhoneNumbers {
+				if n.ID > newest.ID {
+					newest = n
+				}
+			}
+			return newest
+		}
+		held(1)
+		const list = "/settings/tenants/acme/phone-numbers"
+		b := w.signedIn(signin.NewLink{Tenant: "acme", Role: apikey.RoleAdmin})
+		page := b.get(list)
+		once := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(page.body)
+		if once == nil {
+			t.Fatalf("the page has no form: %s", page.body)
+		}
+		form := url.Values{"once": {once[1]}, "connection": {"phone"}, "area_code": {"512"}, "name": {"Night <line>"},
+			"inbound_cloud_employee_id": {"7"}}
+		for name, value := range map[string]string{
+			"area_code": "five", "inbound_cloud_employee_id": "Pat", "name": strings.Repeat("n", 65),
+		} {
+			bad := maps.Clone(form)
+			bad[name] = []string{value}
+			p := b.post(list, bad)
+			if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="`+name+`-error"`) ||
+				!strings.Contains(p.body, `value="`+value+`"`) {
+				t.Errorf("a wrong %s: %d %s", name, p.status, p.body)
+			}
+		}
+		held(1)
+		first, again := b.post(list, form), b.post(list, form)
+		if first.status != http.StatusSeeOther || again.to != first.to {
+			t.Errorf("bought: %d %s, and again: %d %s", first.status, first.to, again.status, again.to)
+		}
+		bought := held(2)
+		digits := strings.TrimPrefix(bought.E164, "+")
+		if p := b.get(first.to); !strings.Contains(p.body, digits+" was bought") ||
+			!strings.Contains(p.body, "Night &lt;line&gt;") || !strings.Contains(p.body, "cloud employee 7") ||
+			!strings.Contains(p.body, "frontdesk number rename --tenant acme "+strconv.FormatInt(bought.ID, 10)) {
+			t.Errorf("the page is %s", p.body)
+		}
+		bad := url.Values{"name": {" "}, "outbound_cloud_employee_id": {"8"}}
+		if p := b.post(first.to, bad); p.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(p.body, `id="name-error"`) || !strings.Contains(p.body, `value="8"`) {
+			t.Errorf("a name of spaces: %d %s", p.status, p.body)
+		}
+		p := b.post(first.to, url.Values{"name": {"Day line"}, "outbound_cloud_employee_id": {"8"}})
+		changed := held(2)
+		if p.to != first.to || changed.Name != "Day line" || changed.Inbound != nil || changed.Outbound == nil ||
+			*changed.Outbound != 8 {
+			t.Errorf("changed to %+v: %d %s", changed, p.status, p.body)
+		}
+		release := first.to + "/release"
+		if p := b.get(release); p.status != http.StatusOK || !strings.Contains(p.body, digits) {
+			t.Errorf("asked for the release: %d %s", p.status, p.body)
+		}
+		if p := b.post(release, url.Values{"e164": {"yes"}}); p.status != http.StatusUnprocessableEntity ||
+			held(2).ReleaseAt != nil {
+			t.Errorf("released without the number: %d %s", p.status, p.body)
+		}
+		if p := b.post(release, url.Values{"e164": {bought.E164}}); p.to != list || held(2).ReleaseAt == nil {
+			t.Errorf("released: %d %s", p.status, p.body)
+		}
+		for _, wrong := range []string{list + "/none", list + "/999", list + "/999/release"} {
+			if p := b.get(wrong); p.status != http.StatusNotFound {
 				t.Errorf("%s: %d", wrong, p.status)
 			}
 		}

@@ -41,6 +41,7 @@ type world struct {
 	log    tenanttest.Buffer
 	change func(*config.Config)
 
+	number              string            // the id of a number that a tenant bought
 	webhooks, adminKeys map[string]string // ids, by the tenant that they are for; "": the operator's webhook
 }
 
@@ -259,7 +260,9 @@ func (w *world) at(path, tenant, connection, key string) string {
 	}
 	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}",
 		"calendar",
-		"{provider}", "sandbox", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none", "{number}", "1", "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
+		"{provider}", "sandbox", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
+		"{number}", cmp.Or(w.number, "1"),
+		"{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
 
 // sqlite returns the URL of a new SQLite database that has its tables.

@@ -15,13 +15,15 @@ import (
 
 // notInterleaved are the methods without an operation below, and the reasons.
 var notInterleaved = map[string]string{
-	"Close":   "it ends the process's calls, and touches no row",
-	"Ping":    "it touches no row",
-	"Check":   "it reads the file, not the rows' meaning",
-	"Waited":  "it asks the pool, not the database",
-	"Clock":   "it reads no row",
-	"Migrate": "it changes the schema; its own test runs replicas against each other",
-	"Pending": "it reads the schema's version",
+	"Close":         "it ends the process's calls, and touches no row",
+	"Ping":          "it touches no row",
+	"Check":         "it reads the file, not the rows' meaning",
+	"Waited":        "it asks the pool, not the database",
+	"Clock":         "it reads no row",
+	"Migrate":       "it changes the schema; its own test runs replicas against each other",
+	"Pending":       "it reads the schema's version",
+	"TenantRecords": "it reads rows of all tables, one page of one table at a time",
+
 	"Forget":  "it moves pages, and changes no row",
 	"Rebuild": "it moves pages, and changes no row",
 	"Reseal":  "it changes no value, only how it is sealed; its own test runs it against writers",

@@ -112,6 +112,7 @@ var numberOperations = []operation{
 	{"ChangeRef", func(c caller) (any, error) { return one(c.s.ChangeRef(c.ctx, kept("used"), "of "+c.name)) }},
 	{"Numbers", func(c caller) (any, error) { return one(c.s.Numbers(c.ctx, "acme", "p1")) }},
 	{"Number", func(c caller) (any, error) { return one(c.s.Number(c.ctx, "acme", 1)) }},
+	{"NumberOnce", func(c caller) (any, error) { return one(c.s.NumberOnce(c.ctx, "acme", 2)) }},
 	{"NumberHolder", func(c caller) (any, error) { return two(c.s.NumberHolder(c.ctx, "", "+1used")) }},
 	{"TenantNumbers", func(c caller) (any, error) { return one(c.s.TenantNumbers(c.ctx, "acme")) }},
 	{"ParkedNumbers", func(c caller) (any, error) { return one(c.s.ParkedNumbers(c.ctx, "acme")) }},

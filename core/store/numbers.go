@@ -133,6 +133,16 @@ func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, 
 	return n, err
 }
 
+// NumberOnce returns a number that the tenant holds or has held.
+func (s *Store) NumberOnce(ctx context.Context, tenantID string, id int64) (Number, error) {
+	n, found, err := findIn(ctx, s, scanNumber,
+		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2", tenantID, id)
+	if err == nil && !found {
+		return Number{}, numberNotFound()
+	}
+	return n, err
+}
+
 // NumberHolder returns the row of a number that is held in a realm, even if it waits to be returned.
 func (s *Store) NumberHolder(ctx context.Context, realm, e164 string) (Number, bool, error) {
 	return findIn(ctx, s, scanNumber, holderQuery, realm, e164)

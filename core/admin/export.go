@@ -1,0 +1,85 @@
+package admin
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// ExportFormat names the format of exported records. It changes when their meaning does.
+const ExportFormat = "frontdesk-tenant/1"
+
+const (
+	defaultExportLimit = 100
+	// MaxExportLimit is how many records one answer of ExportTenant can have.
+	MaxExportLimit = 500
+
+	actionExport = "export-tenant"
+)
+
+// ExportRecord is something that is kept for a tenant.
+type ExportRecord struct {
+	Record string         `json:"record" doc:"What it is: tenant, connection, tokens, provider_health, connect_link, key, session, webhook, delivery, number, purchase, hold, slot, event, ticket, document, call, request or audit." example:"connection"`
+	Fields map[string]any `json:"fields" doc:"What is kept of it, by name. Fields without a value are absent."`
+}
+
+// Export is a page of an export.
+type Export struct {
+	Format  string         `json:"format" doc:"The format of the records." example:"frontdesk-tenant/1"`
+	Records []ExportRecord `json:"records" nullable:"false" doc:"The records, those of one kind together."`
+	Next    string         `json:"next,omitempty" doc:"The value of after for the records that follow. Absent: there are none."`
+}
+
+// ExportQuery asks for a page of an export.
+type ExportQuery struct {
+	Tenant string
+	After  string // Next of the page before; "": the first page
+	Limit  int    // 0: defaultExportLimit
+}
+
+// ExportTenant returns everything that is kept for a tenant, page by page, but for secrets: credentials,
+// tokens, the keys themselves and the signing secrets of webhooks. The first page is recorded in the audit.
+func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQuery) (Export, error) {
+	page := Export{Format: ExportFormat, Records: []ExportRecord{}}
+	of, err := s.tenant(ctx, c, q.Tenant)
+	if err != nil {
+		return page, err
+	}
+	var from store.ExportMark
+	if q.After != "" {
+		text, err := base64.RawURLEncoding.DecodeString(q.After)
+		if err == nil {
+			err = json.Unmarshal(text, &from)
+		}
+		if err != nil {
+			return page, fault.InvalidField("after", "must be next of the page before")
+		}
+	} else if err := s.opts.Audit.Record(ctx, audit.Entry{
+		TenantID: of.ID, Tenant: of.Name, Action: actionExport, Subject: of.ID, Outcome: audit.Done,
+	}); err != nil {
+		return page, err
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultExportLimit
+	}
+	rows, next, err := s.opts.Store.TenantRecords(ctx, of.ID, from, q.Limit)
+	if err != nil {
+		return page, err
+	}
+	for _, row := range rows {
+		page.Records = append(page.Records, ExportRecord(row))
+	}
+	if next != nil {
+		text, err := json.Marshal(next)
+		if err != nil {
+			return page, err
+		}
+		page.Next = base64.RawURLEncoding.EncodeToString(text)
+	}
+	return page, nil
+}

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// notExported are the tables and columns that no export has, and the reasons.
+var notExported = map[string]string{
+	"sequences": "it is the gateway's", "audit_head": "it is the gateway's", "audit_keys": "it is the gateway's",
+	"hash_keys": "it is the gateway's", "write_probe": "it is the gateway's",
+	"goose_db_version": "it is the gateway's",
+	"connection_turns": "it orders processes", "token_turns": "it orders processes",
+	"webhook_queues": "it orders processes",
+	"number_claims":  "it repeats numbers and purchases",
+	"consents":       "they are secrets for the minutes of a consent",
+	"sign_in_links":  "they are secrets, and say nothing else",
+
+	"connections.credentials": "it is a secret", "connections.tenant_id": "it is the tenant",
+	"connections.reported_status": "it orders events", "connections.reported_before": "it orders events",
+	"tokens.sealed": "it is a secret", "tokens.version": "it orders processes",
+	"tokens.lease_owner": "it orders processes", "tokens.lease_until": "it orders processes",
+	"connect_links.seal": "it proves the row", "connect_links.claim": "it orders processes",
+	"connect_links.claimed_until": "it orders processes",
+	"api_keys.hash":               "it is of a secret", "api_keys.seal": "it proves the row",
+	"sessions.sealed": "it is a secret", "sessions.tenant_id": "it is the tenant",
+	"webhooks.sealed":      "it is a secret",
+	"deliveries.place":     "it orders deliveries",
+	"deliveries.queued_at": "it orders deliveries",
+	"numbers.realm":        "it is the gateway's", "numbers.version": "it orders processes",
+	"numbers.leads": "it is the address of the connection's settings", "numbers.going": "it orders processes",
+	"purchases.realm": "it is the gateway's", "purchases.revision": "it orders processes",
+	"purchases.runner":     "it orders processes",
+	"intents.request_hash": "it repeats what was asked", "intents.effect_key": "it repeats the key",
+	"intents.dedupe_key": "it repeats what was asked", "intents.owner": "it orders processes",
+	"intents.lease_until": "it orders processes", "intents.kept": "it says how long the row is kept",
+	"audit.id": "it proves the row", "audit.mac": "it proves the row",
+}
+
+// Whatever the schema has of tenants is exported, or there is a reason.
+func TestEverythingOfATenantIsExported(t *testing.T) {
+	s := sqliteStore(t)
+	type column struct{ table, name string }
+	schema, err := listOf(t.Context(), s, func(row scanner) (c column, err error) {
+		return c, row.Scan(&c.table, &c.name)
+	}, "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'")
+	if err != nil || len(schema) < 100 {
+		t.Fatalf("the schema is %v, %v", schema, err)
+	}
+	used := map[string]bool{}
+	for _, c := range schema {
+		if notExported[c.table] != "" {
+			used[c.table] = true
+			continue
+		}
+		at := slices.IndexFunc(exports, func(e exported) bool { return strings.HasPrefix(e.from, c.table+" ") })
+		if at < 0 {
+			t.Errorf("the table %s is not exported", c.table)
+			continue
+		}
+		names, _ := exports[at].columns()
+		name := c.table + "." + c.name
+		switch is := slices.Contains(names, c.name); {
+		case notExported[name] != "":
+			used[name] = true
+			if is {
+				t.Errorf("%s is exported, and said not to be", name)
+			}
+		case !is && c.name != "tenant_id" && !slices.Contains(exports[at].keys, c.name):
+			t.Errorf("%s is not exported", name)
+		}
+	}
+	for name := range notExported {
+		if !used[name] {
+			t.Errorf("%s is not there", name)
+		}
+	}
+	for _, e := range exports {
+		names, kinds := e.columns()
+		for i, name := range names {
+			if slices.Contains([]string{"hash", "seal", "sealed", "credentials", "mac"}, name) {
+				t.Errorf("%s of %s is a secret", name, e.record)
+			}
+			if !slices.Contains([]string{"", kindTime, kindJSON, kindSealed, kindWords}, kinds[i]) ||
+				kinds[i] == kindSealed && e.sealed.at(name) < 0 {
+				t.Errorf("%s of %s is %q", name, e.record, kinds[i])
+			}
+		}
+	}
+}
