@@ -119,6 +119,8 @@ type commands struct {
 	Backup  backupCommand  `cmd:"" help:"Write a consistent copy of the database to a file, while the gateway serves."`
 	Restore restoreCommand `cmd:"" help:"Replace the database with a copy that backup wrote."`
 
+	AgentTools agentTools `cmd:"" name:"agent-tools" help:"Print the tools for an agent on a voice platform, with the lines for its prompt."`
+
 	Migrate  migrateCommand  `cmd:"" help:"Bring the database's tables up to date. serve does this by itself."`
 	OpenAPI  openapiCommand  `cmd:"" name:"openapi" help:"Print the OpenAPI description of the API."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
@@ -134,7 +136,8 @@ func run(args []string, w world) int {
 		kong.Description(
 			"A self-hosted gateway that gives voice agents a front desk: calendars, tickets and phone numbers "+
 				"behind one small API."),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Vars{"platforms": platforms()}, kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(w.err, "frontdesk:", err)
 		return exitFailed

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 )
 
@@ -14,10 +15,29 @@ const headerAPIKey = "X-Api-Key"
 
 var errNoKey = errors.New("no key was sent")
 
-// authenticate returns the caller that X-Api-Key or a bearer token (RFC 6750 section 2.1) identifies. A
-// request with two different keys is refused. Another Authorization scheme beside X-Api-Key is ignored: it
-// may be meant for a proxy.
+type callerKey struct{}
+
+// As returns a context under which requests to the handler of [New] are a caller's, without a key. The
+// caller's KeyID is the actor in the audit. Only this process can make such requests: no header says so.
+func As(ctx context.Context, caller apikey.Caller) context.Context {
+	return context.WithValue(audit.By(ctx, ""), callerKey{}, caller)
+}
+
+// actorOf returns who makes a request, as the audit names it.
+func actorOf(ctx context.Context, caller apikey.Caller) string {
+	if _, known := ctx.Value(callerKey{}).(apikey.Caller); known {
+		return caller.KeyID
+	}
+	return audit.Key(caller.KeyID)
+}
+
+// authenticate returns the caller of [As], or the one that X-Api-Key or a bearer token (RFC 6750 section 2.1)
+// identifies. A request with two different keys is refused. Another Authorization scheme beside X-Api-Key is
+// ignored: it may be meant for a proxy.
 func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {
+	if caller, known := ctx.Value(callerKey{}).(apikey.Caller); known {
+		return caller, nil
+	}
 	key, err := keyOf(h)
 	if err != nil {
 		return apikey.Caller{}, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 )
 
@@ -73,6 +74,29 @@ func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 				`error="insufficient_scope", scope="`+string(op.Scope)+`"`) {
 			t.Errorf("%s: %d %q %s", op.ID, a.status, a.header.Get("WWW-Authenticate"), a.body)
 		}
+	}
+}
+
+// This process calls as somebody without a key, and may do what the scopes say; a key beside it is not looked
+// at.
+func TestThisProcessCallsAsSomebody(t *testing.T) {
+	g := startGateway(t)
+	as := As(t.Context(), apikey.Caller{KeyID: "person:pat", Scopes: []apikey.Scope{apikey.ScopeCalendarRead}})
+	for path, want := range map[string]int{calendarsPath: http.StatusOK, bookPath: http.StatusForbidden} {
+		r, err := http.NewRequestWithContext(as, http.MethodPost, path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Api-Key", "fd_live_unknown")
+		a := NewRecorder()
+		g.handler.ServeHTTP(a, r)
+		if a.Status != want || a.Header().Get("X-Request-Id") != fixedID {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body.String())
+		}
+	}
+	if g.calls != 1 || g.caller.KeyID != "person:pat" {
+		t.Errorf("%d calls, the last by %q", g.calls, g.caller.KeyID)
 	}
 }
 

@@ -178,7 +178,7 @@ func slotOperations(s Calendar) []operation {
 		{
 			ID: "holdSlot",
 			Tool: tool{
-				Name: "hold_slot", Without: []string{"phone_number", "hold_minutes"},
+				Name: "hold_slot", CallerNumber: "phone_number", Without: []string{"hold_minutes"},
 				Description: "Keeps a slot of find_slots free for the caller for five minutes, while you ask for " +
 					"what is needed to book it.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/hold-slot", Scope: write,
@@ -208,7 +208,7 @@ func slotOperations(s Calendar) []operation {
 		{
 			ID: "bookSlot",
 			Tool: tool{
-				Name: "book_slot", Without: []string{"phone_number", "conferencing_type", "location_url"},
+				Name: "book_slot", CallerNumber: "phone_number", Without: []string{"conferencing_type", "location_url"},
 				Description: "Books a slot of find_slots or hold_slot as a meeting, and invites the attendees. Say " +
 					"the day and the time back to the caller before.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/book-slot", Scope: write,
@@ -230,7 +230,7 @@ func slotOperations(s Calendar) []operation {
 		{
 			ID: "findMeetings",
 			Tool: tool{
-				Name: "find_meetings", Without: []string{"phone_number", "calendar_ids"},
+				Name: "find_meetings", CallerNumber: "phone_number", Without: []string{"calendar_ids"},
 				Description: "Finds the meetings of whoever calls, by the number that the telephone call comes from, " +
 					"or by an e-mail address.",
 			}, Method: http.MethodPost, Path: "/alpha/calendar/find-meetings", Scope: read,

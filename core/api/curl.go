@@ -18,18 +18,35 @@ func Curl(publicURL, operationID string) string {
 }
 
 func (o operation) curl(base string) string {
-	lines := []string{"curl -sS"}
-	if o.Method != http.MethodPost {
-		lines[0] += " -X " + o.Method
-	}
 	// Braces are patterns to curl.
-	lines[0] += " " + shellQuote(base+strings.NewReplacer("{", "", "}", "").Replace(o.Path))
+	return CurlOf(base, o.Method, strings.NewReplacer("{", "", "}", "").Replace(o.Path), "", o.exampleBody())
+}
+
+// exampleBody returns the body of the first documented example, or "" if the operation takes none.
+func (o operation) exampleBody() string {
+	if !o.takesBody() || len(o.Examples) == 0 {
+		return ""
+	}
+	body, err := json.MarshalIndent(o.Examples[0].Request, "", "  ")
+	if err != nil {
+		panic("api: the example of " + o.ID + " cannot be written: " + err.Error())
+	}
+	return string(body)
+}
+
+// CurlOf returns the curl command of one request. The idempotency key and the body may be "".
+func CurlOf(publicURL, method, path, idempotencyKey, body string) string {
+	lines := []string{"curl -sS"}
+	if method != http.MethodPost {
+		lines[0] += " -X " + method
+	}
+	lines[0] += " " + shellQuote(strings.TrimRight(publicURL, "/")+path)
 	lines = append(lines, "-H 'X-Api-Key: YOUR_KEY'")
-	if o.takesBody() && len(o.Examples) > 0 {
-		body, err := json.MarshalIndent(o.Examples[0].Request, "", "  ")
-		if err == nil { // examples are values that the documents show too
-			lines = append(lines, "-H 'Content-Type: application/json'", "-d "+shellQuote(string(body)))
-		}
+	if idempotencyKey != "" {
+		lines = append(lines, "-H "+shellQuote(headerIdempotency+": "+idempotencyKey))
+	}
+	if body != "" {
+		lines = append(lines, "-H 'Content-Type: application/json'", "-d "+shellQuote(body))
 	}
 	return strings.Join(lines, " \\\n  ")
 }

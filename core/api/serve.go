@@ -86,7 +86,7 @@ func (a *api) admit(
 	}
 	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
 	if op.writes || op.Kind == "" { // what a list finds in an account is the gateway's doing
-		ctx = audit.By(ctx, audit.Key(caller.KeyID))
+		ctx = audit.By(ctx, actorOf(ctx, caller))
 	}
 	if a.requests != nil && op.Kind != "" { // what the admin interface does is in the audit
 		ctx, x.trail = telemetry.WithTrail(ctx, time.Now())

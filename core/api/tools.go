@@ -14,9 +14,11 @@ type tool struct {
 	Description string // what a model needs to know to choose it
 	// Destructive says that the operation changes or removes what is there, and does not only add to it.
 	Destructive bool
-	// Without are fields of the body that a model does not set: what a model says of the telephone call that it
-	// is in proves nothing.
+	// Without are fields of the body that a model does not set.
 	Without []string
+	// CallerNumber is the field of the body for the number that the telephone call comes from. A model does not
+	// set it: what a model says of the call that it is in proves nothing. "": there is none.
+	CallerNumber string
 }
 
 // Tool is an operation as a language model calls it: a POST with a JSON object as its body.
@@ -26,7 +28,7 @@ type Tool struct {
 	Scope                    apikey.Scope
 	Schema                   json.RawMessage // JSON Schema 2020-12 of the body: an object with plain properties
 	Writes, Destructive      bool
-	TakesCaller              bool // the body has the number of whoever calls, as phone_number
+	CallerNumber             string // the field that a platform sets in place of the model; "": none
 }
 
 // Tools returns the operations that language models may call, in the order of the documents.
@@ -37,9 +39,9 @@ func Tools() []Tool {
 			continue
 		}
 		all = append(all, Tool{
-			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path,
-			Scope: op.Scope, Schema: schemaOf(op.request, op.Tool.Without), Writes: op.writes,
-			Destructive: op.Tool.Destructive, TakesCaller: slices.Contains(op.Tool.Without, "phone_number"),
+			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path, Scope: op.Scope,
+			Schema: schemaOf(op.request, append([]string{op.Tool.CallerNumber}, op.Tool.Without...)),
+			Writes: op.writes, Destructive: op.Tool.Destructive, CallerNumber: op.Tool.CallerNumber,
 		})
 	}
 	return all

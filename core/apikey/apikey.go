@@ -125,7 +125,7 @@ type Spec struct {
 // Caller identifies who makes a request: the key's tenant and the connections that the key reaches.
 type Caller struct {
 	Tenant      tenant.Tenant // zero: the operator, at the admin interface
-	KeyID       string        // "": the gateway itself
+	KeyID       string        // "": the gateway itself; [Callers.Person] says what it is of a person
 	Scopes      []Scope
 	Test        bool
 	Connections connection.Set

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/sealing"
@@ -132,6 +133,25 @@ func (c *Callers) CallerOf(ctx context.Context, tenantID, connectionID string) (
 		return Caller{}, err
 	}
 	return Caller{Tenant: t, Connections: connection.Set{reached.Kind: reached}}, nil
+}
+
+// Person returns the caller for what somebody tries by hand: like a key of the tenant with these scopes and
+// connections, without being one. In the place of a key's id, its KeyID names the person as the audit does.
+func (c *Callers) Person(ctx context.Context, name string, of tenant.Tenant, s Spec) (Caller, error) {
+	all, err := connection.OfTenant(ctx, c.opts.Store, of.ID)
+	if err != nil {
+		return Caller{}, err
+	}
+	as := store.APIKey{Test: s.Test}
+	for _, each := range all {
+		if slices.Contains(s.Connections, each.Name) {
+			as.Connections = append(as.Connections, each.ID)
+		}
+	}
+	return Caller{
+		Tenant: of, KeyID: audit.Person(name), Scopes: s.Scopes, Test: s.Test,
+		Connections: reach(as, all, c.opts.Registry),
+	}, nil
 }
 
 // fetchKey returns the single-flight key of a fetch. It contains the generation, so that a call made after

@@ -27,8 +27,8 @@ func Walls() []Wall {
 		{
 			Folder: "cmd/frontdesk", May: []string{
 				"adapters/all", "config", "core/gateway", "core/adapter", "core/fault",
-				"core/admin", "core/apikey", "core/apply", "core/connection", "core/link", "core/sealing", "core/signin",
-				"core/tenant", "core/webhook",
+				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/link",
+				"core/sealing", "core/signin", "core/tenant", "core/webhook",
 			},
 			Tests: []string{
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest",
@@ -97,6 +97,10 @@ func Walls() []Wall {
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
 		{Folder: "core/speech", May: []string{"core/language"}, Why: "Words for dates and times."},
+		{
+			Folder: "core/agenttools", Tests: []string{"core/api", "core/page/browsertest"},
+			Why: "The operations as tools of voice platforms: texts, and nobody to ask.",
+		},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},
@@ -305,8 +309,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/settingspage",
 			May: []string{
-				"core/adapter", "core/admin", "core/apikey", "core/connection", "core/fault", "core/hostname", "core/link",
-				"core/page", "core/signin", "core/store", "core/tenant", "core/webhook",
+				"core/adapter", "core/admin", "core/agenttools", "core/apikey", "core/connection", "core/fault",
+				"core/hostname", "core/link", "core/page", "core/signin", "core/store", "core/tenant", "core/webhook",
 			},
 			Tests: []string{"core/**", "adapters/all", "config"},
 			Why:   "The admin interface for people: pages over its use cases.",

@@ -2,8 +2,12 @@ package gateway
 
 import (
 	"context"
+	"net/http"
+	"strings"
 
+	"frontdesk/core/agenttools"
 	"frontdesk/core/api"
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/settingspage"
 	"frontdesk/core/signin"
@@ -27,7 +31,11 @@ func (g *Gateway) settingsPages() ([]api.Page, error) {
 		PublicURL: g.config.Server.PublicURL, Store: g.store, Admin: g.admin, Links: g.signInLinks,
 		Sessions: signin.NewSessions(o, g.config.SettingsPage.OIDC.Roles...), OpenID: g.openID, Now: g.now,
 		Brand: g.config.Pages.Name,
-		Curl: func(operation string) string { return api.Curl(g.config.Server.PublicURL, operation) },
+		Curl:  func(operation string) string { return api.Curl(g.config.Server.PublicURL, operation) },
+		Trial: g.trial(),
+		Tools: func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error) {
+			return AgentTools(platform, g.config.Server.PublicURL, timeZone, scopes)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -37,6 +45,40 @@ func (g *Gateway) settingsPages() ([]api.Page, error) {
 		pages = append(pages, api.Page(r))
 	}
 	return pages, nil
+}
+
+// trial returns what the settings page tries operations with.
+func (g *Gateway) trial() settingspage.Trial {
+	t := settingspage.Trial{
+		Send: g.send,
+		Curl: func(a settingspage.Attempt) string {
+			return api.CurlOf(g.config.Server.PublicURL, a.Method, a.Path, a.IdempotencyKey, a.Body)
+		},
+	}
+	for _, o := range api.Operations() {
+		t.Operations = append(t.Operations, settingspage.Operation(o))
+	}
+	return t
+}
+
+// send makes a request of the interface as a caller, within this process.
+func (g *Gateway) send(
+	ctx context.Context, as apikey.Caller, a settingspage.Attempt,
+) (settingspage.Outcome, error) {
+	ctx = api.As(context.WithoutCancel(ctx), as) // what was begun is ended; the interface has its own deadline
+	r, err := http.NewRequestWithContext(ctx, a.Method, a.Path, strings.NewReader(a.Body))
+	if err != nil {
+		return settingspage.Outcome{}, fault.From(err)
+	}
+	if a.Body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if a.IdempotencyKey != "" {
+		r.Header.Set("Idempotency-Key", a.IdempotencyKey)
+	}
+	answer := api.NewRecorder()
+	g.handler.ServeHTTP(answer, r)
+	return settingspage.Outcome{Status: answer.Status, Header: answer.Header(), Body: answer.Body.Bytes()}, nil
 }
 
 // SettingsURL returns the address of the settings page, or "" if there is none.

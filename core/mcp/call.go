@@ -29,7 +29,7 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 			header = req.Extra.Header
 		}
 		body := []byte(req.Params.Arguments)
-		if t.TakesCaller {
+		if t.CallerNumber != "" {
 			body = withNumber(body, header.Get(HeaderCaller))
 		}
 		words := wordsIn(language.Match(header.Get("Accept-Language")))
@@ -85,21 +85,7 @@ func withNumber(arguments []byte, number string) []byte {
 }
 
 // response is the response of the interface.
-type response struct {
-	status int
-	header http.Header
-	body   bytes.Buffer
-}
-
-// Header, WriteHeader and Write implement http.ResponseWriter.
-func (r *response) Header() http.Header { return r.header }
-
-func (r *response) WriteHeader(status int) { r.status = cmp.Or(r.status, status) }
-
-func (r *response) Write(p []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(p)
-}
+type response struct{ *api.Recorder }
 
 // passedOn are the headers that a call of the interface has from the call of the tool.
 var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate",
@@ -108,7 +94,7 @@ var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Tra
 // call calls the operation. Its time limit is that of the tool for reads, and that of the interface for
 // writes.
 func (s *Server) call(ctx context.Context, t api.Tool, header http.Header, body []byte) response {
-	r := response{header: http.Header{}}
+	r := response{api.NewRecorder()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Path, io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
 		return r
@@ -123,7 +109,7 @@ func (s *Server) call(ctx context.Context, t api.Tool, header http.Header, body 
 	if !t.Writes {
 		req.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(s.within.Milliseconds(), 10))
 	}
-	s.opts.API().ServeHTTP(&r, req)
+	s.opts.API().ServeHTTP(r, req)
 	return r
 }
 
@@ -138,10 +124,10 @@ type failure struct {
 }
 
 // result returns the result of a tool.
-func (r *response) result(t api.Tool, words words) *mcp.CallToolResult {
-	if r.status == http.StatusOK {
+func (r response) result(t api.Tool, words words) *mcp.CallToolResult {
+	if r.Status == http.StatusOK {
 		var answer map[string]json.RawMessage
-		if err := json.Unmarshal(r.body.Bytes(), &answer); err != nil {
+		if err := json.Unmarshal(r.Body.Bytes(), &answer); err != nil {
 			return text(true, words.broken, nil)
 		}
 		said := words.done[t.Name]
@@ -165,7 +151,7 @@ func (r *response) result(t api.Tool, words words) *mcp.CallToolResult {
 			} `json:"fieldViolations"`
 		} `json:"details"`
 	}
-	if err := json.Unmarshal(r.body.Bytes(), &status); err != nil {
+	if err := json.Unmarshal(r.Body.Bytes(), &status); err != nil {
 		return text(true, words.broken, nil)
 	}
 	f, said := failure{Message: status.Message}, words.broken

@@ -96,6 +96,7 @@ func (p *Pages) navigation(v *visit) []section {
 		all = append(all, section{Title: name, Items: []item{
 			link("Settings", "tenants", escaped), link("Connections", "tenants", escaped, "connections"),
 			link("API keys", "tenants", escaped, "keys"), link("Phone numbers", "tenants", escaped, "phone-numbers"),
+			link("Your agent", "tenants", escaped, "agent"), link("Try it", "tenants", escaped, "try"),
 			link("Requests", "tenants", escaped, "requests"), link("Webhooks", "tenants", escaped, "webhooks"),
 			link("Audit", "tenants", escaped, "audit"),
 		}})

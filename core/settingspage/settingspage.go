@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"frontdesk/core/admin"
+	"frontdesk/core/agenttools"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/page"
@@ -48,6 +49,9 @@ type Options struct {
 	Now       func() time.Time
 	Brand     string                        // the operator's name; "": Frontdesk
 	Curl      func(operation string) string // a command that calls an operation; "" or nil: there is none
+	Trial     Trial
+	// Tools returns what an agent on a platform needs, with the tools that the scopes allow.
+	Tools func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error)
 }
 
 // Pages serves the pages. It is safe for concurrent use. Create it with [New].
@@ -126,7 +130,7 @@ func (p *Pages) Routes() []Route {
 	add(signInRoutes, nil)
 	add(sessionRoutes, p.enter)
 	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes,
-		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes} {
+		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes, tryRoutes, agentRoutes} {
 		add(table, p.enterByRole)
 	}
 	return all

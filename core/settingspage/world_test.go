@@ -260,7 +260,8 @@ func (w *world) at(path, tenant, connection, key string) string {
 	}
 	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}",
 		"calendar",
-		"{provider}", "sandbox", "{token}", "fds_none", "{request}", "none", "{number}", cmp.Or(w.number, "1"),
+		"{provider}", "sandbox", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
+		"{number}", cmp.Or(w.number, "1"),
 		"{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"frontdesk/core/agenttools"
+	"frontdesk/core/apikey"
+	"frontdesk/core/gateway"
+)
+
+type agentTools struct {
+	Platform string   `required:"" help:"Where the agent runs: ${enum}." enum:"${platforms}" placeholder:"P"`
+	Key      string   `help:"The id of the API key that the agent will use, as \"key list\" shows it." xor:"for" placeholder:"ID"`
+	Scopes   []string `help:"What the agent may do, in the place of --key. The default is everything." xor:"for" placeholder:"SCOPE"`
+	Prompt   bool     `help:"Print only the lines for the agent's prompt."`
+}
+
+// Run prints the definitions. On standard error it says where they go.
+func (c agentTools) Run(ctx context.Context, s *session) error {
+	made, err := c.made(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Prompt {
+		_, err = fmt.Fprintln(s.out, made.Prompt)
+		return err
+	}
+	for i, step := range made.Where {
+		fmt.Fprintf(s.err, "%d. %s\n", i+1, step)
+	}
+	fmt.Fprintf(s.err, "\nFor the prompt:\n%s\n\n", made.Prompt)
+	for _, missing := range made.Missing {
+		fmt.Fprintln(s.err, "Left out:", missing)
+	}
+	_, err = fmt.Fprintln(s.out, made.Definitions)
+	return err
+}
+
+func (c agentTools) made(ctx context.Context, s *session) (made agenttools.Made, err error) {
+	if c.Key != "" {
+		err = s.with(ctx, func(g *gateway.Gateway) error {
+			made, err = g.AgentToolsOf(ctx, c.Platform, c.Key)
+			return err
+		})
+		return made, err
+	}
+	scopes := apikey.Scopes()
+	if len(c.Scopes) > 0 {
+		scopes = nil
+	}
+	for _, name := range c.Scopes {
+		if !slices.Contains(apikey.Scopes(), apikey.Scope(name)) {
+			return made, usage("--scopes: there is no scope %q", name)
+		}
+		scopes = append(scopes, apikey.Scope(name))
+	}
+	cfg, err := s.configForCommand()
+	if err != nil {
+		return made, err
+	}
+	return gateway.AgentTools(c.Platform, cfg.Server.PublicURL, "", scopes)
+}
+
+// platforms are the names for --platform.
+func platforms() string { return strings.Join(agenttools.IDs(), ",") }

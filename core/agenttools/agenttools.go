@@ -1,0 +1,224 @@
+// Package agenttools writes the operations as the tools of voice platforms: what somebody pastes into a
+// platform, or runs there, so that an agent calls the gateway.
+//
+//	made, err := agenttools.For("vapi", agenttools.Setup{PublicURL: url, Tools: tools})
+//	fmt.Println(made.Definitions)
+//
+// It is pure: tools and a platform in, texts out. The names, descriptions and schemas of tools are those that
+// models get at /mcp. Where a platform can send a value that the model neither sees nor sets, the number of
+// whoever calls goes there: what a model says of it proves nothing. The id of the telephone call goes into
+// X-Request-Id, so that the log of requests finds all requests of a call. No text holds an API key, only a
+// placeholder.
+package agenttools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Tool is an operation that language models may call, with a POST and a JSON object.
+type Tool struct {
+	Name, Title, Description string
+	Path                     string
+	Schema                   json.RawMessage // JSON Schema of what the model says
+	Writes, Destructive      bool
+	// CallerNumber is the field of the body for the number that the telephone call comes from. The platform
+	// sets it, and the model does not. "": there is none.
+	CallerNumber string
+}
+
+// Setup is what the tools are for.
+type Setup struct {
+	PublicURL string
+	TimeZone  string // of the business; "": not known
+	Tools     []Tool
+}
+
+// Made is what an agent needs on a platform.
+type Made struct {
+	Platform    Platform
+	Definitions string // JSON or Python, as Platform.Language says
+	Prompt      string // lines for the agent's prompt
+	Address     string // that the platform calls
+	Header      string // with the API key
+	Where       []string
+	Missing     []string // tools that the platform cannot call as it should, with the reason
+}
+
+// Platform is where an agent runs.
+type Platform struct {
+	ID, Name string
+	Language string // of the definitions: "json" or "python"
+
+	write   func(endpoint) (any, string) // the definitions: a value to be written as JSON, or a text
+	where   []string                     // how they get there, step by step
+	header  string                       // with the API key; "": X-Api-Key
+	now     func(zone string) string     // a line of the prompt that tells the time; nil: a tool does
+	overMCP bool
+	caller  string // its variable for the number of whoever calls; "": it cannot send that without the model
+}
+
+const (
+	headerKey     = "X-Api-Key"
+	headerRequest = "X-Request-Id"
+	headerCaller  = "X-Caller-Number"
+	keyHere       = "YOUR_API_KEY"
+	label         = "frontdesk"
+	clock         = "get_current_time" // the tool that only /mcp has
+	// waitSeconds is how long a platform waits: longer than the gateway takes, so that no answer is lost.
+	waitSeconds = 15
+)
+
+// Platforms returns all platforms.
+func Platforms() []Platform {
+	return []Platform{
+		vapi(), retell(), elevenLabs(), telnyx(), openAI(), openAIFunctions(), liveKit(), pipecat(), plain(),
+	}
+}
+
+// IDs returns the ids of all platforms.
+func IDs() []string {
+	var ids []string
+	for _, p := range Platforms() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// ErrUnknown says that there is no such platform.
+var ErrUnknown = errors.New("agenttools: no such platform")
+
+// For returns what an agent on a platform needs.
+func For(platform string, s Setup) (Made, error) {
+	at := slices.IndexFunc(Platforms(), func(p Platform) bool { return p.ID == platform })
+	if at < 0 {
+		return Made{}, fmt.Errorf("%w: %q", ErrUnknown, platform)
+	}
+	p := Platforms()[at]
+	made := Made{Platform: p, Where: p.where, Header: headerKey}
+	if p.header != "" {
+		made.Header = p.header
+	}
+	e := endpoint{base: strings.TrimRight(s.PublicURL, "/")}
+	for _, t := range s.Tools {
+		schema, err := parse(t.Schema)
+		if err != nil {
+			return Made{}, fmt.Errorf("agenttools: the schema of %s: %w", t.Name, err)
+		}
+		if t.CallerNumber != "" && !p.overMCP {
+			if p.caller == "" {
+				made.Missing = append(made.Missing, t.Name+": "+p.Name+" has no documented way to send the caller's "+
+					"number without the model, and what a model says of it proves nothing.")
+				continue
+			}
+			schema.Properties = map[string]property{} // the operation looks up one thing: the number that is sent
+		}
+		e.tools = append(e.tools, callable{Tool: t, schema: schema, caller: p.caller})
+	}
+	made.Address = e.base
+	if p.overMCP {
+		made.Address = e.mcp()
+	}
+	value, text := p.write(e)
+	if value != nil {
+		var err error
+		if text, err = written(value); err != nil {
+			return Made{}, err
+		}
+	}
+	made.Definitions, made.Prompt = text, prompt(p, s.TimeZone, e.tools)
+	return made, nil
+}
+
+// endpoint is the gateway, with tools that a platform can call.
+type endpoint struct {
+	base  string
+	tools []callable
+}
+
+func (e endpoint) url(t callable) string { return e.base + t.Path }
+
+func (e endpoint) mcp() string { return e.base + "/mcp" }
+
+// names returns the names of the tools at /mcp.
+func (e endpoint) names() []string {
+	names := []string{clock}
+	for _, t := range e.tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// callable is a tool with its schema.
+type callable struct {
+	Tool
+	schema object
+	caller string
+}
+
+// preset returns the fields that the platform sets, with its variables.
+func (c callable) preset() map[string]string {
+	if c.CallerNumber == "" {
+		return nil
+	}
+	return map[string]string{c.CallerNumber: c.caller}
+}
+
+// filler is what an agent says while the tool runs.
+func (c callable) filler() string {
+	if c.Writes {
+		return "One moment, I am doing that now."
+	}
+	return "One moment, I am looking."
+}
+
+// delayed is what an agent says when the tool takes long.
+const (
+	delayed     = "I am still on it."
+	delayedAtMs = 4000
+)
+
+// object is the schema of a body.
+type object struct {
+	Type       string              `json:"type"`
+	Properties map[string]property `json:"properties"`
+	Required   []string            `json:"required,omitempty"`
+}
+
+// property is the schema of a field.
+type property struct {
+	Type        string              `json:"type"`
+	Description string              `json:"description,omitempty"`
+	Items       *property           `json:"items,omitempty"`
+	Properties  map[string]property `json:"properties,omitempty"`
+	Required    []string            `json:"required,omitempty"`
+}
+
+func parse(raw json.RawMessage) (object, error) {
+	var o object
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return object{}, err
+	}
+	if o.Type != "object" {
+		return object{}, errors.New("is no object")
+	}
+	if o.Properties == nil {
+		o.Properties = map[string]property{}
+	}
+	return o, nil
+}
+
+// written writes a value as JSON for people: indented, and with & and < as they are.
+func written(value any) (string, error) {
+	var text strings.Builder
+	to := json.NewEncoder(&text)
+	to.SetEscapeHTML(false)
+	to.SetIndent("", "  ")
+	if err := to.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(text.String()), nil
+}

@@ -1,0 +1,227 @@
+package agenttools_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"frontdesk/core/agenttools"
+	"frontdesk/core/api"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// samples are tools with each kind of field.
+func samples() []agenttools.Tool {
+	return []agenttools.Tool{
+		{
+			Name: "book_meeting", Title: "Book a meeting", Description: "Books a meeting & invites.",
+			Path: "/v1/calendar/book-meeting", Writes: true,
+			Schema: json.RawMessage(`{"type":"object","properties":{
+				"title":{"type":"string","description":"The title."},
+				"attendee_emails":{"type":"array","description":"Whom to invite.","items":{"type":"string"}}},
+				"required":["title"],"additionalProperties":false}`),
+		},
+		{
+			Name: "find_slots", Title: "Find slots", Description: "Finds times.",
+			Path: "/alpha/calendar/find-slots",
+			Schema: json.RawMessage(`{"type":"object","properties":{
+				"duration_minutes":{"type":"integer","description":"Length."}},"additionalProperties":false}`),
+		},
+		{
+			Name: "look_up_caller", Title: "Look up who calls", Description: "Tells who may be calling.",
+			Path: "/alpha/callers/look-up", CallerNumber: "phone_number", Schema: json.RawMessage(`{"type":"object",
+				"properties":{"email":{"type":"string","description":"An address."}},"additionalProperties":false}`),
+		},
+	}
+}
+
+func made(t *testing.T, platform string, tools []agenttools.Tool) agenttools.Made {
+	t.Helper()
+	m, err := agenttools.For(platform, agenttools.Setup{
+		PublicURL: "https://desk.example.com/", TimeZone: "America/New_York", Tools: tools,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestWhatIsPastedIntoEachPlatform(t *testing.T) {
+	for _, id := range agenttools.IDs() {
+		t.Run(id, func(t *testing.T) {
+			m := made(t, id, samples())
+			got := m.Definitions + "\n\n" + m.Prompt + "\n\n" + m.Address + " " + m.Header + "\n"
+			for _, missing := range m.Missing {
+				got += missing + "\n"
+			}
+			file := filepath.Join("testdata", id+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s is not as it was. Read it, and write it anew with -update:\n%s", file, got)
+			}
+		})
+	}
+}
+
+// real returns the tools of the interface.
+func real() []agenttools.Tool {
+	var all []agenttools.Tool
+	for _, t := range api.Tools() {
+		all = append(all, agenttools.Tool{
+			Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema,
+			Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber,
+		})
+	}
+	return all
+}
+
+func TestEveryToolIsOnEveryPlatform(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z][a-z0-9_]{2,39}$`) // Vapi takes 40 characters, the others more
+	for _, id := range agenttools.IDs() {
+		m := made(t, id, real())
+		if m.Platform.Language == "json" && !json.Valid([]byte(m.Definitions)) {
+			t.Errorf("%s: the definitions are no JSON:\n%s", id, m.Definitions)
+		}
+		for _, tool := range real() {
+			if !name.MatchString(tool.Name) {
+				t.Errorf("the name %s does not fit all platforms", tool.Name)
+			}
+			leftOut := slices.ContainsFunc(m.Missing, func(why string) bool {
+				return strings.HasPrefix(why, tool.Name+":")
+			})
+			if strings.Contains(m.Definitions, `"`+tool.Name+`"`) == leftOut {
+				t.Errorf("%s: %s is there and left out, or neither", id, tool.Name)
+			}
+		}
+		if len(m.Where) == 0 || m.Prompt == "" || !strings.HasPrefix(m.Address, "https://desk.example.com") {
+			t.Errorf("%s says too little: %+v", id, m)
+		}
+	}
+}
+
+// Whatever a model says of the number that calls, no platform sends it.
+func TestNoModelSaysWhoCalls(t *testing.T) {
+	schemas := map[string]func(tool map[string]any) (name string, properties any){
+		"vapi": func(x map[string]any) (string, any) { return x["name"].(string), at(x, "body", "properties") },
+		"telnyx": func(x map[string]any) (string, any) {
+			return at(x, "webhook", "name").(string), at(x, "webhook", "body_parameters", "properties")
+		},
+		"json": func(x map[string]any) (string, any) {
+			return x["name"].(string), at(x, "parameters", "properties")
+		},
+	}
+	for id, of := range schemas {
+		var tools []map[string]any
+		if err := json.Unmarshal([]byte(made(t, id, real()).Definitions), &tools); err != nil {
+			t.Fatal(id, err)
+		}
+		found := false
+		for _, tool := range tools {
+			if name, properties := of(tool); name == "look_up_caller" {
+				found = true
+				if fields := properties.(map[string]any); len(fields) != 0 {
+					t.Errorf("%s: the model says %v of who calls", id, fields)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s has no look_up_caller", id)
+		}
+	}
+}
+
+func at(value any, path ...string) any {
+	for _, name := range path {
+		value = value.(map[string]any)[name]
+	}
+	return value
+}
+
+// ElevenLabs refuses a property with no source for its value, or with two.
+func TestEachValueHasOneSourceAtElevenLabs(t *testing.T) {
+	var tools []struct {
+		ToolConfig struct {
+			Name      string
+			APISchema struct {
+				Body source `json:"request_body_schema"`
+			} `json:"api_schema"`
+		} `json:"tool_config"`
+	}
+	if err := json.Unmarshal([]byte(made(t, "elevenlabs", real()).Definitions), &tools); err != nil {
+		t.Fatal(err)
+	}
+	if len(tools) != len(real()) {
+		t.Fatalf("%d tools, not %d", len(tools), len(real()))
+	}
+	for _, tool := range tools {
+		for name, p := range tool.ToolConfig.APISchema.Body.Properties {
+			p.check(t, tool.ToolConfig.Name+"."+name)
+		}
+	}
+}
+
+type source struct {
+	Type, Description string
+	DynamicVariable   string `json:"dynamic_variable"`
+	Items             *source
+	Properties        map[string]source
+}
+
+func (s source) check(t *testing.T, path string) {
+	t.Helper()
+	if (s.Description == "") == (s.DynamicVariable == "") {
+		t.Errorf("%s has no source or two: %+v", path, s)
+	}
+	if s.Items != nil {
+		s.Items.check(t, path+"[]")
+	}
+	for name, p := range s.Properties {
+		p.check(t, path+"."+name)
+	}
+}
+
+func TestThePromptHasWhatTheToolsNeed(t *testing.T) {
+	reads := made(t, "vapi", samples()[1:2]).Prompt
+	for _, not := range []string{"wait for a yes", "from a number alone"} {
+		if strings.Contains(reads, not) {
+			t.Errorf("a prompt for reading has %q:\n%s", not, reads)
+		}
+	}
+	all := made(t, "retell", samples()).Prompt
+	if !strings.Contains(all, "wait for a yes") || !strings.Contains(all, "{{current_time_America/New_York}}") {
+		t.Errorf("the prompt is\n%s", all)
+	}
+	unknown, err := agenttools.For("retell", agenttools.Setup{PublicURL: "https://desk.example.com"})
+	if err != nil || strings.Contains(unknown.Prompt, "time zone of the business") {
+		t.Errorf("without a time zone: %v\n%s", err, unknown.Prompt)
+	}
+}
+
+func TestAnUnknownPlatformAndABrokenSchemaAreRefused(t *testing.T) {
+	if _, err := agenttools.For("none", agenttools.Setup{}); !errors.Is(err, agenttools.ErrUnknown) {
+		t.Errorf("an unknown platform: %v", err)
+	}
+	for _, schema := range []string{`[]`, `{"type":"string"}`, `{`} {
+		_, err := agenttools.For("vapi", agenttools.Setup{
+			Tools: []agenttools.Tool{{Name: "x", Schema: json.RawMessage(schema)}},
+		})
+		if err == nil {
+			t.Errorf("%s was taken for the schema of a body", schema)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package agenttools
+
+// Sources: elevenlabs.io/docs/eleven-agents/customization/personalization/dynamic-variables (the system
+// variables), and WebhookToolConfigInput of @elevenlabs/elevenlabs-js 2.73.0. A property has one source: the
+// description for what the model says, or a dynamic variable. By default an agent does not see what a failed
+// webhook said, hence passthrough.
+
+type elevenLabsTool struct {
+	ToolConfig elevenLabsConfig `json:"tool_config"`
+}
+
+type elevenLabsConfig struct {
+	Type                  string        `json:"type"`
+	Name                  string        `json:"name"`
+	Description           string        `json:"description"`
+	ResponseTimeoutSecs   int           `json:"response_timeout_secs"`
+	PreToolSpeech         string        `json:"pre_tool_speech"`
+	InterruptionMode      string        `json:"interruption_mode"`
+	ExecutionMode         string        `json:"execution_mode"`
+	ToolErrorHandlingMode string        `json:"tool_error_handling_mode"`
+	APISchema             elevenLabsAPI `json:"api_schema"`
+}
+
+type elevenLabsAPI struct {
+	URL               string                       `json:"url"`
+	Method            string                       `json:"method"`
+	ContentType       string                       `json:"content_type"`
+	RequestHeaders    map[string]map[string]string `json:"request_headers"`
+	RequestBodySchema elevenLabsObject             `json:"request_body_schema"`
+}
+
+type elevenLabsObject struct {
+	Type       string                        `json:"type"`
+	Properties map[string]elevenLabsProperty `json:"properties"`
+	Required   []string                      `json:"required,omitempty"`
+}
+
+type elevenLabsProperty struct {
+	Type            string                        `json:"type"`
+	Description     string                        `json:"description,omitempty"`
+	DynamicVariable string                        `json:"dynamic_variable,omitempty"`
+	Items           *elevenLabsProperty           `json:"items,omitempty"`
+	Properties      map[string]elevenLabsProperty `json:"properties,omitempty"`
+	Required        []string                      `json:"required,omitempty"`
+}
+
+func elevenLabs() Platform {
+	return Platform{
+		ID: "elevenlabs", Name: "ElevenLabs Agents", Language: "json",
+		caller: "system__caller_id",
+		now:    func(string) string { return "{{system__time_utc}} in UTC" },
+		where: []string{
+			"Keep the API key as a secret of the workspace, and put its id in the place of YOUR_SECRET_ID.",
+			"Send each tool of the list to POST https://api.elevenlabs.io/v1/convai/tools.",
+			"Add the tools to the agent, and the lines below to its system prompt.",
+		},
+		write: func(e endpoint) (any, string) {
+			tools := make([]elevenLabsTool, 0, len(e.tools))
+			for _, t := range e.tools {
+				c := elevenLabsConfig{
+					Type: "webhook", Name: t.Name, Description: t.Description, ResponseTimeoutSecs: waitSeconds,
+					PreToolSpeech: "auto", InterruptionMode: "allow", ExecutionMode: "immediate",
+					ToolErrorHandlingMode: "passthrough",
+					APISchema: elevenLabsAPI{
+						URL: e.url(t), Method: "POST", ContentType: "application/json",
+						RequestHeaders: map[string]map[string]string{
+							headerKey:     {"secret_id": "YOUR_SECRET_ID"},
+							headerRequest: {"variable_name": "system__conversation_id"},
+						},
+						RequestBodySchema: elevenLabsObject{
+							Type: "object", Required: t.schema.Required,
+							Properties: elevenLabsProperties(t.schema.Properties),
+						},
+					},
+				}
+				if t.Writes {
+					c.PreToolSpeech, c.InterruptionMode = "force", "disable_during_tool"
+				}
+				for name, variable := range t.preset() {
+					c.APISchema.RequestBodySchema.Properties[name] = elevenLabsProperty{
+						Type: "string", DynamicVariable: variable,
+					}
+				}
+				tools = append(tools, elevenLabsTool{c})
+			}
+			return tools, ""
+		},
+	}
+}
+
+func elevenLabsProperties(all map[string]property) map[string]elevenLabsProperty {
+	converted := make(map[string]elevenLabsProperty, len(all))
+	for name, p := range all {
+		converted[name] = elevenLabsOf(p)
+	}
+	return converted
+}
+
+func elevenLabsOf(p property) elevenLabsProperty {
+	converted := elevenLabsProperty{Type: p.Type, Description: p.Description, Required: p.Required}
+	if p.Items != nil {
+		item := elevenLabsOf(*p.Items)
+		if item.Description == "" { // each value needs a source
+			item.Description = "One of them."
+		}
+		converted.Items = &item
+	}
+	if p.Properties != nil {
+		converted.Properties = elevenLabsProperties(p.Properties)
+	}
+	return converted
+}

@@ -1,0 +1,109 @@
+package agenttools
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sources: livekit/agents at da6af86a, livekit-agents/livekit/agents/llm/mcp.py (the URL must end in /mcp or
+// name its transport; a session waits 5 s for a result unless told), and pipecat-ai/pipecat at acead050,
+// src/pipecat/services/mcp_service.py. In LiveKit, sip.phoneNumber is an attribute of whoever calls
+// (docs.livekit.io/sip/sip-participant).
+
+const liveKitCode = `import os
+
+from livekit.agents import mcp
+
+
+def frontdesk(caller: str, call: str) -> mcp.MCPServerHTTP:
+    return mcp.MCPServerHTTP(
+        url=%q,
+        transport_type="streamable_http",
+        headers={
+            "X-Api-Key": os.environ["FRONTDESK_API_KEY"],
+            "X-Caller-Number": caller or "unknown",
+            "X-Request-Id": call,
+        },
+        allowed_tools=[
+%s
+        ],
+        timeout=%d,
+        client_session_timeout_seconds=%[3]d,
+    )
+
+
+# In the entrypoint, before the session starts:
+#
+#     participant = await ctx.wait_for_participant()
+#     caller = participant.attributes.get("sip.phoneNumber", "")
+#     session = AgentSession(mcp_servers=[frontdesk(caller, ctx.room.name)], ...)`
+
+func liveKit() Platform {
+	return Platform{
+		ID: "livekit", Name: "LiveKit Agents", Language: "python", overMCP: true,
+		where: []string{
+			"Set FRONTDESK_API_KEY to the API key where the agent runs.",
+			"Add the function below to the agent, and give the session what it returns.",
+			"Add the lines below to the agent's instructions.",
+		},
+		write: func(e endpoint) (any, string) {
+			return nil, fmt.Sprintf(liveKitCode, e.mcp(), pythonList(e.names(), 12), waitSeconds)
+		},
+	}
+}
+
+const pipecatCode = `import os
+
+from mcp.client.session_group import StreamableHttpParameters
+from pipecat.services.mcp_service import MCPClient
+
+
+def frontdesk(caller: str, call: str) -> MCPClient:
+    return MCPClient(
+        server_params=StreamableHttpParameters(
+            url=%q,
+            headers={
+                "X-Api-Key": os.environ["FRONTDESK_API_KEY"],
+                "X-Caller-Number": caller or "unknown",
+                "X-Request-Id": call,
+            },
+        ),
+        tools_filter=[
+%s
+        ],
+    )
+
+
+# Before the pipeline is made, with the caller's number and the call's id from the transport:
+#
+#     client = frontdesk(caller, call)
+#     await client.start()
+#     tools = await client.register_tools(llm)
+#     context = LLMContext(tools=tools)
+#
+# And after it has ended:
+#
+#     await client.close()`
+
+func pipecat() Platform {
+	return Platform{
+		ID: "pipecat", Name: "Pipecat", Language: "python", overMCP: true,
+		where: []string{
+			"Set FRONTDESK_API_KEY to the API key where the bot runs.",
+			"Add the function below to the bot, and register its tools with the model.",
+			"Add the lines below to the system prompt.",
+		},
+		write: func(e endpoint) (any, string) {
+			return nil, fmt.Sprintf(pipecatCode, e.mcp(), pythonList(e.names(), 12))
+		},
+	}
+}
+
+// pythonList writes the entries of a list, one a line.
+func pythonList(names []string, indent int) string {
+	lines := make([]string, 0, len(names))
+	for _, name := range names {
+		lines = append(lines, fmt.Sprintf("%s%q,", strings.Repeat(" ", indent), name))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,45 @@
+package agenttools
+
+import "strings"
+
+// prompt returns the lines of a prompt that go with the tools.
+func prompt(p Platform, zone string, tools []callable) string {
+	var writes, looksUp bool
+	for _, t := range tools {
+		writes = writes || t.Writes
+		looksUp = looksUp || t.CallerNumber != ""
+	}
+	lines := []string{"You answer the telephone at the front desk of a business."}
+	switch {
+	case p.overMCP:
+		lines = append(lines, "Ask "+clock+" before you speak of today, tomorrow or next week.")
+	case p.now != nil:
+		lines = append(lines, "It is now "+p.now(zone)+".")
+	default:
+		lines = append(lines, "It is now [your code puts the weekday, the date and the time here].")
+	}
+	if zone != "" {
+		lines = append(lines, "The time zone of the business is "+zone+". Give tools times in it.")
+	}
+	lines = append(lines,
+		"Say times as people do: the weekday, the day and the hour, without the year and the time zone.",
+		"Never make up an id, a number or an address. Use only those that a tool or the caller gave you.")
+	if writes {
+		lines = append(lines,
+			"Before you book, change, cancel or open anything, say back what you will do, and wait for a yes.",
+			"If a tool that changes something gives no answer, call it once more with exactly the same values: it "+
+				"does not do the same thing twice.")
+	}
+	if looksUp {
+		lines = append(lines,
+			"Nobody is certain from a number alone. Ask for the name before you speak of anything private.")
+	}
+	if p.overMCP {
+		lines = append(lines, "The result of a tool begins with a sentence. You can say it as it is.")
+	} else {
+		lines = append(lines,
+			"If the answer of a tool has say, you can say it as it is.",
+			"If a tool fails, its details have a LocalizedMessage: say its message, and do what it asks for.")
+	}
+	return "- " + strings.Join(lines, "\n- ")
+}
