@@ -124,8 +124,8 @@ func (p *Pages) Routes() []Route {
 	}
 	add(signInRoutes, nil)
 	add(sessionRoutes, p.enter)
-	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes,
-		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes} {
+	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, hoursRoutes, keyRoutes,
+		numberRoutes, webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes} {
 		add(table, p.enterByRole)
 	}
 	return all
