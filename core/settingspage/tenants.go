@@ -102,8 +102,7 @@ func (p *Pages) createTenant(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	p.notify(v, notice{Good: true, Text: "The tenant " + made.Name + " was created.",
-		Advice: "Next, add a connection, then create an API key."})
+	p.notify(v, good("The tenant "+made.Name+" was created."))
 	return see("tenants", made.Name, "connections")
 }
 
