@@ -34,13 +34,13 @@ func TestConnectionSettingsAreChangedByCommand(t *testing.T) {
 				t.Errorf("%v: %s%s", wrong, out, errs)
 			}
 		}
-		if list := d.must("connection", "list", "--tenant", "acme", "--json"); !strings.Contains(list, `"latency"`) ||
-			!strings.Contains(list, `40`) {
+		list := d.must("connection", "list", "--tenant", "acme", "--json")
+		if !strings.Contains(list, `"latency"`) || !strings.Contains(list, `40`) {
 			t.Errorf("the settings are %s", list)
 		}
 		d.must(with("--unset", "slots")...)
-		if list := d.must("connection", "list", "--tenant", "acme", "--json"); !strings.Contains(list, `"latency"`) ||
-			strings.Contains(list, "slots") {
+		list = d.must("connection", "list", "--tenant", "acme", "--json")
+		if !strings.Contains(list, `"latency"`) || strings.Contains(list, "slots") {
 			t.Errorf("the settings are %s", list)
 		}
 		if audit := d.must("audit", "list"); !strings.Contains(audit, "settings.slots") {

@@ -21,6 +21,9 @@ type SlotRules struct {
 	Rules      map[string]any // nil: the stored rules count
 }
 
+// SlotPreview is what find-slots would answer, with every slot that it chose from.
+type SlotPreview = service.SlotPreview
+
 // previewWithin bounds how long a preview waits for the provider.
 const previewWithin = 8 * time.Second
 
@@ -28,17 +31,17 @@ const previewWithin = 8 * time.Second
 // default calendar if none is named. It changes nothing.
 func (s *Service) PreviewSlots(
 	ctx context.Context, c apikey.Caller, given SlotRules,
-) (service.SlotPreview, error) {
+) (SlotPreview, error) {
 	if err := reaches(c, given.Tenant); err != nil {
-		return service.SlotPreview{}, err
+		return SlotPreview{}, err
 	}
 	t, err := tenant.ByName(ctx, s.opts.Store, given.Tenant)
 	if err != nil {
-		return service.SlotPreview{}, err
+		return SlotPreview{}, err
 	}
 	all, err := s.opts.Connections.List(ctx, given.Tenant)
 	if err != nil {
-		return service.SlotPreview{}, err
+		return SlotPreview{}, err
 	}
 	at := slices.IndexFunc(all, func(c connection.Connection) bool {
 		return c.Kind == adapter.KindCalendar &&
@@ -49,7 +52,7 @@ func (s *Service) PreviewSlots(
 	case at >= 0:
 		as.Connections[adapter.KindCalendar] = all[at]
 	case given.Connection != "":
-		return service.SlotPreview{}, connection.NotFound(given.Tenant, given.Connection)
+		return SlotPreview{}, connection.NotFound(given.Tenant, given.Connection)
 	}
 	settings := maps.Clone(as.Connections[adapter.KindCalendar].Settings)
 	switch {
@@ -57,7 +60,7 @@ func (s *Service) PreviewSlots(
 	case given.Connection == "":
 		merged, faults := t.Settings.Merge("settings.", given.Rules)
 		if len(faults) > 0 {
-			return service.SlotPreview{}, fault.InvalidFields(faults...)
+			return SlotPreview{}, fault.InvalidFields(faults...)
 		}
 		t.Settings = merged
 	default:
@@ -65,7 +68,7 @@ func (s *Service) PreviewSlots(
 	}
 	defaults, err := adapter.SlotDefaults(settings)
 	if err != nil {
-		return service.SlotPreview{}, err
+		return SlotPreview{}, err
 	}
 	ofConnection, _ := defaults.Rules()
 	ctx, cancel := context.WithTimeout(ctx, previewWithin)

@@ -14,7 +14,6 @@ import (
 	"frontdesk/core/admin"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
-	"frontdesk/core/service"
 	"frontdesk/core/slots"
 )
 
@@ -32,7 +31,7 @@ var hoursRoutes = []route{
 	{http.MethodPost, connectionHours + "/preview", "settings-preview-connection-hours", (*Pages).previewHours},
 }
 
-// The names of the settings that the page is about.
+// settingHours is the setting with the table of hours.
 const settingHours = "open_hours"
 
 // slotLimits are the numbers among the rules, in the order of the form, with what happens without them.
@@ -48,8 +47,10 @@ func slotLimits() []struct {
 		{slots.LimitInterval, "Minutes from one start to the next", "The default is the length of a meeting."},
 		{slots.LimitBefore, "Free minutes before a meeting", "The default is 0."},
 		{slots.LimitAfter, "Free minutes after a meeting", "The default is 0."},
-		{slots.LimitNotice, "Minimum notice, in minutes", "How long before a meeting it can be booked at the latest."},
-		{slots.LimitBookingWindow, "Booking window, in days", "How far ahead meetings can be booked; 0 is without limit."},
+		{slots.LimitNotice, "Minimum notice, in minutes",
+			"How long before a meeting it can be booked at the latest."},
+		{slots.LimitBookingWindow, "Booking window, in days",
+			"How far ahead meetings can be booked; 0 is without limit."},
 	}
 }
 
@@ -127,7 +128,8 @@ func (p *Pages) bookingRules(v *visit) (bookingRules, error) {
 	for name, n := range map[string]*int{
 		slots.LimitDuration.Name: defaults.DurationMinutes, slots.LimitInterval.Name: defaults.SlotIntervalMinutes,
 		slots.LimitBefore.Name: defaults.BufferBeforeMinutes, slots.LimitAfter.Name: defaults.BufferAfterMinutes,
-		slots.LimitNotice.Name: defaults.MinimumNoticeMinutes, slots.LimitBookingWindow.Name: defaults.BookingWindowDays,
+		slots.LimitNotice.Name:        defaults.MinimumNoticeMinutes,
+		slots.LimitBookingWindow.Name: defaults.BookingWindowDays,
 	} {
 		if n != nil {
 			rules.own[name] = *n
@@ -163,7 +165,9 @@ const fieldDates = "dates"
 // that is wrong with them. Their paths are the names of the fields.
 func (b bookingRules) read(form func(name string) string) (map[string]any, error) {
 	var faults []fault.Field
-	wrong := func(path, message string) { faults = append(faults, fault.Field{Path: path, Message: message + "."}) }
+	wrong := func(path, message string) {
+		faults = append(faults, fault.Field{Path: path, Message: message + "."})
+	}
 	given, table := map[string]any{}, map[string]string{}
 	for _, day := range slots.Weekdays() {
 		text := form(day)
@@ -240,7 +244,6 @@ type hoursView struct {
 	Post        string // the path of the form
 	Preview     *slotsPreview
 	Problem     string // why there is no preview
-	Advice      string
 }
 
 // slotsPreview is what a caller would be offered.
@@ -273,8 +276,11 @@ func (p *Pages) previewHours(v *visit) (reply, error) {
 	}
 	given, err := rules.read(v.form)
 	view := p.hoursView(v, rules, v.form, err)
-	if err != nil {
+	if isInvalid(err) {
 		return reply{status: http.StatusUnprocessableEntity, page: "hours.html", view: view}, nil
+	}
+	if err != nil {
+		return reply{}, err
 	}
 	view.Commands = p.hoursCommands(v, rules, given)
 	p.preview(v, &view, rules, given)
@@ -394,7 +400,7 @@ func (p *Pages) preview(v *visit, view *hoursView, rules bookingRules, given map
 // previewDays is how many days the preview shows: today and the two weeks that find-slots looks at.
 const previewDays = 15
 
-func (p *Pages) slotsPreview(found service.SlotPreview) *slotsPreview {
+func (p *Pages) slotsPreview(found admin.SlotPreview) *slotsPreview {
 	zone, err := time.LoadLocation(found.Answer.TimeZone)
 	if err != nil { // the service has loaded it
 		zone = time.UTC

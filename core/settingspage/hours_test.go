@@ -37,7 +37,8 @@ func TestOpeningHoursAreStored(t *testing.T) {
 		w.tenant("acme")
 		b := w.signedIn(signin.NewLink{})
 		form := url.Values{
-			"monday": {"09:00-12:30, 14:00-18:00"}, "tuesday": {"closed"}, "dates": {"2030-12-25: closed\n\n2030-12-24: 9:00-12:00 "},
+			"monday": {"09:00-12:30, 14:00-18:00"}, "tuesday": {"closed"},
+			"dates":            {"2030-12-25: closed\n\n2030-12-24: 9:00-12:00 "},
 			"duration_minutes": {"45"}, "minimum_notice_minutes": {"0"},
 		}
 		if p := b.post(acmeHours, form); p.status != http.StatusSeeOther || p.to != acmeHours+"?preview=yes" {
@@ -45,7 +46,8 @@ func TestOpeningHoursAreStored(t *testing.T) {
 		}
 		of, _ := w.settings()
 		want := map[string]string{
-			"monday": "09:00-12:30, 14:00-18:00", "tuesday": "closed", "2030-12-25": "closed", "2030-12-24": "9:00-12:00",
+			"monday": "09:00-12:30, 14:00-18:00", "tuesday": "closed", "2030-12-25": "closed",
+			"2030-12-24": "9:00-12:00",
 		}
 		if s := of.Settings; !reflect.DeepEqual(s.OpenHours, want) || *s.DurationMinutes != 45 ||
 			*s.MinimumNoticeMinutes != 0 || s.SlotIntervalMinutes != nil || s.BookingWindowDays != nil {
@@ -157,7 +159,8 @@ func TestOpeningHoursOfAConnection(t *testing.T) {
 		t.Errorf("stored: %v", settings)
 	}
 	if p := b.get(at + "?preview=yes"); !strings.Contains(p.body, "Meetings of 40 minutes") ||
-		!strings.Contains(p.body, "frontdesk connection change acme --tenant acme --set &#39;slots={&#34;duration_minutes&#34;:40}&#39;") {
+		!strings.Contains(p.body, "frontdesk connection change acme --tenant acme "+
+			"--set &#39;slots={&#34;duration_minutes&#34;:40}&#39;") {
 		t.Errorf("the page: %s", p.body)
 	}
 	// The form of the connection's other settings leaves them as they are.
@@ -177,7 +180,8 @@ func TestOpeningHoursOfAConnection(t *testing.T) {
 // Where there is no calendar, the page says why there is no preview.
 func TestNoPreviewWithoutACalendar(t *testing.T) {
 	w := start(t, sqlite(t))
-	if _, err := w.g.Admin().CreateTenant(t.Context(), apikey.Caller{}, admin.TenantSpec{Name: "acme"}); err != nil {
+	_, err := w.g.Admin().CreateTenant(t.Context(), apikey.Caller{}, admin.TenantSpec{Name: "acme"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	p := w.signedIn(signin.NewLink{}).get(acmeHours + "?preview=yes")

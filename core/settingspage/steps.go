@@ -19,7 +19,8 @@ type step struct {
 }
 
 // steps returns the steps that lead a newcomer. There are none when all are done, which is when the tenant's
-// agents have called the gateway, nor for a viewer. An empty name stands for a tenant that does not exist yet.
+// agents have called the gateway, nor for a viewer. An empty name stands for a tenant that does not exist
+// yet.
 func (p *Pages) steps(v *visit, tenantName string) ([]step, error) {
 	if !v.mayChange() {
 		return nil, nil
@@ -71,7 +72,8 @@ const yourKey = "YOUR_KEY"
 // firstBooking returns the last step.
 func (p *Pages) firstBooking() step {
 	s := step{
-		Title: "Book a first meeting", Text: "Paste this into a terminal, with your key in the place of " + yourKey + ".",
+		Title: "Book a first meeting",
+		Text:  "Paste this into a terminal, with your key in the place of " + yourKey + ".",
 	}
 	if p.opts.Curl != nil {
 		s.Curl = p.opts.Curl("bookMeeting")
@@ -83,7 +85,8 @@ func (p *Pages) firstBooking() step {
 func withSecret(steps []step, secret string) []step {
 	for i := range steps {
 		if s := &steps[i]; s.Curl != "" {
-			s.Text, s.Curl = "Paste this into a terminal. It has the new key.", strings.ReplaceAll(s.Curl, yourKey, secret)
+			s.Text = "Paste this into a terminal. It has the new key."
+			s.Curl = strings.ReplaceAll(s.Curl, yourKey, secret)
 		}
 	}
 	return steps
