@@ -70,6 +70,7 @@ type commands struct {
 
 	Connection struct {
 		Add    connectionAdd    `cmd:"" help:"Connect a tenant to an account at a provider, or replace a connection's settings and credentials."`
+		Change connectionChange `cmd:"" help:"Change settings of a connection."`
 		List   connectionList   `cmd:"" help:"List a tenant's connections."`
 		Verify connectionVerify `cmd:"" help:"Ask the provider whether a connection works."`
 		Health connectionHealth `cmd:"" help:"Say whether a connection works, and since when, from the requests that used it."`

@@ -1,15 +1,16 @@
 package adapter
 
 import (
+	"maps"
 	"reflect"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/slots"
 )
 
-// settingSlots is a setting of every calendar connection, whatever its adapter: the rules for slots in the
+// SettingSlots is a setting of every calendar connection, whatever its adapter: the rules for slots in the
 // place of the tenant's.
-const settingSlots = "slots"
+const SettingSlots = "slots"
 
 // slotSettings declares what the setting holds.
 type slotSettings struct {
@@ -30,20 +31,37 @@ func fieldSlots() Field {
 	return fieldsOf[settings]()[0]
 }
 
+// WithSlots returns the settings of a calendar connection with the rules in the place of theirs. Rules that
+// are nil are those of the tenant.
+func WithSlots(settings, rules map[string]any) map[string]any {
+	changed := maps.Clone(settings)
+	own := maps.Clone(rules)
+	maps.DeleteFunc(own, func(_ string, value any) bool { return value == nil })
+	delete(changed, SettingSlots)
+	if len(own) == 0 {
+		return changed
+	}
+	if changed == nil {
+		changed = map[string]any{}
+	}
+	changed[SettingSlots] = own
+	return changed
+}
+
 // SlotDefaults returns the rules for slots among the settings of a calendar connection. The error is
 // fault.Invalid with everything that is wrong with them.
 func SlotDefaults(settings map[string]any) (slots.Defaults, error) {
-	if settings[settingSlots] == nil {
+	if settings[SettingSlots] == nil {
 		return slots.Defaults{}, nil
 	}
 	var read struct{ Slots slotSettings }
 	field := fieldSlots()
 	path := field.Path()
-	faults := store(reflect.ValueOf(&read.Slots).Elem(), path, field, settings[settingSlots])
+	faults := store(reflect.ValueOf(&read.Slots).Elem(), path, field, settings[SettingSlots])
 	if len(faults) > 0 {
 		return slots.Defaults{}, fault.InvalidFields(faults...)
 	}
-	given := settings[settingSlots]
+	given := settings[SettingSlots]
 	if text, isText := given.(string); isText {
 		given, _ = fromJSON(text) // it has just been read
 	}
@@ -75,12 +93,12 @@ func SlotDefaults(settings map[string]any) (slots.Defaults, error) {
 
 // ofAdapter returns the values that the adapter declares.
 func (v Values) ofAdapter() Values {
-	if _, there := v.Settings[settingSlots]; !there {
+	if _, there := v.Settings[SettingSlots]; !there {
 		return v
 	}
 	own := make(map[string]any, len(v.Settings))
 	for name, value := range v.Settings {
-		if name != settingSlots {
+		if name != SettingSlots {
 			own[name] = value
 		}
 	}

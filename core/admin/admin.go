@@ -37,6 +37,7 @@ type Options struct {
 	Links       *link.Directory
 	Callers     *apikey.Callers
 	Numbers     *service.Numbers
+	Calendar    *service.Calendar
 	Audit       *audit.Log
 	Webhooks    *webhook.Directory
 	Requests    *requestlog.Log

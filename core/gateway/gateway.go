@@ -157,7 +157,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	})
 	g.admin = admin.New(admin.Options{
 		Registry: g.registry, Store: g.store, Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
-		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers, Audit: g.audit,
+		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers,
+		Calendar: g.services.Calendar, Audit: g.audit,
 		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Now: g.now,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },

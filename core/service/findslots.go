@@ -37,49 +37,83 @@ const (
 // FindSlots answers when a meeting can take place, with a few times to offer. A calendar that cannot be read
 // counts as busy and is named. If none can be read, FindSlots fails.
 func (s *Calendar) FindSlots(ctx context.Context, c apikey.Caller, in FindSlots) (record.SlotsAnswer, error) {
-	client, err := s.open(ctx, c)
+	found, err := s.findSlots(ctx, c, in)
 	if err != nil {
 		return record.SlotsAnswer{}, err
+	}
+	return found.answer, s.opts.Store.OfferSlots(ctx, found.offers)
+}
+
+// SlotPreview is what FindSlots would answer, with every slot that it chose from.
+type SlotPreview struct {
+	Answer             record.SlotsAnswer
+	Slots              []slots.Slot // by their start, in the zone of the answer
+	Duration, Interval time.Duration
+}
+
+// PreviewSlots answers as FindSlots does, and stores nothing: no slot_id of the answer can be booked.
+func (s *Calendar) PreviewSlots(ctx context.Context, c apikey.Caller, in FindSlots) (SlotPreview, error) {
+	found, err := s.findSlots(ctx, c, in)
+	for i := range found.all {
+		each := &found.all[i]
+		each.Start, each.End = each.Start.In(found.question.Zone), each.End.In(found.question.Zone)
+	}
+	return SlotPreview{found.answer, found.all, found.question.Duration, found.question.Interval}, err
+}
+
+// slotsFound is the result of a search for slots.
+type slotsFound struct {
+	question slots.Question
+	all      []slots.Slot
+	offers   []store.SlotOffered // of those in the answer
+	answer   record.SlotsAnswer
+}
+
+func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots) (slotsFound, error) {
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return slotsFound{}, err
 	}
 	if strings.HasPrefix(in.RescheduleMeetingID, referencePrefix) {
 		meeting, err := client.meetingOf(ctx, in.RescheduleMeetingID)
 		if err != nil {
-			return record.SlotsAnswer{}, err
+			return slotsFound{}, err
 		}
 		in.RescheduleMeetingID = meeting.EventID
 	}
 	office, err := client.zone(ctx, "", first(in.CalendarIDs))
 	if err != nil {
-		return record.SlotsAnswer{}, err
+		return slotsFound{}, err
 	}
 	q, err := client.question(in, office)
 	if err != nil {
-		return record.SlotsAnswer{}, err
+		return slotsFound{}, err
 	}
 	ids, err := client.nameCalendars(ctx, in.CalendarIDs)
 	if err != nil {
-		return record.SlotsAnswer{}, err
+		return slotsFound{}, err
 	}
 	answer := record.SlotsAnswer{
 		Slots: []record.Slot{}, TimeZone: q.Zone.String(), Complete: true, UnreadCalendars: []string{},
 	}
 	q.Calendars, err = client.busyCalendars(ctx, ids, q, in)
 	if err != nil {
-		return record.SlotsAnswer{}, err
+		return slotsFound{}, err
 	}
 	for _, each := range q.Calendars {
 		if each.Unknown {
 			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)
 		}
 	}
-	chosen := slots.Choose(slots.Find(q), slots.Choice{
+	all := slots.Find(q)
+	chosen := slots.Choose(all, slots.Choice{
 		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
 	})
 	offers := client.offers(chosen, q)
 	var starts []time.Time
 	answer.Slots, starts = slotRecords(offers)
 	answer.Say = speech.In(language.Of(ctx)).Slots(starts, q.Now, answer.Complete)
-	return answer, s.opts.Store.OfferSlots(ctx, offers)
+	return slotsFound{q, all, offers, answer}, nil
 }
 
 // slotRecords returns the records of offered slots, and their starts in the zone of the offer.

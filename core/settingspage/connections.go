@@ -86,7 +86,8 @@ func (p *Pages) connections(v *visit) (reply, error) {
 		}
 		view.Rows = append(view.Rows, row)
 	}
-	return reply{page: "connections.html", view: view}, nil
+	view.Steps, err = p.steps(v, v.tenant)
+	return reply{page: "connections.html", view: view}, err
 }
 
 // row returns a connection for people.
@@ -187,6 +188,9 @@ func (p *Pages) showConnection(v *visit, given func(string) string, wrong error)
 		url.Values{"connection": {name}}.Encode()
 	view.Median = duration(view.Health.LastHour.P50Ms)
 	view.State, view.Since = healthWords[view.Health.State], momentOf(view.Health.Since)
+	if view.Steps, err = p.steps(v, v.tenant); err != nil {
+		return reply{}, err
+	}
 	if view.connectionRow, err = p.row(v, found); err != nil {
 		return reply{}, err
 	}
@@ -247,7 +251,7 @@ func (p *Pages) changeConnection(v *visit) (reply, error) {
 	change := connection.Change{}
 	change.Settings, change.Credentials = provided(provider.Fields, v.form)
 	for name, was := range found.Settings { // what was not touched stays exactly as it is
-		if v.form(settingsPrefix+name) == strings.TrimSpace(writeSetting(found.Settings, name)) {
+		if name == adapter.SettingSlots || v.form(settingsPrefix+name) == strings.TrimSpace(writeSetting(found.Settings, name)) {
 			change.Settings[name] = was
 		}
 	}

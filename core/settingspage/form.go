@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/admin"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
@@ -101,6 +102,9 @@ const (
 func providerFields(declared []admin.Field, given func(name string) string) []field {
 	var fields []field
 	for _, d := range declared {
+		if d.Name == adapter.SettingSlots { // it has a page of its own
+			continue
+		}
 		f := field{
 			Name: settingsPrefix + d.Name, Label: label(d.Name), Help: d.Help, Required: d.Required, Type: "text",
 		}
@@ -154,6 +158,9 @@ func provided(declared []admin.Field, given func(name string) string) (map[strin
 func tenantFields(given func(name string) string) []field {
 	var fields []field
 	for _, d := range tenant.Declared() {
+		if isSlotSetting(d.Name) { // it has a page of its own
+			continue
+		}
 		f := field{Name: settingsPrefix + d.Name, Label: label(d.Name), Help: d.Help, Type: "text"}
 		switch d.Type {
 		case "bool":
@@ -174,6 +181,9 @@ func tenantFields(given func(name string) string) []field {
 func tenantSettings(given func(name string) string) map[string]any {
 	settings := map[string]any{}
 	for _, d := range tenant.Declared() {
+		if isSlotSetting(d.Name) {
+			continue
+		}
 		text := given(settingsPrefix + d.Name)
 		var value any = text
 		switch {
@@ -237,6 +247,10 @@ func writeValue(value any) string {
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
 	}
+	return writeJSON(value)
+}
+
+func writeJSON(value any) string {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Sprint(value)

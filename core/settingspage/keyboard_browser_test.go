@@ -9,48 +9,6 @@ import (
 	"frontdesk/core/signin"
 )
 
-// stop is a control on which the keyboard's focus rests.
-type stop struct {
-	Name   string   // as a screen reader says it
-	At     int      // its place among those that can be focused, in the order of the document; -1: none of them
-	Faults []string // why somebody might not see that the focus is here
-}
-
-// focused describes the control with the focus. Its outline must be there, at least two pixels wide, and have
-// a contrast of 3 to 1 to what is around it (WCAG 2.2 success criteria 1.4.11, 2.4.7 and 2.4.13); the control
-// must be in the window, at least a line of it, and not behind anything (2.4.11).
-const focused = `(() => {
-	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-	const paper = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$/.test(c)) return c; } return 'rgb(255, 255, 255)'; };
-	const e = document.activeElement, style = getComputedStyle(e), box = e.getClientRects()[0], Faults = [];
-	if (e === document.body) return {Name: '', At: -1, Faults};
-	const a = light(style.outlineColor), b = light(paper(e.parentElement)), contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-	if (style.outlineStyle !== 'auto' && (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2 || contrast < 3))
-		Faults.push('outline ' + style.outline + ', contrast ' + contrast);
-	const top = Math.max(box.top, 0), bottom = Math.min(box.bottom, innerHeight);
-	const there = document.elementFromPoint(box.left + Math.min(box.width / 2, 40), (top + bottom) / 2);
-	if (bottom - top < 16) Faults.push('outside the window');
-	else if (!there || !e.contains(there) && !there.contains(e)) Faults.push('behind ' + there?.outerHTML.slice(0, 60));
-	return {Name: (e.ariaLabel || e.labels?.[0]?.innerText || e.innerText || '').trim(), At: focusable().indexOf(e), Faults};
-})()`
-
-// order lists what can be focused, in the order of the document, and says where that is not the order in
-// which people read: downwards, and from left to right. Of a group of radio buttons, one can be reached with
-// Tab: the chosen one, or else the first.
-const order = `(() => {
-	const group = e => [...document.getElementsByName(e.name)], reached = e => e.checked || !group(e).some(o => o.checked) && group(e)[0] === e;
-	window.focusable = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')].filter(e =>
-		e.checkVisibility() && !e.matches(':disabled') && e.tabIndex >= 0 && (e.type !== 'radio' || reached(e)));
-	const all = focusable(), Odd = [];
-	for (let i = 1; i < all.length; i++) {
-		const region = e => e.closest('nav, header, main'), a = all[i - 1].getBoundingClientRect(), b = all[i].getBoundingClientRect();
-		if (region(all[i - 1]) === region(all[i]) && (b.bottom <= a.top || b.top < a.bottom && a.top < b.bottom && b.right <= a.left))
-			Odd.push(all[i - 1].outerHTML + ' before ' + all[i].outerHTML);
-	}
-	return {Stops: all.length, Odd, Wider: document.documentElement.scrollWidth > innerWidth};
-})()`
-
 // zoomed is a window of 1280 by 800 at 200 % zoom.
 func (p person) zoomed(scheme string) { p.b.Look(640, 400, scheme) }
 
@@ -65,33 +23,8 @@ func TestTabLeadsThroughEveryPage(t *testing.T) {
 	walk := func(name, path string) {
 		t.Helper()
 		p.b.Open(w.url + path)
-		var page struct {
-			Stops int
-			Odd   []string
-			Wider bool
-		}
-		if p.b.Eval(order, &page); len(page.Odd) > 0 || page.Wider {
-			t.Errorf("%s: wider than the window: %v; not in the order of reading: %q", name, page.Wider, page.Odd)
-		}
-		s := stop{At: -1}
-		tab := func(at int) {
-			p.b.Key("Tab")
-			p.b.Eval(focused, &s)
-			for parts := 0; at > 0 && s.At == at-1 && parts < 6; parts++ { // of a field for a date or a time
-				p.b.Key("Tab")
-				p.b.Eval(focused, &s)
-			}
-		}
-		for at := range page.Stops {
-			if tab(at); s.At != at || s.Name == "" || len(s.Faults) > 0 {
-				t.Errorf("%s: after %d times Tab, the focus is on %+v", name, at+1, s)
-			}
-			if at == 0 && s.Name != "Skip to the content" {
-				t.Errorf("%s begins with %q", name, s.Name)
-			}
-		}
-		if tab(page.Stops); s.At > 0 {
-			t.Errorf("%s: the focus is held on %+v", name, s)
+		if first := p.b.WalkByTab(name); first != "Skip to the content" {
+			t.Errorf("%s begins with %q", name, first)
 		}
 	}
 	for name, path := range w.pages(false, "acme", "acme", key, request) {
@@ -108,12 +41,11 @@ func TestTabLeadsThroughEveryPage(t *testing.T) {
 // tab presses Tab until the control with that name has the focus.
 func (p person) tab(name string) {
 	p.t.Helper()
-	p.b.Eval(order, nil)
+	p.b.Order()
 	var seen []string
 	for range 100 {
-		var s stop
 		p.b.Key("Tab")
-		p.b.Eval(focused, &s)
+		s := p.b.Focused()
 		if len(s.Faults) > 0 {
 			p.t.Errorf("%+v", s)
 		}

@@ -109,6 +109,9 @@ func (p *Pages) showKeys(v *visit, wrong error) (reply, error) {
 		Help: "Such as the agent's name.",
 	}}, wrong)
 	view.Label, view.Rest = fields[0], rest
+	if view.Steps, err = p.steps(v, v.tenant); err != nil {
+		return reply{}, err
+	}
 	answer := reply{page: "keys.html", view: view}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
@@ -146,10 +149,14 @@ func (p *Pages) createKey(v *visit) (reply, error) {
 }
 
 func (p *Pages) showNewKey(v *visit, made admin.CreatedKey, ends string) (reply, error) {
-	return reply{page: "new-key.html", view: newKeyView{
+	view := newKeyView{
 		layout: p.layout(v, "The new API key", ""), Secret: made.Secret, Key: p.keyRow(made.Key), Ends: ends,
 		Back: p.root + "/tenants/" + v.tenant + "/keys",
-	}}, nil
+	}
+	if steps, err := p.steps(v, v.tenant); err == nil { // the key is shown in any case: it is made
+		view.Steps = withSecret(steps, made.Secret)
+	}
+	return reply{page: "new-key.html", view: view}, nil
 }
 
 // key returns the key that the path names.

@@ -26,6 +26,7 @@ type layout struct {
 	MayChange bool
 	Tenant    string   // the tenant that the page is about; "": none
 	Commands  []string // that do the same as the page
+	Steps     []step   // that lead a newcomer
 }
 
 // section is a part of the navigation.
@@ -95,6 +96,7 @@ func (p *Pages) navigation(v *visit) []section {
 		escaped := url.PathEscape(name)
 		all = append(all, section{Title: name, Items: []item{
 			link("Settings", "tenants", escaped), link("Connections", "tenants", escaped, "connections"),
+			link("Opening hours", "tenants", escaped, "opening-hours"),
 			link("API keys", "tenants", escaped, "keys"), link("Phone numbers", "tenants", escaped, "phone-numbers"),
 			link("Your agent", "tenants", escaped, "agent"), link("Try it", "tenants", escaped, "try"),
 			link("Requests", "tenants", escaped, "requests"), link("Webhooks", "tenants", escaped, "webhooks"),

@@ -129,8 +129,8 @@ func (p *Pages) Routes() []Route {
 	}
 	add(signInRoutes, nil)
 	add(sessionRoutes, p.enter)
-	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, keyRoutes, numberRoutes,
-		webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes, tryRoutes, agentRoutes} {
+	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, hoursRoutes, keyRoutes,
+		numberRoutes, webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes, tryRoutes, agentRoutes} {
 		add(table, p.enterByRole)
 	}
 	return all

@@ -69,11 +69,28 @@ func (p *Pages) showOverview(v *visit, name string, wrong error) (reply, error) 
 			view.Tenants = append(view.Tenants, t)
 		}
 	}
+	if err != nil {
+		return reply{}, err
+	}
+	if view.Steps, err = p.overviewSteps(v, all.Tenants); err != nil {
+		return reply{}, err
+	}
 	answer := reply{page: "overview.html", view: view}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
 	}
-	return answer, err
+	return answer, nil
+}
+
+// overviewSteps returns the steps of a newcomer, who has one tenant at most.
+func (p *Pages) overviewSteps(v *visit, all []admin.Tenant) ([]step, error) {
+	switch len(all) {
+	case 0:
+		return p.steps(v, "")
+	case 1:
+		return p.steps(v, all[0].Name)
+	}
+	return nil, nil
 }
 
 func (p *Pages) createTenant(v *visit) (reply, error) {
@@ -85,8 +102,7 @@ func (p *Pages) createTenant(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	p.notify(v, notice{Good: true, Text: "The tenant " + made.Name + " was created.",
-		Advice: "Next, add a connection, then create an API key."})
+	p.notify(v, good("The tenant "+made.Name+" was created."))
 	return see("tenants", made.Name, "connections")
 }
 
@@ -118,6 +134,10 @@ func (p *Pages) showTenant(
 		layout: p.layout(v, "Settings of "+t.Name, "What is left empty has its default.",
 			shell("tenant", "change", t.Name, "--set", "timezone=Europe/Paris"), shell("apply", "-f", "tenants.yaml")),
 		Created: moment(t.CreatedAt), Operator: v.caller.Tenant.ID == "",
+	}
+	var err error
+	if view.Steps, err = p.steps(v, t.Name); err != nil {
+		return reply{}, err
 	}
 	view.Fields, view.Rest = withFaults(tenantFields(value), wrong)
 	answer := reply{page: "tenant.html", view: view}

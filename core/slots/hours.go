@@ -110,7 +110,7 @@ const closed = "closed"
 func ParseHours(table map[string]string) (Hours, error) {
 	h := Hours{Dates: map[Date][]Opening{}}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
-		openings, err := parseOpenings(table[key])
+		openings, err := ParseOpenings(table[key])
 		if err != nil {
 			return Hours{}, fmt.Errorf("has %q for %q, which %w", table[key], key, err)
 		}
@@ -130,7 +130,8 @@ func ParseHours(table map[string]string) (Hours, error) {
 	return h, nil
 }
 
-func parseOpenings(text string) ([]Opening, error) {
+// ParseOpenings parses the openings of a day, such as "09:00-12:30, 14:00-18:00", or "closed".
+func ParseOpenings(text string) ([]Opening, error) {
 	if strings.TrimSpace(text) == closed {
 		return nil, nil
 	}

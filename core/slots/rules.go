@@ -45,6 +45,15 @@ func (r Rules) Question() Question {
 	return q
 }
 
+// Complete returns the rules with the defaults where they say nothing, so that no others count beside them.
+func (r Rules) Complete() Rules {
+	q := r.Question()
+	return Rules{
+		Hours: &q.Hours, Duration: &q.Duration, Interval: &q.Interval, Before: &q.Before, After: &q.After,
+		MinimumNotice: &q.MinimumNotice, BookingWindowDays: &q.BookingWindowDays,
+	}
+}
+
 func value[T any](given *T, standard T) T {
 	if given == nil {
 		return standard
