@@ -227,7 +227,7 @@ type NumberPurchase struct {
 func (r NumberPurchase) input(c *checks) admin.NumberPurchase {
 	n := admin.NumberPurchase{Tenant: r.Tenant, Connection: r.Connection}
 	n.AreaCode, n.Inbound, n.Outbound = c.areaCode("area_code", r.AreaCode), r.Inbound, r.Outbound
-	if name := c.displayName("name", r.Name); name != nil {
+	if name := c.displayName(r.Name); name != nil {
 		n.Name = *name
 	}
 	return n
@@ -244,7 +244,7 @@ type NumberChange struct {
 
 func (r NumberChange) input(c *checks) admin.NumberChange {
 	return admin.NumberChange{Tenant: r.Tenant, UpdateNumber: service.UpdateNumber{
-		ID: r.ID, Name: c.displayName("name", r.Name), Inbound: service.EmployeeChange(r.Inbound),
+		ID: r.ID, Name: c.displayName(r.Name), Inbound: service.EmployeeChange(r.Inbound),
 		Outbound: service.EmployeeChange(r.Outbound),
 	}}
 }

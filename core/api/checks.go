@@ -223,13 +223,13 @@ func (c *checks) webAddress(path, given string) string {
 }
 
 // displayName checks the name of a phone number and trims it.
-func (c *checks) displayName(path string, given *string) *string {
+func (c *checks) displayName(given *string) *string {
 	if given == nil {
 		return nil
 	}
 	name, wrong := service.CheckNumberName(*given)
 	if wrong != "" {
-		c.fail(path, wrong)
+		c.fail("name", wrong)
 	}
 	return &name
 }

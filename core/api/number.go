@@ -43,7 +43,7 @@ func (r BuyPhoneNumberRequest) input(c *checks) service.BuyNumber {
 	in := service.BuyNumber{
 		Inbound: r.Inbound, Outbound: r.Outbound, AreaCode: c.areaCode("area_code", r.AreaCode),
 	}
-	if name := c.displayName("name", r.Name); name != nil {
+	if name := c.displayName(r.Name); name != nil {
 		in.Name = *name
 	}
 	return in
@@ -60,7 +60,7 @@ type UpdatePhoneNumberRequest struct {
 func (r UpdatePhoneNumberRequest) input(c *checks) service.UpdateNumber {
 	return service.UpdateNumber{
 		ID:       r.ID,
-		Name:     c.displayName("name", r.Name),
+		Name:     c.displayName(r.Name),
 		Inbound:  service.EmployeeChange(r.Inbound),
 		Outbound: service.EmployeeChange(r.Outbound),
 	}

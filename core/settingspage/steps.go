@@ -60,7 +60,7 @@ func (p *Pages) steps(v *visit, tenantName string) ([]step, error) {
 	}, {
 		Title: "Create an API key", Done: key, Text: "With it, a voice agent's backend calls the gateway.",
 		Links: []item{{Name: "Create a key", URL: at + "/keys"}},
-	}, p.firstBooking()}
+	}, p.firstBooking(at)}
 	next := slices.IndexFunc(all, func(s step) bool { return !s.Done })
 	all[next].Next = true // the last step is never done: the steps vanish with it
 	return all, nil
@@ -69,11 +69,12 @@ func (p *Pages) steps(v *visit, tenantName string) ([]step, error) {
 // yourKey stands for the API key in commands.
 const yourKey = "YOUR_KEY"
 
-// firstBooking returns the last step.
-func (p *Pages) firstBooking() step {
+// firstBooking returns the last step, for the tenant whose pages are at that path.
+func (p *Pages) firstBooking(at string) step {
 	s := step{
 		Title: "Book a first meeting",
-		Text:  "Paste this into a terminal, with your key in the place of " + yourKey + ".",
+		Text:  "Try it on a page, or paste this into a terminal with your key in the place of " + yourKey + ".",
+		Links: []item{{Name: "Try it", URL: at + "/try/bookMeeting"}},
 	}
 	if p.opts.Curl != nil {
 		s.Curl = p.opts.Curl("bookMeeting")
@@ -85,7 +86,7 @@ func (p *Pages) firstBooking() step {
 func withSecret(steps []step, secret string) []step {
 	for i := range steps {
 		if s := &steps[i]; s.Curl != "" {
-			s.Text = "Paste this into a terminal. It has the new key."
+			s.Text = "Try it on a page, or paste this into a terminal. It has the new key."
 			s.Curl = strings.ReplaceAll(s.Curl, yourKey, secret)
 		}
 	}

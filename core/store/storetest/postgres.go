@@ -107,7 +107,7 @@ type Cluster struct {
 func inMemory(otherwise string) string {
 	const shm, enough = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
-	if syscall.Statfs(shm, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < enough ||
+	if syscall.Statfs(shm, &fs) != nil || fs.Bavail*uint64(fs.Bsize) < enough ||
 		syscall.Access(shm, 2) != nil { // 2: to write
 		return otherwise
 	}
