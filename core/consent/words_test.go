@@ -233,6 +233,7 @@ func TestALogoIsAnImageOfReasonableSize(t *testing.T) {
 		"": {}, "help@example.com": {URL: "mailto:help@example.com", Text: "help@example.com"},
 		"https://example.com/help/": {URL: "https://example.com/help/", Text: "example.com/help"},
 		"(030) 12 34-5":             {URL: "tel:03012345", Text: "(030) 12 34-5"},
+		"+49 (0)30 1234":            {URL: "tel:+49301234", Text: "+49 (0)30 1234"},
 	} {
 		if b, err := page.NewBrand("", support, "", ""); err != nil || b.Support != want {
 			t.Errorf("%q: %+v, %v", support, b.Support, err)

@@ -88,12 +88,16 @@ func contactOf(support string) Contact {
 	case strings.Contains(support, "@"):
 		return Contact{template.URL("mailto:" + support), support}
 	}
+	dialled := support
+	if strings.HasPrefix(support, "+") {
+		dialled = strings.Replace(support, "(0)", "", 1) // is dialled inside the country only
+	}
 	number := strings.Map(func(r rune) rune {
 		if r == '+' || r >= '0' && r <= '9' {
 			return r
 		}
 		return -1
-	}, support)
+	}, dialled)
 	return Contact{template.URL("tel:" + number), support}
 }
 
