@@ -28,6 +28,8 @@ type Tool struct {
 	// CallerNumber is the field of the body for the number that the telephone call comes from. The platform
 	// sets it, and the model does not. "": there is none.
 	CallerNumber string
+	// AboutCaller says that the operation asks for that number, and for nothing else of the call.
+	AboutCaller bool
 }
 
 // Setup is what the tools are for.
@@ -108,7 +110,7 @@ func For(platform string, s Setup) (Made, error) {
 		if err != nil {
 			return Made{}, fmt.Errorf("agenttools: the schema of %s: %w", t.Name, err)
 		}
-		if t.CallerNumber != "" && !p.overMCP {
+		if t.AboutCaller && !p.overMCP {
 			if p.caller == "" {
 				made.Missing = append(made.Missing, t.Name+": "+p.Name+" has no documented way to send the caller's "+
 					"number without the model, and what a model says of it proves nothing.")
@@ -161,7 +163,7 @@ type callable struct {
 
 // preset returns the fields that the platform sets, with its variables.
 func (c callable) preset() map[string]string {
-	if c.CallerNumber == "" {
+	if c.CallerNumber == "" || c.caller == "" {
 		return nil
 	}
 	return map[string]string{c.CallerNumber: c.caller}

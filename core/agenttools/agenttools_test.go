@@ -36,7 +36,7 @@ func samples() []agenttools.Tool {
 		},
 		{
 			Name: "look_up_caller", Title: "Look up who calls", Description: "Tells who may be calling.",
-			Path: "/alpha/callers/look-up", CallerNumber: "phone_number", Schema: json.RawMessage(`{"type":"object",
+			Path: "/alpha/callers/look-up", CallerNumber: "phone_number", AboutCaller: true, Schema: json.RawMessage(`{"type":"object",
 				"properties":{"email":{"type":"string","description":"An address."}},"additionalProperties":false}`),
 		},
 	}
@@ -84,7 +84,7 @@ func real() []agenttools.Tool {
 	for _, t := range api.Tools() {
 		all = append(all, agenttools.Tool{
 			Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema,
-			Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber,
+			Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber, AboutCaller: t.AboutCaller,
 		})
 	}
 	return all

@@ -7,7 +7,7 @@ func prompt(p Platform, zone string, tools []callable) string {
 	var writes, looksUp bool
 	for _, t := range tools {
 		writes = writes || t.Writes
-		looksUp = looksUp || t.CallerNumber != ""
+		looksUp = looksUp || t.AboutCaller
 	}
 	lines := []string{"You answer the telephone at the front desk of a business."}
 	switch {

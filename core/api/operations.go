@@ -273,7 +273,7 @@ func callerOperations(s Contacts) []operation {
 	return []operation{{
 		ID: "Alpha_lookUpCaller",
 		Tool: tool{
-			Name: "look_up_caller", CallerNumber: "phone_number",
+			Name: "look_up_caller", CallerNumber: "phone_number", AboutCaller: true,
 			Description: "Tells who may be calling, from the number that the telephone call comes from, or from an " +
 				"e-mail address. Nobody is certain: ask for the name before you speak of anything private.",
 		}, Method: http.MethodPost, Path: "/alpha/callers/look-up", Scope: apikey.ScopeTicketsRead,

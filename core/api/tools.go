@@ -19,6 +19,8 @@ type tool struct {
 	// CallerNumber is the field of the body for the number that the telephone call comes from. A model does not
 	// set it: what a model says of the call that it is in proves nothing. "": there is none.
 	CallerNumber string
+	// AboutCaller says that the operation asks for that number, and for nothing else of the call.
+	AboutCaller bool
 }
 
 // Tool is an operation as a language model calls it: a POST with a JSON object as its body.
@@ -29,6 +31,7 @@ type Tool struct {
 	Schema                   json.RawMessage // JSON Schema 2020-12 of the body: an object with plain properties
 	Writes, Destructive      bool
 	CallerNumber             string // the field that a platform sets in place of the model; "": none
+	AboutCaller              bool   // the operation asks for that number, and for nothing else
 }
 
 // Tools returns the operations that language models may call, in the order of the documents.
@@ -42,6 +45,7 @@ func Tools() []Tool {
 			Name: op.Tool.Name, Title: op.Summary, Description: op.Tool.Description, Path: op.Path, Scope: op.Scope,
 			Schema: schemaOf(op.request, append([]string{op.Tool.CallerNumber}, op.Tool.Without...)),
 			Writes: op.writes, Destructive: op.Tool.Destructive, CallerNumber: op.Tool.CallerNumber,
+			AboutCaller: op.Tool.AboutCaller,
 		})
 	}
 	return all

@@ -19,6 +19,7 @@ func AgentTools(platform, publicURL, timeZone string, scopes []apikey.Scope) (ag
 			setup.Tools = append(setup.Tools, agenttools.Tool{
 				Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema,
 				Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber,
+				AboutCaller: t.AboutCaller,
 			})
 		}
 	}

@@ -220,7 +220,7 @@ func TestAnAgentIsSetUp(t *testing.T) {
 		page := b.get(path)
 		text := html.UnescapeString(page.body)
 		for _, want := range []string{
-			"book_meeting", "wait for a yes", "frontdesk agent-tools --platform " + id, w.url,
+			"book_slot", "wait for a yes", "frontdesk agent-tools --platform " + id, w.url,
 		} {
 			if page.status != http.StatusOK || !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q: %d %s", id, want, page.status, page.body)
@@ -230,14 +230,14 @@ func TestAnAgentIsSetUp(t *testing.T) {
 			t.Errorf("%s has %d bytes", id, len(page.body))
 		}
 		reads := html.UnescapeString(b.get(path + "?key=" + reader.ID).body)
-		if strings.Contains(reads, "book_meeting") || !strings.Contains(reads, "list_events") ||
+		if strings.Contains(reads, "book_slot") || !strings.Contains(reads, "find_slots") ||
 			!strings.Contains(reads, "--key "+reader.ID) {
 			t.Errorf("%s for a key that reads: %s", id, reads)
 		}
 	}
-	for keyID, operation := range map[string]string{"": "book-meeting", reader.ID: "list-events"} {
+	for keyID, operation := range map[string]string{"": "find-slots", reader.ID: "find-slots"} {
 		p := b.post("/settings/tenants/acme/agent/vapi", url.Values{"key": {keyID}})
-		if !strings.Contains(p.body, "200 OK") || !strings.Contains(p.body, "POST /v1/calendar/"+operation) {
+		if !strings.Contains(p.body, "200 OK") || !strings.Contains(p.body, "POST /alpha/calendar/"+operation) {
 			t.Errorf("the test request with the key %q: %d %s", keyID, p.status, p.body)
 		}
 	}
