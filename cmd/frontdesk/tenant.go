@@ -27,7 +27,7 @@ type tenantCreate struct {
 	MaxPhoneNumbers      *int              `help:"How many phone numbers the tenant may hold. At this number it can buy no more." placeholder:"100"`
 	StatusWord           map[string]string `help:"The tenant's own word for a ticket status, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
 	PriorityWord         map[string]string `help:"The tenant's own word for a ticket priority, with the CRM's label. Repeat for more." placeholder:"WORD=LABEL"`
-	CallerField          []string          `help:"A field of a contact that may be told for an unverified number or address: name, contact_id, email, phone_numbers, account or open_tickets. Repeat for more; the default is the name." placeholder:"FIELD"`
+	CallerField          []string          `help:"A field of a contact, or of the caller's meetings, that may be told for an unverified number or address: name, contact_id, email, phone_numbers, account, open_tickets or meeting_titles. Repeat for more; the default is the name." placeholder:"FIELD"`
 	OpenHours            map[string]string `help:"When meetings may take place on a day of the week or a date, such as monday=09:00-17:00. Repeat for more." placeholder:"DAY=HOURS"`
 	DurationMinutes      *int              `help:"How long a meeting takes for which find-slots looks." placeholder:"30"`
 	SlotIntervalMinutes  *int              `help:"How many minutes after one slot the next one may begin." placeholder:"30"`

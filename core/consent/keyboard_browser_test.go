@@ -47,7 +47,7 @@ func TestACustomerConnectsByKeyboard(t *testing.T) {
 			p.key("Enter", "Try again")
 			p.key("Enter", "Continue")
 			p.press("button[name=approve]")
-			walk("Meet Calendar is connected", "")
+			walk("Meet Calendar is connected", "+49 30 1234-5")
 		})
 	}
 }

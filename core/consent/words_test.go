@@ -220,14 +220,17 @@ func TestALogoIsAnImageOfReasonableSize(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b, err := page.NewBrand("", "", file, "")
+		b, err := page.NewBrand("Office", "", file, "")
 		if want == "" && (err == nil || !strings.Contains(err.Error(), file)) ||
 			want != "" && !strings.HasSuffix(b.LogoURL, want) {
 			t.Errorf("%.20q: %q, %v", content, b.LogoURL, err)
 		}
 	}
-	if _, err := page.NewBrand("", "", filepath.Join(dir, "none"), ""); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := page.NewBrand("Office", "", filepath.Join(dir, "none"), ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := page.NewBrand("", "", filepath.Join(dir, "logo"), ""); err == nil {
+		t.Error("a logo needs no name")
 	}
 	for support, want := range map[string]page.Contact{
 		"": {}, "help@example.com": {URL: "mailto:help@example.com", Text: "help@example.com"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -39,6 +40,9 @@ func NewBrand(name, support, logoFile, root string) (Brand, error) {
 	b := Brand{Name: name, Support: contactOf(support)}
 	if logoFile == "" {
 		return b, nil
+	}
+	if name == "" {
+		return b, errors.New("needs a name, for people who do not see the image")
 	}
 	file, err := os.Open(logoFile)
 	if err != nil {

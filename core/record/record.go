@@ -86,7 +86,7 @@ type BookedAnswer struct {
 // FoundMeeting is a meeting with a caller.
 type FoundMeeting struct {
 	MeetingReference string `json:"meeting_reference" minLength:"1" maxLength:"16" doc:"Short name of the meeting, by which it is moved and cancelled." example:"mt_5d1y7k2hqs"`
-	Title            string `json:"title" doc:"The meeting's title." example:"Consultation"`
+	Title            string `json:"title,omitempty" doc:"The meeting's title. It is absent unless the tenant's setting unverified_caller_fields has meeting_titles, since nobody has verified who calls." example:"Consultation"`
 	Start            string `json:"start" format:"date-time" doc:"Start, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:00:00-05:00"`
 	End              string `json:"end" format:"date-time" doc:"End, RFC 3339 with the offset of time_zone." example:"2026-12-01T10:30:00-05:00"`
 }

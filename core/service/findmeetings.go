@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/record"
 	"frontdesk/core/speech"
 	"frontdesk/core/store"
+	"frontdesk/core/tenant"
 )
 
 const (
@@ -73,10 +74,14 @@ func (s *Calendar) FindMeetings(
 		span := spanOf(e)
 		m := client.meeting(e.ID, e.CalendarID, span.To)
 		seen, starts = append(seen, m), append(starts, span.From.In(zone))
-		answer.Meetings = append(answer.Meetings, record.FoundMeeting{
-			MeetingReference: m.Reference, Title: e.Title, Start: normalize.Format(span.From, zone),
+		shown := record.FoundMeeting{
+			MeetingReference: m.Reference, Start: normalize.Format(span.From, zone),
 			End: normalize.Format(span.To, zone),
-		})
+		}
+		if slices.Contains(c.Tenant.Settings.CallerFields(), tenant.CallerMeetingTitles) {
+			shown.Title = e.Title
+		}
+		answer.Meetings = append(answer.Meetings, shown)
 	}
 	answer.Say = speech.In(language.Of(ctx)).Meetings(starts, s.opts.Now(), answer.Complete)
 	return answer, s.opts.Store.SeeMeetings(ctx, seen)

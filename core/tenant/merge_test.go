@@ -55,7 +55,7 @@ func TestMergedSettings(t *testing.T) {
 				UnverifiedCallerFields: tenant.List{"nam"},
 			}, []fault.Field{{
 				Path: "settings.unverified_caller_fields", Hint: "name",
-				Message: `must be of name, contact_id, email, phone_numbers, account, open_tickets, not "nam".`,
+				Message: `must be of name, contact_id, email, phone_numbers, account, open_tickets, meeting_titles, not "nam".`,
 			}}},
 		{"unusable values", map[string]any{"timezone": "Mars/Base", "max_phone_numbers": -1.0}, tenant.Settings{
 			Timezone: "Mars/Base", RejectPast: true, DedupeWindow: &ten, StatusWords: was.StatusWords,

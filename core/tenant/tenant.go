@@ -59,10 +59,10 @@ type Settings struct {
 	MinimumNoticeMinutes *int              `json:"minimum_notice_minutes,omitempty" yaml:"minimum_notice_minutes" help:"How many minutes from now a slot may begin at the earliest. The default is 0."`
 	BookingWindowDays    *int              `json:"booking_window_days,omitempty" yaml:"booking_window_days" help:"How many days after today a slot may begin at the latest; 0 means without limit, which is the default."`
 
-	UnverifiedCallerFields List `json:"unverified_caller_fields,omitzero" yaml:"unverified_caller_fields" help:"Which fields of a contact may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account or open_tickets. The default is the name."`
+	UnverifiedCallerFields List `json:"unverified_caller_fields,omitzero" yaml:"unverified_caller_fields" help:"Which fields of a contact, or of the caller's meetings, may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account, open_tickets or meeting_titles. The default is the name."`
 }
 
-// The fields of a contact, for Settings.UnverifiedCallerFields.
+// The fields of a contact and of meetings, for Settings.UnverifiedCallerFields.
 const (
 	CallerName         = "name"
 	CallerContactID    = "contact_id"
@@ -70,9 +70,11 @@ const (
 	CallerPhoneNumbers = "phone_numbers"
 	CallerAccount      = "account"
 	CallerOpenTickets  = "open_tickets"
+
+	CallerMeetingTitles = "meeting_titles" // of the meetings that find-meetings finds
 )
 
-// CallerFields returns the fields of a contact that may be told for an unverified number or address.
+// CallerFields returns the fields that may be told for an unverified number or address.
 func (s Settings) CallerFields() []string {
 	if s.UnverifiedCallerFields == nil {
 		return []string{CallerName}
@@ -220,6 +222,7 @@ func (s Settings) Check(prefix string) []fault.Field {
 	}
 	known := []string{
 		CallerName, CallerContactID, CallerEmail, CallerPhoneNumbers, CallerAccount, CallerOpenTickets,
+		CallerMeetingTitles,
 	}
 	for _, name := range s.UnverifiedCallerFields {
 		if !slices.Contains(known, name) {
