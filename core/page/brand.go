@@ -55,8 +55,8 @@ func NewBrand(name, support, logoFile, root string) (Brand, error) {
 	if len(b.logo) > maxLogoBytes {
 		return b, fmt.Errorf("%s is larger than %d KiB", logoFile, maxLogoBytes>>10)
 	}
-	extension := ""
-	if b.logoType, extension = imageType(b.logo); b.logoType == "" {
+	mediaType, extension := imageType(b.logo)
+	if b.logoType = mediaType; mediaType == "" {
 		return b, fmt.Errorf("%s must be a PNG, JPEG, WebP or SVG image", logoFile)
 	}
 	sum := sha256.Sum256(b.logo)
