@@ -12,7 +12,6 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/service"
-	"frontdesk/core/tenant"
 )
 
 // PhoneNumber is a phone number that a tenant holds.
@@ -147,10 +146,7 @@ func numberAnswer(
 
 // holder returns the caller for work on a number of a tenant.
 func (s *Service) holder(ctx context.Context, c apikey.Caller, n NumberID) (apikey.Caller, error) {
-	if err := reaches(c, n.Tenant); err != nil {
-		return apikey.Caller{}, err
-	}
-	t, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
+	t, err := s.tenant(ctx, c, n.Tenant)
 	if err != nil {
 		return apikey.Caller{}, err
 	}
@@ -165,10 +161,7 @@ func (s *Service) holder(ctx context.Context, c apikey.Caller, n NumberID) (apik
 // back.
 func (s *Service) ListNumbers(ctx context.Context, c apikey.Caller, tenantName string) (PhoneNumbers, error) {
 	answer := PhoneNumbers{PhoneNumbers: []PhoneNumber{}}
-	if err := reaches(c, tenantName); err != nil {
-		return answer, err
-	}
-	t, err := tenant.ByName(ctx, s.opts.Store, tenantName)
+	t, err := s.tenant(ctx, c, tenantName)
 	if err != nil {
 		return answer, err
 	}
@@ -190,8 +183,8 @@ func (s *Service) ListNumbers(ctx context.Context, c apikey.Caller, tenantName s
 	return answer, err
 }
 
-// number returns one of the tenant's numbers.
-func (s *Service) number(ctx context.Context, c apikey.Caller, n NumberID) (PhoneNumber, error) {
+// GetNumber returns one of the tenant's numbers.
+func (s *Service) GetNumber(ctx context.Context, c apikey.Caller, n NumberID) (PhoneNumber, error) {
 	all, err := s.ListNumbers(ctx, c, n.Tenant)
 	for _, each := range all.PhoneNumbers {
 		if each.ID == n.ID {
@@ -206,17 +199,14 @@ func (s *Service) number(ctx context.Context, c apikey.Caller, n NumberID) (Phon
 
 // RestoreNumber puts a released number that still waits back into use.
 func (s *Service) RestoreNumber(ctx context.Context, c apikey.Caller, n NumberID) (PhoneNumber, error) {
-	if err := reaches(c, n.Tenant); err != nil {
-		return PhoneNumber{}, err
-	}
-	t, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
+	t, err := s.tenant(ctx, c, n.Tenant)
 	if err != nil {
 		return PhoneNumber{}, err
 	}
 	if _, err := s.opts.Numbers.Restore(ctx, t.ID, n.ID); err != nil {
 		return PhoneNumber{}, err
 	}
-	return s.number(ctx, c, n)
+	return s.GetNumber(ctx, c, n)
 }
 
 // AdoptNumber gives a connection a number that its account already holds.
@@ -232,7 +222,7 @@ func (s *Service) AdoptNumber(ctx context.Context, c apikey.Caller, n HeldNumber
 	if err != nil {
 		return PhoneNumber{}, err
 	}
-	return s.number(ctx, c, NumberID{n.Tenant, row.ID})
+	return s.GetNumber(ctx, c, NumberID{n.Tenant, row.ID})
 }
 
 // numbersCaller returns the caller for work on a telephony connection. If name is "", it uses the tenant's

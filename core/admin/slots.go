@@ -11,7 +11,6 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/service"
-	"frontdesk/core/tenant"
 )
 
 // SlotRules are rules for slots by the names of their settings, in the place of the stored ones.
@@ -32,10 +31,7 @@ const previewWithin = 8 * time.Second
 func (s *Service) PreviewSlots(
 	ctx context.Context, c apikey.Caller, given SlotRules,
 ) (SlotPreview, error) {
-	if err := reaches(c, given.Tenant); err != nil {
-		return SlotPreview{}, err
-	}
-	t, err := tenant.ByName(ctx, s.opts.Store, given.Tenant)
+	t, err := s.tenant(ctx, c, given.Tenant)
 	if err != nil {
 		return SlotPreview{}, err
 	}

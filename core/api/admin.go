@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -83,9 +84,7 @@ type exportQuery struct {
 }
 
 func (r exportQuery) input(c *checks) admin.ExportQuery {
-	if r.Limit < 0 || r.Limit > admin.MaxExportLimit {
-		c.fail(prefixOfQuery+"limit", "must be from 1 to 500")
-	}
+	c.limit(r.Limit, admin.MaxExportLimit)
 	return admin.ExportQuery(r)
 }
 
@@ -304,9 +303,7 @@ type auditQuery struct {
 }
 
 func (r auditQuery) input(c *checks) admin.AuditQuery {
-	if r.Limit < 0 || r.Limit > admin.MaxAuditLimit {
-		c.fail(prefixOfQuery+"limit", "must be from 1 to 1000")
-	}
+	c.limit(r.Limit, admin.MaxAuditLimit)
 	return admin.AuditQuery(r)
 }
 
@@ -325,9 +322,7 @@ type requestQuery struct {
 }
 
 func (r requestQuery) input(c *checks) admin.RequestQuery {
-	if r.Limit < 0 || r.Limit > admin.MaxRequestLimit {
-		c.fail(prefixOfQuery+"limit", "must be from 1 to 500")
-	}
+	c.limit(r.Limit, admin.MaxRequestLimit)
 	if r.Outcome != "" && r.Outcome != admin.OutcomeOK && r.Outcome != admin.OutcomeFailed {
 		c.fail(prefixOfQuery+"outcome", "must be ok or failed")
 	}
@@ -342,6 +337,13 @@ type requestPath struct {
 
 func (r requestPath) input(*checks) admin.RequestName {
 	return admin.RequestName{Tenant: r.Tenant, ID: r.Request}
+}
+
+// limit checks how many records a query asks for at most; 0 means the default.
+func (c *checks) limit(given, most int) {
+	if given < 0 || given > most {
+		c.fail(prefixOfQuery+"limit", fmt.Sprintf("must be from 1 to %d", most))
+	}
 }
 
 // duration parses a duration such as "24h". It returns nil if there is none, or it is invalid.

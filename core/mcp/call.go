@@ -29,7 +29,7 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 		}
 		body := []byte(req.Params.Arguments)
 		if t.CallerNumber != "" {
-			body = withNumber(body, header.Get(HeaderCaller))
+			body = withNumber(body, t.CallerNumber, header.Get(HeaderCaller))
 		}
 		words := wordsIn(language.Match(header.Get("Accept-Language")))
 		running := ctx
@@ -54,9 +54,9 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 	}
 }
 
-// withNumber puts the number of whoever calls into the arguments of a tool, in place of what a model says of
-// it, unless they ask for an e-mail address.
-func withNumber(arguments []byte, number string) []byte {
+// withNumber puts the number of whoever calls into a field of the arguments of a tool, in place of what a model
+// says of it, unless they ask for an e-mail address.
+func withNumber(arguments []byte, field, number string) []byte {
 	var given map[string]json.RawMessage
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
 		return arguments // the interface says what is wrong
@@ -64,7 +64,7 @@ func withNumber(arguments []byte, number string) []byte {
 	if given == nil {
 		given = map[string]json.RawMessage{}
 	}
-	delete(given, "phone_number")
+	delete(given, field)
 	if email, has := given["email"]; !has || string(email) == "null" || string(email) == `""` {
 		if _, err := phonenumber.Parse(number); err != nil {
 			number = "unknown" // a model could not correct it
@@ -74,7 +74,7 @@ func withNumber(arguments []byte, number string) []byte {
 			return arguments
 		}
 		delete(given, "email")
-		given["phone_number"] = quoted
+		given[field] = quoted
 	}
 	raw, err := json.Marshal(given)
 	if err != nil {

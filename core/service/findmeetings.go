@@ -129,12 +129,8 @@ func (c calendarClient) meetingsWith(
 			booked[m.EventID] = m
 		}
 	}
-	reading := ctx
-	if end, has := ctx.Deadline(); has {
-		var cancel context.CancelFunc
-		reading, cancel = context.WithTimeout(ctx, time.Duration(readingShare*float64(time.Until(end))))
-		defer cancel()
-	}
+	reading, cancel := withShare(ctx, readingShare)
+	defer cancel()
 	var failures []error
 	asked := 0
 	if in.Email != "" {

@@ -260,13 +260,8 @@ func (c calendarClient) busyTimes(
 			return asker.FreeBusy(ctx, ids, span)
 		})
 	}
-	reading := ctx
-	if end, has := ctx.Deadline(); has {
-		left := time.Duration(readingShare * float64(time.Until(end)))
-		var cancel context.CancelFunc
-		reading, cancel = context.WithTimeout(ctx, left)
-		defer cancel()
-	}
+	reading, cancel := withShare(ctx, readingShare)
+	defer cancel()
 	lists := make([][]calendar.Busy, len(ids))
 	var group errgroup.Group
 	group.SetLimit(listConcurrency)

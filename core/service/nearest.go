@@ -19,6 +19,15 @@ const (
 	nearestShare  = 0.6                // of the time left, so that the refusal is not late
 )
 
+// withShare returns a context that ends after a share of the time left, if that is bounded.
+func withShare(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	end, has := ctx.Deadline()
+	if !has {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(share*float64(time.Until(end))))
+}
+
 // withNearest returns the refusal of a slot with the three free slots nearest to it. Whatever keeps the
 // gateway from finding them, the refusal stays what it is. Other errors stay, too.
 func (s *Calendar) withNearest(
@@ -27,11 +36,8 @@ func (s *Calendar) withNearest(
 	if err == nil || fault.From(err).Reason != fault.ReasonSlotTaken {
 		return err
 	}
-	if end, has := ctx.Deadline(); has {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(nearestShare*float64(time.Until(end))))
-		defer cancel()
-	}
+	ctx, cancel := withShare(ctx, nearestShare)
+	defer cancel()
 	found, starts, failed := client.nearest(ctx, taken, except)
 	if failed != nil {
 		client.opts.Log.WarnContext(ctx, "no other slots could be found for one that is taken",

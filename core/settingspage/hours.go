@@ -93,14 +93,7 @@ func (p *Pages) bookingRules(v *visit) (bookingRules, error) {
 	if err != nil {
 		return bookingRules{}, err
 	}
-	defaults := slots.Defaults{
-		OpenHours: found.Settings.OpenHours, DurationMinutes: found.Settings.DurationMinutes,
-		SlotIntervalMinutes:  found.Settings.SlotIntervalMinutes,
-		BufferBeforeMinutes:  found.Settings.BufferBeforeMinutes,
-		BufferAfterMinutes:   found.Settings.BufferAfterMinutes,
-		MinimumNoticeMinutes: found.Settings.MinimumNoticeMinutes,
-		BookingWindowDays:    found.Settings.BookingWindowDays,
-	}
+	defaults := found.Settings.SlotDefaults()
 	rules := bookingRules{inherited: workingWeek()}
 	if name := v.path("connection"); name != "" {
 		if len(defaults.OpenHours) > 0 {

@@ -144,7 +144,13 @@ var employees = []struct{ name, label, help string }{
 	{"outbound_cloud_employee_id", "Calls made by", "The id of the cloud employee that calls. Empty: nobody."},
 }
 
-// employee reads the id of a cloud employee; nil: nobody.
+// employees reads the ids of the cloud employees of a number; nil: nobody.
+func (v *visit) employees() (inbound, outbound *int64, err error) {
+	inbound, err = v.employee(employees[0].name)
+	outbound, also := v.employee(employees[1].name)
+	return inbound, outbound, cmp.Or(err, also)
+}
+
 func (v *visit) employee(name string) (*int64, error) {
 	text := strings.TrimSpace(v.form(name))
 	if text == "" {
@@ -160,10 +166,8 @@ func (v *visit) employee(name string) (*int64, error) {
 func (p *Pages) buyNumber(v *visit) (reply, error) {
 	n := admin.NumberPurchase{Tenant: v.tenant, Connection: v.form("connection")}
 	n.AreaCode, n.Name = strings.TrimSpace(v.form("area_code")), strings.TrimSpace(v.form("name"))
-	var err, also error
-	n.Inbound, err = v.employee(employees[0].name)
-	n.Outbound, also = v.employee(employees[1].name)
-	if err = cmp.Or(err, also); err != nil {
+	var err error
+	if n.Inbound, n.Outbound, err = v.employees(); err != nil {
 		return p.showNumbers(v, formBuy, err)
 	}
 	bought, err := p.opts.Admin.BuyNumber(v.ctx, v.caller, admin.Write{IdempotencyKey: v.form("once")}, n)
@@ -201,22 +205,13 @@ func (p *Pages) adoptNumber(v *visit) (reply, error) {
 func (p *Pages) heldNumber(v *visit) (numberRow, error) {
 	id, err := strconv.ParseInt(v.path("number"), 10, 64)
 	if err != nil {
-		return numberRow{}, noSuchNumber()
+		return numberRow{}, fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
 	}
-	held, err := p.opts.Admin.ListNumbers(v.ctx, v.caller, v.tenant)
+	n, err := p.opts.Admin.GetNumber(v.ctx, v.caller, admin.NumberID{Tenant: v.tenant, ID: id})
 	if err != nil {
 		return numberRow{}, err
 	}
-	for _, n := range held.PhoneNumbers {
-		if n.ID == id {
-			return p.numberRow(v.tenant, n), nil
-		}
-	}
-	return numberRow{}, noSuchNumber()
-}
-
-func noSuchNumber() error {
-	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
+	return p.numberRow(v.tenant, n), nil
 }
 
 func (p *Pages) number(v *visit) (reply, error) { return p.showNumber(v, nil) }
@@ -265,11 +260,8 @@ func (p *Pages) changeNumber(v *visit) (reply, error) {
 	change := admin.NumberChange{Tenant: v.tenant}
 	name := v.form("name")
 	change.ID, change.Name = row.ID, &name
-	var also error
 	change.Inbound.Set, change.Outbound.Set = true, true
-	change.Inbound.ID, err = v.employee(employees[0].name)
-	change.Outbound.ID, also = v.employee(employees[1].name)
-	if err = cmp.Or(err, also); err == nil {
+	if change.Inbound.ID, change.Outbound.ID, err = v.employees(); err == nil {
 		_, err = p.opts.Admin.ChangeNumber(v.ctx, v.caller, admin.Write{}, change)
 	}
 	if f := fault.From(err); f != nil && f.Code == fault.Invalid {

@@ -141,13 +141,14 @@ func (s *Store) TenantRecords(
 		if len(after) != 0 && len(after) != len(t.keys) {
 			after = nil // of another version; its rows are repeated rather than left out
 		}
-		rows, err := s.exportPage(ctx, t, tenantID, after, limit-len(all))
+		names, kinds := t.columns()
+		rows, err := s.exportPage(ctx, t, names, tenantID, after, limit-len(all))
 		if err != nil {
 			return nil, nil, err
 		}
 		next := ExportMark{Table: at}
 		for _, row := range rows {
-			fields, err := s.exportRow(t, row)
+			fields, err := s.exportRow(t, names, kinds, row)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -176,9 +177,8 @@ func (t exported) columns() (names, kinds []string) {
 type exportedRow struct{ keys, values []any }
 
 func (s *Store) exportPage(
-	ctx context.Context, t exported, tenantID string, after []exportValue, limit int,
+	ctx context.Context, t exported, names []string, tenantID string, after []exportValue, limit int,
 ) ([]exportedRow, error) {
-	names, _ := t.columns()
 	keys, args := strings.Join(t.keys, ", "), []any{tenantID}
 	query := "SELECT " + keys + ", " + strings.Join(names, ", ") + " FROM " + t.from
 	if len(after) > 0 {
@@ -202,9 +202,8 @@ func (s *Store) exportPage(
 }
 
 // exportRow returns the fields of a row. Fields without a value are left out.
-func (s *Store) exportRow(t exported, row exportedRow) (map[string]any, error) {
+func (s *Store) exportRow(t exported, names, kinds []string, row exportedRow) (map[string]any, error) {
 	fields := map[string]any{}
-	names, kinds := t.columns()
 	for i, name := range names {
 		value := row.values[i]
 		if value == nil {

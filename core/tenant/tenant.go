@@ -93,8 +93,8 @@ func (t Tenant) Zone() string {
 	return t.Settings.Timezone
 }
 
-// slotDefaults returns the settings about slots.
-func (s Settings) slotDefaults() slots.Defaults {
+// SlotDefaults returns the settings about slots.
+func (s Settings) SlotDefaults() slots.Defaults {
 	return slots.Defaults{
 		OpenHours: s.OpenHours, DurationMinutes: s.DurationMinutes, SlotIntervalMinutes: s.SlotIntervalMinutes,
 		BufferBeforeMinutes: s.BufferBeforeMinutes, BufferAfterMinutes: s.BufferAfterMinutes,
@@ -104,7 +104,7 @@ func (s Settings) slotDefaults() slots.Defaults {
 
 // SlotRules returns the rules for slots. Settings that [Settings.Check] refuses say nothing.
 func (s Settings) SlotRules() slots.Rules {
-	rules, _ := s.slotDefaults().Rules()
+	rules, _ := s.SlotDefaults().Rules()
 	return rules
 }
 
@@ -204,7 +204,7 @@ func (s Settings) Check(prefix string) []fault.Field {
 			faults = append(faults, fault.Field{Path: prefix + limit.path, Message: "must not be negative."})
 		}
 	}
-	_, wrong := s.slotDefaults().Rules()
+	_, wrong := s.SlotDefaults().Rules()
 	for _, w := range wrong {
 		faults = append(faults, fault.Field{Path: prefix + w.Name, Message: w.Err.Error() + "."})
 	}
