@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"frontdesk/core/audit"
+	"frontdesk/core/fair"
 	"frontdesk/core/fault"
 	"frontdesk/core/requestlog"
 	"frontdesk/core/service"
@@ -84,7 +85,7 @@ func (a *api) admit(
 		x.identity = append(x.identity, telemetry.Connection(connection.ID),
 			telemetry.Provider(connection.Provider))
 	}
-	ctx = telemetry.With(ctx, append(x.identity, telemetry.Operation(op.ID))...)
+	ctx = telemetry.With(fair.For(ctx, caller.Tenant.ID), append(x.identity, telemetry.Operation(op.ID))...)
 	if op.writes || op.Kind == "" { // what a list finds in an account is the gateway's doing
 		ctx = audit.By(ctx, actorOf(ctx, caller))
 	}

@@ -102,6 +102,7 @@ func Walls() []Wall {
 			Why: "The operations as tools of voice platforms: texts, and nobody to ask.",
 		},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
+		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},
 		{Folder: "core/language", Why: "In which language people are spoken to."},
@@ -172,7 +173,7 @@ func Walls() []Wall {
 			Why: "A pretended authorization server is written from the RFCs.",
 		},
 		{
-			Folder: "core/store", May: []string{"core/adapter", "core/fault", "core/pause"},
+			Folder: "core/store", May: []string{"core/adapter", "core/fair", "core/fault", "core/pause"},
 			Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage.",
 		},
 		{
@@ -283,7 +284,7 @@ func Walls() []Wall {
 			Folder: "core/api",
 			May: []string{
 				"core/adapter", "core/admin", "core/apikey", "core/audit", "core/calendar", "core/connection",
-				"core/fault", "core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
+				"core/fair", "core/fault", "core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
 				"core/requestlog", "core/service", "core/slots", "core/spelling", "core/telemetry", "core/tenant",
 				"core/webhook",
 			},

@@ -128,8 +128,8 @@ func (s *Store) execAudited(
 	ctx context.Context, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
 	if len(rows) == 0 || s.dialect.joins && len(rows) == 1 {
-		err = s.try(ctx, func(ctx context.Context) error {
-			affected, err = s.execAuditedIn(ctx, s.write, rows, query, args...)
+		err = s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+			affected, err = s.execAuditedIn(ctx, q, rows, query, args...)
 			return err
 		})
 		return affected, err

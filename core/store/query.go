@@ -46,16 +46,32 @@ func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context
 
 // exec runs one writing statement and returns how many rows it affected.
 func (s *Store) exec(ctx context.Context, query string, args ...any) (affected int64, err error) {
-	err = s.try(ctx, func(ctx context.Context) error {
-		affected, err = exec(ctx, s.write, query, args...)
+	err = s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+		affected, err = exec(ctx, q, query, args...)
 		return err
 	})
 	return affected, err
 }
 
+// changeOnce runs op, which is one writing statement and takes effect as a whole. It may call op more than
+// once.
+func (s *Store) changeOnce(ctx context.Context, op func(ctx context.Context, q querier) error) error {
+	return s.try(ctx, func(ctx context.Context) error {
+		if s.batches == nil {
+			return op(ctx, s.write) // without BEGIN and COMMIT, which are round trips
+		}
+		return s.batches.do(ctx, func(ctx context.Context, tx *sql.Tx) error { return op(ctx, tx) })
+	})
+}
+
 // change runs op in a transaction. It may call op more than once.
 func (s *Store) change(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) error {
-	return s.try(ctx, func(ctx context.Context) error { return inTx(ctx, s.write, s.dialect.writing, op) })
+	return s.try(ctx, func(ctx context.Context) error {
+		if s.batches == nil {
+			return inTx(ctx, s.write, s.dialect.writing, op)
+		}
+		return s.batches.do(ctx, op)
+	})
 }
 
 func inTx(

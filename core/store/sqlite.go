@@ -20,7 +20,7 @@ import (
 )
 
 // openSQLite opens the file with one connection that writes and several that read beside it (write-ahead
-// log). SQLite has one writer anyway, and a queue in Go is fairer than SQLite's busy handler.
+// log). SQLite has one writer anyway; see [batches].
 func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) {
 	if path == "" {
 		return nil, fault.InvalidField("store.url", `must name a file: "sqlite:PATH".`)
@@ -63,6 +63,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 			versioned: "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'",
 		},
 	}
+	s.batches = &batches{db: s.write, options: s.dialect.writing, limit: callLimit, least: collectLeast}
 	// The file must be in write-ahead mode before the first reader opens it.
 	if err := s.tryFor(ctx, longLimit, s.write.PingContext); err != nil {
 		_ = s.Close() // the first error says more
@@ -141,6 +142,9 @@ func sqliteConnector(path string, common, own url.Values) (driver.Connector, err
 
 // classifySQLite reads the result codes (sqlite.org/rescode.html).
 func classifySQLite(err error) class {
+	if errors.Is(err, errBatch) {
+		return again
+	}
 	var failed *sqlite.Error
 	if !errors.As(err, &failed) {
 		return defect

@@ -37,6 +37,7 @@ type Store struct {
 	dialect dialect
 	write   *sql.DB
 	read    *sql.DB       // the same pool as write on PostgreSQL
+	batches *batches      // of writes to SQLite; nil on PostgreSQL
 	turns   chan struct{} // one element for each turn held; nil if turns are not needed
 	closed  atomic.Bool
 	sealer  Sealer        // nil: nothing is sealed
@@ -82,7 +83,12 @@ func Open(ctx context.Context, url string) (*Store, error) { return open(ctx, ur
 
 // BoundCalls sets how long a call may take. The default is four seconds. It must be called before the store
 // is used.
-func (s *Store) BoundCalls(limit time.Duration) { s.limit = limit }
+func (s *Store) BoundCalls(limit time.Duration) {
+	s.limit = limit
+	if s.batches != nil {
+		s.batches.limit = limit
+	}
+}
 
 // open is Open with connection pools made by pool.
 func open(ctx context.Context, url string, pool newPool) (*Store, error) {
@@ -153,14 +159,18 @@ func (s *Store) afterErase(ctx context.Context, err error) error {
 	return err
 }
 
-// Waited returns how many calls have had to wait for a connection because all were in use, and for how long
-// in total, since the store was opened.
+// Waited returns how many calls have had to wait for a connection, or for their turn to write, because all were
+// in use, and for how long in total, since the store was opened.
 func (s *Store) Waited() (calls int64, together time.Duration) {
 	stats := s.write.Stats()
 	calls, together = stats.WaitCount, stats.WaitDuration
 	if s.read != s.write {
 		stats = s.read.Stats()
 		calls, together = calls+stats.WaitCount, together+stats.WaitDuration
+	}
+	if s.batches != nil {
+		waited, total := s.batches.turn.Waited()
+		calls, together = calls+waited, together+total
 	}
 	return calls, together
 }

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"frontdesk/core/fair"
+)
+
+// batches lets concurrent writes share a commit (group commit). SQLite has one writer, and most of the time of
+// a write is its commit, which waits for the disk. The callers take turns in one transaction, each of them in
+// a savepoint, so that a write takes effect as a whole or not at all. All of them wait for the commit before
+// they return. Turns are shared fairly among tenants.
+type batches struct {
+	db      *sql.DB
+	options *sql.TxOptions
+	limit   time.Duration // of a batch
+	least   time.Duration // how long a batch collects writes if others wait
+
+	turn   fair.Mutex    // guards the fields below
+	open   *batch        // of those who had a turn and wait for the commit; nil if there is none
+	commit time.Duration // how long the last commit took
+}
+
+// batch is the writes of one transaction.
+type batch struct {
+	tx     *sql.Tx
+	end    context.CancelFunc
+	began  time.Time
+	size   int
+	failed bool          // the transaction has ended, or holds what must not be committed
+	done   chan struct{} // closed after the commit
+	err    error         // of the commit; only after done
+}
+
+// Collecting a batch takes about as long as its commit: its first caller waits for its last, and the next
+// caller for the whole of it.
+const (
+	maxBatch     = 32
+	collectLeast = time.Millisecond
+	collectMost  = 10 * time.Millisecond
+)
+
+var (
+	// errBatch is the error of writes that were taken back because of another caller's. They are repeated.
+	errBatch    = errors.New("another write ended the transaction")
+	errPanicked = errors.New("the write panicked")
+)
+
+// do runs op in a transaction, alone or with others. The context of op does not end when the caller's does,
+// because SQLite then ends the transaction of all.
+func (b *batches) do(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) (err error) {
+	if err := b.turn.Lock(ctx); err != nil {
+		return err
+	}
+	t := b.open
+	if t == nil {
+		if t, err = b.begin(ctx); err != nil {
+			b.turn.Unlock()
+			return err
+		}
+		b.open = t
+	}
+	own, cancel := context.WithDeadline(context.WithoutCancel(ctx), t.began.Add(b.limit))
+	defer cancel()
+	err = errPanicked
+	defer func() {
+		ended := err != nil && !t.takeBack(own)
+		b.pass(t)
+		<-t.done
+		if t.err != nil && (!ended || own.Err() != nil) {
+			err = t.err
+		}
+	}()
+	if err := t.save(own); err != nil {
+		return err
+	}
+	return op(own, t.tx)
+}
+
+func (b *batches) begin(ctx context.Context) (*batch, error) {
+	bounded, end := context.WithTimeout(context.WithoutCancel(ctx), b.limit)
+	tx, err := b.db.BeginTx(bounded, b.options)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return &batch{tx: tx, end: end, began: time.Now(), done: make(chan struct{})}, nil
+}
+
+// save begins the part of the next caller. The first needs no savepoint: what it wrote is all there is.
+func (t *batch) save(ctx context.Context) error {
+	if t.size++; t.size == 1 {
+		return nil
+	}
+	_, err := exec(ctx, t.tx, "SAVEPOINT caller")
+	return err
+}
+
+// takeBack undoes what the caller wrote whose turn it is. It reports false if that ends the transaction.
+func (t *batch) takeBack(ctx context.Context) bool {
+	if t.size > 1 {
+		_, err := exec(ctx, t.tx, "ROLLBACK TO caller")
+		t.failed = err != nil
+	} else {
+		t.failed = true
+	}
+	return !t.failed
+}
+
+// pass gives the turn to the next caller, in the same transaction if that is still short. Otherwise it ends
+// the transaction and tells all of its callers how.
+func (b *batches) pass(t *batch) {
+	collects := max(b.least, min(b.commit, collectMost))
+	if !t.failed && t.size < maxBatch && time.Since(t.began) < collects && b.turn.HandOver() {
+		return
+	}
+	b.open = nil
+	if t.failed {
+		_ = t.tx.Rollback() // SQLite may have done so already
+		t.err = errBatch
+	} else {
+		began := time.Now()
+		t.err = t.tx.Commit()
+		b.commit = time.Since(began)
+	}
+	t.end()
+	close(t.done)
+	b.turn.Unlock()
+}

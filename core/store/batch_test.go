@@ -1,0 +1,242 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/fair"
+	"frontdesk/core/fault"
+)
+
+// notes returns a store with a table for the writes of a test.
+func notes(t *testing.T) *Store {
+	s := sqliteStore(t)
+	if _, err := exec(t.Context(), s.write, "CREATE TABLE notes (n INTEGER PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func note(n int) func(ctx context.Context, tx *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		_, err := exec(ctx, tx, "INSERT INTO notes (n) VALUES ($1)", n)
+		return err
+	}
+}
+
+func noted(t *testing.T, s *Store) []int {
+	t.Helper()
+	all, err := listOf(t.Context(), s, func(row scanner) (n int, err error) { return n, row.Scan(&n) },
+		"SELECT n FROM notes ORDER BY n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// together runs writes that become one batch, in their order: each begins to wait for its turn while the
+// first runs, which ends when all wait.
+func together(t *testing.T, s *Store, ctx context.Context, ops ...func(context.Context, *sql.Tx) error) []error {
+	t.Helper()
+	s.batches.least = time.Hour
+	errs := make([]error, len(ops))
+	all, started, hold := sync.WaitGroup{}, make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(started); <-hold })
+	all.Go(func() {
+		errs[0] = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { first(); return ops[0](ctx, tx) })
+	})
+	<-started
+	before, _ := s.Waited()
+	for i, op := range ops[1:] {
+		all.Go(func() { errs[i+1] = s.change(t.Context(), op) })
+		for waited, _ := s.Waited(); waited < before+int64(i)+1; waited, _ = s.Waited() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	close(hold)
+	all.Wait()
+	return errs
+}
+
+// A write that fails takes only its own effects back, and the others of its batch are committed.
+func TestWritesOfABatchFailEachForItself(t *testing.T) {
+	s := notes(t)
+	commits := 0
+	counted := func(op func(context.Context, *sql.Tx) error) func(context.Context, *sql.Tx) error {
+		return func(ctx context.Context, tx *sql.Tx) error {
+			if s.batches.open.size == 1 {
+				commits++
+			}
+			return op(ctx, tx)
+		}
+	}
+	refused := errors.New("refused")
+	errs := together(t, s, t.Context(), counted(note(1)), counted(note(2)),
+		counted(func(ctx context.Context, tx *sql.Tx) error {
+			if err := note(3)(ctx, tx); err != nil {
+				return err
+			}
+			return refused
+		}), counted(note(2)), counted(note(4)))
+	for i, want := range []error{nil, nil, refused, fault.Conflict, nil} {
+		if !errors.Is(errs[i], want) {
+			t.Errorf("write %d: %v, want %v", i, errs[i], want)
+		}
+	}
+	if got := fmt.Sprint(noted(t, s)); got != "[1 2 4]" || commits != 1 {
+		t.Errorf("%s is there after %d commits, want [1 2 4] after 1", got, commits)
+	}
+}
+
+// What ends the transaction ends it for all. The others are repeated.
+func TestABatchThatIsEndedIsRepeatedForTheOthers(t *testing.T) {
+	s := notes(t)
+	full := errors.New("full")
+	errs := together(t, s, t.Context(), note(1), note(2), func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := exec(ctx, tx, "ROLLBACK"); err != nil { // as SQLite does when the disk is full
+			t.Error(err)
+		}
+		return full
+	}, note(3))
+	for i, want := range []error{nil, nil, full, nil} {
+		if !errors.Is(errs[i], want) {
+			t.Errorf("write %d: %v, want %v", i, errs[i], want)
+		}
+	}
+	if got := fmt.Sprint(noted(t, s)); got != "[1 2 3]" {
+		t.Errorf("%s is there, want [1 2 3]", got)
+	}
+}
+
+// A commit that fails fails for all, and nothing of them is there.
+func TestACommitThatFailsFailsForAll(t *testing.T) {
+	s := notes(t)
+	if _, err := exec(t.Context(), s.write, "CREATE TABLE refs (n INTEGER REFERENCES notes (n) DEFERRABLE "+
+		"INITIALLY DEFERRED)"); err != nil {
+		t.Fatal(err)
+	}
+	orphaned := func(ctx context.Context, tx *sql.Tx) error {
+		_, err := exec(ctx, tx, "INSERT INTO refs (n) VALUES (99)")
+		return err
+	}
+	for i, err := range together(t, s, t.Context(), note(1), orphaned, note(2)) {
+		if err == nil {
+			t.Errorf("write %d succeeded", i)
+		}
+	}
+	if got := noted(t, s); len(got) != 0 {
+		t.Errorf("%v is there", got)
+	}
+	if err := s.change(t.Context(), note(5)); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
+// A write that panics leaves nothing, and neither the others nor the next are held up.
+func TestAWriteThatPanicsHoldsNobodyUp(t *testing.T) {
+	s := notes(t)
+	panics := func(context.Context, *sql.Tx) error { panic("a defect") }
+	safely := func(op func(context.Context, *sql.Tx) error) (recovered any) {
+		defer func() { recovered = recover() }()
+		_ = s.change(t.Context(), op)
+		return nil
+	}
+	if safely(panics) != "a defect" {
+		t.Error("the panic was lost")
+	}
+	var recovered any
+	errs := together(t, s, t.Context(), note(1), func(ctx context.Context, tx *sql.Tx) (err error) {
+		defer func() { recovered = recover(); err = errPanicked }()
+		_ = note(2)(ctx, tx)
+		return panics(ctx, tx)
+	}, note(3))
+	if recovered != "a defect" || errs[0] != nil || errs[2] != nil {
+		t.Errorf("recovered %v, errors %v", recovered, errs)
+	}
+	if got := fmt.Sprint(noted(t, s)); got != "[1 3]" {
+		t.Errorf("%s is there, want [1 3]", got)
+	}
+}
+
+// A caller who goes away during a write takes nothing from the others of the batch.
+func TestACallerWhoGoesAwayEndsNobodysWrite(t *testing.T) {
+	s := notes(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := together(t, s, ctx, func(ctx context.Context, tx *sql.Tx) error {
+		cancel()
+		return note(1)(ctx, tx)
+	}, note(2))
+	if errs[1] != nil {
+		t.Errorf("the other: %v", errs[1])
+	}
+	if got := fmt.Sprint(noted(t, s)); got != "[1 2]" || errs[0] != nil {
+		t.Errorf("%s is there, and the caller who went was told %v", got, errs[0])
+	}
+}
+
+// A write that takes as long as the store allows is given up, and the others of its batch are repeated.
+func TestAWriteThatHangsIsGivenUp(t *testing.T) {
+	s := notes(t)
+	s.BoundCalls(300 * time.Millisecond)
+	hangs := func(ctx context.Context, _ *sql.Tx) error { <-ctx.Done(); return ctx.Err() }
+	began := time.Now()
+	errs := together(t, s, t.Context(), note(1), hangs)
+	if !errors.Is(errs[1], fault.Unavailable) {
+		t.Errorf("the write that hung: %v", errs[1])
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err := s.change(t.Context(), note(3)); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
+// However many writes a tenant has, another's waits for one of them at most, besides the batch that runs.
+func TestATenantsWritesWaitForOneOfAnother(t *testing.T) {
+	s := notes(t)
+	var mu sync.Mutex
+	var order []string
+	of := func(tenant string, n int) func(context.Context, *sql.Tx) error {
+		return func(ctx context.Context, tx *sql.Tx) error {
+			mu.Lock()
+			order = append(order, tenant)
+			mu.Unlock()
+			return note(n)(ctx, tx)
+		}
+	}
+	started, hold := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		err := s.change(t.Context(), func(context.Context, *sql.Tx) error { close(started); <-hold; return nil })
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-started
+	for i := range 100 {
+		tenant := "flood"
+		if i == 99 {
+			tenant = "neighbour"
+		}
+		before, _ := s.Waited()
+		all.Go(func() {
+			if err := s.change(fair.For(t.Context(), tenant), of(tenant, i)); err != nil {
+				t.Error(err)
+			}
+		})
+		for waited, _ := s.Waited(); waited == before; waited, _ = s.Waited() {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	close(hold)
+	all.Wait()
+	if len(order) != 100 || order[1] != "neighbour" {
+		t.Errorf("%d writes, the neighbour's is not the second of %v", len(order), order[:3])
+	}
+}
