@@ -85,7 +85,7 @@ func TestEveryMethodIsInterleaved(t *testing.T) {
 }
 
 // TestInterleavedOperationsHaveASerialOrder runs the pairs that use a common table: pairs of one method at
-// every stop, and every tenth other pair at every third stop, if a rival can come between. With
+// every stop, and every twentieth other pair at every third stop, if a rival can come between. With
 // FRONTDESK_RIVALS=all it runs each pair at every stop.
 func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
@@ -110,7 +110,7 @@ func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
 					case a.method() == b.method():
 					case footprints[a.name].excludes(w.postgres):
 						continue
-					case (i+j)%10 != 0:
+					case (i+j)%20 != 0:
 						continue
 					default:
 						stops = everyThird(stops, j)
