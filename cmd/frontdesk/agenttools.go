@@ -32,9 +32,6 @@ func (c agentTools) Run(ctx context.Context, s *session) error {
 		fmt.Fprintf(s.err, "%d. %s\n", i+1, step)
 	}
 	fmt.Fprintf(s.err, "\nFor the prompt:\n%s\n\n", made.Prompt)
-	for _, missing := range made.Missing {
-		fmt.Fprintln(s.err, "Left out:", missing)
-	}
 	_, err = fmt.Fprintln(s.out, made.Definitions)
 	return err
 }

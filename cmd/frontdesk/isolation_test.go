@@ -82,7 +82,11 @@ var otherRoutes = map[string]bool{
 	"GET /alpha/admin/openapi.yaml": false, "HEAD /alpha/admin/openapi.yaml": false,
 	"GET /openapi.yaml": false, "HEAD /openapi.yaml": false, "GET /healthz": false, "HEAD /healthz": false,
 	"GET /readyz": false, "HEAD /readyz": false, "GET /problems/:slug": true, "HEAD /problems/:slug": true,
-	"POST /mcp":           false, // a tool is an operation, called with the caller's key
+	// A tool is an operation, called with the caller's key.
+	"POST /mcp": false, "POST /alpha/agents/vapi": false, "POST /alpha/agents/retell": false,
+	"POST /alpha/agents/retell/:tool": false, "POST /alpha/agents/tools/:tool": false,
+	"POST /alpha/agents/vapi/call-started": false, "POST /alpha/agents/retell/call-started": false,
+	"POST /alpha/agents/elevenlabs/call-started": false, "POST /alpha/agents/telnyx/call-started": false,
 	"GET /brand/:file":    false, // the operator's logo, whoever asks
 	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true,
 	"GET /oauth/callback/:provider": true, "GET /oauth/callback/:provider/:own": true,

@@ -5,9 +5,8 @@
 //	fmt.Println(made.Definitions)
 //
 // It is pure: tools and a platform in, texts out. The names, descriptions and schemas of tools are those that
-// models get at /mcp. Where a platform can send a value that the model neither sees nor sets, the number of
-// whoever calls goes there: what a model says of it proves nothing. The id of the telephone call goes into
-// X-Request-Id, so that the log of requests finds all requests of a call. No text holds an API key, only a
+// models get at /mcp. The number of whoever calls comes from the platform's envelope, or from a header that the
+// model neither sees nor sets: what a model says of it proves nothing. No text holds an API key, only a
 // placeholder.
 package agenttools
 
@@ -22,7 +21,6 @@ import (
 // Tool is an operation that language models may call, with a POST and a JSON object.
 type Tool struct {
 	Name, Title, Description string
-	Path                     string
 	Schema                   json.RawMessage // JSON Schema of what the model says
 	Writes, Destructive      bool
 	// CallerNumber is the field of the body for the number that the telephone call comes from. The platform
@@ -47,7 +45,6 @@ type Made struct {
 	Address     string // that the platform calls
 	Header      string // with the API key
 	Where       []string
-	Missing     []string // tools that the platform cannot call as it should, with the reason
 }
 
 // Platform is where an agent runs.
@@ -60,16 +57,20 @@ type Platform struct {
 	header  string                       // with the API key; "": X-Api-Key
 	now     func(zone string) string     // a line of the prompt that tells the time; nil: a tool does
 	overMCP bool
-	caller  string // its variable for the number of whoever calls; "": it cannot send that without the model
+	address string // of the gateway, for a platform that does not speak MCP
+	caller  string // its name for the number of whoever calls
 }
 
 const (
-	headerKey     = "X-Api-Key"
-	headerRequest = "X-Request-Id"
-	headerCaller  = "X-Caller-Number"
-	keyHere       = "YOUR_API_KEY"
-	label         = "frontdesk"
-	clock         = "get_current_time" // the tool that only /mcp has
+	headerKey      = "X-Api-Key"
+	headerRequest  = "X-Request-Id"
+	headerCaller   = "X-Caller-Number"
+	headerCall     = "X-Call-Id"
+	headerToolCall = "X-Tool-Call-Id"
+	toolsAddress   = "/alpha/agents/tools" // followed by the name of a tool
+	keyHere        = "YOUR_API_KEY"
+	label          = "frontdesk"
+	clock          = "get_current_time" // the tool that only /mcp has
 	// waitSeconds is how long a platform waits: longer than the gateway takes, so that no answer is lost.
 	waitSeconds = 15
 )
@@ -105,22 +106,18 @@ func For(platform string, s Setup) (Made, error) {
 		made.Header = p.header
 	}
 	e := endpoint{base: strings.TrimRight(s.PublicURL, "/")}
+	e.address = e.base + p.address
 	for _, t := range s.Tools {
 		schema, err := parse(t.Schema)
 		if err != nil {
 			return Made{}, fmt.Errorf("agenttools: the schema of %s: %w", t.Name, err)
 		}
 		if t.AboutCaller && !p.overMCP {
-			if p.caller == "" {
-				made.Missing = append(made.Missing, t.Name+": "+p.Name+" has no documented way to send the caller's "+
-					"number without the model, and what a model says of it proves nothing.")
-				continue
-			}
 			schema.Properties = map[string]property{} // the operation looks up one thing: the number that is sent
 		}
 		e.tools = append(e.tools, callable{Tool: t, schema: schema, caller: p.caller})
 	}
-	made.Address = e.base
+	made.Address = e.address
 	if p.overMCP {
 		made.Address = e.mcp()
 	}
@@ -137,11 +134,12 @@ func For(platform string, s Setup) (Made, error) {
 
 // endpoint is the gateway, with tools that a platform can call.
 type endpoint struct {
-	base  string
-	tools []callable
+	base    string
+	address string // that the platform calls
+	tools   []callable
 }
 
-func (e endpoint) url(t callable) string { return e.base + t.Path }
+func (e endpoint) tool(t callable) string { return e.address + "/" + t.Name }
 
 func (e endpoint) mcp() string { return e.base + "/mcp" }
 
@@ -159,14 +157,6 @@ type callable struct {
 	Tool
 	schema object
 	caller string
-}
-
-// preset returns the fields that the platform sets, with its variables.
-func (c callable) preset() map[string]string {
-	if c.CallerNumber == "" || c.caller == "" {
-		return nil
-	}
-	return map[string]string{c.CallerNumber: c.caller}
 }
 
 // filler is what an agent says while the tool runs.

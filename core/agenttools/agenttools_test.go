@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ func samples() []agenttools.Tool {
 	return []agenttools.Tool{
 		{
 			Name: "book_meeting", Title: "Book a meeting", Description: "Books a meeting & invites.",
-			Path: "/v1/calendar/book-meeting", Writes: true,
+			Writes: true,
 			Schema: json.RawMessage(`{"type":"object","properties":{
 				"title":{"type":"string","description":"The title."},
 				"attendee_emails":{"type":"array","description":"Whom to invite.","items":{"type":"string"}}},
@@ -30,14 +29,12 @@ func samples() []agenttools.Tool {
 		},
 		{
 			Name: "find_slots", Title: "Find slots", Description: "Finds times.",
-			Path: "/alpha/calendar/find-slots",
 			Schema: json.RawMessage(`{"type":"object","properties":{
 				"duration_minutes":{"type":"integer","description":"Length."}},"additionalProperties":false}`),
 		},
 		{
 			Name: "look_up_caller", Title: "Look up who calls", Description: "Tells who may be calling.",
-			Path: "/alpha/callers/look-up", CallerNumber: "phone_number", AboutCaller: true, Schema: json.RawMessage(`{"type":"object",
-				"properties":{"email":{"type":"string","description":"An address."}},"additionalProperties":false}`),
+			CallerNumber: "phone_number", AboutCaller: true, Schema: json.RawMessage(`{"type":"object", "properties":{"email":{"type":"string","description":"An address."}},"additionalProperties":false}`),
 		},
 	}
 }
@@ -58,9 +55,6 @@ func TestWhatIsPastedIntoEachPlatform(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			m := made(t, id, samples())
 			got := m.Definitions + "\n\n" + m.Prompt + "\n\n" + m.Address + " " + m.Header + "\n"
-			for _, missing := range m.Missing {
-				got += missing + "\n"
-			}
 			file := filepath.Join("testdata", id+".golden")
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -83,7 +77,7 @@ func real() []agenttools.Tool {
 	var all []agenttools.Tool
 	for _, t := range api.Tools() {
 		all = append(all, agenttools.Tool{
-			Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema,
+			Name: t.Name, Title: t.Title, Description: t.Description, Schema: t.Schema,
 			Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber, AboutCaller: t.AboutCaller,
 		})
 	}
@@ -101,11 +95,8 @@ func TestEveryToolIsOnEveryPlatform(t *testing.T) {
 			if !name.MatchString(tool.Name) {
 				t.Errorf("the name %s does not fit all platforms", tool.Name)
 			}
-			leftOut := slices.ContainsFunc(m.Missing, func(why string) bool {
-				return strings.HasPrefix(why, tool.Name+":")
-			})
-			if strings.Contains(m.Definitions, `"`+tool.Name+`"`) == leftOut {
-				t.Errorf("%s: %s is there and left out, or neither", id, tool.Name)
+			if !strings.Contains(m.Definitions, `"`+tool.Name+`"`) {
+				t.Errorf("%s has no %s", id, tool.Name)
 			}
 		}
 		if len(m.Where) == 0 || m.Prompt == "" || !strings.HasPrefix(m.Address, "https://desk.example.com") {
@@ -117,7 +108,12 @@ func TestEveryToolIsOnEveryPlatform(t *testing.T) {
 // Whatever a model says of the number that calls, no platform sends it.
 func TestNoModelSaysWhoCalls(t *testing.T) {
 	schemas := map[string]func(tool map[string]any) (name string, properties any){
-		"vapi": func(x map[string]any) (string, any) { return x["name"].(string), at(x, "body", "properties") },
+		"vapi": func(x map[string]any) (string, any) {
+			return at(x, "function", "name").(string), at(x, "function", "parameters", "properties")
+		},
+		"retell": func(x map[string]any) (string, any) {
+			return x["name"].(string), at(x, "parameters", "properties")
+		},
 		"telnyx": func(x map[string]any) (string, any) {
 			return at(x, "webhook", "name").(string), at(x, "webhook", "body_parameters", "properties")
 		},
@@ -152,8 +148,8 @@ func at(value any, path ...string) any {
 	return value
 }
 
-// ElevenLabs refuses a property with no source for its value, or with two.
-func TestEachValueHasOneSourceAtElevenLabs(t *testing.T) {
+// ElevenLabs refuses a property with no source for its value.
+func TestEachValueHasASourceAtElevenLabs(t *testing.T) {
 	var tools []struct {
 		ToolConfig struct {
 			Name      string
@@ -177,15 +173,14 @@ func TestEachValueHasOneSourceAtElevenLabs(t *testing.T) {
 
 type source struct {
 	Type, Description string
-	DynamicVariable   string `json:"dynamic_variable"`
 	Items             *source
 	Properties        map[string]source
 }
 
 func (s source) check(t *testing.T, path string) {
 	t.Helper()
-	if (s.Description == "") == (s.DynamicVariable == "") {
-		t.Errorf("%s has no source or two: %+v", path, s)
+	if s.Description == "" {
+		t.Errorf("%s has no source: %+v", path, s)
 	}
 	if s.Items != nil {
 		s.Items.check(t, path+"[]")

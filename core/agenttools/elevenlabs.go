@@ -2,7 +2,7 @@ package agenttools
 
 // Sources: elevenlabs.io/docs/eleven-agents/customization/personalization/dynamic-variables (the system
 // variables), and WebhookToolConfigInput of @elevenlabs/elevenlabs-js 2.73.0. A property has one source: the
-// description for what the model says, or a dynamic variable. By default an agent does not see what a failed
+// description for what the model says. By default an agent does not see what a failed
 // webhook said, hence passthrough.
 
 type elevenLabsTool struct {
@@ -36,19 +36,18 @@ type elevenLabsObject struct {
 }
 
 type elevenLabsProperty struct {
-	Type            string                        `json:"type"`
-	Description     string                        `json:"description,omitempty"`
-	DynamicVariable string                        `json:"dynamic_variable,omitempty"`
-	Items           *elevenLabsProperty           `json:"items,omitempty"`
-	Properties      map[string]elevenLabsProperty `json:"properties,omitempty"`
-	Required        []string                      `json:"required,omitempty"`
+	Type        string                        `json:"type"`
+	Description string                        `json:"description,omitempty"`
+	Items       *elevenLabsProperty           `json:"items,omitempty"`
+	Properties  map[string]elevenLabsProperty `json:"properties,omitempty"`
+	Required    []string                      `json:"required,omitempty"`
 }
 
 func elevenLabs() Platform {
 	return Platform{
 		ID: "elevenlabs", Name: "ElevenLabs Agents", Language: "json",
-		caller: "system__caller_id",
-		now:    func(string) string { return "{{system__time_utc}} in UTC" },
+		caller: "system__caller_id", address: toolsAddress,
+		now: func(string) string { return "{{system__time_utc}} in UTC" },
 		where: []string{
 			"Keep the API key as a secret of the workspace, and put its id in the place of YOUR_SECRET_ID.",
 			"Send each tool of the list to POST https://api.elevenlabs.io/v1/convai/tools.",
@@ -62,10 +61,10 @@ func elevenLabs() Platform {
 					PreToolSpeech: "auto", InterruptionMode: "allow", ExecutionMode: "immediate",
 					ToolErrorHandlingMode: "passthrough",
 					APISchema: elevenLabsAPI{
-						URL: e.url(t), Method: "POST", ContentType: "application/json",
+						URL: e.tool(t), Method: "POST", ContentType: "application/json",
 						RequestHeaders: map[string]map[string]string{
-							headerKey:     {"secret_id": "YOUR_SECRET_ID"},
-							headerRequest: {"variable_name": "system__conversation_id"},
+							headerKey:  {"secret_id": "YOUR_SECRET_ID"},
+							headerCall: {"variable_name": "system__conversation_id"},
 						},
 						RequestBodySchema: elevenLabsObject{
 							Type: "object", Required: t.schema.Required,
@@ -76,10 +75,8 @@ func elevenLabs() Platform {
 				if t.Writes {
 					c.PreToolSpeech, c.InterruptionMode = "force", "disable_during_tool"
 				}
-				for name, variable := range t.preset() {
-					c.APISchema.RequestBodySchema.Properties[name] = elevenLabsProperty{
-						Type: "string", DynamicVariable: variable,
-					}
+				if t.CallerNumber != "" {
+					c.APISchema.RequestHeaders[headerCaller] = map[string]string{"variable_name": t.caller}
 				}
 				tools = append(tools, elevenLabsTool{c})
 			}

@@ -53,12 +53,12 @@ func openAI() Platform {
 func openAIFunctions() Platform {
 	return Platform{
 		ID: "openai-functions", Name: "OpenAI Realtime, functions that your code calls", Language: "json",
-		caller: "the number in the From header of the SIP call",
+		caller: "CALLER_NUMBER", address: toolsAddress,
 		where: []string{
 			"Send the event over the session's socket.",
-			"When the model calls a function, send its arguments with POST to the operation of the same name, " +
-				"with the API key in " + headerKey + ": \"frontdesk agent-tools --platform json\" has the " +
-				"addresses, and the fields that your code adds.",
+			"When the model calls a function, send its arguments with POST to " + toolsAddress + "/ and its name, " +
+				"with the API key in " + headerKey + ", the call_id of the function call in " + headerToolCall +
+				", the id of the SIP call in " + headerCall + ", and the number in its From header in " + headerCaller + ".",
 			"Give the answer back as function_call_output, then send response.create.",
 			"Add the lines below to the session's instructions.",
 		},

@@ -39,7 +39,7 @@ func prompt(p Platform, zone string, tools []callable) string {
 	} else {
 		lines = append(lines,
 			"If the answer of a tool has say, you can say it as it is.",
-			"If a tool fails, its details have a LocalizedMessage: say its message, and do what it asks for.")
+			"If ok is false in the answer of a tool, say what say has, and do what message asks for.")
 	}
 	return "- " + strings.Join(lines, "\n- ")
 }

@@ -1,9 +1,8 @@
 package agenttools
 
 // Sources: docs.retellai.com/build/conversation-flow/custom-function (header values may hold dynamic
-// variables), docs.retellai.com/build/dynamic-variables (call_id, current_time and current_calendar with a
-// zone), and CustomTool of retell-sdk 5.66.1. With args_at_root the body is what the model says, and nothing
-// else. No page names a field of the body that the model does not fill.
+// variables), docs.retellai.com/build/dynamic-variables (current_time and current_calendar with a zone), and
+// CustomTool of retell-sdk 5.66.1. Without args_at_root the body has the call beside what the model says.
 
 type retellTool struct {
 	Type                        string            `json:"type"`
@@ -24,7 +23,7 @@ type retellTool struct {
 
 func retell() Platform {
 	return Platform{
-		ID: "retell", Name: "Retell AI", Language: "json",
+		ID: "retell", Name: "Retell AI", Language: "json", caller: "call.from_number", address: "/alpha/agents/retell",
 		now: func(zone string) string {
 			if zone == "" {
 				return "{{current_time}}, and the next days are {{current_calendar}}"
@@ -41,9 +40,9 @@ func retell() Platform {
 			tools := make([]retellTool, 0, len(e.tools))
 			for _, t := range e.tools {
 				tools = append(tools, retellTool{
-					Type: "custom", Name: t.Name, Description: t.Description, Method: "POST", URL: e.url(t),
-					Headers:    map[string]string{headerKey: keyHere, headerRequest: "{{call_id}}"},
-					ArgsAtRoot: true, Parameters: t.schema, TimeoutMs: waitSeconds * 1000,
+					Type: "custom", Name: t.Name, Description: t.Description, Method: "POST", URL: e.address,
+					Headers:    map[string]string{headerKey: keyHere},
+					Parameters: t.schema, TimeoutMs: waitSeconds * 1000,
 					MaxRetry:             1, // an equal call within minutes is answered like the first
 					SpeakDuringExecution: true, ExecutionMessageType: "static_text",
 					ExecutionMessageDescription: t.filler(), SpeakAfterExecution: true,

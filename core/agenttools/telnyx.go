@@ -1,8 +1,8 @@
 package agenttools
 
 // Sources: InferenceEmbeddingWebhookToolParams of telnyx 7.24.0 (timeout_ms counts beside type only,
-// preset_body_fields, integration secrets in header values), and developers.telnyx.com/docs/inference/
-// ai-assistants/dynamic-variables (telnyx_end_user_target, call_control_id, the time in a zone).
+// integration secrets in header values), and developers.telnyx.com/docs/inference/ai-assistants/
+// dynamic-variables (telnyx_end_user_target, call_control_id, the time in a zone).
 
 type telnyxTool struct {
 	Type      string        `json:"type"`
@@ -11,14 +11,13 @@ type telnyxTool struct {
 }
 
 type telnyxWebhook struct {
-	Name             string            `json:"name"`
-	Description      string            `json:"description"`
-	URL              string            `json:"url"`
-	Method           string            `json:"method"`
-	Headers          []telnyxHeader    `json:"headers"`
-	BodyParameters   object            `json:"body_parameters"`
-	PresetBodyFields map[string]string `json:"preset_body_fields,omitempty"`
-	Messages         []telnyxMessage   `json:"messages"`
+	Name           string          `json:"name"`
+	Description    string          `json:"description"`
+	URL            string          `json:"url"`
+	Method         string          `json:"method"`
+	Headers        []telnyxHeader  `json:"headers"`
+	BodyParameters object          `json:"body_parameters"`
+	Messages       []telnyxMessage `json:"messages"`
 }
 
 type telnyxHeader struct {
@@ -35,7 +34,7 @@ type telnyxMessage struct {
 func telnyx() Platform {
 	return Platform{
 		ID: "telnyx", Name: "Telnyx AI Assistants", Language: "json",
-		caller: "{{telnyx_end_user_target}}",
+		caller: "{{telnyx_end_user_target}}", address: toolsAddress,
 		now: func(zone string) string {
 			if zone == "" {
 				return "{{telnyx_current_time}}"
@@ -50,15 +49,18 @@ func telnyx() Platform {
 		write: func(e endpoint) (any, string) {
 			tools := make([]telnyxTool, 0, len(e.tools))
 			for _, t := range e.tools {
+				headers := []telnyxHeader{
+					{headerKey, "{{#integration_secret}}" + label + "{{/integration_secret}}"},
+					{headerCall, "{{call_control_id}}"},
+				}
+				if t.CallerNumber != "" {
+					headers = append(headers, telnyxHeader{headerCaller, t.caller})
+				}
 				tools = append(tools, telnyxTool{
 					Type: "webhook", TimeoutMs: waitSeconds * 1000,
 					Webhook: telnyxWebhook{
-						Name: t.Name, Description: t.Description, URL: e.url(t), Method: "POST",
-						Headers: []telnyxHeader{
-							{headerKey, "{{#integration_secret}}" + label + "{{/integration_secret}}"},
-							{headerRequest, "{{call_control_id}}"},
-						},
-						BodyParameters: t.schema, PresetBodyFields: t.preset(),
+						Name: t.Name, Description: t.Description, URL: e.tool(t), Method: "POST",
+						Headers: headers, BodyParameters: t.schema,
 						Messages: []telnyxMessage{
 							{Type: "request_start", Content: t.filler()},
 							{Type: "request_response_delayed", Content: delayed, TimingMs: delayedAtMs},

@@ -1,37 +1,27 @@
 package agenttools
 
-// Sources: docs.vapi.ai/tools/api-request/configuration (headers with Liquid values, static body fields as
-// parameters, credentialId in the place of secrets in headers), docs.vapi.ai/assistants/dynamic-variables
-// (the date filter), and CreateApiRequestToolDto of @vapi-ai/server-sdk 2.0.1. A name has at most 40
-// characters.
+// Sources: docs.vapi.ai/tools/custom-tools and docs.vapi.ai/server-url/server-authentication (credentialId in
+// the place of secrets in headers), docs.vapi.ai/assistants/dynamic-variables (the date filter), and
+// CreateFunctionToolDto of @vapi-ai/server-sdk 2.0.1. The server message names the telephone call, the call of
+// the tool and the caller's number.
 
 type vapiTool struct {
-	Type           string          `json:"type"`
-	Name           string          `json:"name"`
-	Description    string          `json:"description"`
-	Method         string          `json:"method"`
-	URL            string          `json:"url"`
-	TimeoutSeconds int             `json:"timeoutSeconds"`
-	CredentialID   string          `json:"credentialId"`
-	Headers        vapiHeaders     `json:"headers"`
-	Body           object          `json:"body"`
-	Parameters     []vapiParameter `json:"parameters,omitempty"`
-	Messages       []vapiMessage   `json:"messages"`
+	Type     string        `json:"type"`
+	Function vapiFunction  `json:"function"`
+	Server   vapiServer    `json:"server"`
+	Messages []vapiMessage `json:"messages"`
 }
 
-type vapiHeaders struct {
-	Type       string               `json:"type"`
-	Properties map[string]vapiValue `json:"properties"`
+type vapiFunction struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parameters  object `json:"parameters"`
 }
 
-type vapiValue struct {
-	Type  string `json:"type"`
-	Value string `json:"value"`
-}
-
-type vapiParameter struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
+type vapiServer struct {
+	URL            string `json:"url"`
+	TimeoutSeconds int    `json:"timeoutSeconds"`
+	CredentialID   string `json:"credentialId"`
 }
 
 type vapiMessage struct {
@@ -43,7 +33,7 @@ type vapiMessage struct {
 func vapi() Platform {
 	return Platform{
 		ID: "vapi", Name: "Vapi", Language: "json", header: "Authorization: Bearer",
-		caller: "{{ customer.number }}",
+		caller: "message.customer.number", address: "/alpha/agents/vapi",
 		now: func(zone string) string {
 			if zone == "" {
 				zone = "UTC"
@@ -56,23 +46,20 @@ func vapi() Platform {
 			"Send each tool of the list to POST https://api.vapi.ai/tool.",
 			"Add the tools to the assistant, and the lines below to its system prompt.",
 			"Set the model's maxTokens to 300 at least: it cuts longer arguments of tools.",
+			"To greet callers by name, leave the number without an assistant, and set its server URL to " +
+				"/alpha/agents/vapi?assistant_id=YOUR_ASSISTANT_ID of the gateway, with the same credential.",
 		},
 		write: func(e endpoint) (any, string) {
 			tools := make([]vapiTool, 0, len(e.tools))
 			for _, t := range e.tools {
-				tool := vapiTool{
-					Type: "apiRequest", Name: t.Name, Description: t.Description, Method: "POST", URL: e.url(t),
-					TimeoutSeconds: waitSeconds, CredentialID: "YOUR_CREDENTIAL_ID", Body: t.schema,
-					Headers: vapiHeaders{"object", map[string]vapiValue{headerRequest: {"string", "{{ call.id }}"}}},
+				tools = append(tools, vapiTool{
+					Type: "function", Function: vapiFunction{t.Name, t.Description, t.schema},
+					Server: vapiServer{e.address, waitSeconds, "YOUR_CREDENTIAL_ID"},
 					Messages: []vapiMessage{
 						{Type: "request-start", Content: t.filler()},
 						{Type: "request-response-delayed", Content: delayed, TimingMilliseconds: delayedAtMs},
 					},
-				}
-				for name, value := range t.preset() {
-					tool.Parameters = append(tool.Parameters, vapiParameter{name, value})
-				}
-				tools = append(tools, tool)
+				})
 			}
 			return tools, ""
 		},

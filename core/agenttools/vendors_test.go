@@ -17,9 +17,6 @@ var vendors = []string{"@vapi-ai/server-sdk", "retell-sdk", "@elevenlabs/elevenl
 // checked is a program in which each platform's definitions have the type that the platform's own package
 // gives them. Of each, a wrong one follows that must not compile: types that were not found would take
 // anything.
-//
-// Vapi's documentation gives the values of headers in a property that its types lack
-// (docs.vapi.ai/tools/api-request/configuration).
 const checked = `
 import type { Vapi } from "@vapi-ai/server-sdk";
 import type { LlmCreateParams } from "retell-sdk/resources/llm";
@@ -27,11 +24,7 @@ import type { ToolRequestModel } from "@elevenlabs/elevenlabs-js/dist/serializat
 import type { AssistantTool } from "telnyx/resources/ai/assistants/assistants";
 import type { SessionUpdateEvent } from "openai/resources/realtime/realtime";
 
-type VapiTool = Omit<Vapi.CreateToolsRequest.ApiRequest, "headers"> & {
-  headers: Omit<Vapi.JsonSchema, "properties"> & {
-    properties: Record<string, Vapi.JsonSchema & { value: string }>;
-  };
-};
+type VapiTool = Vapi.CreateToolsRequest.Function;
 type RetellTools = NonNullable<LlmCreateParams["general_tools"]>;
 
 export const vapi: VapiTool[] = DEFINITIONS_OF_vapi;
@@ -42,7 +35,7 @@ export const openai: SessionUpdateEvent = DEFINITIONS_OF_openai;
 export const functions: SessionUpdateEvent = DEFINITIONS_OF_openai-functions;
 
 // @ts-expect-error
-export const notVapi: VapiTool[] = [{ ...vapi[0]!, timeoutSeconds: "15" }];
+export const notVapi: VapiTool[] = [{ ...vapi[0]!, server: { timeoutSeconds: "15" } }];
 // @ts-expect-error
 export const notRetell: RetellTools = [{ type: "custom", name: "x", url: "y", timeout: 15 }];
 const tool = elevenlabs[0]!.tool_config;

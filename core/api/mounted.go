@@ -28,16 +28,20 @@ func (a *api) mount(e *gin.Engine, p Page) {
 	e.Handle(p.Method, ginPath(p.Path), func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation = p.Operation
-		for _, param := range c.Params {
-			c.Request.SetPathValue(param.Key, param.Value)
-		}
+		setPathValues(c)
 		a.answered(c, p.Serve(c.Writer, c.Request))
 	})
 }
 
+func setPathValues(c *gin.Context) {
+	for _, param := range c.Params {
+		c.Request.SetPathValue(param.Key, param.Value)
+	}
+}
+
 // Protocol is a path at which another package speaks a protocol of its own with callers who have an API key.
 type Protocol struct {
-	Path      string
+	Path      string // "/alpha/agents/tools/{tool}"; Serve reads the tool with Request.PathValue
 	Operation string // its name in the log
 	// Serve responds to a POST request of an authenticated caller. Whether the caller may do what the request
 	// asks for is for the operations to decide.
@@ -46,9 +50,10 @@ type Protocol struct {
 
 // speak registers a protocol.
 func (a *api) speak(e *gin.Engine, p Protocol) {
-	e.POST(p.Path, func(c *gin.Context) {
+	e.POST(ginPath(p.Path), func(c *gin.Context) {
 		x := exchangeOf(c)
 		x.operation = p.Operation
+		setPathValues(c)
 		caller, err := a.authenticate(c.Request.Context(), c.Request.Header)
 		if err != nil {
 			c.Header("WWW-Authenticate", challenge(err))

@@ -301,11 +301,18 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/mcp",
-			May: []string{
-				"core/api", "core/apikey", "core/fault", "core/hostname", "core/language", "core/phonenumber",
-			},
-			Tests: []string{"core/**"},
-			Why:   "The operations as tools: it knows what callers know, and nothing behind the interface.",
+			May:    []string{"core/api", "core/apikey", "core/fault", "core/hostname", "core/toolcall"},
+			Tests:  []string{"core/**"},
+			Why:    "The operations as tools: it knows what callers know, and nothing behind the interface.",
+		},
+		{
+			Folder: "core/toolcall", May: []string{"core/api", "core/language", "core/phonenumber"},
+			Tests: []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
+		},
+		{
+			Folder: "core/agents",
+			May:    []string{"core/api", "core/apikey", "core/fault", "core/phonenumber", "core/toolcall"},
+			Tests:  []string{"core/**"}, Why: "The shapes in which voice platforms call tools.",
 		},
 		{
 			Folder: "core/settingspage",
@@ -357,9 +364,9 @@ func Reservations() []Reserved {
 		{
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
 			For: []string{
-				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/api", "core/connection", "core/consent",
-				"core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin", "core/telemetry", "core/upstream",
-				"core/webhook",
+				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/agents", "core/api", "core/connection",
+				"core/consent", "core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
+				"core/telemetry", "core/toolcall", "core/upstream", "core/webhook",
 			},
 		},
 		{

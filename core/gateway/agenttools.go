@@ -17,7 +17,7 @@ func AgentTools(platform, publicURL, timeZone string, scopes []apikey.Scope) (ag
 	for _, t := range api.Tools() {
 		if slices.Contains(scopes, t.Scope) {
 			setup.Tools = append(setup.Tools, agenttools.Tool{
-				Name: t.Name, Title: t.Title, Description: t.Description, Path: t.Path, Schema: t.Schema,
+				Name: t.Name, Title: t.Title, Description: t.Description, Schema: t.Schema,
 				Writes: t.Writes, Destructive: t.Destructive, CallerNumber: t.CallerNumber,
 				AboutCaller: t.AboutCaller,
 			})

@@ -23,6 +23,7 @@ import (
 	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/admin"
+	"frontdesk/core/agents"
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
@@ -186,7 +187,10 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if err != nil {
 		return nil, err
 	}
-	surface.Speaks = append(surface.Speaks, tools.Protocol())
+	platforms := agents.New(agents.Options{
+		API: func() http.Handler { return g.handler }, Tools: api.Tools(), Now: g.now,
+	})
+	surface.Speaks = append(platforms.Protocols(), tools.Protocol())
 	g.handler, err = api.New(surface)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/toolcall"
 )
 
 // clockTool returns the tool that tells the time. With it, a model's prompt need not have the date, and so
@@ -31,8 +32,5 @@ func (s *Server) tellTime(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.Cal
 		return nil, fault.From(err)
 	}
 	now := s.opts.Now().In(zone)
-	return text(false, now.Format("It is Monday, January 2, 15:04."), map[string]string{
-		"date": now.Format(time.DateOnly), "weekday": now.Weekday().String(), "time": now.Format("15:04"),
-		"time_zone": zone.String(),
-	}), nil
+	return text(toolcall.Clock(now)), nil
 }

@@ -30,6 +30,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/hostname"
+	"frontdesk/core/toolcall"
 )
 
 // Path is the path of the server below the gateway's public URL. Clients of LiveKit take only this one.
@@ -49,7 +50,7 @@ type Options struct {
 type Server struct {
 	opts    Options
 	base    *url.URL
-	within  time.Duration // how long a call may take
+	runner  toolcall.Runner
 	servers map[string]*mcp.Server
 	handler http.Handler
 }
@@ -68,7 +69,7 @@ func New(o Options) (*Server, error) {
 	if err != nil || base.Host == "" {
 		return nil, errors.New("mcp: PublicURL must be an absolute URL")
 	}
-	s := &Server{opts: o, base: base, within: cmp.Or(o.Within, answerWithin), servers: map[string]*mcp.Server{}}
+	s := &Server{opts: o, base: base, servers: map[string]*mcp.Server{}, runner: toolcall.Runner{API: o.API, Within: cmp.Or(o.Within, answerWithin)}}
 	for _, scopes := range subsets(s.scopes()) {
 		s.servers[nameOf(scopes)] = s.serverFor(scopes)
 	}

@@ -17,6 +17,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/mcp"
 	"frontdesk/core/tenant"
+	"frontdesk/core/toolcall"
 )
 
 // surface is an interface that answers as a test says, and remembers what it was asked.
@@ -233,8 +234,8 @@ func TestAFailureIsSaidAndExplained(t *testing.T) {
 		{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"},
 		{"@type":"type.googleapis.com/google.rpc.LocalizedMessage","locale":"en-US","message":"Could you say that again?"}]}`)
 	said, failed := w.call("create_ticket", `{}`)
-	want := "Could you say that again?\n" + `{"reason":"INVALID_REQUEST","message":"The request is not valid: title is ` +
-		`required.","fields":["title is required"],"retry_in":"2s"}`
+	want := "Could you say that again?\n" + `{"fields":["title is required"],"message":"The request is not valid: ` +
+		`title is required.","reason":"INVALID_REQUEST","retry_in":"2s"}`
 	if said != want || !failed {
 		t.Errorf("said %q", said)
 	}
@@ -242,7 +243,7 @@ func TestAFailureIsSaidAndExplained(t *testing.T) {
 		{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"SLOT_TAKEN","domain":"frontdesk"},
 		{"@type":"type.googleapis.com/google.rpc.LocalizedMessage","locale":"en-US","message":"I have noon."},
 		{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"nearest_slots":[{"slot_id":"st_1"}]}}]}`)
-	want = "I have noon.\n" + `{"reason":"SLOT_TAKEN","message":"Taken.","nearest_slots":[{"slot_id":"st_1"}]}`
+	want = "I have noon.\n" + `{"message":"Taken.","nearest_slots":[{"slot_id":"st_1"}],"reason":"SLOT_TAKEN"}`
 	if said, failed := w.call("book_slot", `{}`); said != want || !failed {
 		t.Errorf("said %q", said)
 	}
@@ -263,7 +264,7 @@ func TestAModelCannotSayWhoCalls(t *testing.T) {
 	if _, body := w.last(t); body != `{"phone_number":"unknown"}` {
 		t.Errorf("without the header: %s", body)
 	}
-	w.header.Set(mcp.HeaderCaller, "+12025550101")
+	w.header.Set(toolcall.HeaderCaller, "+12025550101")
 	w.call("look_up_caller", `{}`)
 	if _, body := w.last(t); body != `{"phone_number":"+12025550101"}` {
 		t.Errorf("with the header: %s", body)
@@ -285,7 +286,7 @@ func TestAModelCannotSayWhoCalls(t *testing.T) {
 		{"book_slot", "5550101", `{"slot_id":"st_1"}`, `{"phone_number":"unknown","slot_id":"st_1"}`},
 		{"cancel_meeting", "+12025550101", `{"meeting_reference":"mt_1"}`, `{"meeting_reference":"mt_1"}`},
 	} {
-		w.header.Set(mcp.HeaderCaller, c.header)
+		w.header.Set(toolcall.HeaderCaller, c.header)
 		w.call(c.tool, c.given)
 		if _, body := w.last(t); body != c.want {
 			t.Errorf("%s %s: %s, want %s", c.tool, c.given, body, c.want)

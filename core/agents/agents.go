@@ -1,0 +1,208 @@
+// Package agents answers voice platforms in their own shapes, below /alpha/agents: their calls of tools, and
+// what they ask before an agent says its first word.
+//
+//	a := agents.New(agents.Options{API: handler, Tools: api.Tools(), Now: time.Now})
+//	surface.Speaks = append(surface.Speaks, a.Protocols()...)
+//
+// The addresses, all of which take POST with an API key in X-Api-Key or as a bearer token:
+//
+//	/alpha/agents/vapi                     Vapi's server messages: tool-calls and assistant-request
+//	/alpha/agents/retell                   Retell's custom functions with their envelope
+//	/alpha/agents/retell/{tool}            the same with args_at_root
+//	/alpha/agents/tools/{tool}             plain JSON: ElevenLabs, Telnyx, Bland, Synthflow and others
+//	/alpha/agents/{platform}/call-started  who calls, before the first word
+//
+// A tool is an operation of the interface, called with the caller's key; see [toolcall]. A call that the
+// gateway understands is answered with 200, also where the operation fails: platforms keep other responses
+// from the model, and some repeat them. What is wrong stands in the answer, with a sentence to say.
+//
+// Who calls is what the platform says in its envelope or in a header, never what the model says.
+package agents
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"frontdesk/core/api"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/toolcall"
+)
+
+// Options configure [New]. All fields but Within are required.
+type Options struct {
+	API    func() http.Handler // the interface; asked for when a tool is called
+	Tools  []api.Tool
+	Now    func() time.Time
+	Within time.Duration // how long a call may take; 0: 12 s
+}
+
+// Agents serves the platforms. Create it with [New].
+type Agents struct {
+	opts   Options
+	runner toolcall.Runner
+}
+
+const (
+	// answerWithin is less than any platform waits by default (Vapi 20 s, the others more), and than the 15 s
+	// of the definitions that the gateway prints.
+	answerWithin = 12 * time.Second
+	// maxBodyBytes has room for the transcript that Retell sends along.
+	maxBodyBytes = 1 << 20
+)
+
+// New returns the platforms' endpoints.
+func New(o Options) *Agents {
+	return &Agents{opts: o, runner: toolcall.Runner{API: o.API, Within: cmp.Or(o.Within, answerWithin)}}
+}
+
+// Protocols returns how the interface's handler serves the platforms.
+func (a *Agents) Protocols() []api.Protocol {
+	all := []api.Protocol{
+		{Path: "/alpha/agents/vapi", Operation: "agentsVapi", Serve: serve(a.vapi)},
+		{Path: "/alpha/agents/retell", Operation: "agentsRetell", Serve: serve(a.retell)},
+		{Path: "/alpha/agents/retell/{tool}", Operation: "agentsRetell", Serve: serve(a.plain)},
+		{Path: "/alpha/agents/tools/{tool}", Operation: "agentsTools", Serve: serve(a.plain)},
+	}
+	for name, p := range platforms {
+		all = append(all, api.Protocol{
+			Path: "/alpha/agents/" + name + "/call-started", Operation: "agentsCallStarted",
+			Serve: serve(func(r request) (any, error) { return a.callStarted(r, p) }),
+		})
+	}
+	return all
+}
+
+// request is a request of a platform.
+type request struct {
+	ctx    context.Context
+	header http.Header
+	query  func(name string) string
+	path   func(name string) string
+	body   []byte
+	caller apikey.Caller
+}
+
+// serve reads the body, and writes as JSON what handle returns.
+func serve(handle func(request) (any, error)) func(http.ResponseWriter, *http.Request, apikey.Caller) error {
+	return func(w http.ResponseWriter, r *http.Request, caller apikey.Caller) error {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+		if large, is := errors.AsType[*http.MaxBytesError](err); is {
+			return fault.Newf(fault.Invalid, "BODY_TOO_LARGE",
+				"The body has more than %d bytes. Send less of the transcript.", large.Limit)
+		}
+		if err != nil {
+			return fault.From(err)
+		}
+		query := r.URL.Query()
+		answer, err := handle(request{
+			ctx: r.Context(), header: r.Header, query: query.Get, path: r.PathValue, body: body, caller: caller,
+		})
+		if err != nil {
+			return fault.From(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		to := json.NewEncoder(w)
+		to.SetEscapeHTML(false) // models read it
+		return to.Encode(answer)
+	}
+}
+
+// read decodes the body, loosely: platforms add fields.
+func (r request) read(into any) error {
+	if len(bytes.TrimSpace(r.body)) == 0 {
+		return fault.New(fault.Invalid, fault.ReasonInvalidRequest,
+			"The body is empty. It must be a JSON object as the platform sends it.")
+	}
+	if err := json.Unmarshal(r.body, into); err != nil {
+		return fault.New(fault.Invalid, fault.ReasonInvalidRequest,
+			"The body is not the JSON object that the platform sends.").Because(err)
+	}
+	return nil
+}
+
+// tool returns the tool with a name, which platforms write in a path with hyphens too.
+func (a *Agents) tool(name string) (api.Tool, bool) {
+	name = strings.ReplaceAll(name, "-", "_")
+	at := slices.IndexFunc(a.opts.Tools, func(t api.Tool) bool { return t.Name == name })
+	if at < 0 {
+		return api.Tool{}, false
+	}
+	return a.opts.Tools[at], true
+}
+
+// call is one call of a tool within a telephone call.
+type call struct {
+	tool      string
+	arguments json.RawMessage
+	number    string // of whoever calls
+	callID    string // of the telephone call
+	id        string // of the call of the tool; "": the platform has none
+}
+
+// clock is the name of the tool that tells the time, which is no operation.
+const clock = "get_current_time"
+
+// run calls a tool. A tool that does not exist is a failure that a model can read.
+func (a *Agents) run(r request, c call) (toolcall.Result, error) {
+	if strings.ReplaceAll(c.tool, "-", "_") == clock {
+		now, err := a.now(r.caller)
+		return toolcall.Clock(now), err
+	}
+	t, known := a.tool(c.tool)
+	if !known {
+		return toolcall.Refused("UNKNOWN_TOOL", "There is no tool of this name. Those that there are: "+
+			strings.Join(a.names(), ", ")+"."), nil
+	}
+	return a.runner.Run(r.ctx, toolcall.Call{
+		Tool: t, Arguments: c.arguments, Header: c.header(r.header), Caller: c.number, IdempotencyKey: c.key(),
+	})
+}
+
+// header returns the headers of the operation. Without a request id of its own, it gets the id of the telephone
+// call, so that the log of requests finds all requests of a call.
+func (c call) header(of http.Header) http.Header {
+	if c.callID == "" || of.Get(headerRequest) != "" {
+		return of
+	}
+	h := of.Clone()
+	h.Set(headerRequest, c.callID)
+	return h
+}
+
+func (a *Agents) names() []string {
+	names := []string{clock}
+	for _, t := range a.opts.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// key returns the idempotency key of the call: a platform that repeats it repeats both ids. Without both of
+// them, equal calls within minutes are one.
+func (c call) key() string {
+	if c.callID == "" || c.id == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(c.callID + "\x00" + c.id))
+	return "call-" + hex.EncodeToString(sum[:16])
+}
+
+// now returns the time in the zone of the caller's tenant.
+func (a *Agents) now(caller apikey.Caller) (time.Time, error) {
+	zone, err := time.LoadLocation(caller.Tenant.Zone())
+	if err != nil {
+		return time.Time{}, err
+	}
+	return a.opts.Now().In(zone), nil
+}

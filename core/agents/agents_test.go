@@ -1,0 +1,380 @@
+package agents_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/agents"
+	"frontdesk/core/api"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/tenant"
+)
+
+// asked is a request that the interface got.
+type asked struct {
+	path   string
+	header http.Header
+	body   string
+}
+
+// world is the platforms' endpoints over HTTP, before an interface that answers as a test says.
+type world struct {
+	t      *testing.T
+	url    string
+	caller apikey.Caller
+
+	mu     sync.Mutex
+	got    []asked
+	answer func(path string) (status int, body string)
+}
+
+func open(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, answer: func(string) (int, string) { return 200, `{"say":"Done."}` }, caller: apikey.Caller{
+		Tenant: tenant.Tenant{ID: "t-acme", Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}},
+		Scopes: apikey.Scopes(),
+	}}
+	a := agents.New(agents.Options{
+		API: func() http.Handler { return w }, Tools: api.Tools(),
+		Now: func() time.Time { return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC) },
+	})
+	mux := http.NewServeMux()
+	for _, p := range a.Protocols() {
+		mux.HandleFunc("POST "+p.Path, func(rw http.ResponseWriter, r *http.Request) {
+			if err := p.Serve(rw, r, w.caller); err != nil {
+				http.Error(rw, fault.From(err).Reason+" "+fault.From(err).Detail, http.StatusBadRequest)
+			}
+		})
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.mu.Lock()
+	w.got = append(w.got, asked{r.URL.Path, r.Header.Clone(), string(body)})
+	status, text := w.answer(r.URL.Path)
+	w.mu.Unlock()
+	rw.WriteHeader(status)
+	_, _ = io.WriteString(rw, text)
+}
+
+// post sends a request, and returns the status and the body.
+func (w *world) post(path, body string, header ...string) (int, string) {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", "k")
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return res.StatusCode, strings.TrimSpace(string(text))
+}
+
+// one returns the only request that the interface got since the last call of one.
+func (w *world) one() asked {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.got) != 1 {
+		w.t.Fatalf("the interface got %d requests, want 1", len(w.got))
+	}
+	got := w.got[0]
+	w.got = nil
+	return got
+}
+
+// The three forms of a call that Vapi's documents show lead to the same call, and to the answer that its types
+// ask for.
+func TestVapiCallsToolsInThreeForms(t *testing.T) {
+	w := open(t)
+	for form, entry := range map[string]string{
+		"of the types": `{"id":"tc_1","type":"function","function":{"name":"book_slot",` +
+			`"arguments":"{\"slot_id\":\"st_1\"}"}}`,
+		"of custom tools":  `{"id":"tc_1","name":"book_slot","arguments":{"slot_id":"st_1"}}`,
+		"of server events": `{"id":"tc_1","name":"book_slot","parameters":{"slot_id":"st_1"}}`,
+	} {
+		status, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","timestamp":1,"call":{"id":"call_9"},`+
+			`"customer":{"number":"+12025550101"},"toolCallList":[`+entry+`]}}`)
+		want := `{"results":[{"toolCallId":"tc_1","name":"book_slot","result":"Done.",` +
+			`"message":{"type":"request-complete","content":"Done."}}]}`
+		if status != 200 || body != want {
+			t.Errorf("%s: %d %s", form, status, body)
+		}
+		got := w.one()
+		if got.path != "/alpha/calendar/book-slot" || got.body != `{"phone_number":"+12025550101","slot_id":"st_1"}` || got.header.Get("X-Api-Key") != "k" {
+			t.Errorf("%s: asked for %s %s", form, got.path, got.body)
+		}
+		if id := got.header.Get("X-Request-Id"); id != "call_9" {
+			t.Errorf("%s: the request id is %q", form, id)
+		}
+		if key := got.header.Get("Idempotency-Key"); !strings.HasPrefix(key, "call-") || len(key) != 37 {
+			t.Errorf("%s: the idempotency key is %q", form, key)
+		}
+	}
+}
+
+// Each call of a tool has an idempotency key of its own, which its repeat has again.
+func TestARepeatHasTheKeyOfTheFirst(t *testing.T) {
+	w := open(t)
+	key := func(callID, toolCallID string) string {
+		w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"`+callID+`"},"toolCallList":[`+
+			`{"id":"`+toolCallID+`","name":"book_slot","arguments":{"slot_id":"st_1"}}]}}`)
+		return w.one().header.Get("Idempotency-Key")
+	}
+	if first, again := key("a", "1"), key("a", "1"); first != again {
+		t.Error("a repeat has another key")
+	}
+	keys := []string{key("a", "1"), key("a", "2"), key("b", "1"), key("ab", "1")}
+	slices.Sort(keys)
+	if len(slices.Compact(keys)) != 4 {
+		t.Error("different calls have one key")
+	}
+	if key("", "1") != "" || key("a", "") != "" {
+		t.Error("a call without an id has a key")
+	}
+	plain := func(header ...string) string {
+		w.post("/alpha/agents/tools/book-slot", `{"slot_id":"st_1"}`, header...)
+		return w.one().header.Get("Idempotency-Key")
+	}
+	if plain("X-Call-Id: a", "X-Tool-Call-Id: 1") != key("a", "1") || plain("X-Call-Id: a") != "" {
+		t.Error("the headers are not the ids")
+	}
+}
+
+// Several calls are answered in their order, on one line each. A tool that does not exist and an operation that
+// fails are answers, too.
+func TestVapiGetsAnAnswerToEachCall(t *testing.T) {
+	w := open(t)
+	w.answer = func(path string) (int, string) {
+		if path == "/alpha/calendar/find-slots" {
+			return 200, `{"say":"I have two.\nWhich one?","slots":[{"slot_id":"st_1"}]}`
+		}
+		return 409, `{"code":10,"message":"Taken.","details":[` +
+			`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"SLOT_TAKEN"},` +
+			`{"@type":"type.googleapis.com/google.rpc.LocalizedMessage","message":"That one is taken."}]}`
+	}
+	status, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"c"},"toolCallList":[`+
+		`{"id":"1","name":"find_slots","arguments":{}},{"id":"2","name":"book_slot","arguments":{}},`+
+		`{"id":"3","name":"fly","arguments":{}},{"id":"4","name":"get_current_time"}]}}`)
+	var answer struct {
+		Results []struct {
+			ToolCallID    string `json:"toolCallId"`
+			Name          string
+			Result, Error string
+			Message       any
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != 200 || len(answer.Results) != 4 {
+		t.Fatalf("%d %s, %v", status, body, err)
+	}
+	for i, want := range []struct{ id, result, failure string }{
+		{"1", `I have two. Which one? {"slots":[{"slot_id":"st_1"}]}`, ""},
+		{"2", "", `That one is taken. {"message":"Taken.","reason":"SLOT_TAKEN"}`},
+		{"3", "", "UNKNOWN_TOOL"},
+		{"4", "It is Monday, November 30, 22:04.", ""},
+	} {
+		r := answer.Results[i]
+		if r.ToolCallID != want.id || !strings.Contains(r.Result, want.result) ||
+			!strings.Contains(r.Error, want.failure) || (want.failure == "") != (r.Error == "") || r.Message != nil {
+			t.Errorf("%d: %+v", i, r)
+		}
+		if strings.ContainsAny(r.Result+r.Error, "\r\n") {
+			t.Errorf("%d: more than one line: %q", i, r.Result+r.Error)
+		}
+	}
+}
+
+func TestVapiMessagesThatAskForNothingGetNothing(t *testing.T) {
+	w := open(t)
+	for _, kind := range []string{"status-update", "end-of-call-report", "hang", "", "something-new"} {
+		status, body := w.post("/alpha/agents/vapi", `{"message":{"type":"`+kind+`","call":{"id":"c"}}}`)
+		if status != 200 || body != "{}" || len(w.got) != 0 {
+			t.Errorf("%s: %d %s", kind, status, body)
+		}
+	}
+}
+
+func TestRetellCallsTools(t *testing.T) {
+	w := open(t)
+	const args = `{"subject":"A broken door"}`
+	for _, c := range []struct{ path, body string }{
+		{"/alpha/agents/retell", `{"name":"create_ticket","args":` + args + `,"call":{"call_id":"c","call_type":` +
+			`"phone_call","direction":"inbound","from_number":"+12025550101","to_number":"+12025550199","transcript":"` +
+			strings.Repeat("x", 600<<10) + `"}}`},
+		{"/alpha/agents/retell/create_ticket", args},
+		{"/alpha/agents/tools/create-ticket", args},
+	} {
+		status, body := w.post(c.path, c.body)
+		if status != 200 || body != `{"ok":true,"say":"Done."}` {
+			t.Errorf("%s: %d %s", c.path, status, body)
+		}
+		if got := w.one(); got.path != "/v1/tickets/create-ticket" || got.body != args {
+			t.Errorf("%s: asked for %s %s", c.path, got.path, got.body)
+		}
+	}
+	w.answer = func(string) (int, string) {
+		return 503, `{"code":14,"message":"Down.","details":[{"@type":"x/google.rpc.ErrorInfo","reason":"PROVIDER_UNAVAILABLE"},` +
+			`{"@type":"x/google.rpc.LocalizedMessage","message":"Please call later."}]}`
+	}
+	status, body := w.post("/alpha/agents/tools/create_ticket", args)
+	if want := `{"message":"Down.","ok":false,"reason":"PROVIDER_UNAVAILABLE","say":"Please call later."}`; status != 200 ||
+		body != want {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Who calls is what the platform says. What the model says of it is thrown away, and without a platform's word
+// nobody is looked up.
+func TestAModelCannotSayWhoCalls(t *testing.T) {
+	w := open(t)
+	const forged = `{"phone_number":"+12025550666"}`
+	for name, c := range map[string]struct{ path, body, header, want string }{
+		"Vapi": {"/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"c","customer":{"number":` +
+			`"+12025550101"}},"toolCallList":[{"id":"1","name":"look_up_caller","arguments":` + forged + `}]}}`, "",
+			"+12025550101"},
+		"Vapi on the web": {"/alpha/agents/vapi", `{"message":{"type":"tool-calls","chat":{"id":"c"},"toolCallList":[` +
+			`{"id":"1","name":"look_up_caller","arguments":` + forged + `}]}}`, "", "unknown"},
+		"Retell, inbound": {"/alpha/agents/retell", `{"name":"look_up_caller","args":` + forged + `,"call":{"direction":` +
+			`"inbound","from_number":"+12025550101","to_number":"+12025550199"}}`, "", "+12025550101"},
+		"Retell, outbound": {"/alpha/agents/retell", `{"name":"look_up_caller","args":` + forged + `,"call":{"direction":` +
+			`"outbound","from_number":"+12025550199","to_number":"+12025550101"}}`, "", "+12025550101"},
+		"Retell on the web": {"/alpha/agents/retell", `{"name":"look_up_caller","args":` + forged + `,"call":{"call_type":` +
+			`"web_call"}}`, "", "unknown"},
+		"a header":    {"/alpha/agents/tools/look_up_caller", forged, "X-Caller-Number: +12025550101", "+12025550101"},
+		"no header":   {"/alpha/agents/tools/look_up_caller", forged, "X-Other: 1", "unknown"},
+		"a SIP user":  {"/alpha/agents/tools/look_up_caller", forged, "X-Caller-Number: alice", "unknown"},
+		"no argument": {"/alpha/agents/tools/look_up_caller", "", "X-Caller-Number: +12025550101", "+12025550101"},
+	} {
+		header := c.header
+		if header == "" {
+			header = "X-Other: 1"
+		}
+		if status, body := w.post(c.path, c.body, header); status != 200 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+		if got := w.one(); got.body != `{"phone_number":"`+c.want+`"}` {
+			t.Errorf("%s: looked up %s", name, got.body)
+		}
+	}
+}
+
+// Before the first word, each platform is answered in its shape, with the same variables.
+func TestCallStarted(t *testing.T) {
+	w := open(t)
+	w.answer = func(path string) (int, string) {
+		if path == "/alpha/callers/look-up" {
+			return 200, `{"candidates":[{"name":"Pat Doe","match":"exact","account":{"name":"Maple Court"},` +
+				`"open_tickets":[{"ticket_number":"17","subject":"Door","status":"New"}]}]}`
+		}
+		return 200, `{"meetings":[{"meeting_reference":"mt_1","start":"2026-12-02T10:00:00-05:00"},{"start":"x"}]}`
+	}
+	variables := `{"caller_account":"Maple Court","caller_known":"true","caller_name":"Pat Doe",` +
+		`"caller_number":"+12025550101","next_meeting":"2026-12-02T10:00:00-05:00","next_meeting_reference":"mt_1",` +
+		`"open_tickets":"17: Door (New)","time":"22:04","time_zone":"America/New_York","today":"2026-11-30",` +
+		`"weekday":"Monday"}`
+	requests := map[string]struct{ path, body, want string }{
+		"vapi": {
+			"/alpha/agents/vapi?assistant_id=as_1",
+			`{"message":{"type":"assistant-request","call":{"id":"c","customer":{"number":"+12025550101"}}}}`,
+			`{"assistantId":"as_1","assistantOverrides":{"variableValues":` + variables + `}}`,
+		},
+		"vapi's own": {
+			"/alpha/agents/vapi/call-started?assistant_id=as_1", `{"message":{"customer":{"number":"+12025550101"}}}`,
+			`{"assistantId":"as_1","assistantOverrides":{"variableValues":` + variables + `}}`,
+		},
+		"retell": {
+			"/alpha/agents/retell/call-started", `{"event":"call_inbound","call_inbound":{"agent_id":"a",` +
+				`"from_number":"+12025550101","to_number":"+12025550199"}}`,
+			`{"call_inbound":{"dynamic_variables":` + variables + `}}`,
+		},
+		"elevenlabs": {
+			"/alpha/agents/elevenlabs/call-started", `{"caller_id":"+12025550101","agent_id":"a","called_number":` +
+				`"+12025550199","call_sid":"CA1"}`,
+			`{"dynamic_variables":` + variables + `,"type":"conversation_initiation_client_data"}`,
+		},
+		"telnyx": {
+			"/alpha/agents/telnyx/call-started", `{"data":{"event_type":"assistant.initialization","payload":` +
+				`{"telnyx_end_user_target":"+12025550101","telnyx_agent_target":"+12025550199"}}}`,
+			`{"dynamic_variables":` + variables + `}`,
+		},
+	}
+	for name, c := range requests {
+		if status, body := w.post(c.path, c.body); status != 200 || body != c.want {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+
+	unknown := strings.NewReplacer(`"caller_known":"true"`, `"caller_known":"false"`, "Maple Court", "", "Pat Doe", "",
+		"17: Door (New)", "", "2026-12-02T10:00:00-05:00", "", "mt_1", "").Replace(variables)
+	for why, answer := range map[string]func(string) (int, string){
+		"nobody is known":  func(string) (int, string) { return 200, `{"candidates":[],"meetings":[]}` },
+		"two are known":    func(string) (int, string) { return 200, `{"candidates":[{"name":"A"},{"name":"B"}]}` },
+		"the CRM is down":  func(string) (int, string) { return 503, `{"code":14,"message":"Down."}` },
+		"it is not JSON":   func(string) (int, string) { return 200, `<html>` },
+		"it may not ask":   func(string) (int, string) { return 403, `{"code":7,"message":"No."}` },
+		"all is different": func(string) (int, string) { return 200, `{"candidates":7,"meetings":"x"}` },
+	} {
+		w.answer = answer
+		want := `{"dynamic_variables":` + unknown + `}`
+		if status, body := w.post(requests["telnyx"].path, requests["telnyx"].body); status != 200 || body != want {
+			t.Errorf("%s: %d %s", why, status, body)
+		}
+	}
+
+	status, body := w.post("/alpha/agents/vapi", requests["vapi"].body)
+	if status != 400 || !strings.Contains(body, "assistant_id") && !strings.Contains(body, "INVALID_REQUEST") {
+		t.Errorf("without an assistant: %d %s", status, body)
+	}
+}
+
+// A key without the scopes of a tool is not used to ask for it.
+func TestCallStartedAsksForWhatTheKeyMay(t *testing.T) {
+	w := open(t)
+	w.caller.Scopes = []apikey.Scope{}
+	status, body := w.post("/alpha/agents/telnyx/call-started", `{"data":{"payload":{"telnyx_end_user_target":"+12025550101"}}}`)
+	if status != 200 || len(w.got) != 0 || !strings.Contains(body, `"caller_known":"false"`) {
+		t.Errorf("%d %s after %d requests", status, body, len(w.got))
+	}
+}
+
+func TestBodiesThatAreNoneAreRefused(t *testing.T) {
+	w := open(t)
+	for _, path := range []string{"/alpha/agents/vapi", "/alpha/agents/retell", "/alpha/agents/retell/call-started"} {
+		for _, body := range []string{"", "no JSON", "[]", `"x"`, `{"message":7,"call":7,"call_inbound":7}`} {
+			if status, answer := w.post(path, body); status != 400 || !strings.HasPrefix(answer, "INVALID_REQUEST") {
+				t.Errorf("%s, %q: %d %s", path, body, status, answer)
+			}
+		}
+		if status, answer := w.post(path, strings.Repeat(" ", 1<<20+1)); status != 400 ||
+			!strings.HasPrefix(answer, "BODY_TOO_LARGE") {
+			t.Errorf("%s, too large: %d %s", path, status, answer)
+		}
+	}
+	if len(w.got) != 0 {
+		t.Errorf("the interface got %d requests", len(w.got))
+	}
+}

@@ -1,0 +1,159 @@
+package agents
+
+import (
+	"encoding/json"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"frontdesk/core/toolcall"
+)
+
+// Sources: ServerMessageToolCalls, ToolCall, ToolCallFunction, ToolCallResult and ToolMessageComplete of
+// @vapi-ai/server-sdk 2.0.1; docs.vapi.ai/tools/custom-tools and docs.vapi.ai/server-url/events, which show
+// two more forms of a call; docs.vapi.ai/tools/custom-tools-troubleshooting (always 200, one line).
+
+type vapiRequest struct {
+	Message struct {
+		Type     string       `json:"type"`
+		Call     vapiCall     `json:"call"`
+		Customer vapiCustomer `json:"customer"`
+		Chat     struct {
+			ID string `json:"id"`
+		} `json:"chat"`
+		ToolCallList []vapiToolCall `json:"toolCallList"`
+		ToolCalls    []vapiToolCall `json:"toolCalls"` // of old servers
+	} `json:"message"`
+}
+
+type vapiCall struct {
+	ID       string       `json:"id"`
+	Customer vapiCustomer `json:"customer"`
+}
+
+type vapiCustomer struct {
+	Number string `json:"number"`
+}
+
+// vapiToolCall is a call in one of the three documented forms.
+type vapiToolCall struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Parameters json.RawMessage `json:"parameters"`
+	Function   struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+type vapiAnswer struct {
+	Results []vapiResult `json:"results"`
+}
+
+type vapiResult struct {
+	ToolCallID string       `json:"toolCallId"`
+	Name       string       `json:"name"`
+	Result     string       `json:"result,omitempty"`
+	Error      string       `json:"error,omitempty"`
+	Message    *vapiMessage `json:"message,omitempty"` // is said as it is
+}
+
+type vapiMessage struct {
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+const vapiAtOnce = 4 // calls of tools
+
+// vapi answers a server message. Those that ask for nothing get an empty object.
+func (a *Agents) vapi(r request) (any, error) {
+	var q vapiRequest
+	if err := r.read(&q); err != nil {
+		return nil, err
+	}
+	switch q.Message.Type {
+	case "tool-calls":
+		return a.vapiTools(r, q)
+	case "assistant-request":
+		return a.callStarted(r, platforms["vapi"])
+	}
+	return struct{}{}, nil
+}
+
+func (a *Agents) vapiTools(r request, q vapiRequest) (any, error) {
+	calls := q.Message.ToolCallList
+	if len(calls) == 0 {
+		calls = q.Message.ToolCalls
+	}
+	results := make([]vapiResult, len(calls))
+	var group errgroup.Group
+	group.SetLimit(vapiAtOnce)
+	for i, c := range calls {
+		group.Go(func() error {
+			result, err := a.run(r, c.call(q))
+			if err != nil {
+				return err
+			}
+			results[i] = c.answer(result)
+			if t, known := a.tool(c.name()); known && len(calls) == 1 && result.Said != "" && !t.AboutCaller {
+				results[i].Message = sayVapi(result)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return vapiAnswer{results}, nil
+}
+
+func (c vapiToolCall) name() string {
+	if c.Function.Name != "" {
+		return c.Function.Name
+	}
+	return c.Name
+}
+
+func (c vapiToolCall) call(q vapiRequest) call {
+	m := q.Message
+	made := call{tool: c.name(), id: c.ID, callID: m.Call.ID, number: m.Customer.Number}
+	if made.callID == "" {
+		made.callID = m.Chat.ID
+	}
+	if made.number == "" {
+		made.number = m.Call.Customer.Number
+	}
+	for _, given := range []json.RawMessage{c.Function.Arguments, c.Arguments, c.Parameters} {
+		if len(given) > 0 {
+			made.arguments = unquoted(given)
+			break
+		}
+	}
+	return made
+}
+
+// unquoted returns arguments that are the text of a JSON object as the object.
+func unquoted(arguments json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(arguments, &text) == nil {
+		return json.RawMessage(text)
+	}
+	return arguments
+}
+
+// answer returns the result as the platform takes it: on one line, since it drops results with line breaks.
+func (c vapiToolCall) answer(r toolcall.Result) vapiResult {
+	line := strings.Join(strings.Fields(r.Text()), " ")
+	if !r.OK {
+		return vapiResult{ToolCallID: c.ID, Name: c.name(), Error: line}
+	}
+	return vapiResult{ToolCallID: c.ID, Name: c.name(), Result: line}
+}
+
+func sayVapi(r toolcall.Result) *vapiMessage {
+	if !r.OK {
+		return &vapiMessage{"request-failed", r.Said}
+	}
+	return &vapiMessage{"request-complete", r.Said}
+}

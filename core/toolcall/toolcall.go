@@ -1,0 +1,236 @@
+// Package toolcall calls operations of the interface as tools of a language model, for the protocols in which
+// voice platforms ask for that.
+//
+//	result, err := toolcall.Runner{API: handler, Within: limit}.Run(ctx, toolcall.Call{Tool: tool, ...})
+//
+// A call goes through the interface with the caller's key, so that validation, scopes, limits, idempotency,
+// audit and the log of requests are those of the operation. A result is a sentence to say and what a model
+// needs besides.
+package toolcall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"frontdesk/core/api"
+	"frontdesk/core/language"
+	"frontdesk/core/phonenumber"
+)
+
+// HeaderCaller is the header in which a platform tells the number of whoever calls. A model cannot set it.
+const HeaderCaller = "X-Caller-Number"
+
+// Runner calls tools. Both fields are required.
+type Runner struct {
+	API    func() http.Handler // the interface; asked for when a tool is called
+	Within time.Duration       // how long a call may take
+}
+
+// Call is one call of a tool.
+type Call struct {
+	Tool      api.Tool
+	Arguments json.RawMessage
+	Header    http.Header // of the request in which the platform asks
+	// Caller is the number that the telephone call comes from, as the platform tells it. Tools that ask for it
+	// get it in place of what a model says.
+	Caller string
+	// IdempotencyKey makes a repeat of a write the same write. "": equal calls within minutes are one.
+	IdempotencyKey string
+}
+
+// Result is the outcome of a call.
+type Result struct {
+	OK     bool
+	GoesOn bool // the write had not ended in time, and goes on; an equal call gets its answer
+	Said   string
+	Answer map[string]json.RawMessage // what a model needs besides: fields of the answer, or of the failure
+}
+
+// Text returns the sentence, and after a line break the answer as compact JSON.
+func (r Result) Text() string {
+	if len(r.Answer) == 0 {
+		return r.Said
+	}
+	raw, err := json.Marshal(r.Answer)
+	if err != nil {
+		return r.Said
+	}
+	return strings.TrimSpace(r.Said + "\n" + string(raw))
+}
+
+// Object returns the answer as one JSON object, with "ok" and "say" among its fields.
+func (r Result) Object() map[string]any {
+	object := map[string]any{"ok": r.OK, "say": r.Said}
+	for name, value := range r.Answer {
+		object[name] = value
+	}
+	return object
+}
+
+// Run calls a tool. It returns an error only if ctx ends.
+func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
+	body := []byte(c.Arguments)
+	if c.Tool.CallerNumber != "" {
+		body = withNumber(body, c.Tool.CallerNumber, c.Caller)
+	}
+	words := wordsIn(language.Match(c.Header.Get("Accept-Language")))
+	running := ctx
+	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
+		running = context.WithoutCancel(ctx)
+	}
+	answered := make(chan *api.Recorder, 1)
+	go func() { answered <- r.call(running, c, body) }()
+	late := time.NewTimer(r.Within)
+	defer late.Stop()
+	select {
+	case a := <-answered:
+		return resultOf(a, c.Tool, words), nil
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	case <-late.C:
+		if !c.Tool.Writes {
+			return Result{Said: words.late}, nil
+		}
+		return Result{OK: true, GoesOn: true, Said: words.goesOn}, nil
+	}
+}
+
+// withNumber puts the number of whoever calls into a field of the arguments of a tool, in place of what a model
+// says of it, unless they ask for an e-mail address.
+func withNumber(arguments []byte, field, number string) []byte {
+	given := map[string]json.RawMessage{}
+	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
+		return arguments // the interface says what is wrong
+	}
+	if given == nil { // the arguments are null
+		given = map[string]json.RawMessage{}
+	}
+	delete(given, field)
+	if email, has := given["email"]; !has || string(email) == "null" || string(email) == `""` {
+		if _, err := phonenumber.Parse(number); err != nil {
+			number = "unknown" // a model could not correct it
+		}
+		delete(given, "email")
+		given[field] = asJSON(number)
+	}
+	return asJSON(given)
+}
+
+// asJSON returns the JSON of a value that always has one.
+func asJSON(value any) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic("toolcall: " + err.Error())
+	}
+	return raw
+}
+
+// passedOn are the headers that a call of the interface has from the call of the tool.
+var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate",
+	"X-Request-Id"}
+
+// call calls the operation. Its time limit is that of the tool for reads, and that of the interface for
+// writes.
+func (r Runner) call(ctx context.Context, c Call, body []byte) *api.Recorder {
+	answer := api.NewRecorder()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Tool.Path, io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return answer
+	}
+	req.ContentLength = int64(len(body))
+	for _, name := range passedOn {
+		if values := c.Header.Values(name); len(values) > 0 {
+			req.Header[name] = values
+		}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if !c.Tool.Writes {
+		req.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(r.Within.Milliseconds(), 10))
+	} else if c.IdempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", c.IdempotencyKey)
+	}
+	r.API().ServeHTTP(answer, req)
+	return answer
+}
+
+// resultOf reads the answer of the interface.
+func resultOf(r *api.Recorder, t api.Tool, words words) Result {
+	if r.Status != http.StatusOK {
+		return failureOf(r.Body.Bytes(), words)
+	}
+	var answer map[string]json.RawMessage
+	if err := json.Unmarshal(r.Body.Bytes(), &answer); err != nil {
+		return Result{Said: words.broken}
+	}
+	said := words.done[t.Name]
+	if raw, has := answer["say"]; has {
+		_ = json.Unmarshal(raw, &said) // a string, by the interface's own declaration
+		delete(answer, "say")
+	}
+	return Result{OK: true, Said: said, Answer: answer}
+}
+
+// failureOf returns what a model needs of a google.rpc.Status.
+func failureOf(body []byte, words words) Result {
+	var status struct {
+		Message string `json:"message"`
+		Details []struct {
+			Type       string                     `json:"@type"`
+			Reason     string                     `json:"reason"`
+			Message    string                     `json:"message"`
+			RetryDelay string                     `json:"retryDelay"`
+			Value      map[string]json.RawMessage `json:"value"`
+			Violations []struct {
+				Field       string `json:"field"`
+				Description string `json:"description"`
+			} `json:"fieldViolations"`
+		} `json:"details"`
+	}
+	if err := json.Unmarshal(body, &status); err != nil {
+		return Result{Said: words.broken}
+	}
+	failure := Result{Said: words.broken, Answer: map[string]json.RawMessage{
+		"reason": asJSON(""), "message": asJSON(status.Message),
+	}}
+	for _, d := range status.Details {
+		switch d.Type[strings.LastIndex(d.Type, ".")+1:] {
+		case "ErrorInfo":
+			failure.Answer["reason"] = asJSON(d.Reason)
+		case "LocalizedMessage":
+			failure.Said = d.Message
+		case "RetryInfo":
+			failure.Answer["retry_in"] = asJSON(d.RetryDelay)
+		case "Struct": // what the caller can have instead
+			maps.Copy(failure.Answer, d.Value)
+		case "BadRequest":
+			var fields []string
+			for _, v := range d.Violations {
+				fields = append(fields, v.Field+" "+v.Description)
+			}
+			failure.Answer["fields"] = asJSON(fields)
+		}
+	}
+	return failure
+}
+
+// Clock returns the result of a tool that tells the time.
+func Clock(now time.Time) Result {
+	return Result{OK: true, Said: now.Format("It is Monday, January 2, 15:04."), Answer: map[string]json.RawMessage{
+		"date": asJSON(now.Format(time.DateOnly)), "weekday": asJSON(now.Weekday().String()),
+		"time": asJSON(now.Format("15:04")), "time_zone": asJSON(now.Location().String()),
+	}}
+}
+
+// Refused returns the result of a call that led to no operation.
+func Refused(reason, message string) Result {
+	return Result{Said: wordsIn(language.English).broken, Answer: map[string]json.RawMessage{
+		"reason": asJSON(reason), "message": asJSON(message),
+	}}
+}
