@@ -306,8 +306,9 @@ func Walls() []Wall {
 			Why:    "The operations as tools: it knows what callers know, and nothing behind the interface.",
 		},
 		{
-			Folder: "core/toolcall", May: []string{"core/api", "core/language", "core/phonenumber"},
-			Tests: []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
+			Folder: "core/toolcall",
+			May:    []string{"core/api", "core/language", "core/phonenumber", "core/speech"},
+			Tests:  []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
 		},
 		{
 			Folder: "core/agents",

@@ -209,7 +209,7 @@ func TestAToolCallsTheInterface(t *testing.T) {
 	w.header.Set("Accept-Language", "de")
 	w.answer = says(200, `{"ticket": {"ticket_number": "7"}}`)
 	said, failed := w.call("create_ticket", `{"subject":"Consultation"}`)
-	if want := "Das Ticket ist eröffnet.\n" + `{"ticket":{"ticket_number":"7"}}`; said != want || failed {
+	if want := "Das Ticket ist eröffnet. Seine Nummer ist 7.\n" + `{"ticket":{"ticket_number":"7"}}`; said != want || failed {
 		t.Errorf("said %q", said)
 	}
 	req, body := w.last(t)

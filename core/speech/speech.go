@@ -10,6 +10,7 @@ package speech
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	"frontdesk/core/language"
 )
@@ -45,6 +46,8 @@ type Language struct {
 
 	said                      [sentences]string // with {slot}
 	meeting, meetings, nobody string            // the first two with {slots}
+	opened, ticket            string            // with {number}
+	signs                     map[rune]string   // the names of signs in numbers and addresses
 }
 
 // Sentence is a sentence about what became of one time.
@@ -118,6 +121,31 @@ func (l Language) Meetings(starts []time.Time, now time.Time, complete bool) str
 		sentence += " " + l.unread
 	}
 	return sentence
+}
+
+// Opened says that a ticket is open, and its number so that a person can write it down.
+func (l Language) Opened(number string) string {
+	return strings.ReplaceAll(l.opened, "{number}", l.Spell(number))
+}
+
+// Ticket names a ticket.
+func (l Language) Ticket(number string) string {
+	return strings.ReplaceAll(l.ticket, "{number}", l.Spell(number))
+}
+
+// Spell says a number or an address sign by sign: "C S 1 0 dash 4".
+func (l Language) Spell(text string) string {
+	var said []string
+	for _, sign := range strings.ToUpper(text) {
+		name, has := l.signs[sign]
+		if !has && !unicode.IsSpace(sign) {
+			name = string(sign)
+		}
+		if name != "" {
+			said = append(said, name)
+		}
+	}
+	return strings.Join(said, " ")
 }
 
 // list says several times, with join between those of one day.

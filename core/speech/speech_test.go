@@ -206,3 +206,24 @@ func TestWhatBecameOfATime(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersAreSpelled(t *testing.T) {
+	for _, c := range []struct{ language, text, want string }{
+		{language.English, "00001042", "0 0 0 0 1 0 4 2"}, {language.English, "#cs-7", "C S dash 7"},
+		{language.English, "pat.doe@example.com", "P A T dot D O E at E X A M P L E dot C O M"},
+		{language.German, "CS-7", "C S Bindestrich 7"}, {language.Spanish, "a@b.es", "A arroba B punto E S"},
+		{language.French, "a_b", "A tiret bas B"}, {language.English, "", ""}, {language.English, " 1  2 ", "1 2"},
+	} {
+		if got := speech.In(c.language).Spell(c.text); got != c.want {
+			t.Errorf("%s in %s is %q, want %q", c.text, c.language, got, c.want)
+		}
+	}
+	for _, name := range language.All() {
+		l := speech.In(name)
+		for _, said := range []string{l.Opened("4-2"), l.Ticket("4-2")} {
+			if !strings.Contains(said, l.Spell("4-2")) || strings.Contains(said, "{") {
+				t.Errorf("in %s: %q", name, said)
+			}
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"frontdesk/core/api"
 	"frontdesk/core/language"
 	"frontdesk/core/phonenumber"
+	"frontdesk/core/speech"
 )
 
 // HeaderCaller is the header in which a platform tells the number of whoever calls. A model cannot set it.
@@ -80,7 +81,8 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if c.Tool.CallerNumber != "" {
 		body = withNumber(body, c.Tool.CallerNumber, c.Caller)
 	}
-	words := wordsIn(language.Match(c.Header.Get("Accept-Language")))
+	spoken := language.Match(c.Header.Get("Accept-Language"))
+	words := wordsIn(spoken)
 	running := ctx
 	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
 		running = context.WithoutCancel(ctx)
@@ -91,7 +93,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	defer late.Stop()
 	select {
 	case a := <-answered:
-		return resultOf(a, c.Tool, words), nil
+		return resultOf(a, c.Tool, words, speech.In(spoken)), nil
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	case <-late.C:
@@ -161,7 +163,7 @@ func (r Runner) call(ctx context.Context, c Call, body []byte) *api.Recorder {
 }
 
 // resultOf reads the answer of the interface.
-func resultOf(r *api.Recorder, t api.Tool, words words) Result {
+func resultOf(r *api.Recorder, t api.Tool, words words, spoken speech.Language) Result {
 	if r.Status != http.StatusOK {
 		return failureOf(r.Body.Bytes(), words)
 	}
@@ -169,10 +171,17 @@ func resultOf(r *api.Recorder, t api.Tool, words words) Result {
 	if err := json.Unmarshal(r.Body.Bytes(), &answer); err != nil {
 		return Result{Said: words.broken}
 	}
-	said := words.done[t.Name]
+	var said string
+	var ticket struct {
+		Number string `json:"ticket_number"`
+	}
 	if raw, has := answer["say"]; has {
 		_ = json.Unmarshal(raw, &said) // a string, by the interface's own declaration
 		delete(answer, "say")
+	} else if json.Unmarshal(answer["ticket"], &ticket) == nil { // the written interface has no sentences
+		if said = spoken.Ticket(ticket.Number); t.Writes {
+			said = spoken.Opened(ticket.Number)
+		}
 	}
 	return Result{OK: true, Said: said, Answer: answer}
 }
