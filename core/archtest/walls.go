@@ -417,7 +417,7 @@ func Reservations() []Reserved {
 			Why: "One list of metrics.",
 		},
 		{
-			Package: "github.com/hashicorp/golang-lru/", For: []string{"core/connection"},
+			Package: "github.com/hashicorp/golang-lru/", For: []string{"core/connection", "core/store"},
 			Why: "Drivers are kept in one place.",
 		},
 		{

@@ -52,8 +52,8 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	s := &Store{
 		path:  path,
 		limit: callLimit,
-		write: pool(writer, 1),
-		read:  pool(reader, max(4, 2*runtime.GOMAXPROCS(0))),
+		write: pool(preparing{writer}, 1),
+		read:  pool(preparing{reader}, max(4, 2*runtime.GOMAXPROCS(0))),
 		dialect: dialect{
 			goose: goose.DialectSQLite3, classify: classifySQLite,
 			writing: &sql.TxOptions{}, reading: &sql.TxOptions{ReadOnly: true}, check: checkSQLite,
