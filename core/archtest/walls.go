@@ -311,8 +311,8 @@ func Walls() []Wall {
 			Folder: "core/settingspage",
 			May: []string{
 				"core/adapter", "core/admin", "core/agenttools", "core/apikey", "core/connection", "core/fault",
-				"core/hostname", "core/link", "core/page", "core/signin", "core/slots", "core/store", "core/tenant",
-				"core/webhook",
+				"core/hostname", "core/language", "core/link", "core/page", "core/signin", "core/slots",
+				"core/store", "core/tenant", "core/webhook",
 			},
 			Tests: []string{"core/**", "adapters/all", "config"},
 			Why:   "The admin interface for people: pages over its use cases.",

@@ -96,7 +96,9 @@ type frame struct {
 }
 
 // wordsFor returns the words in the language that a browser asks for.
-func (p *Pages) wordsFor(r *http.Request) words { return p.words.For(r.Header.Values("Accept-Language")) }
+func (p *Pages) wordsFor(r *http.Request) words {
+	return p.words.For(r.Header.Values("Accept-Language"))
+}
 
 func (p *Pages) frame(says words, title string) frame { return frame{says, title, p.brand} }
 
