@@ -471,6 +471,39 @@ func TestGivenUpAndSentAgain(t *testing.T) {
 	})
 }
 
+// A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the backoff.
+func TestAReceiverSaysWhenToComeBack(t *testing.T) {
+	for rule, c := range map[string]struct {
+		status      int
+		after       string
+		least, most time.Duration // until the second attempt
+	}{
+		"429 in seconds":             {http.StatusTooManyRequests, "600", 10 * time.Minute, 10 * time.Minute},
+		"503 in seconds":             {http.StatusServiceUnavailable, "90", 90 * time.Second, 90 * time.Second},
+		"sooner than the backoff":    {http.StatusTooManyRequests, "0", 2 * time.Second, 5 * time.Second},
+		"later than the longest one": {http.StatusServiceUnavailable, "80000", 2 * time.Hour, 2 * time.Hour},
+		"unreadable":                 {http.StatusServiceUnavailable, "soon", 2 * time.Second, 5 * time.Second},
+		"of another status":          {http.StatusInternalServerError, "600", 2 * time.Second, 5 * time.Second},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			k := open(t, storetest.SQLite(t))
+			k.Tenant("acme")
+			front := k.connect("acme", "front")
+			r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", c.after)
+				w.WriteHeader(c.status)
+			})
+			_, id := k.add("acme", r.URL)
+			k.change(front, true)
+			k.must(k.sender.Drain(t.Context()))
+			_, all := k.deliveries(id)
+			if waits := all[0].NextAt.Sub(k.Clock.Now()); waits < c.least || waits > c.most {
+				t.Errorf("the next attempt is due after %v, want from %v to %v", waits, c.least, c.most)
+			}
+		})
+	}
+}
+
 // 410 disables the webhook. What waits fails, and nothing is sent any more.
 func TestGoneDisables(t *testing.T) {
 	k := open(t, storetest.SQLite(t))
