@@ -31,7 +31,6 @@ func (g *Gateway) settingsPages() ([]api.Page, error) {
 		PublicURL: g.config.Server.PublicURL, Store: g.store, Admin: g.admin, Links: g.signInLinks,
 		Sessions: signin.NewSessions(o, g.config.SettingsPage.OIDC.Roles...), OpenID: g.openID, Now: g.now,
 		Brand: g.brand,
-		Curl:  func(operation string) string { return api.Curl(g.config.Server.PublicURL, operation) },
 		Trial: g.trial(),
 		Tools: func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error) {
 			return AgentTools(platform, g.config.Server.PublicURL, timeZone, scopes)

@@ -39,7 +39,7 @@ import (
 //go:embed pages words
 var files embed.FS
 
-// Options configure [Pages]. All fields but OpenID and Curl are required.
+// Options configure [Pages]. All fields but OpenID are required.
 type Options struct {
 	PublicURL string // the gateway's
 	Store     *store.Store
@@ -48,8 +48,7 @@ type Options struct {
 	Sessions  *signin.Sessions
 	OpenID    *signin.OpenID // nil: people sign in by links only
 	Now       func() time.Time
-	Brand     page.Brand                    // without a name, it is Frontdesk
-	Curl      func(operation string) string // a command that calls an operation; "" or nil: there is none
+	Brand     page.Brand // without a name, it is Frontdesk
 	Trial     Trial
 	// Tools returns what an agent on a platform needs, with the tools that the scopes allow.
 	Tools func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error)
