@@ -154,7 +154,8 @@ func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]s
 // isBusy asks the provider whether anything lies in the slot or what must be free around it.
 func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slot) (bool, error) {
 	span := want.around.around(want.span)
-	if asker, can := c.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil && !want.tentativeIsFree {
+	everyEventCounts := want.except == "" && want.isOwn == nil && !want.tentativeIsFree
+	if asker, can := c.driver.(calendar.FreeBusyer); can && everyEventCounts {
 		op := read("free-busy")
 		list, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
 			list, err := asker.FreeBusy(ctx, calendars, span)

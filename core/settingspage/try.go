@@ -442,8 +442,8 @@ func example(text string, given url.Values, zoneName string, now time.Time) stri
 	})
 }
 
-// curl returns a command that makes the documented call of an operation, on days that are soon, or "" if there is
-// no such operation.
+// curl returns a command that makes the documented call of an operation, on days that are soon, or "" if there
+// is no such operation.
 func (p *Pages) curl(operation string) string {
 	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool { return o.ID == operation })
 	if at < 0 {
@@ -453,9 +453,9 @@ func (p *Pages) curl(operation string) string {
 	if found := exampleZone.FindStringSubmatch(o.Example); found != nil {
 		zone = found[2]
 	}
+	path := strings.NewReplacer("{", "", "}", "").Replace(o.Path) // braces are patterns to curl
 	return p.opts.Trial.Curl(Attempt{
-		Method: o.Method, Path: strings.NewReplacer("{", "", "}", "").Replace(o.Path), // braces are patterns to curl
-		Body: example(o.Example, nil, zone, p.opts.Now()),
+		Method: o.Method, Path: path, Body: example(o.Example, nil, zone, p.opts.Now()),
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 	"frontdesk/core/signin"
 )
 
-// translation is what the pages for people who are not signed in say in one language. All other pages are English.
+// translation is what the pages for people who are not signed in say in one language. All other pages are
+// English.
 type translation struct {
 	page.Words
 	Failures map[string][2]string `json:"failures"` // heading and meaning, by reason or code; none in English
@@ -20,7 +21,8 @@ func readWords() (page.Languages[translation], error) {
 	return page.ReadWords(files, func(w *translation) *page.Words { return &w.Words })
 }
 
-// wordsFor returns the words for a visit: in the browser's language while nobody is signed in, else in English.
+// wordsFor returns the words for a visit: in the browser's language while nobody is signed in, else in
+// English.
 func (p *Pages) wordsFor(v *visit) translation {
 	if v.person != (signin.Person{}) {
 		return p.words[language.English]

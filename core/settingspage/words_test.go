@@ -48,7 +48,8 @@ func TestEveryLanguageHasAllWords(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(s.Failures)); !slices.Equal(got, failures) {
 			t.Errorf("%s: the failures are %v, want %v", lang, got, failures)
 		}
-		if got, want := slices.Sorted(maps.Keys(s.Pages)), slices.Sorted(maps.Keys(english)); !slices.Equal(got, want) {
+		got, want := slices.Sorted(maps.Keys(s.Pages)), slices.Sorted(maps.Keys(english))
+		if !slices.Equal(got, want) {
 			t.Errorf("%s: the texts are %v, want %v", lang, got, want)
 		}
 		for key, text := range s.Pages {
@@ -65,7 +66,8 @@ func TestEveryLanguageHasAllWords(t *testing.T) {
 	}
 }
 
-// Who is not signed in is spoken to in the browser's language, and sees the operator's name, logo and support.
+// Who is not signed in is spoken to in the browser's language, and sees the operator's name, logo and
+// support.
 func TestTheSignInPageIsInTheVisitorsLanguage(t *testing.T) {
 	t.Parallel()
 	logo := filepath.Join(t.TempDir(), "logo.svg")
@@ -94,7 +96,8 @@ func TestTheSignInPageIsInTheVisitorsLanguage(t *testing.T) {
 			{settingspage.Root + "/sign-in/fds_none", want.wrong, signin.ReasonLinkUnusable},
 		} {
 			p := b.get(c.path)
-			for _, text := range []string{`<html lang="` + want.lang + `">`, "<h1>" + c.heading, c.says, want.questions,
+			for _, text := range []string{`<html lang="` + want.lang + `">`, "<h1>" + c.heading, c.says,
+				want.questions,
 				" – Bücher &amp; &lt;Söhne&gt;</title>", `<a href="mailto:help@office.example">`,
 				`src="/brand/`, `alt="Bücher &amp; &lt;Söhne&gt;"`} {
 				if !strings.Contains(p.body, text) {
@@ -117,7 +120,8 @@ func withoutStyle(body string) string {
 	return regexp.MustCompile(`(?s)<style>.*</style>`).ReplaceAllString(body, "")
 }
 
-// Particulars for the operator stay in the words that the fault has. The pages behind the sign-in are English.
+// Particulars for the operator stay in the words that the fault has. The pages behind the sign-in are
+// English.
 func TestParticularsAndOtherPagesAreEnglish(t *testing.T) {
 	t.Parallel()
 	w := start(t, sqlite(t))

@@ -24,7 +24,8 @@ func TestARoundOfTheSenderReadsNoWholeQueues(t *testing.T) {
 		}{
 			"DueQueues": {store.DueQueuesSQL(4), []any{int64(1) << 40, 128}, "webhook_queues_first",
 				[]string{"Seq Scan on webhook_queues", "SCAN q", "WindowAgg"}},
-			"OldestWaiting": {store.OldestWaitingSQL, nil, "deliveries_oldest", []string{"Seq Scan", "SCAN deliveries\n"}},
+			"OldestWaiting": {store.OldestWaitingSQL, nil, "deliveries_oldest",
+				[]string{"Seq Scan", "SCAN deliveries\n"}},
 		} {
 			plan := got(store.Explain(t.Context(), s, q.sql, q.args...))(t)
 			t.Logf("%s:\n%s", name, plan)

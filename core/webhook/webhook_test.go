@@ -507,7 +507,8 @@ func TestGivenUpAndSentAgain(t *testing.T) {
 	})
 }
 
-// A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the backoff.
+// A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the
+// backoff.
 func TestAReceiverSaysWhenToComeBack(t *testing.T) {
 	for rule, c := range map[string]struct {
 		status      int
