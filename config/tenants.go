@@ -31,6 +31,7 @@ type Tenant struct {
 	BufferAfterMinutes   *int              `yaml:"buffer_after_minutes" min:"0" max:"1440" help:"How many minutes after a slot must be free. The default is 0."`
 	MinimumNoticeMinutes *int              `yaml:"minimum_notice_minutes" min:"0" max:"86400" help:"How many minutes from now a slot may begin at the earliest. The default is 0."`
 	BookingWindowDays    *int              `yaml:"booking_window_days" min:"0" max:"730" help:"How many days after today a slot may begin at the latest; 0 means without limit, which is the default."`
+	TentativeAsBusy      *bool             `yaml:"tentative_as_busy" help:"Whether a time is busy while the calendar's owner has a meeting that was accepted only tentatively. The default is true."`
 	Connections          []Connection      `yaml:"connections" help:"The tenant's connections to accounts at providers."`
 }
 

@@ -39,6 +39,7 @@ func TestTenantsExampleIsRead(t *testing.T) {
 			},
 			DurationMinutes: number(45), SlotIntervalMinutes: number(15), BufferBeforeMinutes: number(5),
 			BufferAfterMinutes: number(10), MinimumNoticeMinutes: number(120), BookingWindowDays: number(60),
+			TentativeAsBusy:  new(bool),
 			UnverifiedCaller: []string{"name", "account"},
 			Connections: []Connection{
 				{Name: "front-office", Kind: "calendar", Provider: "caldav", Default: true,

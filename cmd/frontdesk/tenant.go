@@ -35,6 +35,7 @@ type tenantCreate struct {
 	BufferAfterMinutes   *int              `help:"How many minutes after a slot must be free." placeholder:"0"`
 	MinimumNoticeMinutes *int              `help:"How many minutes from now a slot may begin at the earliest." placeholder:"0"`
 	BookingWindowDays    *int              `help:"How many days after today a slot may begin at the latest; 0 means without limit." placeholder:"0"`
+	TentativeAsBusy      *bool             `help:"Whether a time is busy while the calendar's owner has a meeting that was accepted only tentatively." placeholder:"true"`
 }
 
 // Run creates the tenant and prints its name.
@@ -49,6 +50,7 @@ func (c tenantCreate) Run(ctx context.Context, s *session) error {
 			OpenHours:              c.OpenHours, DurationMinutes: c.DurationMinutes, SlotIntervalMinutes: c.SlotIntervalMinutes,
 			BufferBeforeMinutes: c.BufferBeforeMinutes, BufferAfterMinutes: c.BufferAfterMinutes,
 			MinimumNoticeMinutes: c.MinimumNoticeMinutes, BookingWindowDays: c.BookingWindowDays,
+			TentativeAsBusy: c.TentativeAsBusy,
 		})
 		if err != nil {
 			return err

@@ -21,6 +21,7 @@ type slotSettings struct {
 	BufferAfterMinutes   int               `setting:"buffer_after_minutes" help:"How many minutes after a slot must be free."`
 	MinimumNoticeMinutes int               `setting:"minimum_notice_minutes" help:"How many minutes from now a slot may begin at the earliest."`
 	BookingWindowDays    int               `setting:"booking_window_days" help:"How many days after today a slot may begin at the latest; 0 means without limit."`
+	TentativeAsBusy      bool              `setting:"tentative_as_busy" help:"Whether a time is busy while the calendar's owner has a meeting that was accepted only tentatively."`
 }
 
 // fieldSlots returns the declaration of the setting.
@@ -80,6 +81,9 @@ func SlotDefaults(settings map[string]any) (slots.Defaults, error) {
 		BufferAfterMinutes:   number(slots.LimitAfter.Name, s.BufferAfterMinutes),
 		MinimumNoticeMinutes: number(slots.LimitNotice.Name, s.MinimumNoticeMinutes),
 		BookingWindowDays:    number(slots.LimitBookingWindow.Name, s.BookingWindowDays),
+	}
+	if members[slots.NameTentative] != nil && members[slots.NameTentative] != "" {
+		d.TentativeAsBusy = &s.TentativeAsBusy
 	}
 	_, wrong := d.Rules()
 	for _, w := range wrong {

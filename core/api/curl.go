@@ -6,22 +6,6 @@ import (
 	"strings"
 )
 
-// Curl returns a curl command that calls the operation with the given id as its first documented example
-// does, or "" if there is no such operation. The caller puts its API key in the place of YOUR_KEY.
-func Curl(publicURL, operationID string) string {
-	for _, op := range operations(Services{}) {
-		if op.ID == operationID {
-			return op.curl(strings.TrimRight(publicURL, "/"))
-		}
-	}
-	return ""
-}
-
-func (o operation) curl(base string) string {
-	// Braces are patterns to curl.
-	return CurlOf(base, o.Method, strings.NewReplacer("{", "", "}", "").Replace(o.Path), "", o.exampleBody())
-}
-
 // exampleBody returns the body of the first documented example, or "" if the operation takes none.
 func (o operation) exampleBody() string {
 	if !o.takesBody() || len(o.Examples) == 0 {

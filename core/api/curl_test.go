@@ -5,19 +5,12 @@ import (
 	"testing"
 )
 
-func TestEveryOperationHasItsCurlCommand(t *testing.T) {
-	for _, op := range operations(Services{}) {
-		got := Curl("https://desk.example/base/", op.ID)
-		path := strings.NewReplacer("{", "", "}", "").Replace(op.Path)
-		if !strings.Contains(got, "'https://desk.example/base"+path+"'") ||
-			!strings.Contains(got, "X-Api-Key: YOUR_KEY") || strings.Contains(got, " -d '{") != op.takesBody() {
-			t.Errorf("%s: %s", op.ID, got)
+func TestACurlCommandMakesTheRequest(t *testing.T) {
+	got := CurlOf("https://desk.example/base/", "PATCH", "/beta/phone-numbers/1", "call-7", `{"name": "it's"}`)
+	for _, want := range []string{"curl -sS -X PATCH 'https://desk.example/base/beta/phone-numbers/1'",
+		"-H 'X-Api-Key: YOUR_KEY'", "-H 'Idempotency-Key: call-7'", `-d '{"name": "it'\''s"}'`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
 		}
-	}
-	if got := Curl("https://desk.example", "none"); got != "" {
-		t.Errorf("an unknown operation: %s", got)
-	}
-	if got, want := shellQuote("it's"), `'it'\''s'`; got != want {
-		t.Errorf("quoted is %s, not %s", got, want)
 	}
 }

@@ -37,7 +37,7 @@ type findSlotsRequest struct {
 	Buffer                   *slotBuffer    `json:"buffer,omitempty" doc:"What must be free around a meeting."`
 	MinimumNoticeMinutes     *int64         `json:"minimum_notice_minutes,omitempty" doc:"Minutes from now to the earliest start, at most 86,400. The default is 0." example:"120"`
 	BookingWindowDays        *int64         `json:"booking_window_days,omitempty" doc:"Days after today on the last of which a meeting may start, at most 730; 0 means no limit, which is the default." example:"30"`
-	TentativeAsBusy          *bool          `json:"tentative_as_busy,omitempty" doc:"Whether a meeting counts as busy that the account has accepted tentatively. The default is true." example:"true"`
+	TentativeAsBusy          *bool          `json:"tentative_as_busy,omitempty" doc:"Whether a meeting counts as busy that the account has accepted tentatively. The default is the connection's or the tenant's setting, or else true." example:"true"`
 	RescheduleMeetingID      string         `json:"reschedule_meeting_id,omitempty" bytes:"1024" doc:"The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy." example:"mt_5d1y7k2hqs"`
 	HoldID                   string         `json:"hold_id,omitempty" bytes:"16" doc:"A hold of the caller's own, which does not count as busy." example:"hd_3n8r5w0c6p"`
 	Limit                    *int64         `json:"limit,omitempty" doc:"How many slots to answer, from 1 to 50. The default is 4." example:"4"`
@@ -80,9 +80,9 @@ func (r findSlotsRequest) input(c *checks) service.FindSlots {
 			MinimumNotice: c.minutes("minimum_notice_minutes", r.MinimumNoticeMinutes, slots.LimitNotice),
 			BookingWindowDays: c.number("booking_window_days", r.BookingWindowDays, slots.LimitBookingWindow.Least,
 				slots.LimitBookingWindow.Most),
+			TentativeAsBusy: r.TentativeAsBusy,
 		},
 		SpecificTimes:       c.specificTimes("specific_time_availability", r.SpecificTimeAvailability),
-		TentativeIsFree:     r.TentativeAsBusy != nil && !*r.TentativeAsBusy,
 		RescheduleMeetingID: r.RescheduleMeetingID,
 		HoldID:              r.HoldID,
 		Limit:               c.number("limit", r.Limit, 1, maxSlots),

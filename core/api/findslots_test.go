@@ -52,13 +52,13 @@ func TestFindSlotsHandsOverWhatWasAsked(t *testing.T) {
 						{Opening: slots.Opening{Start: 1200, End: 120}, Days: []time.Weekday{time.Friday}},
 					}},
 					Duration: minutes(45), Interval: minutes(15), Before: minutes(5), After: minutes(10),
-					MinimumNotice: minutes(120), BookingWindowDays: number(30),
+					MinimumNotice: minutes(120), BookingWindowDays: number(30), TentativeAsBusy: new(bool),
 				},
 				SpecificTimes: map[slots.Date][]slots.Opening{
 					{Year: 2026, Month: 12, Day: 2}: {{Start: 600, End: 660}, {Start: 840, End: 900}},
 					{Year: 2026, Month: 12, Day: 3}: nil,
 				},
-				TentativeIsFree: true, RescheduleMeetingID: "evt_1", HoldID: "hd_1", Limit: number(9), PerDay: number(3),
+				RescheduleMeetingID: "evt_1", HoldID: "hd_1", Limit: number(9), PerDay: number(3),
 			}},
 	} {
 		if a := g.post(slotsPath, c.body); a.status != http.StatusOK {

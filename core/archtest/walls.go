@@ -108,7 +108,7 @@ func Walls() []Wall {
 		{Folder: "core/language", Why: "In which language people are spoken to."},
 		{Folder: "core/phonenumber", Why: "Telephone numbers as people type them."},
 		{Folder: "core/record", Why: "The interface's records."},
-		{Folder: "core/page", Why: "The look of all pages knows none of them."},
+		{Folder: "core/page", May: []string{"core/language"}, Why: "The look of all pages knows none of them."},
 		{Folder: "core/page/browsertest", ForTests: true, Why: "A real browser for tests of pages."},
 		{
 			Folder: "core/telemetry",
@@ -291,7 +291,7 @@ func Walls() []Wall {
 			Tests: []string{"core/**"}, Why: "Nobody else knows HTTP's errors.",
 		},
 		{
-			Folder: "core/consent", May: []string{"core/fault", "core/language", "core/link", "core/page"}, Tests: []string{"core/**"},
+			Folder: "core/consent", May: []string{"core/fault", "core/link", "core/page"}, Tests: []string{"core/**"},
 			Why: "Where customers connect accounts: pages over use cases.",
 		},
 		{
@@ -319,8 +319,8 @@ func Walls() []Wall {
 			Folder: "core/settingspage",
 			May: []string{
 				"core/adapter", "core/admin", "core/agenttools", "core/apikey", "core/connection", "core/fault",
-				"core/hostname", "core/link", "core/page", "core/signin", "core/slots", "core/store", "core/tenant",
-				"core/webhook",
+				"core/hostname", "core/language", "core/link", "core/page", "core/signin", "core/slots",
+				"core/store", "core/tenant", "core/webhook",
 			},
 			Tests: []string{"core/**", "adapters/all", "config"},
 			Why:   "The admin interface for people: pages over its use cases.",

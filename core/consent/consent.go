@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/language"
 	"frontdesk/core/link"
 	"frontdesk/core/page"
 )
@@ -45,7 +44,7 @@ type Pages struct {
 	base    *url.URL // the gateway's public URL
 	set     *page.Set
 	brand   page.Brand
-	words   map[string]words // by language
+	words   page.Languages[words]
 	foreign *http.CrossOriginProtection
 }
 
@@ -98,7 +97,7 @@ type frame struct {
 
 // wordsFor returns the words in the language that a browser asks for.
 func (p *Pages) wordsFor(r *http.Request) words {
-	return p.words[language.Match(strings.Join(r.Header.Values("Accept-Language"), ","))]
+	return p.words.For(r.Header.Values("Accept-Language"))
 }
 
 func (p *Pages) frame(says words, title string) frame { return frame{says, title, p.brand} }
@@ -127,7 +126,7 @@ func (p *Pages) Ask(w http.ResponseWriter, r *http.Request) error {
 		frame
 		SignIn, Valid string
 		Link          link.Link
-	}{p.frame(says, says.Text("connect", "title", l.Title)), hostOf(l.SignIn), says.moment(l.ExpiresAt), l},
+	}{p.frame(says, says.Text("connect", "title", l.Title)), hostOf(l.SignIn), says.Moment(l.ExpiresAt), l},
 		forms...)
 }
 

@@ -85,7 +85,7 @@ func TestEveryLanguageHasAllWords(t *testing.T) {
 		"en": "1 March 2026, 08:05 UTC", "de": "1. März 2026, 08:05 Uhr UTC", "es": "1 de marzo de 2026, 08:05 UTC",
 		"fr": "1 mars 2026 à 08:05 UTC",
 	} {
-		if got := all[lang].moment(at); got != want {
+		if got := all[lang].Moment(at); got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)
 		}
 	}

@@ -30,8 +30,7 @@ func (g *Gateway) settingsPages() ([]api.Page, error) {
 	p, err := settingspage.New(settingspage.Options{
 		PublicURL: g.config.Server.PublicURL, Store: g.store, Admin: g.admin, Links: g.signInLinks,
 		Sessions: signin.NewSessions(o, g.config.SettingsPage.OIDC.Roles...), OpenID: g.openID, Now: g.now,
-		Brand: g.config.Pages.Name,
-		Curl:  func(operation string) string { return api.Curl(g.config.Server.PublicURL, operation) },
+		Brand: g.brand,
 		Trial: g.trial(),
 		Tools: func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error) {
 			return AgentTools(platform, g.config.Server.PublicURL, timeZone, scopes)

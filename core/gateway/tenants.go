@@ -102,6 +102,7 @@ func desiredOf(file config.Tenants) apply.Desired {
 			OpenHours:              t.OpenHours, DurationMinutes: t.DurationMinutes, SlotIntervalMinutes: t.SlotIntervalMinutes,
 			BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes,
 			MinimumNoticeMinutes: t.MinimumNoticeMinutes, BookingWindowDays: t.BookingWindowDays,
+			TentativeAsBusy: t.TentativeAsBusy,
 		}}
 		for _, c := range t.Connections {
 			d.Connections = append(d.Connections, connection.Spec{

@@ -13,7 +13,7 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"html/template"
 	"io/fs"
@@ -23,12 +23,19 @@ import (
 //go:embed style.css
 var style string
 
+//go:embed support.html
+var shared embed.FS
+
 // Set holds the parsed templates of one package's pages.
 type Set struct{ templates *template.Template }
 
-// Parse reads the templates whose names match the pattern.
+// Parse reads the templates whose names match the pattern. The template "support" is there already: the line
+// that says whom to ask, for a view with a Brand and Words.
 func Parse(files fs.FS, pattern string) (*Set, error) {
-	templates, err := template.ParseFS(files, pattern)
+	templates, err := template.ParseFS(shared, "*.html")
+	if err == nil {
+		templates, err = templates.ParseFS(files, pattern)
+	}
 	if err != nil {
 		return nil, err
 	}

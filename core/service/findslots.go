@@ -210,7 +210,7 @@ func (c calendarClient) busyCalendars(
 	if begins := q.Now.Add(-q.Before); begins.After(span.From) {
 		span.From = begins
 	}
-	times, err := c.busyTimes(ctx, ids, span, in)
+	times, err := c.busyTimes(ctx, ids, span, q, in)
 	if err != nil {
 		return nil, err
 	}
@@ -252,10 +252,10 @@ func (c calendarClient) busyCalendars(
 // busyTimes returns the busy times of the calendars. It asks for them alone where that is possible. It has to
 // read the events where some of them do not count.
 func (c calendarClient) busyTimes(
-	ctx context.Context, ids []string, span calendar.Span, in FindSlots,
+	ctx context.Context, ids []string, span calendar.Span, q slots.Question, in FindSlots,
 ) ([]calendar.Busy, error) {
 	asker, can := c.driver.(calendar.FreeBusyer)
-	if can && in.RescheduleMeetingID == "" && !in.TentativeIsFree {
+	if can && in.RescheduleMeetingID == "" && !q.TentativeIsFree {
 		return ask(ctx, c.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, ids, span)
 		})
@@ -267,7 +267,7 @@ func (c calendarClient) busyTimes(
 	group.SetLimit(listConcurrency)
 	for i, id := range ids {
 		group.Go(func() error {
-			lists[i] = c.busyByEvents(reading, id, span, in)
+			lists[i] = c.busyByEvents(reading, id, span, q, in)
 			return nil
 		})
 	}
@@ -277,7 +277,7 @@ func (c calendarClient) busyTimes(
 
 // busyByEvents returns the busy times of a calendar by its events.
 func (c calendarClient) busyByEvents(
-	ctx context.Context, id string, span calendar.Span, in FindSlots,
+	ctx context.Context, id string, span calendar.Span, q slots.Question, in FindSlots,
 ) []calendar.Busy {
 	events, err := c.readEvents(ctx, []string{id}, span, "")
 	if err != nil {
@@ -285,8 +285,7 @@ func (c calendarClient) busyByEvents(
 	}
 	var busy []calendar.Busy
 	for _, e := range events {
-		tentative := in.TentativeIsFree && hasAnswered(e, c.connection.Email, "tentative")
-		if e.ID != in.RescheduleMeetingID && !tentative && c.takesTime(e) {
+		if e.ID != in.RescheduleMeetingID && c.takesTime(e, q.TentativeIsFree) {
 			busy = append(busy, calendar.Busy{CalendarID: id, Span: spanOf(e), EventID: e.ID})
 		}
 	}
@@ -300,7 +299,7 @@ func (c calendarClient) offers(chosen []slots.Slot, q slots.Question) []store.Sl
 		offer := store.SlotOffered{
 			TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, From: each.Start, To: each.End,
 			OfferedAt: q.Now, TimeZone: q.Zone.String(), Availability: string(q.Availability),
-			Before: q.Before, After: q.After,
+			Before: q.Before, After: q.After, TentativeIsFree: q.TentativeIsFree,
 		}
 		for _, at := range each.Free {
 			offer.CalendarIDs = append(offer.CalendarIDs, q.Calendars[at].ID)
@@ -321,9 +320,11 @@ func slotID(offer store.SlotOffered) string {
 		Zone       string // in which a booking is answered, also when it is repeated
 		Any        bool
 		Around     buffer
+		Tentative  bool `json:",omitempty"` // what was accepted tentatively is free
 	}{
 		offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs, offer.TimeZone,
 		slots.Availability(offer.Availability) == slots.Any, buffer{offer.Before, offer.After},
+		offer.TentativeIsFree,
 	}
 	raw, err := json.Marshal(of)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestSlotsAreWhereTheCalendarIsFree(t *testing.T) {
 		"not during what is tentative": {[]calendar.Event{answered(event(8, 16), "tentative")}, nil, "16:00 17:00"},
 		"during what is tentative, if that is free": {[]calendar.Event{answered(event(8, 16), "tentative"),
 			event(8, 15)},
-			func(in *FindSlots) { in.TentativeIsFree = true }, "15:00 16:00 17:00"},
+			func(in *FindSlots) { in.Rules.TentativeAsBusy = new(bool) }, "15:00 16:00 17:00"},
 		"during the meeting that is to be moved": {[]calendar.Event{event(8, 12), event(11, 16)},
 			func(in *FindSlots) { in.RescheduleMeetingID = "ev1" }, "08:00 09:00 10:00 16:00 17:00"},
 		"in all the calendars": {[]calendar.Event{event(15, 17), side},

@@ -45,6 +45,8 @@ type terms struct {
 	Calendars []string `json:"calendars,omitempty"` // all must be free
 	HeldAs    []string `json:"held_as,omitempty"`   // ids of the caller's holds
 	Around    buffer   `json:"around,omitzero"`
+
+	TentativeIsFree bool `json:"tentative_is_free,omitempty"` // see slot.tentativeIsFree
 }
 
 // exclusive returns the slot to take for a booking that starts at a time, without its calendars and its time,
@@ -54,14 +56,14 @@ func (c calendarClient) exclusive(run *journal.Run, by *terms, start time.Time) 
 		if !run.Resumed() && !start.After(c.opts.Now()) {
 			return slot{}, true, slotTaken()
 		}
-		return slot{around: by.Around, heldAs: by.HeldAs}, true, nil
+		return slot{around: by.Around, heldAs: by.HeldAs, tentativeIsFree: by.TentativeIsFree}, true, nil
 	}
 	if !c.tenant.Settings.PreventDoubleBooking {
 		return slot{}, false, nil
 	}
 	rules, err := c.rules()
 	q := rules.Question()
-	return slot{around: buffer{q.Before, q.After}}, true, err
+	return slot{around: buffer{q.Before, q.After}, tentativeIsFree: q.TentativeIsFree}, true, err
 }
 
 // offered is a slot that the caller was offered, and may hold.
@@ -103,7 +105,9 @@ func (o offered) taken() []string {
 }
 
 func (o offered) terms() *terms {
-	return &terms{Calendars: o.taken(), HeldAs: o.heldAs(), Around: o.around()}
+	return &terms{
+		Calendars: o.taken(), HeldAs: o.heldAs(), Around: o.around(), TentativeIsFree: o.TentativeIsFree,
+	}
 }
 
 func (o offered) around() buffer { return buffer{o.Before, o.After} }
@@ -223,7 +227,8 @@ func (s *Calendar) hold(
 		return none, err
 	}
 	held, err := client.reserve(ctx, run, slot{
-		ids: offer.taken(), span: spanOfOffer(offer), around: offer.around(), heldTill: until,
+		ids: offer.taken(), span: spanOfOffer(offer), around: offer.around(),
+		tentativeIsFree: offer.TentativeIsFree, heldTill: until,
 		name: client.connection.ID + "/" + offer.holdID, except: plan.Event, heldAs: booked,
 	})
 	if err != nil {

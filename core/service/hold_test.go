@@ -1,12 +1,15 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
+	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
@@ -325,4 +328,56 @@ func TestASlotIsHeldForAMeetingThatMovesThere(t *testing.T) {
 		SlotID: later, For: time.Minute, Moves: "mt_0000000000",
 	})
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+}
+
+// Whether a tentatively accepted meeting is busy is the request's to say, then the connection's, then the
+// tenant's. Holding and booking go by what find-slots said.
+func TestTentativeMeetingsAreBusyOrFreeForFindingAndBooking(t *testing.T) {
+	busy, free := true, false
+	for rule, set := range map[string]struct {
+		request, connection, tenant *bool
+		free                        bool
+	}{
+		"by default":                       {nil, nil, nil, false},
+		"as the tenant says":               {nil, nil, &free, true},
+		"as the connection says":           {nil, &busy, &free, false},
+		"free, as the connection says":     {nil, &free, &busy, true},
+		"as the request says":              {&busy, &free, &free, false},
+		"free, as the request alone says":  {&free, &busy, nil, true},
+		"free, whatever the default says":  {&free, nil, nil, true},
+		"busy, whatever the tenant's says": {&busy, nil, &free, false},
+	} {
+		for _, freeBusy := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/free-busy %t", rule, freeBusy), func(t *testing.T) {
+				w, p, c := protectedWorld(t)
+				w.meetings.freeBusy = freeBusy
+				maybe := calendar.Event{Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(12), "UTC")}
+				maybe.Attendees = []calendar.Attendee{{Email: "office@example.com", Response: "tentative"}}
+				w.meetings.put(maybe)
+				c.Tenant.Settings.TentativeAsBusy = set.tenant
+				if set.connection != nil {
+					connected := c.Connections[adapter.KindCalendar]
+					connected.Settings = map[string]any{"slots": map[string]any{"tentative_as_busy": *set.connection}}
+					c.Connections[adapter.KindCalendar] = connected
+				}
+				change := func(in *FindSlots) { in.Rules.TentativeAsBusy = set.request }
+				found := findSlots(t, p, c, askSlots(t, change))
+				if got := strings.Contains(startsOf(t, found), "10:00"); got != set.free {
+					t.Fatalf("the time is found free: %t, want %t", got, set.free)
+				}
+				_, err := p.Calendar.Book(background, c, key("freely"), meeting(t, "freely", 11))
+				setting := cmp.Or(set.connection, set.tenant)
+				if booked := err == nil; booked != (setting == &free) {
+					t.Errorf("book-meeting: %v", err)
+				}
+				if !set.free {
+					return
+				}
+				held := holdSlot(t, p, c, key("hold"), slotAt(t, p, c, 10, change).SlotID)
+				if _, err := bookSlot(p, c, key("book"), Offered{HoldID: held.HoldID}); err != nil {
+					t.Errorf("book-slot refuses what was offered: %v", err)
+				}
+			})
+		}
+	}
 }

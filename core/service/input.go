@@ -55,9 +55,8 @@ type FindSlots struct {
 	Availability        slots.Availability
 	Rules               slots.Rules
 	SpecificTimes       map[slots.Date][]slots.Opening // nil: the dates of the rules
-	TentativeIsFree     bool
-	RescheduleMeetingID string // its time does not count as busy; an id of the provider's or a reference
-	HoldID              string // nor does this hold
+	RescheduleMeetingID string                         // its time does not count as busy; an id of the provider's or a reference
+	HoldID              string                         // nor does this hold
 	Limit, PerDay       *int
 }
 

@@ -56,10 +56,12 @@ func (s *Calendar) withNearest(
 func (c calendarClient) nearest(
 	ctx context.Context, taken offered, except string,
 ) (found []record.Slot, starts []time.Time, err error) {
-	length := taken.To.Sub(taken.From)
+	length, tentativeAsBusy := taken.To.Sub(taken.From), !taken.TentativeIsFree
 	in := FindSlots{
 		Availability: slots.Availability(taken.Availability), RescheduleMeetingID: except, HoldID: taken.holdID,
-		Rules: slots.Rules{Duration: &length, Before: &taken.Before, After: &taken.After},
+		Rules: slots.Rules{
+			Duration: &length, Before: &taken.Before, After: &taken.After, TentativeAsBusy: &tentativeAsBusy,
+		},
 	}
 	office, err := c.zone(ctx, "", first(taken.CalendarIDs))
 	if err != nil {

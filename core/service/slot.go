@@ -37,7 +37,9 @@ type slot struct {
 	foundFree bool                      // an earlier run of the call found it free and may have booked it
 	isOwn     func(calendar.Event) bool // reports whether that run may have booked this event
 
-	around   buffer
+	around          buffer
+	tentativeIsFree bool // what the calendar's owner has accepted tentatively is not in the way
+
 	heldAs   []string // ids of the holds by which the caller has it already
 	name     string   // of the holds to take; "": the effect key
 	heldTill time.Time
@@ -152,7 +154,8 @@ func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]s
 // isBusy asks the provider whether anything lies in the slot or what must be free around it.
 func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slot) (bool, error) {
 	span := want.around.around(want.span)
-	if asker, can := c.driver.(calendar.FreeBusyer); can && want.except == "" && want.isOwn == nil {
+	everyEventCounts := want.except == "" && want.isOwn == nil && !want.tentativeIsFree
+	if asker, can := c.driver.(calendar.FreeBusyer); can && everyEventCounts {
 		op := read("free-busy")
 		list, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Busy, error) {
 			list, err := asker.FreeBusy(ctx, calendars, span)
@@ -169,12 +172,16 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 	}
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
 		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
-		return c.takesTime(e) && !isOwn && overlaps(spanOf(e), span)
+		return c.takesTime(e, want.tentativeIsFree) && !isOwn && overlaps(spanOf(e), span)
 	}), nil
 }
 
-// takesTime reports whether an event makes its calendar's owner busy.
-func (c calendarClient) takesTime(e calendar.Event) bool {
+// takesTime reports whether an event makes its calendar's owner busy, where what was accepted tentatively may
+// be free.
+func (c calendarClient) takesTime(e calendar.Event, tentativeIsFree bool) bool {
+	if tentativeIsFree && hasAnswered(e, c.connection.Email, "tentative") {
+		return false
+	}
 	span := spanOf(e)
 	return !e.IsCancelled && !e.IsFree && !hasAnswered(e, c.connection.Email, "declined") &&
 		span.From.Before(span.To)

@@ -475,3 +475,34 @@ func (w *world) audit() string {
 	e := all.Entries[0]
 	return e.At.String() + " " + e.Actor + " " + e.Action + " " + e.Subject
 }
+
+// Sessions and links go on working when the keys that sealed them are rotated out of the key set.
+func TestSessionsOutliveTheKeyThatSealedThem(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, w *world) {
+		w.tenant("acme")
+		b, link := w.signedIn(signin.NewLink{}), w.link(signin.NewLink{Tenant: "acme"})
+		before, err := w.g.Keys(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		dropped := map[uint32]bool{}
+		for range 2 {
+			rotation, err := w.g.RotateKeys(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range rotation.Dropped {
+				dropped[id] = true
+			}
+		}
+		if !dropped[before[0].ID] {
+			t.Errorf("the key %x stays; dropped are %v", before[0].ID, dropped)
+		}
+		if !b.isSignedIn() {
+			t.Error("the session ended")
+		}
+		if p := w.browser().post(link, nil); p.status != http.StatusSeeOther {
+			t.Errorf("the link is answered %d: %s", p.status, p.body)
+		}
+	})
+}

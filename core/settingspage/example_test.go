@@ -112,3 +112,22 @@ func TestWhatAnAnswerLeadsTo(t *testing.T) {
 		}
 	}
 }
+
+// A command to paste is about days that are soon, in the time zone of the documented example.
+func TestCommandsAreAboutDaysThatAreSoon(t *testing.T) {
+	documented := `{"start_time": "2026-12-01T10:00:00-05:00", "timezone": "America/New_York"}`
+	p := &Pages{opts: Options{
+		Now: func() time.Time { return time.Date(2027, 7, 5, 9, 0, 0, 0, time.UTC) },
+		Trial: Trial{
+			Operations: []Operation{{ID: "bookMeeting", Method: "POST", Path: "/v1/{id}", Example: documented}},
+			Curl:       func(a Attempt) string { return a.Method + " " + a.Path + " " + a.Body },
+		},
+	}}
+	want := `POST /v1/id {"start_time": "2027-07-06T10:00:00-04:00", "timezone": "America/New_York"}`
+	if got := p.curl("bookMeeting"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := p.curl("none"); got != "" {
+		t.Errorf("an unknown operation: %s", got)
+	}
+}

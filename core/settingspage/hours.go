@@ -56,7 +56,7 @@ func slotLimits() []struct {
 
 // isSlotSetting reports whether a setting of a tenant belongs on the page of opening hours.
 func isSlotSetting(name string) bool {
-	if name == settingHours {
+	if name == settingHours || name == slots.NameTentative {
 		return true
 	}
 	for _, each := range slotLimits() {
@@ -127,6 +127,9 @@ func (p *Pages) bookingRules(v *visit) (bookingRules, error) {
 		if n != nil {
 			rules.own[name] = *n
 		}
+	}
+	if defaults.TentativeAsBusy != nil {
+		rules.own[slots.NameTentative] = *defaults.TentativeAsBusy
 	}
 	return rules, nil
 }
@@ -200,6 +203,13 @@ func (b bookingRules) read(form func(name string) string) (map[string]any, error
 			wrong(each.Name, err.Error())
 		}
 		given[each.Name] = n
+	}
+	switch given[slots.NameTentative] = nil; form(slots.NameTentative) {
+	case "":
+	case "true", "false":
+		given[slots.NameTentative] = form(slots.NameTentative) == "true"
+	default:
+		wrong(slots.NameTentative, "must be true or false")
 	}
 	if len(faults) > 0 {
 		return nil, fault.InvalidFields(faults...)
@@ -343,6 +353,14 @@ func (p *Pages) hoursView(v *visit, rules bookingRules, given func(string) strin
 		}
 		fields = append(fields, f)
 	}
+	fields = append(fields, field{
+		Name: slots.NameTentative, Label: "Tentatively accepted meetings", Type: "choice",
+		Choices: []choice{{"", "the default"}, {"true", "are busy"}, {"false", "are free"}},
+		Value:   given(slots.NameTentative),
+	})
+	if rules.connection == nil {
+		fields[len(fields)-1].Choices[0].Label = "the default (are busy)"
+	}
 	fields, view.Rest = withFaults(fields, wrong)
 	view.Days, view.Dates, view.Rules = fields[:len(week)], fields[len(week)], fields[len(week)+1:]
 	return view
@@ -366,11 +384,15 @@ func (p *Pages) hoursCommands(v *visit, rules bookingRules, given map[string]any
 	} else {
 		change = append(change, "--unset", settingHours)
 	}
+	names := []string{slots.NameTentative}
 	for _, each := range slotLimits() {
-		if n := given[each.Name]; n != nil {
-			change = append(change, "--set", each.Name+"="+writeValue(n))
+		names = append(names, each.Name)
+	}
+	for _, name := range names {
+		if own := given[name]; own != nil {
+			change = append(change, "--set", name+"="+writeValue(own))
 		} else {
-			change = append(change, "--unset", each.Name)
+			change = append(change, "--unset", name)
 		}
 	}
 	return []string{shell(change...)}

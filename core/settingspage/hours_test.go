@@ -40,6 +40,7 @@ func TestOpeningHoursAreStored(t *testing.T) {
 			"monday": {"09:00-12:30, 14:00-18:00"}, "tuesday": {"closed"},
 			"dates":            {"2030-12-25: closed\n\n2030-12-24: 9:00-12:00 "},
 			"duration_minutes": {"45"}, "minimum_notice_minutes": {"0"},
+			"tentative_as_busy": {"false"},
 		}
 		if p := b.post(acmeHours, form); p.status != http.StatusSeeOther || p.to != acmeHours+"?preview=yes" {
 			t.Fatalf("%d %s %s", p.status, p.to, p.body)
@@ -50,13 +51,15 @@ func TestOpeningHoursAreStored(t *testing.T) {
 			"2030-12-24": "9:00-12:00",
 		}
 		if s := of.Settings; !reflect.DeepEqual(s.OpenHours, want) || *s.DurationMinutes != 45 ||
-			*s.MinimumNoticeMinutes != 0 || s.SlotIntervalMinutes != nil || s.BookingWindowDays != nil {
+			*s.MinimumNoticeMinutes != 0 ||
+			s.TentativeAsBusy == nil || *s.TentativeAsBusy || s.SlotIntervalMinutes != nil || s.BookingWindowDays != nil {
 			t.Errorf("stored: %+v", s)
 		}
 		p := b.get(acmeHours + "?preview=yes")
 		for _, want := range []string{
 			"were saved", "An agent would say", "Meetings of 45 minutes can begin every 45 minutes", "14:00 to 17:00",
 			"--set duration_minutes=45", "open_hours.2030-12-25=closed", "--unset booking_window_days",
+			"--set tentative_as_busy=false", `<option value="false" selected>are free`,
 		} {
 			if !strings.Contains(p.body, want) {
 				t.Errorf("the page lacks %q: %s", want, p.body)

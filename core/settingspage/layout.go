@@ -1,7 +1,6 @@
 package settingspage
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -10,13 +9,15 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/page"
 	"frontdesk/core/signin"
 )
 
 // layout is what all pages show around their content.
 type layout struct {
+	page.Words
 	Title     string
-	Brand     string // the operator's name, or the product's
+	Brand     page.Brand
 	Lead      string
 	Root      string
 	Person    *signin.Person // nil: nobody is signed in
@@ -54,7 +55,8 @@ func good(text string) notice { return notice{Good: true, Text: text} }
 // layout returns the frame of a page, with the notice that the last page left.
 func (p *Pages) layout(v *visit, title, lead string, commands ...string) layout {
 	l := layout{
-		Title: title, Brand: cmp.Or(p.opts.Brand, "Frontdesk"), Lead: lead, Root: p.root, Tenant: v.tenant, Commands: commands, MayChange: v.mayChange(),
+		Words: p.wordsFor(v).Words, Title: title, Brand: p.opts.Brand, Lead: lead, Root: p.root, Tenant: v.tenant,
+		Commands: commands, MayChange: v.mayChange(),
 	}
 	if v.person == (signin.Person{}) {
 		return l
@@ -137,17 +139,14 @@ var headings = map[fault.Code]string{
 // failure returns the page for a failure.
 func (p *Pages) failure(v *visit, requestID string, err error) reply {
 	f := fault.From(err)
-	heading := headings[f.Code]
-	if heading == "" {
-		heading = "Something went wrong"
-	}
+	says := p.wordsFor(v).explain(f)
 	view := struct {
 		layout
-		Fault     *fault.Error
-		Fields    []fault.Field
-		RequestID string
-	}{Fault: f, Fields: f.Fields, RequestID: requestID}
-	view.layout = p.layout(v, heading, "")
+		Says              explanation
+		Reason, RequestID string
+		Fields            []fault.Field
+	}{Says: says, Reason: f.Reason, Fields: f.Fields, RequestID: requestID}
+	view.layout = p.layout(v, says.Heading, "")
 	if errors.Is(err, fault.NotFound) {
 		view.layout.Tenant = ""
 	}

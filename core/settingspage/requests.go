@@ -147,9 +147,7 @@ func (p *Pages) request(v *visit) (reply, error) {
 			story.ID)),
 		Came: moment(story.At), requestRow: p.requestRow(v.tenant, story.Request), MoreTries: story.MoreTries,
 	}
-	if p.opts.Curl != nil {
-		view.Curl = p.opts.Curl(story.Operation)
-	}
+	view.Curl = p.curl(story.Operation)
 	if story.IdempotencyKey != "" {
 		view.Same = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/requests?" +
 			url.Values{"idempotency_key": {story.IdempotencyKey}}.Encode()

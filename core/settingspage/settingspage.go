@@ -18,6 +18,7 @@
 package settingspage
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -35,10 +36,10 @@ import (
 	"frontdesk/core/store"
 )
 
-//go:embed pages
+//go:embed pages words
 var files embed.FS
 
-// Options configure [Pages]. All fields but OpenID and Curl are required.
+// Options configure [Pages]. All fields but OpenID are required.
 type Options struct {
 	PublicURL string // the gateway's
 	Store     *store.Store
@@ -47,8 +48,7 @@ type Options struct {
 	Sessions  *signin.Sessions
 	OpenID    *signin.OpenID // nil: people sign in by links only
 	Now       func() time.Time
-	Brand     string                        // the operator's name; "": Frontdesk
-	Curl      func(operation string) string // a command that calls an operation; "" or nil: there is none
+	Brand     page.Brand // without a name, it is Frontdesk
 	Trial     Trial
 	// Tools returns what an agent on a platform needs, with the tools that the scopes allow.
 	Tools func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error)
@@ -60,6 +60,7 @@ type Pages struct {
 	base     *url.URL // the gateway's public URL
 	root     string   // the path of the settings page, as browsers see it
 	set      *page.Set
+	words    page.Languages[translation]
 	foreign  *http.CrossOriginProtection
 	throttle *throttle
 }
@@ -92,8 +93,13 @@ func New(o Options) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, err := readWords()
+	if err != nil {
+		return nil, err
+	}
+	o.Brand.Name = cmp.Or(o.Brand.Name, "Frontdesk")
 	p := &Pages{
-		opts: o, base: base, root: base.Path + Root, set: set, foreign: http.NewCrossOriginProtection(),
+		opts: o, base: base, root: base.Path + Root, set: set, words: all, foreign: http.NewCrossOriginProtection(),
 		throttle: newThrottle(o.Now),
 	}
 	// A proxy in front may send another Host than browsers see.
@@ -282,7 +288,10 @@ func (p *Pages) write(w http.ResponseWriter, v *visit, answer reply) error {
 		return fault.From(err)
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", p.set.Policy(append([]string{"'self'"}, answer.forms...)...))
+	h.Set("Content-Language", p.wordsFor(v).Lang)
+	h.Set("Vary", "Accept-Language, Cookie")
+	h.Set("Content-Security-Policy",
+		p.opts.Brand.Policy(p.set.Policy(append([]string{"'self'"}, answer.forms...)...)))
 	if answer.status == 0 {
 		answer.status = http.StatusOK
 	}

@@ -1,7 +1,7 @@
 package settingspage
 
 import (
-	"cmp"
+	"html/template"
 	"net/http"
 
 	"frontdesk/core/fault"
@@ -33,11 +33,11 @@ func (p *Pages) askToSignIn(v *visit) (reply, error) {
 	if err := p.requireHTTPS(v); err != nil {
 		return reply{}, err
 	}
+	says := p.wordsFor(v)
 	answer, view := reply{page: "sign-in.html"}, struct {
 		layout
 		OpenID string // the host of the OpenID provider; "": none
-	}{layout: p.layout(v, "Sign in",
-		"The settings page is for the gateway's operator and its tenants' administrators.")}
+	}{layout: p.layout(v, says.Text("sign_in"), says.Text("for_whom"))}
 	if p.opts.OpenID != nil {
 		view.OpenID = p.opts.OpenID.Host()
 		// Chromium applies the policy to the redirects after a form as well (w3c/webappsec-csp issue 8), and
@@ -64,11 +64,19 @@ func (p *Pages) showLink(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	says := p.wordsFor(v)
+	as := "as_" + string(found.Role)
+	if found.Tenant != "" {
+		as += "_of"
+	}
 	return reply{page: "link.html", view: struct {
 		layout
-		Link  signin.Link
-		Until string
-	}{p.layout(v, "Sign in to "+cmp.Or(p.opts.Brand, "Frontdesk"), ""), found, moment(found.ExpiresAt)}}, nil
+		Link signin.Link
+		As   template.HTML
+		Once string
+	}{p.layout(v, says.Text("sign_in_to", "name", p.opts.Brand.Name), ""), found,
+		says.Strong(as, "person", found.Name, "tenant", found.Tenant),
+		says.Text("once", "until", says.Moment(found.ExpiresAt))}}, nil
 }
 
 func (p *Pages) link(v *visit) (signin.Link, error) {

@@ -71,15 +71,12 @@ const yourKey = "YOUR_KEY"
 
 // firstBooking returns the last step, for the tenant whose pages are at that path.
 func (p *Pages) firstBooking(at string) step {
-	s := step{
+	return step{
 		Title: "Book a first meeting",
 		Text:  "Try it on a page, or paste this into a terminal with your key in the place of " + yourKey + ".",
 		Links: []item{{Name: "Try it", URL: at + "/try/bookMeeting"}},
+		Curl:  p.curl("bookMeeting"),
 	}
-	if p.opts.Curl != nil {
-		s.Curl = p.opts.Curl("bookMeeting")
-	}
-	return s
 }
 
 // withSecret returns the steps with the secret of a key that was just created.

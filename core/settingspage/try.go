@@ -397,7 +397,7 @@ func find(value any, name string) (string, bool) {
 // Times and time zones in examples.
 var (
 	exampleTime = regexp.MustCompile(`"\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:Z|[+-]\d{2}:\d{2})?)?"`)
-	exampleZone = regexp.MustCompile(`("time_?zone": )"[^"]*"`)
+	exampleZone = regexp.MustCompile(`("time_?zone": )"([^"]*)"`)
 )
 
 // example makes a documented example valid for a tenant: its times are on the same days of the week and at
@@ -439,6 +439,23 @@ func example(text string, given url.Values, zoneName string, now time.Time) stri
 			return field
 		}
 		return `"` + name + `": ` + string(value)
+	})
+}
+
+// curl returns a command that makes the documented call of an operation, on days that are soon, or "" if there
+// is no such operation.
+func (p *Pages) curl(operation string) string {
+	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool { return o.ID == operation })
+	if at < 0 {
+		return ""
+	}
+	o, zone := p.opts.Trial.Operations[at], ""
+	if found := exampleZone.FindStringSubmatch(o.Example); found != nil {
+		zone = found[2]
+	}
+	path := strings.NewReplacer("{", "", "}", "").Replace(o.Path) // braces are patterns to curl
+	return p.opts.Trial.Curl(Attempt{
+		Method: o.Method, Path: path, Body: example(o.Example, nil, zone, p.opts.Now()),
 	})
 }
 

@@ -14,7 +14,11 @@ type Defaults struct {
 	BufferAfterMinutes   *int
 	MinimumNoticeMinutes *int
 	BookingWindowDays    *int
+	TentativeAsBusy      *bool
 }
+
+// NameTentative is the name of the setting that says whether what was accepted tentatively is busy.
+const NameTentative = "tentative_as_busy"
 
 // Limit is what a number among the rules may be, in its own unit.
 type Limit struct {
@@ -79,6 +83,6 @@ func (d Defaults) Rules() (Rules, []Wrong) {
 			*n.into = &minutes
 		}
 	}
-	r.BookingWindowDays = d.BookingWindowDays
+	r.BookingWindowDays, r.TentativeAsBusy = d.BookingWindowDays, d.TentativeAsBusy
 	return r, wrong
 }

@@ -19,12 +19,12 @@ func TestTheNearerRuleWins(t *testing.T) {
 	tenant, _ := slots.Defaults{
 		OpenHours: map[string]string{"monday": "08:00-12:00"}, DurationMinutes: minutes(60),
 		BufferBeforeMinutes: minutes(5), BufferAfterMinutes: minutes(5), MinimumNoticeMinutes: minutes(90),
-		BookingWindowDays: minutes(30),
+		BookingWindowDays: minutes(30), TentativeAsBusy: new(bool),
 	}.Rules()
 	got := request.Or(connection).Or(tenant).Question()
 	want := slots.Question{
 		Duration: 20 * time.Minute, Interval: 20 * time.Minute, Before: 5 * time.Minute, After: 10 * time.Minute,
-		MinimumNotice: 90 * time.Minute, BookingWindowDays: 30,
+		MinimumNotice: 90 * time.Minute, BookingWindowDays: 30, TentativeIsFree: true,
 		Hours: slots.Hours{
 			Weekly: []slots.Weekly{{Opening: slots.Opening{Start: 480, End: 720}, Days: []time.Weekday{time.Monday}}},
 			Dates:  map[slots.Date][]slots.Opening{},

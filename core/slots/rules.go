@@ -10,6 +10,7 @@ type Rules struct {
 	Before, After     *time.Duration
 	MinimumNotice     *time.Duration
 	BookingWindowDays *int
+	TentativeAsBusy   *bool
 }
 
 // Or returns the rules, with those of other where they say nothing.
@@ -20,6 +21,7 @@ func (r Rules) Or(other Rules) Rules {
 		Before:   or(r.Before, other.Before), After: or(r.After, other.After),
 		MinimumNotice:     or(r.MinimumNotice, other.MinimumNotice),
 		BookingWindowDays: or(r.BookingWindowDays, other.BookingWindowDays),
+		TentativeAsBusy:   or(r.TentativeAsBusy, other.TentativeAsBusy),
 	}
 }
 
@@ -34,12 +36,13 @@ func or[T any](a, b *T) *T {
 const defaultDuration = 30 * time.Minute
 
 // Question returns a question with the rules. Where they say nothing, hours are the working week, a meeting
-// lasts half an hour, the interval is the duration, and there is no other limit.
+// lasts half an hour, the interval is the duration, what was accepted tentatively is busy, and there is no
+// other limit.
 func (r Rules) Question() Question {
 	q := Question{
 		Hours: value(r.Hours, WorkingWeek()), Duration: value(r.Duration, defaultDuration),
 		Before: value(r.Before, 0), After: value(r.After, 0), MinimumNotice: value(r.MinimumNotice, 0),
-		BookingWindowDays: value(r.BookingWindowDays, 0),
+		BookingWindowDays: value(r.BookingWindowDays, 0), TentativeIsFree: !value(r.TentativeAsBusy, true),
 	}
 	q.Interval = value(r.Interval, q.Duration)
 	return q
@@ -48,9 +51,10 @@ func (r Rules) Question() Question {
 // Complete returns the rules with the defaults where they say nothing, so that no others count beside them.
 func (r Rules) Complete() Rules {
 	q := r.Question()
+	tentativeAsBusy := !q.TentativeIsFree
 	return Rules{
 		Hours: &q.Hours, Duration: &q.Duration, Interval: &q.Interval, Before: &q.Before, After: &q.After,
-		MinimumNotice: &q.MinimumNotice, BookingWindowDays: &q.BookingWindowDays,
+		MinimumNotice: &q.MinimumNotice, BookingWindowDays: &q.BookingWindowDays, TentativeAsBusy: &tentativeAsBusy,
 	}
 }
 

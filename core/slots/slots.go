@@ -50,6 +50,7 @@ type Question struct {
 	Before, After     time.Duration // what must be free around a meeting
 	MinimumNotice     time.Duration // from now to the beginning of a meeting
 	BookingWindowDays int           // meetings begin at most so many local days after today; 0: no limit
+	TentativeIsFree   bool          // the busy times of the calendars leave out what was accepted tentatively
 	Zone              *time.Location
 	Availability      Availability // "" is Collective
 	Calendars         []Calendar   // none: no time is busy

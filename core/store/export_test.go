@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -140,6 +141,42 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
 	} {
 		if err := s.Execute(ctx, insert, rows); err != nil {
+			return err
+		}
+	}
+	if s.path != "" {
+		return nil // in production, SQLite has no statistics either
+	}
+	return s.Execute(ctx, "ANALYZE")
+}
+
+// DueQueuesSQL returns a query of each round of the sender.
+func DueQueuesSQL(ofWebhook int) string { return dueQueues(ofWebhook) }
+
+// OldestWaitingSQL is the other one.
+const OldestWaitingSQL = oldestWaiting
+
+// FillQueues adds webhooks w0, w1 and so on of the tenant "acme", as many connections c0, c1 and so on as there
+// are queues, and deliveries that wait, each row of its queue in turn.
+func FillQueues(ctx context.Context, s *Store, webhooks, queues, waiting int) error {
+	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
+		"i + 1 < $1) "
+	number := strconv.Itoa
+	for _, insert := range []struct {
+		sql  string
+		rows int
+	}{
+		{`INSERT INTO webhooks (id, tenant_id, url, types, sealed, created_at) ` + counted +
+			`SELECT 'w' || i, 'acme', 'https://h.example', '', CAST('x' AS BYTEA), i FROM n`, webhooks},
+		{`INSERT INTO connections (id, tenant_id, name, kind, provider, is_default, settings, status, email, revision,
+			created_at) ` + counted + `SELECT 'c' || i, 'acme', 'c' || i, 'calendar', 'p', FALSE, '{}', 'ok', '', 1, i FROM n`, queues},
+		{`INSERT INTO webhook_queues (webhook_id, tenant_id, connection_id, last, next_at, owner) ` + counted +
+			`SELECT 'w' || (i % ` + number(webhooks) + `), 'acme', 'c' || i, 1, i, '' FROM n`, queues},
+		{`INSERT INTO deliveries (webhook_id, id, connection_id, place, type, payload, state, attempts, status, reason,
+			created_at, queued_at) ` + counted + `SELECT 'w' || (i % ` + number(queues) + ` % ` + number(webhooks) + `), 'd' || i,
+			'c' || (i % ` + number(queues) + `), i, 't', 'x', 'waiting', 0, 0, '', i, i FROM n`, waiting},
+	} {
+		if err := s.Execute(ctx, insert.sql, insert.rows); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -178,10 +179,21 @@ type QueueID struct{ WebhookID, ConnectionID string }
 func (s *Store) DueQueues(ctx context.Context, now time.Time, ofWebhook, most int) ([]QueueID, error) {
 	return listOf(ctx, s, func(row scanner) (q QueueID, err error) {
 		return q, row.Scan(&q.WebhookID, &q.ConnectionID)
-	}, `SELECT webhook_id, connection_id FROM (SELECT webhook_id, connection_id,
-			ROW_NUMBER() OVER (PARTITION BY webhook_id ORDER BY next_at, connection_id) AS turn
-			FROM webhook_queues WHERE next_at <= $1) due
-		WHERE turn <= $2 ORDER BY turn, webhook_id LIMIT $3`, millis(now), ofWebhook, most)
+	}, dueQueues(ofWebhook), millis(now), most)
+}
+
+// dueQueues returns the query for the first queues of each webhook. It reads those by the index, however many
+// are due: a window function would read all of them. In SQLite, an offset cannot come from a row.
+func dueQueues(ofWebhook int) string {
+	turns := make([]string, ofWebhook)
+	for i := range turns {
+		turn := strconv.Itoa(i)
+		turns[i] = "SELECT " + turn + ` AS turn, w.id, (SELECT q.connection_id FROM webhook_queues q
+			WHERE q.webhook_id = w.id AND q.next_at <= $1 ORDER BY q.next_at, q.connection_id
+			LIMIT 1 OFFSET ` + turn + ") AS connection_id FROM webhooks w"
+	}
+	return "SELECT id, connection_id FROM (" + strings.Join(turns, " UNION ALL ") + `) due
+		WHERE connection_id IS NOT NULL ORDER BY turn, id LIMIT $2`
 }
 
 // LeaseQueue takes the lease of a due queue, and returns its first delivery. It returns false if another
@@ -292,10 +304,12 @@ func (s *Store) ResendDelivery(ctx context.Context, d Delivery, at time.Time, au
 	})
 }
 
+const oldestWaiting = "SELECT MIN(queued_at) FROM deliveries WHERE state = 'waiting'"
+
 // OldestWaiting returns when the oldest delivery that waits was queued, or zero if none waits.
 func (s *Store) OldestWaiting(ctx context.Context) (time.Time, error) {
 	at, _, err := findIn(ctx, s, func(row scanner) (at *int64, err error) { return at, row.Scan(&at) },
-		"SELECT MIN(queued_at) FROM deliveries WHERE state = 'waiting'")
+		oldestWaiting)
 	return optionalInstant(at), err
 }
 

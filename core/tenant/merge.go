@@ -78,7 +78,7 @@ func typeOf(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[string]():
 		return "text"
-	case reflect.TypeFor[bool]():
+	case reflect.TypeFor[bool](), reflect.TypeFor[*bool]():
 		return "bool"
 	case reflect.TypeFor[*int]():
 		return "int"
@@ -93,7 +93,7 @@ func typeOf(t reflect.Type) string {
 // mustBe says which values a setting takes, given a pointer to its field.
 func mustBe(field any) string {
 	switch field.(type) {
-	case *bool:
+	case *bool, **bool:
 		return "must be true or false."
 	case *string:
 		return "must be a string."

@@ -58,6 +58,7 @@ type Settings struct {
 	BufferAfterMinutes   *int              `json:"buffer_after_minutes,omitempty" yaml:"buffer_after_minutes" help:"How many minutes after a slot must be free. The default is 0."`
 	MinimumNoticeMinutes *int              `json:"minimum_notice_minutes,omitempty" yaml:"minimum_notice_minutes" help:"How many minutes from now a slot may begin at the earliest. The default is 0."`
 	BookingWindowDays    *int              `json:"booking_window_days,omitempty" yaml:"booking_window_days" help:"How many days after today a slot may begin at the latest; 0 means without limit, which is the default."`
+	TentativeAsBusy      *bool             `json:"tentative_as_busy,omitempty" yaml:"tentative_as_busy" help:"Whether a time is busy while the calendar's owner has a meeting that was accepted only tentatively. The default is true."`
 
 	UnverifiedCallerFields List `json:"unverified_caller_fields,omitzero" yaml:"unverified_caller_fields" help:"Which fields of a contact, or of the caller's meetings, may be told for a telephone number or an e-mail address that nobody has verified: name, contact_id, email, phone_numbers, account, open_tickets or meeting_titles. The default is the name."`
 }
@@ -99,6 +100,7 @@ func (s Settings) SlotDefaults() slots.Defaults {
 		OpenHours: s.OpenHours, DurationMinutes: s.DurationMinutes, SlotIntervalMinutes: s.SlotIntervalMinutes,
 		BufferBeforeMinutes: s.BufferBeforeMinutes, BufferAfterMinutes: s.BufferAfterMinutes,
 		MinimumNoticeMinutes: s.MinimumNoticeMinutes, BookingWindowDays: s.BookingWindowDays,
+		TentativeAsBusy: s.TentativeAsBusy,
 	}
 }
 

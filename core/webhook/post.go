@@ -35,6 +35,8 @@ func newPoster(
 type Outcome struct {
 	Status int    // of the response; 0: there was none
 	Reason string // why the attempt failed; "" if it was acknowledged
+
+	after time.Duration // for which the receiver asks to be left alone
 }
 
 // Acknowledged reports whether the receiver took the message.
@@ -54,6 +56,9 @@ func (p poster) post(ctx context.Context, w store.Webhook, id string, body []byt
 	done := Outcome{Status: response.StatusCode}
 	if !done.Acknowledged() {
 		done.Reason = "HTTP_" + strconv.Itoa(done.Status)
+	}
+	if done.Status == http.StatusTooManyRequests || done.Status == http.StatusServiceUnavailable {
+		done.after = upstream.RetryAfter(response.Header, p.now())
 	}
 	return done
 }

@@ -191,7 +191,7 @@ func (s *Sender) attempt(ctx context.Context, w store.Webhook, q store.QueueID) 
 	default:
 		outcome = "retried"
 		// The last attempt comes when the day is over.
-		next = earlier(now.Add(wait(d.Attempts+1)), d.QueuedAt.Add(giveUp))
+		next = earlier(now.Add(pauseFor(d.Attempts+1, done.after)), d.QueuedAt.Add(giveUp))
 	}
 	if err := s.record(ctx, d, owner, next); err != nil {
 		s.opts.Log.WarnContext(ctx, "an attempt to deliver an event could not be recorded; it will be made again",
@@ -237,6 +237,12 @@ func (s *Sender) record(ctx context.Context, d store.Delivery, owner string, nex
 func wait(attempts int) time.Duration {
 	most := min(mostWait, firstWait<<min(attempts-1, 16))
 	return most/2 + mathrand.N(most/2)
+}
+
+// pauseFor returns how long to wait after a number of failed attempts: as long as the receiver asks for, but
+// no shorter than the backoff, and no longer than its longest wait.
+func pauseFor(attempts int, asked time.Duration) time.Duration {
+	return max(wait(attempts), min(asked, mostWait))
 }
 
 func earlier(a, b time.Time) time.Time {

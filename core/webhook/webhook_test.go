@@ -17,6 +17,7 @@ import (
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
 	"frontdesk/core/upstream"
+	"frontdesk/core/vault"
 	"frontdesk/core/webhook"
 )
 
@@ -233,6 +234,41 @@ func TestSecretsAreRolled(t *testing.T) {
 		_, _, err = k.directory.Roll(t.Context(), id, -time.Second)
 		if f := fault.From(err); f.Code != fault.Invalid {
 			t.Errorf("a negative overlap: %v", err)
+		}
+	})
+}
+
+// A rotation of the key set seals secrets and payloads anew. Messages go on being signed with the same secret
+// once the old key is gone.
+func TestSecretsOutliveTheKeyThatSealedThem(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		k := open(t, url)
+		k.Tenant("acme")
+		front := k.connect("acme", "front")
+		r := receive(t, nil)
+		secret, id := k.add("acme", r.URL)
+		k.change(front, true) // waits with a sealed payload
+		old := k.Vault.Status()[0].ID
+		added, err := k.Vault.Rotate()
+		k.must(err)
+		_, err = k.Rows.Reseal(t.Context())
+		k.must(err)
+		_, err = k.Store.Reseal(t.Context(), store.Rows{Stale: func(sealed []byte) bool {
+			return vault.KeyOf(sealed) != added.ID
+		}})
+		k.must(err)
+		w, err := k.Store.Webhook(t.Context(), id)
+		if err != nil || vault.KeyOf(w.Sealed) != added.ID {
+			t.Errorf("the secret is sealed with the key %x, want %x: %v", vault.KeyOf(w.Sealed), added.ID, err)
+		}
+		_, err = k.Vault.Rotate()
+		k.must(err)
+		if dropped, err := k.Vault.Prune(func(uint32) bool { return false }); !slices.Contains(dropped, old) {
+			t.Fatalf("dropped are %x, %v", dropped, err)
+		}
+		k.must(k.sender.Drain(t.Context()))
+		if got := r.received(); len(got) != 1 || !verifies(t, secret, got[0]) {
+			t.Errorf("received %v", got)
 		}
 	})
 }
@@ -469,6 +505,40 @@ func TestGivenUpAndSentAgain(t *testing.T) {
 			t.Errorf("sending a purged delivery again: %v", err)
 		}
 	})
+}
+
+// A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the
+// backoff.
+func TestAReceiverSaysWhenToComeBack(t *testing.T) {
+	for rule, c := range map[string]struct {
+		status      int
+		after       string
+		least, most time.Duration // until the second attempt
+	}{
+		"429 in seconds":             {http.StatusTooManyRequests, "600", 10 * time.Minute, 10 * time.Minute},
+		"503 in seconds":             {http.StatusServiceUnavailable, "90", 90 * time.Second, 90 * time.Second},
+		"sooner than the backoff":    {http.StatusTooManyRequests, "0", 2 * time.Second, 5 * time.Second},
+		"later than the longest one": {http.StatusServiceUnavailable, "80000", 2 * time.Hour, 2 * time.Hour},
+		"unreadable":                 {http.StatusServiceUnavailable, "soon", 2 * time.Second, 5 * time.Second},
+		"of another status":          {http.StatusInternalServerError, "600", 2 * time.Second, 5 * time.Second},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			k := open(t, storetest.SQLite(t))
+			k.Tenant("acme")
+			front := k.connect("acme", "front")
+			r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", c.after)
+				w.WriteHeader(c.status)
+			})
+			_, id := k.add("acme", r.URL)
+			k.change(front, true)
+			k.must(k.sender.Drain(t.Context()))
+			_, all := k.deliveries(id)
+			if waits := all[0].NextAt.Sub(k.Clock.Now()); waits < c.least || waits > c.most {
+				t.Errorf("the next attempt is due after %v, want from %v to %v", waits, c.least, c.most)
+			}
+		})
+	}
 }
 
 // 410 disables the webhook. What waits fails, and nothing is sent any more.

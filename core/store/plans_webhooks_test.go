@@ -1,0 +1,81 @@
+package store_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/core/store"
+)
+
+// The queries of each round of the sender read what they return, and a little of each webhook, however much
+// waits: 100,000 deliveries in 20,000 queues here.
+func TestARoundOfTheSenderReadsNoWholeQueues(t *testing.T) {
+	const webhooks, queues, waiting = 5, 20_000, 100_000
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "front")
+		must(t, store.FillQueues(t.Context(), s, webhooks, queues, waiting))
+		for name, q := range map[string]struct {
+			sql   string
+			args  []any
+			index string
+			never []string
+		}{
+			"DueQueues": {store.DueQueuesSQL(4), []any{int64(1) << 40, 128}, "webhook_queues_first",
+				[]string{"Seq Scan on webhook_queues", "SCAN q", "WindowAgg"}},
+			"OldestWaiting": {store.OldestWaitingSQL, nil, "deliveries_oldest",
+				[]string{"Seq Scan", "SCAN deliveries\n"}},
+		} {
+			plan := got(store.Explain(t.Context(), s, q.sql, q.args...))(t)
+			t.Logf("%s:\n%s", name, plan)
+			if !strings.Contains(plan, q.index) {
+				t.Errorf("%s does not use the index %s", name, q.index)
+			}
+			for _, bad := range q.never {
+				if strings.Contains(plan+"\n", bad) {
+					t.Errorf("%s has %q", name, bad)
+				}
+			}
+			fastest := time.Hour // of a few, since other tests run beside this one
+			for range 5 {
+				began := time.Now()
+				if name == "DueQueues" {
+					got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), 4, 128))(t)
+				} else {
+					got(s.OldestWaiting(t.Context()))(t)
+				}
+				fastest = min(fastest, time.Since(began))
+			}
+			if t.Logf("%s takes %v", name, fastest); fastest > 10*time.Millisecond {
+				t.Errorf("%s takes %v", name, fastest)
+			}
+		}
+	})
+}
+
+// Each webhook has its turn before another has its second one, and none has more than its number.
+func TestWebhooksTakeTurns(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "front")
+		must(t, store.FillQueues(t.Context(), s, 3, 30, 30))
+		due := got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), 4, 8))(t)
+		var order []string
+		for _, q := range due {
+			order = append(order, q.WebhookID+"/"+q.ConnectionID)
+		}
+		var want []string
+		for i := range 8 {
+			want = append(want, "w"+strconv.Itoa(i%3)+"/c"+strconv.Itoa(i/3*3+i%3))
+		}
+		if len(order) != 8 || strings.Join(order, " ") != strings.Join(want, " ") {
+			t.Errorf("got  %v\nwant %v", order, want)
+		}
+		if all := got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), 4, 100))(t); len(all) != 12 {
+			t.Errorf("%d queues of three webhooks", len(all))
+		}
+		if none := got(s.DueQueues(t.Context(), time.UnixMilli(-1), 4, 100))(t); len(none) != 0 {
+			t.Errorf("not due: %v", none)
+		}
+	})
+}
