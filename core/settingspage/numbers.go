@@ -227,6 +227,7 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 		Number  numberRow
 		Numbers string // the path of the page of all numbers
 		Change  numberForm
+		Was     []field // what the form showed first; see changeNumber
 	}{layout: p.layout(v, "Number "+row.E164, "", shell("number", "rename", "--tenant", v.tenant, id, "Night line"),
 		shell("number", "assign", "--tenant", v.tenant, id, "--inbound", "7", "--outbound", "none"),
 		shell("number", "release", "--tenant", v.tenant, id, "--yes"),
@@ -241,10 +242,13 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 		fields = append(fields, f)
 	}
 	answer := reply{page: "number.html"}
+	for _, f := range fields {
+		view.Was = append(view.Was, field{Name: wasPrefix + f.Name, Value: f.Value})
+	}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
 		for i := range fields {
-			fields[i].Value = v.form(fields[i].Name)
+			fields[i].Value, view.Was[i].Value = v.form(fields[i].Name), v.form(view.Was[i].Name)
 		}
 	}
 	view.Change.Fields, view.Change.Rest = withFaults(fields, wrong)
@@ -252,15 +256,27 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 	return answer, nil
 }
 
+// wasPrefix begins the names of the hidden fields with what a form showed.
+const wasPrefix = "was_"
+
+// edited reports whether a field differs from what the form showed.
+func (v *visit) edited(name string) bool { return v.form(name) != v.form(wasPrefix+name) }
+
+// changeNumber changes the fields that the person edited. What somebody else changed meanwhile stays.
 func (p *Pages) changeNumber(v *visit) (reply, error) {
 	row, err := p.heldNumber(v)
 	if err != nil {
 		return reply{}, err
 	}
 	change := admin.NumberChange{Tenant: v.tenant}
-	name := v.form("name")
-	change.ID, change.Name = row.ID, &name
-	change.Inbound.Set, change.Outbound.Set = true, true
+	if change.ID = row.ID; v.edited("name") {
+		change.Name = new(v.form("name"))
+	}
+	change.Inbound.Set, change.Outbound.Set = v.edited(employees[0].name), v.edited(employees[1].name)
+	if change.Name == nil && !change.Inbound.Set && !change.Outbound.Set {
+		p.notify(v, good("Nothing was to be changed."))
+		return see("tenants", v.tenant, "phone-numbers", idText(row.ID))
+	}
 	if change.Inbound.ID, change.Outbound.ID, err = v.employees(); err == nil {
 		_, err = p.opts.Admin.ChangeNumber(v.ctx, v.caller, admin.Write{}, change)
 	}

@@ -238,12 +238,30 @@ func TestPhoneNumbersAreBoughtChangedAndReleased(t *testing.T) {
 			!strings.Contains(p.body, "frontdesk number rename --tenant acme "+strconv.FormatInt(bought.ID, 10)) {
 			t.Errorf("the page is %s", p.body)
 		}
-		bad := url.Values{"name": {" "}, "outbound_cloud_employee_id": {"8"}}
+		bad := url.Values{"was_name": {"Night <line>"}, "name": {" "}, "outbound_cloud_employee_id": {"8"}}
 		if p := b.post(first.to, bad); p.status != http.StatusUnprocessableEntity ||
 			!strings.Contains(p.body, `id="name-error"`) || !strings.Contains(p.body, `value="8"`) {
 			t.Errorf("a name of spaces: %d %s", p.status, p.body)
 		}
-		p := b.post(first.to, url.Values{"name": {"Day line"}, "outbound_cloud_employee_id": {"8"}})
+		// What somebody else changes while the form is open stays, unless the person edits the same field.
+		if shown := b.get(first.to).body; !strings.Contains(shown, `name="was_inbound_cloud_employee_id" value="7"`) {
+			t.Errorf("the form does not say what it shows: %s", shown)
+		}
+		shown := url.Values{"was_name": {"Night <line>"}, "name": {"Night <line>"}, "was_inbound_cloud_employee_id": {"7"},
+			"inbound_cloud_employee_id": {"7"}, "was_outbound_cloud_employee_id": {""}, "outbound_cloud_employee_id": {"8"}}
+		rename := admin.NumberChange{Tenant: "acme"}
+		rename.ID, rename.Name = bought.ID, new("Day line")
+		if _, err := w.g.Admin().ChangeNumber(t.Context(), apikey.Caller{}, admin.Write{}, rename); err != nil {
+			t.Fatal(err)
+		}
+		p := b.post(first.to, shown)
+		if n := held(2); p.to != first.to || n.Name != "Day line" || n.Inbound == nil || *n.Inbound != 7 {
+			t.Errorf("a change of one field made it %+v: %d %s", n, p.status, p.body)
+		}
+		if p := b.post(first.to, url.Values{"was_name": {"x"}, "name": {"x"}}); p.to != first.to {
+			t.Errorf("nothing edited: %d %s", p.status, p.body)
+		}
+		p = b.post(first.to, url.Values{"was_inbound_cloud_employee_id": {"7"}, "inbound_cloud_employee_id": {""}})
 		changed := held(2)
 		if p.to != first.to || changed.Name != "Day line" || changed.Inbound != nil || changed.Outbound == nil ||
 			*changed.Outbound != 8 {
