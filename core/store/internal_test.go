@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func sqliteStore(t *testing.T) *Store {
+func sqliteStore(t testing.TB) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "f.db"))
 	if err != nil {
