@@ -26,6 +26,7 @@ type batches struct {
 
 // batch is the writes of one transaction.
 type batch struct {
+	conn   *sql.Conn
 	tx     *sql.Tx
 	end    context.CancelFunc
 	began  time.Time
@@ -80,14 +81,21 @@ func (b *batches) do(ctx context.Context, op func(ctx context.Context, tx *sql.T
 	return op(own, t.tx)
 }
 
+// begin waits for the connection no longer than the caller does: other work, such as emptying the log, may
+// have it.
 func (b *batches) begin(ctx context.Context) (*batch, error) {
-	bounded, end := context.WithTimeout(context.WithoutCancel(ctx), b.limit)
-	tx, err := b.db.BeginTx(bounded, b.options)
+	conn, err := b.db.Conn(ctx)
 	if err != nil {
-		end()
 		return nil, err
 	}
-	return &batch{tx: tx, end: end, began: time.Now(), done: make(chan struct{})}, nil
+	bounded, end := context.WithTimeout(context.WithoutCancel(ctx), b.limit)
+	tx, err := conn.BeginTx(bounded, b.options)
+	if err != nil {
+		end()
+		_ = conn.Close() // the first error says more
+		return nil, err
+	}
+	return &batch{conn: conn, tx: tx, end: end, began: time.Now(), done: make(chan struct{})}, nil
 }
 
 // save begins the part of the next caller. The first needs no savepoint: what it wrote is all there is.
@@ -96,12 +104,13 @@ func (t *batch) save(ctx context.Context) error {
 		return nil
 	}
 	_, err := exec(ctx, t.tx, "SAVEPOINT caller")
+	t.failed = err != nil // there is nothing that this caller alone could be taken back to
 	return err
 }
 
 // takeBack undoes what the caller wrote whose turn it is. It reports false if that ends the transaction.
 func (t *batch) takeBack(ctx context.Context) bool {
-	if t.size > 1 {
+	if !t.failed && t.size > 1 {
 		_, err := exec(ctx, t.tx, "ROLLBACK TO caller")
 		t.failed = err != nil
 	} else {
@@ -127,6 +136,7 @@ func (b *batches) pass(t *batch) {
 		b.commit = time.Since(began)
 	}
 	t.end()
+	_ = t.conn.Close() // gives it back to the pool
 	close(t.done)
 	b.turn.Unlock()
 }

@@ -198,6 +198,27 @@ func TestAWriteThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
+// Who waits for the connection itself, which other work has, waits no longer than it wants to.
+func TestAWriteWaitsForTheConnectionAsLongAsItsCaller(t *testing.T) {
+	s := notes(t)
+	taken, err := s.write.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := s.change(ctx, note(1)); !errors.Is(err, fault.Timeout) || time.Since(began) > callLimit/2 {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.change(t.Context(), note(2)); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
 // However many writes a tenant has, another's waits for one of them at most, besides the batch that runs.
 func TestATenantsWritesWaitForOneOfAnother(t *testing.T) {
 	s := notes(t)
