@@ -12,6 +12,9 @@
 //	/alpha/agents/tools/{tool}             plain JSON: ElevenLabs, Telnyx, Bland, Synthflow and others
 //	/alpha/agents/{platform}/call-started  who calls, before the first word
 //
+// A voice agent of a tenant has an address of its own, where its platform's signature takes the place of the
+// key: the agent's id follows the platform, as in /alpha/agents/retell/{agent}/call-started.
+//
 // A tool is an operation of the interface, called with the caller's key; see [toolcall]. A call that the
 // gateway understands is answered with 200, also where the operation fails: platforms keep other responses
 // from the model, and some repeat them. What is wrong stands in the answer, with a sentence to say.
@@ -35,16 +38,24 @@ import (
 
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/toolcall"
 )
 
 // Options configure [New]. All fields but Within are required.
 type Options struct {
-	API    func() http.Handler // the interface; asked for when a tool is called
-	Tools  []api.Tool
-	Now    func() time.Time
-	Within time.Duration // how long a call may take; 0: 12 s
+	API     func() http.Handler // the interface; asked for when a tool is called
+	Callers Callers
+	Tools   []api.Tool
+	Now     func() time.Time
+	Within  time.Duration // how long a call may take; 0: 12 s
+}
+
+// Callers identifies API keys and voice agents. [*apikey.Callers] implements it.
+type Callers interface {
+	Authenticate(ctx context.Context, key string) (apikey.Caller, error)
+	Agent(ctx context.Context, id string) (apikey.Agent, error)
 }
 
 // Agents serves the platforms. Create it with [New].
@@ -68,20 +79,31 @@ func New(o Options) *Agents {
 
 // Protocols returns how the interface's handler serves the platforms.
 func (a *Agents) Protocols() []api.Protocol {
-	all := []api.Protocol{
-		{Path: "/alpha/agents/vapi", Operation: "agentsVapi", Serve: serve(a.vapi)},
-		{Path: "/alpha/agents/retell", Operation: "agentsRetell", Serve: serve(a.retell)},
-		{Path: "/alpha/agents/retell/{tool}", Operation: "agentsRetell", Serve: serve(a.plain)},
-		{Path: "/alpha/agents/tools/{tool}", Operation: "agentsTools", Serve: serve(a.plain)},
+	var all []api.Protocol
+	add := func(platform, rest, operation string, handle func(request) (any, error)) {
+		all = append(all, api.Protocol{
+			Path: root + platform + rest, Operation: operation, Serve: a.serve(handle),
+			Identify: func(r *http.Request) (apikey.Caller, bool, error) { return a.claimed(r, platform) },
+		})
+	}
+	add("vapi", "", "agentsVapi", a.vapi)
+	add("vapi", "/{name}", "agentsVapi", a.atAgent(a.vapi))
+	add("retell", "", "agentsRetell", a.retell)
+	add("retell", "/{name}", "agentsRetell", a.retellAt)
+	add("retell", "/{name}/{tool}", "agentsRetell", a.atAgent(a.plain))
+	add("tools", "/{name}", "agentsTools", a.plain)
+	for _, platform := range []string{"tools", "elevenlabs", "telnyx"} {
+		add(platform, "/{name}/{tool}", "agentsTools", a.atAgent(a.plain))
 	}
 	for name, p := range platforms {
-		all = append(all, api.Protocol{
-			Path: "/alpha/agents/" + name + "/call-started", Operation: "agentsCallStarted",
-			Serve: serve(func(r request) (any, error) { return a.callStarted(r, p) }),
-		})
+		started := func(r request) (any, error) { return a.callStarted(r, p) }
+		add(name, "/call-started", "agentsCallStarted", started)
+		add(name, "/{name}/call-started", "agentsCallStarted", a.atAgent(started))
 	}
 	return all
 }
+
+const root = "/alpha/agents/"
 
 // request is a request of a platform.
 type request struct {
@@ -93,8 +115,11 @@ type request struct {
 	caller apikey.Caller
 }
 
-// serve reads the body, and writes as JSON what handle returns.
-func serve(handle func(request) (any, error)) func(http.ResponseWriter, *http.Request, apikey.Caller) error {
+// serve reads the body, sees that the request comes from where it claims to, and writes as JSON what handle
+// returns.
+func (a *Agents) serve(
+	handle func(request) (any, error),
+) func(http.ResponseWriter, *http.Request, apikey.Caller) error {
 	return func(w http.ResponseWriter, r *http.Request, caller apikey.Caller) error {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
 		if large, is := errors.AsType[*http.MaxBytesError](err); is {
@@ -104,9 +129,16 @@ func serve(handle func(request) (any, error)) func(http.ResponseWriter, *http.Re
 		if err != nil {
 			return fault.From(err)
 		}
+		ctx := r.Context()
+		if isAgent(r.PathValue("name")) {
+			if caller, err = a.proven(r, body); err != nil {
+				return fault.From(err)
+			}
+			ctx = api.As(ctx, caller, audit.Key(caller.KeyID))
+		}
 		query := r.URL.Query()
 		answer, err := handle(request{
-			ctx: r.Context(), header: r.Header, query: query.Get, path: r.PathValue, body: body, caller: caller,
+			ctx: ctx, header: r.Header, query: query.Get, path: r.PathValue, body: body, caller: caller,
 		})
 		if err != nil {
 			return fault.From(err)

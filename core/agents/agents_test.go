@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -30,6 +31,7 @@ type world struct {
 	t      *testing.T
 	url    string
 	caller apikey.Caller
+	agents map[string]apikey.Agent
 
 	mu     sync.Mutex
 	got    []asked
@@ -43,13 +45,19 @@ func open(t *testing.T) *world {
 		Scopes: apikey.Scopes(),
 	}}
 	a := agents.New(agents.Options{
-		API: func() http.Handler { return w }, Tools: api.Tools(),
-		Now: func() time.Time { return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC) },
+		API: func() http.Handler { return w }, Callers: w, Tools: api.Tools(), Now: func() time.Time { return today },
 	})
 	mux := http.NewServeMux()
 	for _, p := range a.Protocols() {
 		mux.HandleFunc("POST "+p.Path, func(rw http.ResponseWriter, r *http.Request) {
-			if err := p.Serve(rw, r, w.caller); err != nil {
+			caller, claimed, err := p.Identify(r)
+			if !claimed {
+				caller = w.caller
+			}
+			if err == nil {
+				err = p.Serve(rw, r, caller)
+			}
+			if err != nil {
 				http.Error(rw, fault.From(err).Reason+" "+fault.From(err).Detail, http.StatusBadRequest)
 			}
 		})
@@ -58,6 +66,26 @@ func open(t *testing.T) *world {
 	t.Cleanup(server.Close)
 	w.url = server.URL
 	return w
+}
+
+// today is Monday evening in New York.
+var today = time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC)
+
+func (w *world) Agent(_ context.Context, id string) (apikey.Agent, error) {
+	if a, has := w.agents[id]; has {
+		return a, nil
+	}
+	return apikey.Agent{}, apikey.NoAgent()
+}
+
+func (w *world) Authenticate(_ context.Context, key string) (apikey.Caller, error) {
+	switch key {
+	case "fd_live_acme":
+		return w.caller, nil
+	case "fd_live_other":
+		return apikey.Caller{Tenant: tenant.Tenant{ID: "t-other"}}, nil
+	}
+	return apikey.Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "")
 }
 
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {

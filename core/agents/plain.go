@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"frontdesk/core/toolcall"
@@ -17,7 +18,7 @@ const (
 // plain answers a call whose body is the arguments. The tool is the last part of the path.
 func (a *Agents) plain(r request) (any, error) {
 	c := call{
-		tool: r.path("tool"), arguments: json.RawMessage(r.body), number: r.header.Get(toolcall.HeaderCaller),
+		tool: cmp.Or(r.path("tool"), r.path("name")), arguments: json.RawMessage(r.body), number: r.header.Get(toolcall.HeaderCaller),
 		callID: r.header.Get(headerCall), id: r.header.Get(headerToolCall),
 	}
 	if len(c.arguments) == 0 {
@@ -39,6 +40,14 @@ type retellRequest struct {
 		From      string `json:"from_number"`
 		To        string `json:"to_number"`
 	} `json:"call"`
+}
+
+// retellAt answers at the address of an agent, or else of a tool.
+func (a *Agents) retellAt(r request) (any, error) {
+	if isAgent(r.path("name")) {
+		return a.retell(r)
+	}
+	return a.plain(r)
 }
 
 // retell answers a custom function. Retell gives a call of a function no id, so that equal calls within

@@ -15,18 +15,23 @@ const headerAPIKey = "X-Api-Key"
 
 var errNoKey = errors.New("no key was sent")
 
-type callerKey struct{}
+type identityKey struct{}
 
-// As returns a context under which requests to the handler of [New] are a caller's, without a key. The
-// caller's KeyID is the actor in the audit. Only this process can make such requests: no header says so.
-func As(ctx context.Context, caller apikey.Caller) context.Context {
-	return context.WithValue(audit.By(ctx, ""), callerKey{}, caller)
+type identity struct {
+	caller apikey.Caller
+	actor  string
+}
+
+// As returns a context under which requests to the handler of [New] are a caller's, without a key. The actor
+// is who makes them, as the audit names it. Only this process can make such requests: no header says so.
+func As(ctx context.Context, caller apikey.Caller, actor string) context.Context {
+	return context.WithValue(audit.By(ctx, ""), identityKey{}, identity{caller, actor})
 }
 
 // actorOf returns who makes a request, as the audit names it.
 func actorOf(ctx context.Context, caller apikey.Caller) string {
-	if _, known := ctx.Value(callerKey{}).(apikey.Caller); known {
-		return caller.KeyID
+	if known, is := ctx.Value(identityKey{}).(identity); is {
+		return known.actor
 	}
 	return audit.Key(caller.KeyID)
 }
@@ -35,8 +40,8 @@ func actorOf(ctx context.Context, caller apikey.Caller) string {
 // identifies. A request with two different keys is refused. Another Authorization scheme beside X-Api-Key is
 // ignored: it may be meant for a proxy.
 func (a *api) authenticate(ctx context.Context, h http.Header) (apikey.Caller, error) {
-	if caller, known := ctx.Value(callerKey{}).(apikey.Caller); known {
-		return caller, nil
+	if known, is := ctx.Value(identityKey{}).(identity); is {
+		return known.caller, nil
 	}
 	key, err := keyOf(h)
 	if err != nil {

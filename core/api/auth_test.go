@@ -81,7 +81,7 @@ func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 // at.
 func TestThisProcessCallsAsSomebody(t *testing.T) {
 	g := startGateway(t)
-	as := As(t.Context(), apikey.Caller{KeyID: "person:pat", Scopes: []apikey.Scope{apikey.ScopeCalendarRead}})
+	as := As(t.Context(), apikey.Caller{KeyID: "person:pat", Scopes: []apikey.Scope{apikey.ScopeCalendarRead}}, "person:pat")
 	for path, want := range map[string]int{calendarsPath: http.StatusOK, bookPath: http.StatusForbidden} {
 		r, err := http.NewRequestWithContext(as, http.MethodPost, path, strings.NewReader("{}"))
 		if err != nil {

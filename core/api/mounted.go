@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -39,12 +40,16 @@ func setPathValues(c *gin.Context) {
 	}
 }
 
-// Protocol is a path at which another package speaks a protocol of its own with callers who have an API key.
+// Protocol is a path at which another package speaks a protocol of its own with callers who have an API key, or
+// prove who they are in another way.
 type Protocol struct {
 	Path      string // "/alpha/agents/tools/{tool}"; Serve reads the tool with Request.PathValue
 	Operation string // its name in the log
-	// Serve responds to a POST request of an authenticated caller. Whether the caller may do what the request
-	// asks for is for the operations to decide.
+	// Identify returns who a request claims to come from, if it needs no API key. Serve has to see that it does
+	// before anything else. nil: each request needs an API key.
+	Identify func(*http.Request) (caller apikey.Caller, claimed bool, err error)
+	// Serve responds to a POST request of an authenticated caller, or of one that Identify returned. Whether the
+	// caller may do what the request asks for is for the operations to decide.
 	Serve func(http.ResponseWriter, *http.Request, apikey.Caller) error
 }
 
@@ -54,10 +59,9 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 		x := exchangeOf(c)
 		x.operation = p.Operation
 		setPathValues(c)
-		caller, err := a.authenticate(c.Request.Context(), c.Request.Header)
+		caller, err := a.claimant(c.Request, p)
 		if err != nil {
-			c.Header("WWW-Authenticate", challenge(err))
-			a.fail(c, err)
+			a.unauthenticated(c, err)
 			return
 		}
 		x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
@@ -67,8 +71,31 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 			return
 		}
 		defer a.bodies.give(caller.Tenant.ID)
-		a.answered(c, p.Serve(c.Writer, c.Request, caller))
+		err = p.Serve(c.Writer, c.Request, caller)
+		if errors.Is(err, fault.Unauthenticated) && !c.Writer.Written() {
+			a.unauthenticated(c, err)
+			return
+		}
+		a.answered(c, err)
 	})
+}
+
+// claimant returns the caller of a request of a protocol.
+func (a *api) claimant(r *http.Request, p Protocol) (apikey.Caller, error) {
+	if p.Identify != nil {
+		if caller, claimed, err := p.Identify(r); claimed || err != nil {
+			return caller, err
+		}
+	}
+	return a.authenticate(r.Context(), r.Header)
+}
+
+// unauthenticated responds to a request whose caller is unknown.
+func (a *api) unauthenticated(c *gin.Context, err error) {
+	if text := challenge(err); text != "" {
+		c.Header("WWW-Authenticate", text)
+	}
+	a.fail(c, err)
 }
 
 // answered notes the error of a response that another package has written, or writes one.

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/code"
 
 	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
@@ -184,6 +185,16 @@ func problemTypes() []problemType {
 				"revoked.",
 			Remedy: "Send the key in the X-Api-Key header, or as Authorization: Bearer. If the key is lost " +
 				"or revoked, create a new one.",
+		},
+		{
+			Reason: fault.ReasonInvalidSignature, Code: code.Code_UNAUTHENTICATED, Status: http.StatusUnauthorized,
+			Slug: "invalid-signature", Title: "The platform's signature is missing or not valid",
+			Spoken: "I am not able to reach {system} right now. Someone will have to look at my access.",
+			Sample: "The signature in X-Retell-Signature is not of the agent's signing secret.",
+			Means: "A request to the address of a voice agent does not prove that it comes from the agent's " +
+				"platform: it has no signature, one of another secret, or one that is more than five minutes old.",
+			Remedy: "Compare the signing secret at the platform with the one that the agent was created with. " +
+				"If they differ, remove the agent and create it with the right one.",
 		},
 		{
 			Reason: fault.ReasonScopeMissing, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
@@ -643,6 +654,14 @@ func problemTypes() []problemType {
 			Sample: "The API key is revoked, or another one takes its place already. Create a new one.",
 			Means:  "The key is revoked, or was rolled before: another key takes its place.",
 			Remedy: "Create a new key, or roll the key that took its place.",
+		},
+		{
+			Reason: apikey.ReasonAgentNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,
+			Slug: "agent-not-found", Title: "There is no such voice agent",
+			Spoken: "I cannot find that.",
+			Sample: "There is no such voice agent.",
+			Means:  "No voice agent at this platform, or of the tenant, has the id in the path.",
+			Remedy: "List the tenant's agents, and use an id or an address from there.",
 		},
 		{
 			Reason: webhook.ReasonNotFound, Code: code.Code_NOT_FOUND, Status: http.StatusNotFound,

@@ -9,9 +9,11 @@ import (
 
 // knownKey is a cached lookup of a key.
 type knownKey struct {
-	caller Caller
-	valid  bool
-	at     time.Time // when the store was queried; zero: not cached
+	caller   Caller
+	platform string // of a voice agent
+	signing  []byte // of a voice agent
+	valid    bool
+	at       time.Time // when the store was queried; zero: not cached
 }
 
 // answers caches the results of key lookups. Invalid keys have a separate, smaller map, so that an attacker

@@ -28,7 +28,8 @@ const (
 	livePrefix  = "fd_live_"
 	testPrefix  = "fd_test_"
 	adminPrefix = "fd_admin_"
-	shownLength = 4 // characters after the prefix that are shown, by which people recognise a key
+	agentPrefix = "fd_agent_" // of keys that nobody holds: they are accepted nowhere
+	shownLength = 4           // characters after the prefix that are shown, by which people recognise a key
 )
 
 // hashKey returns the hash of a well-formed key.
@@ -93,6 +94,7 @@ type Key struct {
 	TenantID    string // "": the operator's
 	Prefix      string
 	Label       string
+	Platform    string // of a voice agent; "": a key that somebody holds
 	Scopes      []Scope
 	Connections []string // names of the connections it is bound to
 	Test        bool     // reaches sandbox connections only
@@ -113,7 +115,7 @@ func (k Key) Role() Role {
 	return ""
 }
 
-// Spec describes an API key to be created.
+// Spec describes an API key or a voice agent to be created.
 type Spec struct {
 	Label  string
 	Scopes []Scope // none: all

@@ -98,23 +98,36 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 	if !ok {
 		return Caller{}, badKey()
 	}
+	known, err := c.known(ctx, hash, func(ctx context.Context) (knownKey, error) { return c.load(ctx, hash) })
+	if err != nil {
+		return Caller{}, err
+	}
+	if !known.valid {
+		return Caller{}, badKey()
+	}
+	return known.caller, nil
+}
+
+// known returns a cached answer, or what load returns.
+func (c *Callers) known(
+	ctx context.Context, hash secret.Hash, load func(context.Context) (knownKey, error),
+) (knownKey, error) {
 	now := c.opts.Now()
 	known, generation := c.answers.find(hash)
 	age := now.Sub(known.at)
 	if known.at.IsZero() || age >= answerLife || age < 0 {
 		var err error
-		known, err = singleflight.Do(ctx, c.fetches, fetchKey(hash, generation), c.fetch(hash, generation))
+		known, err = singleflight.Do(ctx, c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 		if err != nil {
-			return Caller{}, err
+			return knownKey{}, err
 		}
 	} else if known.valid && age >= answerLife/2 { // refreshed ahead of time, so that no call waits
-		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation))
+		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 	}
-	if !known.valid {
-		return Caller{}, badKey()
+	if known.valid {
+		c.used.touch(known.caller.KeyID, now)
 	}
-	c.used.touch(known.caller.KeyID, now)
-	return known.caller, nil
+	return known, nil
 }
 
 // CallerOf returns a caller for the gateway's own work on one connection, such as settling operations that a
@@ -160,30 +173,42 @@ func fetchKey(hash secret.Hash, generation uint64) string {
 	return hex.EncodeToString(hash[:]) + " " + strconv.FormatUint(generation, 10)
 }
 
-// fetch returns a function that looks a key up in the store and caches the result.
-func (c *Callers) fetch(hash secret.Hash, generation uint64) func(context.Context) (knownKey, error) {
+// fetch returns a function that looks a key up with load and caches the result.
+func (c *Callers) fetch(
+	hash secret.Hash, generation uint64, load func(context.Context) (knownKey, error),
+) func(context.Context) (knownKey, error) {
 	return func(ctx context.Context) (knownKey, error) {
 		asked := c.opts.Now()
-		caller, err := c.load(ctx, hash)
+		answer, err := load(ctx)
 		if err != nil && !errors.Is(err, fault.Unauthenticated) {
 			return knownKey{}, err
 		}
-		answer := knownKey{caller: caller, valid: err == nil, at: asked}
+		answer.valid, answer.at = err == nil, asked
 		c.answers.keep(hash, answer, generation)
 		return answer, nil
 	}
 }
 
-// load reads the key, its tenant and its connections from the store.
-func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
+// load reads the key of a hash.
+func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) {
 	key, err := c.opts.Store.KeyByHash(ctx, hash[:])
 	if errors.Is(err, fault.NotFound) {
-		return Caller{}, badKey()
+		return knownKey{}, badKey()
 	}
 	if err != nil {
-		return Caller{}, err
+		return knownKey{}, err
 	}
-	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || !key.InForce(c.opts.Now()) {
+	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || key.Platform != "" {
+		return knownKey{}, badKey()
+	}
+	caller, err := c.callerOf(ctx, key)
+	return knownKey{caller: caller}, err
+}
+
+// callerOf reads a key's tenant and connections. It fails with fault.Unauthenticated if the key is not in
+// force or not as the gateway wrote it.
+func (c *Callers) callerOf(ctx context.Context, key store.APIKey) (Caller, error) {
+	if !key.InForce(c.opts.Now()) {
 		return Caller{}, badKey()
 	}
 	if what := c.sealer.WrongKey(key); what != "" {
@@ -199,6 +224,7 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (Caller, error) {
 	if key.TenantID == "" {
 		return caller, nil
 	}
+	var err error
 	caller.Tenant, err = tenant.ByID(ctx, c.opts.Store, key.TenantID)
 	if errors.Is(err, fault.NotFound) { // deleted since
 		return Caller{}, badKey()

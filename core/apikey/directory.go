@@ -48,30 +48,40 @@ const (
 
 // Create creates an API key and returns it. It cannot be read again: the store keeps only its hash.
 func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (string, Key, error) {
-	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+	row, owner, names, err := d.describe(ctx, tenantName, s)
 	if err != nil {
 		return "", Key{}, err
 	}
+	text, err := d.create(ctx, &row, owner.Name, nil)
+	return text, keyOf(row, names), err
+}
+
+// describe returns the row of a key as it is described, its tenant and the names of the tenant's connections.
+func (d *Directory) describe(
+	ctx context.Context, tenantName string, s Spec,
+) (row store.APIKey, owner tenant.Tenant, names map[string]string, err error) {
+	if owner, err = tenant.ByName(ctx, d.opts.Store, tenantName); err != nil {
+		return row, owner, nil, err
+	}
 	connections, err := connection.OfTenant(ctx, d.opts.Store, owner.ID)
 	if err != nil {
-		return "", Key{}, err
+		return row, owner, nil, err
 	}
 	bound, faults := d.bind(tenantName, s, connections)
 	faults = append(faults, checkScopes(s.Scopes)...)
 	if faults = append(faults, checkLabel(s.Label)...); len(faults) > 0 {
-		return "", Key{}, fault.InvalidFields(faults...)
+		return row, owner, nil, fault.InvalidFields(faults...)
 	}
 	if len(s.Scopes) == 0 {
 		s.Scopes = Scopes()
 	}
-	row := store.APIKey{TenantID: owner.ID, Label: s.Label, Connections: bound, Test: s.Test}
+	row = store.APIKey{TenantID: owner.ID, Label: s.Label, Connections: bound, Test: s.Test}
 	for _, scope := range Scopes() { // in a fixed order, without duplicates
 		if slices.Contains(s.Scopes, scope) {
 			row.Scopes = append(row.Scopes, string(scope))
 		}
 	}
-	text, err := d.create(ctx, &row, owner.Name)
-	return text, keyOf(row, namesOf(connections)), err
+	return row, owner, namesOf(connections), nil
 }
 
 // CreateAdmin creates a key of the admin interface and returns it: for what belongs to one tenant, or for
@@ -97,15 +107,15 @@ func (d *Directory) CreateAdmin(
 	for _, s := range r.Scopes() {
 		row.Scopes = append(row.Scopes, string(s))
 	}
-	text, err := d.create(ctx, &row, tenantName)
+	text, err := d.create(ctx, &row, tenantName, nil)
 	return text, keyOf(row, nil), err
 }
 
 // create gives a row a new key, stores it and returns the key.
 func (d *Directory) create(
-	ctx context.Context, row *store.APIKey, tenantName string,
+	ctx context.Context, row *store.APIKey, tenantName string, signing []byte,
 ) (text string, err error) {
-	if text, err = d.generate(row); err != nil {
+	if text, err = d.generate(row, signing); err != nil {
 		return "", err
 	}
 	audited, err := d.opts.Audit.Change(ctx, row.TenantID, tenantName, audit.Entry{
@@ -117,10 +127,13 @@ func (d *Directory) create(
 	return text, d.opts.Store.CreateKey(ctx, *row, audited...)
 }
 
-// generate gives a row a new key and returns the key.
-func (d *Directory) generate(row *store.APIKey) (text string, err error) {
-	prefix := livePrefix
+// generate gives a row a new key and returns the key. Nobody gets the key of a voice agent: the row encloses
+// its signing secret instead.
+func (d *Directory) generate(row *store.APIKey, signing []byte) (text string, err error) {
+	prefix, id := livePrefix, "key"
 	switch {
+	case row.Platform != "":
+		prefix, id = agentPrefix, AgentID
 	case slices.Contains(row.Scopes, string(ScopeAdminRead)):
 		prefix = adminPrefix
 	case row.Test:
@@ -128,10 +141,10 @@ func (d *Directory) generate(row *store.APIKey) (text string, err error) {
 	}
 	text = secret.NewToken(prefix)
 	hash, _ := secret.HashToken(text, prefix)
-	row.ID, row.Prefix, row.Hash = secret.NewID("key"), text[:len(prefix)+shownLength], hash[:]
+	row.ID, row.Prefix, row.Hash = secret.NewID(id), text[:len(prefix)+shownLength], hash[:]
 	row.CreatedAt = d.opts.Now().UTC()
 	row.RevokedAt, row.EndsAt, row.LastUsedAt = time.Time{}, time.Time{}, time.Time{}
-	return text, d.sealer.SealKey(row)
+	return text, d.sealer.SealKey(row, signing)
 }
 
 // Limits on how long a key stays valid beside the one that takes its place.
@@ -155,17 +168,20 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if err != nil {
 		return "", Key{}, err
 	}
+	if old.Platform != "" {
+		return "", Key{}, NotFound(id)
+	}
 	if what := d.sealer.WrongKey(old); what != "" { // a new seal would make the row pass for genuine
 		return "", Key{}, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
 			"The row of the API key %s %s. Run frontdesk doctor, and create a new key.", id, what)
 	}
 	next := old
-	text, err := d.generate(&next)
+	text, err := d.generate(&next, nil)
 	if err != nil {
 		return "", Key{}, err
 	}
 	old.EndsAt = next.CreatedAt.Add(overlap)
-	if err := d.sealer.SealKey(&old); err != nil {
+	if err := d.sealer.SealKey(&old, nil); err != nil {
 		return "", Key{}, err
 	}
 	created, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
@@ -307,7 +323,7 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) 
 	if err != nil {
 		return nil, err
 	}
-	return keysOf(rows, namesOf(connections), func(k Key) bool { return k.Role() == "" }), nil
+	return keysOf(rows, namesOf(connections), func(k Key) bool { return k.Role() == "" && k.Platform == "" }), nil
 }
 
 // ListAdmin returns the keys of the admin interface, the newest last: those for one tenant, or all if
@@ -355,7 +371,8 @@ func namesOf(connections []connection.Connection) map[string]string {
 // keyOf converts a row into a Key. The names are those of the tenant's connections, by id.
 func keyOf(row store.APIKey, names map[string]string) Key {
 	k := Key{
-		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Test: row.Test,
+		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Platform: row.Platform,
+		Test:      row.Test,
 		CreatedAt: row.CreatedAt, RevokedAt: row.RevokedAt, EndsAt: row.EndsAt, LastUsedAt: row.LastUsedAt,
 	}
 	for _, s := range row.Scopes {
@@ -384,7 +401,7 @@ func (d *Directory) Revoke(ctx context.Context, id string) error {
 		return err
 	}
 	key.RevokedAt = d.opts.Now().UTC()
-	if err := d.sealer.SealKey(&key); err != nil {
+	if err := d.sealer.SealKey(&key, nil); err != nil { // an agent that is removed needs no signing secret
 		return err
 	}
 	if err := d.opts.Store.RevokeKey(ctx, id, key.RevokedAt, key.Seal, audited...); err != nil {

@@ -312,8 +312,10 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/agents",
-			May:    []string{"core/api", "core/apikey", "core/fault", "core/phonenumber", "core/toolcall"},
-			Tests:  []string{"core/**"}, Why: "The shapes in which voice platforms call tools.",
+			May: []string{
+				"core/api", "core/apikey", "core/audit", "core/fault", "core/phonenumber", "core/toolcall",
+			},
+			Tests: []string{"core/**"}, Why: "The shapes in which voice platforms call tools.",
 		},
 		{
 			Folder: "core/settingspage",

@@ -48,6 +48,7 @@ func (c Code) Error() string { return string(c) }
 const (
 	ReasonInvalidRequest      = "INVALID_REQUEST"
 	ReasonInvalidAPIKey       = "INVALID_API_KEY"
+	ReasonInvalidSignature    = "INVALID_SIGNATURE" // of a voice platform
 	ReasonScopeMissing        = "SCOPE_MISSING"
 	ReasonPermissionDenied    = "PROVIDER_PERMISSION_DENIED"
 	ReasonEventNotFound       = "EVENT_NOT_FOUND"

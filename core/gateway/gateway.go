@@ -188,7 +188,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	platforms := agents.New(agents.Options{
-		API: func() http.Handler { return g.handler }, Tools: api.Tools(), Now: g.now,
+		API: func() http.Handler { return g.handler }, Callers: g.callers, Tools: api.Tools(), Now: g.now,
 	})
 	surface.Speaks = append(platforms.Protocols(), tools.Protocol())
 	g.handler, err = api.New(surface)

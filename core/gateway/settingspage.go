@@ -64,7 +64,7 @@ func (g *Gateway) trial() settingspage.Trial {
 func (g *Gateway) send(
 	ctx context.Context, as apikey.Caller, a settingspage.Attempt,
 ) (settingspage.Outcome, error) {
-	ctx = api.As(context.WithoutCancel(ctx), as) // what was begun is ended; the interface has its own deadline
+	ctx = api.As(context.WithoutCancel(ctx), as, as.KeyID) // what was begun is ended; the interface has its own deadline
 	r, err := http.NewRequestWithContext(ctx, a.Method, a.Path, strings.NewReader(a.Body))
 	if err != nil {
 		return settingspage.Outcome{}, fault.From(err)

@@ -200,8 +200,16 @@ func (r *Rows) changeConnection(
 
 // sealKey seals a key's row, unless the row has changed since it was read. It reports whether it sealed it.
 func (r *Rows) sealKey(ctx context.Context, was store.APIKey) (bool, error) {
+	var signing []byte
+	if was.Seal != nil {
+		var err error
+		if signing, err = r.sealer.Signing(was); err != nil {
+			return false, err
+		}
+		defer clear(signing)
+	}
 	is := was
-	if err := r.sealer.SealKey(&is); err != nil {
+	if err := r.sealer.SealKey(&is, signing); err != nil {
 		return false, err
 	}
 	return r.opts.Store.SealKey(ctx, was, is.Seal)

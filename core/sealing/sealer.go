@@ -84,14 +84,26 @@ func boundKey(k store.APIKey) vault.Row {
 	if !k.EndsAt.IsZero() { // in a column that every row has, so that rows without it keep their seals
 		columns[7] += " until " + strconv.FormatInt(k.EndsAt.UnixMilli(), 10)
 	}
+	if k.Platform != "" {
+		columns[7] += " at " + k.Platform
+	}
 	columns = append(columns, k.Scopes...)
 	return vault.Row{Purpose: vault.KeyRow, Columns: append(columns, k.Connections...)}
 }
 
-// SealKey seals a key's row as it is.
-func (s Sealer) SealKey(k *store.APIKey) (err error) {
-	k.Seal, err = s.vault.SealRow(boundKey(*k), nil)
+// SealKey seals a key's row as it is, and the signing secret of a voice agent into it. Other keys have none.
+func (s Sealer) SealKey(k *store.APIKey, signing []byte) (err error) {
+	k.Seal, err = s.vault.SealRow(boundKey(*k), signing)
 	return err
+}
+
+// Signing returns the signing secret of a voice agent. It fails if the row is not as the gateway wrote it.
+func (s Sealer) Signing(k store.APIKey) ([]byte, error) {
+	if what := s.WrongKey(k); what != "" {
+		return nil, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
+			"The row of the API key %s %s. Run frontdesk doctor, and create it anew.", k.ID, what)
+	}
+	return s.vault.OpenRow(boundKey(k), k.Seal)
 }
 
 // WrongKey returns what is wrong with a key's row, or "" if nothing is.

@@ -42,7 +42,7 @@ var exports = []exported{
 		fields: "connection_id reconnects kind provider name settings:json is_default other_account return_url " +
 			"created_at:time expires_at:time used_at:time"},
 	{record: "key", from: "api_keys WHERE tenant_id = $1", keys: []string{"id"},
-		fields: "id prefix label scopes:json connections:json test created_at:time revoked_at:time " +
+		fields: "id prefix label platform scopes:json connections:json test created_at:time revoked_at:time " +
 			"last_used_at:time ends_at:time"},
 	{record: "session", from: "sessions WHERE tenant_id = $1", keys: []string{"hash"},
 		fields: "person expires_at:time"},

@@ -15,7 +15,7 @@ import (
 
 const (
 	keyWritten = "id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, revoked_at, " +
-		"last_used_at, seal, ends_at"
+		"last_used_at, seal, ends_at, platform"
 	// The names of the actions are core/apikey's. They are written out because the indexes cover only these
 	// rows.
 	keyColumns = keyWritten + ", " +
@@ -30,7 +30,7 @@ func scanKey(row scanner) (k APIKey, err error) {
 	var revoked, used, ends *int64
 	err = row.Scan(&k.ID, &tenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created,
 		&revoked, &used,
-		&k.Seal, &ends, &k.Ended, &k.Rolled)
+		&k.Seal, &ends, &k.Platform, &k.Ended, &k.Rolled)
 	if err != nil {
 		return k, err
 	}
@@ -45,7 +45,7 @@ func scanKey(row scanner) (k APIKey, err error) {
 	return k, json.Unmarshal(connections, &k.Connections)
 }
 
-// CreateKey adds a key.
+// CreateKey adds a key. It returns fault.Conflict for a voice agent if another one has its name.
 func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) error {
 	args, err := keyArgs(k)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) erro
 }
 
 const insertKey = "INSERT INTO api_keys (" + keyWritten + ") " +
-	"VALUES ($1, NULLIF($2, ''), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+	"VALUES ($1, NULLIF($2, ''), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 func keyArgs(k APIKey) ([]any, error) {
 	scopes, err := json.Marshal(k.Scopes)
@@ -70,7 +70,7 @@ func keyArgs(k APIKey) ([]any, error) {
 	return []any{
 		k.ID, k.TenantID, k.Prefix, k.Hash, k.Label, string(scopes), string(connections), k.Test,
 		millis(k.CreatedAt), optional(k.RevokedAt), optional(k.LastUsedAt), k.Seal,
-		optional(k.EndsAt),
+		optional(k.EndsAt), k.Platform,
 	}, err
 }
 

@@ -52,10 +52,12 @@ type APIKey struct {
 	Scopes      []string
 	Connections []string // connection ids it is bound to; empty: the tenant's defaults
 	Test        bool
+	Platform    string // of a voice agent; "": a key that somebody holds
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero: not revoked
 	LastUsedAt  time.Time // zero: never; written at most once a minute
-	// By core/vault, over every column but LastUsedAt; nil: a row of a version without seals.
+	// By core/vault, over every column but LastUsedAt. It encloses the signing secret of a voice agent. nil: a
+	// row of a version without seals.
 	Seal   []byte
 	EndsAt time.Time // when another key has taken its place; zero: none does
 	Ended  bool      // the audit records its revocation

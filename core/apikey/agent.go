@@ -1,0 +1,131 @@
+package apikey
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"frontdesk/core/fault"
+	"frontdesk/core/secret"
+	"frontdesk/core/tenant"
+)
+
+// ReasonAgentNotFound is the reason of the fault if there is no voice agent with an id.
+const ReasonAgentNotFound = "AGENT_NOT_FOUND"
+
+// AgentID is the prefix of the ids of voice agents.
+const AgentID = "agent"
+
+// Platforms returns the platforms that a voice agent can be at. "tools" is any that posts plain JSON.
+func Platforms() []string { return []string{"vapi", "retell", "elevenlabs", "telnyx", "tools"} }
+
+// minSigning is the fewest bytes of a signing secret: one that is shorter could be guessed.
+const minSigning = 16
+
+// AgentSpec describes a voice agent to be created. Its label is its name, unique in the tenant.
+type AgentSpec struct {
+	Spec
+	Platform string
+	// What the platform signs its requests with, or sends as a bearer token. "": requests need an API key of
+	// the tenant.
+	Signing string
+}
+
+// Check returns what is wrong with the name, the platform and the secret.
+func (s AgentSpec) Check(prefix string) []fault.Field {
+	faults := tenant.CheckName(prefix+"name", s.Label)
+	if !slices.Contains(Platforms(), s.Platform) {
+		faults = append(faults, fault.Field{Path: prefix + "platform",
+			Message: "must be one of " + strings.Join(Platforms(), ", ") + "."})
+	}
+	switch {
+	case s.Signing == "" && s.Platform == "retell": // its requests cannot carry anything else
+		faults = append(faults, fault.Field{Path: prefix + "credentials.signing",
+			Message: "is required: Retell's API key, with which it signs its requests."})
+	case s.Signing != "" && len(s.Signing) < minSigning:
+		faults = append(faults, fault.Field{Path: prefix + "credentials.signing",
+			Message: fmt.Sprintf("must have at least %d bytes.", minSigning)})
+	}
+	return faults
+}
+
+// CreateAgent creates a voice agent: an API key that nobody holds. Requests to the agent's address prove by
+// the signing secret that they come from its platform.
+func (d *Directory) CreateAgent(ctx context.Context, tenantName string, s AgentSpec) (Key, error) {
+	if faults := s.Check(""); len(faults) > 0 {
+		return Key{}, fault.InvalidFields(faults...)
+	}
+	row, owner, names, err := d.describe(ctx, tenantName, s.Spec)
+	if err != nil {
+		return Key{}, err
+	}
+	row.Platform = s.Platform
+	_, err = d.create(ctx, &row, owner.Name, []byte(s.Signing))
+	if errors.Is(err, fault.Conflict) {
+		return Key{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
+			"The tenant %q already has an agent with the name %q.", tenantName, s.Label)
+	}
+	return keyOf(row, names), err
+}
+
+// ListAgents returns a tenant's voice agents, the newest last, without those that were removed.
+func (d *Directory) ListAgents(ctx context.Context, tenantName string) ([]Key, error) {
+	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.connectionNames(ctx, owner.ID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.opts.Store.Keys(ctx, owner.ID)
+	if err != nil {
+		return nil, err
+	}
+	return keysOf(rows, names, func(k Key) bool { return k.Platform != "" && k.RevokedAt.IsZero() }), nil
+}
+
+// Agent is a voice agent as the caller of requests that its platform makes.
+type Agent struct {
+	Caller   Caller
+	Platform string
+	Signing  []byte // what the platform proves itself with; empty: requests need an API key of the tenant
+}
+
+// Agent returns the voice agent of an id, or fault.NotFound. It is shared and must not be modified.
+func (c *Callers) Agent(ctx context.Context, id string) (Agent, error) {
+	// Agents are cached beside keys, which no id of an agent can be.
+	hash := secret.Hash(sha256.Sum256([]byte(id)))
+	known, err := c.known(ctx, hash, func(ctx context.Context) (knownKey, error) { return c.loadAgent(ctx, id) })
+	if err != nil {
+		return Agent{}, err
+	}
+	if !known.valid {
+		return Agent{}, NoAgent()
+	}
+	return Agent{known.caller, known.platform, known.signing}, nil
+}
+
+func (c *Callers) loadAgent(ctx context.Context, id string) (knownKey, error) {
+	row, err := c.opts.Store.Key(ctx, id)
+	if errors.Is(err, fault.NotFound) || err == nil && row.Platform == "" {
+		return knownKey{}, badKey()
+	}
+	if err != nil {
+		return knownKey{}, err
+	}
+	caller, err := c.callerOf(ctx, row)
+	if err != nil {
+		return knownKey{}, err
+	}
+	signing, err := c.sealer.Signing(row)
+	return knownKey{caller: caller, platform: row.Platform, signing: signing}, err
+}
+
+// NoAgent returns the fault for an id that no voice agent has.
+func NoAgent() error {
+	return fault.New(fault.NotFound, ReasonAgentNotFound, "There is no such voice agent.")
+}
