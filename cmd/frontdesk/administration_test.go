@@ -156,6 +156,7 @@ var adminBodies = map[adminOperation]string{
 	{"POST", "/alpha/admin/keys"}:                                  `{"role":"admin","tenant":"zebra"}`,
 	{"PATCH", adminTenants + "/{tenant}/connections/{connection}"}: `{"default":true}`,
 	{"POST", adminTenants + "/{tenant}/webhooks"}:                  `{"url":"https://platform.example.com/hooks"}`,
+	{"POST", adminTenants + "/{tenant}/agents"}:                    `{"platform":"retell"}`,
 	{"POST", "/alpha/admin/webhooks"}:                              `{"url":"https://platform.example.com/hooks"}`,
 }
 
@@ -177,6 +178,8 @@ func TestAdminKeysReachOnlyWhatTheyAreFor(t *testing.T) {
 	operatorID := adminKeyID(d, ids["operator"])
 	d.must("webhook", "add", "--tenant", "zebra", "--url", "https://zebra.example.com/hooks")
 	webhook := webhookID(d, "zebra")
+	address := d.must("agent", "add", "--tenant", "zebra", "--platform", "tools")
+	agent := address[strings.LastIndexByte(address, '/')+1:]
 	r := d.serve()
 	r.as(ids["zebra API key"]).post(http.StatusOK, "calendar/list-calendars", `{}`)
 	request := eventually(t, r.as(ids["operator"]), adminTenants+"/zebra/requests").text("requests", 0, "id")
@@ -189,7 +192,7 @@ func TestAdminKeysReachOnlyWhatTheyAreFor(t *testing.T) {
 		}
 		path := func(tenant, connection, key string) string {
 			return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{id}", "1",
-				"{request}", request, "{webhook}", webhook, "{delivery}", "msg_none").Replace(o.path)
+				"{request}", request, "{webhook}", webhook, "{agent}", agent, "{delivery}", "msg_none").Replace(o.path)
 		}
 		others := path("zebra", "zebra", otherKey)
 		if strings.HasPrefix(o.path, "/alpha/admin/keys/{key}") {
@@ -234,6 +237,8 @@ func TestAdminKeysReachOnlyWhatTheyAreFor(t *testing.T) {
 	acme.do(http.StatusNotFound, http.MethodPost, "/alpha/admin/keys/"+operatorID+"/roll", "{}")
 	acme.do(http.StatusNotFound, http.MethodGet, "/alpha/admin/audit?tenant=zebra", "")
 	acme.do(http.StatusNotFound, http.MethodDelete, adminTenants+"/acme/keys/"+otherKey, "")
+	acme.do(http.StatusNotFound, http.MethodDelete, adminTenants+"/acme/agents/"+agent, "")
+	acme.do(http.StatusNotFound, http.MethodDelete, adminTenants+"/acme/keys/"+agent, "")
 	acme.do(http.StatusNotFound, http.MethodPost, adminTenants+"/acme/keys/"+otherAdmin+"/roll", "{}")
 	acme.do(http.StatusUnprocessableEntity, http.MethodPost, "/alpha/admin/keys", `{"role":"admin"}`)
 	after := r.as(ids["operator"]).do(http.StatusOK, http.MethodGet, "/alpha/admin/audit?limit=1000", "").body

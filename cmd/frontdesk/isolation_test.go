@@ -84,8 +84,13 @@ var otherRoutes = map[string]bool{
 	"GET /readyz": false, "HEAD /readyz": false, "GET /problems/:slug": true, "HEAD /problems/:slug": true,
 	// A tool is an operation, called with the caller's key.
 	"POST /mcp": false, "POST /alpha/agents/vapi": false, "POST /alpha/agents/retell": false,
-	"POST /alpha/agents/retell/:tool": false, "POST /alpha/agents/tools/:tool": false,
-	"POST /alpha/agents/vapi/call-started": false, "POST /alpha/agents/retell/call-started": false,
+	"POST /alpha/agents/retell/:name": true, "POST /alpha/agents/tools/:name": false,
+	"POST /alpha/agents/vapi/:name": true, "POST /alpha/agents/retell/:name/:tool": false,
+	"POST /alpha/agents/tools/:name/:tool": false, "POST /alpha/agents/elevenlabs/:name/:tool": false,
+	"POST /alpha/agents/telnyx/:name/:tool": false, "POST /alpha/agents/vapi/:name/call-started": false,
+	"POST /alpha/agents/retell/:name/call-started": false, "POST /alpha/agents/elevenlabs/:name/call-started": false,
+	"POST /alpha/agents/telnyx/:name/call-started": false,
+	"POST /alpha/agents/vapi/call-started":         false, "POST /alpha/agents/retell/call-started": false,
 	"POST /alpha/agents/elevenlabs/call-started": false, "POST /alpha/agents/telnyx/call-started": false,
 	"GET /brand/:file":    false, // the operator's logo, whoever asks
 	"GET /connect/:token": true, "HEAD /connect/:token": true, "POST /connect/:token": true,
@@ -317,7 +322,9 @@ func createResources(d *deployment, r *running, tenant, key string) resources {
 		fmt.Sprintf(`{"slot_id":%q,"title":%q}`, ours["slot"], secret)).text("meeting_reference")
 	ours["hold"] = c.do(200, http.MethodPost, "/alpha/calendar/hold-slot",
 		fmt.Sprintf(`{"slot_id":%q,"hold_minutes":15}`, offered.text("slots", 1, "slot_id"))).text("hold_id")
-	for n := range 25 { // so that the other tenant has no ticket with this number
+	address := d.must("agent", "add", "--tenant", tenant, "--platform", "retell", "--secret", "signing=env:SIGNING")
+	ours["agent"] = address[strings.LastIndexByte(address, '/')+1:]
+	for n := range 50 { // so that the other tenant has no ticket with this number
 		made := c.post(200, "tickets/create-ticket",
 			fmt.Sprintf(`{"subject":%q,"description":"%s %d"}`, secret, secret, n))
 		ours["ticket"], ours["record"] = made.text("ticket", "ticket_number"), made.text("ticket", "id")
@@ -438,7 +445,7 @@ func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, f
 			both[slices.Index([]string{"victim", "stranger"}, tenant)].connect(d, tenant)
 		}
 	}
-	d := newDeployment(t, storeURL, environ...)
+	d := newDeployment(t, storeURL, append(environ, "SIGNING=the-secret-of-the-victim")...)
 	for _, tenant := range []string{"victim", "stranger"} {
 		d.must("tenant", "create", tenant, "--max-purchases-per-day", "100")
 		connect(d, tenant)

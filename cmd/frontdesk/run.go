@@ -86,6 +86,12 @@ type commands struct {
 		Deliveries webhookDeliveries `cmd:"" help:"List what was sent to the webhooks, or send it again."`
 	} `cmd:"" help:"Webhooks: events sent to the platform or to a tenant's own systems."`
 
+	Agent struct {
+		Add    agentAdd    `cmd:"" help:"Create a voice agent at a platform, and print its address."`
+		List   agentList   `cmd:"" help:"List a tenant's voice agents."`
+		Remove agentRemove `cmd:"" help:"Remove a voice agent. Its address stops working within 5 seconds."`
+	} `cmd:"" help:"Voice agents, whose platforms sign their requests and so need no API key."`
+
 	ConnectLink connectLink `cmd:"" help:"Print a link by which a customer connects an account."`
 
 	Number struct {
@@ -137,7 +143,7 @@ func run(args []string, w world) int {
 		kong.Description(
 			"A self-hosted gateway that gives voice agents a front desk: calendars, tickets and phone numbers "+
 				"behind one small API."),
-		kong.Vars{"platforms": platforms()}, kong.UsageOnError(),
+		kong.Vars{"platforms": platforms(), "agent_platforms": agentPlatforms()}, kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(w.err, "frontdesk:", err)

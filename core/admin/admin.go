@@ -45,6 +45,7 @@ type Options struct {
 	Now         func() time.Time
 	ConnectURL  func(token string) string    // the URL of a connect link
 	RedirectURI func(callback string) string // the URI to register at the provider
+	AgentURL    func(platform, id string) string
 }
 
 // Service is the use cases of the admin interface. It is safe for concurrent use. Create it with [New].

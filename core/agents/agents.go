@@ -105,6 +105,9 @@ func (a *Agents) Protocols() []api.Protocol {
 
 const root = "/alpha/agents/"
 
+// Path returns the path of a voice agent's address.
+func Path(platform, id string) string { return root + platform + "/" + id }
+
 // request is a request of a platform.
 type request struct {
 	ctx    context.Context

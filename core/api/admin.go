@@ -35,6 +35,10 @@ type Admin interface {
 	RollKey(context.Context, apikey.Caller, admin.RollKey) (admin.CreatedKey, error)
 	RevokeKey(context.Context, apikey.Caller, admin.KeyID) (admin.Done, error)
 
+	ListAgents(ctx context.Context, caller apikey.Caller, tenant string) (admin.Agents, error)
+	CreateAgent(context.Context, apikey.Caller, admin.NewAgent) (admin.Agent, error)
+	RemoveAgent(context.Context, apikey.Caller, admin.AgentName) (admin.Done, error)
+
 	ExportTenant(context.Context, apikey.Caller, admin.ExportQuery) (admin.Export, error)
 
 	ListNumbers(ctx context.Context, caller apikey.Caller, tenant string) (admin.PhoneNumbers, error)
@@ -190,6 +194,45 @@ func (r KeyCreation) input(*checks) admin.NewKey {
 		s.Scopes = append(s.Scopes, apikey.Scope(scope))
 	}
 	return admin.NewKey{Tenant: r.Tenant, Spec: s}
+}
+
+// AgentCreation is the body of creating a voice agent.
+type AgentCreation struct {
+	Tenant      string            `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	Name        string            `json:"name,omitempty" bytes:"63" doc:"The agent's name, unique in the tenant. The default is the platform's." example:"reception"`
+	Platform    string            `json:"platform" need:"true" bytes:"63" doc:"vapi, retell, elevenlabs, telnyx, or tools for another platform that posts plain JSON." example:"retell"`
+	Credentials *AgentCredentials `json:"credentials,omitempty" doc:"What the platform proves itself with."`
+	Scopes      []string          `json:"scopes,omitempty" bytes:"63" doc:"What it may do. The default is everything." example:"[\"calendar:read\"]"`
+	Connections []string          `json:"connections,omitempty" bytes:"63" doc:"Names of connections to bind it to, at most one of each kind. Other kinds use the defaults." example:"[\"office\"]"`
+	Test        bool              `json:"test,omitempty" doc:"Make an agent that reaches sandbox connections only."`
+}
+
+// AgentCredentials is what a platform proves itself with.
+type AgentCredentials struct {
+	Signing string `json:"signing,omitempty" bytes:"1024" doc:"What the platform signs its requests with (Retell: the account's API key; Vapi: the secret key of an HMAC credential), or sends as a bearer token. Without it, requests need an API key of the tenant." example:"key_..."`
+}
+
+func (r AgentCreation) input(*checks) admin.NewAgent {
+	s := apikey.AgentSpec{
+		Spec: apikey.Spec{Label: r.Name, Test: r.Test, Connections: r.Connections}, Platform: r.Platform,
+	}
+	if r.Credentials != nil {
+		s.Signing = r.Credentials.Signing
+	}
+	for _, scope := range r.Scopes {
+		s.Scopes = append(s.Scopes, apikey.Scope(scope))
+	}
+	return admin.NewAgent{Tenant: r.Tenant, AgentSpec: s}
+}
+
+// agentPath names a voice agent in the path.
+type agentPath struct {
+	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	Agent  string `json:"-" path:"agent" doc:"The agent's id." example:"agent_7f3c"`
+}
+
+func (r agentPath) input(*checks) admin.AgentName {
+	return admin.AgentName{Tenant: r.Tenant, ID: r.Agent}
 }
 
 // keyPath names an API key in the path.

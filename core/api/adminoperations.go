@@ -20,6 +20,7 @@ const (
 	connectionRoot  = connectionsPath + "/{connection}"
 	keysPath        = tenantRoot + "/keys"
 	keyRoot         = keysPath + "/{key}"
+	agentsPath      = tenantRoot + "/agents"
 	heldPath        = tenantRoot + "/phone-numbers"
 	requestsPath    = tenantRoot + "/requests"
 	adminKeysPath   = adminRoot + "/keys"
@@ -30,6 +31,7 @@ const (
 	tagTenants      = "Tenants"
 	tagConnections  = "Connections"
 	tagKeys         = "API keys"
+	tagAgents       = "Voice agents"
 	tagAdminNumbers = "Phone numbers"
 	tagRequests     = "Requests"
 	tagWebhooks     = "Webhooks"
@@ -43,6 +45,7 @@ func adminOperations(s Admin) []operation {
 		ofAdmin(tagTenants, tenantOperations(s)),
 		ofAdmin(tagConnections, connectionOperations(s)),
 		ofAdmin(tagKeys, keyOperations(s)),
+		ofAdmin(tagAgents, agentOperations(s)),
 		ofAdmin(tagAdminNumbers, heldNumberOperations(s)),
 		ofAdmin(tagRequests, requestOperations(s)),
 		ofAdmin(tagWebhooks, webhookOperations(s)),
@@ -203,6 +206,30 @@ func keyOperations(s Admin) []operation {
 			Description: "Revokes an API key. It stops working within 5 seconds.",
 			Reasons:     []string{fault.ReasonNotFound},
 			endpoint:    query(s, Admin.RevokeKey, keyPath.input),
+		},
+	}
+}
+
+func agentOperations(s Admin) []operation {
+	return []operation{
+		{
+			ID: "listAgents", Method: http.MethodGet, Path: agentsPath, Summary: "List voice agents",
+			Description: "Lists a tenant's voice agents with their addresses.",
+			Reasons:     []string{fault.ReasonNotFound},
+			endpoint:    query(s, Admin.ListAgents, tenantPath.input),
+		},
+		{
+			ID: "createAgent", Method: http.MethodPost, Path: agentsPath, Summary: "Create a voice agent",
+			Description: "Creates a voice agent at a platform, with an address of its own. There, the platform's " +
+				"signature takes the place of an API key, so that the platform never has one.",
+			Reasons:  []string{fault.ReasonNotFound, tenant.ReasonNameTaken},
+			endpoint: resource(s, Admin.CreateAgent, AgentCreation.input),
+		},
+		{
+			ID: "removeAgent", Method: http.MethodDelete, Path: agentsPath + "/{agent}",
+			Summary: "Remove a voice agent", Description: "Removes a voice agent. Its address stops working within 5 seconds.",
+			Reasons:  []string{fault.ReasonNotFound, apikey.ReasonAgentNotFound},
+			endpoint: query(s, Admin.RemoveAgent, agentPath.input),
 		},
 	}
 }

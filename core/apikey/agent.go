@@ -1,6 +1,7 @@
 package apikey
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -41,38 +42,40 @@ func (s AgentSpec) Check(prefix string) []fault.Field {
 		faults = append(faults, fault.Field{Path: prefix + "platform",
 			Message: "must be one of " + strings.Join(Platforms(), ", ") + "."})
 	}
-	switch {
-	case s.Signing == "" && s.Platform == "retell": // its requests cannot carry anything else
-		faults = append(faults, fault.Field{Path: prefix + "credentials.signing",
-			Message: "is required: Retell's API key, with which it signs its requests."})
-	case s.Signing != "" && len(s.Signing) < minSigning:
+	if s.Signing != "" && len(s.Signing) < minSigning {
 		faults = append(faults, fault.Field{Path: prefix + "credentials.signing",
 			Message: fmt.Sprintf("must have at least %d bytes.", minSigning)})
 	}
 	return faults
 }
 
+// VoiceAgent describes a voice agent. Its label is its name.
+type VoiceAgent struct {
+	Key
+	Platform string
+	Signed   bool // it has a signing secret
+}
+
 // CreateAgent creates a voice agent: an API key that nobody holds. Requests to the agent's address prove by
 // the signing secret that they come from its platform.
-func (d *Directory) CreateAgent(ctx context.Context, tenantName string, s AgentSpec) (Key, error) {
-	if faults := s.Check(""); len(faults) > 0 {
-		return Key{}, fault.InvalidFields(faults...)
-	}
-	row, owner, names, err := d.describe(ctx, tenantName, s.Spec)
+func (d *Directory) CreateAgent(ctx context.Context, tenantName string, s AgentSpec) (VoiceAgent, error) {
+	s.Label = cmp.Or(s.Label, s.Platform)
+	faults := s.Check("")
+	row, owner, names, err := d.describe(ctx, tenantName, s.Spec, faults...)
 	if err != nil {
-		return Key{}, err
+		return VoiceAgent{}, err
 	}
 	row.Platform = s.Platform
 	_, err = d.create(ctx, &row, owner.Name, []byte(s.Signing))
 	if errors.Is(err, fault.Conflict) {
-		return Key{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
+		return VoiceAgent{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
 			"The tenant %q already has an agent with the name %q.", tenantName, s.Label)
 	}
-	return keyOf(row, names), err
+	return VoiceAgent{keyOf(row, names), row.Platform, s.Signing != ""}, err
 }
 
 // ListAgents returns a tenant's voice agents, the newest last, without those that were removed.
-func (d *Directory) ListAgents(ctx context.Context, tenantName string) ([]Key, error) {
+func (d *Directory) ListAgents(ctx context.Context, tenantName string) ([]VoiceAgent, error) {
 	owner, err := tenant.ByName(ctx, d.opts.Store, tenantName)
 	if err != nil {
 		return nil, err
@@ -85,7 +88,15 @@ func (d *Directory) ListAgents(ctx context.Context, tenantName string) ([]Key, e
 	if err != nil {
 		return nil, err
 	}
-	return keysOf(rows, names, func(k Key) bool { return k.Platform != "" && k.RevokedAt.IsZero() }), nil
+	all := []VoiceAgent{}
+	for _, row := range rows {
+		if row.Platform == "" || !row.RevokedAt.IsZero() {
+			continue
+		}
+		signing, err := d.sealer.Signing(row) // a row that is not genuine is listed, so that it can be removed
+		all = append(all, VoiceAgent{keyOf(row, names), row.Platform, err == nil && len(signing) > 0})
+	}
+	return all, nil
 }
 
 // Agent is a voice agent as the caller of requests that its platform makes.

@@ -94,7 +94,6 @@ type Key struct {
 	TenantID    string // "": the operator's
 	Prefix      string
 	Label       string
-	Platform    string // of a voice agent; "": a key that somebody holds
 	Scopes      []Scope
 	Connections []string // names of the connections it is bound to
 	Test        bool     // reaches sandbox connections only

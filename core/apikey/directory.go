@@ -57,8 +57,9 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 }
 
 // describe returns the row of a key as it is described, its tenant and the names of the tenant's connections.
+// It fails if something is wrong with the description, or already known to be wrong.
 func (d *Directory) describe(
-	ctx context.Context, tenantName string, s Spec,
+	ctx context.Context, tenantName string, s Spec, wrong ...fault.Field,
 ) (row store.APIKey, owner tenant.Tenant, names map[string]string, err error) {
 	if owner, err = tenant.ByName(ctx, d.opts.Store, tenantName); err != nil {
 		return row, owner, nil, err
@@ -68,7 +69,7 @@ func (d *Directory) describe(
 		return row, owner, nil, err
 	}
 	bound, faults := d.bind(tenantName, s, connections)
-	faults = append(faults, checkScopes(s.Scopes)...)
+	faults = append(append(wrong, faults...), checkScopes(s.Scopes)...)
 	if faults = append(faults, checkLabel(s.Label)...); len(faults) > 0 {
 		return row, owner, nil, fault.InvalidFields(faults...)
 	}
@@ -224,9 +225,12 @@ func NotFound(id string) error {
 	return fault.Newf(fault.NotFound, ReasonNotFound, "There is no API key with the id %q.", id)
 }
 
-// Get returns a key, of the admin interface or not, with the names of its connections.
+// Get returns a key that somebody holds, of the admin interface or not, with the names of its connections.
 func (d *Directory) Get(ctx context.Context, id string) (Key, error) {
 	row, owner, err := d.find(ctx, id)
+	if err == nil && row.Platform != "" {
+		err = NotFound(id)
+	}
 	if err != nil {
 		return Key{}, err
 	}
@@ -323,7 +327,7 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) 
 	if err != nil {
 		return nil, err
 	}
-	return keysOf(rows, namesOf(connections), func(k Key) bool { return k.Role() == "" && k.Platform == "" }), nil
+	return keysOf(rows, namesOf(connections), func(k Key) bool { return k.Role() == "" }), nil
 }
 
 // ListAdmin returns the keys of the admin interface, the newest last: those for one tenant, or all if
@@ -348,11 +352,11 @@ func (d *Directory) ListAdmin(ctx context.Context, tenantName string) ([]Key, er
 	return keysOf(rows, nil, func(k Key) bool { return k.Role() != "" }), nil
 }
 
-// keysOf converts the rows of the keys that are meant, the newest last.
+// keysOf converts the rows of the keys that somebody holds and that are meant, the newest last.
 func keysOf(rows []store.APIKey, names map[string]string, meant func(Key) bool) []Key {
 	keys := make([]Key, 0, len(rows))
 	for _, row := range rows {
-		if k := keyOf(row, names); meant(k) {
+		if k := keyOf(row, names); row.Platform == "" && meant(k) {
 			keys = append(keys, k)
 		}
 	}
@@ -371,8 +375,7 @@ func namesOf(connections []connection.Connection) map[string]string {
 // keyOf converts a row into a Key. The names are those of the tenant's connections, by id.
 func keyOf(row store.APIKey, names map[string]string) Key {
 	k := Key{
-		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Platform: row.Platform,
-		Test:      row.Test,
+		ID: row.ID, TenantID: row.TenantID, Prefix: row.Prefix, Label: row.Label, Test: row.Test,
 		CreatedAt: row.CreatedAt, RevokedAt: row.RevokedAt, EndsAt: row.EndsAt, LastUsedAt: row.LastUsedAt,
 	}
 	for _, s := range row.Scopes {

@@ -163,6 +163,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Now: g.now,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
+		AgentURL:    func(platform, id string) string { return cfg.Server.PublicURL + agents.Path(platform, id) },
 	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{

@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"frontdesk/core/apikey"
+)
+
+// Agent is a voice agent as the admin interface shows it, without its signing secret.
+type Agent struct {
+	ID          string     `json:"id" doc:"Its id." example:"agent_7f3c"`
+	Name        string     `json:"name" doc:"Its name, unique in the tenant." example:"reception"`
+	Platform    string     `json:"platform" doc:"The platform that it is at: vapi, retell, elevenlabs, telnyx, or tools for another that posts plain JSON." example:"retell"`
+	Address     string     `json:"address" doc:"The address for the platform. Where the body names no tool, the name of the tool follows; call-started follows for what the platform asks before the first word." example:"https://frontdesk.example.com/alpha/agents/retell/agent_7f3c"`
+	Signed      bool       `json:"signed" doc:"Whether the platform signs its requests, or sends the signing secret as a bearer token. Otherwise requests need an API key of the tenant."`
+	Scopes      []string   `json:"scopes" nullable:"false" doc:"What it may do."`
+	Connections []string   `json:"connections" nullable:"false" doc:"The connections that it is bound to. Other kinds use the tenant's defaults."`
+	CreatedAt   time.Time  `json:"created_at" doc:"When it was created."`
+	LastUsedAt  *time.Time `json:"last_used_at,omitempty" doc:"When it was last used, to the minute. Absent: never."`
+}
+
+// Agents is the answer of ListAgents.
+type Agents struct {
+	Agents []Agent `json:"agents" nullable:"false" doc:"The tenant's voice agents, the newest last."`
+}
+
+// NewAgent describes a voice agent to be created. Name "": the platform's name.
+type NewAgent struct {
+	Tenant string
+	apikey.AgentSpec
+}
+
+// AgentName names a voice agent of a tenant, by its id.
+type AgentName struct{ Tenant, ID string }
+
+func (s *Service) agentOf(a apikey.VoiceAgent) Agent {
+	k := keyOf(a.Key)
+	return Agent{
+		ID: k.ID, Name: k.Label, Platform: a.Platform, Address: s.opts.AgentURL(a.Platform, k.ID), Signed: a.Signed,
+		Scopes: k.Scopes, Connections: k.Connections, CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt,
+	}
+}
+
+// ListAgents lists the voice agents of a tenant.
+func (s *Service) ListAgents(ctx context.Context, c apikey.Caller, tenantName string) (Agents, error) {
+	answer := Agents{Agents: []Agent{}}
+	if err := reaches(c, tenantName); err != nil {
+		return answer, err
+	}
+	all, err := s.opts.Keys.ListAgents(ctx, tenantName)
+	for _, a := range all {
+		answer.Agents = append(answer.Agents, s.agentOf(a))
+	}
+	return answer, err
+}
+
+// CreateAgent creates a voice agent.
+func (s *Service) CreateAgent(ctx context.Context, c apikey.Caller, n NewAgent) (Agent, error) {
+	if err := reaches(c, n.Tenant); err != nil {
+		return Agent{}, err
+	}
+	made, err := s.opts.Keys.CreateAgent(ctx, n.Tenant, n.AgentSpec)
+	if err != nil {
+		return Agent{}, err
+	}
+	return s.agentOf(made), nil
+}
+
+// RemoveAgent removes a voice agent. Its address stops working.
+func (s *Service) RemoveAgent(ctx context.Context, c apikey.Caller, n AgentName) (Done, error) {
+	if err := reaches(c, n.Tenant); err != nil {
+		return Done{}, err
+	}
+	all, err := s.opts.Keys.ListAgents(ctx, n.Tenant)
+	if err != nil {
+		return Done{}, err
+	}
+	if !slices.ContainsFunc(all, func(a apikey.VoiceAgent) bool { return a.ID == n.ID }) {
+		return Done{}, apikey.NoAgent()
+	}
+	return Done{}, s.opts.Keys.Revoke(ctx, n.ID)
+}
