@@ -157,6 +157,7 @@ var adminBodies = map[adminOperation]string{
 	{"PATCH", adminTenants + "/{tenant}/connections/{connection}"}: `{"default":true}`,
 	{"POST", adminTenants + "/{tenant}/webhooks"}:                  `{"url":"https://platform.example.com/hooks"}`,
 	{"POST", adminTenants + "/{tenant}/agents"}:                    `{"platform":"retell"}`,
+	{"PATCH", adminTenants + "/{tenant}/agents/{agent}"}:           `{"scopes":["calendar:read"]}`,
 	{"POST", "/alpha/admin/webhooks"}:                              `{"url":"https://platform.example.com/hooks"}`,
 }
 

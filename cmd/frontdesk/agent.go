@@ -35,21 +35,15 @@ func (agentAdd) Help() string {
 
 // Run creates the agent. It prints only the address on standard output.
 func (c agentAdd) Run(ctx context.Context, s *session) error {
-	secrets, err := s.secrets(c.Secret)
+	signing, err := s.signing(c.Secret)
 	if err != nil {
 		return err
 	}
-	n := admin.NewAgent{Tenant: c.Tenant, AgentSpec: apikey.AgentSpec{
-		Spec:     apikey.Spec{Label: c.Name, Test: c.Test, Connections: c.Connection},
-		Platform: c.Platform, Signing: secrets["signing"],
-	}}
-	for name := range secrets {
-		if name != "signing" {
-			return usage("--secret %s: an agent has no other secret than signing", name)
-		}
-	}
-	for _, scope := range c.Scope {
-		n.Scopes = append(n.Scopes, apikey.Scope(scope))
+	n := admin.NewAgent{Tenant: c.Tenant, AgentSpec: apikey.AgentSpec{Platform: c.Platform, Spec: apikey.Spec{
+		Label: c.Name, Test: c.Test, Scopes: scopesOf(c.Scope), Connections: c.Connection,
+	}}}
+	if signing != nil {
+		n.Signing = *signing
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		made, err := g.Admin().CreateAgent(ctx, operator(), n)
@@ -93,6 +87,49 @@ func (c agentList) Run(ctx context.Context, s *session) error {
 		return s.list(c.JSON, all.Agents,
 			[]string{"ID", "NAME", "PLATFORM", "PROOF", "SCOPES", "CONNECTIONS", "LAST USED", "ADDRESS"}, rows)
 	})
+}
+
+type agentChange struct {
+	Tenant     string            `required:"" help:"The tenant's name." placeholder:"NAME"`
+	ID         string            `arg:"" help:"The agent's id, as \"agent list\" shows it."`
+	Secret     map[string]string `help:"signing=SOURCE: the platform's new secret. SOURCE is env:VAR, file:PATH, or - for standard input." placeholder:"signing=SOURCE" mapsep:"none"`
+	Scope      []string          `help:"What the agent may do from now on. Repeat for more." placeholder:"S"`
+	Connection []string          `help:"Bind the agent to this connection, and to no other of its kind. Repeat for more." placeholder:"NAME"`
+}
+
+// Run changes the agent.
+func (c agentChange) Run(ctx context.Context, s *session) error {
+	signing, err := s.signing(c.Secret)
+	if err != nil {
+		return err
+	}
+	n := admin.AgentChange{AgentName: admin.AgentName{Tenant: c.Tenant, ID: c.ID}}
+	n.Scopes, n.Connections, n.Signing = scopesOf(c.Scope), c.Connection, signing
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		_, err := g.Admin().ChangeAgent(ctx, operator(), n)
+		return err
+	})
+}
+
+// signing returns the signing secret among the secrets of an agent, or nil if there is none.
+func (s *session) signing(sources map[string]string) (*string, error) {
+	for name := range sources {
+		if name != "signing" {
+			return nil, usage("--secret %s: an agent has no other secret than signing", name)
+		}
+	}
+	secrets, err := s.secrets(sources)
+	if secret, given := secrets["signing"]; given {
+		return &secret, err
+	}
+	return nil, err
+}
+
+func scopesOf(names []string) (scopes []apikey.Scope) {
+	for _, name := range names {
+		scopes = append(scopes, apikey.Scope(name))
+	}
+	return scopes
 }
 
 type agentRemove struct {

@@ -91,6 +91,18 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 		t.Errorf("the doctor tells the secret: %s", sound)
 	}
 	d.must("keyset", "rotate")
+	d.must("agent", "change", "--tenant", "acme", agents[2].ID, "--scope", "tickets:read", "--scope", "tickets:write")
+	eventually := time.Now().Add(20 * time.Second)
+	for {
+		made := c.do(http.StatusOK, http.MethodPost, eleven+"/create-ticket", `{"subject":"Yes"}`, "Authorization: Bearer "+secret)
+		if made.get("ok") == true {
+			break
+		}
+		if time.Now().After(eventually) {
+			t.Fatalf("with the scope: %s", made.body)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 
 	d.must("agent", "remove", "--tenant", "acme", agents[0].ID)
 	removed := time.Now()

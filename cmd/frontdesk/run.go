@@ -89,6 +89,7 @@ type commands struct {
 	Agent struct {
 		Add    agentAdd    `cmd:"" help:"Create a voice agent at a platform, and print its address."`
 		List   agentList   `cmd:"" help:"List a tenant's voice agents."`
+		Change agentChange `cmd:"" help:"Change the signing secret, the scopes or the connections of a voice agent."`
 		Remove agentRemove `cmd:"" help:"Remove a voice agent. Its address stops working within 5 seconds."`
 	} `cmd:"" help:"Voice agents, whose platforms sign their requests and so need no API key."`
 

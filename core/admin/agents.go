@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -34,6 +33,12 @@ type NewAgent struct {
 
 // AgentName names a voice agent of a tenant, by its id.
 type AgentName struct{ Tenant, ID string }
+
+// AgentChange describes a change of a voice agent.
+type AgentChange struct {
+	AgentName
+	apikey.AgentChange
+}
 
 func (s *Service) agentOf(a apikey.VoiceAgent) Agent {
 	k := keyOf(a.Key)
@@ -68,17 +73,22 @@ func (s *Service) CreateAgent(ctx context.Context, c apikey.Caller, n NewAgent) 
 	return s.agentOf(made), nil
 }
 
+// ChangeAgent changes a voice agent.
+func (s *Service) ChangeAgent(ctx context.Context, c apikey.Caller, n AgentChange) (Agent, error) {
+	if err := reaches(c, n.Tenant); err != nil {
+		return Agent{}, err
+	}
+	changed, err := s.opts.Keys.ChangeAgent(ctx, n.Tenant, n.ID, n.AgentChange)
+	if err != nil {
+		return Agent{}, err
+	}
+	return s.agentOf(changed), nil
+}
+
 // RemoveAgent removes a voice agent. Its address stops working.
 func (s *Service) RemoveAgent(ctx context.Context, c apikey.Caller, n AgentName) (Done, error) {
 	if err := reaches(c, n.Tenant); err != nil {
 		return Done{}, err
 	}
-	all, err := s.opts.Keys.ListAgents(ctx, n.Tenant)
-	if err != nil {
-		return Done{}, err
-	}
-	if !slices.ContainsFunc(all, func(a apikey.VoiceAgent) bool { return a.ID == n.ID }) {
-		return Done{}, apikey.NoAgent()
-	}
-	return Done{}, s.opts.Keys.Revoke(ctx, n.ID)
+	return Done{}, s.opts.Keys.RemoveAgent(ctx, n.Tenant, n.ID)
 }

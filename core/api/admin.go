@@ -37,6 +37,7 @@ type Admin interface {
 
 	ListAgents(ctx context.Context, caller apikey.Caller, tenant string) (admin.Agents, error)
 	CreateAgent(context.Context, apikey.Caller, admin.NewAgent) (admin.Agent, error)
+	ChangeAgent(context.Context, apikey.Caller, admin.AgentChange) (admin.Agent, error)
 	RemoveAgent(context.Context, apikey.Caller, admin.AgentName) (admin.Done, error)
 
 	ExportTenant(context.Context, apikey.Caller, admin.ExportQuery) (admin.Export, error)
@@ -223,6 +224,27 @@ func (r AgentCreation) input(*checks) admin.NewAgent {
 		s.Scopes = append(s.Scopes, apikey.Scope(scope))
 	}
 	return admin.NewAgent{Tenant: r.Tenant, AgentSpec: s}
+}
+
+// AgentChange is the body of changing a voice agent.
+type AgentChange struct {
+	Tenant      string            `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	Agent       string            `json:"-" path:"agent" doc:"The agent's id." example:"agent_7f3c"`
+	Credentials *AgentCredentials `json:"credentials,omitempty" doc:"What the platform proves itself with."`
+	Scopes      []string          `json:"scopes,omitempty" bytes:"63" doc:"What it may do." example:"[\"calendar:read\"]"`
+	Connections []string          `json:"connections,omitempty" bytes:"63" doc:"Names of connections to bind it to, at most one of each kind; none for the defaults." example:"[\"office\"]"`
+}
+
+func (r AgentChange) input(*checks) admin.AgentChange {
+	n := admin.AgentChange{AgentName: admin.AgentName{Tenant: r.Tenant, ID: r.Agent}}
+	n.Connections = r.Connections
+	if r.Credentials != nil {
+		n.Signing = &r.Credentials.Signing
+	}
+	for _, scope := range r.Scopes {
+		n.Scopes = append(n.Scopes, apikey.Scope(scope))
+	}
+	return n
 }
 
 // agentPath names a voice agent in the path.

@@ -226,6 +226,14 @@ func agentOperations(s Admin) []operation {
 			endpoint: resource(s, Admin.CreateAgent, AgentCreation.input),
 		},
 		{
+			ID: "changeAgent", Method: http.MethodPatch, Path: agentsPath + "/{agent}", Summary: "Change a voice agent",
+			Description: "Changes the given fields of a voice agent. Its address and its platform stay.",
+			Reasons: []string{
+				fault.ReasonNotFound, apikey.ReasonAgentNotFound, fault.ReasonChangedMeanwhile,
+			},
+			endpoint: query(s, Admin.ChangeAgent, AgentChange.input),
+		},
+		{
 			ID: "removeAgent", Method: http.MethodDelete, Path: agentsPath + "/{agent}",
 			Summary: "Remove a voice agent", Description: "Removes a voice agent. Its address stops working within 5 seconds.",
 			Reasons:  []string{fault.ReasonNotFound, apikey.ReasonAgentNotFound},

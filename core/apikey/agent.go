@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/secret"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -72,6 +74,85 @@ func (d *Directory) CreateAgent(ctx context.Context, tenantName string, s AgentS
 			"The tenant %q already has an agent with the name %q.", tenantName, s.Label)
 	}
 	return VoiceAgent{keyOf(row, names), row.Platform, s.Signing != ""}, err
+}
+
+// AgentChange is a change of a voice agent. What is nil stays.
+type AgentChange struct {
+	Scopes      []Scope
+	Connections []string
+	Signing     *string // "": requests need an API key of the tenant
+}
+
+const actionChangeAgent = "change-agent"
+
+// ChangeAgent changes a voice agent. Its address stays, and so does its platform. It fails with fault.NotFound
+// if the tenant has no such agent, and with fault.Conflict if the agent changes at the same time.
+func (d *Directory) ChangeAgent(
+	ctx context.Context, tenantName, id string, change AgentChange,
+) (VoiceAgent, error) {
+	was, owner, err := d.findAgent(ctx, tenantName, id)
+	if err != nil {
+		return VoiceAgent{}, err
+	}
+	signing, err := d.sealer.Signing(was)
+	if err != nil {
+		return VoiceAgent{}, err
+	}
+	names, err := d.connectionNames(ctx, owner.ID)
+	if err != nil {
+		return VoiceAgent{}, err
+	}
+	now := keyOf(was, names)
+	wanted := AgentSpec{Platform: was.Platform, Signing: string(signing), Spec: Spec{
+		Label: was.Label, Test: was.Test, Scopes: now.Scopes, Connections: now.Connections,
+	}}
+	var changed []string
+	if change.Scopes != nil {
+		wanted.Scopes, changed = change.Scopes, append(changed, "scopes")
+	}
+	if change.Connections != nil {
+		wanted.Connections, changed = change.Connections, append(changed, "connections")
+	}
+	if change.Signing != nil {
+		wanted.Signing, changed = *change.Signing, append(changed, "credentials.signing")
+	}
+	described, _, names, err := d.describe(ctx, tenantName, wanted.Spec, wanted.Check("")...)
+	if err != nil {
+		return VoiceAgent{}, err
+	}
+	is := was
+	is.Scopes, is.Connections = described.Scopes, described.Connections
+	if err := d.sealer.SealKey(&is, []byte(wanted.Signing)); err != nil {
+		return VoiceAgent{}, err
+	}
+	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
+		Action: actionChangeAgent, Subject: id, Changed: changed,
+	})
+	if err != nil {
+		return VoiceAgent{}, err
+	}
+	err = d.opts.Store.ChangeAgent(ctx, was, is, audited...)
+	d.opts.Changed() // even after a failure: the commit may have succeeded although its reply was lost
+	return VoiceAgent{keyOf(is, names), is.Platform, wanted.Signing != ""}, err
+}
+
+// RemoveAgent removes a voice agent. Its address stops working in this process at once, and elsewhere within
+// two seconds.
+func (d *Directory) RemoveAgent(ctx context.Context, tenantName, id string) error {
+	if _, _, err := d.findAgent(ctx, tenantName, id); err != nil {
+		return err
+	}
+	return d.Revoke(ctx, id)
+}
+
+// findAgent returns the row of a tenant's voice agent, and the tenant.
+func (d *Directory) findAgent(ctx context.Context, tenantName, id string) (store.APIKey, store.Tenant, error) {
+	row, owner, err := d.find(ctx, id)
+	if err == nil && (owner.Name != tenantName || row.Platform == "" || !row.RevokedAt.IsZero()) ||
+		errors.Is(err, fault.NotFound) {
+		return row, owner, NoAgent()
+	}
+	return row, owner, err
 }
 
 // ListAgents returns a tenant's voice agents, the newest last, without those that were removed.

@@ -66,6 +66,9 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 		t.Fatal("the tokens are not leased")
 	}
 
+	must(t, s.CreateKey(ctx, store.APIKey{
+		ID: "agent1", TenantID: "acme", Hash: []byte("agent"), Platform: "retell", Seal: []byte("sealed"), CreatedAt: noon,
+	}))
 	must(t, s.CreateKey(ctx, store.APIKey{ID: "key1", TenantID: "acme", Hash: []byte("1"), CreatedAt: noon}))
 	must(t, s.CreateKey(ctx, store.APIKey{
 		ID: "key2", TenantID: "acme", Hash: []byte("2"), CreatedAt: noon, RevokedAt: noon,
@@ -363,6 +366,14 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 			ID: "next of " + c.name, TenantID: "acme", Hash: []byte("of " + c.name), CreatedAt: noon,
 		}
 		return only(c.s.ReplaceKey(c.ctx, old, next, c.audit()))
+	}},
+	{"ChangeAgent", func(c caller) (any, error) {
+		was := store.APIKey{ID: "agent1", Seal: []byte("sealed")}
+		is := store.APIKey{ID: "agent1", Scopes: []string{c.name}, Seal: []byte("changed by " + c.name)}
+		return only(c.s.ChangeAgent(c.ctx, was, is, c.audit()))
+	}},
+	{"RevokeKey: of an agent", func(c caller) (any, error) {
+		return only(c.s.RevokeKey(c.ctx, "agent1", noon, []byte("revoked"), c.audit()))
 	}},
 	{"TouchKeys", func(c caller) (any, error) {
 		return only(c.s.TouchKeys(c.ctx, map[string]time.Time{"key1": noon, "key2": noon}))

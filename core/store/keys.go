@@ -157,6 +157,21 @@ func (s *Store) ReplaceKey(ctx context.Context, old, next APIKey, audit ...Audit
 	})
 }
 
+// ChangeAgent replaces the scopes, connections and seal of a voice agent. It returns fault.Conflict if the agent
+// was removed, or has changed since it was read.
+func (s *Store) ChangeAgent(ctx context.Context, was, is APIKey, audit ...AuditRow) error {
+	args, err := keyArgs(is)
+	if err != nil {
+		return err
+	}
+	affected, err := s.execAudited(ctx, audit, "UPDATE api_keys SET scopes = $2, connections = $3, seal = $4 "+
+		"WHERE id = $1 AND seal = $5 AND revoked_at IS NULL", is.ID, args[5], args[6], is.Seal, was.Seal)
+	if err == nil && affected == 0 {
+		return changedMeanwhile()
+	}
+	return err
+}
+
 // SealKey replaces the seal of a key and returns true, unless the seal has changed since the key was read.
 func (s *Store) SealKey(ctx context.Context, k APIKey, seal []byte) (bool, error) {
 	query, args := "UPDATE api_keys SET seal = $2 WHERE id = $1 AND seal = $3", []any{k.ID, seal, k.Seal}
