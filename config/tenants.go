@@ -33,6 +33,7 @@ type Tenant struct {
 	BookingWindowDays    *int              `yaml:"booking_window_days" min:"0" max:"730" help:"How many days after today a slot may begin at the latest; 0 means without limit, which is the default."`
 	TentativeAsBusy      *bool             `yaml:"tentative_as_busy" help:"Whether a time is busy while the calendar's owner has a meeting that was accepted only tentatively. The default is true."`
 	Connections          []Connection      `yaml:"connections" help:"The tenant's connections to accounts at providers."`
+	Agents               []Agent           `yaml:"agents" help:"The tenant's voice agents, whose platforms prove by a signature who they are."`
 }
 
 // Connection is the desired state of one connection.
@@ -46,6 +47,17 @@ type Connection struct {
 	// Credentials holds the secrets themselves, which LoadTenants has read. It is nil if the file has none.
 	// An existing connection then keeps its credentials.
 	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"Where the provider's credentials are: env:VAR or file:PATH, never the secret itself."`
+}
+
+// Agent is the desired state of one voice agent.
+type Agent struct {
+	Name        string   `yaml:"name" required:"true" help:"The agent's name, unique in the tenant."`
+	Platform    string   `yaml:"platform" required:"true" choices:"vapi,retell,elevenlabs,telnyx,tools" help:"Where the agent runs: vapi, retell, elevenlabs, telnyx, or tools for another platform that posts plain JSON."`
+	Scopes      []string `yaml:"scopes" help:"What the agent may do, such as calendar:read. The default is everything."`
+	Connections []string `yaml:"connections" help:"Names of the connections that the agent is bound to, at most one of each kind. Other kinds use the tenant's defaults."`
+
+	// Credentials holds the secret itself, as that of a connection.
+	Credentials map[string]string `yaml:"credentials" kind:"secret" help:"signing: what the platform signs its requests with, or sends as a bearer token, as env:VAR or file:PATH. Without it, requests need an API key of the tenant."`
 }
 
 // LoadTenants reads a file of tenants, or standard input if path is "-". It reads the credentials from

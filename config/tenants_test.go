@@ -16,7 +16,7 @@ const tenantsExample = "tenants.example.yaml"
 func TestTenantsExampleIsRead(t *testing.T) {
 	got, err := LoadTenants(tenantsExample, []string{
 		"ACME_CALDAV_USERNAME=desk@acme.example", "ACME_CALDAV_PASSWORD=open sesame",
-		"ACME_GOOGLE_REFRESH_TOKEN=1//open-sesame",
+		"ACME_GOOGLE_REFRESH_TOKEN=1//open-sesame", "ACME_RETELL_API_KEY=key_open_sesame",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,11 @@ func TestTenantsExampleIsRead(t *testing.T) {
 					"Summary__c": "Call: {subject}",
 				}}},
 				{Name: "rehearsal", Kind: "calendar", Provider: "sandbox"},
-			}},
+			},
+			Agents: []Agent{{
+				Name: "reception", Platform: "retell", Scopes: []string{"calendar:read", "calendar:write"},
+				Connections: []string{"front-office"}, Credentials: map[string]string{"signing": "key_open_sesame"},
+			}}},
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %#v\nwant %#v", got, want)

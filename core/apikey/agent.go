@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,6 +144,16 @@ func (d *Directory) RemoveAgent(ctx context.Context, tenantName, id string) erro
 		return err
 	}
 	return d.Revoke(ctx, id)
+}
+
+// SignsWith reports whether a secret is the signing secret of a voice agent.
+func (d *Directory) SignsWith(ctx context.Context, id, secret string) (bool, error) {
+	row, _, err := d.find(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	signing, err := d.sealer.Signing(row)
+	return subtle.ConstantTimeCompare(signing, []byte(secret)) == 1, err
 }
 
 // findAgent returns the row of a tenant's voice agent, and the tenant.

@@ -1,4 +1,4 @@
-// Package apply brings a gateway's tenants and their connections into the state that a file describes.
+// Package apply brings a gateway's tenants, their connections and their voice agents into the state that a file describes.
 //
 //	changes, err := applier.Apply(ctx, desired, apply.Options{DryRun: true})
 package apply
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
@@ -20,7 +21,7 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// Desired is the desired state of the tenants and connections.
+// Desired is the desired state of the tenants.
 type Desired struct {
 	Tenants []Tenant
 }
@@ -30,12 +31,19 @@ type Tenant struct {
 	Name        string
 	Settings    tenant.Settings
 	Connections []connection.Spec
+	Agents      []Agent
+}
+
+// Agent is the desired state of one voice agent. Without a name, its platform's is its name.
+type Agent struct {
+	apikey.AgentSpec
+	KeepSigning bool // an existing agent keeps its signing secret
 }
 
 // Options configure Apply.
 type Options struct {
 	DryRun bool // change nothing, return what would change
-	Prune  bool // also delete tenants and connections that are not desired
+	Prune  bool // also delete tenants, connections and voice agents that are not desired
 }
 
 // Action is what a Change does.
@@ -52,7 +60,8 @@ const (
 type Change struct {
 	Action     Action `json:"action"`
 	Tenant     string `json:"tenant"`
-	Connection string `json:"connection,omitempty"` // "": the tenant itself
+	Connection string `json:"connection,omitempty"` // "": the tenant itself, or an agent
+	Agent      string `json:"agent,omitempty"`
 	// What is different, e.g. `settings.url: "a" -> "b"`, "credentials changed".
 	Details []string `json:"details,omitempty"`
 }
@@ -62,6 +71,9 @@ func (c Change) String() string {
 	line := fmt.Sprintf("%s tenant %s", c.Action, c.Tenant)
 	if c.Connection != "" {
 		line = fmt.Sprintf("%s connection %s/%s", c.Action, c.Tenant, c.Connection)
+	}
+	if c.Agent != "" {
+		line = fmt.Sprintf("%s agent %s/%s", c.Action, c.Tenant, c.Agent)
 	}
 	if len(c.Details) > 0 {
 		line += ": " + strings.Join(c.Details, "; ")
@@ -76,9 +88,10 @@ type Applier struct {
 	Providers   connection.Providers
 	Tenants     *tenant.Directory
 	Connections *connection.Directory
+	Keys        *apikey.Directory
 }
 
-// Apply brings tenants and connections into the desired state and returns what it changed, or would change.
+// Apply brings tenants, their connections and their voice agents into the desired state and returns what it changed, or would change.
 // It reports every fault of the desired state before it changes anything. It deletes nothing unless o.Prune
 // is set. A second run finds nothing to do. If a run was interrupted, the next one completes it. With an
 // error, Apply returns the changes made until then.
@@ -167,6 +180,9 @@ func (p *planner) newTenant(prefix string, want Tenant) {
 	for i, c := range want.Connections {
 		p.newConnection(fmt.Sprintf("%sconnections[%d].", prefix, i), want.Name, c)
 	}
+	for i, a := range want.Agents {
+		p.newAgent(fmt.Sprintf("%sagents[%d].", prefix, i), want, a, nil)
+	}
 }
 
 // tenant plans an existing tenant and its connections.
@@ -193,6 +209,9 @@ func (p *planner) tenant(ctx context.Context, prefix string, want Tenant, now te
 		if err := p.connection(path, want.Name, c, there[at]); err != nil {
 			return err
 		}
+	}
+	if err := p.agents(ctx, prefix, want, there); err != nil {
+		return err
 	}
 	if !p.prune {
 		return nil

@@ -250,10 +250,10 @@ func Walls() []Wall {
 		{
 			Folder: "core/apply",
 			May: []string{
-				"core/adapter", "core/audit", "core/connection", "core/fault", "core/sealing", "core/store",
-				"core/tenant",
+				"core/adapter", "core/apikey", "core/audit", "core/connection", "core/fault", "core/sealing",
+				"core/store", "core/tenant",
 			},
-			Tests: []string{"core/**"}, Why: "A file of tenants and connections.",
+			Tests: []string{"core/**"}, Why: "A file of tenants with connections and voice agents.",
 		},
 		{
 			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/pause", "core/store"},

@@ -84,7 +84,7 @@ func (g *Gateway) Links() *link.Directory { return g.links }
 func (g *Gateway) Apply(ctx context.Context, file config.Tenants, o apply.Options) ([]apply.Change, error) {
 	a := apply.Applier{
 		Store: g.store, Sealer: sealing.New(g.vault), Providers: g.providers,
-		Tenants: g.tenants, Connections: g.connections,
+		Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
 	}
 	return a.Apply(ctx, desiredOf(file), o)
 }
@@ -109,6 +109,16 @@ func desiredOf(file config.Tenants) apply.Desired {
 				Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider, Default: c.Default,
 				Settings: c.Settings, Credentials: c.Credentials,
 			})
+		}
+		for _, a := range t.Agents {
+			wanted := apply.Agent{KeepSigning: a.Credentials == nil, AgentSpec: apikey.AgentSpec{
+				Spec: apikey.Spec{Label: a.Name, Connections: a.Connections}, Platform: a.Platform,
+				Signing: a.Credentials["signing"],
+			}}
+			for _, scope := range a.Scopes {
+				wanted.Scopes = append(wanted.Scopes, apikey.Scope(scope))
+			}
+			d.Agents = append(d.Agents, wanted)
 		}
 		want.Tenants = append(want.Tenants, d)
 	}

@@ -199,6 +199,7 @@ func (k *Kit) assemble(o Options) {
 	})
 	k.Applier = apply.Applier{
 		Store: k.Store, Sealer: k.Sealer, Providers: providers, Tenants: k.Tenants, Connections: k.Connections,
+		Keys: k.Keys,
 	}
 }
 

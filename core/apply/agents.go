@@ -1,0 +1,156 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+)
+
+// agents plans the voice agents of an existing tenant, which has connections already.
+func (p *planner) agents(ctx context.Context, prefix string, want Tenant, connected []store.Connection) error {
+	if len(want.Agents) == 0 && !p.prune {
+		return nil
+	}
+	there, err := p.applier.Keys.ListAgents(ctx, want.Name)
+	if err != nil {
+		return err
+	}
+	for i, a := range want.Agents {
+		path := fmt.Sprintf("%sagents[%d].", prefix, i)
+		at := slices.IndexFunc(there, func(now apikey.VoiceAgent) bool { return now.Label == a.Label })
+		if at < 0 {
+			p.newAgent(path, want, a, connected)
+			continue
+		}
+		if err := p.agent(ctx, path, want, a, there[at], connected); err != nil {
+			return err
+		}
+	}
+	if !p.prune {
+		return nil
+	}
+	for _, now := range there {
+		if slices.ContainsFunc(want.Agents, func(a Agent) bool { return a.Label == now.Label }) {
+			continue
+		}
+		p.deletions = append(p.deletions, step{
+			Change{Action: ActionDelete, Tenant: want.Name, Agent: now.Label},
+			func(ctx context.Context) error {
+				err := p.applier.Keys.RemoveAgent(ctx, want.Name, now.ID)
+				if errors.Is(err, fault.NotFound) {
+					return nil // another process was faster
+				}
+				return err
+			}})
+	}
+	return nil
+}
+
+// checkAgent checks an agent, and that its connections will be there.
+func (p *planner) checkAgent(path string, want Tenant, a Agent, connected []store.Connection) {
+	p.faults = append(p.faults, a.Check(path)...)
+	for i, name := range a.Connections {
+		if !slices.ContainsFunc(want.Connections, func(c connection.Spec) bool { return c.Name == name }) &&
+			(p.prune || !slices.ContainsFunc(connected, func(c store.Connection) bool { return c.Name == name })) {
+			p.wrong(fmt.Sprintf("%sconnections[%d]", path, i), "is not a connection of the tenant.")
+		}
+	}
+	for i, scope := range a.Scopes {
+		if !slices.Contains(apikey.Scopes(), scope) {
+			p.wrong(fmt.Sprintf("%sscopes[%d]", path, i), "must be one of %s.", joined(apikey.Scopes()))
+		}
+	}
+	if 1 < len(slices.DeleteFunc(slices.Clone(want.Agents), func(b Agent) bool { return a.Label != b.Label })) {
+		p.wrong(path+"name", "is the name of another agent of the tenant too.")
+	}
+}
+
+// newAgent plans an agent that does not exist.
+func (p *planner) newAgent(path string, want Tenant, a Agent, connected []store.Connection) {
+	p.checkAgent(path, want, a, connected)
+	details := []string{a.Platform}
+	if len(a.Scopes) > 0 {
+		details = append(details, "scopes: "+joined(a.Scopes))
+	}
+	if len(a.Connections) > 0 {
+		details = append(details, "connections: "+joined(a.Connections))
+	}
+	if a.Signing != "" {
+		details = append(details, "with credentials")
+	}
+	p.steps = append(p.steps, step{
+		Change{Action: ActionCreate, Tenant: want.Name, Agent: a.Label, Details: details},
+		func(ctx context.Context) error {
+			_, err := p.applier.Keys.CreateAgent(ctx, want.Name, a.AgentSpec)
+			return err
+		}})
+}
+
+// agent plans an existing agent.
+func (p *planner) agent(
+	ctx context.Context, path string, want Tenant, a Agent, now apikey.VoiceAgent, connected []store.Connection,
+) error {
+	p.checkAgent(path, want, a, connected)
+	if a.Platform != now.Platform {
+		p.wrong(path+"platform", "is another than the existing agent's (%s). Give the new one another name, or "+
+			"remove the old one first.", now.Platform)
+		return nil
+	}
+	wanted := a.Scopes
+	if len(wanted) == 0 {
+		wanted = apikey.Scopes()
+	}
+	var change apikey.AgentChange
+	var details []string
+	if !sameSet(wanted, now.Scopes) {
+		change.Scopes = wanted
+		details = append(details, fmt.Sprintf("scopes: %s -> %s", joined(now.Scopes), joined(wanted)))
+	}
+	if !sameSet(a.Connections, now.Connections) {
+		change.Connections = append([]string{}, a.Connections...)
+		details = append(details, fmt.Sprintf("connections: %s -> %s", joined(now.Connections), joined(a.Connections)))
+	}
+	if !a.KeepSigning {
+		same, err := p.applier.Keys.SignsWith(ctx, now.ID, a.Signing)
+		if err != nil {
+			return fmt.Errorf("agent %s/%s: %w", want.Name, a.Label, err)
+		}
+		if !same {
+			change.Signing = &a.Signing
+			details = append(details, "credentials changed")
+		}
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	p.steps = append(p.steps, step{
+		Change{Action: ActionUpdate, Tenant: want.Name, Agent: a.Label, Details: details},
+		func(ctx context.Context) error {
+			_, err := p.applier.Keys.ChangeAgent(ctx, want.Name, now.ID, change)
+			return err
+		}})
+	return nil
+}
+
+func sameSet[T ~string](a, b []T) bool {
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
+}
+
+// joined lists names for people.
+func joined[T ~string](names []T) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	texts := make([]string, 0, len(names))
+	for _, name := range names {
+		texts = append(texts, string(name))
+	}
+	return strings.Join(texts, ", ")
+}

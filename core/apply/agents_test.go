@@ -1,0 +1,81 @@
+package apply_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"frontdesk/core/apikey"
+	"frontdesk/core/apply"
+	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant/tenanttest"
+)
+
+// withAgent returns the desired state with one voice agent.
+func withAgent() apply.Desired {
+	want := desired()
+	want.Tenants[0].Agents = []apply.Agent{{AgentSpec: apikey.AgentSpec{
+		Platform: "retell", Signing: tenanttest.Canary + "-0123456789",
+		Spec: apikey.Spec{Label: "reception", Connections: []string{"front-office"}, Scopes: []apikey.Scope{"calendar:read"}},
+	}}}
+	return want
+}
+
+func TestAgentsAreApplied(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		got := applied(h, withAgent(), apply.Options{})
+		if want := "create agent acme/reception: retell; scopes: calendar:read; connections: front-office; with credentials"; !slices.Contains(got, want) {
+			t.Errorf("got %q, want %q among it", got, want)
+		}
+		wantChanges(t, applied(h, withAgent(), apply.Options{}))
+		there, err := h.Keys.ListAgents(t.Context(), "acme")
+		if err != nil || len(there) != 1 {
+			t.Fatalf("%v, %v", there, err)
+		}
+
+		changed := withAgent()
+		a := &changed.Tenants[0].Agents[0]
+		a.Scopes, a.Connections, a.Signing = nil, nil, tenanttest.Canary+"-9876543210"
+		wantChanges(t, applied(h, changed, apply.Options{}), "update agent acme/reception: scopes: calendar:read -> "+
+			"calendar:read, calendar:write, tickets:read, tickets:write, numbers:read, numbers:write; "+
+			"connections: front-office -> none; credentials changed")
+		wantChanges(t, applied(h, changed, apply.Options{}))
+		a.Signing, a.KeepSigning = "", true
+		wantChanges(t, applied(h, changed, apply.Options{}))
+		agent, err := h.Callers.Agent(t.Context(), there[0].ID)
+		if err != nil || string(agent.Signing) != tenanttest.Canary+"-9876543210" || len(agent.Caller.Scopes) != 6 {
+			t.Errorf("%+v, %v", agent, err)
+		}
+
+		wantChanges(t, applied(h, desired(), apply.Options{}))
+		wantChanges(t, applied(h, desired(), apply.Options{Prune: true}), "delete agent acme/reception")
+		if _, err := h.Callers.Agent(t.Context(), there[0].ID); fault.From(err).Reason != apikey.ReasonAgentNotFound {
+			t.Errorf("after its removal: %v", err)
+		}
+		applied(h, withAgent(), apply.Options{}) // the name is free again
+	})
+}
+
+func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	want := withAgent()
+	agents := &want.Tenants[0].Agents
+	*agents = append(*agents, (*agents)[0], apply.Agent{AgentSpec: apikey.AgentSpec{
+		Platform: "fax", Signing: "short", Spec: apikey.Spec{Label: "A B", Scopes: []apikey.Scope{"all"}, Connections: []string{"none"}},
+	}})
+	_, err := h.Applier.Apply(t.Context(), want, apply.Options{})
+	var paths []string
+	for _, f := range tenanttest.WantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest).Fields {
+		paths = append(paths, strings.TrimPrefix(f.Path, "tenants[0].agents"))
+	}
+	if want := []string{
+		"[0].name", "[1].name", "[2].name", "[2].platform", "[2].credentials.signing", "[2].connections[0]", "[2].scopes[0]",
+	}; !slices.Equal(paths, want) {
+		t.Errorf("got %q, want %q", paths, want)
+	}
+	if all, err := h.Tenants.List(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
