@@ -70,8 +70,9 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 			row.Scopes = append(row.Scopes, string(scope))
 		}
 	}
-	text, err := d.create(ctx, &row, owner.Name)
-	return text, keyOf(row, namesOf(connections)), err
+	names := namesOf(connections)
+	text, err := d.create(ctx, &row, owner.Name, names)
+	return text, keyOf(row, names), err
 }
 
 // CreateAdmin creates a key of the admin interface and returns it: for what belongs to one tenant, or for
@@ -97,13 +98,13 @@ func (d *Directory) CreateAdmin(
 	for _, s := range r.Scopes() {
 		row.Scopes = append(row.Scopes, string(s))
 	}
-	text, err := d.create(ctx, &row, tenantName)
+	text, err := d.create(ctx, &row, tenantName, nil)
 	return text, keyOf(row, nil), err
 }
 
-// create gives a row a new key, stores it and returns the key.
+// create gives a row a new key, stores it and returns the key. The names are those of the tenant's connections.
 func (d *Directory) create(
-	ctx context.Context, row *store.APIKey, tenantName string,
+	ctx context.Context, row *store.APIKey, tenantName string, names map[string]string,
 ) (text string, err error) {
 	if text, err = d.generate(row); err != nil {
 		return "", err
@@ -114,7 +115,12 @@ func (d *Directory) create(
 	if err != nil {
 		return "", err
 	}
-	return text, d.opts.Store.CreateKey(ctx, *row, audited...)
+	return text, d.opts.Store.CreateKey(creating(ctx, text, names), *row, audited...)
+}
+
+// creating is store.Creating for a key.
+func creating(ctx context.Context, text string, names map[string]string) context.Context {
+	return store.Creating(ctx, text, func(row store.APIKey) (Key, error) { return keyOf(row, names), nil })
 }
 
 // generate gives a row a new key and returns the key.
@@ -180,7 +186,8 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if err != nil {
 		return "", Key{}, err
 	}
-	if err := d.opts.Store.ReplaceKey(ctx, old, next, append(created, rolled...)...); err != nil {
+	audited := slices.Concat(created, rolled)
+	if err := d.opts.Store.ReplaceKey(creating(ctx, text, names), old, next, audited...); err != nil {
 		return "", Key{}, err
 	}
 	d.opts.Changed()
