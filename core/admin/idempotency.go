@@ -8,7 +8,6 @@ import (
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
-	"frontdesk/core/journal"
 	"frontdesk/core/service"
 	"frontdesk/core/store"
 )
@@ -73,7 +72,7 @@ func replay[A any](ctx context.Context, s *Service, row store.Creation) (service
 	case row.CreatedAt.Sub(there.CreatedAt) >= s.opts.KeepAnswers:
 		return answer, false, s.opts.Store.DropCreation(ctx, there)
 	case string(there.RequestHash) != string(row.RequestHash):
-		return answer, true, journal.KeyReused()
+		return answer, true, service.KeyReused()
 	}
 	answer.Body, answer.Replayed = there.Answer, true
 	return answer, true, json.Unmarshal(there.Answer, &answer.Record)

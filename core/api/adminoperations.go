@@ -189,8 +189,8 @@ func keyOperations(s Admin) []operation {
 			ID: "createKey", Method: http.MethodPost, Path: keysPath, Summary: "Create an API key",
 			Description: "Creates an API key. Only the answer shows the key: this one, and that to a repeat with the " +
 				"same Idempotency-Key.",
-			Reasons:     []string{fault.ReasonNotFound},
-			endpoint:    creating(mutation(s, Admin.CreateKey, KeyCreation.input)),
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: creating(mutation(s, Admin.CreateKey, KeyCreation.input)),
 		},
 		{
 			ID: "rollKey", Method: http.MethodPost, Path: keyRoot + "/roll", Summary: "Roll an API key",
