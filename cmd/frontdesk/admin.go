@@ -22,15 +22,15 @@ type adminKeyCreate struct {
 // Run creates the key. It prints only the key on standard output.
 func (c adminKeyCreate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		made, err := g.Admin().CreateAdminKey(ctx, operator(), admin.NewAdminKey{
+		made, err := g.Admin().CreateAdminKey(ctx, operator(), admin.Write{}, admin.NewAdminKey{
 			Tenant: c.Tenant, Role: apikey.Role(c.Role), Label: c.Label,
 		})
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(s.err, "Created key %s of the admin interface, with the role %s. It is shown only once; keep "+
-			"it in a safe place.\n", made.ID, made.Role)
-		_, err = fmt.Fprintln(s.out, made.Secret)
+			"it in a safe place.\n", made.Record.ID, made.Record.Role)
+		_, err = fmt.Fprintln(s.out, made.Record.Secret)
 		return err
 	})
 }

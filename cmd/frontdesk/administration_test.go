@@ -338,6 +338,50 @@ func TestNumbersAreManagedByTheAdminInterface(t *testing.T) {
 	})
 }
 
+// A platform's program repeats a creation whose answer it has lost, perhaps at another replica.
+func TestARepeatedCreationIsAnsweredOverHTTP(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, url string) {
+		d := newDeployment(t, url)
+		key := d.must("admin", "key", "create")
+		one, other := d.serve().as(key), d.serve().as(key)
+		const once, acme = "Idempotency-Key: setup-1", adminTenants + "/acme"
+		for _, c := range []struct{ path, body, another string }{
+			{adminTenants, `{"name":"acme"}`, `{"name":"beta"}`},
+			{acme + "/connections", `{"kind":"calendar","provider":"sandbox"}`, `{"kind":"crm","provider":"sandbox"}`},
+			{acme + "/keys", `{"label":"agent"}`, `{"label":"another"}`},
+			{"/alpha/admin/keys", `{"role":"viewer","tenant":"acme"}`, `{"role":"admin","tenant":"acme"}`},
+			{acme + "/webhooks", `{"url":"https://platform.example.com/a"}`, `{"url":"https://platform.example.com/b"}`},
+			{"/alpha/admin/webhooks", `{"url":"https://platform.example.com/a"}`,
+				`{"url":"https://platform.example.com/b"}`},
+		} {
+			header := once
+			if c.path == "/alpha/admin/webhooks" { // one operation with the webhooks of tenants
+				header = "Idempotency-Key: setup-2"
+			}
+			first := one.do(http.StatusCreated, http.MethodPost, c.path, c.body, header)
+			again := other.do(http.StatusCreated, http.MethodPost, c.path, c.body, header)
+			if string(again.body) != string(first.body) || first.header.Get("Idempotency-Replayed") != "" ||
+				again.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("POST %s gets %s %v, and again %s %v", c.path, first.body, first.header, again.body, again.header)
+			}
+			refused := other.do(http.StatusUnprocessableEntity, http.MethodPost, c.path, c.another, header)
+			if !strings.HasSuffix(refused.text("type"), "/problems/idempotency-key-reused") {
+				t.Errorf("another request with the key gets %s", refused.body)
+			}
+		}
+		keys := one.do(http.StatusOK, http.MethodGet, acme+"/keys", "")
+		if all, _ := keys.get("keys").([]any); len(all) != 1 {
+			t.Errorf("the keys are %s", keys.body)
+		}
+		hers := caller{t: t, base: one.base, key: d.must("admin", "key", "create", "--tenant", "acme")}
+		made := hers.do(http.StatusCreated, http.MethodPost, acme+"/keys", `{"label":"agent"}`, once)
+		if made.text("id") == keys.text("keys", 0, "id") {
+			t.Errorf("another caller gets the operator's answer: %s", made.body)
+		}
+	})
+}
+
 // A tenant's administrator manages the tenant, and rolls and revokes keys of the admin interface for it.
 func TestATenantsAdministratorManagesTheTenant(t *testing.T) {
 	t.Parallel()

@@ -46,17 +46,18 @@ func (c agentAdd) Run(ctx context.Context, s *session) error {
 		n.Signing = *signing
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		made, err := g.Admin().CreateAgent(ctx, operator(), n)
+		made, err := g.Admin().CreateAgent(ctx, operator(), admin.Write{}, n)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Created the agent %s (%s).", made.Name, made.ID)
-		if !made.Signed {
+		agent := made.Record
+		fmt.Fprintf(s.err, "Created the agent %s (%s).", agent.Name, agent.ID)
+		if !agent.Signed {
 			fmt.Fprint(s.err, " Requests to its address need an API key of the tenant, in X-Api-Key or as a bearer "+
 				"token.")
 		}
 		fmt.Fprintln(s.err)
-		_, err = fmt.Fprintln(s.out, made.Address)
+		_, err = fmt.Fprintln(s.out, agent.Address)
 		return err
 	})
 }

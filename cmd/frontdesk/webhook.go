@@ -33,15 +33,15 @@ func (webhookAdd) Help() string {
 // Run creates the webhook. It prints only the secret on standard output.
 func (c webhookAdd) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		made, err := g.Admin().CreateWebhook(ctx, operator(), admin.NewWebhook{
+		made, err := g.Admin().CreateWebhook(ctx, operator(), admin.Write{}, admin.NewWebhook{
 			Tenant: c.Tenant, Spec: webhook.Spec{URL: c.URL, Types: c.Event},
 		})
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(s.err, "Created webhook %s. Its signing secret is shown only once; keep it in a safe place.\n",
-			made.ID)
-		_, err = fmt.Fprintln(s.out, made.Secret)
+			made.Record.ID)
+		_, err = fmt.Fprintln(s.out, made.Record.Secret)
 		return err
 	})
 }
@@ -108,14 +108,15 @@ func (c webhookRoll) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		made, err := g.Admin().RollWebhook(ctx, operator(), admin.RollWebhook{WebhookID: n, Overlap: &c.Overlap})
+		made, err := g.Admin().RollWebhook(ctx, operator(), admin.Write{},
+			admin.RollWebhook{WebhookID: n, Overlap: &c.Overlap})
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(s.err, "The webhook %s has a new signing secret. The former one signs as well until %s.\n",
 			c.ID,
-			moment(valueOf(made.FormerUntil)))
-		_, err = fmt.Fprintln(s.out, made.Secret)
+			moment(valueOf(made.Record.FormerUntil)))
+		_, err = fmt.Fprintln(s.out, made.Record.Secret)
 		return err
 	})
 }

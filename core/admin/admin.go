@@ -43,6 +43,7 @@ type Options struct {
 	Requests    *requestlog.Log
 	Breaker     func(connectionID string) string // the state of a connection's circuit breaker in this process
 	Now         func() time.Time
+	KeepAnswers time.Duration                // how long an answer to an Idempotency-Key is kept
 	ConnectURL  func(token string) string    // the URL of a connect link
 	RedirectURI func(callback string) string // the URI to register at the provider
 	AgentURL    func(platform, id string) string

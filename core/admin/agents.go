@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/service"
 )
 
 // Agent is a voice agent as the admin interface shows it, without its signing secret.
@@ -62,15 +63,20 @@ func (s *Service) ListAgents(ctx context.Context, c apikey.Caller, tenantName st
 }
 
 // CreateAgent creates a voice agent.
-func (s *Service) CreateAgent(ctx context.Context, c apikey.Caller, n NewAgent) (Agent, error) {
+func (s *Service) CreateAgent(
+	ctx context.Context, c apikey.Caller, w Write, n NewAgent,
+) (service.Answer[Agent], error) {
 	if err := reaches(c, n.Tenant); err != nil {
-		return Agent{}, err
+		return service.Answer[Agent]{}, err
 	}
-	made, err := s.opts.Keys.CreateAgent(ctx, n.Tenant, n.AgentSpec)
-	if err != nil {
-		return Agent{}, err
-	}
-	return s.agentOf(made), nil
+	return once(ctx, s, w, creation[apikey.VoiceAgent, Agent]{
+		operation: "create-agent", input: n,
+		shown: func(_ string, made apikey.VoiceAgent) Agent { return s.agentOf(made) },
+		create: func(ctx context.Context) (string, apikey.VoiceAgent, error) {
+			made, err := s.opts.Keys.CreateAgent(ctx, n.Tenant, n.AgentSpec)
+			return "", made, err
+		},
+	})
 }
 
 // ChangeAgent changes a voice agent.

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/link"
+	"frontdesk/core/service"
 )
 
 // Connection is a connection as the admin interface shows it, without its credentials.
@@ -90,16 +91,22 @@ func (s *Service) GetConnection(ctx context.Context, c apikey.Caller, n Connecti
 
 // CreateConnection creates a connection. It does not ask the provider: VerifyConnection does.
 func (s *Service) CreateConnection(
-	ctx context.Context, c apikey.Caller, n NewConnection,
-) (Connection, error) {
+	ctx context.Context, c apikey.Caller, w Write, n NewConnection,
+) (service.Answer[Connection], error) {
 	if err := reaches(c, n.Tenant); err != nil {
-		return Connection{}, err
+		return service.Answer[Connection]{}, err
 	}
 	if n.Name == "" {
 		n.Name = n.Provider
 	}
-	made, err := s.opts.Connections.Add(ctx, n.Tenant, n.Spec)
-	return connectionOf(made), err
+	return once(ctx, s, w, creation[connection.Connection, Connection]{
+		operation: "create-connection", input: n,
+		create: func(ctx context.Context) (string, connection.Connection, error) {
+			made, err := s.opts.Connections.Add(ctx, n.Tenant, n.Spec)
+			return "", made, err
+		},
+		shown: func(_ string, made connection.Connection) Connection { return connectionOf(made) },
+	})
 }
 
 // ChangeConnection changes a connection.
@@ -147,21 +154,27 @@ type NewLink struct {
 }
 
 // CreateLink creates a link with which a customer connects an account by consent.
-func (s *Service) CreateLink(ctx context.Context, c apikey.Caller, n NewLink) (ConnectLink, error) {
+func (s *Service) CreateLink(
+	ctx context.Context, c apikey.Caller, w Write, n NewLink,
+) (service.Answer[ConnectLink], error) {
 	if err := reaches(c, n.Tenant); err != nil {
-		return ConnectLink{}, err
+		return service.Answer[ConnectLink]{}, err
 	}
 	if n.Connection.Name == "" {
 		n.Connection.Name = n.Connection.Provider
 	}
-	token, made, err := s.opts.Links.Create(ctx, n.Tenant, n.Spec)
-	if err != nil {
-		return ConnectLink{}, err
-	}
-	return ConnectLink{
-		URL: s.opts.ConnectURL(token), Connection: made.Connection, Reconnects: made.Reconnects,
-		RedirectURI: s.opts.RedirectURI(made.Callback), ExpiresAt: made.ExpiresAt.UTC(),
-	}, nil
+	return once(ctx, s, w, creation[link.Link, ConnectLink]{
+		operation: "create-connect-link", input: n,
+		create: func(ctx context.Context) (string, link.Link, error) {
+			return s.opts.Links.Create(ctx, n.Tenant, n.Spec)
+		},
+		shown: func(token string, made link.Link) ConnectLink {
+			return ConnectLink{
+				URL: s.opts.ConnectURL(token), Connection: made.Connection, Reconnects: made.Reconnects,
+				RedirectURI: s.opts.RedirectURI(made.Callback), ExpiresAt: made.ExpiresAt.UTC(),
+			}
+		},
+	})
 }
 
 // Provider is a provider that connections can be made to.

@@ -6,6 +6,7 @@ import (
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
+	"frontdesk/core/service"
 	"frontdesk/core/tenant"
 )
 
@@ -83,22 +84,36 @@ func (s *Service) ListKeys(ctx context.Context, c apikey.Caller, tenantName stri
 }
 
 // CreateKey creates an API key.
-func (s *Service) CreateKey(ctx context.Context, c apikey.Caller, n NewKey) (CreatedKey, error) {
+func (s *Service) CreateKey(
+	ctx context.Context, c apikey.Caller, w Write, n NewKey,
+) (service.Answer[CreatedKey], error) {
 	if err := reaches(c, n.Tenant); err != nil {
-		return CreatedKey{}, err
+		return service.Answer[CreatedKey]{}, err
 	}
-	text, made, err := s.opts.Keys.Create(ctx, n.Tenant, n.Spec)
-	return CreatedKey{text, keyOf(made)}, err
+	return once(ctx, s, w, creation[apikey.Key, CreatedKey]{
+		operation: "create-key", input: n, shown: createdKey,
+		create: func(ctx context.Context) (string, apikey.Key, error) {
+			return s.opts.Keys.Create(ctx, n.Tenant, n.Spec)
+		},
+	})
 }
 
+func createdKey(text string, made apikey.Key) CreatedKey { return CreatedKey{text, keyOf(made)} }
+
 // RollKey creates an API key in the place of another one, which stays valid for a while.
-func (s *Service) RollKey(ctx context.Context, c apikey.Caller, n RollKey) (CreatedKey, error) {
+func (s *Service) RollKey(
+	ctx context.Context, c apikey.Caller, w Write, n RollKey,
+) (service.Answer[CreatedKey], error) {
 	ctx, err := s.key(ctx, c, n.KeyID)
 	if err != nil {
-		return CreatedKey{}, err
+		return service.Answer[CreatedKey]{}, err
 	}
-	text, made, err := s.opts.Keys.Roll(ctx, n.ID, n.overlap())
-	return CreatedKey{text, keyOf(made)}, err
+	return once(ctx, s, w, creation[apikey.Key, CreatedKey]{
+		operation: "roll-key", input: n, shown: createdKey,
+		create: func(ctx context.Context) (string, apikey.Key, error) {
+			return s.opts.Keys.Roll(ctx, n.ID, n.overlap())
+		},
+	})
 }
 
 // RevokeKey revokes an API key.
@@ -193,32 +208,48 @@ func adminKeyOf(k apikey.Key, tenantName string) AdminKey {
 
 // CreateAdminKey creates a key of the admin interface. With a tenant's key it is always for that tenant.
 func (s *Service) CreateAdminKey(
-	ctx context.Context, c apikey.Caller, n NewAdminKey,
-) (CreatedAdminKey, error) {
+	ctx context.Context, c apikey.Caller, w Write, n NewAdminKey,
+) (service.Answer[CreatedAdminKey], error) {
 	if c.Tenant.ID != "" && n.Tenant == "" {
-		return CreatedAdminKey{}, fault.InvalidField("tenant", "must be the tenant of the key that creates it.")
+		return service.Answer[CreatedAdminKey]{}, fault.InvalidField("tenant", "must be the tenant of the key that creates it.")
 	}
 	if n.Tenant != "" {
 		if err := reaches(c, n.Tenant); err != nil {
-			return CreatedAdminKey{}, err
+			return service.Answer[CreatedAdminKey]{}, err
 		}
 	}
-	text, made, err := s.opts.Keys.CreateAdmin(ctx, n.Tenant, n.Role, n.Label)
-	return CreatedAdminKey{text, adminKeyOf(made, n.Tenant)}, err
+	return once(ctx, s, w, creation[apikey.Key, CreatedAdminKey]{
+		operation: "create-admin-key", input: n,
+		create: func(ctx context.Context) (string, apikey.Key, error) {
+			return s.opts.Keys.CreateAdmin(ctx, n.Tenant, n.Role, n.Label)
+		},
+		shown: func(text string, made apikey.Key) CreatedAdminKey {
+			return CreatedAdminKey{text, adminKeyOf(made, n.Tenant)}
+		},
+	})
 }
 
 // RollAdminKey creates a key of the admin interface in the place of another one, which stays valid for a
 // while. The Tenant of the KeyID is not used.
-func (s *Service) RollAdminKey(ctx context.Context, c apikey.Caller, n RollKey) (CreatedAdminKey, error) {
+func (s *Service) RollAdminKey(
+	ctx context.Context, c apikey.Caller, w Write, n RollKey,
+) (service.Answer[CreatedAdminKey], error) {
 	if err := s.reachesAdminKey(ctx, c, n.ID); err != nil {
-		return CreatedAdminKey{}, err
+		return service.Answer[CreatedAdminKey]{}, err
 	}
 	names, err := s.tenantNames(ctx, c)
 	if err != nil {
-		return CreatedAdminKey{}, err
+		return service.Answer[CreatedAdminKey]{}, err
 	}
-	text, made, err := s.opts.Keys.Roll(ctx, n.ID, n.overlap())
-	return CreatedAdminKey{text, adminKeyOf(made, names[made.TenantID])}, err
+	return once(ctx, s, w, creation[apikey.Key, CreatedAdminKey]{
+		operation: "roll-admin-key", input: n,
+		create: func(ctx context.Context) (string, apikey.Key, error) {
+			return s.opts.Keys.Roll(ctx, n.ID, n.overlap())
+		},
+		shown: func(text string, made apikey.Key) CreatedAdminKey {
+			return CreatedAdminKey{text, adminKeyOf(made, names[made.TenantID])}
+		},
+	})
 }
 
 // RevokeAdminKey revokes a key of the admin interface.

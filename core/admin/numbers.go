@@ -55,9 +55,6 @@ type NumberChange struct {
 	service.UpdateNumber
 }
 
-// Write is what a call has besides its input: an Idempotency-Key.
-type Write = service.Write
-
 // EmployeeChange is a change of the cloud employee of a number.
 type EmployeeChange = service.EmployeeChange
 

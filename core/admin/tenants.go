@@ -6,6 +6,7 @@ import (
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
+	"frontdesk/core/service"
 	"frontdesk/core/tenant"
 )
 
@@ -55,16 +56,24 @@ func (s *Service) GetTenant(ctx context.Context, c apikey.Caller, name string) (
 }
 
 // CreateTenant creates a tenant. Only the operator may.
-func (s *Service) CreateTenant(ctx context.Context, c apikey.Caller, spec TenantSpec) (Tenant, error) {
+func (s *Service) CreateTenant(
+	ctx context.Context, c apikey.Caller, w Write, spec TenantSpec,
+) (service.Answer[Tenant], error) {
 	if err := isOperator(c); err != nil {
-		return Tenant{}, err
+		return service.Answer[Tenant]{}, err
 	}
 	settings, faults := tenant.Settings{}.Merge("settings.", spec.Settings)
 	if faults = append(tenant.CheckName("name", spec.Name), faults...); len(faults) > 0 {
-		return Tenant{}, fault.InvalidFields(faults...)
+		return service.Answer[Tenant]{}, fault.InvalidFields(faults...)
 	}
-	t, err := s.opts.Tenants.Create(ctx, spec.Name, settings)
-	return tenantOf(t), err
+	return once(ctx, s, w, creation[tenant.Tenant, Tenant]{
+		operation: "create-tenant", input: spec,
+		create: func(ctx context.Context) (string, tenant.Tenant, error) {
+			made, err := s.opts.Tenants.Create(ctx, spec.Name, settings)
+			return "", made, err
+		},
+		shown: func(_ string, made tenant.Tenant) Tenant { return tenantOf(made) },
+	})
 }
 
 // ChangeTenant changes the given settings of a tenant.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/service"
 	"frontdesk/core/tenant"
 	"frontdesk/core/webhook"
 )
@@ -165,12 +166,25 @@ func (s *Service) ListAllWebhooks(ctx context.Context, c apikey.Caller) (Webhook
 }
 
 // CreateWebhook creates a webhook.
-func (s *Service) CreateWebhook(ctx context.Context, c apikey.Caller, n NewWebhook) (CreatedWebhook, error) {
+func (s *Service) CreateWebhook(
+	ctx context.Context, c apikey.Caller, w Write, n NewWebhook,
+) (service.Answer[CreatedWebhook], error) {
 	if err := reachesWebhooks(c, n.Tenant); err != nil {
-		return CreatedWebhook{}, err
+		return service.Answer[CreatedWebhook]{}, err
 	}
-	text, made, err := s.opts.Webhooks.Create(ctx, n.Tenant, n.Spec)
-	return CreatedWebhook{text, webhookOf(made, n.Tenant)}, err
+	return once(ctx, s, w, creation[webhook.Webhook, CreatedWebhook]{
+		operation: "create-webhook", input: n, shown: createdWebhook(n.Tenant),
+		create: func(ctx context.Context) (string, webhook.Webhook, error) {
+			return s.opts.Webhooks.Create(ctx, n.Tenant, n.Spec)
+		},
+	})
+}
+
+// createdWebhook returns the function that shows a webhook of a tenant with its new secret.
+func createdWebhook(tenantName string) func(secret string, made webhook.Webhook) CreatedWebhook {
+	return func(secret string, made webhook.Webhook) CreatedWebhook {
+		return CreatedWebhook{secret, webhookOf(made, tenantName)}
+	}
 }
 
 // RemoveWebhook removes a webhook with its deliveries.
@@ -182,16 +196,22 @@ func (s *Service) RemoveWebhook(ctx context.Context, c apikey.Caller, n WebhookI
 }
 
 // RollWebhook gives a webhook another secret. The former one signs as well for a while.
-func (s *Service) RollWebhook(ctx context.Context, c apikey.Caller, n RollWebhook) (CreatedWebhook, error) {
+func (s *Service) RollWebhook(
+	ctx context.Context, c apikey.Caller, w Write, n RollWebhook,
+) (service.Answer[CreatedWebhook], error) {
 	if err := s.webhook(ctx, c, n.WebhookID); err != nil {
-		return CreatedWebhook{}, err
+		return service.Answer[CreatedWebhook]{}, err
 	}
 	overlap := webhook.DefaultOverlap
 	if n.Overlap != nil {
 		overlap = *n.Overlap
 	}
-	text, made, err := s.opts.Webhooks.Roll(ctx, n.ID, overlap)
-	return CreatedWebhook{text, webhookOf(made, n.Tenant)}, err
+	return once(ctx, s, w, creation[webhook.Webhook, CreatedWebhook]{
+		operation: "roll-webhook", input: n, shown: createdWebhook(n.Tenant),
+		create: func(ctx context.Context) (string, webhook.Webhook, error) {
+			return s.opts.Webhooks.Roll(ctx, n.ID, overlap)
+		},
+	})
 }
 
 // TestWebhook sends a test to a webhook.

@@ -16,27 +16,39 @@ import (
 // Admin is what the admin operations need of core/admin.
 type Admin interface {
 	ListTenants(context.Context, apikey.Caller) (admin.Tenants, error)
-	CreateTenant(context.Context, apikey.Caller, admin.TenantSpec) (admin.Tenant, error)
+	CreateTenant(
+		context.Context, apikey.Caller, service.Write, admin.TenantSpec,
+	) (service.Answer[admin.Tenant], error)
 	GetTenant(ctx context.Context, caller apikey.Caller, name string) (admin.Tenant, error)
 	ChangeTenant(context.Context, apikey.Caller, admin.TenantSpec) (admin.Tenant, error)
 	DeleteTenant(ctx context.Context, caller apikey.Caller, name string) (admin.Done, error)
 
 	ListConnections(ctx context.Context, caller apikey.Caller, tenant string) (admin.Connections, error)
-	CreateConnection(context.Context, apikey.Caller, admin.NewConnection) (admin.Connection, error)
+	CreateConnection(
+		context.Context, apikey.Caller, service.Write, admin.NewConnection,
+	) (service.Answer[admin.Connection], error)
 	GetConnection(context.Context, apikey.Caller, admin.ConnectionName) (admin.Connection, error)
 	ChangeConnection(context.Context, apikey.Caller, admin.ConnectionChange) (admin.Connection, error)
 	RemoveConnection(context.Context, apikey.Caller, admin.ConnectionName) (admin.Done, error)
 	VerifyConnection(context.Context, apikey.Caller, admin.ConnectionName) (connection.Verification, error)
-	CreateLink(context.Context, apikey.Caller, admin.NewLink) (admin.ConnectLink, error)
+	CreateLink(
+		context.Context, apikey.Caller, service.Write, admin.NewLink,
+	) (service.Answer[admin.ConnectLink], error)
 	ListProviders(context.Context, apikey.Caller) (admin.Providers, error)
 
 	ListKeys(ctx context.Context, caller apikey.Caller, tenant string) (admin.Keys, error)
-	CreateKey(context.Context, apikey.Caller, admin.NewKey) (admin.CreatedKey, error)
-	RollKey(context.Context, apikey.Caller, admin.RollKey) (admin.CreatedKey, error)
+	CreateKey(
+		context.Context, apikey.Caller, service.Write, admin.NewKey,
+	) (service.Answer[admin.CreatedKey], error)
+	RollKey(
+		context.Context, apikey.Caller, service.Write, admin.RollKey,
+	) (service.Answer[admin.CreatedKey], error)
 	RevokeKey(context.Context, apikey.Caller, admin.KeyID) (admin.Done, error)
 
 	ListAgents(ctx context.Context, caller apikey.Caller, tenant string) (admin.Agents, error)
-	CreateAgent(context.Context, apikey.Caller, admin.NewAgent) (admin.Agent, error)
+	CreateAgent(
+		context.Context, apikey.Caller, admin.Write, admin.NewAgent,
+	) (service.Answer[admin.Agent], error)
 	ChangeAgent(context.Context, apikey.Caller, admin.AgentChange) (admin.Agent, error)
 	RemoveAgent(context.Context, apikey.Caller, admin.AgentName) (admin.Done, error)
 
@@ -56,14 +68,22 @@ type Admin interface {
 	RestoreNumber(context.Context, apikey.Caller, admin.NumberID) (admin.PhoneNumber, error)
 
 	ListAdminKeys(context.Context, apikey.Caller) (admin.AdminKeys, error)
-	CreateAdminKey(context.Context, apikey.Caller, admin.NewAdminKey) (admin.CreatedAdminKey, error)
-	RollAdminKey(context.Context, apikey.Caller, admin.RollKey) (admin.CreatedAdminKey, error)
+	CreateAdminKey(
+		context.Context, apikey.Caller, service.Write, admin.NewAdminKey,
+	) (service.Answer[admin.CreatedAdminKey], error)
+	RollAdminKey(
+		context.Context, apikey.Caller, service.Write, admin.RollKey,
+	) (service.Answer[admin.CreatedAdminKey], error)
 	RevokeAdminKey(ctx context.Context, caller apikey.Caller, id string) (admin.Done, error)
 
 	ListWebhooks(ctx context.Context, caller apikey.Caller, tenant string) (admin.Webhooks, error)
-	CreateWebhook(context.Context, apikey.Caller, admin.NewWebhook) (admin.CreatedWebhook, error)
+	CreateWebhook(
+		context.Context, apikey.Caller, service.Write, admin.NewWebhook,
+	) (service.Answer[admin.CreatedWebhook], error)
 	RemoveWebhook(context.Context, apikey.Caller, admin.WebhookID) (admin.Done, error)
-	RollWebhook(context.Context, apikey.Caller, admin.RollWebhook) (admin.CreatedWebhook, error)
+	RollWebhook(
+		context.Context, apikey.Caller, service.Write, admin.RollWebhook,
+	) (service.Answer[admin.CreatedWebhook], error)
 	TestWebhook(context.Context, apikey.Caller, admin.WebhookID) (admin.WebhookTest, error)
 	ListDeliveries(context.Context, apikey.Caller, admin.WebhookID) (admin.Deliveries, error)
 	ResendDelivery(context.Context, apikey.Caller, admin.DeliveryID) (admin.Delivery, error)

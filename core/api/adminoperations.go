@@ -86,7 +86,7 @@ func tenantOperations(s Admin) []operation {
 			ID: "createTenant", Method: http.MethodPost, Path: tenantsPath, Summary: "Create a tenant",
 			Description: "Creates a tenant. Only a key of the operator may.",
 			Reasons:     []string{tenant.ReasonNameTaken, admin.ReasonOperatorOnly},
-			endpoint:    resource(s, Admin.CreateTenant, TenantCreation.input),
+			endpoint:    creating(mutation(s, Admin.CreateTenant, TenantCreation.input)),
 		},
 		{
 			ID: "getTenant", Method: http.MethodGet, Path: tenantRoot, Summary: "Get a tenant",
@@ -132,7 +132,7 @@ func connectionOperations(s Admin) []operation {
 			Description: "Connects a tenant to an account at a provider. It does not ask the provider: verify " +
 				"the connection afterwards. For a provider that takes a customer's consent, create a connect link.",
 			Reasons:  []string{fault.ReasonNotFound, tenant.ReasonNameTaken},
-			endpoint: resource(s, Admin.CreateConnection, ConnectionCreation.input),
+			endpoint: creating(mutation(s, Admin.CreateConnection, ConnectionCreation.input)),
 		},
 		{
 			ID: "getConnection", Method: http.MethodGet, Path: connectionRoot, Summary: "Get a connection",
@@ -175,7 +175,7 @@ func connectionOperations(s Admin) []operation {
 				"one connection. Anybody who has it can connect an account of their own, so send it only to the " +
 				"customer.",
 			Reasons:  []string{fault.ReasonNotFound, fault.ReasonNotSupported},
-			endpoint: resource(s, Admin.CreateLink, ConnectLinkCreation.input),
+			endpoint: creating(mutation(s, Admin.CreateLink, ConnectLinkCreation.input)),
 		},
 	}
 }
@@ -190,16 +190,17 @@ func keyOperations(s Admin) []operation {
 		},
 		{
 			ID: "createKey", Method: http.MethodPost, Path: keysPath, Summary: "Create an API key",
-			Description: "Creates an API key. The answer is the only place where the key is shown.",
-			Reasons:     []string{fault.ReasonNotFound},
-			endpoint:    resource(s, Admin.CreateKey, KeyCreation.input),
+			Description: "Creates an API key. Only the answer shows the key: this one, and that to a repeat with the " +
+				"same Idempotency-Key.",
+			Reasons:  []string{fault.ReasonNotFound},
+			endpoint: creating(mutation(s, Admin.CreateKey, KeyCreation.input)),
 		},
 		{
 			ID: "rollKey", Method: http.MethodPost, Path: keyRoot + "/roll", Summary: "Roll an API key",
 			Description: "Creates an API key with the label, scopes and connections of another one, which stays " +
 				"valid for the overlap and ends then.",
 			Reasons:  []string{fault.ReasonNotFound, reasonKeyRevoked},
-			endpoint: resource(s, Admin.RollKey, KeyRoll.input),
+			endpoint: creating(mutation(s, Admin.RollKey, KeyRoll.input)),
 		},
 		{
 			ID: "revokeKey", Method: http.MethodDelete, Path: keyRoot, Summary: "Revoke an API key",
@@ -223,7 +224,7 @@ func agentOperations(s Admin) []operation {
 			Description: "Creates a voice agent at a platform, with an address of its own. There, the platform's " +
 				"signature takes the place of an API key, so that the platform never has one.",
 			Reasons:  []string{fault.ReasonNotFound, tenant.ReasonNameTaken},
-			endpoint: resource(s, Admin.CreateAgent, AgentCreation.input),
+			endpoint: creating(mutation(s, Admin.CreateAgent, AgentCreation.input)),
 		},
 		{
 			ID: "changeAgent", Method: http.MethodPatch, Path: agentsPath + "/{agent}", Summary: "Change a voice agent",
@@ -343,9 +344,9 @@ func operatorOperations(s Admin) []operation {
 		{
 			ID: "createAdminKey", Method: http.MethodPost, Path: adminKeysPath, Summary: "Create an admin key",
 			Description: "Creates a key of the admin interface. A tenant's key can create keys for that tenant " +
-				"only. The answer is the only place where the key is shown.",
+				"only. Only the answer shows the key: this one, and that to a repeat with the same Idempotency-Key.",
 			Reasons:  []string{fault.ReasonNotFound},
-			endpoint: resource(s, Admin.CreateAdminKey, AdminKeyCreation.input),
+			endpoint: creating(mutation(s, Admin.CreateAdminKey, AdminKeyCreation.input)),
 		},
 		{
 			ID: "rollAdminKey", Method: http.MethodPost, Path: adminKeysPath + "/{key}/roll",
@@ -353,7 +354,7 @@ func operatorOperations(s Admin) []operation {
 			Description: "Creates a key of the admin interface with the label, role and tenant of another one, which " +
 				"stays valid for the overlap and ends then.",
 			Reasons:  []string{fault.ReasonNotFound, reasonKeyRevoked},
-			endpoint: resource(s, Admin.RollAdminKey, AdminKeyRoll.input),
+			endpoint: creating(mutation(s, Admin.RollAdminKey, AdminKeyRoll.input)),
 		},
 		{
 			ID: "revokeAdminKey", Method: http.MethodDelete, Path: adminKeysPath + "/{key}",

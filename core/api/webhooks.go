@@ -100,18 +100,18 @@ func (r operatorDeliveryPath) input(*checks) admin.DeliveryID {
 func webhookOperations(s Admin) []operation {
 	tenants := completeWebhooks("", tenantRoot+"/webhooks", []operation{
 		{endpoint: query(s, Admin.ListWebhooks, tenantPath.input)},
-		{endpoint: resource(s, Admin.CreateWebhook, TenantWebhookCreation.input)},
+		{endpoint: creating(mutation(s, Admin.CreateWebhook, TenantWebhookCreation.input))},
 		{endpoint: query(s, Admin.RemoveWebhook, tenantWebhookPath.input)},
-		{endpoint: query(s, Admin.RollWebhook, TenantWebhookRoll.input)},
+		{endpoint: mutation(s, Admin.RollWebhook, TenantWebhookRoll.input)},
 		{endpoint: query(s, Admin.TestWebhook, tenantWebhookPath.input)},
 		{endpoint: query(s, Admin.ListDeliveries, tenantWebhookPath.input)},
 		{endpoint: query(s, Admin.ResendDelivery, tenantDeliveryPath.input)},
 	})
 	operators := completeWebhooks("Operator", adminRoot+"/webhooks", []operation{
 		{endpoint: lookup(s, listOperatorWebhooks)},
-		{endpoint: resource(s, Admin.CreateWebhook, OperatorWebhookCreation.input)},
+		{endpoint: creating(mutation(s, Admin.CreateWebhook, OperatorWebhookCreation.input))},
 		{endpoint: query(s, Admin.RemoveWebhook, operatorWebhookPath.input)},
-		{endpoint: query(s, Admin.RollWebhook, OperatorWebhookRoll.input)},
+		{endpoint: mutation(s, Admin.RollWebhook, OperatorWebhookRoll.input)},
 		{endpoint: query(s, Admin.TestWebhook, operatorWebhookPath.input)},
 		{endpoint: query(s, Admin.ListDeliveries, operatorWebhookPath.input)},
 		{endpoint: query(s, Admin.ResendDelivery, operatorDeliveryPath.input)},
@@ -139,8 +139,8 @@ func completeWebhooks(whose, root string, ops []operation) []operation {
 		},
 		{
 			ID: "create" + whose + "Webhook", Method: http.MethodPost, Path: root, Summary: "Create a webhook",
-			Description: "Creates a webhook, which gets " + gets + " by the scheme of Standard Webhooks. The answer " +
-				"is the only place where the signing secret is shown.",
+			Description: "Creates a webhook, which gets " + gets + " by the scheme of Standard Webhooks. Only the " +
+				"answer shows the signing secret: this one, and that to a repeat with the same Idempotency-Key.",
 			Reasons: append([]string{webhook.ReasonLimit}, notFound...),
 		},
 		{

@@ -69,7 +69,10 @@ func (d *Directory) CreateAgent(ctx context.Context, tenantName string, s AgentS
 		return VoiceAgent{}, err
 	}
 	row.Platform = s.Platform
-	_, err = d.create(ctx, &row, owner.Name, []byte(s.Signing))
+	ctx = store.Creating(ctx, "", func(row store.APIKey) (VoiceAgent, error) {
+		return VoiceAgent{keyOf(row, names), row.Platform, s.Signing != ""}, nil
+	})
+	_, err = d.create(ctx, &row, owner.Name, names, []byte(s.Signing))
 	if errors.Is(err, fault.Conflict) {
 		return VoiceAgent{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
 			"The tenant %q already has an agent with the name %q.", tenantName, s.Label)

@@ -52,7 +52,7 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 	if err != nil {
 		return "", Key{}, err
 	}
-	text, err := d.create(ctx, &row, owner.Name, nil)
+	text, err := d.create(ctx, &row, owner.Name, names, nil)
 	return text, keyOf(row, names), err
 }
 
@@ -108,13 +108,13 @@ func (d *Directory) CreateAdmin(
 	for _, s := range r.Scopes() {
 		row.Scopes = append(row.Scopes, string(s))
 	}
-	text, err := d.create(ctx, &row, tenantName, nil)
+	text, err := d.create(ctx, &row, tenantName, nil, nil)
 	return text, keyOf(row, nil), err
 }
 
-// create gives a row a new key, stores it and returns the key.
+// create gives a row a new key, stores it and returns the key. The names are those of the tenant's connections.
 func (d *Directory) create(
-	ctx context.Context, row *store.APIKey, tenantName string, signing []byte,
+	ctx context.Context, row *store.APIKey, tenantName string, names map[string]string, signing []byte,
 ) (text string, err error) {
 	if text, err = d.generate(row, signing); err != nil {
 		return "", err
@@ -125,7 +125,12 @@ func (d *Directory) create(
 	if err != nil {
 		return "", err
 	}
-	return text, d.opts.Store.CreateKey(ctx, *row, audited...)
+	return text, d.opts.Store.CreateKey(creating(ctx, text, names), *row, audited...)
+}
+
+// creating is store.Creating for a key.
+func creating(ctx context.Context, text string, names map[string]string) context.Context {
+	return store.Creating(ctx, text, func(row store.APIKey) (Key, error) { return keyOf(row, names), nil })
 }
 
 // generate gives a row a new key and returns the key. Nobody gets the key of a voice agent: the row encloses
@@ -197,7 +202,8 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if err != nil {
 		return "", Key{}, err
 	}
-	if err := d.opts.Store.ReplaceKey(ctx, old, next, append(created, rolled...)...); err != nil {
+	audited := slices.Concat(created, rolled)
+	if err := d.opts.Store.ReplaceKey(creating(ctx, text, names), old, next, audited...); err != nil {
 		return "", Key{}, err
 	}
 	d.opts.Changed()

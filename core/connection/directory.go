@@ -98,7 +98,7 @@ func (d *Directory) create(ctx context.Context, owner tenant.Tenant, s Spec, row
 	if err := d.sealer.SealConnection(&row, s.Credentials); err != nil {
 		return err
 	}
-	if err := d.opts.Store.CreateConnection(ctx, row, audited...); err != nil {
+	if err := d.opts.Store.CreateConnection(store.Creating(ctx, "", Of), row, audited...); err != nil {
 		return err
 	}
 	d.opts.Changed()

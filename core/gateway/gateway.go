@@ -161,6 +161,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers,
 		Calendar: g.services.Calendar, Audit: g.audit,
 		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Now: g.now,
+		KeepAnswers: cfg.Idempotency.Keep,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
 		AgentURL:    func(platform, id string) string { return cfg.Server.PublicURL + agents.Path(platform, id) },

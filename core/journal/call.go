@@ -158,8 +158,7 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	case !fresh && (done || there.Kept) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
 	case s.intent.Kept && !isSameRequest(there, s.intent):
-		return nil, nil, fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
-			"This Idempotency-Key was used for another request. Use a new key for a new request.")
+		return nil, nil, KeyReused()
 	case done && !s.intent.Kept && s.call.Stale != nil && s.call.Stale(ctx, there):
 		return nil, nil, j.opts.Store.DropIntentsOfEffect(ctx,
 			there.TenantID, there.ConnectionID, there.Operation, there.EffectRef)
@@ -177,6 +176,12 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 		return nil, nil, err
 	}
 	return s.own(ctx, run), nil, nil
+}
+
+// KeyReused returns the fault for an Idempotency-Key that was used for another request.
+func KeyReused() error {
+	return fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
+		"This Idempotency-Key was used for another request. Use a new key for a new request.")
 }
 
 // own sets the fields of a run that come from the call.

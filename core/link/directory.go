@@ -188,7 +188,11 @@ func (d *Directory) Create(
 	if err != nil {
 		return "", made, err
 	}
-	if err := d.opts.Store.CreateConnectLink(ctx, row, audited...); err != nil {
+	creating := store.Creating(ctx, token, func(row store.ConnectLink) (Link, error) {
+		l.row = row
+		return l.shown(), nil
+	})
+	if err := d.opts.Store.CreateConnectLink(creating, row, audited...); err != nil {
 		return "", made, err
 	}
 	l.row = row

@@ -28,6 +28,9 @@ type Write = journal.Write
 // Answer is the result of a mutating use case.
 type Answer[T any] = journal.Answer[T]
 
+// KeyReused returns the fault for an Idempotency-Key that was used for another request.
+func KeyReused() error { return journal.KeyReused() }
+
 // callerOf converts a caller for the journal.
 func callerOf(c apikey.Caller) journal.Caller {
 	return journal.Caller{TenantID: c.Tenant.ID, Tenant: c.Tenant.Name, KeyID: c.KeyID}

@@ -45,6 +45,9 @@ func (p *purger) purge(ctx context.Context) error {
 			return p.opts.Store.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeCreations(ctx, answers, most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeTickets(ctx, answers, most)
 		},
 		func(ctx context.Context, most int) (int64, error) {

@@ -125,7 +125,7 @@ func (p *Pages) addConnection(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Admin.CreateConnection(v.ctx, v.caller,
+	made, err := p.opts.Admin.CreateConnection(v.ctx, v.caller, admin.Write{},
 		admin.NewConnection{Tenant: v.tenant, Spec: spec})
 	if isInvalid(err) {
 		return p.showAdd(v, v.form, err)
@@ -133,7 +133,7 @@ func (p *Pages) addConnection(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return p.verify(v, made.Name, "The connection was added, and it works.",
+	return p.verify(v, made.Record.Name, "The connection was added, and it works.",
 		"The connection was added, but it does not work yet.")
 }
 
@@ -144,7 +144,7 @@ func (p *Pages) createLink(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	spec.Credentials = nil
-	made, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.NewLink{
+	created, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.Write{}, admin.NewLink{
 		Tenant: v.tenant, Spec: link.Spec{Connection: spec, OtherAccount: v.form("other_account") != ""},
 	})
 	if isInvalid(err) || errors.Is(err, fault.Unsupported) {
@@ -153,6 +153,7 @@ func (p *Pages) createLink(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	made := created.Record
 	return reply{page: "connect-link.html", view: struct {
 		layout
 		Made  admin.ConnectLink

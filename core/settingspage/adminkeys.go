@@ -104,10 +104,10 @@ func (p *Pages) createAdminKey(v *visit) (reply, error) {
 	if v.caller.Tenant.ID != "" {
 		spec.Tenant = v.caller.Tenant.Name
 	}
-	made, err := p.opts.Admin.CreateAdminKey(v.ctx, v.caller, spec)
+	made, err := p.opts.Admin.CreateAdminKey(v.ctx, v.caller, admin.Write{}, spec)
 	switch f := fault.From(err); {
 	case f == nil:
-		return p.showNewAdminKey(v, made)
+		return p.showNewAdminKey(v, made.Record)
 	case f.Code == fault.Invalid:
 		return p.showAdminKeys(v, err)
 	case f.Code == fault.NotFound:
@@ -172,14 +172,14 @@ func (p *Pages) rollAdminKey(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
 	}
-	made, err := p.opts.Admin.RollAdminKey(v.ctx, v.caller, admin.RollKey{
+	made, err := p.opts.Admin.RollAdminKey(v.ctx, v.caller, admin.Write{}, admin.RollKey{
 		KeyID: admin.KeyID{ID: v.path("key")}, Overlap: &overlap,
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return p.showNewAdminKey(v, made,
-		"The key that it replaces works until "+moment(made.CreatedAt.Add(overlap))+".")
+	return p.showNewAdminKey(v, made.Record,
+		"The key that it replaces works until "+moment(made.Record.CreatedAt.Add(overlap))+".")
 }
 
 func (p *Pages) askToRevokeAdminKey(v *visit) (reply, error) {

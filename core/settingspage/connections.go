@@ -285,12 +285,16 @@ func (p *Pages) reconnect(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.NewLink{Tenant: v.tenant, Spec: link.Spec{
-		Connection: connection.Spec{Name: found.Name, Kind: adapter.Kind(found.Kind), Provider: found.Provider},
-		Life:       reconnectWithin,
-		ReturnURL:  TenantsURL(p.opts.PublicURL) + "/" + v.tenant + "/connections/" + found.Name,
-	}})
-	return reply{to: made.URL}, err
+	made, err := p.opts.Admin.CreateLink(v.ctx, v.caller, admin.Write{}, admin.NewLink{
+		Tenant: v.tenant, Spec: link.Spec{
+			Connection: connection.Spec{
+				Name: found.Name, Kind: adapter.Kind(found.Kind), Provider: found.Provider,
+			},
+			Life:      reconnectWithin,
+			ReturnURL: TenantsURL(p.opts.PublicURL) + "/" + v.tenant + "/connections/" + found.Name,
+		},
+	})
+	return reply{to: made.Record.URL}, err
 }
 
 func (p *Pages) makeDefault(v *visit) (reply, error) {

@@ -121,12 +121,12 @@ func TestOpeningHoursWithFaults(t *testing.T) {
 func TestPreviewOfOpeningHours(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, w *world) {
 		w.tenant("acme")
-		made, err := w.g.Admin().CreateKey(t.Context(), apikey.Caller{}, admin.NewKey{Tenant: "acme"})
+		made, err := w.g.Admin().CreateKey(t.Context(), apikey.Caller{}, admin.Write{}, admin.NewKey{Tenant: "acme"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		day := w.now().UTC().AddDate(0, 0, 3).Format(time.DateOnly)
-		w.ask(made.Secret, "/v1/calendar/book-meeting",
+		w.ask(made.Record.Secret, "/v1/calendar/book-meeting",
 			`{"title": "Taken", "start_time": "`+day+`T10:00:00Z", "end_time": "`+day+`T11:00:00Z"}`)
 		was, settings := w.settings()
 		b := w.signedIn(signin.NewLink{})
@@ -183,7 +183,7 @@ func TestOpeningHoursOfAConnection(t *testing.T) {
 // Where there is no calendar, the page says why there is no preview.
 func TestNoPreviewWithoutACalendar(t *testing.T) {
 	w := start(t, sqlite(t))
-	_, err := w.g.Admin().CreateTenant(t.Context(), apikey.Caller{}, admin.TenantSpec{Name: "acme"})
+	_, err := w.g.Admin().CreateTenant(t.Context(), apikey.Caller{}, admin.Write{}, admin.TenantSpec{Name: "acme"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,14 +138,15 @@ func (p *Pages) createKey(v *visit) (reply, error) {
 	if len(spec.Scopes) == 0 {
 		return p.showKeys(v, fault.InvalidField("scopes", "must name at least one thing that the key may do."))
 	}
-	made, err := p.opts.Admin.CreateKey(v.ctx, v.caller, admin.NewKey{Tenant: v.tenant, Spec: spec})
+	made, err := p.opts.Admin.CreateKey(v.ctx, v.caller, admin.Write{},
+		admin.NewKey{Tenant: v.tenant, Spec: spec})
 	if isInvalid(err) {
 		return p.showKeys(v, err)
 	}
 	if err != nil {
 		return reply{}, err
 	}
-	return p.showNewKey(v, made, "")
+	return p.showNewKey(v, made.Record, "")
 }
 
 func (p *Pages) showNewKey(v *visit, made admin.CreatedKey, ends string) (reply, error) {
@@ -192,13 +193,13 @@ func (p *Pages) rollKey(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
 	}
-	made, err := p.opts.Admin.RollKey(v.ctx, v.caller, admin.RollKey{
+	made, err := p.opts.Admin.RollKey(v.ctx, v.caller, admin.Write{}, admin.RollKey{
 		KeyID: admin.KeyID{Tenant: v.tenant, ID: v.path("key")}, Overlap: &overlap,
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return p.showNewKey(v, made, moment(made.CreatedAt.Add(overlap)))
+	return p.showNewKey(v, made.Record, moment(made.Record.CreatedAt.Add(overlap)))
 }
 
 func (p *Pages) askToRevoke(v *visit) (reply, error) {

@@ -23,7 +23,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 	key := w.tenant("acme")
 	for i := range 50 {
 		spec := admin.TenantSpec{Name: fmt.Sprintf("customer-%d", i)}
-		if _, err := w.g.Admin().CreateTenant(b.Context(), apikey.Caller{}, spec); err != nil {
+		if _, err := w.g.Admin().CreateTenant(b.Context(), apikey.Caller{}, admin.Write{}, spec); err != nil {
 			b.Fatal(err)
 		}
 	}

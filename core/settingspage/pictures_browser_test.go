@@ -51,11 +51,11 @@ func takePictures(t *testing.T, folder string) {
 		w.tenant(name)
 	}
 	key := func(tenant string) string {
-		made, err := w.g.Admin().CreateKey(t.Context(), apikey.Caller{}, admin.NewKey{Tenant: tenant})
+		made, err := w.g.Admin().CreateKey(t.Context(), apikey.Caller{}, admin.Write{}, admin.NewKey{Tenant: tenant})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return made.Secret
+		return made.Record.Secret
 	}
 	w.ask(key("acme-dental"), "/v1/calendar/book-meeting", `{"title": "Check-up (sandbox:reply_lost)",
 		"start_time": "2026-12-01T10:00:00Z", "end_time": "2026-12-01T10:30:00Z"}`, "Idempotency-Key", "call-7f3c")

@@ -118,10 +118,10 @@ func TestAPageAsksTheStoreAFewTimes(t *testing.T) {
 		w.webhook("acme")
 		more := admin.NewConnection{Tenant: "acme"}
 		more.Name, more.Kind, more.Provider = fmt.Sprintf("calendar-%d", i), "calendar", "sandbox"
-		if _, err := w.g.Admin().CreateConnection(ctx, operator, more); err != nil {
+		if _, err := w.g.Admin().CreateConnection(ctx, operator, admin.Write{}, more); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: "acme"}); err != nil {
+		if _, err := w.g.Admin().CreateKey(ctx, operator, admin.Write{}, admin.NewKey{Tenant: "acme"}); err != nil {
 			t.Fatal(err)
 		}
 	}

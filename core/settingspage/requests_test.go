@@ -46,22 +46,22 @@ func (w *world) busy(tenant string) (request string) {
 	phone := admin.NewConnection{Tenant: tenant}
 	phone.Name, phone.Kind, phone.Provider = "phone", "telephony", "sandbox"
 	phone.Settings = map[string]any{"release_delay": "24h"}
-	_, err := w.g.Admin().CreateConnection(ctx, operator, phone)
+	_, err := w.g.Admin().CreateConnection(ctx, operator, admin.Write{}, phone)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	made, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: tenant})
+	made, err := w.g.Admin().CreateKey(ctx, operator, admin.Write{}, admin.NewKey{Tenant: tenant})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.ask(made.Secret, "/beta/phone-numbers", `{"area_code": "415", "name": "Front <office>"}`)
+	w.ask(made.Record.Secret, "/beta/phone-numbers", `{"area_code": "415", "name": "Front <office>"}`)
 	for range 2 {
-		w.ask(made.Secret, "/v1/calendar/book-meeting", `{"title": "Dr. Private", "start_time": "2027-03-02T10:00:00Z",
+		w.ask(made.Record.Secret, "/v1/calendar/book-meeting", `{"title": "Dr. Private", "start_time": "2027-03-02T10:00:00Z",
 			"end_time": "2027-03-02T10:30:00Z"}`, "Idempotency-Key", "call <7>")
 	}
-	w.ask(made.Secret, "/v1/calendar/book-meeting", `{"title": "Dr. Private"}`)
+	w.ask(made.Record.Secret, "/v1/calendar/book-meeting", `{"title": "Dr. Private"}`)
 	for range 50 {
-		w.ask(made.Secret, "/v1/calendar/list-calendars", `{}`)
+		w.ask(made.Record.Secret, "/v1/calendar/list-calendars", `{}`)
 	}
 	w.g.Close() // which writes what waits
 	w.open()
@@ -139,7 +139,7 @@ func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
 		w.tenant("acme")
 		w.busy("acme")
 		ctx, operator := t.Context(), apikey.Caller{}
-		made, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: "acme"})
+		made, err := w.g.Admin().CreateKey(ctx, operator, admin.Write{}, admin.NewKey{Tenant: "acme"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
 			t.Errorf("the page is %s", p.body)
 		}
 		path := "/beta/phone-numbers/" + strconv.FormatInt(number.ID, 10)
-		w.askBy(http.MethodDelete, made.Secret, path, "")
+		w.askBy(http.MethodDelete, made.Record.Secret, path, "")
 		p := b.get(list)
 		restore := regexp.MustCompile(`href="([^"]+/restore)"`).FindStringSubmatch(p.body)
 		if !strings.Contains(p.body, "goes back on") || restore == nil {

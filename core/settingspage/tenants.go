@@ -95,15 +95,15 @@ func (p *Pages) overviewSteps(v *visit, all []admin.Tenant) ([]step, error) {
 
 func (p *Pages) createTenant(v *visit) (reply, error) {
 	name := v.form("name")
-	made, err := p.opts.Admin.CreateTenant(v.ctx, v.caller, admin.TenantSpec{Name: name})
+	made, err := p.opts.Admin.CreateTenant(v.ctx, v.caller, admin.Write{}, admin.TenantSpec{Name: name})
 	if isInvalid(err) {
 		return p.showOverview(v, name, err)
 	}
 	if err != nil {
 		return reply{}, err
 	}
-	p.notify(v, good("The tenant "+made.Name+" was created."))
-	return see("tenants", made.Name, "connections")
+	p.notify(v, good("The tenant "+made.Record.Name+" was created."))
+	return see("tenants", made.Record.Name, "connections")
 }
 
 type tenantView struct {

@@ -121,7 +121,7 @@ func TestWhatIsTriedAtARealAccountIsConfirmed(t *testing.T) {
 	real.Name, real.Kind, real.Provider, real.Default = "office", "calendar", "caldav", true
 	real.Settings = map[string]any{"url": "https://127.0.0.1:1/"}
 	real.Credentials = map[string]string{"username": "u", "password": "p"}
-	if _, err := w.g.Admin().CreateConnection(t.Context(), apikey.Caller{}, real); err != nil {
+	if _, err := w.g.Admin().CreateConnection(t.Context(), apikey.Caller{}, admin.Write{}, real); err != nil {
 		t.Fatal(err)
 	}
 	b := w.signedIn(signin.NewLink{Person: "pat"})
@@ -205,7 +205,7 @@ func TestAnAgentIsSetUp(t *testing.T) {
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	b := w.signedIn(signin.NewLink{Person: "pat"})
-	reader, err := w.g.Admin().CreateKey(t.Context(), apikey.Caller{}, admin.NewKey{
+	reader, err := w.g.Admin().CreateKey(t.Context(), apikey.Caller{}, admin.Write{}, admin.NewKey{
 		Tenant: "acme", Spec: apikey.Spec{Label: "reader", Scopes: []apikey.Scope{apikey.ScopeCalendarRead}},
 	})
 	if err != nil {
@@ -229,13 +229,13 @@ func TestAnAgentIsSetUp(t *testing.T) {
 		if len(page.body) > 150_000 {
 			t.Errorf("%s has %d bytes", id, len(page.body))
 		}
-		reads := html.UnescapeString(b.get(path + "?key=" + reader.ID).body)
+		reads := html.UnescapeString(b.get(path + "?key=" + reader.Record.ID).body)
 		if strings.Contains(reads, "book_slot") || !strings.Contains(reads, "find_slots") ||
-			!strings.Contains(reads, "--key "+reader.ID) {
+			!strings.Contains(reads, "--key "+reader.Record.ID) {
 			t.Errorf("%s for a key that reads: %s", id, reads)
 		}
 	}
-	for keyID, operation := range map[string]string{"": "find-slots", reader.ID: "find-slots"} {
+	for keyID, operation := range map[string]string{"": "find-slots", reader.Record.ID: "find-slots"} {
 		p := b.post("/settings/tenants/acme/agent/vapi", url.Values{"key": {keyID}})
 		if !strings.Contains(p.body, "200 OK") || !strings.Contains(p.body, "POST /alpha/calendar/"+operation) {
 			t.Errorf("the test request with the key %q: %d %s", keyID, p.status, p.body)

@@ -134,7 +134,7 @@ type secretView struct {
 }
 
 func (p *Pages) createWebhook(v *visit) (reply, error) {
-	made, err := p.opts.Admin.CreateWebhook(v.ctx, v.caller, admin.NewWebhook{
+	made, err := p.opts.Admin.CreateWebhook(v.ctx, v.caller, admin.Write{}, admin.NewWebhook{
 		Tenant: v.tenant, Spec: webhook.Spec{URL: v.form("url"), Types: v.r.PostForm["events"]},
 	})
 	if isInvalid(err) {
@@ -143,7 +143,7 @@ func (p *Pages) createWebhook(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return p.showSigningSecret(v, "The new webhook", made,
+	return p.showSigningSecret(v, "The new webhook", made.Record,
 		"Send a test from the webhook's page once the receiver has the secret.")
 }
 
@@ -260,16 +260,16 @@ func (p *Pages) rollWebhook(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
 	}
-	made, err := p.opts.Admin.RollWebhook(v.ctx, v.caller,
+	made, err := p.opts.Admin.RollWebhook(v.ctx, v.caller, admin.Write{},
 		admin.RollWebhook{WebhookID: webhookID(v), Overlap: &overlap})
 	if err != nil {
 		return reply{}, err
 	}
 	means := "The former secret signs no more."
-	if made.FormerUntil != nil {
-		means = "The former secret signs as well until " + moment(*made.FormerUntil) + "."
+	if made.Record.FormerUntil != nil {
+		means = "The former secret signs as well until " + moment(*made.Record.FormerUntil) + "."
 	}
-	return p.showSigningSecret(v, "The new secret", made, means)
+	return p.showSigningSecret(v, "The new secret", made.Record, means)
 }
 
 func (p *Pages) askToRemoveWebhook(v *visit) (reply, error) {

@@ -110,7 +110,7 @@ func (w *world) open() {
 func (w *world) tenant(name string) string {
 	w.t.Helper()
 	ctx, operator := w.t.Context(), apikey.Caller{}
-	_, err := w.g.Admin().CreateTenant(ctx, operator, admin.TenantSpec{Name: name})
+	_, err := w.g.Admin().CreateTenant(ctx, operator, admin.Write{}, admin.TenantSpec{Name: name})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -118,35 +118,35 @@ func (w *world) tenant(name string) string {
 		w.webhook("")
 	}
 	w.webhook(name)
-	ours, err := w.g.Admin().CreateAdminKey(ctx, operator, admin.NewAdminKey{
+	ours, err := w.g.Admin().CreateAdminKey(ctx, operator, admin.Write{}, admin.NewAdminKey{
 		Tenant: name, Role: apikey.RoleAdmin, Label: name,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.adminKeys[name] = ours.ID
+	w.adminKeys[name] = ours.Record.ID
 	made := admin.NewConnection{Tenant: name}
 	made.Name, made.Kind, made.Provider = name, "calendar", "sandbox"
-	if _, err := w.g.Admin().CreateConnection(ctx, operator, made); err != nil {
+	if _, err := w.g.Admin().CreateConnection(ctx, operator, admin.Write{}, made); err != nil {
 		w.t.Fatal(err)
 	}
-	k, err := w.g.Admin().CreateKey(ctx, operator, admin.NewKey{Tenant: name, Spec: apikey.Spec{Label: name}})
+	k, err := w.g.Admin().CreateKey(ctx, operator, admin.Write{}, admin.NewKey{Tenant: name, Spec: apikey.Spec{Label: name}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return k.ID
+	return k.Record.ID
 }
 
 // webhook makes a webhook of a tenant, or of the operator if the name is "".
 func (w *world) webhook(tenantName string) {
 	w.t.Helper()
-	made, err := w.g.Admin().CreateWebhook(w.t.Context(), apikey.Caller{}, admin.NewWebhook{
+	made, err := w.g.Admin().CreateWebhook(w.t.Context(), apikey.Caller{}, admin.Write{}, admin.NewWebhook{
 		Tenant: tenantName, Spec: webhook.Spec{URL: "https://platform.example.com/hooks/" + tenantName},
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.webhooks[tenantName] = made.ID
+	w.webhooks[tenantName] = made.Record.ID
 }
 
 // link returns the path of a new sign-in link.

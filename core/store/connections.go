@@ -40,12 +40,14 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 			}
 		}
 		status, columns, unreported := cmp.Or(c.Status, "ok"), connectionColumns, ""
+		stored := c
+		stored.IsDefault, stored.Status, stored.Revision = c.IsDefault || !hasDefault, status, 1
 		if status != "ok" {
 			columns, unreported = columns+", reported_status", ", ''"
 		}
 		_, err = exec(ctx, tx, "INSERT INTO connections ("+columns+
 			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11"+unreported+")",
-			c.ID, c.TenantID, c.Name, c.Kind, c.Provider, c.IsDefault || !hasDefault,
+			c.ID, c.TenantID, c.Name, c.Kind, c.Provider, stored.IsDefault,
 			object(c.Settings), c.Credentials,
 			status, c.Email, millis(c.CreatedAt))
 		if err != nil {
@@ -53,6 +55,9 @@ func (s *Store) CreateConnection(ctx context.Context, c Connection, audit ...Aud
 		}
 		if _, err = exec(ctx, tx, "INSERT INTO connection_turns (connection_id, taken) VALUES ($1, 0)",
 			c.ID); err != nil {
+			return err
+		}
+		if err := s.recordCreation(ctx, tx, c.TenantID, stored); err != nil {
 			return err
 		}
 		if err := addAudit(ctx, tx, audit); err != nil {

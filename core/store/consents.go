@@ -85,6 +85,9 @@ func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...A
 		if err != nil {
 			return err
 		}
+		if err := s.recordCreation(ctx, tx, l.TenantID, l); err != nil {
+			return err
+		}
 		return addAudit(ctx, tx, audit)
 	})
 	if errors.Is(err, fault.NotFound) {

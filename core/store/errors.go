@@ -135,6 +135,11 @@ func numberNotFound() error {
 	return fault.New(fault.NotFound, fault.ReasonNumberNotFound, "There is no such phone number.")
 }
 
+func alreadyCreated() error {
+	return fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
+		"Another request with this Idempotency-Key was just carried out. Repeat this one to get its answer.")
+}
+
 func intentLost() error {
 	return fault.New(fault.Conflict, ReasonIntentLost, "Another run has taken over this request.")
 }

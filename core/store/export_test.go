@@ -116,13 +116,14 @@ func RepeatedQueries() []RepeatedQuery {
 		{"PurgeIntents", purgeable, []any{int64(1), int64(1), 5}, []string{"intents_by_age"}},
 		{"PurgePurchases", purgeablePurchases, []any{int64(1), 5}, []string{"purchases_ended"}},
 		{"PurgeSlots", purgeableSlots, []any{int64(1), 5}, []string{"slots_offered_by_age"}},
+		{"PurgeCreations", purgeableCreations, []any{int64(1), 5}, []string{"creations_by_age"}},
 		{"PurgeMeetings", purgeableMeetings, []any{int64(1), 5}, []string{"meetings_by_end"}},
 		{"UnsealedAudit", unsealedAudit, []any{0, "", 100}, []string{"audit_unsealed"}},
 	}
 }
 
-// FillForPlans adds rows ended purchases, finished intents, offered slots, meetings and sealed audit rows, and
-// one open row of each that ends, to the tenant "acme" and its connection "front".
+// FillForPlans adds rows ended purchases, finished intents, offered slots, meetings, creations and sealed audit
+// rows, and one open row of each that ends, to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {
 	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
 		"i < $1) "
@@ -137,6 +138,8 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			`SELECT 'acme', 'front', 's' || i, i, i, '[]', i FROM n`,
 		`INSERT INTO meetings (tenant_id, connection_id, reference, person, event_id, calendar_id, ends_at) ` +
 			counted + `SELECT 'acme', 'front', 'm' || i, '', 'e' || i, '', i FROM n`,
+		`INSERT INTO creations (actor, operation, key, request_hash, answer, created_at) ` + counted +
+			`SELECT 'key:admin', 'create', 'k' || i, CAST('' AS BYTEA), CAST('' AS BYTEA), i FROM n`,
 		`INSERT INTO audit (uid, id, at, tenant_id, tenant, actor, action, connection_id, subject, changed, outcome, effect, request_id, key_id, mac) ` +
 			counted + `SELECT 'u' || i, CASE WHEN i = 1 THEN NULL ELSE i END, i, '', '', '', '', '', '', '[]', '', '', '', '', '' FROM n`,
 	} {

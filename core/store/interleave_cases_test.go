@@ -136,6 +136,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	raw("UPDATE audit_head SET seal = ''") // as before the first key
 	populateNumbers(t, s, raw)
 	populateWebhooks(t, s, raw)
+	populateCreations(t, s)
 }
 
 // got2 is got for two values.
@@ -296,8 +297,16 @@ func (c caller) createConnection(tenantID, name, kind string, isDefault bool) (a
 	}, c.audit()))
 }
 
+func (c caller) replaceKey() (any, error) {
+	old := store.APIKey{ID: "key1", EndsAt: noon.Add(time.Hour), Seal: []byte("replaced by " + c.name)}
+	next := store.APIKey{
+		ID: "next of " + c.name, TenantID: "acme", Hash: []byte("of " + c.name), CreatedAt: noon,
+	}
+	return only(c.s.ReplaceKey(c.ctx, old, next, c.audit()))
+}
+
 // operations has every method of the store, some in several variants.
-var operations = slices.Concat(numberOperations, webhookOperations, []operation{
+var operations = slices.Concat(numberOperations, webhookOperations, creationOperations, []operation{
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
 	}},
@@ -360,13 +369,6 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 	{"RevokeKey: once more", func(c caller) (any, error) {
 		return only(c.s.RevokeKey(c.ctx, "key2", noon.Add(1), nil, c.audit()))
 	}},
-	{"ReplaceKey", func(c caller) (any, error) {
-		old := store.APIKey{ID: "key1", EndsAt: noon.Add(time.Hour), Seal: []byte("replaced by " + c.name)}
-		next := store.APIKey{
-			ID: "next of " + c.name, TenantID: "acme", Hash: []byte("of " + c.name), CreatedAt: noon,
-		}
-		return only(c.s.ReplaceKey(c.ctx, old, next, c.audit()))
-	}},
 	{"ChangeAgent", func(c caller) (any, error) {
 		was := store.APIKey{ID: "agent1", Seal: []byte("sealed")}
 		is := store.APIKey{ID: "agent1", Scopes: []string{c.name}, Seal: []byte("changed by " + c.name)}
@@ -375,6 +377,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, []operation{
 	{"RevokeKey: of an agent", func(c caller) (any, error) {
 		return only(c.s.RevokeKey(c.ctx, "agent1", noon, []byte("revoked"), c.audit()))
 	}},
+	{"ReplaceKey", func(c caller) (any, error) { return c.replaceKey() }},
 	{"TouchKeys", func(c caller) (any, error) {
 		return only(c.s.TouchKeys(c.ctx, map[string]time.Time{"key1": noon, "key2": noon}))
 	}},

@@ -51,7 +51,7 @@ func (s *Store) CreateKey(ctx context.Context, k APIKey, audit ...AuditRow) erro
 	if err != nil {
 		return err
 	}
-	_, err = s.execAudited(ctx, audit, insertKey, args...)
+	_, err = s.execCreating(ctx, k.TenantID, k, audit, insertKey, args...)
 	if errors.Is(err, fault.NotFound) {
 		return tenantNotFound()
 	}
@@ -132,9 +132,7 @@ func (s *Store) RevokeKey(
 // returns fault.Conflict, and adds nothing, if old was revoked or replaced before.
 func (s *Store) ReplaceKey(ctx context.Context, old, next APIKey, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The tenant comes first, as in its removal, so that no two transactions deadlock.
-		if _, _, err := find(ctx, tx, scanText, "SELECT id FROM tenants WHERE id = $1"+s.dialect.lockParent,
-			next.TenantID); err != nil {
+		if err := s.keepTenant(ctx, tx, next.TenantID); err != nil {
 			return err
 		}
 		affected, err := exec(ctx, tx,
@@ -151,6 +149,9 @@ func (s *Store) ReplaceKey(ctx context.Context, old, next APIKey, audit ...Audit
 			return err
 		}
 		if _, err := exec(ctx, tx, insertKey, args...); err != nil {
+			return err
+		}
+		if err := s.recordCreation(ctx, tx, next.TenantID, next); err != nil {
 			return err
 		}
 		return addAudit(ctx, tx, audit)

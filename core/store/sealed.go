@@ -19,8 +19,8 @@ type Sealer interface {
 	IsSealed(value []byte) bool
 }
 
-// SealWith makes the store seal plans, request hashes and answers of calls and documents of sandboxes and
-// payloads of events, and reject values that are not sealed. It must be called before the store is used.
+// SealWith makes the store seal plans, request hashes and answers of calls and creations, documents of
+// sandboxes and payloads of events, and reject values that are not sealed. It must be called before the store is used.
 func (s *Store) SealWith(sealer Sealer) { s.sealer = sealer }
 
 // sealedTable describes the sealed columns of a table.
@@ -43,6 +43,10 @@ var (
 	}
 	sealedHashKeys = sealedTable{
 		name: "hash_keys", keys: []string{"name"}, columns: []sealedColumn{{"sealed", false}},
+	}
+	sealedCreations = sealedTable{
+		name: "creations", keys: []string{"actor", "operation", "key"},
+		columns: []sealedColumn{{"request_hash", false}, {"answer", false}}, always: true,
 	}
 	sealedDocuments = sealedTable{
 		name: "documents", keys: []string{"connection_id", "key"}, columns: []sealedColumn{{"value", true}},
@@ -133,7 +137,8 @@ func (s *Store) Reseal(ctx context.Context, o Rows) (found SealedRows, err error
 		return found, nil
 	}
 	for _, t := range []sealedTable{
-		sealedHashKeys, sealedIntents, sealedDocuments, sealedSignInLinks, sealedSessions, sealedDeliveries,
+		sealedHashKeys, sealedIntents, sealedCreations, sealedDocuments, sealedSignInLinks, sealedSessions,
+		sealedDeliveries,
 	} {
 		if err := s.resealTable(ctx, t, o, &found); err != nil {
 			return found, err

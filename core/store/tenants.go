@@ -20,7 +20,8 @@ func scanTenant(row scanner) (t Tenant, err error) {
 
 // CreateTenant adds a tenant. A name that is taken is a Conflict.
 func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) error {
-	_, err := s.execAudited(ctx, audit, "INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
+	_, err := s.execCreating(ctx, t.ID, t, audit,
+		"INSERT INTO tenants ("+tenantColumns+") VALUES ($1, $2, $3, $4)",
 		t.ID, t.Name, object(t.Settings), millis(t.CreatedAt))
 	return err
 }
@@ -69,6 +70,13 @@ func (s *Store) tenant(ctx context.Context, query, arg string) (Tenant, error) {
 		return Tenant{}, tenantNotFound()
 	}
 	return t, err
+}
+
+// keepTenant keeps a tenant from being removed until the transaction ends. It comes first in a transaction that
+// locks what is the tenant's, as in the removal of a tenant, so that no two transactions deadlock.
+func (s *Store) keepTenant(ctx context.Context, tx *sql.Tx, id string) error {
+	_, _, err := find(ctx, tx, scanText, "SELECT id FROM tenants WHERE id = $1"+s.dialect.lockParent, id)
+	return err
 }
 
 // lockTenant makes transactions that change the set of a tenant's connections take turns.

@@ -122,6 +122,9 @@ func (s *Store) CreateWebhook(ctx context.Context, w Webhook, most int, audit ..
 		if err != nil {
 			return err
 		}
+		if err := s.recordCreation(ctx, tx, w.TenantID, w); err != nil {
+			return err
+		}
 		return addAudit(ctx, tx, audit)
 	})
 }
@@ -159,8 +162,10 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string, audit ...AuditRow)
 // SealWebhook replaces the sealed secrets of a webhook and returns true, unless they have changed since the
 // webhook was read.
 func (s *Store) SealWebhook(ctx context.Context, w Webhook, sealed []byte, audit ...AuditRow) (bool, error) {
-	affected, err := s.execAudited(ctx, audit, "UPDATE webhooks SET sealed = $2 WHERE id = $1 AND sealed = $3",
-		w.ID, sealed, w.Sealed)
+	was := w.Sealed
+	w.Sealed = sealed
+	affected, err := s.execCreating(ctx, w.TenantID, w, audit,
+		"UPDATE webhooks SET sealed = $2 WHERE id = $1 AND sealed = $3", w.ID, sealed, was)
 	return affected == 1, err
 }
 

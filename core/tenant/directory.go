@@ -53,7 +53,7 @@ func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant
 		return Tenant{}, err
 	}
 	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
-	err = d.opts.Store.CreateTenant(ctx, row, audited...)
+	err = d.opts.Store.CreateTenant(store.Creating(ctx, "", tenantOf), row, audited...)
 	if errors.Is(err, fault.Conflict) {
 		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken,
 			"There is already a tenant %q.", name).Because(err)

@@ -91,7 +91,10 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 	if err != nil {
 		return "", Webhook{}, err
 	}
-	return text, webhookOf(row, secrets{}), d.opts.Store.CreateWebhook(ctx, row, maxPerTenant, audited...)
+	creating := store.Creating(ctx, text, func(row store.Webhook) (Webhook, error) {
+		return webhookOf(row, secrets{}), nil
+	})
+	return text, webhookOf(row, secrets{}), d.opts.Store.CreateWebhook(creating, row, maxPerTenant, audited...)
 }
 
 // check returns what is wrong with a new webhook.
@@ -211,7 +214,10 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if err := next.seal(d.sealer, &is); err != nil {
 		return "", Webhook{}, err
 	}
-	rolled, err := d.opts.Store.SealWebhook(ctx, was, is.Sealed, audited...)
+	rolling := store.Creating(ctx, text, func(row store.Webhook) (Webhook, error) {
+		return webhookOf(row, next), nil
+	})
+	rolled, err := d.opts.Store.SealWebhook(rolling, was, is.Sealed, audited...)
 	if err == nil && !rolled {
 		err = fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
 			"The webhook was changed in the meantime. Look at it again.")
