@@ -87,6 +87,14 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 	if keys := d.must("key", "list", "--tenant", "acme"); strings.Contains(keys, "agent_") {
 		t.Errorf("agents are among the keys: %s", keys)
 	}
+	printed := d.must("agent-tools", "--platform", "retell", "--agent", agents[0].ID)
+	if !strings.Contains(printed, retell) || strings.Contains(printed, "API_KEY") || strings.Contains(printed, secret) {
+		t.Errorf("the tools of the agent: %s", printed)
+	}
+	if printed := d.must("agent-tools", "--platform", "elevenlabs", "--agent", agents[2].ID); !strings.Contains(printed, eleven+"/get_ticket") {
+		t.Errorf("the tools of the agent: %s", printed)
+	}
+	d.wantFailure("must be retell", "agent-tools", "--platform", "vapi", "--agent", agents[0].ID)
 	if sound := d.must("doctor", "--tenant", "acme"); strings.Contains(sound, secret) {
 		t.Errorf("the doctor tells the secret: %s", sound)
 	}

@@ -14,7 +14,8 @@ import (
 type agentTools struct {
 	Platform string   `required:"" help:"Where the agent runs: ${enum}." enum:"${platforms}" placeholder:"P"`
 	Key      string   `help:"The id of the API key that the agent will use, as \"key list\" shows it." xor:"for" placeholder:"ID"`
-	Scopes   []string `help:"What the agent may do, in the place of --key. The default is everything." xor:"for" placeholder:"SCOPE"`
+	Agent    string   `help:"The id of a voice agent with an address of its own, as \"agent list\" shows it." xor:"for" placeholder:"ID"`
+	Scopes   []string `help:"What the agent may do, in the place of --key or --agent. The default is everything." xor:"for" placeholder:"SCOPE"`
 	Prompt   bool     `help:"Print only the lines for the agent's prompt."`
 }
 
@@ -37,6 +38,13 @@ func (c agentTools) Run(ctx context.Context, s *session) error {
 }
 
 func (c agentTools) made(ctx context.Context, s *session) (made agenttools.Made, err error) {
+	if c.Agent != "" {
+		err = s.with(ctx, func(g *gateway.Gateway) error {
+			made, err = g.AgentToolsAt(ctx, c.Platform, c.Agent)
+			return err
+		})
+		return made, err
+	}
 	if c.Key != "" {
 		err = s.with(ctx, func(g *gateway.Gateway) error {
 			made, err = g.AgentToolsOf(ctx, c.Platform, c.Key)

@@ -35,6 +35,13 @@ type Setup struct {
 	PublicURL string
 	TimeZone  string // of the business; "": not known
 	Tools     []Tool
+	Agent     Agent
+}
+
+// Agent is a voice agent that has an address of its own. The zero Agent has an API key.
+type Agent struct {
+	Platform, Address string
+	Signed            bool // it proves itself with a signing secret in the place of a key
 }
 
 // Made is what an agent needs on a platform.
@@ -57,6 +64,7 @@ type Platform struct {
 	header  string                       // with the API key; "": X-Api-Key
 	now     func(zone string) string     // a line of the prompt that tells the time; nil: a tool does
 	overMCP bool
+	signs   bool   // requests, with the signing secret of an agent
 	address string // of the gateway, for a platform that does not speak MCP
 	caller  string // its name for the number of whoever calls
 }
@@ -91,8 +99,11 @@ func IDs() []string {
 	return ids
 }
 
-// ErrUnknown says that there is no such platform.
-var ErrUnknown = errors.New("agenttools: no such platform")
+// ErrUnknown says that there is no such platform, ErrOther that the agent is at another one.
+var (
+	ErrUnknown = errors.New("agenttools: no such platform")
+	ErrOther   = errors.New("agenttools: the agent is at another platform")
+)
 
 // For returns what an agent on a platform needs.
 func For(platform string, s Setup) (Made, error) {
@@ -107,6 +118,16 @@ func For(platform string, s Setup) (Made, error) {
 	}
 	e := endpoint{base: strings.TrimRight(s.PublicURL, "/")}
 	e.address = e.base + p.address
+	if s.Agent.Address != "" {
+		if s.Agent.Platform != p.ID && (s.Agent.Platform != "tools" || p.address != toolsAddress) {
+			return Made{}, fmt.Errorf("%w: %q", ErrOther, s.Agent.Platform)
+		}
+		e.address = s.Agent.Address
+	}
+	if s.Agent.Signed {
+		made.Where = p.signedWhere()
+		e.signed = p.signs
+	}
 	for _, t := range s.Tools {
 		schema, err := parse(t.Schema)
 		if err != nil {
@@ -132,10 +153,23 @@ func For(platform string, s Setup) (Made, error) {
 	return made, nil
 }
 
+// signedWhere is where for an agent that has a signing secret in the place of an API key.
+func (p Platform) signedWhere() []string {
+	where := slices.Clone(p.where)
+	if p.signs { // its definitions hold no secret
+		where = where[1:]
+	}
+	for i := range where {
+		where[i] = strings.ReplaceAll(where[i], "the API key", "the agent's signing secret")
+	}
+	return where
+}
+
 // endpoint is the gateway, with tools that a platform can call.
 type endpoint struct {
 	base    string
 	address string // that the platform calls
+	signed  bool   // the platform signs its requests, and so sends no key
 	tools   []callable
 }
 

@@ -24,6 +24,7 @@ type retellTool struct {
 func retell() Platform {
 	return Platform{
 		ID: "retell", Name: "Retell AI", Language: "json", caller: "call.from_number", address: "/alpha/agents/retell",
+		signs: true,
 		now: func(zone string) string {
 			if zone == "" {
 				return "{{current_time}}, and the next days are {{current_calendar}}"
@@ -38,10 +39,14 @@ func retell() Platform {
 		},
 		write: func(e endpoint) (any, string) {
 			tools := make([]retellTool, 0, len(e.tools))
+			headers := map[string]string{headerKey: keyHere}
+			if e.signed {
+				headers = map[string]string{}
+			}
 			for _, t := range e.tools {
 				tools = append(tools, retellTool{
 					Type: "custom", Name: t.Name, Description: t.Description, Method: "POST", URL: e.address,
-					Headers:    map[string]string{headerKey: keyHere},
+					Headers:    headers,
 					Parameters: t.schema, TimeoutMs: waitSeconds * 1000,
 					MaxRetry:             1, // an equal call within minutes is answered like the first
 					SpeakDuringExecution: true, ExecutionMessageType: "static_text",

@@ -2,18 +2,24 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	"frontdesk/core/agents"
 	"frontdesk/core/agenttools"
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
 )
 
 // AgentTools returns what an agent on a platform needs to call the gateway at a public URL, with the tools
 // that the scopes allow. It needs no open gateway.
 func AgentTools(platform, publicURL, timeZone string, scopes []apikey.Scope) (agenttools.Made, error) {
-	setup := agenttools.Setup{PublicURL: publicURL, TimeZone: timeZone}
+	return toolsFor(platform, agenttools.Setup{PublicURL: publicURL, TimeZone: timeZone}, scopes)
+}
+
+func toolsFor(platform string, setup agenttools.Setup, scopes []apikey.Scope) (agenttools.Made, error) {
 	for _, t := range api.Tools() {
 		if slices.Contains(scopes, t.Scope) {
 			setup.Tools = append(setup.Tools, agenttools.Tool{
@@ -40,4 +46,22 @@ func (g *Gateway) AgentToolsOf(ctx context.Context, platform, keyID string) (age
 		return agenttools.Made{}, err
 	}
 	return AgentTools(platform, g.config.Server.PublicURL, owner.Zone(), key.Scopes)
+}
+
+// AgentToolsAt is AgentTools for a voice agent of a tenant, with the agent's address.
+func (g *Gateway) AgentToolsAt(ctx context.Context, platform, agentID string) (agenttools.Made, error) {
+	agent, err := g.callers.Agent(ctx, agentID)
+	if err != nil {
+		return agenttools.Made{}, err
+	}
+	made, err := toolsFor(platform, agenttools.Setup{
+		PublicURL: g.config.Server.PublicURL, TimeZone: agent.Caller.Tenant.Zone(), Agent: agenttools.Agent{
+			Platform: agent.Platform, Address: g.config.Server.PublicURL + agents.Path(agent.Platform, agentID),
+			Signed: len(agent.Signing) > 0,
+		},
+	}, agent.Caller.Scopes)
+	if errors.Is(err, agenttools.ErrOther) {
+		err = fault.InvalidField("platform", "must be "+agent.Platform+", where the agent is.")
+	}
+	return made, err
 }
