@@ -362,7 +362,7 @@ func (p *Pages) confirmRestore(v *visit, wrong string) (reply, error) {
 			"The number is in use again, and is not given back to the provider.",
 			"The provider goes on charging for it.",
 		},
-		Action: "Restore the number",
+		Action: "Restore the number", Leave: "Leave it released",
 	}), nil
 }
 

@@ -164,7 +164,8 @@ func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
 		if !strings.Contains(p.body, "goes back on") || restore == nil {
 			t.Fatalf("after the release the page is %s", p.body)
 		}
-		if p := b.get(restore[1]); p.status != http.StatusOK || !strings.Contains(p.body, "Restore the number") {
+		if p := b.get(restore[1]); p.status != http.StatusOK || !strings.Contains(p.body, "Restore the number") ||
+			!strings.Contains(p.body, "Leave it released") {
 			t.Errorf("asked for a restore: %d %s", p.status, p.body)
 		}
 		for _, typed := range []string{"", "restore"} {
