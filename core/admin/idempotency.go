@@ -29,13 +29,13 @@ type creation[M, A any] struct {
 func once[M, A any](
 	ctx context.Context, s *Service, w Write, c creation[M, A],
 ) (service.Answer[A], error) {
-	request, err := json.Marshal(c.input)
-	if err != nil {
-		return service.Answer[A]{}, err
-	}
 	if w.IdempotencyKey == "" {
 		secret, made, err := c.create(ctx)
 		return answerOf(c.shown(secret, made), err)
+	}
+	request, err := json.Marshal(c.input)
+	if err != nil {
+		return service.Answer[A]{}, err
 	}
 	hash := sha256.Sum256(request)
 	row := store.Creation{

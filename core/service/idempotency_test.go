@@ -630,3 +630,26 @@ func (w *world) replaceCalendar(c apikey.Caller) apikey.Caller {
 	c.Connections = connections
 	return w.with(c)
 }
+
+// The answers to creations at the admin interface, some of which hold secrets, are kept no longer than others.
+func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	p := w.start()
+	creation := store.Creation{Actor: "key:admin", Operation: "create", Key: "k", CreatedAt: w.clock.now()}
+	ctx := store.RecordCreation(t.Context(), creation, func(string, string) ([]byte, error) {
+		return []byte("answer"), nil
+	})
+	ctx = store.Creating(ctx, "", func(row store.Tenant) (string, error) { return row.ID, nil })
+	w.check(p.store.CreateTenant(ctx, store.Tenant{ID: "t-new", Name: "new", CreatedAt: w.clock.now()}))
+	for _, c := range []struct {
+		after time.Duration
+		kept  bool
+	}{{72*time.Hour - time.Second, true}, {2 * time.Second, false}} {
+		w.clock.advance(c.after)
+		p.recover(t)
+		_, kept, err := p.store.Creation(t.Context(), "key:admin", "create", "k")
+		if err != nil || kept != c.kept {
+			t.Errorf("after another %s the answer is kept: %v, %v", c.after, kept, err)
+		}
+	}
+}

@@ -297,7 +297,7 @@ func (p *Pages) confirmRelease(v *visit, wrong string) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	answer := reply{page: "confirm.html", view: confirmView{
+	return confirmNumber(row, wrong, confirmView{
 		layout: p.layout(v, "Release "+row.E164+"?", "",
 			shell("number", "release", "--tenant", v.tenant, idText(row.ID), "--yes")),
 		Means: []string{
@@ -306,16 +306,30 @@ func (p *Pages) confirmRelease(v *visit, wrong string) (reply, error) {
 				"Until then it can be restored.",
 			"After that it is anybody's: nobody can promise to get it again.",
 		},
-		Action: "Release the number", Back: row.URL,
-		Confirm: []field{{
-			Name: "e164", Label: "The number, to confirm", Type: "text", Required: true, Error: wrong,
-			Help: "Type " + row.E164 + ".",
-		}},
+		Action: "Release the number",
+	}), nil
+}
+
+// confirmNumber asks for the number, typed. wrong says what is wrong with what was typed, or is "".
+func confirmNumber(row numberRow, wrong string, view confirmView) reply {
+	view.Back = row.URL
+	view.Confirm = []field{{
+		Name: "e164", Label: "The number, to confirm", Type: "text", Required: true, Error: wrong,
+		Help: "Type " + row.E164 + ".",
 	}}
+	answer := reply{page: "confirm.html", view: view}
 	if wrong != "" {
 		answer.status = http.StatusUnprocessableEntity
 	}
-	return answer, nil
+	return answer
+}
+
+// notConfirmed returns what is wrong with the number that was typed to confirm a change of it, or "".
+func (v *visit) notConfirmed(row numberRow) string {
+	if strings.TrimSpace(v.form("e164")) != row.E164 {
+		return "must be the number, " + row.E164 + "."
+	}
+	return ""
 }
 
 func (p *Pages) releaseNumber(v *visit) (reply, error) {
@@ -323,8 +337,8 @@ func (p *Pages) releaseNumber(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if strings.TrimSpace(v.form("e164")) != row.E164 {
-		return p.confirmRelease(v, "must be the number, "+row.E164+".")
+	if wrong := v.notConfirmed(row); wrong != "" {
+		return p.confirmRelease(v, wrong)
 	}
 	_, err = p.opts.Admin.ReleaseNumber(v.ctx, v.caller, admin.Write{}, admin.NumberID{Tenant: v.tenant, ID: row.ID})
 	if err != nil {
@@ -334,23 +348,31 @@ func (p *Pages) releaseNumber(v *visit) (reply, error) {
 	return see("tenants", v.tenant, "phone-numbers")
 }
 
-func (p *Pages) askToRestoreNumber(v *visit) (reply, error) {
+func (p *Pages) askToRestoreNumber(v *visit) (reply, error) { return p.confirmRestore(v, "") }
+
+func (p *Pages) confirmRestore(v *visit, wrong string) (reply, error) {
 	row, err := p.heldNumber(v)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{page: "confirm.html", view: confirmView{
+	return confirmNumber(row, wrong, confirmView{
 		layout: p.layout(v, "Restore "+row.E164+"?", "",
 			shell("number", "restore", "--tenant", v.tenant, idText(row.ID))),
-		Means:  []string{"The number is in use again, and is not given back to the provider."},
-		Action: "Restore the number", Back: row.URL,
-	}}, nil
+		Means: []string{
+			"The number is in use again, and is not given back to the provider.",
+			"The provider goes on charging for it.",
+		},
+		Action: "Restore the number", Leave: "Leave it released",
+	}), nil
 }
 
 func (p *Pages) restoreNumber(v *visit) (reply, error) {
 	row, err := p.heldNumber(v)
 	if err != nil {
 		return reply{}, err
+	}
+	if wrong := v.notConfirmed(row); wrong != "" {
+		return p.confirmRestore(v, wrong)
 	}
 	restored, err := p.opts.Admin.RestoreNumber(v.ctx, v.caller, admin.NumberID{Tenant: v.tenant, ID: row.ID})
 	if err != nil {

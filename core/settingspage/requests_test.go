@@ -164,10 +164,21 @@ func TestPhoneNumbersAreShownAndRestored(t *testing.T) {
 		if !strings.Contains(p.body, "goes back on") || restore == nil {
 			t.Fatalf("after the release the page is %s", p.body)
 		}
-		if p := b.get(restore[1]); p.status != http.StatusOK || !strings.Contains(p.body, "Restore the number") {
+		if p := b.get(restore[1]); p.status != http.StatusOK || !strings.Contains(p.body, "Restore the number") ||
+			!strings.Contains(p.body, "Leave it released") {
 			t.Errorf("asked for a restore: %d %s", p.status, p.body)
 		}
-		if p := b.post(restore[1], nil); p.to != strings.TrimSuffix(restore[1], "/restore") {
+		for _, typed := range []string{"", "restore"} {
+			p := b.post(restore[1], url.Values{"e164": {typed}})
+			if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="e164-error"`) {
+				t.Errorf("restored with %q typed: %d %s", typed, p.status, p.body)
+			}
+		}
+		if p := b.get(list); !strings.Contains(p.body, "goes back on") {
+			t.Errorf("without the number typed the page is %s", p.body)
+		}
+		typed := url.Values{"e164": {" " + number.E164 + " "}}
+		if p := b.post(restore[1], typed); p.to != strings.TrimSuffix(restore[1], "/restore") {
 			t.Errorf("restoring leads to %q: %d %s", p.to, p.status, p.body)
 		}
 		if p := b.get(list); !strings.Contains(p.body, digits+" is in use again.") {

@@ -170,6 +170,7 @@ type confirmView struct {
 	Means   []string // what it means
 	Action  string   // the button
 	Back    string   // the page to go back to
+	Leave   string   // the words of the link there; "": "Keep it"
 	Confirm []field
 }
 

@@ -96,6 +96,14 @@ func TestCreationsAreSealedAndGoWithTheirTenant(t *testing.T) {
 			}
 		}
 		must(t, rows.Err())
+		all := store.Rows{Stale: func([]byte) bool { return true }}
+		if found := got(s.Reseal(t.Context(), all))(t); found != (store.SealedRows{Sealed: 2, Rewritten: 2}) {
+			t.Errorf("a rotation finds %+v", found)
+		}
+		there, found := got2(s.Creation(t.Context(), "key:admin", "create", "of acme"))(t)
+		if !found || string(there.Answer) != "answer" || there.TenantID != "acme" {
+			t.Errorf("after a rotation it is %+v, %v", there, found)
+		}
 		got(db.ExecContext(t.Context(), `UPDATE creations SET answer =
 			(SELECT answer FROM creations WHERE key = 'of the operator') WHERE key = 'of acme'`))(t)
 		_, _, err := s.Creation(t.Context(), "key:admin", "create", "of acme")
