@@ -26,8 +26,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -48,6 +46,7 @@ type Options struct {
 	API     func() http.Handler // the interface; asked for when a tool is called
 	Callers Callers
 	Tools   []api.Tool
+	Notes   toolcall.Notes // what the tools of a telephone call told
 	Now     func() time.Time
 	Within  time.Duration // how long a call may take; 0: 12 s
 }
@@ -74,7 +73,9 @@ const (
 
 // New returns the platforms' endpoints.
 func New(o Options) *Agents {
-	return &Agents{opts: o, runner: toolcall.Runner{API: o.API, Within: cmp.Or(o.Within, answerWithin)}}
+	return &Agents{opts: o, runner: toolcall.Runner{
+		API: o.API, Within: cmp.Or(o.Within, answerWithin), Notes: o.Notes, Now: o.Now,
+	}}
 }
 
 // Protocols returns how the interface's handler serves the platforms.
@@ -200,7 +201,8 @@ func (a *Agents) run(r request, c call) (toolcall.Result, error) {
 			strings.Join(a.names(), ", ")+"."), nil
 	}
 	return a.runner.Run(r.ctx, toolcall.Call{
-		Tool: t, Arguments: c.arguments, Header: c.header(r.header), Caller: c.number, IdempotencyKey: c.key(),
+		Tool: t, Arguments: c.arguments, Header: c.header(r.header), Caller: c.number,
+		CallID: c.callID, ToolCallID: c.id, TenantID: r.caller.Tenant.ID,
 	})
 }
 
@@ -221,16 +223,6 @@ func (a *Agents) names() []string {
 		names = append(names, t.Name)
 	}
 	return names
-}
-
-// key returns the idempotency key of the call: a platform that repeats it repeats both ids. Without both of
-// them, equal calls within minutes are one.
-func (c call) key() string {
-	if c.callID == "" || c.id == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(c.callID + "\x00" + c.id))
-	return "call-" + hex.EncodeToString(sum[:16])
 }
 
 // now returns the time in the zone of the caller's tenant.

@@ -16,6 +16,7 @@ import (
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
 )
 
@@ -45,7 +46,8 @@ func open(t *testing.T) *world {
 		Scopes: apikey.Scopes(),
 	}}
 	a := agents.New(agents.Options{
-		API: func() http.Handler { return w }, Callers: w, Tools: api.Tools(), Now: func() time.Time { return today },
+		API: func() http.Handler { return w }, Callers: w, Tools: api.Tools(), Notes: storetest.Open(t, storetest.SQLite(t)),
+		Now: func() time.Time { return today },
 	})
 	mux := http.NewServeMux()
 	for _, p := range a.Protocols() {
@@ -165,30 +167,30 @@ func TestVapiCallsToolsInThreeForms(t *testing.T) {
 	}
 }
 
-// Each call of a tool has an idempotency key of its own, which its repeat has again.
+// A change has an idempotency key within its telephone call, which a repeat has again.
 func TestARepeatHasTheKeyOfTheFirst(t *testing.T) {
 	w := open(t)
-	key := func(callID, toolCallID string) string {
+	key := func(callID, toolCallID, slotID string) string {
 		w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"`+callID+`"},"toolCallList":[`+
-			`{"id":"`+toolCallID+`","name":"book_slot","arguments":{"slot_id":"st_1"}}]}}`)
+			`{"id":"`+toolCallID+`","name":"book_slot","arguments":{"slot_id":"`+slotID+`"}}]}}`)
 		return w.one().header.Get("Idempotency-Key")
 	}
-	if first, again := key("a", "1"), key("a", "1"); first != again {
+	if first := key("a", "1", "st_1"); first != key("a", "1", "st_1") || first != key("a", "2", "st_1") {
 		t.Error("a repeat has another key")
 	}
-	keys := []string{key("a", "1"), key("a", "2"), key("b", "1"), key("ab", "1")}
+	keys := []string{key("a", "1", "st_1"), key("a", "1", "st_2"), key("b", "1", "st_1"), key("ab", "1", "st_1")}
 	slices.Sort(keys)
 	if len(slices.Compact(keys)) != 4 {
 		t.Error("different calls have one key")
 	}
-	if key("", "1") != "" || key("a", "") != "" {
-		t.Error("a call without an id has a key")
+	if key("", "1", "st_1") != "" {
+		t.Error("a change outside a call has a key")
 	}
 	plain := func(header ...string) string {
 		w.post("/alpha/agents/tools/book-slot", `{"slot_id":"st_1"}`, header...)
 		return w.one().header.Get("Idempotency-Key")
 	}
-	if plain("X-Call-Id: a", "X-Tool-Call-Id: 1") != key("a", "1") || plain("X-Call-Id: a") != "" {
+	if plain("X-Call-Id: a", "X-Tool-Call-Id: 1") != key("a", "1", "st_1") || plain("X-Tool-Call-Id: 1") != "" {
 		t.Error("the headers are not the ids")
 	}
 }

@@ -10,7 +10,6 @@ import (
 // The headers in which a platform without an envelope tells of the telephone call. The definitions that the
 // gateway prints set them from the platform's own variables, which a model neither sees nor sets.
 const (
-	headerCall     = "X-Call-Id"
 	headerToolCall = "X-Tool-Call-Id"
 	headerRequest  = "X-Request-Id"
 )
@@ -19,7 +18,7 @@ const (
 func (a *Agents) plain(r request) (any, error) {
 	c := call{
 		tool: cmp.Or(r.path("tool"), r.path("name")), arguments: json.RawMessage(r.body), number: r.header.Get(toolcall.HeaderCaller),
-		callID: r.header.Get(headerCall), id: r.header.Get(headerToolCall),
+		callID: r.header.Get(toolcall.HeaderCall), id: r.header.Get(headerToolCall),
 	}
 	if len(c.arguments) == 0 {
 		c.arguments = json.RawMessage("{}")

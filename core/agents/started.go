@@ -124,7 +124,7 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 			continue
 		}
 		asked.Go(func() {
-			runner := toolcall.Runner{API: a.opts.API, Within: p.within}
+			runner := toolcall.Runner{API: a.opts.API, Within: p.within, Notes: a.opts.Notes, Now: a.opts.Now}
 			result, err := runner.Run(ctx, toolcall.Call{Tool: t, Header: r.header, Caller: number})
 			if err == nil && result.OK {
 				for name, value := range ask(result.Answer) {

@@ -19,6 +19,7 @@ func (s *Server) caller(t api.Tool) mcp.ToolHandler {
 		}
 		result, err := s.runner.Run(ctx, toolcall.Call{
 			Tool: t, Arguments: req.Params.Arguments, Header: header, Caller: header.Get(toolcall.HeaderCaller),
+			CallID: header.Get(toolcall.HeaderCall), TenantID: callerOf(ctx).Tenant.ID,
 		})
 		if err != nil {
 			return nil, err

@@ -42,6 +42,7 @@ type Options struct {
 	Version   string
 	API       func() http.Handler // the interface; asked for when a tool is called
 	Tools     []api.Tool
+	Notes     toolcall.Notes // what the tools of a telephone call told
 	Now       func() time.Time
 	Within    time.Duration // how long a call may take; 0: 4.5 s
 }
@@ -69,7 +70,9 @@ func New(o Options) (*Server, error) {
 	if err != nil || base.Host == "" {
 		return nil, errors.New("mcp: PublicURL must be an absolute URL")
 	}
-	s := &Server{opts: o, base: base, servers: map[string]*mcp.Server{}, runner: toolcall.Runner{API: o.API, Within: cmp.Or(o.Within, answerWithin)}}
+	s := &Server{opts: o, base: base, servers: map[string]*mcp.Server{}, runner: toolcall.Runner{
+		API: o.API, Within: cmp.Or(o.Within, answerWithin), Notes: o.Notes, Now: o.Now,
+	}}
 	for _, scopes := range subsets(s.scopes()) {
 		s.servers[nameOf(scopes)] = s.serverFor(scopes)
 	}

@@ -15,6 +15,7 @@ const (
 	purgeEvery     = 10 * time.Minute
 	keepDeliveries = 7 * 24 * time.Hour  // of events that were acknowledged or given up
 	keepSlots      = 24 * time.Hour      // beyond the answers to calls that name a slot_id or a hold_id
+	keepCallNotes  = 12 * time.Hour      // longer than a telephone call
 	keepMeetings   = 90 * 24 * time.Hour // after their end
 	keepKeyless    = 24 * time.Hour      // finished calls without a key; longer than any dedupe window of use
 
@@ -52,6 +53,9 @@ func (p *purger) purge(ctx context.Context) error {
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeSlots(ctx, answers.Add(-keepSlots), most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeCallNotes(ctx, now.Add(-keepCallNotes), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeMeetings(ctx, now.Add(-keepMeetings), most)

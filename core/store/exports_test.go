@@ -16,6 +16,7 @@ var notExported = map[string]string{
 	"number_claims":  "it repeats numbers and purchases",
 	"consents":       "they are secrets for the minutes of a consent",
 	"sign_in_links":  "they are secrets, and say nothing else",
+	"call_notes":     "they repeat references from answers, for hours",
 	"creations":      "they repeat what was created, with secrets that are shown once",
 
 	"connections.credentials": "it is a secret", "connections.tenant_id": "it is the tenant",

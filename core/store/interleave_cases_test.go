@@ -378,6 +378,14 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return only(c.s.RevokeKey(c.ctx, "agent1", noon, []byte("revoked"), c.audit()))
 	}},
 	{"ReplaceKey", func(c caller) (any, error) { return c.replaceKey() }},
+	{"NoteCall", func(c caller) (any, error) {
+		return only(c.s.NoteCall(c.ctx, store.CallNote{TenantID: "acme", Call: "1", Kind: "slots", Value: []string{c.name}, NotedAt: noon}))
+	}},
+	{"NoteCallOnce", func(c caller) (any, error) {
+		return one(c.s.NoteCallOnce(c.ctx, store.CallNote{TenantID: "acme", Call: "1", Kind: "slots", Value: []string{c.name}, NotedAt: noon}))
+	}},
+	{"CallNote", func(c caller) (any, error) { return one(c.s.CallNote(c.ctx, "acme", "1", "slots")) }},
+	{"PurgeCallNotes", func(c caller) (any, error) { return one(c.s.PurgeCallNotes(c.ctx, noon.Add(1), 10)) }},
 	{"TouchKeys", func(c caller) (any, error) {
 		return only(c.s.TouchKeys(c.ctx, map[string]time.Time{"key1": noon, "key2": noon}))
 	}},

@@ -28,10 +28,15 @@ import (
 // HeaderCaller is the header in which a platform tells the number of whoever calls. A model cannot set it.
 const HeaderCaller = "X-Caller-Number"
 
-// Runner calls tools. Both fields are required.
+// HeaderCall is the header in which a platform tells its id of the telephone call.
+const HeaderCall = "X-Call-Id"
+
+// Runner calls tools. All fields are required.
 type Runner struct {
 	API    func() http.Handler // the interface; asked for when a tool is called
 	Within time.Duration       // how long a call may take
+	Notes  Notes               // what the tools of a telephone call told
+	Now    func() time.Time
 }
 
 // Call is one call of a tool.
@@ -42,8 +47,11 @@ type Call struct {
 	// Caller is the number that the telephone call comes from, as the platform tells it. Tools that ask for it
 	// get it in place of what a model says.
 	Caller string
-	// IdempotencyKey makes a repeat of a write the same write. "": equal calls within minutes are one.
-	IdempotencyKey string
+	// CallID is the platform's id of the telephone call, and ToolCallID its id of this call of a tool. Within a
+	// telephone call, equal changes are one, and references can be named by words. Without a CallID, equal
+	// changes within minutes are one. Without a ToolCallID, a repeat is told by its arguments alone.
+	CallID, ToolCallID string
+	TenantID           string // whose call it is
 }
 
 // Result is the outcome of a call.
@@ -81,19 +89,28 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if c.Tool.CallerNumber != "" {
 		body = withNumber(body, c.Tool.CallerNumber, c.Caller)
 	}
+	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now()}
+	body = remembered.resolve(ctx, c.Tool, body)
 	spoken := language.Match(c.Header.Get("Accept-Language"))
 	words := wordsIn(spoken)
 	running := ctx
 	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
 		running = context.WithoutCancel(ctx)
 	}
-	answered := make(chan *api.Recorder, 1)
-	go func() { answered <- r.call(running, c, body) }()
+	answered := make(chan Result, 1)
+	go func() {
+		result := resultOf(r.call(running, c, body, remembered), c.Tool, words, speech.In(spoken))
+		remembered.keep(running, c.Tool, result)
+		if result.OK && c.Tool.Destructive {
+			remembered.undid(running, c.Tool, body)
+		}
+		answered <- result
+	}()
 	late := time.NewTimer(r.Within)
 	defer late.Stop()
 	select {
 	case a := <-answered:
-		return resultOf(a, c.Tool, words, speech.In(spoken)), nil
+		return a, nil
 	case <-ctx.Done():
 		return Result{}, ctx.Err()
 	case <-late.C:
@@ -140,7 +157,7 @@ var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Tra
 
 // call calls the operation. Its time limit is that of the tool for reads, and that of the interface for
 // writes.
-func (r Runner) call(ctx context.Context, c Call, body []byte) *api.Recorder {
+func (r Runner) call(ctx context.Context, c Call, body []byte, remembered memory) *api.Recorder {
 	answer := api.NewRecorder()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Tool.Path, io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
@@ -155,8 +172,8 @@ func (r Runner) call(ctx context.Context, c Call, body []byte) *api.Recorder {
 	req.Header.Set("Content-Type", "application/json")
 	if !c.Tool.Writes {
 		req.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(r.Within.Milliseconds(), 10))
-	} else if c.IdempotencyKey != "" {
-		req.Header.Set("Idempotency-Key", c.IdempotencyKey)
+	} else if key := remembered.key(ctx, c.Tool, body, c.ToolCallID); key != "" {
+		req.Header.Set("Idempotency-Key", key)
 	}
 	r.API().ServeHTTP(answer, req)
 	return answer

@@ -1,0 +1,307 @@
+package toolcall
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"frontdesk/core/api"
+	"frontdesk/core/store"
+)
+
+// Notes keeps what the tools of a telephone call told, so that a model can say "the second one" or "that
+// meeting" in the place of a reference. [*store.Store] implements it.
+type Notes interface {
+	NoteCall(ctx context.Context, n store.CallNote) error
+	NoteCallOnce(ctx context.Context, n store.CallNote) ([]string, error)
+	CallNote(ctx context.Context, tenantID, call, kind string) ([]string, error)
+}
+
+// memory is the notes of one telephone call. Without a call it is empty and keeps nothing. A note that cannot
+// be read or written is as if it were not there: whatever it would have told, the model was told as well.
+type memory struct {
+	notes            Notes
+	tenantID, callID string
+	now              time.Time
+}
+
+func (m memory) works() bool { return m.notes != nil && m.callID != "" }
+
+func (m memory) recall(ctx context.Context, kind string) []string {
+	if !m.works() {
+		return nil
+	}
+	value, err := m.notes.CallNote(ctx, m.tenantID, digest(m.callID), kind)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+func (m memory) note(ctx context.Context, kind string, value []string) {
+	_ = m.notes.NoteCall(ctx, m.row(kind, value)) // see memory
+}
+
+func (m memory) row(kind string, value []string) store.CallNote {
+	return store.CallNote{TenantID: m.tenantID, Call: digest(m.callID), Kind: kind, Value: value, NotedAt: m.now}
+}
+
+// Kinds of notes.
+const (
+	notedSlots    = "slots"
+	notedHold     = "hold"
+	notedMeetings = "meetings"
+	notedTickets  = "tickets"
+	notedContacts = "contacts"
+	notedChange   = "change"
+)
+
+// reference is a field of arguments that names something which an earlier tool told.
+type reference struct {
+	field, kind string
+	prefix      string // of every such reference; "": its texts have no form, and may be numbers
+}
+
+var references = []reference{
+	{"slot_id", notedSlots, "st_"}, {"hold_id", notedHold, "hd_"}, {"meeting_reference", notedMeetings, "mt_"},
+	{"ticket_number", notedTickets, ""}, {"contact_id", notedContacts, ""},
+}
+
+// resolve puts references into the arguments where a model says which of those that it was told, or says
+// nothing of the only one there is. What it cannot tell is left to the interface to refuse.
+func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byte {
+	if !m.works() {
+		return arguments
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	given := map[string]json.RawMessage{}
+	if json.Unmarshal(t.Schema, &schema) != nil ||
+		len(bytes.TrimSpace(arguments)) > 0 && json.Unmarshal(arguments, &given) != nil || given == nil {
+		return arguments
+	}
+	changed := false
+	for _, r := range references {
+		said := textOf(given[r.field])
+		if _, takes := schema.Properties[r.field]; !takes || said == "" && !slices.Contains(schema.Required, r.field) ||
+			r.prefix != "" && strings.HasPrefix(said, r.prefix) {
+			continue
+		}
+		if id := r.choose(said, m.recall(ctx, r.kind)); id != "" {
+			given[r.field], changed = asJSON(id), true
+		}
+	}
+	_, slot := schema.Properties["slot_id"]
+	_, hold := schema.Properties["hold_id"]
+	if slot && hold && textOf(given["slot_id"]) == "" && textOf(given["hold_id"]) == "" { // either is required
+		for _, r := range []reference{references[1], references[0]} {
+			if id := r.choose("", m.recall(ctx, r.kind)); id != "" {
+				given[r.field], changed = asJSON(id), true
+				break
+			}
+		}
+	}
+	if !changed {
+		return arguments
+	}
+	return asJSON(given)
+}
+
+// textOf returns a text, or a number as one. Everything else is "".
+func textOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	var number json.Number
+	if json.Unmarshal(raw, &number) == nil {
+		return number.String()
+	}
+	return ""
+}
+
+// choose returns the one of the told references that a model means, or "".
+func (r reference) choose(said string, told []string) string {
+	at, known := placeOf(said)
+	switch {
+	case !known || len(told) == 0:
+		return ""
+	case at == theOnly:
+		if len(told) == 1 {
+			return told[0]
+		}
+		return ""
+	case r.prefix == "": // a number might be the thing itself
+		return ""
+	case at == theLast:
+		return told[len(told)-1]
+	case at <= len(told):
+		return told[at-1]
+	}
+	return ""
+}
+
+// Places besides those that are counted from 1.
+const (
+	theOnly = 0
+	theLast = -1
+)
+
+// placeOf returns which of several a text means: "the second one", "option 2", "el último", "that". Nothing
+// means the only one. A text with any other word is not understood: "2 pm" is no second slot.
+func placeOf(text string) (at int, known bool) {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	at, known = theOnly, true
+	counted := false
+	for _, word := range words {
+		place, is := places[word]
+		switch {
+		case is && !counted:
+			at, counted = place, true
+		case is && place != at:
+			return 0, false
+		case is || fillers[word]:
+		default:
+			return 0, false
+		}
+	}
+	return at, known
+}
+
+// places are the words for places in a list: in English, Spanish, German and French.
+var places = wordsFor(map[int]string{
+	1:       "1 1st first erste ersten erster erstes primero primera primer premier première",
+	2:       "2 2nd second zweite zweiten zweiter zweites segundo segunda deuxième seconde",
+	3:       "3 3rd third dritte dritten dritter drittes tercero tercera tercer troisième",
+	4:       "4 4th fourth vierte vierten vierter viertes cuarto cuarta quatrième",
+	5:       "5 5th fifth fünfte fünften fünfter fünftes quinto quinta cinquième",
+	6:       "6 6th sixth sechste sechsten sexto sexta sixième",
+	theLast: "last letzte letzten letzter letztes último última dernier dernière",
+})
+
+// fillers are words that go with a place and say nothing of it.
+var fillers = setOf("the a one number no option slot time meeting appointment choice that this it same hold ticket " +
+	"contact caller der die das den dem dieser diese dieses diesen nummer termin option uhrzeit kontakt " +
+	"el la lo esa ese eso esta este número numero opción opcion cita hora reserva " +
+	"le l celui celle cette ce ça numéro rendez vous créneau horaire")
+
+func wordsFor(lists map[int]string) map[string]int {
+	all := map[string]int{}
+	for place, list := range lists {
+		for word := range strings.FieldsSeq(list) {
+			all[word] = place
+		}
+	}
+	return all
+}
+
+func setOf(list string) map[string]bool {
+	all := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		all[word] = true
+	}
+	return all
+}
+
+// keep notes what a result tells. A refusal may tell of other slots, which are then the ones to choose from.
+func (m memory) keep(ctx context.Context, t api.Tool, r Result) {
+	if !m.works() {
+		return
+	}
+	if t.Name == "cancel_meeting" {
+		if r.OK {
+			m.note(ctx, notedMeetings, nil)
+		}
+		return
+	}
+	for _, list := range []struct{ name, field, kind string }{
+		{"slots", "slot_id", notedSlots}, {"meetings", "meeting_reference", notedMeetings},
+		{"candidates", "contact_id", notedContacts},
+	} {
+		var entries []map[string]json.RawMessage
+		if raw, has := r.Answer[list.name]; has && json.Unmarshal(raw, &entries) == nil {
+			var told []string
+			for _, entry := range entries {
+				if id := textOf(entry[list.field]); id != "" {
+					told = append(told, id)
+				}
+			}
+			m.note(ctx, list.kind, told)
+		}
+	}
+	var ticket map[string]json.RawMessage
+	_ = json.Unmarshal(r.Answer["ticket"], &ticket) // without a ticket there is nothing to note
+	for kind, id := range map[string]string{
+		notedHold: textOf(r.Answer["hold_id"]), notedMeetings: textOf(r.Answer["meeting_reference"]),
+		notedTickets: textOf(ticket["ticket_number"]),
+	} {
+		if id != "" {
+			m.note(ctx, kind, []string{id})
+		}
+	}
+}
+
+// key returns the idempotency key of a change, or "" outside a call. Within a call, equal changes are one,
+// whether the platform repeats the call of the tool or the model asks again. After a change that undoes others,
+// such as a cancellation, an equal change is another: somebody may cancel a meeting and book it again. A
+// platform that repeats a call of a tool, by its id, gets the answer of that call even then.
+func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallID string) string {
+	if m.callID == "" {
+		return ""
+	}
+	change := changeOf(t, arguments)
+	since := m.since(ctx, change)
+	if toolCallID != "" && m.works() {
+		first, err := m.notes.NoteCallOnce(ctx, m.row("of "+digest(toolCallID), []string{since}))
+		if err == nil && len(first) == 1 {
+			since = first[0]
+		}
+	}
+	return "call-" + digest(m.callID, change, since)[:32]
+}
+
+// since names the last change before this one that undid others, if there was one.
+func (m memory) since(ctx context.Context, change string) string {
+	last := m.recall(ctx, notedChange)
+	switch {
+	case len(last) != 3:
+		return ""
+	case last[1] == change: // this one, asked for again
+		return last[2]
+	}
+	return last[0]
+}
+
+// undid notes that a change undid others.
+func (m memory) undid(ctx context.Context, t api.Tool, arguments []byte) {
+	if !m.works() {
+		return
+	}
+	change := changeOf(t, arguments)
+	before := m.since(ctx, change)
+	m.note(ctx, notedChange, []string{digest(before, change), change, before})
+}
+
+// changeOf names what a change asks for. Equal changes have one name.
+func changeOf(t api.Tool, arguments []byte) string {
+	var asked any
+	if json.Unmarshal(arguments, &asked) == nil {
+		arguments = asJSON(asked) // in one order of the fields
+	}
+	return digest(t.Name, string(arguments))
+}
+
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])
+}

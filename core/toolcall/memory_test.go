@@ -1,0 +1,203 @@
+package toolcall
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/api"
+	"frontdesk/core/store"
+)
+
+func TestPlacesAreUnderstoodInEveryLanguage(t *testing.T) {
+	for text, want := range map[string]int{
+		"": theOnly, "that": theOnly, "that meeting": theOnly, "the slot": theOnly, "dieser Termin": theOnly,
+		"1": 1, "2": 2, "#2": 2, "option 2": 2, "the second one": 2, "SECOND": 2, "2nd": 2, "number 3": 3, "the 2nd, second": 2,
+		"der zweite Termin": 2, "la segunda": 2, "el tercero": 3, "le deuxième créneau": 2, "das fünfte": 5,
+		"the last one": theLast, "el último": theLast, "der letzte": theLast, "la dernière": theLast,
+	} {
+		if at, known := placeOf(text); !known || at != want {
+			t.Errorf("%q is %d, %v, want %d", text, at, known, want)
+		}
+	}
+	for _, text := range []string{
+		"2 pm", "10:30", "the second or third", "first 2", "Tuesday", "st_0000000000", "7", "12", "-", "second Monday",
+	} {
+		if at, known := placeOf(text); known && at != theOnly {
+			t.Errorf("%q is understood as %d", text, at)
+		}
+	}
+}
+
+// world answers tools as the interface would, and keeps what it was asked.
+type world struct {
+	mu     sync.Mutex
+	notes  map[string][]string
+	fails  error
+	bodies []string
+	keys   []string
+	answer string
+}
+
+func (w *world) NoteCall(_ context.Context, n store.CallNote) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes[n.TenantID+" "+n.Call+" "+n.Kind] = n.Value
+	return w.fails
+}
+
+func (w *world) NoteCallOnce(_ context.Context, n store.CallNote) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := n.TenantID + " " + n.Call + " " + n.Kind
+	if _, there := w.notes[at]; !there {
+		w.notes[at] = n.Value
+	}
+	return w.notes[at], w.fails
+}
+
+func (w *world) CallNote(_ context.Context, tenantID, call, kind string) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.notes[tenantID+" "+call+" "+kind], w.fails
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.bodies, w.keys = append(w.bodies, string(body)), append(w.keys, r.Header.Get("Idempotency-Key"))
+	_, _ = io.WriteString(rw, w.answer)
+}
+
+func newWorld() (*world, Runner) {
+	w := &world{notes: map[string][]string{}}
+	return w, Runner{API: func() http.Handler { return w }, Within: 10 * time.Second, Notes: w, Now: time.Now}
+}
+
+// say calls a tool in a telephone call, and returns the body and the idempotency key that the interface got.
+func (w *world) say(t *testing.T, r Runner, c Call, name, arguments, answer string) (body, key string) {
+	t.Helper()
+	at := slices.IndexFunc(api.Tools(), func(t api.Tool) bool { return t.Name == name })
+	if at < 0 {
+		t.Fatalf("there is no tool %s", name)
+	}
+	c.Tool, c.Arguments, c.Header, w.answer = api.Tools()[at], json.RawMessage(arguments), http.Header{}, answer
+	if result, err := r.Run(t.Context(), c); err != nil || !result.OK {
+		t.Fatalf("%s: %+v, %v", name, result, err)
+	}
+	return w.bodies[len(w.bodies)-1], w.keys[len(w.keys)-1]
+}
+
+const twoSlots = `{"slots":[{"slot_id":"st_1"},{"slot_id":"st_2"}]}`
+
+// What the tools of a call told can be named by words in it, and in no other call and by no other tenant.
+func TestReferencesAreNamedByWords(t *testing.T) {
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme"}
+	wants := func(c Call, name, arguments, answer, want string) {
+		t.Helper()
+		if got, _ := w.say(t, r, c, name, arguments, answer); got != want {
+			t.Errorf("%s %s: the interface got %s, want %s", name, arguments, got, want)
+		}
+	}
+	w.say(t, r, call, "find_slots", `{}`, twoSlots)
+	wants(call, "hold_slot", `{"slot_id":"the second one"}`, `{"hold_id":"hd_1"}`, `{"phone_number":"unknown","slot_id":"st_2"}`)
+	wants(call, "book_slot", `{"title":"A"}`, `{"meeting_reference":"mt_1"}`,
+		`{"hold_id":"hd_1","phone_number":"unknown","title":"A"}`)
+	wants(call, "move_meeting", `{"meeting_reference":"that meeting","slot_id":1}`, `{"meeting_reference":"mt_1"}`,
+		`{"meeting_reference":"mt_1","slot_id":"st_1"}`)
+	wants(call, "cancel_meeting", `{}`, `{}`, `{"meeting_reference":"mt_1"}`)
+	wants(call, "cancel_meeting", `{}`, `{}`, `{}`) // nothing is left that could be meant
+
+	wants(call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`,
+		`{"phone_number":"unknown"}`)
+	wants(call, "cancel_meeting", `{"meeting_reference":"that meeting"}`, `{}`, `{"meeting_reference":"that meeting"}`)
+	w.say(t, r, call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`)
+	wants(call, "cancel_meeting", `{"meeting_reference":"the last one"}`, `{}`, `{"meeting_reference":"mt_3"}`)
+
+	w.say(t, r, call, "create_ticket", `{"subject":"A"}`, `{"ticket":{"ticket_number":"1042"}}`)
+	wants(call, "get_ticket", `{"ticket_number":"that ticket"}`, `{}`, `{"ticket_number":"1042"}`)
+	wants(call, "get_ticket", `{}`, `{}`, `{"ticket_number":"1042"}`)
+	wants(call, "get_ticket", `{"ticket_number":"1"}`, `{}`, `{"ticket_number":"1"}`)
+
+	w.say(t, r, call, "look_up_caller", `{}`, `{"candidates":[{"contact_id":"con_1"},{"name":"B"}]}`)
+	wants(call, "create_ticket", `{"subject":"A","contact_id":"this caller"}`, `{}`, `{"contact_id":"con_1","subject":"A"}`)
+	wants(call, "create_ticket", `{"subject":"A"}`, `{}`, `{"subject":"A"}`)
+
+	for _, other := range []Call{{CallID: "another", TenantID: "acme"}, {CallID: "call", TenantID: "other"}, {TenantID: "acme"}} {
+		wants(other, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
+	}
+	w.say(t, r, call, "find_slots", `{}`, twoSlots)
+	wants(call, "hold_slot", `{"slot_id":"3"}`, `{}`, `{"phone_number":"unknown","slot_id":"3"}`)
+	wants(call, "hold_slot", `{"slot_id":"2 pm"}`, `{}`, `{"phone_number":"unknown","slot_id":"2 pm"}`)
+	wants(call, "hold_slot", `{"slot_id":"st_9"}`, `{}`, `{"phone_number":"unknown","slot_id":"st_9"}`)
+	wants(call, "hold_slot", `{}`, `{}`, `{"phone_number":"unknown"}`) // two could be meant
+
+	w.fails = errors.New("the store is down")
+	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
+}
+
+// A change is one within its call, however often the platform or the model asks for it, until a change that
+// undoes others came in between.
+func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
+	w, r := newWorld()
+	key := func(callID, toolCallID, name, arguments string) string {
+		t.Helper()
+		_, key := w.say(t, r, Call{CallID: callID, ToolCallID: toolCallID, TenantID: "acme"}, name, arguments, `{}`)
+		return key
+	}
+	const book, cancel = `{"title":"A","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`
+	first := key("call", "1", "book_slot", book)
+	if !strings.HasPrefix(first, "call-") || len(first) != 37 {
+		t.Fatalf("the key is %q", first)
+	}
+	for name, again := range map[string]string{
+		"the platform's repeat":  key("call", "1", "book_slot", book),
+		"the model's repeat":     key("call", "2", "book_slot", book),
+		"another order":          key("call", "3", "book_slot", `{"slot_id":"st_1", "title":"A"}`),
+		"a platform without ids": key("call", "", "book_slot", book),
+	} {
+		if again != first {
+			t.Errorf("%s has another key", name)
+		}
+	}
+	for name, other := range map[string]string{
+		"other arguments": key("call", "4", "book_slot", `{"title":"A","slot_id":"st_2"}`),
+		"another call":    key("another", "1", "book_slot", book),
+		"another tool":    key("call", "5", "hold_slot", book),
+		"outside a call":  key("", "1", "book_slot", book),
+	} {
+		if other == first {
+			t.Errorf("%s has the key", name)
+		}
+	}
+	if key("", "1", "book_slot", book) != "" {
+		t.Error("a change outside a call has a key")
+	}
+
+	cancelled := key("call", "6", "cancel_meeting", cancel)
+	if key("call", "7", "cancel_meeting", cancel) != cancelled {
+		t.Error("a repeated cancellation has another key")
+	}
+	second := key("call", "8", "book_slot", book)
+	if second == first {
+		t.Error("who books again after a cancellation gets the cancelled meeting")
+	}
+	if key("call", "9", "book_slot", book) != second || key("call", "1", "book_slot", book) != first {
+		t.Error("a repeat after a cancellation has the wrong key")
+	}
+	if key("call", "10", "cancel_meeting", cancel) != cancelled { // nothing that undoes others came in between
+		t.Error("a late repeat of the cancellation has another key")
+	}
+	there := key("call", "11", "move_meeting", `{"meeting_reference":"mt_2","slot_id":"st_1"}`)
+	key("call", "12", "move_meeting", `{"meeting_reference":"mt_2","slot_id":"st_2"}`)
+	if key("call", "13", "move_meeting", `{"meeting_reference":"mt_2","slot_id":"st_1"}`) == there {
+		t.Error("who moves a meeting there and back again is told of the first time")
+	}
+}
