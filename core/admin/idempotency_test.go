@@ -272,8 +272,8 @@ func TestACreationThatTheStoreFailsIsMadeByTheRepeat(t *testing.T) {
 				t.Run(c.name, func(t *testing.T) {
 					h.t = t
 					write, before := admin.Write{IdempotencyKey: "k"}, h.changes()
-					_, err := db.ExecContext(t.Context(), fmt.Sprintf(
-						"CREATE TRIGGER failing BEFORE INSERT ON %s BEGIN SELECT RAISE(ABORT, 'the disk is full'); END", table))
+					_, err := db.ExecContext(t.Context(), "CREATE TRIGGER failing BEFORE INSERT ON "+table+
+						" BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 					h.must(err)
 					if failed, err := c.do(h, h.as("key_a"), write, "office"); err == nil {
 						t.Errorf("without the table there is the answer %s", failed.body)
@@ -323,4 +323,26 @@ func TestACreationWithoutAKeyIsMadeEachTime(t *testing.T) {
 	if ids[0] == ids[1] || recorded || err != nil {
 		t.Errorf("the keys are %v, recorded %v, %v", ids, recorded, err)
 	}
+}
+
+// The store decides whether a connection is the default of its kind, and the answer says so.
+func TestTheRecordedAnswerIsTheConnectionAsItIsKept(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := open(t, url)
+		for i, name := range []string{"first", "second"} {
+			n := admin.NewConnection{Tenant: "acme", Spec: connection.Spec{
+				Name: name, Kind: adapter.KindCalendar, Provider: "dav",
+				Settings:    map[string]any{"url": "https://cal.acme.example/"},
+				Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
+			}}
+			made, err := h.admin.CreateConnection(h.as("key_a"), operator, admin.Write{IdempotencyKey: name}, n)
+			h.must(err)
+			kept, err := h.admin.GetConnection(t.Context(), operator,
+				admin.ConnectionName{Tenant: "acme", Name: name})
+			h.must(err)
+			if made.Record.Default != (i == 0) || fmt.Sprint(made.Record) != fmt.Sprint(kept) {
+				t.Errorf("the answer is %+v, and the connection %+v", made.Record, kept)
+			}
+		}
+	})
 }
