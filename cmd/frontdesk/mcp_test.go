@@ -22,6 +22,7 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+k.key)
 	r.Header.Set("X-Caller-Number", k.number)
+	r.Header.Set("X-Call-Id", "call-"+k.number)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -69,11 +70,15 @@ func toolSession(t *testing.T, c caller, number string) *sdk.ClientSession {
 	return session
 }
 
-// toolsByVapi gives equal calls one id, as a repeat of the platform has.
+// toolsByVapi gives equal calls one id, as a repeat of the platform has, until slots are asked for again.
 func toolsByVapi(t *testing.T, c caller) tools {
+	searches := 0
 	return func(number, name string, arguments map[string]any) (string, answer, bool) {
 		t.Helper()
-		id := sha256.Sum256([]byte(name + jsonOf(t, arguments)))
+		if name == "find_slots" {
+			searches++
+		}
+		id := sha256.Sum256([]byte(fmt.Sprint(searches, name, jsonOf(t, arguments))))
 		a := c.do(http.StatusOK, http.MethodPost, "/alpha/agents/vapi", jsonOf(t, map[string]any{"message": map[string]any{
 			"type": "tool-calls", "call": map[string]any{"id": "call-" + number},
 			"customer": map[string]any{"number": number}, "toolCallList": []any{map[string]any{
@@ -198,6 +203,18 @@ func dialogue(t *testing.T, c caller, ask tools) {
 	twice("cancel_meeting", map[string]any{"meeting_reference": reference})
 	if left := events(); len(left) != 0 {
 		t.Errorf("in the end there is %v", left)
+	}
+	delete(week, "reschedule_meeting_id")
+	for range 2 { // what was cancelled can be booked again
+		_, offered = call("find_slots", week)
+		_, booked = twice("book_slot", map[string]any{"slot_id": "the second one", "title": "Consultation"})
+		if booked.text("start") != offered.text("slots", 1, "start") || len(events()) != 1 {
+			t.Errorf("the second of %s is %s", offered.body, booked.body)
+		}
+		twice("cancel_meeting", map[string]any{"meeting_reference": "that meeting"})
+		if left := events(); len(left) != 0 {
+			t.Errorf("in the end there is %v", left)
+		}
 	}
 	ticket := map[string]any{"subject": "Broken handle", "priority": "high"}
 	_, opened := call("create_ticket", ticket)

@@ -213,16 +213,14 @@ func setOf(list string) map[string]bool {
 	return all
 }
 
-// keep notes what a result tells. A refusal may tell of other slots, which are then the ones to choose from.
-func (m memory) keep(ctx context.Context, t api.Tool, r Result) {
+// keep notes what a result tells. A repeat must mean what the first call meant, so a cancelled meeting stays
+// noted, and a refusal that tells of other slots leaves none to choose from by words.
+func (m memory) keep(ctx context.Context, r Result) {
 	if !m.works() {
 		return
 	}
-	if t.Name == "cancel_meeting" {
-		if r.OK {
-			m.note(ctx, notedMeetings, nil)
-		}
-		return
+	if _, others := r.Answer["nearest_slots"]; others {
+		m.note(ctx, notedSlots, nil)
 	}
 	for _, list := range []struct{ name, field, kind string }{
 		{"slots", "slot_id", notedSlots}, {"meetings", "meeting_reference", notedMeetings},

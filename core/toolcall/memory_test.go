@@ -113,7 +113,7 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	wants(call, "move_meeting", `{"meeting_reference":"that meeting","slot_id":1}`, `{"meeting_reference":"mt_1"}`,
 		`{"meeting_reference":"mt_1","slot_id":"st_1"}`)
 	wants(call, "cancel_meeting", `{}`, `{}`, `{"meeting_reference":"mt_1"}`)
-	wants(call, "cancel_meeting", `{}`, `{}`, `{}`) // nothing is left that could be meant
+	wants(call, "cancel_meeting", `{}`, `{}`, `{"meeting_reference":"mt_1"}`) // a repeat
 
 	wants(call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`,
 		`{"phone_number":"unknown"}`)
@@ -133,6 +133,11 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	for _, other := range []Call{{CallID: "another", TenantID: "acme"}, {CallID: "call", TenantID: "other"}, {TenantID: "acme"}} {
 		wants(other, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 	}
+	w.say(t, r, call, "find_slots", `{}`, twoSlots)
+	wants(call, "hold_slot", `{"slot_id":"2"}`, `{"nearest_slots":[{"slot_id":"st_3"},{"slot_id":"st_4"}]}`,
+		`{"phone_number":"unknown","slot_id":"st_2"}`)
+	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`) // which two?
+
 	w.say(t, r, call, "find_slots", `{}`, twoSlots)
 	wants(call, "hold_slot", `{"slot_id":"3"}`, `{}`, `{"phone_number":"unknown","slot_id":"3"}`)
 	wants(call, "hold_slot", `{"slot_id":"2 pm"}`, `{}`, `{"phone_number":"unknown","slot_id":"2 pm"}`)

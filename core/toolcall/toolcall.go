@@ -100,7 +100,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	answered := make(chan Result, 1)
 	go func() {
 		result := resultOf(r.call(running, c, body, remembered), c.Tool, words, speech.In(spoken))
-		remembered.keep(running, c.Tool, result)
+		remembered.keep(running, result)
 		if result.OK && c.Tool.Destructive {
 			remembered.undid(running, c.Tool, body)
 		}
