@@ -131,3 +131,34 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 	at = stamp()
 	c.do(http.StatusOK, http.MethodPost, vapi, call, "X-Timestamp: "+at, "X-Signature: "+signed(secret, at+"."+call))
 }
+
+// The doctor calls the address of each agent as its platform would.
+func TestTheDoctorCallsAsAPlatform(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "", "SIGNING=the_secret_of_the_platform")
+	d.must("tenant", "create", "acme")
+	for _, platform := range []string{"vapi", "retell", "elevenlabs", "telnyx", "tools"} {
+		d.must("agent", "add", "--tenant", "acme", "--platform", platform, "--secret", "signing=env:SIGNING")
+	}
+	d.must("agent", "add", "--tenant", "acme", "--platform", "tools", "--name", "keyed")
+	r := d.servePublicly()
+	for _, platform := range []string{"vapi", "retell", "elevenlabs", "telnyx", "tools"} {
+		said := d.must("doctor", "--platform", platform)
+		if !strings.Contains(said, "answers what the platform signs") || strings.Contains(said, "the_secret") {
+			t.Errorf("%s: %s", platform, said)
+		}
+		if platform == "tools" && !strings.Contains(said, "asks for an API key") {
+			t.Errorf("an agent without a secret: %s", said)
+		}
+	}
+	d.must("tenant", "create", "other")
+	fails := func(says string, args ...string) {
+		t.Helper()
+		if out, errs, code := d.do("", args...); code != exitFailed || !strings.Contains(out, says) {
+			t.Errorf("%v: exit %d, want %q\n%s%s", args, code, says, out, errs)
+		}
+	}
+	fails("no voice agent is at this platform", "doctor", "--platform", "retell", "--tenant", "other")
+	r.stop()
+	fails("server.public_url leads to it", "doctor", "--platform", "retell")
+}

@@ -132,9 +132,10 @@ func (versionCommand) Run(s *session) error {
 }
 
 type doctorCommand struct {
-	Tenant string `help:"Check only this tenant's connections." placeholder:"NAME"`
-	Repair bool   `help:"Also correct phone numbers that differ from the provider's account, including calls that someone pointed elsewhere."`
-	JSON   bool   `help:"Print the findings as JSON."`
+	Tenant   string `help:"Check only this tenant's connections." placeholder:"NAME"`
+	Platform string `help:"Check only the voice agents at this platform, by calling the gateway's public address as the platform would: ${enum}." enum:"${agent_platforms}," default:"" placeholder:"P"`
+	Repair   bool   `help:"Also correct phone numbers that differ from the provider's account, including calls that someone pointed elsewhere."`
+	JSON     bool   `help:"Print the findings as JSON."`
 }
 
 // Run prints the findings. It fails if any check failed.
@@ -144,7 +145,12 @@ func (c doctorCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer g.Close()
-	findings, err := g.Examine(ctx, c.Tenant, c.Repair)
+	var findings []gateway.Finding
+	if c.Platform != "" {
+		findings, err = g.ExamineAgents(ctx, c.Platform, c.Tenant)
+	} else {
+		findings, err = g.Examine(ctx, c.Tenant, c.Repair)
+	}
 	wrong := 0
 	rows := make([][]string, 0, len(findings))
 	for _, f := range findings {

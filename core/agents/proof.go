@@ -164,14 +164,19 @@ func matches(header, signature string, secret []byte, parts ...[]byte) error {
 	if err != nil {
 		return refused("The header " + header + " is not a signature in hexadecimal.")
 	}
+	if !hmac.Equal(sign(secret, parts...), given) {
+		return refused("The signature in " + header + " is not of the agent's signing secret.")
+	}
+	return nil
+}
+
+// sign returns the HMAC with SHA-256 of the parts.
+func sign(secret []byte, parts ...[]byte) []byte {
 	mac := hmac.New(sha256.New, secret)
 	for _, part := range parts {
 		mac.Write(part)
 	}
-	if !hmac.Equal(mac.Sum(nil), given) {
-		return refused("The signature in " + header + " is not of the agent's signing secret.")
-	}
-	return nil
+	return mac.Sum(nil)
 }
 
 func refused(detail string) error {

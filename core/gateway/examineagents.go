@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"frontdesk/core/agents"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+)
+
+// ExamineAgents calls the public address of each voice agent at a platform, or of those of one tenant, as the
+// platform would. What it asks for changes nothing.
+func (g *Gateway) ExamineAgents(ctx context.Context, platform, tenantName string) ([]Finding, error) {
+	tenants, err := g.tenants.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Timeout: doctorWait, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // platforms differ in whether they follow them
+	}}
+	defer client.CloseIdleConnections()
+	findings, found := []Finding{g.examineConfig()}, false
+	for _, t := range tenants {
+		if tenantName != "" && t.Name != tenantName {
+			continue
+		}
+		found = true
+		all, err := g.keys.ListAgents(ctx, t.Name)
+		if err != nil {
+			return findings, err
+		}
+		for _, a := range all {
+			if a.Platform == platform {
+				findings = append(findings, g.examineAgent(ctx, client, t.Name, a))
+			}
+		}
+	}
+	switch {
+	case tenantName != "" && !found:
+		return findings, fault.Newf(fault.NotFound, "TENANT_NOT_FOUND", "There is no tenant %q.", tenantName)
+	case len(findings) == 1:
+		findings = append(findings, Finding{
+			Subject: "platform " + platform, Says: "no voice agent is at this platform",
+			Advice: "Add one with: frontdesk agent add --tenant NAME --platform " + platform,
+		})
+	}
+	return findings, nil
+}
+
+func (g *Gateway) examineAgent(
+	ctx context.Context, client *http.Client, tenantName string, a apikey.VoiceAgent,
+) Finding {
+	f := Finding{Subject: "agent " + tenantName + "/" + a.Label}
+	agent, err := g.callers.Agent(ctx, a.ID)
+	if err != nil {
+		f.Says, f.Advice = fault.From(err).Detail, "Remove the agent, and add it again."
+		return f
+	}
+	probe := agents.Probe{
+		Client: client, Platform: a.Platform, Now: g.now, Signing: agent.Signing,
+		Address: g.config.Server.PublicURL + agents.Path(a.Platform, a.ID),
+	}
+	if err := probe.Forge(ctx); err != nil {
+		f.Says = probe.Address + ": " + err.Error()
+		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the proxy " +
+			"and the certificate. The proxy must pass on paths below /alpha/agents."
+		return f
+	}
+	if len(agent.Signing) == 0 {
+		f.OK, f.Says = true, probe.Address+" answers, and asks for an API key: the agent has no signing secret"
+		return f
+	}
+	took, err := probe.Ring(ctx)
+	if err != nil {
+		f.Says = probe.Address + ": " + err.Error()
+		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: frontdesk request " +
+			"list --tenant " + tenantName
+		return f
+	}
+	var times []string
+	for _, t := range took {
+		times = append(times, t.Round(time.Millisecond).String())
+	}
+	f.OK = true
+	f.Says = fmt.Sprintf("%s answers what the platform signs (in %s), and refuses what it does not",
+		probe.Address, strings.Join(times, " and "))
+	return f
+}
