@@ -25,6 +25,15 @@ type Wall struct {
 func Walls() []Wall {
 	return []Wall{
 		{
+			Folder: "deploy/clients/frontdesk", May: []string{},
+			Why: "Whoever uses the client has nothing else of this module.",
+		},
+		{
+			Folder: "deploy/examples/backend", May: []string{"deploy/clients/frontdesk"},
+			Tests: []string{"adapters/all", "config", "core/gateway"},
+			Why:   "An example shows what others can do.",
+		},
+		{
 			Folder: "cmd/frontdesk", May: []string{
 				"adapters/all", "config", "core/gateway", "core/adapter", "core/fault",
 				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/link",
@@ -369,7 +378,7 @@ func Reservations() []Reserved {
 			For: []string{
 				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/agents", "core/api", "core/connection",
 				"core/consent", "core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
-				"core/telemetry", "core/toolcall", "core/upstream", "core/webhook",
+				"core/telemetry", "core/toolcall", "core/upstream", "core/webhook", "deploy/**",
 			},
 		},
 		{
