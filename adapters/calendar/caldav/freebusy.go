@@ -13,8 +13,9 @@ import (
 	"frontdesk/core/fault"
 )
 
-// calendarsAtOnce is how many calendars FreeBusy reads at one time.
-const calendarsAtOnce = 5
+// calendarsAtOnce is how many calendars FreeBusy reads at one time: those of an office in one round. Radicale
+// serves eight requests and queues five (max_connections; socketserver's request_queue_size).
+const calendarsAtOnce = 10
 
 // FreeBusy counts the events of each calendar, several calendars at a time. Whole days and floating times are
 // those of the calendar's zone, or else of the tenant's.
