@@ -435,6 +435,12 @@ func TestATenantsAdministratorReachesNoOther(t *testing.T) {
 					"zebra") {
 					t.Errorf("%s: %d %s\nunknown: %d %s", name, p.status, plain(p.body), unknown.status, plain(unknown.body))
 				}
+				if strings.Contains(r.Path, "{agent}") {
+					below := strings.ReplaceAll(r.Path, "{agent}", w.agents["zebra"])
+					if p := b.send(r.Method, w.at(below, "acme", "acme", others), form); p.status != http.StatusNotFound {
+						t.Errorf("%s with another's agent: %d", name, p.status)
+					}
+				}
 				if strings.Contains(r.Path, "{key}") { // another tenant's key below the own tenant
 					if p := b.send(r.Method, w.at(r.Path, "acme", "acme", others), form); p.status != http.StatusNotFound {
 						t.Errorf("%s with another's key: %d", name, p.status)

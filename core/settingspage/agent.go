@@ -35,7 +35,8 @@ func (p *Pages) platforms(v *visit) (reply, error) {
 	view := struct {
 		layout
 		Platforms []item
-	}{layout: p.layout(v, "Use it from your agent",
+		Agents    string // the page with the agents that have addresses of their own
+	}{Agents: p.agentsURL(v.tenant), layout: p.layout(v, "Use it from your agent",
 		"Where does the agent run? The page shows what to paste there, and sends a test request.",
 		shell("agent-tools", "--platform", "vapi", "--key", "ID"))}
 	for _, each := range agenttools.Platforms() {

@@ -136,7 +136,8 @@ func (p *Pages) Routes() []Route {
 	add(signInRoutes, nil)
 	add(sessionRoutes, p.enter)
 	for _, table := range [][]route{overviewRoutes, tenantRoutes, connectionRoutes, hoursRoutes, keyRoutes,
-		numberRoutes, webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes, tryRoutes, agentRoutes} {
+		numberRoutes, webhookRoutes(), requestRoutes, auditRoutes, adminKeyRoutes, tryRoutes, agentRoutes,
+		voiceAgentRoutes} {
 		add(table, p.enterByRole)
 	}
 	return all

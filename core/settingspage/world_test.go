@@ -42,6 +42,7 @@ type world struct {
 	change func(*config.Config)
 
 	number              string            // the id of a number that a tenant bought
+	agents              map[string]string // ids, by the tenant
 	webhooks, adminKeys map[string]string // ids, by the tenant that they are for; "": the operator's webhook
 }
 
@@ -64,7 +65,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, w *world)) {
 func start(t testing.TB, store string, change ...func(*config.Config)) *world {
 	t.Helper()
 	w := &world{t: t, store: store, dir: t.TempDir(), webhooks: map[string]string{},
-		adminKeys: map[string]string{}, change: func(c *config.Config) {
+		adminKeys: map[string]string{}, agents: map[string]string{}, change: func(c *config.Config) {
 			for _, each := range change {
 				each(c)
 			}
@@ -125,6 +126,13 @@ func (w *world) tenant(name string) string {
 		w.t.Fatal(err)
 	}
 	w.adminKeys[name] = ours.Record.ID
+	agent, err := w.g.Admin().CreateAgent(ctx, operator, admin.Write{}, admin.NewAgent{
+		Tenant: name, AgentSpec: apikey.AgentSpec{Platform: "retell", Signing: "the-secret-of-" + name},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.agents[name] = agent.Record.ID
 	made := admin.NewConnection{Tenant: name}
 	made.Name, made.Kind, made.Provider = name, "calendar", "sandbox"
 	if _, err := w.g.Admin().CreateConnection(ctx, operator, admin.Write{}, made); err != nil {
@@ -262,7 +270,7 @@ func (w *world) at(path, tenant, connection, key string) string {
 		"calendar",
 		"{provider}", "sandbox", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
 		"{number}", cmp.Or(w.number, "1"),
-		"{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
+		"{agent}", cmp.Or(w.agents[tenant], "none"), "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
 
 // sqlite returns the URL of a new SQLite database that has its tables.
