@@ -187,7 +187,7 @@ func TestFreeBusyStopsWhereThePasswordIsRefused(t *testing.T) {
 		before := a.Calls()
 		_, err := d.(calendar.FreeBusyer).FreeBusy(t.Context(), ids, thisWeek())
 		want(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
-		if n := a.Calls() - before; n > 2*5 { // five calendars at once, with two requests each
+		if n := a.Calls() - before; n > 2*10 { // ten of the twenty calendars at once, with two requests each
 			t.Errorf("%s: %d requests", what, n)
 		}
 	}
