@@ -88,7 +88,7 @@ func BenchmarkCallStarted(b *testing.B) {
 // withLatency serves a tenant whose sandboxes take their time.
 func withLatency(b *testing.B, latency time.Duration) caller {
 	b.Helper()
-	return served(b, func(g *gateway.Gateway) []connection.Spec {
+	return serveTenant(b, func(g *gateway.Gateway) []connection.Spec {
 		var all []connection.Spec
 		for _, kind := range adapter.Kinds() {
 			all = append(all, connection.Spec{
@@ -99,8 +99,8 @@ func withLatency(b *testing.B, latency time.Duration) caller {
 	})
 }
 
-// served serves one tenant with connections from this process.
-func served(b *testing.B, connections func(*gateway.Gateway) []connection.Spec, allow ...string) caller {
+// serveTenant serves one tenant with connections from this process.
+func serveTenant(b *testing.B, connections func(*gateway.Gateway) []connection.Spec, allow ...string) caller {
 	b.Helper()
 	cfg := config.Default(nil)
 	cfg.DataDir = b.TempDir()
@@ -147,7 +147,7 @@ func BenchmarkSlotsOfTenCalendars(b *testing.B) {
 		dav.ServeHTTP(w, r)
 	}))
 	b.Cleanup(slow.Close)
-	c := served(b, func(*gateway.Gateway) []connection.Spec {
+	c := serveTenant(b, func(*gateway.Gateway) []connection.Spec {
 		return []connection.Spec{{
 			Name: "dav", Kind: adapter.KindCalendar, Provider: "caldav", Settings: map[string]any{"url": slow.URL + "/dav/"},
 			Credentials: map[string]string{"username": "desk", "password": "pass"},
