@@ -29,7 +29,8 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 	d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "sandbox")
 	add := func(platform string, more ...string) (path string) {
 		t.Helper()
-		address := strings.TrimSpace(d.must(append([]string{"agent", "add", "--tenant", "acme", "--platform", platform}, more...)...))
+		address := strings.TrimSpace(d.must(append([]string{"agent", "add", "--tenant", "acme", "--platform",
+			platform}, more...)...))
 		_, path, ok := strings.Cut(address, "/alpha/")
 		if !ok {
 			t.Fatalf("the address is %q", address)
@@ -59,7 +60,8 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 	call := `{"message":{"type":"tool-calls","call":{"id":"call_2"},"toolCallList":[{"id":"1","name":"get_ticket",` +
 		`"arguments":{"ticket_number":"` + made.text("ticket", "ticket_number") + `"}}]}}`
 	at = stamp()
-	found := c.do(http.StatusOK, http.MethodPost, vapi, call, "X-Timestamp: "+at, "X-Signature: "+signed(secret, at+"."+call))
+	found := c.do(http.StatusOK, http.MethodPost, vapi, call, "X-Timestamp: "+at,
+		"X-Signature: "+signed(secret, at+"."+call))
 	if !strings.Contains(string(found.body), "The door") {
 		t.Errorf("Vapi: %s", found.body)
 	}
@@ -74,7 +76,8 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 		Signed             bool
 		Scopes             []string
 	}
-	if err := json.Unmarshal([]byte(d.must("agent", "list", "--tenant", "acme", "--json")), &agents); err != nil {
+	if err := json.Unmarshal([]byte(d.must("agent", "list", "--tenant", "acme", "--json")),
+		&agents); err != nil {
 		t.Fatal(err)
 	}
 	if len(agents) != 3 || agents[1].Name != "reception" || !agents[0].Signed || len(agents[2].Scopes) != 1 {
@@ -88,10 +91,12 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 		t.Errorf("agents are among the keys: %s", keys)
 	}
 	printed := d.must("agent-tools", "--platform", "retell", "--agent", agents[0].ID)
-	if !strings.Contains(printed, retell) || strings.Contains(printed, "API_KEY") || strings.Contains(printed, secret) {
+	if !strings.Contains(printed, retell) || strings.Contains(printed, "API_KEY") ||
+		strings.Contains(printed, secret) {
 		t.Errorf("the tools of the agent: %s", printed)
 	}
-	if printed := d.must("agent-tools", "--platform", "elevenlabs", "--agent", agents[2].ID); !strings.Contains(printed, eleven+"/get_ticket") {
+	if printed := d.must("agent-tools", "--platform", "elevenlabs", "--agent",
+		agents[2].ID); !strings.Contains(printed, eleven+"/get_ticket") {
 		t.Errorf("the tools of the agent: %s", printed)
 	}
 	d.wantFailure("must be retell", "agent-tools", "--platform", "vapi", "--agent", agents[0].ID)
@@ -99,7 +104,8 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 		t.Errorf("the doctor tells the secret: %s", sound)
 	}
 	d.must("keyset", "rotate")
-	d.must("agent", "change", "--tenant", "acme", agents[2].ID, "--scope", "tickets:read", "--scope", "tickets:write")
+	d.must("agent", "change", "--tenant", "acme", agents[2].ID, "--scope", "tickets:read", "--scope",
+		"tickets:write")
 	eventually := time.Now().Add(20 * time.Second)
 	for {
 		made := c.do(http.StatusOK, http.MethodPost, eleven+"/create-ticket", `{"subject":"Yes"}`, "Authorization: Bearer "+secret)
@@ -129,7 +135,8 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	at = stamp()
-	c.do(http.StatusOK, http.MethodPost, vapi, call, "X-Timestamp: "+at, "X-Signature: "+signed(secret, at+"."+call))
+	c.do(http.StatusOK, http.MethodPost, vapi, call, "X-Timestamp: "+at,
+		"X-Signature: "+signed(secret, at+"."+call))
 }
 
 // The doctor calls the address of each agent as its platform would.

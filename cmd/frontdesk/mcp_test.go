@@ -32,11 +32,17 @@ type tools func(number, name string, arguments map[string]any) (said string, fou
 
 // protocols are the ways to call tools.
 var protocols = map[string]func(t *testing.T, c caller) tools{
-	"MCP":                      toolsByMCP,
-	"Vapi":                     toolsByVapi,
-	"Retell":                   toolsByRetell,
-	"Retell, args at the root": func(t *testing.T, c caller) tools { return toolsByPath(t, c, "/alpha/agents/retell/") },
-	"plain JSON":               func(t *testing.T, c caller) tools { return toolsByPath(t, c, "/alpha/agents/tools/") },
+	"MCP":    toolsByMCP,
+	"Vapi":   toolsByVapi,
+	"Retell": toolsByRetell,
+	"Retell, args at the root": func(t *testing.T, c caller) tools {
+		return toolsByPath(t, c,
+			"/alpha/agents/retell/")
+	},
+	"plain JSON": func(t *testing.T, c caller) tools {
+		return toolsByPath(t, c,
+			"/alpha/agents/tools/")
+	},
 }
 
 func toolsByMCP(t *testing.T, c caller) tools {
@@ -79,13 +85,14 @@ func toolsByVapi(t *testing.T, c caller) tools {
 			searches++
 		}
 		id := sha256.Sum256([]byte(fmt.Sprint(searches, name, jsonOf(t, arguments))))
-		a := c.do(http.StatusOK, http.MethodPost, "/alpha/agents/vapi", jsonOf(t, map[string]any{"message": map[string]any{
-			"type": "tool-calls", "call": map[string]any{"id": "call-" + number},
-			"customer": map[string]any{"number": number}, "toolCallList": []any{map[string]any{
-				"id": hex.EncodeToString(id[:8]), "type": "function",
-				"function": map[string]any{"name": name, "arguments": jsonOf(t, arguments)},
-			}},
-		}}))
+		a := c.do(http.StatusOK, http.MethodPost, "/alpha/agents/vapi",
+			jsonOf(t, map[string]any{"message": map[string]any{
+				"type": "tool-calls", "call": map[string]any{"id": "call-" + number},
+				"customer": map[string]any{"number": number}, "toolCallList": []any{map[string]any{
+					"id": hex.EncodeToString(id[:8]), "type": "function",
+					"function": map[string]any{"name": name, "arguments": jsonOf(t, arguments)},
+				}},
+			}}))
 		line, failed := a.text("results", 0, "result"), false
 		if line == "" {
 			line, failed = a.text("results", 0, "error"), true

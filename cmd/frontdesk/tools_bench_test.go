@@ -149,7 +149,8 @@ func BenchmarkSlotsOfTenCalendars(b *testing.B) {
 	b.Cleanup(slow.Close)
 	c := serveTenant(b, func(*gateway.Gateway) []connection.Spec {
 		return []connection.Spec{{
-			Name: "dav", Kind: adapter.KindCalendar, Provider: "caldav", Settings: map[string]any{"url": slow.URL + "/dav/"},
+			Name: "dav", Kind: adapter.KindCalendar, Provider: "caldav", Settings: map[string]any{"url": slow.URL +
+				"/dav/"},
 			Credentials: map[string]string{"username": "desk", "password": "pass"},
 		}}
 	}, "127.0.0.0/8")
@@ -163,7 +164,8 @@ func BenchmarkSlotsOfTenCalendars(b *testing.B) {
 	}
 	took := map[int]time.Duration{}
 	for b.Loop() {
-		for calendars, some := range map[int]string{1: fmt.Sprintf("%q", listed[0].(map[string]any)["id"]), len(listed): ids} {
+		for calendars, some := range map[int]string{1: fmt.Sprintf("%q", listed[0].(map[string]any)["id"]),
+			len(listed): ids} {
 			began := time.Now()
 			a, err := c.call(http.MethodPost, "/alpha/calendar/find-slots",
 				`{"start":"2027-03-01","end":"2027-03-06","calendar_ids":[`+some+`]}`)

@@ -46,7 +46,9 @@ func open(t *testing.T) *world {
 		Scopes: apikey.Scopes(),
 	}}
 	a := agents.New(agents.Options{
-		API: func() http.Handler { return w }, Callers: w, Tools: api.Tools(), Notes: storetest.Open(t, storetest.SQLite(t)),
+		API: func() http.Handler {
+			return w
+		}, Callers: w, Tools: api.Tools(), Notes: storetest.Open(t, storetest.SQLite(t)),
 		Now: func() time.Time { return today },
 	})
 	mux := http.NewServeMux()
@@ -294,7 +296,8 @@ func TestAModelCannotSayWhoCalls(t *testing.T) {
 			`"outbound","from_number":"+12025550199","to_number":"+12025550101"}}`, "", "+12025550101"},
 		"Retell on the web": {"/alpha/agents/retell", `{"name":"look_up_caller","args":` + forged + `,"call":{"call_type":` +
 			`"web_call"}}`, "", "unknown"},
-		"a header":    {"/alpha/agents/tools/look_up_caller", forged, "X-Caller-Number: +12025550101", "+12025550101"},
+		"a header": {"/alpha/agents/tools/look_up_caller", forged, "X-Caller-Number: +12025550101",
+			"+12025550101"},
 		"no header":   {"/alpha/agents/tools/look_up_caller", forged, "X-Other: 1", "unknown"},
 		"a SIP user":  {"/alpha/agents/tools/look_up_caller", forged, "X-Caller-Number: alice", "unknown"},
 		"no argument": {"/alpha/agents/tools/look_up_caller", "", "X-Caller-Number: +12025550101", "+12025550101"},
@@ -393,7 +396,8 @@ func TestCallStartedAsksForWhatTheKeyMay(t *testing.T) {
 
 func TestBodiesThatAreNoneAreRefused(t *testing.T) {
 	w := open(t)
-	for _, path := range []string{"/alpha/agents/vapi", "/alpha/agents/retell", "/alpha/agents/retell/call-started"} {
+	for _, path := range []string{"/alpha/agents/vapi", "/alpha/agents/retell",
+		"/alpha/agents/retell/call-started"} {
 		for _, body := range []string{"", "no JSON", "[]", `"x"`, `{"message":7,"call":7,"call_inbound":7}`} {
 			if status, answer := w.post(path, body); status != 400 || !strings.HasPrefix(answer, "INVALID_REQUEST") {
 				t.Errorf("%s, %q: %d %s", path, body, status, answer)

@@ -17,7 +17,8 @@ const (
 // plain answers a call whose body is the arguments. The tool is the last part of the path.
 func (a *Agents) plain(r request) (any, error) {
 	c := call{
-		tool: cmp.Or(r.path("tool"), r.path("name")), arguments: json.RawMessage(r.body), number: r.header.Get(toolcall.HeaderCaller),
+		tool: cmp.Or(r.path("tool"),
+			r.path("name")), arguments: json.RawMessage(r.body), number: r.header.Get(toolcall.HeaderCaller),
 		callID: r.header.Get(toolcall.HeaderCall), id: r.header.Get(headerToolCall),
 	}
 	if len(c.arguments) == 0 {

@@ -74,7 +74,8 @@ type question struct {
 const probeCall = "frontdesk-doctor" // the id of the telephone call that there is none of
 
 func (p Probe) tool() question {
-	q := question{what: "a call of a tool", body: "{}", path: "/" + clock, wants: "time_zone", within: answerWithin}
+	q := question{what: "a call of a tool", body: "{}", path: "/" + clock, wants: "time_zone",
+		within: answerWithin}
 	switch p.Platform {
 	case "vapi":
 		q.path, q.body = "", `{"message":{"type":"tool-calls","call":{"id":"`+probeCall+`"},"toolCallList":[`+
@@ -127,7 +128,8 @@ func (p Probe) prove(r *http.Request, body string) {
 	switch p.Platform {
 	case "retell":
 		stamp := strconv.FormatInt(now.UnixMilli(), 10)
-		r.Header.Set(retellSignature, "v="+stamp+",d="+hex.EncodeToString(sign(p.Signing, []byte(body), []byte(stamp))))
+		r.Header.Set(retellSignature, "v="+stamp+",d="+hex.EncodeToString(sign(p.Signing, []byte(body),
+			[]byte(stamp))))
 	case "vapi":
 		stamp := strconv.FormatInt(now.Unix(), 10)
 		r.Header.Set(vapiTimestamp, stamp)

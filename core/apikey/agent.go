@@ -159,7 +159,9 @@ func (d *Directory) SignsWith(ctx context.Context, id, secret string) (bool, err
 }
 
 // findAgent returns the row of a tenant's voice agent, and the tenant.
-func (d *Directory) findAgent(ctx context.Context, tenantName, id string) (store.APIKey, store.Tenant, error) {
+func (d *Directory) findAgent(
+	ctx context.Context, tenantName, id string,
+) (store.APIKey, store.Tenant, error) {
 	row, owner, err := d.find(ctx, id)
 	if err == nil && (owner.Name != tenantName || row.Platform == "" || !row.RevokedAt.IsZero()) ||
 		errors.Is(err, fault.NotFound) {

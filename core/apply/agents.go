@@ -14,7 +14,9 @@ import (
 )
 
 // agents plans the voice agents of an existing tenant, which has connections already.
-func (p *planner) agents(ctx context.Context, prefix string, want Tenant, connected []store.Connection) error {
+func (p *planner) agents(
+	ctx context.Context, prefix string, want Tenant, connected []store.Connection,
+) error {
 	if len(want.Agents) == 0 && !p.prune {
 		return nil
 	}
@@ -85,11 +87,17 @@ func (p *planner) newAgent(path string, want Tenant, a Agent, connected []store.
 	if a.Signing != "" {
 		details = append(details, "with credentials")
 	}
+	at := len(p.steps)
 	p.steps = append(p.steps, step{
 		Change{Action: ActionCreate, Tenant: want.Name, Agent: a.Label, Details: details},
 		func(ctx context.Context) error {
-			_, err := p.applier.Keys.CreateAgent(ctx, want.Name, a.AgentSpec)
-			return err
+			made, err := p.applier.Keys.CreateAgent(ctx, want.Name, a.AgentSpec)
+			if err != nil {
+				return err
+			}
+			now := &p.steps[at].change
+			now.Details = append(now.Details, "address: "+p.applier.AgentURL(made.Platform, made.ID))
+			return nil
 		}})
 }
 
@@ -115,7 +123,8 @@ func (p *planner) agent(
 	}
 	if !sameSet(a.Connections, now.Connections) {
 		change.Connections = append([]string{}, a.Connections...)
-		details = append(details, fmt.Sprintf("connections: %s -> %s", joined(now.Connections), joined(a.Connections)))
+		details = append(details, fmt.Sprintf("connections: %s -> %s", joined(now.Connections),
+			joined(a.Connections)))
 	}
 	if !a.KeepSigning {
 		same, err := p.applier.Keys.SignsWith(ctx, now.ID, a.Signing)
@@ -140,7 +149,8 @@ func (p *planner) agent(
 }
 
 func sameSet[T ~string](a, b []T) bool {
-	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))),
+		slices.Compact(slices.Sorted(slices.Values(b))))
 }
 
 // joined lists names for people.

@@ -17,7 +17,8 @@ func withAgent() apply.Desired {
 	want := desired()
 	want.Tenants[0].Agents = []apply.Agent{{AgentSpec: apikey.AgentSpec{
 		Platform: "retell", Signing: tenanttest.Canary + "-0123456789",
-		Spec: apikey.Spec{Label: "reception", Connections: []string{"front-office"}, Scopes: []apikey.Scope{"calendar:read"}},
+		Spec: apikey.Spec{Label: "reception", Connections: []string{"front-office"},
+			Scopes: []apikey.Scope{"calendar:read"}},
 	}}}
 	return want
 }
@@ -25,9 +26,15 @@ func withAgent() apply.Desired {
 func TestAgentsAreApplied(t *testing.T) {
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		h := tenanttest.Open(t, url)
+		const created = "create agent acme/reception: retell; scopes: calendar:read; connections: front-office; with credentials"
+		if got := applied(h, withAgent(), apply.Options{DryRun: true}); !slices.Contains(got, created) {
+			t.Errorf("got %q, want %q among it", got, created)
+		}
 		got := applied(h, withAgent(), apply.Options{})
-		if want := "create agent acme/reception: retell; scopes: calendar:read; connections: front-office; with credentials"; !slices.Contains(got, want) {
-			t.Errorf("got %q, want %q among it", got, want)
+		if !slices.ContainsFunc(got, func(line string) bool {
+			return strings.HasPrefix(line, created+"; address: https://front.example/retell/agent_")
+		}) {
+			t.Errorf("got %q, want the address beside %q", got, created)
 		}
 		wantChanges(t, applied(h, withAgent(), apply.Options{}))
 		there, err := h.Keys.ListAgents(t.Context(), "acme")
@@ -38,9 +45,10 @@ func TestAgentsAreApplied(t *testing.T) {
 		changed := withAgent()
 		a := &changed.Tenants[0].Agents[0]
 		a.Scopes, a.Connections, a.Signing = nil, nil, tenanttest.Canary+"-9876543210"
-		wantChanges(t, applied(h, changed, apply.Options{}), "update agent acme/reception: scopes: calendar:read -> "+
-			"calendar:read, calendar:write, tickets:read, tickets:write, numbers:read, numbers:write; "+
-			"connections: front-office -> none; credentials changed")
+		wantChanges(t, applied(h, changed, apply.Options{}),
+			"update agent acme/reception: scopes: calendar:read -> "+
+				"calendar:read, calendar:write, tickets:read, tickets:write, numbers:read, numbers:write; "+
+				"connections: front-office -> none; credentials changed")
 		wantChanges(t, applied(h, changed, apply.Options{}))
 		a.Signing, a.KeepSigning = "", true
 		wantChanges(t, applied(h, changed, apply.Options{}))
@@ -51,7 +59,8 @@ func TestAgentsAreApplied(t *testing.T) {
 
 		wantChanges(t, applied(h, desired(), apply.Options{}))
 		wantChanges(t, applied(h, desired(), apply.Options{Prune: true}), "delete agent acme/reception")
-		if _, err := h.Callers.Agent(t.Context(), there[0].ID); fault.From(err).Reason != apikey.ReasonAgentNotFound {
+		if _, err := h.Callers.Agent(t.Context(),
+			there[0].ID); fault.From(err).Reason != apikey.ReasonAgentNotFound {
 			t.Errorf("after its removal: %v", err)
 		}
 		applied(h, withAgent(), apply.Options{}) // the name is free again
@@ -63,7 +72,8 @@ func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
 	want := withAgent()
 	agents := &want.Tenants[0].Agents
 	*agents = append(*agents, (*agents)[0], apply.Agent{AgentSpec: apikey.AgentSpec{
-		Platform: "fax", Signing: "short", Spec: apikey.Spec{Label: "A B", Scopes: []apikey.Scope{"all"}, Connections: []string{"none"}},
+		Platform: "fax", Signing: "short", Spec: apikey.Spec{Label: "A B", Scopes: []apikey.Scope{"all"},
+			Connections: []string{"none"}},
 	}})
 	_, err := h.Applier.Apply(t.Context(), want, apply.Options{})
 	var paths []string

@@ -89,6 +89,7 @@ type Applier struct {
 	Tenants     *tenant.Directory
 	Connections *connection.Directory
 	Keys        *apikey.Directory
+	AgentURL    func(platform, id string) string
 }
 
 // Apply brings tenants, their connections and their voice agents into the desired state and returns what it changed, or would change.
@@ -104,7 +105,8 @@ func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, 
 		return nil, fault.InvalidFields(p.faults...)
 	}
 	changes := make([]Change, 0, len(p.steps))
-	for _, s := range p.steps {
+	for i := range p.steps {
+		s := &p.steps[i]
 		if !o.DryRun {
 			if err := s.do(ctx); err != nil {
 				return changes, fmt.Errorf("%s: %w", s.change, err)

@@ -56,7 +56,7 @@ func (g *Gateway) AgentToolsAt(ctx context.Context, platform, agentID string) (a
 	}
 	made, err := toolsFor(platform, agenttools.Setup{
 		PublicURL: g.config.Server.PublicURL, TimeZone: agent.Caller.Tenant.Zone(), Agent: agenttools.Agent{
-			Platform: agent.Platform, Address: g.config.Server.PublicURL + agents.Path(agent.Platform, agentID),
+			Platform: agent.Platform, Address: g.agentURL(agent.Platform, agentID),
 			Signed: len(agent.Signing) > 0,
 		},
 	}, agent.Caller.Scopes)
@@ -64,4 +64,9 @@ func (g *Gateway) AgentToolsAt(ctx context.Context, platform, agentID string) (a
 		err = fault.InvalidField("platform", "must be "+agent.Platform+", where the agent is.")
 	}
 	return made, err
+}
+
+// agentURL returns the address of a voice agent.
+func (g *Gateway) agentURL(platform, id string) string {
+	return g.config.Server.PublicURL + agents.Path(platform, id)
 }

@@ -62,7 +62,7 @@ func (g *Gateway) examineAgent(
 	}
 	probe := agents.Probe{
 		Client: client, Platform: a.Platform, Now: g.now, Signing: agent.Signing,
-		Address: g.config.Server.PublicURL + agents.Path(a.Platform, a.ID),
+		Address: g.agentURL(a.Platform, a.ID),
 	}
 	if err := probe.Forge(ctx); err != nil {
 		f.Says = probe.Address + ": " + err.Error()

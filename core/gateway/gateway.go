@@ -164,7 +164,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		KeepAnswers: cfg.Idempotency.Keep,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
-		AgentURL:    func(platform, id string) string { return cfg.Server.PublicURL + agents.Path(platform, id) },
+		AgentURL:    g.agentURL,
 	})
 	surface := apiOptions(cfg)
 	surface.Services = api.Services{

@@ -85,6 +85,7 @@ func (g *Gateway) Apply(ctx context.Context, file config.Tenants, o apply.Option
 	a := apply.Applier{
 		Store: g.store, Sealer: sealing.New(g.vault), Providers: g.providers,
 		Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
+		AgentURL: g.agentURL,
 	}
 	return a.Apply(ctx, desiredOf(file), o)
 }

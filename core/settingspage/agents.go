@@ -68,7 +68,8 @@ func (p *Pages) showAgents(v *visit, wrong error) (reply, error) {
 	}
 	view.Fields, view.Rest = withFaults([]field{
 		platform,
-		{Name: "name", Label: "Name", Type: "text", Value: v.form("name"), Help: "The default is the platform's name."},
+		{Name: "name", Label: "Name", Type: "text", Value: v.form("name"),
+			Help: "The default is the platform's name."},
 		{Name: credentialsPrefix + "signing", Label: "Signing secret", Type: "secret",
 			Help: "Retell: the account's API key. Vapi: the secret of an HMAC or bearer credential. Others: a bearer " +
 				"token of your choice. Without one, requests need an API key."},

@@ -43,7 +43,8 @@ func TestVoiceAgentsAreManaged(t *testing.T) {
 		t.Fatalf("%d %s", p.status, p.body)
 	}
 	p := b.get(page)
-	if !strings.Contains(p.body, "<bdi>reception</bdi> at vapi") || !strings.Contains(p.body, w.url+"/alpha/agents/vapi/agent_") ||
+	if !strings.Contains(p.body, "<bdi>reception</bdi> at vapi") ||
+		!strings.Contains(p.body, w.url+"/alpha/agents/vapi/agent_") ||
 		strings.Contains(p.body, secret) {
 		t.Errorf("the agent is not listed: %s", p.body)
 	}
@@ -51,7 +52,8 @@ func TestVoiceAgentsAreManaged(t *testing.T) {
 		t.Errorf("nothing leads to the agents: %s", p.body)
 	}
 	viewer := w.signedIn(signin.NewLink{Tenant: "acme", Role: apikey.RoleViewer})
-	if p := viewer.get(page); p.status != http.StatusOK || strings.Contains(p.body, "<form method=\"post\">\n") ||
+	if p := viewer.get(page); p.status != http.StatusOK || strings.Contains(p.body,
+		"<form method=\"post\">\n") ||
 		strings.Contains(p.body, "Remove…") {
 		t.Errorf("a viewer may change agents: %s", p.body)
 	}

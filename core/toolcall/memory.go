@@ -91,7 +91,8 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 	changed := false
 	for _, r := range references {
 		said := textOf(given[r.field])
-		if _, takes := schema.Properties[r.field]; !takes || said == "" && !slices.Contains(schema.Required, r.field) ||
+		if _, takes := schema.Properties[r.field]; !takes || said == "" &&
+			!slices.Contains(schema.Required, r.field) ||
 			r.prefix != "" && strings.HasPrefix(said, r.prefix) {
 			continue
 		}

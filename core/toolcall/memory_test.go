@@ -130,7 +130,8 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	wants(call, "create_ticket", `{"subject":"A","contact_id":"this caller"}`, `{}`, `{"contact_id":"con_1","subject":"A"}`)
 	wants(call, "create_ticket", `{"subject":"A"}`, `{}`, `{"subject":"A"}`)
 
-	for _, other := range []Call{{CallID: "another", TenantID: "acme"}, {CallID: "call", TenantID: "other"}, {TenantID: "acme"}} {
+	for _, other := range []Call{{CallID: "another", TenantID: "acme"}, {CallID: "call", TenantID: "other"},
+		{TenantID: "acme"}} {
 		wants(other, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 	}
 	w.say(t, r, call, "find_slots", `{}`, twoSlots)

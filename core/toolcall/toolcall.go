@@ -159,7 +159,8 @@ var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Tra
 // writes.
 func (r Runner) call(ctx context.Context, c Call, body []byte, remembered memory) *api.Recorder {
 	answer := api.NewRecorder()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Tool.Path, io.NopCloser(bytes.NewReader(body)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Tool.Path,
+		io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
 		return answer
 	}
@@ -248,10 +249,11 @@ func failureOf(body []byte, words words) Result {
 
 // Clock returns the result of a tool that tells the time.
 func Clock(now time.Time) Result {
-	return Result{OK: true, Said: now.Format("It is Monday, January 2, 15:04."), Answer: map[string]json.RawMessage{
-		"date": asJSON(now.Format(time.DateOnly)), "weekday": asJSON(now.Weekday().String()),
-		"time": asJSON(now.Format("15:04")), "time_zone": asJSON(now.Location().String()),
-	}}
+	return Result{OK: true, Said: now.Format("It is Monday, January 2, 15:04."),
+		Answer: map[string]json.RawMessage{
+			"date": asJSON(now.Format(time.DateOnly)), "weekday": asJSON(now.Weekday().String()),
+			"time": asJSON(now.Format("15:04")), "time_zone": asJSON(now.Location().String()),
+		}}
 }
 
 // Refused returns the result of a call that led to no operation.

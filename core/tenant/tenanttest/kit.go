@@ -199,7 +199,9 @@ func (k *Kit) assemble(o Options) {
 	})
 	k.Applier = apply.Applier{
 		Store: k.Store, Sealer: k.Sealer, Providers: providers, Tenants: k.Tenants, Connections: k.Connections,
-		Keys: k.Keys,
+		Keys: k.Keys, AgentURL: func(platform, id string) string {
+			return "https://front.example/" + platform + "/" + id
+		},
 	}
 }
 

@@ -72,7 +72,8 @@ func TestACallIsRepeatedWhereThatCanHelp(t *testing.T) {
 			if key := h.Get("Idempotency-Key"); key == "" || key != s.asked[0].Get("Idempotency-Key") {
 				t.Errorf("%s: the keys are not one: %q", name, key)
 			}
-			if h.Get("X-Api-Key") != "fd_live_x" || h.Get("Accept-Language") != "de" || h.Get("X-Request-Timeout-Ms") == "" {
+			if h.Get("X-Api-Key") != "fd_live_x" || h.Get("Accept-Language") != "de" ||
+				h.Get("X-Request-Timeout-Ms") == "" {
 				t.Errorf("%s: the headers are %v", name, h)
 			}
 		}
@@ -91,7 +92,8 @@ func TestAnErrorTellsWhatTheGatewayTold(t *testing.T) {
 	_, client = serve(t, []int{422}, `{"type":"https://x.example/problems/invalid-request","detail":"No.",`+
 		`"errors":[{"location":"body.name","message":"is blank"}]}`)
 	_, err = client.ListPhoneNumbers(t.Context())
-	if e, is := errors.AsType[*frontdesk.Error](err); !is || e.Reason != "invalid-request" || e.Message != "No." ||
+	if e, is := errors.AsType[*frontdesk.Error](err); !is || e.Reason != "invalid-request" ||
+		e.Message != "No." ||
 		len(e.Fields) != 1 || frontdesk.ReasonOf(err) != e.Reason {
 		t.Errorf("%+v", err)
 	}

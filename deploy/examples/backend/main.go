@@ -43,7 +43,8 @@ func (c call) run(ctx context.Context) error {
 	c.says("agent", "Maple Dental, how can I help?")
 	c.says("caller", "I would like an appointment this month.")
 	found, err := ask(ctx, func(ctx context.Context) (frontdesk.SlotsAnswer, error) {
-		return c.desk.FindSlots(ctx, frontdesk.FindSlotsRequest{DurationMinutes: new(int64(30)), Limit: new(int64(2))})
+		return c.desk.FindSlots(ctx, frontdesk.FindSlotsRequest{DurationMinutes: new(int64(30)),
+			Limit: new(int64(2))})
 	})
 	if err != nil {
 		return c.fail(err)

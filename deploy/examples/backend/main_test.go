@@ -85,7 +85,8 @@ func TestAFailureIsSaid(t *testing.T) {
 	wrong.Key = "fd_live_wrong"
 	var said bytes.Buffer
 	err := call{desk: wrong, number: "+12025550101", out: &said}.run(t.Context())
-	if frontdesk.ReasonOf(err) != "INVALID_API_KEY" || !strings.Contains(said.String(), "I am not able to reach") {
+	if frontdesk.ReasonOf(err) != "INVALID_API_KEY" || !strings.Contains(said.String(),
+		"I am not able to reach") {
 		t.Errorf("%v\n%s", err, said.String())
 	}
 	_, err = client.BookSlot(t.Context(), frontdesk.BookSlotRequest{SlotID: new("st_0000000000")})
