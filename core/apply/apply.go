@@ -92,10 +92,10 @@ type Applier struct {
 	AgentURL    func(platform, id string) string
 }
 
-// Apply brings tenants, their connections and their voice agents into the desired state and returns what it changed, or would change.
-// It reports every fault of the desired state before it changes anything. It deletes nothing unless o.Prune
-// is set. A second run finds nothing to do. If a run was interrupted, the next one completes it. With an
-// error, Apply returns the changes made until then.
+// Apply brings tenants, their connections and their voice agents into the desired state and returns what it
+// changed, or would change. It reports every fault of the desired state before it changes anything. It
+// deletes nothing unless o.Prune is set. A second run finds nothing to do. If a run was interrupted, the
+// next one completes it. With an error, Apply returns the changes made until then.
 func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, error) {
 	p := planner{applier: a, prune: o.Prune}
 	if err := p.plan(ctx, want); err != nil {
