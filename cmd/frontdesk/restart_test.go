@@ -30,7 +30,7 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 		}
 	}
 	storeURL := storetest.Postgres(t)
-	d := newDeployment(t, storeURL, "FRONTDESK_SERVER__DRAIN=1s")
+	d := newDeployment(t, storeURL, "FRONTDESK_SERVER__DRAIN=2s")
 	keys := d.createSandboxTenants(8, 200*time.Millisecond) // so that calls are always running
 	replicas := []*running{d.serve(), d.serve()}
 	b := balance(t)
