@@ -66,6 +66,7 @@ func (p *purger) purge(ctx context.Context) error {
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeDeliveries(ctx, now.Add(-keepDeliveries), most)
 		},
+		p.opts.Store.EraseTenants,
 		p.opts.Store.GiveBack,
 	} {
 		if err := purgeInBatches(ctx, batch); err != nil {

@@ -178,7 +178,7 @@ func (s *Store) Connections(ctx context.Context, tenantID string) ([]Connection,
 
 // AllConnections lists the connections of every tenant, by tenant and name.
 func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
-	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections")
+	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE "+ofLivingTenant)
 	sortConnections(all)
 	return all, err
 }
@@ -189,7 +189,7 @@ func (s *Store) ConnectionsToReconnect(
 	ctx context.Context, tenantID string, limit int,
 ) ([]Connection, error) {
 	return listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+` FROM connections
-		WHERE status = 'reconnect_required' AND (tenant_id = $1 OR $1 = '')
+		WHERE status = 'reconnect_required' AND (tenant_id = $1 OR $1 = '') AND `+ofLivingTenant+`
 		ORDER BY tenant_id, name LIMIT $2`, tenantID, limit)
 }
 

@@ -153,6 +153,16 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 	return s.Execute(ctx, "ANALYZE")
 }
 
+// CountRows counts a tenant's rows of a table.
+func CountRows(ctx context.Context, s *Store, table, tenantID string) (int64, error) {
+	column := "tenant_id"
+	if table == "tenants" {
+		column = "id"
+	}
+	n, _, err := findIn(ctx, s, scanInt, "SELECT COUNT(*) FROM "+table+" WHERE "+column+" = $1", tenantID)
+	return n, err
+}
+
 // DueQueuesSQL returns a query of each round of the sender.
 func DueQueuesSQL(ofWebhook int) string { return dueQueues(ofWebhook) }
 

@@ -19,6 +19,7 @@ var notExported = map[string]string{
 	"call_notes":     "they repeat references from answers, for hours",
 	"creations":      "they repeat what was created, with secrets that are shown once",
 
+	"tenants.deleted_at":      "a deleted tenant has no export",
 	"connections.credentials": "it is a secret", "connections.tenant_id": "it is the tenant",
 	"connections.reported_status": "it orders events", "connections.reported_before": "it orders events",
 	"tokens.sealed": "it is a secret", "tokens.version": "it orders processes",

@@ -314,6 +314,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return only(c.s.UpdateTenant(c.ctx, "acme", json.RawMessage(`{"by":"`+c.name+`"}`), c.audit()))
 	}},
 	{"DeleteTenant", func(c caller) (any, error) { return only(c.s.DeleteTenant(c.ctx, "acme", c.audit())) }},
+	{"EraseTenants", func(c caller) (any, error) { return one(c.s.EraseTenants(c.ctx, 100)) }},
 	{"Tenants", func(c caller) (any, error) { return one(c.s.Tenants(c.ctx)) }},
 	{"TenantByName", func(c caller) (any, error) { return one(c.s.TenantByName(c.ctx, "name of acme")) }},
 	{"TenantByID", func(c caller) (any, error) { return one(c.s.TenantByID(c.ctx, "acme")) }},

@@ -30,7 +30,7 @@ func (s *Store) CreateTenant(ctx context.Context, t Tenant, audit ...AuditRow) e
 func (s *Store) UpdateTenant(
 	ctx context.Context, id string, settings json.RawMessage, audit ...AuditRow,
 ) error {
-	affected, err := s.execAudited(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1", id,
+	affected, err := s.execAudited(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1 AND deleted_at IS NULL", id,
 		object(settings))
 	if err == nil && affected == 0 {
 		return tenantNotFound()
@@ -38,30 +38,21 @@ func (s *Store) UpdateTenant(
 	return err
 }
 
-// DeleteTenant removes a tenant and everything that belongs to it, except its audit rows.
-func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) error {
-	affected, err := s.execAudited(ctx, audit, "DELETE FROM tenants WHERE id = $1", id)
-	if err == nil && affected == 0 {
-		return tenantNotFound()
-	}
-	return s.afterErase(ctx, err)
-}
-
 // Tenants lists every tenant by name.
 func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
-	all, err := listOf(ctx, s, scanTenant, "SELECT "+tenantColumns+" FROM tenants")
+	all, err := listOf(ctx, s, scanTenant, "SELECT "+tenantColumns+" FROM tenants WHERE deleted_at IS NULL")
 	slices.SortFunc(all, func(a, b Tenant) int { return cmp.Compare(a.Name, b.Name) })
 	return all, err
 }
 
 // TenantByName returns the tenant of that name.
 func (s *Store) TenantByName(ctx context.Context, name string) (Tenant, error) {
-	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE name = $1", name)
+	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE name = $1 AND deleted_at IS NULL", name)
 }
 
 // TenantByID returns the tenant of that id.
 func (s *Store) TenantByID(ctx context.Context, id string) (Tenant, error) {
-	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE id = $1", id)
+	return s.tenant(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE id = $1 AND deleted_at IS NULL", id)
 }
 
 func (s *Store) tenant(ctx context.Context, query, arg string) (Tenant, error) {
@@ -81,7 +72,7 @@ func (s *Store) keepTenant(ctx context.Context, tx *sql.Tx, id string) error {
 
 // lockTenant makes transactions that change the set of a tenant's connections take turns.
 func lockTenant(ctx context.Context, tx *sql.Tx, id string) error {
-	affected, err := exec(ctx, tx, "UPDATE tenants SET name = name WHERE id = $1", id)
+	affected, err := exec(ctx, tx, "UPDATE tenants SET name = name WHERE id = $1 AND deleted_at IS NULL", id)
 	if err == nil && affected == 0 {
 		return tenantNotFound()
 	}
