@@ -30,8 +30,20 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "deploy/examples/backend", May: []string{"deploy/clients/frontdesk"},
-			Tests: []string{"adapters/all", "config", "core/gateway"},
+			Tests: []string{"deploy/gatewaytest"},
 			Why:   "An example shows what others can do.",
+		},
+		{
+			Folder: "deploy/examples/livekit", Tests: []string{"deploy/gatewaytest"},
+			Why: "The example is in Python.",
+		},
+		{
+			Folder: "deploy/clients/typescript", Tests: []string{"core/page/browsertest", "deploy/gatewaytest"},
+			Why: "The client is in TypeScript.",
+		},
+		{
+			Folder: "deploy/gatewaytest", May: []string{"adapters/all", "config", "core/gateway"}, ForTests: true,
+			Why: "Clients are tested with a gateway.",
 		},
 		{
 			Folder: "cmd/frontdesk", May: []string{

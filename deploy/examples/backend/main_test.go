@@ -3,53 +3,26 @@ package main
 import (
 	"bytes"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"frontdesk/adapters/all"
-	"frontdesk/config"
-	"frontdesk/core/gateway"
 	"frontdesk/deploy/clients/frontdesk"
+	"frontdesk/deploy/gatewaytest"
 )
 
 // desk returns a client of a gateway with the demo's sandbox.
-func desk(t *testing.T, before func(http.Handler) http.Handler) frontdesk.Client {
+func desk(t *testing.T, lossy bool) frontdesk.Client {
 	t.Helper()
-	cfg := config.Default(nil)
-	cfg.DataDir = t.TempDir()
-	cfg.Store.URL = "sqlite:" + cfg.DataDir + "/frontdesk.db"
-	g, err := gateway.Open(t.Context(), cfg, gateway.Options{Adapters: all.Adapters(), LogTo: t.Output()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.Close)
-	key, err := g.Demo(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(before(g.Handler()))
-	t.Cleanup(server.Close)
-	return frontdesk.Client{URL: server.URL, Key: key, HTTP: server.Client()}
+	url, key := gatewaytest.Serve(t, lossy)
+	return frontdesk.Client{URL: url, Key: key, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
 // The dialogue leads to its end, also if the gateway's first answer to each request is lost on the way.
 func TestTheDialogue(t *testing.T) {
 	for name, lossy := range map[string]bool{"as it should be": false, "where answers are lost": true} {
 		t.Run(name, func(t *testing.T) {
-			var seen sync.Map
-			client := desk(t, func(h http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					id := r.URL.Path + r.Header.Get("Idempotency-Key")
-					if _, repeated := seen.LoadOrStore(id, true); lossy && !repeated {
-						h.ServeHTTP(httptest.NewRecorder(), r)
-						panic(http.ErrAbortHandler) // the connection breaks
-					}
-					h.ServeHTTP(w, r)
-				})
-			})
+			client := desk(t, lossy)
 			var said bytes.Buffer
 			if err := (call{desk: client, number: "+12025550101", out: &said}).run(t.Context()); err != nil {
 				t.Fatalf("%v\n%s", err, said.String())
@@ -80,7 +53,7 @@ func TestTheDialogue(t *testing.T) {
 
 // A failure is said, and can be told apart.
 func TestAFailureIsSaid(t *testing.T) {
-	client := desk(t, func(h http.Handler) http.Handler { return h })
+	client := desk(t, false)
 	wrong := client
 	wrong.Key = "fd_live_wrong"
 	var said bytes.Buffer

@@ -1,0 +1,86 @@
+// Run against a gateway with the demo's sandbox, which GATEWAY_URL and GATEWAY_KEY name.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { Frontdesk, FrontdeskError } from "../dist/client.js";
+
+const url = process.env.GATEWAY_URL + "/";
+const key = process.env.GATEWAY_KEY;
+const desk = new Frontdesk({ url, key });
+
+test("a telephone call: find, hold, book, move, cancel", async () => {
+  const { slots, say } = await desk.findSlots({ duration_minutes: 30, limit: 3 });
+  assert.equal(slots.length, 3);
+  assert.match(say, /./);
+
+  const { hold_id } = await desk.holdSlot({ slot_id: slots[0].slot_id });
+  const booked = await desk.bookSlot({ hold_id, title: "Consultation", phone_number: "+12025550101" });
+  assert.equal(booked.start, slots[0].start);
+  const { meetings } = await desk.findMeetings({ phone_number: "+12025550101" });
+  assert.equal(meetings.length, 1); // one effect
+  assert.equal(meetings[0].meeting_reference, booked.meeting_reference);
+
+  const moved = await desk.moveMeeting({ meeting_reference: booked.meeting_reference, slot_id: slots[1].slot_id });
+  assert.equal(moved.start, slots[1].start);
+  const cancelled = await desk.cancelByReference(booked.meeting_reference);
+  assert.match(cancelled.say, /./);
+});
+
+test("a change with a key of one's own has one effect", async () => {
+  const request = { subject: "The printer is on fire" };
+  const first = await desk.createTicket(request, { idempotencyKey: "ticket of call 7" });
+  const second = await desk.createTicket(request, { idempotencyKey: "ticket of call 7" });
+  assert.deepEqual(second, first);
+  assert.deepEqual(await desk.getTicket(first.ticket.ticket_number), first);
+});
+
+test("phone numbers", async () => {
+  const bought = await desk.buyPhoneNumber({ area_code: "415" });
+  const named = await desk.updatePhoneNumber(bought.id, { name: "Front office", inbound_cloud_employee_id: null });
+  assert.equal(named.name, "Front office");
+  assert.ok((await desk.listPhoneNumbers()).phone_numbers.some((n) => n.id === bought.id));
+  await desk.releasePhoneNumber(bought.id);
+  await assert.rejects(desk.getPhoneNumber(bought.id), { name: "FrontdeskError", status: 404, retryAfterMs: undefined });
+});
+
+test("a failure is told in the language", async () => {
+  const german = new Frontdesk({ url, key: "fd_live_wrong", language: "de" });
+  const error = await german.listCalendars().catch((e) => e);
+  assert.ok(error instanceof FrontdeskError);
+  assert.deepEqual([error.status, error.reason], [401, "INVALID_API_KEY"]);
+  assert.match(error.say, /nicht/);
+  await assert.rejects(desk.bookSlot({ slot_id: "st_0000000000" }), (e) => e.fields.some((f) => f.includes("title")));
+});
+
+test("a slot that is taken comes with others", async () => {
+  const { slots } = await desk.findSlots({ duration_minutes: 30, limit: 1 });
+  await desk.bookSlot({ slot_id: slots[0].slot_id, title: "First" });
+  const error = await desk.bookSlot({ slot_id: slots[0].slot_id, title: "Second" }).catch((e) => e);
+  assert.equal(error.reason, "SLOT_TAKEN");
+  assert.equal(error.instead.length, 3);
+});
+
+test("a call is repeated where that can help and there is time", async () => {
+  const keys = [];
+  const detail = (name, members) => ({ "@type": `type.googleapis.com/google.rpc.${name}`, ...members });
+  let wait = "0.01s";
+  const server = createServer((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    response.writeHead(503);
+    response.end(JSON.stringify({ code: 14, message: "Down.", details: [detail("RetryInfo", { retryDelay: wait })] }));
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  try {
+    const down = new Frontdesk({ url: `http://127.0.0.1:${server.address().port}`, key, timeoutMs: 5000 });
+    await assert.rejects(down.createTicket({ subject: "A" }), { status: 503, message: "Down." });
+    assert.equal(keys.length, 3);
+    assert.equal(new Set(keys).size, 1);
+    wait = "30s";
+    await assert.rejects(down.createTicket({ subject: "A" }), { retryAfterMs: 30_000 });
+    assert.equal(keys.length, 4);
+    await assert.rejects(down.createTicket({ subject: "A" }, { signal: AbortSignal.abort() }), { name: "AbortError" });
+    assert.equal(keys.length, 4);
+  } finally {
+    server.close();
+  }
+});
