@@ -223,11 +223,13 @@ func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 		s := got(store.Open(t.Context(), address))(t)
 		defer s.Close()
 		must(t, s.MigrateTo(t.Context(), 6))
-		connection(t, s, "c1")
 		run := func(query string, args ...any) {
 			t.Helper()
 			must(t, s.Execute(t.Context(), query, args...))
 		}
+		run("INSERT INTO tenants (id, name, settings, created_at) VALUES ('acme', 'name of acme', '{}', 0)")
+		run(`INSERT INTO connections (id, tenant_id, name, kind, provider, is_default, settings, credentials, status, email,
+			revision, created_at) VALUES ('c1', 'acme', 'c1', 'telephony', 'sandbox', TRUE, '{}', NULL, 'ok', '', 1, 0)`)
 		purchase := func(id, e164 string, bought int, plan string) {
 			run("INSERT INTO purchases (id, tenant_id, connection_id, realm, e164, bought, created_at) VALUES ($1, "+
 				"'acme', 'c1', '', $2, $3, $4)", id, e164, bought, noon.UnixMilli())
