@@ -32,7 +32,7 @@ type findSlotsRequest struct {
 	SlotIntervalMinutes      *int64         `json:"slot_interval_minutes,omitempty" doc:"Minutes from one possible start to the next, from the time at which the office opens. The default is the duration." example:"15"`
 	CalendarIDs              []string       `json:"calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars, at most 50. The default is the connection's default calendar." example:"[\"primary\"]"`
 	Availability             string         `json:"availability,omitempty" bytes:"16" doc:"collective: all the calendars must be free. any: one of them is enough, and each slot names those that are free. The default is collective." example:"collective"`
-	OpenHours                []openHours    `json:"open_hours,omitempty" nullable:"false" doc:"When meetings may take place, every week; at most 14 entries. The default is Monday to Friday, 09:00 to 17:00."`
+	OpenHours                []openHours    `json:"open_hours,omitempty" nullable:"false" doc:"When meetings may take place, every week; at most 14 entries. The default is the working hours of the calendar's owner where the provider tells them, as Microsoft 365 does, or else Monday to Friday, 09:00 to 17:00."`
 	SpecificTimeAvailability []specificTime `json:"specific_time_availability,omitempty" nullable:"false" doc:"Hours of single days in the place of open_hours, at most 31 entries. A date may have several. A date without start and end is closed."`
 	Buffer                   *slotBuffer    `json:"buffer,omitempty" doc:"What must be free around a meeting."`
 	MinimumNoticeMinutes     *int64         `json:"minimum_notice_minutes,omitempty" doc:"Minutes from now to the earliest start, at most 86,400. The default is 0." example:"120"`

@@ -77,6 +77,19 @@ type FreeBusyer interface {
 	FreeBusy(ctx context.Context, calendarIDs []string, span Span) ([]Busy, error)
 }
 
+// HoursTeller is a Driver that knows when the account's owner works.
+type HoursTeller interface {
+	// WorkingHours returns the owner's working week, or ok false if the provider does not tell it.
+	WorkingHours(ctx context.Context) (w WorkingWeek, ok bool, err error)
+}
+
+// WorkingWeek is the same hours on some days of every week.
+type WorkingWeek struct {
+	Days       []time.Weekday
+	Start, End time.Duration  // after midnight; an End that is not after Start is on the next day
+	Zone       *time.Location // nil: that of the calendar
+}
+
 // ManyLister is a Driver whose provider can read several calendars in one call.
 type ManyLister interface {
 	// EventsOf returns a page per query, in the order of the queries, and fails as a whole if one fails.

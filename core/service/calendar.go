@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/journal"
 	"frontdesk/core/normalize"
 	"frontdesk/core/record"
+	"frontdesk/core/slots"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
@@ -23,14 +24,19 @@ type Calendar struct {
 	journal   *journal.Journal
 	calendars *cache[[]calendar.Calendar]
 	recent    *recentLocations
+	hours     *cache[*slots.Hours] // owners' working hours; nil: the provider does not tell them
 }
 
-const rememberCalendars = 5 * time.Minute
+const (
+	rememberCalendars = 5 * time.Minute
+	rememberHours     = time.Hour
+)
 
 func newCalendar(o *Options, j *journal.Journal) *Calendar {
 	return &Calendar{
 		opts: o, journal: j, recent: newRecentLocations(),
 		calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars),
+		hours:     newCache[*slots.Hours](o.Now, rememberHours),
 	}
 }
 
@@ -53,6 +59,7 @@ type calendarClient struct {
 	connection connection.Connection
 	endpoint   endpoint
 	calendars  *cache[[]calendar.Calendar]
+	hours      *cache[*slots.Hours]
 	tenant     tenant.Tenant
 	traits     calendar.Traits
 }
@@ -69,7 +76,7 @@ func (s *Calendar) open(ctx context.Context, c apikey.Caller) (calendarClient, e
 func (s *Calendar) newClient(c apikey.Caller, o connection.Opened[calendar.Driver]) calendarClient {
 	traits := o.Driver.Traits()
 	return calendarClient{
-		opts: s.opts, driver: o.Driver, connection: o.Connection, calendars: s.calendars,
+		opts: s.opts, driver: o.Driver, connection: o.Connection, calendars: s.calendars, hours: s.hours,
 		tenant: c.Tenant, traits: traits,
 		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
 	}

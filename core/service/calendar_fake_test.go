@@ -15,6 +15,7 @@ type calendarAccount struct {
 	account
 	traits    calendar.Traits
 	freeBusy  bool
+	week      *calendar.WorkingWeek // nil: the provider does not know about working hours
 	email     string
 	calendars []calendar.Calendar
 	events    []*fakeEvent
@@ -51,6 +52,9 @@ func newCalendarAccount() *calendarAccount {
 
 func (a *calendarAccount) driver(p *process) calendar.Driver {
 	d := &calendarDriver{a, p}
+	if a.week != nil {
+		return hoursDriver{freeBusyDriver{d}}
+	}
 	if a.freeBusy {
 		return freeBusyDriver{d}
 	}
@@ -315,4 +319,14 @@ func (d freeBusyDriver) FreeBusy(
 		}
 		return busy, nil
 	})
+}
+
+// hoursDriver is a freeBusyDriver that tells the owner's working hours.
+type hoursDriver struct{ freeBusyDriver }
+
+func (d hoursDriver) WorkingHours(ctx context.Context) (calendar.WorkingWeek, bool, error) {
+	week, err := step(ctx, &d.account, d.process, "working-hours", func() (calendar.WorkingWeek, error) {
+		return *d.week, nil
+	})
+	return week, len(week.Days) > 0, err
 }

@@ -89,6 +89,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	if err != nil {
 		return slotsFound{}, err
 	}
+	withHours := client.readHours(ctx, in)
 	ids, err := client.nameCalendars(ctx, in.CalendarIDs)
 	if err != nil {
 		return slotsFound{}, err
@@ -100,6 +101,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	if err != nil {
 		return slotsFound{}, err
 	}
+	withHours(&q)
 	for _, each := range q.Calendars {
 		if each.Unknown {
 			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)

@@ -264,6 +264,57 @@ func TestRulesComeFromTheRequestTheConnectionAndTheTenant(t *testing.T) {
 	}
 }
 
+// Where neither the request nor a setting says when meetings may take place, the owner's working hours do.
+func TestTheOwnersWorkingHoursAreTheDefault(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mornings := calendar.WorkingWeek{Days: []time.Weekday{time.Monday}, Start: 7 * time.Hour, End: 9 * time.Hour}
+	elsewhere := mornings
+	elsewhere.Zone = tokyo
+	always := slots.Hours{Weekly: []slots.Weekly{{
+		Opening: slots.Opening{Start: 20 * 60, End: 21 * 60}, Days: []time.Weekday{time.Monday},
+	}}}
+	const workingWeek = "14:00 15:00 16:00 17:00 18:00 19:00 20:00 21:00" // in New York, as the calendar is
+	for name, c := range map[string]struct {
+		week   calendar.WorkingWeek
+		tenant map[string]string
+		in     *slots.Hours
+		fails  bool
+		want   string
+		reads  int
+	}{
+		"in the calendar's zone":    {week: mornings, want: "12:00 13:00", reads: 1},
+		"in a zone of their own":    {week: elsewhere, want: "22:00 23:00", reads: 1}, // of Sunday, in UTC
+		"unknown to the provider":   {want: workingWeek, reads: 1},
+		"that cannot be read":       {week: mornings, fails: true, want: workingWeek, reads: 6}, // each with two retries
+		"where the tenant has some": {week: mornings, tenant: map[string]string{"monday": "08:00-09:00"}, want: "13:00"},
+		"where the request has":     {week: mornings, in: &always, want: "01:00"}, // of Tuesday
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, caller := sqliteWorld(t)
+			w.meetings.week = &c.week
+			caller.Tenant.Settings.OpenHours = c.tenant
+			for range 2 {
+				if c.fails {
+					w.meetings.times(9, "working-hours", reaction{before: fails(down())})
+				}
+				got := startsOf(t, findSlots(t, p, caller, askSlots(t, func(in *FindSlots) {
+					in.Start, in.End = when(t, "2030-03-03T12:00:00Z"), when(t, "2030-03-05T05:00:00Z")
+					in.Rules.Hours = c.in
+				})))
+				if got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+			}
+			if n := w.meetings.called("working-hours"); n != c.reads {
+				t.Errorf("they were read %d times, want %d", n, c.reads)
+			}
+		})
+	}
+}
+
 func TestWindowsOfSlots(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	w.clock.advance(hour(8).Sub(w.clock.now()))

@@ -78,9 +78,11 @@ func (c calendarClient) nearest(
 	if !q.To.After(q.From) {
 		return []record.Slot{}, nil, nil
 	}
+	withHours := c.readHours(ctx, in)
 	if q.Calendars, err = c.busyCalendars(ctx, taken.CalendarIDs, q, in); err != nil {
 		return nil, nil, err
 	}
+	withHours(&q)
 	all := slots.Find(q)
 	slices.SortStableFunc(all, func(a, b slots.Slot) int {
 		return cmp.Compare(a.Start.Sub(taken.From).Abs(), b.Start.Sub(taken.From).Abs())

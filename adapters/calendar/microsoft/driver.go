@@ -35,9 +35,10 @@ type driver struct {
 }
 
 var (
-	_ calendar.Driver     = (*driver)(nil)
-	_ calendar.FreeBusyer = (*driver)(nil)
-	_ calendar.ManyLister = (*driver)(nil)
+	_ calendar.Driver      = (*driver)(nil)
+	_ calendar.FreeBusyer  = (*driver)(nil)
+	_ calendar.ManyLister  = (*driver)(nil)
+	_ calendar.HoursTeller = (*driver)(nil)
 )
 
 // atOnce is how many requests Outlook runs for one app and mailbox at a time; it refuses a fifth one with

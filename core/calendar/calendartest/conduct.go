@@ -62,6 +62,12 @@ func calls(
 			return err
 		}})
 	}
+	if teller, can := driver.(calendar.HoursTeller); can {
+		list = append(list, conformance.Call{Name: "WorkingHours", Run: func(ctx context.Context) error {
+			_, _, err := teller.WorkingHours(ctx)
+			return err
+		}})
+	}
 	if many, can := driver.(calendar.ManyLister); can {
 		list = append(list, conformance.Call{Name: "EventsOf", Run: func(ctx context.Context) error {
 			_, err := many.EventsOf(ctx, []calendar.Query{query, query})

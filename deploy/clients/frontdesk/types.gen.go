@@ -494,7 +494,7 @@ type FindSlotsRequest struct {
 	// Examples: 120
 	MinimumNoticeMinutes *int64 `json:"minimum_notice_minutes,omitempty"`
 
-	// OpenHours When meetings may take place, every week; at most 14 entries. The default is Monday to Friday, 09:00 to 17:00.
+	// OpenHours When meetings may take place, every week; at most 14 entries. The default is the working hours of the calendar's owner where the provider tells them, as Microsoft 365 does, or else Monday to Friday, 09:00 to 17:00.
 	OpenHours *[]OpenHours `json:"open_hours,omitempty"`
 
 	// PerDay How many of them on one day, from 1 to 50. The default is 2.

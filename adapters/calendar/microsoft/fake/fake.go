@@ -47,7 +47,17 @@ type Options struct {
 	Forgets bool
 
 	Zone string // IANA name of the mailbox's zone; "" means UTC
+
+	Works *WorkingHours // nil: Monday to Friday, from 8 to 17 in the mailbox's zone
 	Now  func() time.Time
+}
+
+// WorkingHours are those that the owner has set, as Graph shows them.
+type WorkingHours struct {
+	DaysOfWeek []string       `json:"daysOfWeek"`
+	StartTime  string         `json:"startTime"`
+	EndTime    string         `json:"endTime"`
+	TimeZone   map[string]any `json:"timeZone"`
 }
 
 // Server is one mailbox and the OAuth server for it. It is an http.Handler and safe for concurrent use.

@@ -102,6 +102,9 @@ func (s *Server) user(c *call, path []string) answer {
 		s.mutable++
 	}
 	read := c.may("Calendars.Read", "Calendars.ReadWrite")
+	if len(path) == 2 && path[0] == "calendar" && path[1] == "getSchedule" && read {
+		return s.getSchedule(c)
+	}
 	if !read || c.Method != http.MethodGet && !c.may("Calendars.ReadWrite") {
 		return denied()
 	}

@@ -478,7 +478,7 @@ export interface components {
              * @example 120
              */
             minimum_notice_minutes?: number;
-            /** @description When meetings may take place, every week; at most 14 entries. The default is Monday to Friday, 09:00 to 17:00. */
+            /** @description When meetings may take place, every week; at most 14 entries. The default is the working hours of the calendar's owner where the provider tells them, as Microsoft 365 does, or else Monday to Friday, 09:00 to 17:00. */
             open_hours?: components["schemas"]["OpenHours"][];
             /**
              * Format: int64
