@@ -18,7 +18,7 @@ import (
 
 const (
 	maxEvents       = 2500 // in one response
-	listConcurrency = 8    // calendars read at one time; the guard enforces the provider's own limit
+	listConcurrency = 10   // calendars read at one time; the guard enforces the provider's own limit
 	maxEmptyPages   = 100  // consecutive pages without events before paging counts as broken
 )
 
@@ -113,19 +113,25 @@ func (c calendarClient) readEvents(
 	return all, nil
 }
 
-// readFirstPages reads the first pages of several calendars in one request if the provider supports that.
-// Otherwise the pages are nil.
+// readFirstPages reads the first pages of several calendars at once: in one request if the provider supports that,
+// or else in one call of the guard's, so that a list of many calendars takes one place among the connection's
+// calls. Where the provider limits the concurrent calls itself, and of a single calendar, the pages are nil.
 func (c calendarClient) readFirstPages(
 	ctx context.Context, queries []calendar.Query,
 ) ([]*calendar.Page, error) {
 	pages := make([]*calendar.Page, len(queries))
-	many, can := c.driver.(calendar.ManyLister)
-	if !can || len(queries) < 2 {
+	eventsOf := c.eachEvents
+	if many, can := c.driver.(calendar.ManyLister); can {
+		eventsOf = many.EventsOf
+	} else if c.traits.MaxConcurrent > 0 {
+		return pages, nil
+	}
+	if len(queries) < 2 {
 		return pages, nil
 	}
 	op := read("list-events")
 	got, err := ask(ctx, c.endpoint, op, func(ctx context.Context) ([]calendar.Page, error) {
-		return many.EventsOf(ctx, queries)
+		return eventsOf(ctx, queries)
 	})
 	if err != nil {
 		return nil, err
@@ -134,6 +140,20 @@ func (c calendarClient) readFirstPages(
 		pages[i] = &got[i]
 	}
 	return pages, nil
+}
+
+// eachEvents reads a page for each query, several at a time. It fails if one fails.
+func (c calendarClient) eachEvents(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
+	pages := make([]calendar.Page, len(queries))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(listConcurrency)
+	for i, q := range queries {
+		group.Go(func() (err error) {
+			pages[i], err = c.driver.Events(ctx, q)
+			return err
+		})
+	}
+	return pages, group.Wait()
 }
 
 // readPages reads the pages of one calendar. The first page may be given.

@@ -1,10 +1,15 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -68,6 +73,50 @@ func TestListFailsAsAWhole(t *testing.T) {
 		if answer.Events != nil {
 			t.Errorf("it answers a part: %v", answer)
 		}
+	}
+}
+
+// Ten calendars are read at once, and eight callers who list ten each at the same time are all answered.
+func TestManyCallersListManyCalendarsAtOnce(t *testing.T) {
+	const callers, calendars = 8, 10
+	w, p, c := sqliteWorld(t)
+	var ids []string
+	for i := range calendars {
+		ids = append(ids, fmt.Sprint("c", i))
+		w.meetings.calendars = append(w.meetings.calendars, calendar.Calendar{ID: ids[i], Zone: "UTC"})
+		w.meetings.put(calendar.Event{CalendarID: ids[i], ID: fmt.Sprint("of ", ids[i]), Start: calendar.At(hour(10), "UTC"),
+			End: calendar.At(hour(11), "UTC")})
+	}
+	var reading atomic.Int32
+	all := make(chan struct{})
+	w.meetings.script(func(_ *process, call string) reaction {
+		return reaction{before: func(ctx context.Context) error {
+			if strings.HasPrefix(call, "events") && reading.Add(1) == callers*calendars {
+				close(all)
+			}
+			if !strings.HasPrefix(call, "events") {
+				return nil
+			}
+			select {
+			case <-all: // nobody is answered before all are asked
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+	})
+	var group errgroup.Group
+	for range callers {
+		group.Go(func() error {
+			answer, err := p.Calendar.List(background, c, window(t, ids...))
+			if err == nil && len(answer.Events) != calendars {
+				err = fmt.Errorf("%d events", len(answer.Events))
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

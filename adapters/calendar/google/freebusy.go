@@ -146,7 +146,7 @@ func (d *driver) busyIn(answer *gcal.FreeBusyResponse, calendarID string) ([]cal
 func (d *driver) busyByEvents(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {
-	const atOnce = 5
+	const atOnce = 10
 	readings := make([]calendar.Reading, len(calendarIDs))
 	var group errgroup.Group
 	group.SetLimit(atOnce)
