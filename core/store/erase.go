@@ -63,6 +63,9 @@ func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) 
 				return err
 			}
 		}
+		if _, err := exec(ctx, tx, "UPDATE webhook_queues SET next_at = NULL WHERE tenant_id = $1", id); err != nil {
+			return err // nothing is sent of it any more
+		}
 		return addAudit(ctx, tx, audit)
 	})
 	if err != nil {

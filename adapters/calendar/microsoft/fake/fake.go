@@ -49,7 +49,7 @@ type Options struct {
 	Zone string // IANA name of the mailbox's zone; "" means UTC
 
 	Works *WorkingHours // nil: Monday to Friday, from 8 to 17 in the mailbox's zone
-	Now  func() time.Time
+	Now   func() time.Time
 }
 
 // WorkingHours are those that the owner has set, as Graph shows them.
