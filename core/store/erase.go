@@ -11,12 +11,12 @@ import (
 // ofLivingTenant is the condition that a row's tenant has not been deleted.
 const ofLivingTenant = "tenant_id IN (SELECT id FROM tenants WHERE deleted_at IS NULL)"
 
-// access lists the tables by which somebody, or a worker, acts for a tenant.
-var access = []string{"api_keys", "sessions", "sign_in_links", "connect_links", "tokens"}
+// accessTables are the tables by which somebody, or a worker, acts for a tenant.
+var accessTables = []string{"api_keys", "sessions", "sign_in_links", "connect_links", "tokens"}
 
-// history lists the tables that can have very many rows of a tenant, with their primary keys. All other rows
+// historyTables are the tables that can have very many rows of a tenant, with their primary keys. All other rows
 // are erased together with the tenant's own. Intents come last: see intentsStay.
-var history = []historyTable{
+var historyTables = []historyTable{
 	{"requests", "id", "tenant_id = $1"},
 	{"call_notes", "tenant_id, call, kind", "tenant_id = $1"},
 	{"slots_offered", "tenant_id, connection_id, id", "tenant_id = $1"},
@@ -58,7 +58,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id string, audit ...AuditRow) 
 		if affected == 0 {
 			return tenantNotFound()
 		}
-		for _, table := range access {
+		for _, table := range accessTables {
 			if _, err := exec(ctx, tx, "DELETE FROM "+table+" WHERE tenant_id = $1", id); err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ const deletedTenants = "SELECT id FROM tenants WHERE deleted_at IS NOT NULL ORDE
 func (s *Store) eraseTenant(
 	ctx context.Context, id string, most int,
 ) (erased int64, wait time.Duration, err error) {
-	for _, h := range history {
+	for _, h := range historyTables {
 		if erased, err = s.eraseHistory(ctx, h, id, most); err != nil || erased == int64(most) {
 			return erased, 0, err
 		}

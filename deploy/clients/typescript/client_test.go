@@ -29,7 +29,7 @@ func TestTheClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, key := gatewaytest.Serve(t, lossy)
-			node := exec.CommandContext(t.Context(), "node", "--test", "test/")
+			node := exec.CommandContext(t.Context(), "node", "--test", "test/client.test.mjs")
 			node.Dir, node.Env = built, append(os.Environ(), "GATEWAY_URL="+url, "GATEWAY_KEY="+key)
 			if out, err := node.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
