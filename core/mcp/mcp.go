@@ -36,7 +36,7 @@ import (
 // Path is the path of the server below the gateway's public URL. Clients of LiveKit take only this one.
 const Path = "/mcp"
 
-// Options configure [New]. All fields but Within are required.
+// Options configure [New]. All exported fields but Within are required.
 type Options struct {
 	PublicURL string
 	Version   string
@@ -45,6 +45,10 @@ type Options struct {
 	Notes     toolcall.Notes // what the tools of a telephone call told
 	Now       func() time.Time
 	Within    time.Duration // how long a call may take; 0: 4.5 s
+
+	// extend changes the options of the library's servers, and returns what to add to each server. Tests add the
+	// fixtures of the protocol's conformance suite by it.
+	extend func(*mcp.ServerOptions) func(*mcp.Server)
 }
 
 // Server serves the tools. Create it with [New].
@@ -52,8 +56,17 @@ type Server struct {
 	opts    Options
 	base    *url.URL
 	runner  toolcall.Runner
-	servers map[string]*mcp.Server
+	scopes  []apikey.Scope    // of the tools, each once, in order
+	servers map[string]served // by the names of a caller's scopes
+	json    http.Handler      // the library, which answers with JSON
+	stream  http.Handler      // the library, which answers with a stream of events
 	handler http.Handler
+}
+
+// served is what callers with some scopes get.
+type served struct {
+	library *mcp.Server
+	tools   map[string]mcp.ToolHandler
 }
 
 const (
@@ -70,19 +83,24 @@ func New(o Options) (*Server, error) {
 	if err != nil || base.Host == "" {
 		return nil, errors.New("mcp: PublicURL must be an absolute URL")
 	}
-	s := &Server{opts: o, base: base, servers: map[string]*mcp.Server{}, runner: toolcall.Runner{
+	s := &Server{opts: o, base: base, servers: map[string]served{}, scopes: scopesOf(o.Tools), runner: toolcall.Runner{
 		API: o.API, Within: cmp.Or(o.Within, answerWithin), Notes: o.Notes, Now: o.Now,
 	}}
-	for _, scopes := range subsets(s.scopes()) {
+	for _, scopes := range subsets(s.scopes) {
 		s.servers[nameOf(scopes)] = s.serverFor(scopes)
 	}
-	s.handler = http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(s.choose,
-		&mcp.StreamableHTTPOptions{
-			Stateless: true, JSONResponse: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBodyBytes,
-			DisableLocalhostProtection: true, // Serve checks the host, also behind a proxy on the same machine
-			Logger:                     slog.New(slog.DiscardHandler),
-		}))
+	s.json, s.stream = s.library(true), s.library(false)
+	s.handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.serveTools))
 	return s, nil
+}
+
+// library returns the library's handler.
+func (s *Server) library(asJSON bool) http.Handler {
+	return mcp.NewStreamableHTTPHandler(s.choose, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: asJSON, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBodyBytes,
+		DisableLocalhostProtection: true, // serve checks the host, also behind a proxy on the same machine
+		Logger:                     slog.New(slog.DiscardHandler),
+	})
 }
 
 // Protocol returns how the interface's handler serves the tools.
@@ -107,10 +125,13 @@ func callerOf(ctx context.Context) apikey.Caller {
 }
 
 // choose returns the server with the tools that the caller's scopes allow.
-func (s *Server) choose(r *http.Request) *mcp.Server {
-	var has []apikey.Scope
-	caller := callerOf(r.Context())
-	for _, scope := range s.scopes() {
+func (s *Server) choose(r *http.Request) *mcp.Server { return s.servedTo(r.Context()).library }
+
+// servedTo returns what the caller's scopes allow.
+func (s *Server) servedTo(ctx context.Context) served {
+	has := make([]apikey.Scope, 0, len(s.scopes))
+	caller := callerOf(ctx)
+	for _, scope := range s.scopes {
 		if caller.Require(scope) == nil {
 			has = append(has, scope)
 		}
@@ -118,10 +139,10 @@ func (s *Server) choose(r *http.Request) *mcp.Server {
 	return s.servers[nameOf(has)]
 }
 
-// scopes returns the scopes of the tools, each once, in order.
-func (s *Server) scopes() []apikey.Scope {
+// scopesOf returns the scopes of tools, each once, in order.
+func scopesOf(tools []api.Tool) []apikey.Scope {
 	var all []apikey.Scope
-	for _, t := range s.opts.Tools {
+	for _, t := range tools {
 		if !slices.Contains(all, t.Scope) {
 			all = append(all, t.Scope)
 		}
@@ -142,30 +163,44 @@ func subsets(scopes []apikey.Scope) [][]apikey.Scope {
 }
 
 func nameOf(scopes []apikey.Scope) string {
-	var names []string
+	names := make([]string, 0, len(scopes))
 	for _, scope := range scopes {
 		names = append(names, string(scope))
 	}
 	return strings.Join(names, " ")
 }
 
+// implementation says what the server is.
+func (s *Server) implementation() *mcp.Implementation {
+	return &mcp.Implementation{Name: "frontdesk", Title: "Frontdesk", Version: s.opts.Version}
+}
+
 // serverFor returns a server with the tools that need one of the scopes.
-func (s *Server) serverFor(scopes []apikey.Scope) *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "frontdesk", Title: "Frontdesk", Version: s.opts.Version},
-		&mcp.ServerOptions{
-			Instructions: instructions,
-			// The library answers prompts/list and resources/list in any case, so they are declared.
-			Capabilities: &mcp.ServerCapabilities{
-				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
-			},
-			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-				c.CacheScope, c.TTLMs = "private", int(listedFor/time.Millisecond) // the tools depend on the key
-			},
-		})
-	server.AddTool(clockTool(), s.tellTime)
+func (s *Server) serverFor(scopes []apikey.Scope) served {
+	options := &mcp.ServerOptions{
+		Instructions: instructions,
+		// The library answers prompts/list and resources/list in any case, so they are declared.
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+		},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.CacheScope, c.TTLMs = "private", int(listedFor/time.Millisecond) // the tools depend on the key
+		},
+	}
+	extend := func(*mcp.Server) {}
+	if s.opts.extend != nil {
+		extend = s.opts.extend(options)
+	}
+	server := served{mcp.NewServer(s.implementation(), options), map[string]mcp.ToolHandler{}}
+	extend(server.library)
+	add := func(t *mcp.Tool, call mcp.ToolHandler) {
+		server.library.AddTool(t, call)
+		server.tools[t.Name] = call
+	}
+	add(clockTool(), s.tellTime)
 	for _, t := range s.opts.Tools {
 		if slices.Contains(scopes, t.Scope) {
-			server.AddTool(&mcp.Tool{
+			add(&mcp.Tool{
 				Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema,
 				Annotations: &mcp.ToolAnnotations{
 					Title: t.Title, ReadOnlyHint: !t.Writes, DestructiveHint: new(t.Destructive), OpenWorldHint: new(true),

@@ -65,20 +65,33 @@ type world struct {
 
 func open(t *testing.T, within time.Duration) *world {
 	t.Helper()
-	w := &world{
-		surface: &surface{answer: says(200, `{}`)}, t: t, header: http.Header{"X-Api-Key": {"k"}},
-		caller: apikey.Caller{
-			Tenant: tenant.Tenant{Name: "acme",
-				Settings: tenant.Settings{Timezone: "America/New_York"}}, Scopes: apikey.Scopes(),
-		},
+	w, _ := openWith(t, within, nil)
+	return w
+}
+
+// everything is a caller with all scopes.
+func everything() apikey.Caller {
+	return apikey.Caller{
+		Tenant: tenant.Tenant{Name: "acme",
+			Settings: tenant.Settings{Timezone: "America/New_York"}}, Scopes: apikey.Scopes(),
 	}
-	server, err := mcp.New(mcp.Options{
+}
+
+// openWith opens a world in which the server offers more than our tools.
+func openWith(t *testing.T, within time.Duration, by func(*sdk.ServerOptions) func(*sdk.Server)) (*world, *mcp.Server) {
+	t.Helper()
+	w := &world{
+		surface: &surface{answer: says(200, `{}`)}, t: t, header: http.Header{"X-Api-Key": {"k"}}, caller: everything(),
+	}
+	options := mcp.Options{
 		PublicURL: "https://desk.example.com", Version: "1.2.3", API: func() http.Handler { return w.surface },
 		Tools: api.Tools(), Now: func() time.Time {
 			return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC)
 		},
 		Within: within,
-	})
+	}
+	options.Extend(by)
+	server, err := mcp.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +102,7 @@ func open(t *testing.T, within time.Duration) *world {
 	}))
 	t.Cleanup(h.Close)
 	w.url = h.URL + mcp.Path
-	return w
+	return w, server
 }
 
 // RoundTrip adds the headers.

@@ -1,0 +1,18 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"frontdesk/core/apikey"
+)
+
+// Extend has a server offer more, as fixtures for tests.
+func (o *Options) Extend(by func(*mcp.ServerOptions) func(*mcp.Server)) { o.extend = by }
+
+// ServeByLibrary answers a request without the fast path.
+func (s *Server) ServeByLibrary(w http.ResponseWriter, r *http.Request, caller apikey.Caller) {
+	s.json.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+}

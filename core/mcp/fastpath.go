@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The fast path answers the plain call of one of our tools, and nothing else. The library reads a request's JSON
+// nine times with a buffer of 32 KiB each (v1.8.0, internal/json over segmentio/encoding), and makes a session
+// for it. That took longer than the operation itself. Each request in which anything is unusual goes to the
+// library. TestTheFastPathAnswersAsTheLibraryDoes holds both to the same answers.
+
+const (
+	methodCall = "tools/call"
+	modern     = "2026-07-28" // the version from which each request tells its version and capabilities itself
+
+	keyVersion      = mcp.MetaKeyProtocolVersion
+	keyCapabilities = mcp.MetaKeyClientCapabilities
+	keyClient       = mcp.MetaKeyClientInfo
+	keyProgress     = "progressToken"
+
+	fastBytes    = 64 << 10
+	fastBrackets = 256 // the library refuses deep nesting
+)
+
+// withHandshake are the versions of the protocol before the modern one.
+var withHandshake = [...]string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// request is the JSON of a request, as far as it is plain.
+type request struct {
+	id        jsonrpc.ID
+	method    string
+	name      string
+	arguments json.RawMessage
+	meta      map[string]json.RawMessage
+	other     bool // there is more in it
+}
+
+// object is a JSON object. Its names are case-sensitive, as the protocol has them.
+type object map[string]json.RawMessage
+
+func (o object) text(name string) (s string) {
+	if raw := o[name]; len(raw) > 0 && raw[0] == '"' {
+		_ = json.Unmarshal(raw, &s) // it was read as JSON before
+	}
+	return s
+}
+
+// only reports whether the object has no names but some.
+func (o object) only(names ...string) bool {
+	for name := range maps.Keys(o) {
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads the JSON of a request, if it is an object.
+func read(body []byte) (r request, ok bool) {
+	var message, params, meta object
+	// Of two objects _meta the library takes both. Every other name that comes twice has its last value in both.
+	if bytes.Count(body, []byte(`"_meta"`)) > 1 || !utf8.Valid(body) || bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) > fastBrackets ||
+		json.Unmarshal(body, &message) != nil || json.Unmarshal(message["params"], &params) != nil {
+		return r, false
+	}
+	if raw, has := params["_meta"]; has && (json.Unmarshal(raw, &meta) != nil || meta == nil) {
+		return r, false
+	}
+	var id any
+	if json.Unmarshal(message["id"], &id) != nil {
+		return r, false
+	}
+	if number, is := id.(float64); is && (number != math.Trunc(number) || math.Abs(number) > 1<<53) {
+		return r, false
+	}
+	if r.id, _ = jsonrpc.MakeID(id); !r.id.IsValid() {
+		return r, false
+	}
+	r.method, r.name, r.arguments, r.meta = message.text("method"), params.text("name"), params["arguments"], meta
+	r.other = message.text("jsonrpc") != "2.0" || !message.only("jsonrpc", "id", "method", "params") ||
+		!params.only("name", "arguments", "_meta") || string(r.arguments) == "null"
+	return r, true
+}
+
+// isPlain reports whether the answer depends on nothing but the tool.
+func (r request) isPlain(header http.Header) bool {
+	version := header.Get("Mcp-Protocol-Version")
+	if r.other || r.method != methodCall || len(header["Last-Event-Id"]) > 0 {
+		return false
+	}
+	if version != modern {
+		_, itself := r.meta[keyVersion]
+		return slices.Contains(withHandshake[:], version) && !itself
+	}
+	var capabilities *mcp.ClientCapabilities
+	client := &mcp.Implementation{}
+	meta := object(r.meta)
+	told, has := r.meta[keyClient]
+	return meta.only(keyVersion, keyCapabilities, keyClient, keyProgress) && meta.text(keyVersion) == version &&
+		header.Get("Mcp-Method") == r.method && header.Get("Mcp-Name") == r.name &&
+		json.Unmarshal(r.meta[keyCapabilities], &capabilities) == nil && capabilities != nil &&
+		(!has || json.Unmarshal(told, &client) == nil && client != nil)
+}
+
+// serveTools answers a request by the fast path, or has the library answer it.
+func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
+	library := s.json
+	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
+		body, err := io.ReadAll(r.Body)
+		if read, ok := read(body); ok && err == nil {
+			if tool, has := s.servedTo(r.Context()).tools[read.name]; has && read.isPlain(r.Header) {
+				s.answer(w, r, read, tool)
+				return
+			}
+			if _, asked := read.meta[keyProgress]; asked { // progress is told by a stream of events only
+				library = s.stream
+			}
+		}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+	}
+	library.ServeHTTP(w, r)
+}
+
+// takesJSON reports whether a request has JSON and takes it, in the common spelling.
+func takesJSON(header http.Header) bool {
+	var json, events bool
+	if accept := header["Accept"]; len(accept) == 1 {
+		for each := range strings.SplitSeq(accept[0], ",") {
+			each = strings.TrimSpace(each)
+			json, events = json || each == "application/json", events || each == "text/event-stream"
+		}
+	}
+	given := header.Get("Content-Type")
+	return json && events && (given == "application/json" || strings.HasPrefix(given, "application/json;"))
+}
+
+// answer calls a tool and writes its result.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, call request, tool mcp.ToolHandler) {
+	result, err := tool(r.Context(), &mcp.CallToolRequest{
+		Params: &mcp.CallToolParamsRaw{Name: call.name, Arguments: call.arguments},
+		Extra:  &mcp.RequestExtra{Header: r.Header},
+	})
+	if err != nil { // the caller is gone
+		return
+	}
+	wire := struct {
+		Meta       map[string]any `json:"_meta,omitempty"`
+		Content    []mcp.Content  `json:"content"`
+		IsError    bool           `json:"isError,omitempty"`
+		ResultType string         `json:"resultType,omitempty"`
+	}{Content: result.Content, IsError: result.IsError}
+	if r.Header.Get("Mcp-Protocol-Version") == modern {
+		wire.Meta, wire.ResultType = map[string]any{mcp.MetaKeyServerInfo: s.implementation()}, "complete"
+	}
+	raw, err := json.Marshal(wire)
+	if err == nil {
+		raw, err = jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.id, Result: raw})
+	}
+	if err != nil {
+		panic("mcp: " + err.Error()) // text always has JSON
+	}
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(raw)
+}
