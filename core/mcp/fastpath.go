@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -58,7 +57,7 @@ func (o object) text(name string) (s string) {
 
 // only reports whether the object has no names but some.
 func (o object) only(names ...string) bool {
-	for name := range maps.Keys(o) {
+	for name := range o {
 		if !slices.Contains(names, name) {
 			return false
 		}
@@ -118,12 +117,12 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
 	library := s.json
 	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
 		body, err := io.ReadAll(r.Body)
-		if read, ok := read(body); ok && err == nil {
-			if tool, has := s.servedTo(r.Context()).tools[read.name]; has && read.isPlain(r.Header) {
-				s.answer(w, r, read, tool)
+		if call, ok := read(body); ok && err == nil {
+			if tool, has := s.servedTo(r.Context()).tools[call.name]; has && call.isPlain(r.Header) {
+				s.answer(w, r, call, tool)
 				return
 			}
-			if _, asked := read.meta[keyProgress]; asked { // progress is told by a stream of events only
+			if _, asked := call.meta[keyProgress]; asked { // progress is told by a stream of events only
 				library = s.stream
 			}
 		}
@@ -134,15 +133,15 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
 
 // takesJSON reports whether a request has JSON and takes it, in the common spelling.
 func takesJSON(header http.Header) bool {
-	var json, events bool
+	var answer, events bool
 	if accept := header["Accept"]; len(accept) == 1 {
 		for each := range strings.SplitSeq(accept[0], ",") {
 			each = strings.TrimSpace(each)
-			json, events = json || each == "application/json", events || each == "text/event-stream"
+			answer, events = answer || each == "application/json", events || each == "text/event-stream"
 		}
 	}
 	given := header.Get("Content-Type")
-	return json && events && (given == "application/json" || strings.HasPrefix(given, "application/json;"))
+	return answer && events && (given == "application/json" || strings.HasPrefix(given, "application/json;"))
 }
 
 // answer calls a tool and writes its result.
