@@ -69,7 +69,8 @@ func (o object) only(names ...string) bool {
 func read(body []byte) (r request, ok bool) {
 	var message, params, meta object
 	// Of two objects _meta the library takes both. Every other name that comes twice has its last value in both.
-	if bytes.Count(body, []byte(`"_meta"`)) > 1 || !utf8.Valid(body) || bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) > fastBrackets ||
+	brackets := bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("["))
+	if bytes.Count(body, []byte(`"_meta"`)) > 1 || !utf8.Valid(body) || brackets > fastBrackets ||
 		json.Unmarshal(body, &message) != nil || json.Unmarshal(message["params"], &params) != nil {
 		return r, false
 	}
