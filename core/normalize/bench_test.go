@@ -80,3 +80,13 @@ func BenchmarkParseTime(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLoadZone finds a zone that was found before, as each call of an operation on times does.
+func BenchmarkLoadZone(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := LoadZone("America/New_York"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -106,11 +106,24 @@ func TestZonesAreThoseOfTheGoRelease(t *testing.T) {
 		return
 	}
 	for _, name := range names {
-		if !isZoneName(name) {
+		if zonesByName()[name] == nil {
 			t.Logf("%s is new; run: go test ./core/normalize -run TestZones -update", name)
 		}
 	}
 	if missing := len(strings.Fields(zoneNames)) - len(names); missing > 0 {
 		t.Errorf("%d names of the list are not in the time-zone data", missing)
+	}
+}
+
+// TestAZoneIsReadOnce holds for every call after the first: it allocates nothing, and the zone is the same.
+func TestAZoneIsReadOnce(t *testing.T) {
+	first := zone(t, "Europe/Berlin")
+	allocations := testing.AllocsPerRun(10, func() {
+		if again, err := LoadZone("Europe/Berlin"); again != first || err != nil {
+			t.Errorf("got %v, %v", again, err)
+		}
+	})
+	if allocations > 0 {
+		t.Errorf("%v allocations", allocations)
 	}
 }
