@@ -89,7 +89,20 @@ func (s *Store) keepTenants(ctx context.Context, tx *sql.Tx, of []Request) ([]st
 		s.dialect.lockParent, args...)
 }
 
-func addRequests(ctx context.Context, tx *sql.Tx, some []Request) error {
+// requestsAtOnce is how many rows one statement adds. The driver of SQLite looks through all parameters of a
+// statement for each of them, so that one statement for a whole batch takes longer than eight times this.
+const requestsAtOnce = 8
+
+func addRequests(ctx context.Context, tx *sql.Tx, all []Request) error {
+	for some := range slices.Chunk(all, requestsAtOnce) {
+		if err := addSomeRequests(ctx, tx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addSomeRequests(ctx context.Context, tx *sql.Tx, some []Request) error {
 	var values []string
 	var args []any
 	for _, r := range some {
