@@ -100,6 +100,10 @@ func RedactURL(u *url.URL) string {
 
 var secretKey = regexp.MustCompile(`(?i)^(?:.*[._-])?(?:` + secretNames + `)$`)
 
+// isSecret reports whether the values of attributes with this name are secrets. Hardly any name has a part that
+// the pattern could match.
+func isSecret(name string) bool { return look(name).name && secretKey.MatchString(name) }
+
 // redactor redacts attributes. If it is true, it keeps the words of errors (their method Words).
 type redactor bool
 
@@ -118,14 +122,14 @@ func (r redactor) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {
 	case slog.KindString:
-		if secretKey.MatchString(a.Key) {
+		if isSecret(a.Key) {
 			return slog.String(a.Key, redacted)
 		}
 		return slog.String(a.Key, Redact(v.String()))
 	case slog.KindGroup:
 		return slog.Attr{Key: a.Key, Value: slog.GroupValue(r.attrs(v.Group())...)}
 	case slog.KindAny:
-		if secretKey.MatchString(a.Key) {
+		if isSecret(a.Key) {
 			return slog.String(a.Key, redacted)
 		}
 		return slog.Attr{Key: a.Key, Value: r.any(v.Any())}
