@@ -125,7 +125,8 @@ func FuzzShape(f *testing.F) {
 		byteOrderMark + `<a x:y="1"/>`, `<a><b></b ></a >`,
 		`<!DOCTYPE a><a><b/></a>`, `<HTML><b/></HTML>`, `{<a><b/></a>`, `x<a><b/></a>`, `<a><!--> <b/> --><c/></a>`,
 		`<a><![CDATA[]]]><b/>]]><c/></a>`,
-		"<a\tb\n=\r\"x\"/>", `<a b=">" c="'"/>`, `<a/ ><b/>`, "\xef<a/>", `<?><a/>`, "<\x01a/>"} {
+		"<a\tb\n=\r\"x\"/>", `<a b=">" c="'"/>`, `<a/ ><b/>`, "\xef<a/>", `<?><a/>`, "<\x01a/>",
+		"A:B\r\nC\n\rD\r\r\n"} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

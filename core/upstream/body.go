@@ -85,11 +85,12 @@ func (r *receiving) content() ([]byte, error) {
 	} else if r.resp.ContentLength > r.limit && r.hop.Method != http.MethodHead {
 		return nil, r.tooLarge(moreBytes)
 	}
-	var content []byte
-	part := make([]byte, 16<<10)
+	content := make([]byte, 0, r.expected())
 	for {
+		content = grow(content)
+		part := content[len(content):min(cap(content), len(content)+largestPart)]
 		n, err := r.next(part, int64(len(content)))
-		content = append(grow(content, n), part[:n]...)
+		content = content[:len(content)+n]
 		var over excess
 		switch {
 		case errors.Is(err, io.EOF), refuses && (errors.As(err, &over) || isCorrupt(err)):
@@ -102,13 +103,28 @@ func (r *receiving) content() ([]byte, error) {
 	}
 }
 
-// grow makes room for n more bytes. It doubles the capacity, whereas append would copy a large response five
+const (
+	usualAnswerBytes = 4 << 10 // the room at first for a response that does not say how long it is
+	smallestPart     = 512
+	largestPart      = 16 << 10
+)
+
+// expected returns the room for a response at first: what its header says, and some for its end to be noticed.
+// More than is free of charge is not believed before it was read.
+func (r *receiving) expected() int64 {
+	if r.resp.ContentLength < 0 {
+		return usualAnswerBytes
+	}
+	return min(r.resp.ContentLength, r.limit, unchargedBytes) + smallestPart
+}
+
+// grow makes room for another part. It doubles the capacity, whereas append would copy a large response five
 // times.
-func grow(content []byte, n int) []byte {
-	if len(content)+n <= cap(content) {
+func grow(content []byte) []byte {
+	if cap(content)-len(content) >= smallestPart {
 		return content
 	}
-	return append(make([]byte, 0, max(2*cap(content), len(content)+n)), content...)
+	return append(make([]byte, 0, 2*cap(content)+smallestPart), content...)
 }
 
 // next reads a part of the response. It does not return bytes beyond the bounds.

@@ -98,7 +98,14 @@ func (s *shape) kindOf(c byte) kind {
 }
 
 func (s *shape) text(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
 	s.lines += bytes.Count(p, []byte("\n")) + bytes.Count(p, []byte("\r")) - bytes.Count(p, []byte("\r\n"))
+	if s.before[1] == '\r' && p[0] == '\n' { // the end of a line in two parts of the response
+		s.lines--
+	}
+	s.before[1] = p[len(p)-1]
 	if s.lines > maxLines {
 		return excess("has more lines")
 	}

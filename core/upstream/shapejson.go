@@ -3,17 +3,23 @@ package upstream
 // json counts the members and elements of JSON (RFC 8259): one for each comma, colon, and opening brace or
 // bracket outside texts.
 func (s *shape) json(p []byte) error {
-	for _, c := range p {
+	for i := 0; i < len(p); i++ {
 		switch s.state {
 		case escaped:
 			s.state = inString
 			s.run++
 			continue
 		case inString:
-			switch c {
-			case '\\':
+			plain := plainText(p[i:])
+			if s.run += plain; s.run > maxTextBytes {
+				return excess("has longer texts")
+			}
+			if i += plain; i == len(p) {
+				return nil
+			}
+			if p[i] == '\\' {
 				s.state = escaped
-			case '"':
+			} else {
 				s.state, s.name, s.run = between, s.run, 0
 			}
 			if s.run++; s.run > maxTextBytes {
@@ -21,11 +27,22 @@ func (s *shape) json(p []byte) error {
 			}
 			continue
 		}
-		if err := s.jsonToken(c); err != nil {
+		if err := s.jsonToken(p[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// plainText returns how many bytes of p are before the end of a text and before an escape in it. Most of a
+// response is such bytes.
+func plainText(p []byte) int {
+	for i, c := range p {
+		if c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(p)
 }
 
 func (s *shape) jsonToken(c byte) error {
