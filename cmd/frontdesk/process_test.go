@@ -35,7 +35,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		w := system(nil)
 		w.adapters, w.environ = known(w.environ)
-		os.Exit(run(os.Args[1:], w))
+		stop := profile(os.Getenv(profiled))
+		code := run(os.Args[1:], w)
+		stop()
+		os.Exit(code)
+	}
+	if provider := os.Getenv(asFloor); provider != "" {
+		runFloor(provider)
 	}
 	os.Exit(m.Run())
 }
@@ -48,7 +54,7 @@ func known(environ []string) ([]adapter.Adapter, []string) {
 		name, _, _ := strings.Cut(variable, "=")
 		if more, ok := extra[name]; ok {
 			adapters = append(adapters, more())
-		} else if name != asCommand {
+		} else if name != asCommand && name != profiled {
 			rest = append(rest, variable)
 		}
 	}

@@ -102,7 +102,7 @@ func Walls() []Wall {
 			Folder: "adapters/*/*",
 			May: []string{
 				"./**", "core/adapter", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/phonenumber",
-				"core/timezone", "core/upstream",
+				"core/timezone", "core/upstream", "core/jsonread",
 			},
 			Tests: conformance(),
 			Why: "An adapter sees what it implements and the client it calls with: no other adapter, store, " +
@@ -125,6 +125,8 @@ func Walls() []Wall {
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
 		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
+		{Folder: "core/jsonread", Why: "JSON of a known shape."},
+		{Folder: Why: "When garbage is collected."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},
 		{Folder: "core/language", Why: "In which language people are spoken to."},
 		{Folder: "core/phonenumber", Why: "Telephone numbers as people type them."},

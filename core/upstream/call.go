@@ -35,6 +35,17 @@ func contentOf(body io.Reader) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
+// Content returns the body of a response that was read completely, without a copy. Use it before the body is
+// closed, and do not keep it. whole is false for a response that is not from a client of a [Pool], or whose
+// call has ended.
+func Content(resp *http.Response) (body []byte, whole bool) {
+	answer, ok := resp.Body.(*answerBody)
+	if !ok || answer.ctx.Err() != nil {
+		return nil, false
+	}
+	return answer.content, true
+}
+
 // JSON sends in (nil: no body) and decodes the response into out (nil: not decoded). For a status outside
 // 2xx, it returns the StatusFault.
 func JSON(

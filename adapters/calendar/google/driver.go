@@ -53,14 +53,19 @@ func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Dr
 	return &driver{api: api, standard: s.CalendarID, now: env.Now, meet: abilities{now: env.Now}}, nil
 }
 
-// transport gives a request the caller's context back; see [detach].
+// transport gives a request the caller's context back (see [detach]), and decodes pages of events (see
+// [listing]).
 type transport struct{ next http.RoundTripper }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ctx, is := r.Context().Value(callersKey{}).(context.Context); is {
 		r = r.WithContext(ctx)
 	}
-	return t.next.RoundTrip(r)
+	answer, err := t.next.RoundTrip(r)
+	if err == nil {
+		receive(r.Context(), answer)
+	}
+	return answer, err
 }
 
 type callersKey struct{}
@@ -333,16 +338,17 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if q.Limit > 0 {
 		limit = min(q.Limit, most)
 	}
+	decoded := &listing{}
 	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
 		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
-		Fields("kind,nextPageToken,items(" + eventFields + ")").Context(detach(upstream.ForListing(ctx)))
+		Fields(pageFields).Context(detach(upstream.ForListing(decoded.decoding(ctx))))
 	if q.Zone != "" {
 		call.TimeZone(q.Zone)
 	}
 	if q.Cursor != "" {
 		call.PageToken(q.Cursor)
 	}
-	answer, err := present(call.Do())
+	answer, err := present(decoded.answer(call.Do()))
 	if err != nil {
 		return calendar.Page{}, calendarMissing(refusal(err, reading))
 	}
@@ -350,7 +356,9 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if answer.Kind != "calendar#events" && answer.Items == nil {
 		return calendar.Page{}, unreadable(nil, reading)
 	}
-	page := calendar.Page{Next: answer.NextPageToken}
+	page := calendar.Page{
+		Next: answer.NextPageToken, Events: slices.Grow([]calendar.Event(nil), len(answer.Items)),
+	}
 	items := slices.DeleteFunc(answer.Items, func(e *gcal.Event) bool {
 		return e == nil || isCancelled(e) && e.Start == nil // a cancelled instance has only its id
 	})

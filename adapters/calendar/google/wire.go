@@ -22,6 +22,9 @@ const eventFields = "id,etag,status,summary,description,location,start,end,recur
 	"hangoutLink,htmlLink,extendedProperties/private," +
 	"conferenceData(entryPoints(entryPointType,uri),createRequest/status)"
 
+// pageFields are the fields of a page of events to read.
+const pageFields = "kind,nextPageToken,items(" + eventFields + ")"
+
 // Private properties of events that the gateway booked. They stay on this calendar's copy of the event.
 const (
 	keyProperty  = "frontdeskKey"

@@ -1,0 +1,342 @@
+package google
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"frontdesk/core/jsonread"
+	"frontdesk/core/upstream"
+)
+
+// listing has a page of events decoded by [decodeEvents] instead of Google's library, which decodes by
+// reflection and takes many times as long. The library still makes the request and judges the response: it
+// gets an empty object in place of a page that was decoded.
+type listing struct{ page *gcal.Events }
+
+type listingKey struct{}
+
+// decoding returns a context for a request that lists events.
+func (l *listing) decoding(ctx context.Context) context.Context {
+	return context.WithValue(ctx, listingKey{}, l)
+}
+
+// receive decodes a response if it answers a request that lists events. It leaves a response that is unusual
+// in any way to the library.
+func receive(ctx context.Context, answer *http.Response) {
+	l, is := ctx.Value(listingKey{}).(*listing)
+	if !is || answer.StatusCode != http.StatusOK {
+		return
+	}
+	body, whole := upstream.Content(answer)
+	if !whole {
+		return
+	}
+	if page, usual := decodeEvents(body); usual {
+		l.page = page
+		answer.Body = struct {
+			io.Reader
+			io.Closer // gives the room of the response back
+		}{strings.NewReader("{}"), answer.Body}
+	}
+}
+
+// answer returns the page, given what the library made of the response.
+func (l *listing) answer(answer *gcal.Events, err error) (*gcal.Events, error) {
+	if err == nil && l.page != nil {
+		return l.page, nil
+	}
+	return answer, err
+}
+
+// decodeEvents decodes a page of events that has no other fields than those asked for: [pageFields]. It
+// returns what the library would return, or false.
+func decodeEvents(body []byte) (*gcal.Events, bool) {
+	d := &decoder{Reader: jsonread.New(body)}
+	page := d.page()
+	return page, d.End() && page != nil
+}
+
+// decoder decodes the parts of a page. It keeps the values that are mostly the same in all events of a page.
+type decoder struct {
+	*jsonread.Reader
+	zone, status, link, response, video, conference string
+	organizer                                       gcal.EventOrganizer
+
+	// Records that the next events take, so that not each is allocated alone.
+	events    []gcal.Event
+	attendees []gcal.EventAttendee
+	times     []gcal.EventDateTime
+}
+
+// next takes a record from a block of records.
+func next[T any](block *[]T) *T {
+	const size = 16
+	if len(*block) == 0 {
+		*block = make([]T, size)
+	}
+	first := &(*block)[0]
+	*block = (*block)[1:]
+	return first
+}
+
+// fields tracks which members of an object were seen: encoding/json has rules of its own for a name that comes
+// twice.
+type fields uint32
+
+func (d *decoder) once(seen *fields, bit int) {
+	if *seen&(1<<bit) != 0 {
+		d.GiveUp()
+	}
+	*seen |= 1 << bit
+}
+
+func (d *decoder) page() *gcal.Events {
+	page, seen := &gcal.Events{}, fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "kind":
+			d.once(&seen, 0)
+			page.Kind = d.String("calendar#events")
+		case "nextPageToken":
+			d.once(&seen, 1)
+			page.NextPageToken = d.String("")
+		case "items":
+			d.once(&seen, 2)
+			page.Items = []*gcal.Event{}
+			for more := d.Item(); more; more = d.NextItem() {
+				page.Items = append(page.Items, d.event())
+			}
+		default:
+			d.GiveUp()
+		}
+	}
+	return page
+}
+
+func (d *decoder) event() *gcal.Event {
+	e, seen := next(&d.events), fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "id":
+			d.once(&seen, 0)
+			e.Id = d.String("")
+		case "etag":
+			d.once(&seen, 1)
+			e.Etag = d.String("")
+		case "status":
+			d.once(&seen, 2)
+			e.Status = d.recent(&d.status)
+		case "summary":
+			d.once(&seen, 3)
+			e.Summary = d.String("")
+		case "description":
+			d.once(&seen, 4)
+			e.Description = d.String("")
+		case "location":
+			d.once(&seen, 5)
+			e.Location = d.String("")
+		case "start":
+			d.once(&seen, 6)
+			e.Start = d.time()
+		case "end":
+			d.once(&seen, 7)
+			e.End = d.time()
+		case "recurringEventId":
+			d.once(&seen, 8)
+			e.RecurringEventId = d.String("")
+		case "originalStartTime":
+			d.once(&seen, 9)
+			e.OriginalStartTime = d.time()
+		case "transparency":
+			d.once(&seen, 10)
+			e.Transparency = d.String("transparent")
+		case "organizer":
+			d.once(&seen, 11)
+			e.Organizer = d.organizedBy()
+		case "attendees":
+			d.once(&seen, 12)
+			e.Attendees = []*gcal.EventAttendee{}
+			for more := d.Item(); more; more = d.NextItem() {
+				e.Attendees = append(e.Attendees, d.attendee())
+			}
+		case "hangoutLink":
+			d.once(&seen, 13)
+			e.HangoutLink = d.recent(&d.link)
+		case "htmlLink":
+			d.once(&seen, 14)
+			e.HtmlLink = d.String("")
+		case "extendedProperties":
+			d.once(&seen, 15)
+			e.ExtendedProperties = d.properties()
+		case "conferenceData":
+			d.once(&seen, 16)
+			e.ConferenceData = d.conferenceData()
+		default:
+			d.GiveUp()
+		}
+	}
+	return e
+}
+
+// recent reads a text that is mostly that of the event before.
+func (d *decoder) recent(kept *string) string {
+	*kept = d.String(*kept)
+	return *kept
+}
+
+func (d *decoder) time() *gcal.EventDateTime {
+	t, seen := next(&d.times), fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "date":
+			d.once(&seen, 0)
+			t.Date = d.String("")
+		case "dateTime":
+			d.once(&seen, 1)
+			t.DateTime = d.String("")
+		case "timeZone":
+			d.once(&seen, 2)
+			t.TimeZone = d.recent(&d.zone)
+		default:
+			d.GiveUp()
+		}
+	}
+	return t
+}
+
+func (d *decoder) organizedBy() *gcal.EventOrganizer {
+	o, seen := &gcal.EventOrganizer{}, fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "email":
+			d.once(&seen, 0)
+			o.Email = d.recent(&d.organizer.Email)
+		case "displayName":
+			d.once(&seen, 1)
+			o.DisplayName = d.recent(&d.organizer.DisplayName)
+		case "self":
+			d.once(&seen, 2)
+			o.Self = d.Bool()
+		default:
+			d.GiveUp()
+		}
+	}
+	return o
+}
+
+func (d *decoder) attendee() *gcal.EventAttendee {
+	a, seen := next(&d.attendees), fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "email":
+			d.once(&seen, 0)
+			a.Email = d.String("")
+		case "displayName":
+			d.once(&seen, 1)
+			a.DisplayName = d.String("")
+		case "optional":
+			d.once(&seen, 2)
+			a.Optional = d.Bool()
+		case "resource":
+			d.once(&seen, 3)
+			a.Resource = d.Bool()
+		case "responseStatus":
+			d.once(&seen, 4)
+			a.ResponseStatus = d.recent(&d.response)
+		default:
+			d.GiveUp()
+		}
+	}
+	return a
+}
+
+func (d *decoder) properties() *gcal.EventExtendedProperties {
+	p, seen := &gcal.EventExtendedProperties{}, fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		if string(name) != "private" {
+			d.GiveUp()
+			break
+		}
+		d.once(&seen, 0)
+		p.Private = map[string]string{}
+		for key, more := d.Member(); more; key, more = d.Next() {
+			property := property(key)
+			p.Private[property] = d.String("")
+		}
+	}
+	return p
+}
+
+// property returns the name of a property, which is mostly one of ours.
+func property(name []byte) string {
+	switch string(name) {
+	case keyProperty:
+		return keyProperty
+	case linkProperty:
+		return linkProperty
+	}
+	return string(name)
+}
+
+func (d *decoder) conferenceData() *gcal.ConferenceData {
+	c, seen := &gcal.ConferenceData{}, fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "entryPoints":
+			d.once(&seen, 0)
+			c.EntryPoints = []*gcal.EntryPoint{}
+			for more := d.Item(); more; more = d.NextItem() {
+				c.EntryPoints = append(c.EntryPoints, d.entryPoint())
+			}
+		case "createRequest":
+			d.once(&seen, 1)
+			c.CreateRequest = d.createRequest()
+		default:
+			d.GiveUp()
+		}
+	}
+	return c
+}
+
+func (d *decoder) entryPoint() *gcal.EntryPoint {
+	p, seen := &gcal.EntryPoint{}, fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "entryPointType":
+			d.once(&seen, 0)
+			p.EntryPointType = d.recent(&d.video)
+		case "uri":
+			d.once(&seen, 1)
+			p.Uri = d.recent(&d.link)
+		default:
+			d.GiveUp()
+		}
+	}
+	return p
+}
+
+func (d *decoder) createRequest() *gcal.CreateConferenceRequest {
+	c, seen := &gcal.CreateConferenceRequest{}, fields(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		if string(name) != "status" {
+			d.GiveUp()
+			break
+		}
+		d.once(&seen, 0)
+		c.Status = &gcal.ConferenceRequestStatus{}
+		within := fields(0)
+		for name, more := d.Member(); more; name, more = d.Next() {
+			if string(name) != "statusCode" {
+				d.GiveUp()
+				break
+			}
+			d.once(&within, 0)
+			c.Status.StatusCode = d.recent(&d.conference)
+		}
+	}
+	return c
+}
