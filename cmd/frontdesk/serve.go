@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"frontdesk/core/gateway"
+	"frontdesk/core/heap"
 )
 
 type serveCommand struct {
@@ -32,6 +36,9 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 	// Set the runtime's memory limit from the cgroup, so that the runtime collects garbage before the
 	// container or the unit reaches its limit. GOMEMLIMIT overrides this. Without a cgroup there is no limit.
 	_, _ = memlimit.Set()
+	if !slices.ContainsFunc(s.environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) {
+		defer heap.Pace(heap.Floor(debug.SetMemoryLimit(-1)))()
+	}
 	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
 	if err != nil {
 		return err

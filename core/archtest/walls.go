@@ -48,7 +48,7 @@ func Walls() []Wall {
 		{
 			Folder: "cmd/frontdesk", May: []string{
 				"adapters/all", "config", "core/gateway", "core/adapter", "core/fault",
-				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/link",
+				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/heap", "core/link",
 				"core/sealing", "core/signin", "core/tenant", "core/webhook",
 			},
 			Tests: []string{
@@ -126,7 +126,7 @@ func Walls() []Wall {
 		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/jsonread", Why: "JSON of a known shape."},
-		{Folder: Why: "When garbage is collected."},
+		{Folder: "core/heap", Why: "When garbage is collected."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},
 		{Folder: "core/language", Why: "In which language people are spoken to."},
 		{Folder: "core/phonenumber", Why: "Telephone numbers as people type them."},
