@@ -55,6 +55,10 @@ type Declaration struct {
 	// Sandbox marks the built-in providers: they reach nothing outside, keep their data through
 	// Environment.Storage, and are what a fd_test_ key may use.
 	Sandbox bool
+
+	// Description is the whole description of a provider that is described rather than coded, for people; ""
+	// if it is coded.
+	Description string
 }
 
 // Auth describes how requests to the provider are authorised. It is only data: core/connection authorises the
@@ -67,7 +71,10 @@ type Auth struct {
 	UsernameSuffix     string // appended to the user name (Basic), e.g. "/token"
 	FixedPassword      string // the password to send if the user name alone is the secret (Basic)
 	HeaderName         string // for Header
-	Prefix             string // prepended to the token (Header), e.g. "token "
+	Prefix             string // prepended to the token (Header, OAuth2), e.g. "token "; for OAuth2, "" means "Bearer "
+	// SecondHeader carries the credential that Second names, beside the scheme's own header: some providers want
+	// the key of an application besides that of a user. It is left out if the credential is absent.
+	Second, SecondHeader string
 	// BaseURL names the setting that holds the address the credentials belong to. They are sent only to its
 	// origin and, over https, to hosts of the same registrable domain. It is empty if the driver's addresses
 	// are constants.

@@ -34,6 +34,19 @@ func NewRegistry(list []Adapter) (Registry, error) {
 	return Registry{list: list}, nil
 }
 
+// Family returns the part of a provider's name before a slash: the adapter that a described provider derives
+// from.
+func Family(provider string) string {
+	family, _, _ := strings.Cut(provider, "/")
+	return family
+}
+
+// DefaultName returns the name of a connection to which nobody gives one: that of its provider, without the
+// adapter that the provider derives from.
+func DefaultName(provider string) string {
+	return provider[strings.LastIndex(provider, "/")+1:]
+}
+
 // Find returns the adapter of that kind and name.
 func (r Registry) Find(kind Kind, name string) (Adapter, bool) {
 	i := slices.IndexFunc(r.list, func(a Adapter) bool { return a.Kind == kind && a.Name == name })

@@ -32,8 +32,14 @@ func authorise(
 	a adapter.Adapter, c Connection, plain map[string]string, tokens *oauth.TokenSource,
 ) (by authority, seen map[string]string, err error) {
 	seen = maps.Clone(plain)
+	second := plain[a.Auth.Second]
+	if second != "" {
+		seen[a.Auth.Second] = withheld
+	}
 	if a.Auth.Scheme == adapter.OAuth2 {
-		return tokenAuthority(tokens, c), allWithheld(plain), nil
+		by = tokenAuthority(tokens, c, tokenPrefix(a.Auth))
+		by.authorise = withSecond(by.authorise, a.Auth.SecondHeader, second)
+		return by, allWithheld(plain), nil
 	}
 	hidden := a.Auth.Password
 	if a.Auth.FixedPassword != "" {
@@ -58,7 +64,19 @@ func authorise(
 		err := fmt.Errorf("connection: the adapter %s declares an unknown scheme %q", a.Name, a.Auth.Scheme)
 		return authority{}, nil, fault.From(err)
 	}
+	by.authorise = withSecond(by.authorise, a.Auth.SecondHeader, second)
 	return by, seen, nil
+}
+
+// withSecond returns authorise, followed by another header with a secret; "" leaves it out.
+func withSecond(authorise func(*http.Request) error, header, secret string) func(*http.Request) error {
+	if header == "" || secret == "" {
+		return authorise
+	}
+	return func(r *http.Request) error {
+		r.Header.Set(header, secret)
+		return authorise(r)
+	}
 }
 
 // allWithheld returns the credentials with withheld for each value.
@@ -72,6 +90,9 @@ func allWithheld(credentials map[string]string) map[string]string {
 
 // bearer is the scheme of RFC 6750.
 const bearer = "Bearer "
+
+// tokenPrefix returns the text before an access token.
+func tokenPrefix(auth adapter.Auth) string { return cmp.Or(auth.Prefix, bearer) }
 
 // clientOptions returns the options of a connection's client: where it and its credentials may go.
 func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) upstream.ClientOptions {
@@ -133,7 +154,7 @@ func hostOf(u *url.URL) string {
 // and a colon would end a user name early (RFC 7617 section 2).
 func unfit(auth adapter.Auth, credentials map[string]string) []fault.Field {
 	var faults []fault.Field
-	for _, name := range []string{auth.Username, auth.Password} {
+	for _, name := range []string{auth.Username, auth.Password, auth.Second} {
 		if name != "" && strings.ContainsFunc(credentials[name], unicode.IsControl) {
 			faults = append(faults, fault.Field{Path: "credentials." + name,
 				Message: "must be one line without control characters; check how it was copied."})

@@ -107,7 +107,10 @@ func (p Providers) Trial(
 	now func() time.Time,
 ) (adapter.Values, adapter.Environment) {
 	env := p.environment(a, c, zone, now, authority{
-		authorise: func(r *http.Request) error { r.Header.Set("Authorization", bearer+tokens.Access); return nil },
+		authorise: withSecond(func(r *http.Request) error {
+			r.Header.Set("Authorization", tokenPrefix(a.Auth)+tokens.Access)
+			return nil
+		}, a.Auth.SecondHeader, credentials[a.Auth.Second]),
 	})
 	env.Instance = func(context.Context) (string, error) { return tokens.Instance, nil }
 	return adapter.Values{Settings: c.Settings, Credentials: allWithheld(credentials)}, env

@@ -97,18 +97,18 @@ func (p Providers) tokenCredentials(sealer sealing.Sealer, row store.Connection)
 
 // tokenAuthority returns the authority that puts a connection's access token on requests, and renews a token
 // that is refused.
-func tokenAuthority(tokens *oauth.TokenSource, c Connection) authority {
+func tokenAuthority(tokens *oauth.TokenSource, c Connection, prefix string) authority {
 	return authority{
 		authorise: func(r *http.Request) error {
 			access, err := tokens.Token(r.Context(), c.TenantID, c.ID)
 			if err != nil {
 				return err
 			}
-			r.Header.Set("Authorization", bearer+access)
+			r.Header.Set("Authorization", prefix+access)
 			return nil
 		},
 		renew: func(refused *http.Request) (bool, error) {
-			access := strings.TrimPrefix(refused.Header.Get("Authorization"), bearer)
+			access := strings.TrimPrefix(refused.Header.Get("Authorization"), prefix)
 			return tokens.Renew(refused.Context(), c.TenantID, c.ID, access)
 		},
 	}
