@@ -31,7 +31,7 @@ type Driver interface {
 
 	// ByNumber returns the ticket with exactly this number, as padded by the CRM. If there is none, it fails
 	// with fault.NotFound, reason TICKET_NOT_FOUND. The number is data from a caller: it never becomes part
-	// of a query unescaped.
+	// of a query unescaped. With Traits().CreateOnly it fails with fault.Unsupported, reason NOT_SUPPORTED.
 	ByNumber(ctx context.Context, number string) (Ticket, error)
 }
 
@@ -63,6 +63,7 @@ type Traits struct {
 	IdempotentCreate bool // a repeated Create with the same Key creates no second ticket
 	FindsByKey       bool // Find goes by the key and never returns another call's ticket with equal content
 	NumberWidth      int  // numbers are padded with zeros to this many digits; 0 is not padded
+	CreateOnly       bool // tickets cannot be read: ByNumber fails with fault.Unsupported
 	MaxConcurrent    int  // most concurrent calls that the provider allows on one connection; 0 is unknown
 }
 

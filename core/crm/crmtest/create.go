@@ -17,7 +17,7 @@ import (
 // createChecks returns the checks of Create and NewTicket.
 func createChecks() []Check {
 	return []Check{
-		{Name: "Create answers the ticket as the CRM has it, number included", Do: createAnswersTheTicket},
+		{Name: "Create answers the ticket as the CRM has it, number included", Bound: reads, Do: createAnswersTheTicket},
 		{Name: "Create makes one ticket", Bound: provides[Counter], Do: createMakesOne},
 		{Name: "numbers are padded to NumberWidth",
 			Bound: func(h Harness) bool { return traits(h).NumberWidth > 0 }, Do: numbersArePadded},
@@ -27,7 +27,7 @@ func createChecks() []Check {
 		{Name: "no priority is the CRM's default", Bound: func(h Harness) bool { return h.DefaultPriority != "" },
 			Do: defaultPriority},
 		{Name: "a description is plain text, whatever it looks like", Do: descriptionIsPlain},
-		{Name: "what has no source is left empty", Do: nothingInvented},
+		{Name: "what has no source is left empty", Bound: reads, Do: nothingInvented},
 		{Name: "a value that the CRM drops is refused, or is not answered as if it were there",
 			Bound: provides[ValueDropper], Do: droppedIsNotAnswered},
 		{Name: "creation has the provider's time, where it has any", Do: creationTime},

@@ -57,6 +57,8 @@ type Harness struct {
 	Known   Related // records that exist
 	Unknown Related // well-formed ids of records that do not exist, if the provider checks them
 
+	Number string // a number as the provider writes them, of a ticket that need not exist; the default is "1"
+
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock
 

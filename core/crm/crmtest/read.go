@@ -1,6 +1,7 @@
 package crmtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,13 +14,23 @@ import (
 // readChecks returns the checks of reading tickets by number and by id.
 func readChecks() []Check {
 	return []Check{
-		{Name: "ByNumber answers the ticket of exactly this number", Do: byNumber},
-		{Name: "ByNumber finds no ticket by a number that is only like its own", Do: almostTheNumber},
-		{Name: "ByNumber takes a number for data, never for a part of a query", Harmless: true, Do: hostileNumbers},
+		{Name: "ByNumber answers the ticket of exactly this number", Bound: reads, Do: byNumber},
+		{Name: "ByNumber finds no ticket by a number that is only like its own", Bound: reads, Do: almostTheNumber},
+		{Name: "ByNumber takes a number for data, never for a part of a query", Harmless: true, Bound: reads, Do: hostileNumbers},
+		{Name: "ByNumber says that tickets cannot be read", Harmless: true,
+			Bound: func(h Harness) bool { return !reads(h) }, Do: cannotRead},
 		{Name: "ByID answers a new ticket at once", Bound: findsIDs, Do: byID},
 		{Name: "ByID says that there is none", Harmless: true, Bound: findsIDs, Do: byUnusedID},
 	}
 }
+
+func cannotRead(ctx context.Context, h Harness) error {
+	_, err := h.Open().ByNumber(ctx, cmp.Or(h.Number, "1"))
+	return conformance.WantFault("ByNumber", err, fault.Unsupported, fault.ReasonNotSupported)
+}
+
+// reads reports whether the driver can read tickets.
+func reads(h Harness) bool { return !traits(h).CreateOnly }
 
 func findsIDs(h Harness) bool {
 	_, can := h.Open().(crm.IDFinder)
