@@ -20,7 +20,7 @@ import (
 
 // Adapters lists every adapter that comes with the gateway.
 func Adapters() []adapter.Adapter {
-	return []adapter.Adapter{
+	return append([]adapter.Adapter{
 		caldav.Adapter(),
 		google.Adapter(),
 		microsoft.Adapter(),
@@ -34,5 +34,5 @@ func Adapters() []adapter.Adapter {
 		telnyx.Adapter(),
 		twilio.Adapter(),
 		telephonysandbox.Adapter(),
-	}
+	}, rest.Catalogue()...)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ type connectionAdd struct {
 	Tenant   string            `required:"" help:"The tenant's name." placeholder:"NAME"`
 	Kind     string            `required:"" help:"calendar, crm or telephony." enum:"calendar,crm,telephony" placeholder:"KIND"`
 	Provider string            `required:"" help:"The provider's name, as \"frontdesk providers\" lists it." placeholder:"P"`
-	Name     string            `help:"The connection's name, unique in the tenant. The default is the provider's name." placeholder:"N"`
+	Name     string            `help:"The connection's name, unique in the tenant. The default is the provider's name, without what comes before a slash." placeholder:"N"`
 	Default  bool              `help:"Make it the tenant's default connection of this kind."`
 	Set      map[string]string `help:"A setting: NAME=VALUE, or NAME.KEY=VALUE for one key of a setting that has keys. Repeat for more." placeholder:"K=V" mapsep:"none"`
 	Secret   map[string]string `help:"A credential: NAME=SOURCE, where SOURCE is env:VAR, file:PATH, or - for standard input. Repeat for more." placeholder:"K=SOURCE" mapsep:"none"`
@@ -109,7 +110,8 @@ func (s *session) existing(
 	}
 	names := []string{n.Name}
 	if n.Name == "" {
-		names = []string{n.Provider, n.Provider + "-" + string(n.Kind)}
+		name := adapter.DefaultName(n.Provider)
+		names = []string{name, name + "-" + string(n.Kind)}
 	}
 	var other connection.Connection
 	for _, n.Name = range names {
@@ -240,7 +242,8 @@ func (c connectionRemove) Run(ctx context.Context, s *session) error {
 }
 
 type providersCommand struct {
-	JSON bool `help:"Print JSON."`
+	JSON     bool   `help:"Print JSON."`
+	Describe string `help:"Print the whole description of a provider that is described rather than coded, such as rest/zammad." placeholder:"P"`
 }
 
 type providerRow struct {
@@ -267,6 +270,9 @@ func (c providersCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	if c.Describe != "" {
+		return s.describe(registry, c.Describe)
+	}
 	var values []providerRow
 	var rows [][]string
 	for _, a := range registry.All() {
@@ -288,6 +294,23 @@ func (c providersCommand) Run(s *session) error {
 		values = append(values, value)
 	}
 	return s.list(c.JSON, values, []string{"KIND", "PROVIDER", "", ""}, rows)
+}
+
+// describe prints the description of a provider.
+func (s *session) describe(registry adapter.Registry, provider string) error {
+	var names []string
+	for _, a := range registry.All() {
+		if a.Description == "" {
+			continue
+		}
+		if a.Name == provider {
+			_, err := io.WriteString(s.out, a.Description)
+			return err
+		}
+		names = append(names, a.Name)
+	}
+	return fault.Newf(fault.NotFound, "PROVIDER_UNKNOWN", "There is no description of %q. Described are: %s.",
+		provider, strings.Join(names, ", "))
 }
 
 type applyCommand struct {

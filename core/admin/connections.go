@@ -97,7 +97,7 @@ func (s *Service) CreateConnection(
 		return service.Answer[Connection]{}, err
 	}
 	if n.Name == "" {
-		n.Name = n.Provider
+		n.Name = adapter.DefaultName(n.Provider)
 	}
 	return once(ctx, s, w, creation[connection.Connection, Connection]{
 		operation: "create-connection", input: n,
@@ -161,7 +161,7 @@ func (s *Service) CreateLink(
 		return service.Answer[ConnectLink]{}, err
 	}
 	if n.Connection.Name == "" {
-		n.Connection.Name = n.Connection.Provider
+		n.Connection.Name = adapter.DefaultName(n.Connection.Provider)
 	}
 	return once(ctx, s, w, creation[link.Link, ConnectLink]{
 		operation: "create-connect-link", input: n,

@@ -378,7 +378,7 @@ func callbackOf(tenantID, provider string, g adapter.Grant) string {
 		parts = append(parts, g.AuthURL, g.TokenURL)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
-	return provider + "/" + hex.EncodeToString(sum[:12])
+	return adapter.Family(provider) + "/" + hex.EncodeToString(sum[:12])
 }
 
 // Callbacks returns the callback paths of a tenant's connections by name, relative to the base address of all

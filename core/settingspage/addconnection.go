@@ -57,7 +57,7 @@ func (p *Pages) askForConnection(v *visit) (reply, error) {
 
 // showAdd shows the form of a new connection, with the values given.
 func (p *Pages) showAdd(v *visit, given func(string) string, wrong error) (reply, error) {
-	provider, err := p.provider(v, v.path("kind"), v.path("provider"))
+	provider, err := p.provider(v, v.path("kind"), v.providerName())
 	if err != nil {
 		return reply{}, err
 	}
@@ -67,7 +67,7 @@ func (p *Pages) showAdd(v *visit, given func(string) string, wrong error) (reply
 	}
 	fields := append([]field{{
 		Name: "name", Label: "Name of the connection", Type: "text", Value: given("name"),
-		Help: "Unique in the tenant: lower-case letters, digits and hyphens. The default is " + provider.Name + ".",
+		Help: "Unique in the tenant: lower-case letters, digits and hyphens. The default is " + adapter.DefaultName(provider.Name) + ".",
 	}}, providerFields(provider.Fields, given)...)
 	view.Fields, view.Rest = withFaults(fields, wrong)
 	answer := reply{page: "add-connection.html"}
@@ -103,6 +103,14 @@ func addCommands(tenantName string, provider admin.Provider) []string {
 	}
 }
 
+// providerName returns the name of the provider in the path. A described provider's has two parts.
+func (v *visit) providerName() string {
+	if system := v.path("system"); system != "" {
+		return v.path("provider") + "/" + system
+	}
+	return v.path("provider")
+}
+
 // addPath returns the path of the form for a connection to a provider.
 func (p *Pages) addPath(v *visit, kind, provider string) string {
 	return strings.Join([]string{p.root, "tenants", v.tenant, "add-connection", kind, provider}, "/")
@@ -110,7 +118,7 @@ func (p *Pages) addPath(v *visit, kind, provider string) string {
 
 // spec returns the connection that the form describes.
 func (p *Pages) spec(v *visit) (connection.Spec, error) {
-	provider, err := p.provider(v, v.path("kind"), v.path("provider"))
+	provider, err := p.provider(v, v.path("kind"), v.providerName())
 	s := connection.Spec{
 		Name: v.form("name"), Kind: adapter.Kind(provider.Kind), Provider: provider.Name,
 		Default: v.form("default") != "",

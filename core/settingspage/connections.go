@@ -22,6 +22,7 @@ const (
 	connectionRoot  = connectionsRoot + "/{connection}"
 	addRoot         = tenantRoot + "/add-connection"
 	providerRoot    = addRoot + "/{kind}/{provider}"
+	systemRoot      = providerRoot + "/{system}" // of a described provider
 )
 
 var connectionRoutes = []route{
@@ -30,6 +31,9 @@ var connectionRoutes = []route{
 	{http.MethodGet, providerRoot, "settings-add-connection", (*Pages).askForConnection},
 	{http.MethodPost, providerRoot, "settings-add-connection", (*Pages).addConnection},
 	{http.MethodPost, providerRoot + "/link", "settings-connect-link", (*Pages).createLink},
+	{http.MethodGet, systemRoot, "settings-add-connection", (*Pages).askForConnection},
+	{http.MethodPost, systemRoot, "settings-add-connection", (*Pages).addConnection},
+	{http.MethodPost, systemRoot + "/link", "settings-connect-link", (*Pages).createLink},
 	{http.MethodGet, connectionRoot, "settings-connection", (*Pages).connection},
 	{http.MethodPost, connectionRoot, "settings-change-connection", (*Pages).changeConnection},
 	{http.MethodPost, connectionRoot + "/verify", "settings-verify-connection", (*Pages).verifyConnection},

@@ -268,7 +268,7 @@ func (w *world) at(path, tenant, connection, key string) string {
 	}
 	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}",
 		"calendar",
-		"{provider}", "sandbox", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
+		"{provider}", "sandbox", "{system}", "none", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
 		"{number}", cmp.Or(w.number, "1"),
 		"{agent}", cmp.Or(w.agents[tenant], "none"), "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }

@@ -26,6 +26,7 @@ package rest
 import (
 	"net/url"
 	"strings"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -39,11 +40,14 @@ type settings struct {
 	Headers map[string]string `setting:"headers" help:"Headers of every request, such as Accept. Secrets are credentials, not headers."`
 
 	AuthHeader string   `setting:"auth_header" help:"With token: the header that carries it. The default is Authorization."`
-	AuthPrefix string   `setting:"auth_prefix" help:"With token: the text before it, such as \"token \". The default is \"Bearer \", if auth_header is absent too."`
-	TokenURL   string   `setting:"token_url" kind:"url" help:"With OAuth: the endpoint that issues access tokens, with client_id and client_secret."`
-	AuthURL    string   `setting:"auth_url" kind:"url" help:"With OAuth: the page at which a person gives consent. Without it and without refresh_token, the client acts for itself."`
+	AuthPrefix string   `setting:"auth_prefix" help:"With token or OAuth: the text before the token, such as \"token \". The default is \"Bearer \", if auth_header is absent too."`
+	TokenURL   string   `setting:"token_url" kind:"url" help:"With OAuth: the endpoint that issues access tokens, with client_id and client_secret. Its path may have {expressions} on .values."`
+	AuthURL    string   `setting:"auth_url" kind:"url" help:"With OAuth: the page at which a person gives consent. Without it and without refresh_token, the client acts for itself. Its path may have {expressions} on .values."`
 	ClientID   string   `setting:"client_id" help:"With OAuth: the client's id."`
-	Scopes     []string `setting:"scopes" help:"With OAuth: the scopes to ask for."`
+	Scopes     []string `setting:"scopes" help:"With OAuth: the scopes to ask for, with {expressions} on .values and .base_url."`
+
+	AppTokenHeader string            `setting:"app_token_header" help:"With app_token: the header that carries it."`
+	Values         map[string]string `setting:"values" help:"Texts that expressions see as .values, such as a queue's name."`
 
 	NumberPattern string `setting:"number_pattern" default:"[0-9]{1,30}" help:"Regular expression that a whole ticket number must match before it is sent."`
 	NumberWidth   int    `setting:"number_width" help:"How many digits ticket numbers are padded to with zeros; 0 if they are not padded."`
@@ -60,18 +64,19 @@ type settings struct {
 	Vocabulary   vocabularySettings `setting:"vocabulary" help:"How to request statuses and priorities, or which values stand for their labels."`
 	Account      accountSettings    `setting:"account" required:"true" help:"How to find out whose account this is: steps, name, email."`
 	Create       createSettings     `setting:"create" required:"true" help:"How to open a ticket: steps, and number or ticket."`
-	Get          operation          `setting:"get" required:"true" help:"How to read a ticket by its number: steps."`
+	Get          operation          `setting:"get" help:"How to read a ticket by its number: steps. Without it, tickets are only opened, and create needs ticket instead of number."`
 	ByKey        keySettings        `setting:"by_key" help:"How to find the ticket that was opened with a key: steps, number."`
 	FindContacts contactSettings    `setting:"find_contacts" help:"How to look up who calls, by a telephone number or an e-mail address: steps, contacts. Requires open_tickets."`
 	OpenTickets  listSettings       `setting:"open_tickets" help:"How to list the open tickets of a contact: steps, tickets. Requires find_contacts."`
 	Check        operation          `setting:"check" help:"What else connection verify checks: steps that find out whether tickets can be opened, without opening one."`
-	Ticket       ticketSettings     `setting:"ticket" required:"true" help:"How a ticket's fields come from the answers of get: expressions."`
+	Ticket       ticketSettings     `setting:"ticket" help:"How a ticket's fields come from the answers of get: expressions. It is required with get."`
 	Faults       []ruleSettings     `setting:"faults" help:"Which fault an answer of any step means, where the status alone misleads."`
 
 	Username     string `credential:"username" help:"With password: the account's user name (HTTP basic)."`
 	Password     string `credential:"password" help:"The account's password."`
 	Token        string `credential:"token" help:"A token or API key, in auth_header."`
 	ClientSecret string `credential:"client_secret" help:"With OAuth: the client's secret."`
+	AppToken     string `credential:"app_token" help:"A key of the application, in app_token_header, if the system wants one beside the account's credentials."`
 	RefreshToken string `credential:"refresh_token" help:"With OAuth: a refresh token that you already have. With auth_url and connect-link, a person's consent gives one instead."`
 }
 
@@ -107,6 +112,7 @@ type shownSettings struct {
 type keySettings struct {
 	Steps  []stepSettings `setting:"steps" required:"true" help:"The requests, in order."`
 	Number string         `setting:"number" required:"true" help:"Expression: the number of the ticket with the key, or null if there is certainly none. It must fail on an answer that does not tell."`
+	Lag    time.Duration  `setting:"lag" help:"How long the search may miss a new ticket, such as 5m. Until then, that it finds none says nothing."`
 }
 
 type contactSettings struct {
@@ -197,17 +203,25 @@ func authOf(s settings) (adapter.Auth, error) {
 		ways = append(ways, "token")
 		header, prefix := s.header()
 		auth = adapter.Auth{Scheme: adapter.Header, Password: "token", HeaderName: header, Prefix: prefix}
-	} else if s.AuthHeader != "" || s.AuthPrefix != "" {
+	} else if s.AuthHeader != "" || s.AuthPrefix != "" && !s.usesOAuth() {
 		wrong("credentials.token", "is required with auth_header and auth_prefix.")
 	}
-	if s.TokenURL != "" || s.AuthURL != "" || s.ClientID != "" || s.ClientSecret != "" || s.RefreshToken != "" {
+	if s.usesOAuth() {
 		ways = append(ways, "OAuth")
-		auth = adapter.Auth{Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}}
+		auth = adapter.Auth{
+			Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{Grant: adapter.GrantOf(grant)}, Prefix: s.AuthPrefix,
+		}
 		if s.TokenURL == "" {
 			wrong("settings.token_url", "is required with OAuth.")
 		}
 		if s.ClientID == "" {
 			wrong("settings.client_id", "is required with OAuth.")
+		}
+	}
+	if s.AppToken != "" {
+		auth.Second, auth.SecondHeader = "app_token", s.AppTokenHeader
+		if s.AppTokenHeader == "" {
+			wrong("settings.app_token_header", "is required with app_token.")
 		}
 	}
 	if len(ways) > 1 {
@@ -218,6 +232,11 @@ func authOf(s settings) (adapter.Auth, error) {
 	}
 	auth.BaseURL = "base_url"
 	return auth, nil
+}
+
+// usesOAuth reports whether anything of OAuth is set.
+func (s settings) usesOAuth() bool {
+	return s.TokenURL != "" || s.AuthURL != "" || s.ClientID != "" || s.ClientSecret != "" || s.RefreshToken != ""
 }
 
 // header returns the name of the header that carries a token, and the text before the token.
@@ -232,14 +251,18 @@ func (s settings) header() (name, prefix string) {
 }
 
 func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
-	g := adapter.Grant{
-		Flow: adapter.ClientCredentials, TokenURL: s.TokenURL, ClientID: s.ClientID, TenantAddress: true,
+	g := adapter.Grant{Flow: adapter.ClientCredentials, ClientID: s.ClientID, TenantAddress: true}
+	c := &compiled{settings: s}
+	scopes := c.oauth(s)
+	if len(c.faults) > 0 {
+		return g, fault.InvalidFields(c.faults...)
 	}
-	for _, scope := range s.Scopes {
+	for _, scope := range scopes {
 		g.Scopes = append(g.Scopes, adapter.Scope{Name: scope})
 	}
+	g.TokenURL = c.tokenURL
 	if s.AuthURL != "" || s.RefreshToken != "" {
-		g.Flow, g.AuthURL = adapter.Consent, s.AuthURL
+		g.Flow, g.AuthURL = adapter.Consent, c.authURL
 	}
 	return g, nil
 }

@@ -42,7 +42,7 @@ func TestTheGuidesExamplesAreWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(guide), "```yaml\n")
+	_, rest, _ := strings.Cut(string(guide), "smallest possible settings:\n\n```yaml\n")
 	settings, _, found := strings.Cut(rest, "```")
 	_, rest, _ = strings.Cut(rest, "```yaml\nfind_contacts:")
 	callers, _, _ := strings.Cut(rest, "```")

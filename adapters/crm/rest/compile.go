@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -61,6 +62,9 @@ type compiled struct {
 	number   *regexp.Regexp
 	zone     *time.Location
 	headers  map[string]template
+	values   map[string]any // of the settings, as expressions see them
+
+	tokenURL, authURL string
 
 	account, vocabulary, create, get, byKey, check []step
 	findContacts, openTickets                      []step
@@ -72,6 +76,7 @@ type compiled struct {
 	createTicket, ticket                   mapping
 	listed                                 mapping // of one of the listed tickets
 	shownOwner, shownAccount, shownContact expression
+	createOnly                             bool            // tickets cannot be read
 	settable                               map[string]bool // the fields that a new ticket may be given
 	faults                                 []fault.Field   // what is wrong with the settings
 }
@@ -105,6 +110,11 @@ func compile(s settings) *compiled {
 	if s.AuthHeader != "" && !token.MatchString(s.AuthHeader) {
 		c.wrong("auth_header", "must be the name of a header.")
 	}
+	c.values = s.valuesAsInput()
+	c.oauth(s)
+	if s.AppTokenHeader != "" && !token.MatchString(s.AppTokenHeader) {
+		c.wrong("app_token_header", "must be the name of a header.")
+	}
 	c.headers = c.templates("headers", s.Headers, c.header)
 	rules := c.rules("faults", s.Faults)
 
@@ -114,13 +124,20 @@ func compile(s settings) *compiled {
 	c.words(s, rules)
 	c.create = c.steps("create", s.Create.Steps, rules)
 	c.createNumber = c.expression("create.number", s.Create.Number)
-	c.get = c.steps("get", s.Get.Steps, rules)
+	c.createOnly = s.Get.Steps == nil && s.Create.Ticket != ticketSettings{}
+	if !c.createOnly {
+		c.get = c.steps("get", s.Get.Steps, rules)
+		c.needTicket(s.Ticket)
+	}
 	c.byKey = c.steps("by_key", s.ByKey.Steps, rules)
 	c.keyNumber = c.expression("by_key.number", s.ByKey.Number)
 	c.callers(s, rules)
 	c.check = c.steps("check", s.Check.Steps, rules)
 	c.ticket = c.mapping("ticket", s.Ticket)
 	c.createTicket = c.mapping("create.ticket", s.Create.Ticket)
+	if c.createOnly && c.keyNumber.given() {
+		c.wrong("get", "is required with by_key, which finds a ticket's number.")
+	}
 	if c.createNumber.given() == c.createTicket.number.given() {
 		c.wrong("create", "must have either number, so that get reads the new ticket back, or ticket.")
 	}
@@ -136,6 +153,52 @@ func compile(s settings) *compiled {
 
 func (c *compiled) wrong(path, message string) {
 	c.faults = append(c.faults, fault.Field{Path: "settings." + path, Message: message})
+}
+
+// needTicket checks that the mapping of a ticket is there, which get needs.
+func (c *compiled) needTicket(s ticketSettings) {
+	if s == (ticketSettings{}) {
+		c.wrong("ticket", "is required with get: how a ticket's fields come from its answers.")
+	}
+}
+
+// valuesAsInput returns the setting values as expressions see it.
+func (s settings) valuesAsInput() map[string]any {
+	values := make(map[string]any, len(s.Values))
+	for name, text := range s.Values {
+		values[name] = text
+	}
+	return values
+}
+
+// oauth computes the addresses of OAuth and returns the scopes. The host of an address is written out, since
+// the client's secret goes there: only its path may have expressions.
+func (c *compiled) oauth(s settings) (scopes []string) {
+	ctx := context.Background() // the expressions end by themselves
+	input := map[string]any{"values": s.valuesAsInput(), "base_url": s.BaseURL}
+	for _, address := range []struct {
+		name, source string
+		into         *string
+	}{{"token_url", s.TokenURL, &c.tokenURL}, {"auth_url", s.AuthURL, &c.authURL}} {
+		t := c.template(address.name, address.source)
+		if !t.fixed() && strings.Count(t.parts[0].words, "/") < 3 {
+			c.wrong(address.name, "must have its host written out; only its path may have expressions.")
+			continue
+		}
+		var err error
+		if *address.into, err = t.path(ctx, input); err != nil {
+			c.wrong(address.name, "gives a value that cannot be part of a path.")
+		}
+	}
+	for i, source := range s.Scopes {
+		path := fmt.Sprintf("scopes[%d]", i)
+		scope, _, err := c.template(path, source).text(ctx, input)
+		if err != nil || scope == "" {
+			c.wrong(path, "does not give a text.")
+		}
+		scopes = append(scopes, scope)
+	}
+	return scopes
 }
 
 // words compiles the settings of the vocabulary.
@@ -220,7 +283,8 @@ func (c *compiled) header(path, name string) {
 	switch canonical := textproto.CanonicalMIMEHeaderKey(name); {
 	case !token.MatchString(name):
 		c.wrong(path, "must be the name of a header.")
-	case canonical == "Authorization", canonical == textproto.CanonicalMIMEHeaderKey(credentials):
+	case canonical == "Authorization", canonical == textproto.CanonicalMIMEHeaderKey(credentials),
+		canonical == textproto.CanonicalMIMEHeaderKey(c.settings.AppTokenHeader):
 		c.wrong(path, "is set from the credentials.")
 	case slices.Contains([]string{"Host", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding",
 		"Upgrade"}, canonical):

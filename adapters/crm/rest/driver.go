@@ -25,6 +25,7 @@ var (
 type driver struct {
 	*compiled
 	http *http.Client
+	now  func() time.Time
 
 	mu    sync.Mutex
 	words *words // nil: not requested yet
@@ -38,7 +39,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	if len(c.faults) > 0 {
 		return nil, fault.InvalidFields(c.faults...)
 	}
-	d := &driver{compiled: c, http: env.HTTP}
+	d := &driver{compiled: c, http: env.HTTP, now: env.Now}
 	switch {
 	case c.keyNumber.given() && c.contacts.given():
 		return fullFinder{finder{d}}, nil
@@ -54,7 +55,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 func (d *driver) Traits() crm.Traits {
 	return crm.Traits{
 		IdempotentCreate: d.settings.IdempotencyHeader != "", FindsByKey: d.keyNumber.given(),
-		NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
+		CreateOnly: d.createOnly, NumberWidth: d.settings.NumberWidth, MaxConcurrent: d.settings.MaxConcurrent,
 	}
 }
 
@@ -152,6 +153,10 @@ func asInput(t crm.NewTicket) map[string]any {
 
 // ByNumber implements crm.Driver.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
+	if d.createOnly {
+		return crm.Ticket{}, fault.New(fault.Unsupported, fault.ReasonNotSupported,
+			"The connected ticket system opens tickets for other programs, and shows them none.")
+	}
 	if !d.sendable(number) {
 		return crm.Ticket{}, noTicket(nil)
 	}
@@ -190,6 +195,19 @@ func (d *driver) reading(ctx context.Context, r *run, number string) (crm.Ticket
 // readAgain is the wait before another read of a ticket that exists and cannot be read yet.
 const readAgain = 5 * time.Second
 
+// missing returns the fault for a ticket that a search did not find: it may be too new for the search.
+func (d *driver) missing(wanted crm.NewTicket) error {
+	last := wanted.Until // every Create of it had ended by then
+	if last.IsZero() {
+		last = d.now()
+	}
+	if known := last.Add(d.settings.ByKey.Lag); d.settings.ByKey.Lag > 0 && d.now().Before(known) {
+		return fault.NotKnownYet("The ticket system's search does not know yet whether the ticket is there.",
+			known.Sub(d.now()))
+	}
+	return noTicket(nil)
+}
+
 // Find implements crm.Finder.
 func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, error) {
 	d := f.driver
@@ -205,7 +223,7 @@ func (f finder) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, err
 		return crm.Ticket{}, err
 	}
 	if number == "" {
-		return crm.Ticket{}, noTicket(nil)
+		return crm.Ticket{}, d.missing(wanted)
 	}
 	if !d.sendable(number) {
 		return crm.Ticket{}, misfit(d.keyNumber.setting, "does not give a number that number_pattern allows")

@@ -30,7 +30,7 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 			continue
 		}
 		if rule.match.given() {
-			fits, err := rule.match.holds(ctx, got.value())
+			fits, err := rule.match.holds(ctx, r.judged(got))
 			if ctx.Err() != nil {
 				return fault.From(ctx.Err())
 			}

@@ -52,6 +52,10 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	if err := d.explainCaller(ctx, begin, note); err != nil {
 		return lines, err
 	}
+	if d.createOnly {
+		note("get: not described; tickets are only opened")
+		return lines, nil
+	}
 	number := d.settings.SampleNumber
 	if number == "" {
 		note("get: not tried; set sample_number to the number of a ticket")

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,8 +45,7 @@ func parse(path, source string) (expression, string) {
 		}
 		return expression{}, fmt.Sprintf("is not a jq expression: %v.", err)
 	}
-	options := append(counting(), gojq.WithFunction("given", 0, 0, dropNulls),
-		gojq.WithFunction("quoted", 0, 0, quote))
+	options := append(counting(), ownFunctions()...)
 	if _, err := gojq.Compile(query, options...); err != nil {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
@@ -59,6 +59,17 @@ func parse(path, source string) (expression, string) {
 		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
 	return expression{setting: path, code: code}, ""
+}
+
+// ownFunctions returns the functions that expressions have besides those of jq. limiter knows each by name.
+func ownFunctions() []gojq.CompilerOption {
+	var options []gojq.CompilerOption
+	for name, function := range map[string]func(any, []any) any{
+		"given": dropNulls, "quoted": quote, "odata_quoted": quoteOData, "encoded_query": encodeQuery, "uuid": nameUUID,
+	} {
+		options = append(options, gojq.WithFunction(name, 0, 0, function))
+	}
+	return options
 }
 
 // dropNulls drops the members of an object that are null.
@@ -84,6 +95,46 @@ func quote(v any, _ []any) any {
 		return fmt.Errorf("quoted cannot be applied to: %s", gojq.TypeOf(v))
 	}
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// quoteOData puts a text into single quotes for a query language that doubles them, such as OData (OData 4.01,
+// URL Conventions, section 5.1.1.6.1) and SQL.
+func quoteOData(v any, _ []any) any {
+	text, ok := textOf(v)
+	if !ok {
+		return fmt.Errorf("odata_quoted cannot be applied to: %s", gojq.TypeOf(v))
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// encodeQuery makes a text one value of an encoded query of ServiceNow. There a "^" begins the next condition
+// and is doubled in a value, a "," separates the values of IN, and a value that begins with "javascript:" is run.
+// A text that cannot be such a value becomes one that no record has.
+func encodeQuery(v any, _ []any) any {
+	text, ok := textOf(v)
+	if !ok {
+		return fmt.Errorf("encoded_query cannot be applied to: %s", gojq.TypeOf(v))
+	}
+	if strings.ContainsAny(text, ",\r\n\x00") || strings.Contains(strings.ToLower(text), "javascript:") {
+		return "frontdesk.invalid"
+	}
+	return strings.ReplaceAll(text, "^", "^^")
+}
+
+// uuidSpace is the namespace of the UUIDs that expressions make of texts.
+const uuidSpace = "frontdesk ticket "
+
+// nameUUID returns a UUID that is always the same for a text (RFC 9562 section 5.8, version 8). Systems that let
+// their clients choose an id get it from the key.
+func nameUUID(v any, _ []any) any {
+	text, ok := textOf(v)
+	if !ok {
+		return fmt.Errorf("uuid cannot be applied to: %s", gojq.TypeOf(v))
+	}
+	sum := sha256.Sum256([]byte(uuidSpace + text))
+	id := sum[:16]
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 // value returns the first value of the expression, or nil if it has none or is not given.
@@ -119,7 +170,7 @@ func (e expression) value(ctx context.Context, input any) (any, error) {
 var failures = regexp.MustCompile(
 	`\A((?:cannot (?:iterate over|add|subtract|multiply|divide|modulo|negate)|` +
 		`expected an? (?:object|array|string|number)(?: with [a-z ]+)? but got|` +
-		`(?:given|quoted|join|split|test|startswith|endswith|` +
+		`(?:given|quoted|odata_quoted|encoded_query|uuid|join|split|test|startswith|endswith|` +
 		`tonumber|length|keys|has|ascii_downcase|ltrimstr|rtrimstr)(?:\([^)]*\))? cannot be applied to): ` +
 		`(?:null|boolean|number|string|array|object))\b`)
 

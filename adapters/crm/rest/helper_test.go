@@ -167,6 +167,13 @@ func (s *testServer) open(t testing.TB, settings map[string]any) crm.Driver {
 
 func (s *testServer) tryOpen(t testing.TB, settings map[string]any) (crm.Driver, error) {
 	t.Helper()
+	return s.openBy(t, rest.Adapter(),
+		adapter.Values{Settings: settings, Credentials: map[string]string{"token": "withheld"}})
+}
+
+// openBy opens a driver of an adapter.
+func (s *testServer) openBy(t testing.TB, a adapter.Adapter, values adapter.Values) (crm.Driver, error) {
+	t.Helper()
 	base, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)
@@ -174,8 +181,7 @@ func (s *testServer) tryOpen(t testing.TB, settings map[string]any) (crm.Driver,
 	pool := upstream.NewPool(upstream.PoolOptions{})
 	t.Cleanup(pool.Close)
 	client := pool.Client(upstream.ClientOptions{Provider: "rest", AuthorizeFor: base, Authorize: s.authorise})
-	return rest.Adapter().OpenCRM(context.Background(),
-		adapter.Values{Settings: settings, Credentials: map[string]string{"token": "withheld"}},
+	return a.OpenCRM(context.Background(), values,
 		adapter.Environment{Zone: "UTC", HTTP: client, Now: time.Now})
 }
 

@@ -32,7 +32,7 @@ type run struct {
 
 func (d *driver) begin(input map[string]any) *run {
 	r := &run{driver: d, input: input, done: map[string]any{}, trace: func(string) {}}
-	r.input["steps"] = r.done
+	r.input["steps"], r.input["values"], r.input["base_url"] = r.done, d.values, d.settings.BaseURL
 	return r
 }
 
@@ -249,6 +249,13 @@ func (a *answer) read(isText bool) bool {
 	a.body = strings.ToValidUTF8(string(a.raw), "\uFFFD")
 	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	return kind == "text/plain"
+}
+
+// judged returns what the rules for a response see: what other expressions see, and the response.
+func (r *run) judged(got answer) map[string]any {
+	input := maps.Clone(r.input)
+	maps.Copy(input, got.value())
+	return input
 }
 
 // value returns the response as expressions see it.

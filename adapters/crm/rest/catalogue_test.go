@@ -1,0 +1,351 @@
+package rest_test
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/crm/rest"
+	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
+	"frontdesk/core/crm/crmtest"
+	"frontdesk/core/fault"
+	"frontdesk/core/phonenumber"
+)
+
+// wrong returns the faults of an error with their places.
+func wrong(err error) []string {
+	var list []string
+	if f := fault.From(err); f != nil {
+		list = append(list, f.Detail)
+		for _, field := range f.Fields {
+			list = append(list, field.Path+" "+field.Message)
+		}
+	}
+	return list
+}
+
+func TestEachDescriptionKeepsTheContractAsFarAsItsSystemCan(t *testing.T) {
+	list := rest.Catalogue()
+	for _, s := range systems() {
+		t.Run(s.name, func(t *testing.T) {
+			used := &sync.Map{}
+			crmtest.Run(t, func(t *testing.T) crmtest.Harness {
+				server, a, values := s.run(t, list, used)
+				h := s.harness
+				h.Open = func() crm.Driver {
+					d, err := server.openBy(t, a, withheld(values))
+					if err != nil {
+						t.Fatal(wrong(err))
+					}
+					return d
+				}
+				h.Secrets, h.Now, h.Provider = slices.Collect(maps.Values(s.credentials)), time.Now, server.provider()
+				return h
+			})
+			if s.otherContacts {
+				s.findsContacts(t, list, used)
+			}
+			for _, r := range s.routes {
+				if _, there := used.Load(r.method + " " + r.path); !there {
+					t.Errorf("no request was %s %s", r.method, r.path)
+				}
+			}
+		})
+	}
+}
+
+// findsContacts tests the look-up of callers of a system that shows less of them than the suite asks for.
+func (s *system) findsContacts(t *testing.T, list []adapter.Adapter, used *sync.Map) {
+	server, a, values := s.run(t, list, used)
+	d, err := server.openBy(t, a, withheld(values))
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	finder, v := d.(crm.ContactFinder), server.v
+	id, err := keeper{v}.AddContact(t.Context(), crmtest.NewContact{
+		Name: "Ann Case", Email: "Ann.Case@Example.com", Phone: "(513) 555-7611",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := finder.FindContacts(t.Context(), crm.ContactQuery{Email: "ann.case@example.com", Limit: 5})
+	if err != nil || len(found.Contacts) != 1 || found.Contacts[0].ID != id || strings.TrimSpace(found.Contacts[0].Name) != "Ann Case" {
+		t.Errorf("found %+v, %v", found, wrong(err))
+	}
+	for _, email := range []string{"case@example.com", "*@example.com", `x"or"@example.com`, "a'b@example.com"} {
+		if found, err := finder.FindContacts(t.Context(), crm.ContactQuery{Email: email, Limit: 5}); err != nil ||
+			len(found.Contacts) > 0 {
+			t.Errorf("%s found %+v, %v", email, found, wrong(err))
+		}
+	}
+	phone, err := phonenumber.Parse("+15135557611")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err = finder.FindContacts(t.Context(), crm.ContactQuery{Phone: phone, Limit: 5})
+	if err != nil || s.findsPhones != (len(found.Contacts) == 1) {
+		t.Errorf("by number: %+v, %v", found, wrong(err))
+	}
+	var made []crm.Ticket
+	for _, subject := range []string{"Stays open", "Is over"} {
+		ticket, err := d.Create(t.Context(), crm.NewTicket{Key: strings.ToLower(rand.Text()), Subject: subject, ContactID: id})
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		made = append(made, ticket)
+	}
+	if err := (mover{v}).Move(t.Context(), made[1].ID, cmp.Or(s.labels[0], s.labels[1])); err != nil {
+		t.Fatal(err)
+	}
+	open, err := finder.OpenTickets(t.Context(), id, 5)
+	if err != nil || len(open) != 1 || open[0].Number != made[0].Number || open[0].Subject != "Stays open" {
+		t.Errorf("open: %+v, %v", open, wrong(err))
+	}
+}
+
+func TestADescriptionNamesItsSourcesAndNeedsNoMoreThanItDeclares(t *testing.T) {
+	guide, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]*system{}
+	for _, s := range systems() {
+		tested["rest/"+s.name] = s
+	}
+	for _, a := range rest.Catalogue() {
+		s := tested[a.Name]
+		if s == nil {
+			t.Errorf("%s is not tested", a.Name)
+			continue
+		}
+		delete(tested, a.Name)
+		for _, want := range []string{"sources:", "https://", "limits:", "works:"} {
+			if !strings.Contains(a.Description, want) {
+				t.Errorf("the description of %s has no %s", a.Name, want)
+			}
+		}
+		if !strings.Contains(string(guide), "`"+a.Name+"`") {
+			t.Errorf("the guide does not list %s", a.Name)
+		}
+		for _, f := range a.Fields { // the guide says what to give
+			if f.Name != "override" && !strings.Contains(string(guide), "`"+f.Name+"`") {
+				t.Errorf("the guide does not name %s of %s", f.Name, a.Name)
+			}
+			if f.Required && f.Help == "" {
+				t.Errorf("%s of %s has no help", f.Name, a.Name)
+			}
+			values := adapter.Values{Settings: maps.Clone(s.settings), Credentials: maps.Clone(s.credentials)}
+			if values.Settings == nil {
+				values.Settings = object{}
+			}
+			values.Settings["base_url"] = "https://desk.example/"
+			delete(values.Settings, f.Name)
+			delete(values.Credentials, f.Name)
+			if err := a.Check(values); f.Required && (err == nil || !strings.Contains(strings.Join(wrong(err), " "), f.Path()+" is required")) {
+				t.Errorf("%s without %s: %v", a.Name, f.Path(), wrong(err))
+			}
+		}
+	}
+	for name := range tested {
+		t.Errorf("%s is tested and not there", name)
+	}
+}
+
+func TestOverridesAreMergedIntoADescription(t *testing.T) {
+	s := zammad()
+	server, a, values := s.run(t, rest.Catalogue(), &sync.Map{})
+	check := func(given object) []string {
+		with := maps.Clone(values.Settings)
+		maps.Copy(with, given)
+		v := adapter.Values{Settings: with, Credentials: values.Credentials}
+		err := a.Check(v)
+		if err == nil {
+			_, err = a.With(v)
+		}
+		return wrong(err)
+	}
+	for _, c := range []struct {
+		rule  string
+		given object
+		want  string // in the faults; "": none
+	}{
+		{"nothing", nil, ""},
+		{"a step changes by its name", object{"override": object{"create": object{"steps": []any{
+			object{"name": "create", "path": "api/v1/other"}}}}}, ""},
+		{"as JSON", object{"override": `{"statuses": ["new"], "vocabulary": {"statuses": ""}}`}, ""},
+		{"parts as JSON", object{"override": object{"check": `{"steps": []}`}}, ""},
+		{"no object", object{"override": "x"}, "settings.override must be a mapping of keys to values, or that as JSON."},
+		{"an unknown setting", object{"override": object{"nope": "x"}}, "settings.override.nope is unknown"},
+		{"an expression that fails to compile", object{"override": object{"ticket": object{"subject": ".a)"}}},
+			"settings.override.ticket.subject is not a jq expression"},
+		{"a setting of rest beside it", object{"create": object{}}, "settings.create is unknown"},
+		{"an address that is none", object{"base_url": "zammad"}, "settings.base_url must be an absolute"},
+	} {
+		if got := strings.Join(check(c.given), "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.rule, got)
+		}
+	}
+	values.Settings = maps.Clone(values.Settings)
+	values.Settings["override"] = object{"account": object{"name": `"Ours, " + .values.group`}, "get": object{"steps": []any{
+		object{"name": "found", "query": object{"limit": "7"}}}}}
+	d, err := server.openBy(t, a, withheld(values))
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	if account, err := d.Account(t.Context()); err != nil || account.Name != "Ours, Sales" {
+		t.Errorf("%+v, %v", account, wrong(err))
+	}
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Overridden"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	if _, err := d.ByNumber(t.Context(), made.Number); err != nil {
+		t.Error(wrong(err))
+	}
+	if last := strings.Join(server.requests(), "\n"); !strings.Contains(last, "limit=7") ||
+		!strings.Contains(last, "expand=true&limit=7") {
+		t.Errorf("the step was not merged: %s", last)
+	}
+}
+
+func TestOAuthOfDescribedSystems(t *testing.T) {
+	for name, want := range map[string]adapter.Grant{
+		"dynamics365": {Flow: adapter.ClientCredentials, ClientID: "app", TenantAddress: true,
+			TokenURL: "https://login.microsoftonline.com/acme.example/oauth2/v2.0/token"},
+		"zoho-desk": {Flow: adapter.Consent, ClientID: "1000.X", TenantAddress: true,
+			TokenURL: "https://accounts.zoho.eu/oauth/v2/token"},
+	} {
+		for _, s := range systems() {
+			if s.name != name {
+				continue
+			}
+			server, a, values := s.run(t, rest.Catalogue(), &sync.Map{})
+			fit, err := a.With(values)
+			if err != nil {
+				t.Fatal(wrong(err))
+			}
+			if name == "dynamics365" {
+				want.Scopes = []adapter.Scope{{Name: server.url + "/.default"}}
+			}
+			if got, err := fit.Auth.OAuth.Grant(values, nil); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, %v", name, got, wrong(err))
+			}
+		}
+	}
+}
+
+func TestNoAddressOfOAuthLeadsElsewhere(t *testing.T) {
+	for _, directory := range []string{"a/../../evil.example", "..", "evil.example/x?y=#", "@evil.example"} {
+		s := dynamics365()
+		s.settings = maps.Clone(s.settings)
+		s.settings["directory"], s.settings["base_url"] = directory, "https://acme.crm.dynamics.com/"
+		a := describedSystem(t, rest.Catalogue(), s.name)
+		values := adapter.Values{Settings: s.settings, Credentials: s.credentials}
+		fit, err := a.With(values)
+		if err != nil {
+			continue
+		}
+		g, err := fit.Auth.OAuth.Grant(values, nil)
+		if err != nil {
+			continue
+		}
+		if u, err := url.Parse(g.TokenURL); err != nil || u.Host != "login.microsoftonline.com" ||
+			!strings.HasSuffix(u.EscapedPath(), "/oauth2/v2.0/token") || strings.Count(u.EscapedPath(), "/") != 4 {
+			t.Errorf("%q leads to %s", directory, g.TokenURL)
+		}
+	}
+	moved := wrongIn(plain("https://desk.example", object{"token_url": "https://{.values.host}/token", "client_id": "x",
+		"values": object{"host": "evil.example"}}), map[string]string{"client_secret": "s"})
+	if !slices.ContainsFunc(moved, func(w string) bool { return strings.Contains(w, "settings.token_url") }) {
+		t.Errorf("a host from a value: %q", moved)
+	}
+}
+
+// hostile are texts that mean something to query languages.
+var hostile = []string{
+	"victim'or'1'eq'1@example.com", `a\'b@example.com`, `x"or"1@example.com`, "a^ORactive=true@example.com",
+	"a^NQactive=true@example.com", "javascript:gs.getUserID()@example.com", "JavaScript:x@example.com",
+	"a,b@example.com", "a) or (1 eq 1@example.com", "a\nb@example.com", `\" OR 1=1 ORDER BY x@example.com`, "'", "''", `\`, "^", "^^",
+}
+
+func TestTextsStayOneValueOfAQuery(t *testing.T) {
+	for _, language := range []struct {
+		function string
+		one      *regexp.Regexp // what one value is in the language
+	}{
+		{"quoted", regexp.MustCompile(`\A'(?:[^'\\]|\\.)*'\z`)},
+		{"odata_quoted", regexp.MustCompile(`\A'(?:[^']|'')*'\z`)},
+		{"@json", regexp.MustCompile(`\A"(?:[^"\\\n]|\\.)*"\z`)},
+		{"encoded_query", regexp.MustCompile(`\A(?:[^^,\r\n]|\^\^)*\z`)},
+	} {
+		for _, text := range hostile {
+			s := serve(t, says(map[string]reply{"GET /api/find": {status: 200, body: `[]`}}), anonymous)
+			d := s.open(t, plain(s.url, object{
+				"find_contacts": object{"contacts": ".steps.find.body", "steps": []any{object{"name": "find", "path": "find",
+					"query": object{"q": "{.email | " + language.function + "}"}}}},
+				"open_tickets": object{"tickets": "[]", "steps": []any{}},
+			}))
+			if _, err := d.(crm.ContactFinder).FindContacts(t.Context(), crm.ContactQuery{Email: text, Limit: 5}); err != nil {
+				t.Fatal(wrong(err))
+			}
+			seen := s.requests()
+			u, err := url.ParseRequestURI(strings.TrimPrefix(seen[len(seen)-1], "GET "))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sent := u.Query().Get("q"); !language.one.MatchString(sent) ||
+				language.function == "encoded_query" && strings.Contains(strings.ToLower(sent), "javascript:") {
+				t.Errorf("%s of %q is %q", language.function, text, sent)
+			}
+		}
+	}
+}
+
+// Some queries take ids without quotes.
+func TestIDsOfContactsStayIDs(t *testing.T) {
+	for _, s := range systems() {
+		if s.name == "osticket" {
+			continue
+		}
+		d, _ := s.open(t) // the end of the test reports requests that the documentation forbids
+		for _, id := range append([]string{"1 or 1 eq 1", "1^ORactive=true", "1 OR *:*", "00000000-0000-0000-0000-000000000001) or (1 eq 1"},
+			hostile...) {
+			open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), id, 5)
+			if len(open) > 0 || err != nil && !errors.Is(err, fault.NotFound) {
+				t.Errorf("%s: %q has %d tickets, %v", s.name, id, len(open), wrong(err))
+			}
+		}
+	}
+}
+
+func TestASearchThatLagsTellsNothingYet(t *testing.T) {
+	s := intercom()
+	d, _ := s.open(t)
+	now := time.Now()
+	for _, c := range []struct {
+		rule  string
+		until time.Time
+		known bool
+	}{
+		{"just now", now, false}, {"a minute ago", now.Add(-time.Minute), false},
+		{"ten minutes ago", now.Add(-10 * time.Minute), true}, {"not over yet", time.Time{}, false},
+	} {
+		_, err := d.(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "nosuchkey", Since: now.Add(-time.Hour), Until: c.until})
+		f := fault.From(err)
+		if c.known && !errors.Is(err, fault.NotFound) ||
+			!c.known && (f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 || f.RetryAfter > 5*time.Minute) {
+			t.Errorf("%s: %v", c.rule, wrong(err))
+		}
+	}
+}
