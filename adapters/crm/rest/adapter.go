@@ -24,11 +24,13 @@
 package rest
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
 
@@ -170,21 +172,26 @@ type ruleSettings struct {
 }
 
 // Adapter returns the adapter's declaration.
-func Adapter() adapter.Adapter {
+func Adapter() adapter.Adapter { return adapterWith(func() map[string]parsed { return nil }) }
+
+// adapterWith returns the adapter with expressions that are compiled already.
+func adapterWith(shared func() map[string]parsed) adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
 		Title: "Any ticket system by REST",
 		Help: "A ticket system with an HTTP API in JSON, described only by the connection's settings: its " +
 			"requests, and how to read their answers. Credentials are a username and password, a token, or " +
 			"an OAuth client's secret. There are many settings: write them in a file for apply.",
-		AuthOf: adapter.AuthBy(authOf),
-	}, open)
+		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) { return authOf(s, shared()) }),
+	}, func(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
+		return open(s, shared(), env)
+	})
 }
 
 // authOf chooses the authentication by the credentials that are set. It rejects settings that cannot be used,
 // so that they are refused when they are given rather than when they are needed.
-func authOf(s settings) (adapter.Auth, error) {
-	c := compile(s)
+func authOf(s settings, shared map[string]parsed) (adapter.Auth, error) {
+	c := compile(s, shared)
 	faults := c.faults
 	wrong := func(path, message string) { faults = append(faults, fault.Field{Path: path, Message: message}) }
 	var auth adapter.Auth
@@ -252,7 +259,7 @@ func (s settings) header() (name, prefix string) {
 
 func grant(s settings, _ adapter.Addresses) (adapter.Grant, error) {
 	g := adapter.Grant{Flow: adapter.ClientCredentials, ClientID: s.ClientID, TenantAddress: true}
-	c := &compiled{settings: s}
+	c := &compiled{settings: s, parser: newParser(nil)}
 	scopes := c.oauth(s)
 	if len(c.faults) > 0 {
 		return g, fault.InvalidFields(c.faults...)

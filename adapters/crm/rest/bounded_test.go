@@ -96,9 +96,9 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 	refused := 0
 	var worst uint64
 	for _, source := range attacks {
-		e, problem := parse("place", ".steps.t.body | "+source)
+		e, problem := newParser(nil).parse("place", ".steps.t.body | "+source)
 		if strings.HasPrefix(source, "def ") {
-			e, problem = parse("place", strings.Replace(source, "; ", "; .steps.t.body | ", 1))
+			e, problem = newParser(nil).parse("place", strings.Replace(source, "; ", "; .steps.t.body | ", 1))
 		}
 		if problem != "" {
 			refused++
@@ -198,7 +198,7 @@ func TestCountingChangesNoValue(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)
 		}
-		e, problem := parse("place", source)
+		e, problem := newParser(nil).parse("place", source)
 		if problem != "" {
 			t.Errorf("%s %s", source, problem)
 			continue

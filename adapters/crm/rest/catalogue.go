@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 
@@ -88,7 +89,7 @@ func described(systemName string, text []byte) (adapter.Adapter, error) {
 	if err := json.Unmarshal(raw, &d.Rest); err != nil {
 		return adapter.Adapter{}, err
 	}
-	base := Adapter()
+	base := adapterWith(sync.OnceValue(d.expressions))
 	fields, err := d.fields(base)
 	if err != nil {
 		return adapter.Adapter{}, err
@@ -101,6 +102,17 @@ func described(systemName string, text []byte) (adapter.Adapter, error) {
 		Values: func(v adapter.Values) (adapter.Values, error) { return d.values(base, v), nil },
 		Path:   func(path string) string { return d.path(path) },
 	}), nil
+}
+
+// expressions compiles the expressions of the description, for all connections by it.
+func (d description) expressions() map[string]parsed {
+	var compiled map[string]parsed
+	values := d.values(Adapter(), adapter.Values{Settings: map[string]any{"base_url": "https://frontdesk.invalid/"}})
+	_, _ = adapter.AuthBy(func(s settings) (adapter.Auth, error) { // which decodes settings
+		compiled = compile(s, nil).parser.parsed
+		return adapter.Auth{}, nil
+	})(values)
+	return compiled
 }
 
 // fields returns the fields of the connections: those that the description declares, and override.

@@ -58,6 +58,7 @@ type mapping struct {
 // compiled holds the compiled settings.
 type compiled struct {
 	settings settings
+	parser   *parser // of these settings
 	base     *url.URL
 	number   *regexp.Regexp
 	zone     *time.Location
@@ -81,9 +82,9 @@ type compiled struct {
 	faults                                 []fault.Field   // what is wrong with the settings
 }
 
-// compile compiles the settings and records every fault in them.
-func compile(s settings) *compiled {
-	c := &compiled{settings: s, base: s.base()}
+// compile compiles the settings and records every fault in them. shared has expressions that are compiled.
+func compile(s settings, shared map[string]parsed) *compiled {
+	c := &compiled{settings: s, base: s.base(), parser: newParser(shared)}
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
 		c.wrong("base_url", "must not have a query or fragment; each step has its own parameters.")
 	}
@@ -247,7 +248,7 @@ func (c *compiled) expression(path, source string) expression {
 	if source == "" {
 		return expression{}
 	}
-	e, problem := parse(path, source)
+	e, problem := c.parser.parse(path, source)
 	if problem != "" {
 		c.wrong(path, problem)
 	}
@@ -255,7 +256,7 @@ func (c *compiled) expression(path, source string) expression {
 }
 
 func (c *compiled) template(path, source string) template {
-	t, problem := parseTemplate(path, source)
+	t, problem := c.parser.template(path, source)
 	if problem != "" {
 		c.wrong(path, problem)
 	}

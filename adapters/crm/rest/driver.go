@@ -34,11 +34,12 @@ type driver struct {
 // finder is a driver whose settings describe how to find a ticket by its key.
 type finder struct{ *driver }
 
-func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	c := compile(s)
+func open(s settings, shared map[string]parsed, env adapter.Environment) (crm.Driver, error) {
+	c := compile(s, shared)
 	if len(c.faults) > 0 {
 		return nil, fault.InvalidFields(c.faults...)
 	}
+	c.parser = nil // it is not needed any more
 	d := &driver{compiled: c, http: env.HTTP, now: env.Now}
 	switch {
 	case c.keyNumber.given() && c.contacts.given():

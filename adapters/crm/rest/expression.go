@@ -33,32 +33,68 @@ type expression struct {
 // given reports whether the settings have the expression.
 func (e expression) given() bool { return e.code != nil }
 
+// parser compiles expressions. Those with the same text are compiled once.
+type parser struct {
+	options []gojq.CompilerOption
+	known   map[string]uses
+	shared  map[string]parsed // by text: what others have compiled; it is only read
+	parsed  map[string]parsed // by text
+}
+
+type parsed struct {
+	code    *gojq.Code
+	problem string
+}
+
+func newParser(shared map[string]parsed) *parser {
+	return &parser{
+		options: append(counting(), ownFunctions()...), known: functionsOf(), shared: shared,
+		parsed: map[string]parsed{},
+	}
+}
+
 // parse compiles an expression. An expression reaches no environment, no other input and no module. parse
 // returns what is wrong with it and where, or "" if nothing is.
-func parse(path, source string) (expression, string) {
+func (p *parser) parse(path, source string) (expression, string) {
+	known, there := p.shared[source]
+	if !there {
+		known, there = p.parsed[source]
+	}
+	if !there {
+		known.code, known.problem = p.compile(source)
+		p.parsed[source] = known
+	}
+	if known.problem != "" {
+		return expression{}, known.problem
+	}
+	return expression{setting: path, code: known.code}, ""
+}
+
+func (p *parser) compile(source string) (*gojq.Code, string) {
 	query, err := gojq.Parse(source)
 	if err != nil {
 		var at *gojq.ParseError
 		if errors.As(err, &at) {
-			return expression{}, fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err,
-				at.Offset, source)
+			return nil, fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err, at.Offset, source)
 		}
-		return expression{}, fmt.Sprintf("is not a jq expression: %v.", err)
+		return nil, fmt.Sprintf("is not a jq expression: %v.", err)
 	}
-	options := append(counting(), ownFunctions()...)
-	if _, err := gojq.Compile(query, options...); err != nil {
-		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
-	}
-	l := &limiter{known: functionsOf(), own: map[string]bool{}}
+	l := &limiter{known: p.known, own: map[string]bool{}}
 	query = l.query(query)
 	if l.problem != "" {
-		return expression{}, fmt.Sprintf("cannot be used as a jq expression: it %s.", l.problem)
+		problem := "it " + l.problem
+		if query, err = gojq.Parse(source); err == nil { // as written, since jq knows better what is not defined
+			if _, err = gojq.Compile(query, p.options...); err != nil {
+				problem = err.Error()
+			}
+		}
+		return nil, "cannot be used as a jq expression: " + problem + "."
 	}
-	code, err := gojq.Compile(query, options...)
+	code, err := gojq.Compile(query, p.options...)
 	if err != nil {
-		return expression{}, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
+		return nil, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
 	}
-	return expression{setting: path, code: code}, ""
+	return code, ""
 }
 
 // ownFunctions returns the functions that expressions have besides those of jq. limiter knows each by name.

@@ -18,7 +18,7 @@ func TestALeavingCallerEndsAnExpression(t *testing.T) {
 	// A single step takes so long that the deadline passes before anything else ends the expression. It
 	// compares two texts that differ at their ends.
 	long := strings.Repeat("x", 16<<20)
-	e, problem := parse("place", "[range(20000) as $i | select(.a == .b)]")
+	e, problem := newParser(nil).parse("place", "[range(20000) as $i | select(.a == .b)]")
 	if problem != "" {
 		t.Fatal(problem)
 	}
@@ -39,7 +39,7 @@ func TestExpressionsReachNothingButTheirInput(t *testing.T) {
 		`include "m"; 1`, `import "m" as m; 1`, `import "/etc/passwd" as $p; $p`, "get_search_list",
 		`"m" | modulemeta`, "debug", "stderr", "halt", "halt_error", `"x" | error`,
 	} {
-		e, problem := parse("place", source)
+		e, problem := newParser(nil).parse("place", source)
 		if problem != "" {
 			continue
 		}
@@ -60,7 +60,7 @@ func TestTemplates(t *testing.T) {
 		"{{.x}}":                       {"{.x}", "{.x}"},
 		`{.o | {k: .k} | .k + "}\""}/`: {"%7D%7D%22/", `}}"/`},
 	} {
-		tpl, problem := parseTemplate("place", source)
+		tpl, problem := newParser(nil).template("place", source)
 		if problem != "" {
 			t.Errorf("%s: %s", source, problem)
 			continue
@@ -71,7 +71,7 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s is the path %q and the text %q, %v %v", source, path, text, err, textErr)
 		}
 	}
-	absent, _ := parseTemplate("place", "{.none}")
+	absent, _ := newParser(nil).template("place", "{.none}")
 	if _, present, err := absent.text(t.Context(), input); present || err != nil {
 		t.Errorf("a single expression of null is there: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestSingleValuesAsText(t *testing.T) {
 		{"123456789012 + 1", "123456789013"},
 		{"1.5", "1.5"}, {"true", "true"}, {"empty", ""},
 	} {
-		e, problem := parse("place", c.source)
+		e, problem := newParser(nil).parse("place", c.source)
 		if got, err := e.text(t.Context(), nil); problem != "" || err != nil || got != c.want {
 			t.Errorf("%s is %q, %v; want %q", c.source, got, err, c.want)
 		}
@@ -143,7 +143,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("a/{.v}/b{.v}", "../..")
 	f.Add(`{"}" + .v}`, "%2e")
 	f.Fuzz(func(t *testing.T, source, value string) {
-		tpl, problem := parseTemplate("place", source)
+		tpl, problem := newParser(nil).template("place", source)
 		if problem != "" {
 			return
 		}
@@ -172,7 +172,7 @@ func FuzzAnswers(f *testing.F) {
 		Ticket: ticketSettings{ID: ".steps.t.body.id", Number: ".steps.t.body.id",
 			StatusValue: ".steps.t.body.state", CreatedAt: ".steps.t.body.made",
 			Description: ".steps.t.body.text", Subject: ".steps.t.headers[\"content-type\"]"},
-	})
+	}, nil)
 	d, missing := &driver{compiled: c}, rule{names: c.expression("faults[0].names", ".body.missing")}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
 		got := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}

@@ -20,8 +20,8 @@ type part struct {
 	expression
 }
 
-// parseTemplate parses a template. It returns what is wrong with the template, or "" if nothing is.
-func parseTemplate(path, source string) (template, string) {
+// template parses a template. It returns what is wrong with the template, or "" if nothing is.
+func (p *parser) template(path, source string) (template, string) {
 	t := template{setting: path}
 	words := func(w string) {
 		if n := len(t.parts); n > 0 && !t.parts[n-1].given() {
@@ -52,7 +52,7 @@ func parseTemplate(path, source string) (template, string) {
 		if length < 0 {
 			return t, fmt.Sprintf(`has a "{" at character %d without a "}" after it; write "{{" for a brace.`, at+1)
 		}
-		e, problem := parse(path, rest[i+1:i+1+length])
+		e, problem := p.parse(path, rest[i+1:i+1+length])
 		if problem != "" {
 			return t, fmt.Sprintf("from character %d on %s", at+2, problem)
 		}
