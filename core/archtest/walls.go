@@ -356,6 +356,10 @@ func Walls() []Wall {
 			Why: "A provider at which tests give consent.",
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},
+		{
+			Folder: "core/bench", May: []string{"core/**", "config", "adapters/all", "adapters/*/*/fake"}, ForTests: true,
+			Why: "Measures the gateway from outside, beside baselines, at fakes.",
+		},
 		{Folder: "core/archtest", Why: "The walls."},
 	}
 }

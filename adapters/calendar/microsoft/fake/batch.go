@@ -68,7 +68,8 @@ func (s *Server) part(
 	a := invalid("BadRequest", "Invalid batch part.")
 	if err == nil && strings.HasPrefix(p.URL, "/") && p.ID != "" {
 		one := &http.Request{
-			Method: p.Method, URL: u, Host: r.Host, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(p.Body)),
+			Method: p.Method, URL: u, Host: r.Host, TLS: r.TLS, Header: http.Header{},
+			Body: io.NopCloser(bytes.NewReader(p.Body)),
 		}
 		for name, value := range p.Headers {
 			one.Header.Set(name, value)

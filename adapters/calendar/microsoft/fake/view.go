@@ -114,7 +114,11 @@ func (s *Server) page(c *call, all []map[string]any) answer {
 		s.pages[token] = further{path, end}
 		query := c.query
 		query.Set("$skiptoken", token)
-		body["@odata.nextLink"] = "http://" + c.Host + path + "?" + query.Encode()
+		scheme := "http"
+		if c.TLS != nil {
+			scheme = "https"
+		}
+		body["@odata.nextLink"] = scheme + "://" + c.Host + path + "?" + query.Encode()
 	}
 	return answer{status: http.StatusOK, body: body}
 }
