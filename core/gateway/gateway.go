@@ -27,6 +27,7 @@ import (
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
+	"frontdesk/core/budget"
 	"frontdesk/core/connection"
 	"frontdesk/core/guard"
 	"frontdesk/core/link"
@@ -71,6 +72,7 @@ type Gateway struct {
 	audit    *audit.Log
 	requests *requestlog.Log
 	pool     *upstream.Pool
+	budgets  *budget.Budgets
 	guard    *guard.Guard
 	services *service.Services
 	admin    *admin.Service
@@ -143,8 +145,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
 	})
 	g.health = webhook.NewHealth(g.store, g.log)
-	g.guard = guard.New(guardOptions(cfg, g))
 	process := owner()
+	shared := g.openBudgets(process)
+	g.guard = guard.New(guardOptions(cfg, g, shared))
 	g.openTenants(process)
 	g.openWebhooks(process, len(allowed) > 0)
 	g.services = service.New(service.Options{
@@ -173,6 +176,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
 		g.metrics, g.ready, g.now
+	if shared {
+		surface.Budgets = g.budgets
+	}
 	surface.StoreWaited, surface.Requests = g.store.Waited, g.requests
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
@@ -217,6 +223,9 @@ func (g *Gateway) Close() {
 	}
 	if g.pool != nil {
 		g.pool.Close()
+	}
+	if g.budgets != nil {
+		g.budgets.Close()
 	}
 	if g.audit != nil {
 		g.audit.Close()

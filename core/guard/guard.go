@@ -19,8 +19,9 @@
 //     starts is cancelled.
 //   - A panic of a driver is a fault.Internal.
 //
-// Breakers, budgets and permits belong to this process; replicas do not share them. The guard knows nothing
-// of idempotency keys, intents or HTTP.
+// Breakers, budgets of retries and permits belong to this process. Only how many calls at once a provider
+// allows one account (Target.MaxConcurrent) replicas share, by Options.Permits. The guard knows nothing of
+// idempotency keys, intents or HTTP.
 package guard
 
 import (
@@ -85,10 +86,20 @@ type Options struct {
 	MaxHosts       int // hosts remembered; 5,000
 	MaxConnections int // connections remembered; 20,000
 
+	Permits Permits            // nil: this process has what its providers allow for itself
 	Health  Health             // may be nil
 	Random  func() float64     // in [0, 1); nil is math/rand/v2
 	Metrics *telemetry.Metrics // may be nil
 	Log     *slog.Logger       // may be nil
+}
+
+// Permits shares among all replicas how many calls at once a provider allows one account. A permit has to be
+// released once.
+type Permits interface {
+	// Acquire waits for a permit until the context ends.
+	Acquire(ctx context.Context, connectionID string, limit int) (release func(), err error)
+	// TryAcquire takes a permit only if one is there at once.
+	TryAcquire(connectionID string, limit int) (release func(), taken bool)
 }
 
 // Health is told which connections' providers answer. Its methods are called again and again while nothing
@@ -246,7 +257,7 @@ func (c *call) admit(ctx context.Context) (*permit, *fault.Error) {
 	if doubtful == nil {
 		return c.acquire(ctx)
 	}
-	permit := c.tryAcquire()
+	permit := c.tryAcquire(ctx, probeWait)
 	if permit == nil {
 		return nil, doubtful.refused()
 	}

@@ -66,6 +66,9 @@ func (p *purger) purge(ctx context.Context) error {
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeDeliveries(ctx, now.Add(-keepDeliveries), most)
 		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeBudgets(ctx, now, most)
+		},
 		p.opts.Store.EraseTenants,
 		p.opts.Store.GiveBack,
 	} {

@@ -16,6 +16,7 @@ var notExported = map[string]string{
 	"number_claims":  "it repeats numbers and purchases",
 	"consents":       "they are secrets for the minutes of a consent",
 	"sign_in_links":  "they are secrets, and say nothing else",
+	"budgets":        "they say for seconds who may make how many calls",
 	"call_notes":     "they repeat references from answers, for hours",
 	"creations":      "they repeat what was created, with secrets that are shown once",
 
