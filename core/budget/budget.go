@@ -15,7 +15,7 @@
 //     all limits in one transaction. Who finds nothing in hand waits for one answer of the ledger.
 //   - What one replica does not need, others get within a second. If all want more than there is, each gets
 //     an equal part, and what cannot be divided goes round.
-//   - The lease of a replica that dies ends within a second.
+//   - The lease of a replica that dies ends within a second, and that of permits that rest after their rest.
 //   - While the ledger does not answer, a replica uses an equal part of each limit: the limit divided by the
 //     number of replicas that were active last, but at least one permit. No call fails for that reason.
 //
@@ -66,6 +66,10 @@ func (l Limit) lease() time.Duration {
 	}
 	return leaseFor
 }
+
+// held is how long the ledger holds units for a replica that renews nothing: a permit that was used at the end of
+// a lease still rests.
+func (l Limit) held() time.Duration { return l.lease() + l.Rest }
 
 const (
 	leaseFor     = time.Second

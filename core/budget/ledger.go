@@ -73,7 +73,7 @@ func (a *account) settle(now time.Time, q ask) grant {
 		due += q.spare
 	}
 	me.Units = max(q.need, min(me.Want+q.spare, int(math.Floor(max(0, free))), due))
-	me.Until = ms + q.limit.lease().Milliseconds()
+	me.Until = ms + q.limit.held().Milliseconds()
 	if waiting && me.Units > 0 && ms-me.Turn >= q.limit.lease().Milliseconds() {
 		me.Turn = ms // its turn is over: those who wait longer come first
 	}
@@ -96,7 +96,7 @@ func (a *account) settle(now time.Time, q ask) grant {
 // advance brings the account up to a time: a rate's units come back, and leases lapse. Whoever let a lease
 // lapse may have spent its units of a rate. Permits come back, since the calls of a dead replica are over.
 func (a *account) advance(ms int64, l Limit) {
-	longest := ms + l.lease().Milliseconds()
+	longest := ms + l.held().Milliseconds()
 	a.Holders = slices.DeleteFunc(a.Holders, func(h holder) bool {
 		lapsed := h.Until <= ms || h.Until > longest // a clock that was ahead set the latter
 		if lapsed && l.Per > 0 {

@@ -10,6 +10,7 @@ var permits = Limit{Name: "calls", Units: 4}
 
 func TestALedgersAnswers(t *testing.T) {
 	rate := Limit{Name: "key", Units: 60, Per: time.Minute}
+	searches := Limit{Name: "searches", Units: 5, Rest: time.Second}
 	type step struct {
 		after time.Duration // since the step before
 		ask   ask
@@ -39,6 +40,11 @@ func TestALedgersAnswers(t *testing.T) {
 			{0, ask{replica: "a", limit: permits, want: 4}, "4 owes 0"},
 			{999 * time.Millisecond, ask{replica: "b", limit: permits, want: 1}, "0 owes 0"},
 			{time.Millisecond, ask{replica: "b", limit: permits, want: 1}, "1 owes 0"},
+		},
+		"a permit that rests outlives the lease by its rest": {
+			{0, ask{replica: "a", limit: searches, want: 5}, "5 owes 0"},
+			{1999 * time.Millisecond, ask{replica: "b", limit: searches, want: 1}, "0 owes 0"},
+			{time.Millisecond, ask{replica: "b", limit: searches, want: 1}, "1 owes 0"},
 		},
 		"the last of five replicas gets a turn at four permits": {
 			{0, ask{replica: "a", limit: permits, want: 1}, "1 owes 0"},

@@ -143,6 +143,18 @@ func parseURL(address string) *url.URL {
 	return u
 }
 
+// Target returns the target of a connection's calls, as far as its settings tell.
+func (p Providers) Target(c Connection) (Target, error) {
+	a, err := p.find(c)
+	if err != nil {
+		return Target{}, err
+	}
+	if with, err := a.With(adapter.Values{Settings: c.Settings}); err == nil {
+		a = with // else its way to authorise depends on credentials, and its address does not
+	}
+	return targetOf(a, c), nil
+}
+
 // targetOf returns the target of a connection's calls. A sandbox has no host: it fails on demand for one
 // connection, and must not affect the connections of other tenants.
 func targetOf(a adapter.Adapter, c Connection) Target {

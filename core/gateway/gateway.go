@@ -67,6 +67,7 @@ type Gateway struct {
 	log      *slog.Logger
 	now      func() time.Time
 	metrics  *telemetry.Metrics
+	process  string // names this process in the store
 	store    *store.Store
 	vault    *vault.Vault
 	audit    *audit.Log
@@ -146,6 +147,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	})
 	g.health = webhook.NewHealth(g.store, g.log)
 	process := owner()
+	g.process = process
 	shared := g.openBudgets(process)
 	g.guard = guard.New(guardOptions(cfg, g, shared))
 	g.openTenants(process)
@@ -163,7 +165,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Registry: g.registry, Store: g.store, Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
 		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers,
 		Calendar: g.services.Calendar, Audit: g.audit,
-		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Now: g.now,
+		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Breakers: g.breakersOf,
+		Now:         g.now,
 		KeepAnswers: cfg.Idempotency.Keep,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },

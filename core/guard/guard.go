@@ -151,6 +151,7 @@ type Guard struct {
 	options     Options
 	hosts       *registry
 	connections *registry
+	open        openBreakers
 
 	stopping context.Context // ends when Close gives up waiting
 	stop     context.CancelFunc
@@ -166,8 +167,8 @@ func New(o Options) *Guard {
 	o = o.withDefaults()
 	g := &Guard{options: o, idle: make(chan struct{})}
 	g.stopping, g.stop = context.WithCancel(context.Background())
-	g.hosts = newRegistry("host", o, o.MaxHosts, o.BreakerConnections)
-	g.connections = newRegistry("connection", o, o.MaxConnections, 1)
+	g.hosts = newRegistry("host", &g.open, o, o.MaxHosts, o.BreakerConnections)
+	g.connections = newRegistry("connection", &g.open, o, o.MaxConnections, 1)
 	return g
 }
 
@@ -231,7 +232,7 @@ func (g *Guard) callWithPermit(ctx context.Context, c *call) (any, *fault.Error)
 	ctx, cancel := context.WithTimeout(ctx, g.options.Deadline)
 	defer cancel()
 
-	c.host = g.hosts.pin(c.target.Kind+"/"+c.target.Provider+"/"+c.target.Host, c.target.Provider)
+	c.host = g.hosts.pin(HostOf(c.target.Kind, c.target.Provider, c.target.Host), c.target.Provider)
 	defer g.hosts.unpin(c.host)
 	c.connection = g.connections.pin(c.target.Connection, c.target.Provider)
 	defer g.connections.unpin(c.connection)

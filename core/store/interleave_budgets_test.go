@@ -37,3 +37,22 @@ var budgetOperations = []operation{
 		return one(c.s.PurgeBudgets(c.ctx, noon.Add(time.Minute), 100))
 	}},
 }
+
+// populateBreakers adds a row of a replica, and one of another that was not seen for long.
+func populateBreakers(t *testing.T, s *store.Store) {
+	t.Helper()
+	for replica, seen := range map[string]time.Time{"a": noon.Add(time.Hour), "gone": noon} {
+		must(t, s.SetBreakers(t.Context(), replica, []store.Breaker{{Level: "host", Subject: "h"}}, seen))
+	}
+}
+
+var breakerOperations = []operation{
+	{"SetBreakers", func(c caller) (any, error) {
+		rows := []store.Breaker{{Level: "host", Subject: "h"}, {Level: "connection", Subject: "c"}}
+		return only(c.s.SetBreakers(c.ctx, "replica "+c.name, rows, noon))
+	}},
+	{"Breakers", func(c caller) (any, error) { return one(c.s.Breakers(c.ctx, noon)) }},
+	{"PurgeBreakers", func(c caller) (any, error) {
+		return one(c.s.PurgeBreakers(c.ctx, noon, 100))
+	}},
+}

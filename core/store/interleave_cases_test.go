@@ -138,6 +138,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	populateWebhooks(t, s, raw)
 	populateCreations(t, s)
 	populateBudgets(t, s)
+	populateBreakers(t, s)
 }
 
 // got2 is got for two values.
@@ -307,7 +308,7 @@ func (c caller) replaceKey() (any, error) {
 }
 
 // operations has every method of the store, some in several variants.
-var operations = slices.Concat(numberOperations, webhookOperations, creationOperations, budgetOperations, []operation{
+var operations = slices.Concat(numberOperations, webhookOperations, creationOperations, budgetOperations, breakerOperations, []operation{
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
 	}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,11 +27,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// databases are those on which every rule is tested.
-var databases = []struct {
+type database struct {
 	name string
 	url  func(testing.TB) string
-}{{"sqlite", storetest.SQLite}, {"postgres", storetest.Postgres}}
+}
+
+// databases are those on which every rule is tested.
+var databases = []database{{"sqlite", storetest.SQLite}, {"postgres", storetest.Postgres}}
+
+// pooled is PostgreSQL through PgBouncer, on which FRONTDESK_PGBOUNCER=all has every rule tested as well.
+var pooled = database{"pgbouncer", storetest.PgBouncer}
 
 // both runs a rule on each database.
 func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
@@ -40,7 +46,11 @@ func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
 
 func bothURLs(t *testing.T, rule func(t *testing.T, url string)) {
 	t.Helper()
-	for _, d := range databases {
+	all := databases
+	if os.Getenv("FRONTDESK_PGBOUNCER") == "all" {
+		all = append(slices.Clone(all), pooled)
+	}
+	for _, d := range all {
 		t.Run(d.name, func(t *testing.T) { rule(t, d.url(t)) })
 	}
 }
