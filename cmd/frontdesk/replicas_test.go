@@ -307,3 +307,45 @@ func TestReplicasTogetherKeepTheLimitOfAKey(t *testing.T) {
 		t.Errorf("%d requests were admitted in %v, of at most %.0f", admitted, time.Since(began), most)
 	}
 }
+
+// What one replica finds to be down, the doctor and another replica's admin interface show, until it is up.
+func TestEachReplicaShowsItsBreakers(t *testing.T) {
+	t.Parallel()
+	a := accounts()["zendesk"](t)
+	d := newDeployment(t, storetest.Postgres(t), append(a.environ, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
+	keys := d.createTenantEach(a.connection)
+	operator := d.must("admin", "key", "create", "--role", "viewer")
+	one, other := d.serve(), d.serve()
+	var down atomic.Bool
+	down.Store(true)
+	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		serve.ServeHTTP(w, req)
+	})
+	get := func(path string) answer { return other.as(operator).do(http.StatusOK, http.MethodGet, path, "") }
+	base := "/alpha/admin/tenants/" + get("/alpha/admin/tenants").text("tenants", 0, "name") + "/connections"
+	path := base + "/" + get(base).text("connections", 0, "name") + "/health"
+	shown := func() (inDoctor, inHealth bool) {
+		out, _, _ := d.do("", "doctor")
+		return strings.Contains(out, "circuit breaker of"), get(path).get("circuit_breakers") != nil
+	}
+	await := func(want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+			_, _ = one.as(keys[0]).send(request{path: ticketPath, body: `{"ticket_number":"1"}`})
+			inDoctor, inHealth := shown()
+			if inDoctor == want && inHealth == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("shown by the doctor: %v, in the connection's health: %v; want %v", inDoctor, inHealth, want)
+			}
+		}
+	}
+	await(true)
+	down.Store(false)
+	await(false)
+}
