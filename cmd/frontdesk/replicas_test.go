@@ -183,7 +183,8 @@ func asAfterAnUpgrade(t *testing.T, url string) {
 	for _, statement := range []string{
 		"INSERT INTO schema_compatibility (version, least) SELECT 1000000, MAX(version_id) FROM goose_db_version",
 		// The tests' server forgets in a crash how far a sequence was that it made without a log.
-		"INSERT INTO goose_db_version (id, version_id, is_applied) SELECT MAX(id) + 1, 1000000, TRUE FROM goose_db_version",
+		"INSERT INTO goose_db_version (id, version_id, is_applied) " +
+			"SELECT MAX(id) + 1, 1000000, TRUE FROM goose_db_version",
 	} {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)
@@ -296,7 +297,8 @@ func TestReplicasTogetherKeepWhatAProviderAllows(t *testing.T) {
 func TestReplicasTogetherKeepTheLimitOfAKey(t *testing.T) {
 	t.Parallel()
 	const quota = 300
-	d := newDeployment(t, storetest.Postgres(t), fmt.Sprintf("FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=%d", quota))
+	d := newDeployment(t, storetest.Postgres(t),
+		fmt.Sprintf("FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=%d", quota))
 	keys := d.createSandboxTenants(1, 0)
 	three := make([]caller, 3)
 	for i := range three {

@@ -67,8 +67,8 @@ func (l Limit) lease() time.Duration {
 	return leaseFor
 }
 
-// held is how long the ledger holds units for a replica that renews nothing: a permit that was used at the end of
-// a lease still rests.
+// held is how long the ledger holds units for a replica that renews nothing: a permit that was used at the end
+// of a lease still rests.
 func (l Limit) held() time.Duration { return l.lease() + l.Rest }
 
 const (

@@ -126,7 +126,8 @@ func TestARequestIsTakenOffEveryRateOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := replicas(1, newMemory())
 		defer closeAll(b)
-		small, large := Limit{Name: "key:s", Units: 2, Per: time.Hour}, Limit{Name: "tenant:l", Units: 10, Per: time.Hour}
+		small := Limit{Name: "key:s", Units: 2, Per: time.Hour}
+		large := Limit{Name: "tenant:l", Units: 10, Per: time.Hour}
 		for range 5 {
 			b[0].Take(t.Context(), small, large)
 		}
@@ -411,7 +412,8 @@ func TestAnIdleReplicaAsksForNothing(t *testing.T) {
 		asked := m.asked.Load()
 		time.Sleep(time.Minute)
 		if now := m.asked.Load(); now != asked || len(b[0].hands) > 0 {
-			t.Errorf("the ledger was asked %d times in a minute, and %d limits are remembered", now-asked, len(b[0].hands))
+			t.Errorf("the ledger was asked %d times in a minute, and %d limits are remembered", now-asked,
+				len(b[0].hands))
 		}
 	})
 }

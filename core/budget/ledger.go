@@ -115,8 +115,8 @@ func (a *account) advance(ms int64, l Limit) {
 }
 
 // fair returns how many of whole units are due to a holder, and whether another one waits: it has less than is
-// due to it, or nothing. Everybody gets what it wants as long as that is not more than an equal part (max-min fairness). What
-// cannot be divided goes to those who have waited longest.
+// due to it, or nothing. Everybody gets what it wants as long as that is not more than an equal part (max-min
+// fairness). What cannot be divided goes to those who have waited longest.
 func (a *account) fair(of, whole int) (part int, waiting bool) {
 	order := make([]int, len(a.Holders))
 	for i := range order {

@@ -35,8 +35,8 @@ func (s *Store) SetBreakers(ctx context.Context, replica string, all []Breaker, 
 				n+1, n+2, n+3, n+4, n+5))
 			args = append(args, b.Level, b.Subject, b.Provider, b.State, millis(b.Since))
 		}
-		_, err := exec(ctx, tx, "INSERT INTO breakers (replica, level, subject, provider, state, since, seen_at) VALUES "+
-			strings.Join(values, ", "), args...)
+		_, err := exec(ctx, tx, "INSERT INTO breakers (replica, level, subject, provider, state, since, seen_at) "+
+			"VALUES "+strings.Join(values, ", "), args...)
 		return err
 	})
 }
