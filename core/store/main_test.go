@@ -41,16 +41,19 @@ var pooled = database{"pgbouncer", storetest.PgBouncer}
 // both runs a rule on each database.
 func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	bothURLs(t, func(t *testing.T, url string) { rule(t, storetest.Open(t, url)) })
-}
-
-func bothURLs(t *testing.T, rule func(t *testing.T, url string)) {
-	t.Helper()
 	all := databases
 	if os.Getenv("FRONTDESK_PGBOUNCER") == "all" {
 		all = append(slices.Clone(all), pooled)
 	}
 	for _, d := range all {
+		t.Run(d.name, func(t *testing.T) { rule(t, storetest.Open(t, d.url(t))) })
+	}
+}
+
+// bothURLs runs a rule that opens each database itself, with parameters that a pooler may not take.
+func bothURLs(t *testing.T, rule func(t *testing.T, url string)) {
+	t.Helper()
+	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) { rule(t, d.url(t)) })
 	}
 }
