@@ -10,7 +10,7 @@ import (
 )
 
 // Through a pooler in transaction mode, what one call does on several connections to the server is what it
-// does on one. FRONTDESK_PGBOUNCER=all has every other test of both databases run through it as well.
+// does on one. FRONTDESK_PGBOUNCER=all has every rule of an open store tested through it as well.
 func TestThroughPgBouncer(t *testing.T) {
 	s := storetest.Open(t, storetest.PgBouncer(t))
 	connection(t, s, "front")
