@@ -57,7 +57,7 @@ type Server struct {
 
 // Store configures the database.
 type Store struct {
-	URL string `yaml:"url" default:"sqlite:" kind:"store" help:"sqlite: means frontdesk.db in data_dir, and sqlite:PATH another file. postgres://USER:PASSWORD@HOST/DATABASE serves several replicas. env:VAR or file:PATH reads the address from there, which keeps its password out of this file."`
+	URL string `yaml:"url" default:"sqlite:" kind:"store" help:"sqlite: means frontdesk.db in data_dir, and sqlite:PATH another file. postgres://USER:PASSWORD@HOST/DATABASE serves several replicas; through PgBouncer in transaction mode, add ?default_query_exec_mode=exec. env:VAR or file:PATH reads the address from there, which keeps its password out of this file."`
 }
 
 // Secrets configures how credentials are sealed.
@@ -94,8 +94,8 @@ type Egress struct {
 
 // Limits configures how many requests callers may make.
 type Limits struct {
-	RequestsPerMinutePerKey    int `yaml:"requests_per_minute_per_key" default:"60000" min:"0" max:"10000000" help:"Requests per minute of one API key, per replica; 0 means no limit. The limit stops runaway loops. It is far above what phone calls need."`
-	RequestsPerMinutePerTenant int `yaml:"requests_per_minute_per_tenant" default:"120000" min:"0" max:"10000000" help:"Requests per minute of all keys of one tenant, per replica; 0 means no limit. The limit leaves room for other tenants."`
+	RequestsPerMinutePerKey    int `yaml:"requests_per_minute_per_key" default:"60000" min:"0" max:"10000000" help:"Requests per minute of one API key, at all replicas together; 0 means no limit. The limit stops runaway loops. It is far above what phone calls need."`
+	RequestsPerMinutePerTenant int `yaml:"requests_per_minute_per_tenant" default:"120000" min:"0" max:"10000000" help:"Requests per minute of all keys of one tenant, at all replicas together; 0 means no limit. The limit leaves room for other tenants."`
 	MaxInFlight                int `yaml:"max_in_flight" default:"1024" min:"1" help:"Concurrent requests. Further ones are refused at once (OVERLOADED), which is better than answering all of them late. One tenant gets at most half. While the processors cannot keep up, fewer are admitted, and reads are refused before writes."`
 }
 

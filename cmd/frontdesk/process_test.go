@@ -65,6 +65,7 @@ func known(environ []string) ([]adapter.Adapter, []string) {
 type deployment struct {
 	t       testing.TB
 	environ []string
+	binary  string // of its processes; "": this test's
 }
 
 // newDeployment creates a deployment on the store ("" is SQLite in a new directory), with its tables.
@@ -90,9 +91,12 @@ func newDeployment(t testing.TB, storeURL string, more ...string) *deployment {
 
 func (d *deployment) command(args ...string) *exec.Cmd {
 	d.t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		d.t.Fatal(err)
+	binary := d.binary
+	if binary == "" {
+		var err error
+		if binary, err = os.Executable(); err != nil {
+			d.t.Fatal(err)
+		}
 	}
 	c := exec.Command(binary, args...)
 	c.Env = d.environ

@@ -52,6 +52,10 @@ type Declaration struct {
 	// Operator declares what the operator configures for the provider; nil means nothing.
 	Operator *OperatorKeys
 
+	// Quotas are limits of the provider's for some requests of one account. Requests wait until they keep them,
+	// so that no driver has to know how many replicas there are.
+	Quotas []Quota
+
 	// Sandbox marks the built-in providers: they reach nothing outside, keep their data through
 	// Environment.Storage, and are what a fd_test_ key may use.
 	Sandbox bool
@@ -59,6 +63,13 @@ type Declaration struct {
 	// Description is the whole description of a provider that is described rather than coded, for people; ""
 	// if it is coded.
 	Description string
+}
+
+// Quota is how many requests of one kind a provider takes from one account within a second.
+type Quota struct {
+	Name      string // of the kind, e.g. "searches"
+	PerSecond int
+	Counts    func(r *http.Request) bool // reports whether a request is of the kind
 }
 
 // Auth describes how requests to the provider are authorised. It is only data: core/connection authorises the

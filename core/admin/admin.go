@@ -9,6 +9,7 @@
 package admin
 
 import (
+	"context"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -42,6 +43,10 @@ type Options struct {
 	Webhooks    *webhook.Directory
 	Requests    *requestlog.Log
 	Breaker     func(connectionID string) string // the state of a connection's circuit breaker in this process
+
+	// Breakers returns the breakers of a connection, and of its provider's host, that are not closed at some
+	// replica.
+	Breakers    func(ctx context.Context, c connection.Connection) ([]store.Breaker, error)
 	Now         func() time.Time
 	KeepAnswers time.Duration                // how long an answer to an Idempotency-Key is kept
 	ConnectURL  func(token string) string    // the URL of a connect link

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
@@ -20,7 +21,16 @@ type Health struct {
 	LastSuccessAt  *time.Time `json:"last_success_at,omitempty" doc:"The last request that the provider answered."`
 	LastFailureAt  *time.Time `json:"last_failure_at,omitempty" doc:"The last request that failed at the provider."`
 	CircuitBreaker string     `json:"circuit_breaker,omitempty" doc:"closed, half-open or open: whether the process that answers calls the provider for it." example:"closed"`
-	LastHour       HourOf     `json:"last_hour" doc:"The requests of the last hour that called the provider."`
+	// Breakers never name a replica: a tenant's administrator has no business with hosts.
+	Breakers []BreakerAt `json:"circuit_breakers,omitempty" doc:"The circuit breakers that are not closed, one for each replica that has one."`
+	LastHour HourOf      `json:"last_hour" doc:"The requests of the last hour that called the provider."`
+}
+
+// BreakerAt is a circuit breaker at some replica that is not closed.
+type BreakerAt struct {
+	Level string    `json:"level" doc:"connection, or host: the provider's, which other connections share." example:"connection"`
+	State string    `json:"state" doc:"open, or half_open: one call tries whether the provider answers." example:"open"`
+	Since time.Time `json:"since" doc:"Since when it is not closed."`
 }
 
 // HourOf is an hour of a connection's requests.
@@ -69,6 +79,18 @@ func (s *Service) ConnectionHealth(ctx context.Context, c apikey.Caller, n Conne
 	}
 	health := healthOf(found, entries, s.opts.Now())
 	health.CircuitBreaker = s.opts.Breaker(found.ID)
+	if s.opts.Breakers == nil {
+		return health, nil
+	}
+	breakers, err := s.opts.Breakers(ctx, connection.Connection{
+		ID: found.ID, Kind: adapter.Kind(found.Kind), Provider: found.Provider, Settings: found.Settings,
+	})
+	if err != nil {
+		return Health{}, err
+	}
+	for _, b := range breakers {
+		health.Breakers = append(health.Breakers, BreakerAt{Level: b.Level, State: b.State, Since: b.Since})
+	}
 	return health, nil
 }
 

@@ -63,8 +63,9 @@ type Options struct {
 	// total; nil: not known.
 	StoreWaited func() (calls int64, together time.Duration)
 
-	PerMinuteOfKey    int // requests of one API key in a minute; 0: no limit
-	PerMinuteOfTenant int // requests of all keys of one tenant in a minute; 0: no limit
+	Budgets           Budgets // by which the replicas share these limits; nil: this process has them for itself
+	PerMinuteOfKey    int     // requests of one API key in a minute; 0: no limit
+	PerMinuteOfTenant int     // requests of all keys of one tenant in a minute; 0: no limit
 
 	LegacyConferencing []string  // deprecated values of conferencing_type that mean "provider"
 	LegacySince        time.Time // since when they are deprecated; zero: the day the gateway was first released
@@ -157,7 +158,7 @@ func newAPI(o Options) (*api, error) {
 		speaks:       o.Speaks,
 		bodies:       newShares(maxBodiesAtOnce),
 		waiting:      newShares(maxWaiting),
-		rates:        newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant),
+		rates:        newRateLimits(o.PerMinuteOfKey, o.PerMinuteOfTenant).sharedBy(o.Budgets),
 	}
 	if a.now == nil {
 		a.now = time.Now

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/budget"
 	"frontdesk/core/fault"
 )
 
@@ -29,9 +31,17 @@ const rateWindow = time.Minute
 // the memory: a policy keeps at most twice as many buckets.
 const maxBuckets = 1 << 16
 
-// rateLimits holds the policies in force and the callers' remaining quotas. It never waits, and holds its
-// lock only to look up two buckets, so that one tenant's excess does not delay another.
+// Budgets shares rates among all replicas; *budget.Budgets implements it.
+type Budgets interface {
+	// Take takes one unit of each rate if all have one, else none, and returns what is left of each. With
+	// units in hand it does not wait.
+	Take(ctx context.Context, limits ...budget.Limit) (taken bool, left []float64)
+}
+
+// rateLimits holds the policies in force and the callers' remaining quotas. It holds its lock only to look up
+// two buckets, so that one tenant's excess does not delay another.
 type rateLimits struct {
+	budgets  Budgets // nil: the quotas are this process's own, and are never waited for
 	mu       sync.Mutex
 	policies []*ratePolicy
 	policy   string // the RateLimit-Policy header; "": nothing is limited
@@ -63,6 +73,12 @@ func newRateLimits(perKey, perTenant int) *rateLimits {
 	return l
 }
 
+// sharedBy has replicas share the quotas, unless b is nil.
+func (l *rateLimits) sharedBy(b Budgets) *rateLimits {
+	l.budgets = b
+	return l
+}
+
 func (l *rateLimits) add(quota int, p ratePolicy) {
 	if quota <= 0 {
 		return
@@ -77,11 +93,11 @@ func (l *rateLimits) add(quota int, p ratePolicy) {
 
 // admit takes one request off every quota of the caller, and sets the headers for what is left. If a quota is
 // used up, admit takes nothing off any quota and returns the refusal.
-func (l *rateLimits) admit(caller apikey.Caller, now time.Time, h http.Header) error {
+func (l *rateLimits) admit(ctx context.Context, caller apikey.Caller, now time.Time, h http.Header) error {
 	if l.policy == "" {
 		return nil
 	}
-	admitted, tokens := l.take(caller, now)
+	admitted, tokens := l.take(ctx, caller, now)
 	var refusal *fault.Error
 	var left strings.Builder
 	for i, p := range l.policies {
@@ -103,7 +119,16 @@ func (l *rateLimits) admit(caller apikey.Caller, now time.Time, h http.Header) e
 
 // take takes one request from each of the caller's buckets if all have one left. It returns what is left in
 // each bucket.
-func (l *rateLimits) take(caller apikey.Caller, now time.Time) (admitted bool, tokens []float64) {
+func (l *rateLimits) take(
+	ctx context.Context, caller apikey.Caller, now time.Time,
+) (admitted bool, tokens []float64) {
+	if l.budgets != nil {
+		limits := make([]budget.Limit, len(l.policies))
+		for i, p := range l.policies {
+			limits[i] = budget.Limit{Name: p.name + ":" + p.of(caller), Units: p.quota, Per: rateWindow}
+		}
+		return l.budgets.Take(ctx, limits...)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	admitted, tokens = true, make([]float64, len(l.policies))

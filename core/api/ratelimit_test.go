@@ -37,7 +37,7 @@ func (c *clock) advance(by time.Duration) { c.at.Add(int64(by)) }
 func admitted(l *rateLimits, caller apikey.Caller, now time.Time, times int) int {
 	n := 0
 	for range times {
-		if l.admit(caller, now, http.Header{}) == nil {
+		if l.admit(context.Background(), caller, now, http.Header{}) == nil {
 			n++
 		}
 	}
@@ -78,7 +78,7 @@ func TestARefusalTakesNothing(t *testing.T) {
 	admitted(l, ofKey("a", "x"), at.now(), 60)
 	admitted(l, ofKey("b", "x"), at.now(), 1000)
 	h := http.Header{}
-	err := l.admit(ofKey("b", "x"), at.now(), h)
+	err := l.admit(t.Context(), ofKey("b", "x"), at.now(), h)
 	if want := `"key";r=60;t=60, "tenant";r=0;t=1`; err == nil || h.Get(headerRate) != want {
 		t.Errorf("%v, %s, want %s", err, h.Get(headerRate), want)
 	}
@@ -96,7 +96,7 @@ func TestNoLimitIsNoHeader(t *testing.T) {
 		{600, 3000, `"key";q=600;w=60, "tenant";q=3000;w=60`, `"key";r=599;t=60, "tenant";r=2999;t=60`},
 	} {
 		h := http.Header{}
-		if err := newRateLimits(c.key, c.tenant).admit(ofKey("a", "x"), at, h); err != nil {
+		if err := newRateLimits(c.key, c.tenant).admit(t.Context(), ofKey("a", "x"), at, h); err != nil {
 			t.Fatal(err)
 		}
 		if h.Get(headerRatePolicy) != c.policy || h.Get(headerRate) != c.left || len(h) > 0 && c.policy == "" {
@@ -112,14 +112,14 @@ func TestWhoWaitsAsToldIsLetIn(t *testing.T) {
 		for round := range 20 {
 			var err error
 			for err == nil {
-				err = l.admit(ofKey("a", "x"), at.now(), http.Header{})
+				err = l.admit(t.Context(), ofKey("a", "x"), at.now(), http.Header{})
 			}
 			wait := fault.From(err).RetryAfter
 			if wait < time.Second || wait > time.Minute {
 				t.Fatalf("%d a minute, round %d: retry after %v", quota, round, wait)
 			}
 			at.advance(wait)
-			if err := l.admit(ofKey("a", "x"), at.now(), http.Header{}); err != nil {
+			if err := l.admit(t.Context(), ofKey("a", "x"), at.now(), http.Header{}); err != nil {
 				t.Fatalf("%d a minute, round %d: refused after %v", quota, round, wait)
 			}
 		}

@@ -96,7 +96,7 @@ func (a *api) admit(
 			ConnectionID: caller.Connections[op.Kind].ID,
 		}
 	}
-	if err := a.rates.admit(caller, a.now(), c.Writer.Header()); err != nil {
+	if err := a.rates.admit(ctx, caller, a.now(), c.Writer.Header()); err != nil {
 		return nil, err
 	}
 	if err := caller.Require(op.Scope); err != nil {

@@ -123,6 +123,10 @@ func Walls() []Wall {
 			Why: "The operations as tools of voice platforms: texts, and nobody to ask.",
 		},
 		{Folder: "core/slots", Why: "When a meeting can take place: rules, and nobody to ask."},
+		{
+			Folder: "core/budget", Tests: []string{"core/store/storetest", "core/store"},
+			Why: "Limits of all replicas together: what they limit is not known here.",
+		},
 		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
 		{Folder: "core/timezone", Why: "The names of time zones."},
 		{Folder: "core/jsonread", Why: "JSON of a known shape."},
@@ -240,7 +244,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/connection",
 			May: []string{
-				"core/adapter", "core/audit", "core/calendar", "core/crm", "core/telephony", "core/fault", "core/oauth",
+				"core/adapter", "core/audit", "core/budget", "core/calendar", "core/crm", "core/telephony", "core/fault",
+				"core/oauth",
 				"core/sealing", "core/secret", "core/singleflight", "core/store", "core/telemetry", "core/tenant",
 				"core/upstream", "core/vault",
 			},
@@ -306,8 +311,8 @@ func Walls() []Wall {
 		{
 			Folder: "core/api",
 			May: []string{
-				"core/adapter", "core/admin", "core/apikey", "core/audit", "core/calendar", "core/connection",
-				"core/fair", "core/fault", "core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
+				"core/adapter", "core/admin", "core/apikey", "core/audit", "core/budget", "core/calendar",
+				"core/connection", "core/fair", "core/fault", "core/language", "core/link", "core/normalize", "core/page", "core/phonenumber", "core/record",
 				"core/requestlog", "core/service", "core/slots", "core/spelling", "core/telemetry", "core/tenant",
 				"core/webhook",
 			},

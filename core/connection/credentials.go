@@ -2,15 +2,20 @@ package connection
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/budget"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
 	"frontdesk/core/upstream"
@@ -107,6 +112,38 @@ func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) 
 		TenantAddress: a.Auth.BaseURL != "",
 		Connection:    c.ID,
 		Provider:      c.Provider,
+		Pace:          p.pace(a, c),
+	}
+}
+
+// paceWait is how long a request waits for its quota. Then the caller hears what the provider would say.
+const paceWait = 3 * time.Second
+
+// pace returns the function by which a connection's requests keep the provider's quotas; nil if it has none.
+// A request counts until a second after its response: the provider counts it at some time before that.
+func (p Providers) pace(a adapter.Adapter, c Connection) func(*http.Request) (done func(), err error) {
+	if p.Budgets == nil || len(a.Quotas) == 0 {
+		return nil
+	}
+	return func(r *http.Request) (func(), error) {
+		at := slices.IndexFunc(a.Quotas, func(q adapter.Quota) bool { return q.Counts(r) })
+		if at < 0 {
+			return func() {}, nil
+		}
+		bounded, cancel := context.WithTimeout(r.Context(), paceWait)
+		defer cancel()
+		q := a.Quotas[at]
+		done, err := p.Budgets.Acquire(bounded, budget.Limit{
+			Name: a.Name + "-" + q.Name + ":" + c.ID, Units: q.PerSecond, Rest: time.Second,
+		})
+		if err != nil && !errors.Is(r.Context().Err(), context.Canceled) {
+			f := fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited,
+				"The provider %s takes %d %s a second from one account, and more are waiting. Try again later.",
+				a.Name, q.PerSecond, q.Name).With("provider", a.Name)
+			f.RetryAfter = time.Second
+			return nil, f
+		}
+		return done, err
 	}
 }
 
@@ -125,6 +162,18 @@ func parseURL(address string) *url.URL {
 		return nil // rejected by Adapter.Check, at the latest on opening, or by the configuration
 	}
 	return u
+}
+
+// Target returns the target of a connection's calls, as far as its settings tell.
+func (p Providers) Target(c Connection) (Target, error) {
+	a, err := p.find(c)
+	if err != nil {
+		return Target{}, err
+	}
+	if with, err := a.With(adapter.Values{Settings: c.Settings}); err == nil {
+		a = with // else its way to authorise depends on credentials, and its address does not
+	}
+	return targetOf(a, c), nil
 }
 
 // targetOf returns the target of a connection's calls. A sandbox has no host: it fails on demand for one

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/budget"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
 	"frontdesk/core/tenant"
@@ -16,11 +17,12 @@ import (
 )
 
 // Providers holds the adapters of this build, their part of the configuration, and the pool for their
-// requests. All fields are required.
+// requests. All fields but Budgets are required.
 type Providers struct {
 	Registry  adapter.Registry
 	Operators map[string]adapter.Operator // key: name of the adapter
 	Pool      *upstream.Pool
+	Budgets   *budget.Budgets // by which requests keep their providers' quotas; nil: they do not wait
 }
 
 // Check returns every fault of a connection to be created. Their paths begin with prefix.

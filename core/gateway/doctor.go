@@ -41,6 +41,9 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 	}
 	findings = append(findings, g.examineKeys(ctx), g.examineAudit(ctx))
 	findings = append(findings, g.examineRows(ctx)...)
+	if tenantName == "" {
+		findings = append(findings, g.examineBreakers(ctx)...)
+	}
 	tenants, err := g.tenants.List(ctx)
 	if err != nil {
 		return findings, err

@@ -27,6 +27,7 @@ import (
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
+	"frontdesk/core/budget"
 	"frontdesk/core/connection"
 	"frontdesk/core/guard"
 	"frontdesk/core/link"
@@ -66,11 +67,13 @@ type Gateway struct {
 	log      *slog.Logger
 	now      func() time.Time
 	metrics  *telemetry.Metrics
+	process  string // names this process in the store
 	store    *store.Store
 	vault    *vault.Vault
 	audit    *audit.Log
 	requests *requestlog.Log
 	pool     *upstream.Pool
+	budgets  *budget.Budgets
 	guard    *guard.Guard
 	services *service.Services
 	admin    *admin.Service
@@ -143,8 +146,10 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
 	})
 	g.health = webhook.NewHealth(g.store, g.log)
-	g.guard = guard.New(guardOptions(cfg, g))
 	process := owner()
+	g.process = process
+	shared := g.openBudgets(process)
+	g.guard = guard.New(guardOptions(cfg, g, shared))
 	g.openTenants(process)
 	g.openWebhooks(process, len(allowed) > 0)
 	g.services = service.New(service.Options{
@@ -160,7 +165,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Registry: g.registry, Store: g.store, Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
 		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers,
 		Calendar: g.services.Calendar, Audit: g.audit,
-		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Now: g.now,
+		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Breakers: g.breakersOf,
+		Now:         g.now,
 		KeepAnswers: cfg.Idempotency.Keep,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
@@ -173,6 +179,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
 		g.metrics, g.ready, g.now
+	if shared {
+		surface.Budgets = g.budgets
+	}
 	surface.StoreWaited, surface.Requests = g.store.Waited, g.requests
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
@@ -217,6 +226,9 @@ func (g *Gateway) Close() {
 	}
 	if g.pool != nil {
 		g.pool.Close()
+	}
+	if g.budgets != nil {
+		g.budgets.Close()
 	}
 	if g.audit != nil {
 		g.audit.Close()

@@ -72,6 +72,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.sender.Run(background) })
 	work.Go(func() { g.health.Run(background) })
 	work.Go(func() { g.forget(background) })
+	work.Go(func() { g.showBreakers(background) })
 	work.Go(func() { g.probeWrites(background) })
 
 	failed := make(chan error, len(servers))

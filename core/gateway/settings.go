@@ -11,9 +11,14 @@ import (
 )
 
 // guardOptions returns the guard's options from the configuration.
-func guardOptions(cfg config.Config, g *Gateway) guard.Options {
+func guardOptions(cfg config.Config, g *Gateway, replicas bool) guard.Options {
 	r := cfg.Resilience
+	var permits guard.Permits
+	if replicas {
+		permits = sharedPermits{g.budgets}
+	}
 	return guard.Options{
+		Permits:  permits,
 		Deadline: r.Deadline, TryTimeout: r.TryTimeout, WriteGrace: r.WriteGrace, MaxTries: r.MaxTries,
 		RetryRatio: float64(r.RetryPercent) / 100, ConnectionConcurrency: r.Bulkhead.PerConnection,
 		ConnectionQueue: r.Bulkhead.PerConnectionQueue, HostConcurrency: r.Bulkhead.PerHost,

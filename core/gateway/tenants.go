@@ -23,7 +23,8 @@ func (g *Gateway) openTenants(process string) {
 		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Log: g.log,
 	})
 	changed := g.callers.Forget
-	g.providers = connection.Providers{Registry: g.registry, Operators: operators(g.config), Pool: g.pool}
+	g.providers = connection.Providers{Registry: g.registry, Operators: operators(g.config), Pool: g.pool,
+		Budgets: g.budgets}
 	g.tokens = oauth.NewTokenSource(oauth.Options{
 		Store: g.store, Vault: g.vault, Credentials: g.providers.TokenCredentials(g.store, g.vault), Owner: process,
 		Now: g.now, Log: g.log, Metrics: g.metrics, Changed: func(string) { changed() },

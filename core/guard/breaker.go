@@ -79,6 +79,8 @@ const window = 10 * time.Second
 // breaker is a circuit breaker that reset can close, after a probe that counted as failed has succeeded late.
 type breaker struct {
 	level, provider string
+	subject         string        // the key of its entry
+	open            *openBreakers // in which it is while it is not closed
 	options         Options
 	failed          failedConnections
 
@@ -90,10 +92,10 @@ type breaker struct {
 	endProbe   func() // ends the last probe if it still hangs
 }
 
-func newBreaker(level, provider string, o Options, connections int) *breaker {
+func newBreaker(level, subject, provider string, open *openBreakers, o Options, connections int) *breaker {
 	b := &breaker{
-		level: level, provider: provider, options: o, failed: failedConnections{need: connections},
-		endProbe: func() {},
+		level: level, provider: provider, subject: subject, open: open, options: o,
+		failed: failedConnections{need: connections}, endProbe: func() {},
 	}
 	b.circuit = b.newCircuit()
 	return b
@@ -138,6 +140,7 @@ func (b *breaker) become(to gobreaker.State) {
 	if to == gobreaker.StateOpen {
 		b.openUntil = time.Now().Add(b.options.BreakerOpenFor)
 	}
+	b.open.set(b, to != gobreaker.StateClosed)
 	b.options.Metrics.BreakerChanged(b.level, b.provider, stateName(from), stateName(to))
 	b.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "circuit breaker changed",
 		slog.String("level", b.level),
@@ -213,6 +216,7 @@ func (b *breaker) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.generation++
+	b.open.set(b, false)
 	b.options.Metrics.BreakerForgotten(b.level, b.provider, stateName(b.state))
 }
 

@@ -97,14 +97,15 @@ func (b *bulkhead) release() {
 type permit struct {
 	guard            *Guard
 	connection, host *entry
+	shared           func() // releases the permit that replicas share
 }
 
 // acquire takes the connection's permit first, so that the calls of a connection at its limit hold no permits
-// of the host. The calls that wait at one host are bounded together, whichever permit they wait for: the
+// of the host. The one that replicas share comes second, for the same reason. The calls that wait at one host are bounded together, whichever permit they wait for: the
 // callers of a provider that hangs must not fill the gateway, however many accounts it has. A call that finds
 // both permits free does not wait and is not counted.
 func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
-	if permit := c.tryAcquire(); permit != nil {
+	if permit := c.tryAcquire(ctx, 0); permit != nil {
 		return permit, nil
 	}
 	defer c.host.waiting.Add(-1)
@@ -115,15 +116,26 @@ func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
 	if f := c.connection.bulkhead.acquire(ctx, c.limit()); f != nil {
 		return nil, f
 	}
-	if f := c.host.bulkhead.acquire(ctx, c.guard.options.HostConcurrency); f != nil {
+	shared, f := c.share(ctx)
+	if f != nil {
 		c.connection.bulkhead.release()
 		return nil, f
 	}
-	return c.newPermit(), nil
+	if f := c.host.bulkhead.acquire(ctx, c.guard.options.HostConcurrency); f != nil {
+		shared()
+		c.connection.bulkhead.release()
+		return nil, f
+	}
+	return c.newPermit(shared), nil
 }
 
-// tryAcquire is acquire without queueing. It returns nil if a permit is not free.
-func (c *call) tryAcquire() *permit {
+// probeWait is how long a call that does not queue waits for a permit that replicas share. It has time to
+// learn that one is free.
+const probeWait = 250 * time.Millisecond
+
+// tryAcquire is acquire without queueing. It returns nil if a permit is not free, or not within wait if
+// replicas share it.
+func (c *call) tryAcquire(ctx context.Context, wait time.Duration) *permit {
 	if !c.connection.bulkhead.tryAcquire(c.limit()) {
 		return nil
 	}
@@ -131,8 +143,45 @@ func (c *call) tryAcquire() *permit {
 		c.connection.bulkhead.release()
 		return nil
 	}
-	return c.newPermit()
+	if shared, taken := c.tryShare(ctx, wait); taken {
+		return c.newPermit(shared)
+	}
+	c.host.bulkhead.release()
+	c.connection.bulkhead.release()
+	return nil
 }
+
+// share takes the permit that replicas share, if the provider allows an account a certain number.
+func (c *call) share(ctx context.Context) (release func(), f *fault.Error) {
+	if !c.shares() {
+		return func() {}, nil
+	}
+	release, err := c.guard.options.Permits.Acquire(ctx, c.target.Connection, c.target.MaxConcurrent)
+	if err != nil {
+		f := fault.From(err)
+		f.Unsent = true
+		return nil, f
+	}
+	return release, nil
+}
+
+// tryShare is share that waits at most for a time.
+func (c *call) tryShare(ctx context.Context, wait time.Duration) (release func(), taken bool) {
+	if !c.shares() {
+		return func() {}, true
+	}
+	release, taken = c.guard.options.Permits.TryAcquire(c.target.Connection, c.target.MaxConcurrent)
+	if taken || wait == 0 {
+		return release, taken
+	}
+	bounded, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	release, f := c.share(bounded)
+	return release, f == nil
+}
+
+// shares reports whether replicas share what the provider allows.
+func (c *call) shares() bool { return c.guard.options.Permits != nil && c.target.MaxConcurrent > 0 }
 
 // limit returns how many concurrent calls the connection may make.
 func (c *call) limit() int {
@@ -142,16 +191,17 @@ func (c *call) limit() int {
 	return c.guard.options.ConnectionConcurrency
 }
 
-func (c *call) newPermit() *permit {
+func (c *call) newPermit(shared func()) *permit {
 	c.guard.connections.again(c.connection)
 	c.guard.hosts.again(c.host)
-	return &permit{guard: c.guard, connection: c.connection, host: c.host}
+	return &permit{guard: c.guard, connection: c.connection, host: c.host, shared: shared}
 }
 
 func (p *permit) release() {
 	if p == nil {
 		return
 	}
+	p.shared()
 	p.host.bulkhead.release()
 	p.connection.bulkhead.release()
 	p.guard.hosts.unpin(p.host)

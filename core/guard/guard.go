@@ -19,8 +19,9 @@
 //     starts is cancelled.
 //   - A panic of a driver is a fault.Internal.
 //
-// Breakers, budgets and permits belong to this process; replicas do not share them. The guard knows nothing
-// of idempotency keys, intents or HTTP.
+// Breakers, budgets of retries and permits belong to this process. Only how many calls at once a provider
+// allows one account (Target.MaxConcurrent) replicas share, by Options.Permits. The guard knows nothing of
+// idempotency keys, intents or HTTP.
 package guard
 
 import (
@@ -85,10 +86,20 @@ type Options struct {
 	MaxHosts       int // hosts remembered; 5,000
 	MaxConnections int // connections remembered; 20,000
 
+	Permits Permits            // nil: this process has what its providers allow for itself
 	Health  Health             // may be nil
 	Random  func() float64     // in [0, 1); nil is math/rand/v2
 	Metrics *telemetry.Metrics // may be nil
 	Log     *slog.Logger       // may be nil
+}
+
+// Permits shares among all replicas how many calls at once a provider allows one account. A permit has to be
+// released once.
+type Permits interface {
+	// Acquire waits for a permit until the context ends.
+	Acquire(ctx context.Context, connectionID string, limit int) (release func(), err error)
+	// TryAcquire takes a permit only if one is there at once.
+	TryAcquire(connectionID string, limit int) (release func(), taken bool)
 }
 
 // Health is told which connections' providers answer. Its methods are called again and again while nothing
@@ -140,6 +151,7 @@ type Guard struct {
 	options     Options
 	hosts       *registry
 	connections *registry
+	open        openBreakers
 
 	stopping context.Context // ends when Close gives up waiting
 	stop     context.CancelFunc
@@ -155,8 +167,8 @@ func New(o Options) *Guard {
 	o = o.withDefaults()
 	g := &Guard{options: o, idle: make(chan struct{})}
 	g.stopping, g.stop = context.WithCancel(context.Background())
-	g.hosts = newRegistry("host", o, o.MaxHosts, o.BreakerConnections)
-	g.connections = newRegistry("connection", o, o.MaxConnections, 1)
+	g.hosts = newRegistry("host", &g.open, o, o.MaxHosts, o.BreakerConnections)
+	g.connections = newRegistry("connection", &g.open, o, o.MaxConnections, 1)
 	return g
 }
 
@@ -220,7 +232,7 @@ func (g *Guard) callWithPermit(ctx context.Context, c *call) (any, *fault.Error)
 	ctx, cancel := context.WithTimeout(ctx, g.options.Deadline)
 	defer cancel()
 
-	c.host = g.hosts.pin(c.target.Kind+"/"+c.target.Provider+"/"+c.target.Host, c.target.Provider)
+	c.host = g.hosts.pin(HostOf(c.target.Kind, c.target.Provider, c.target.Host), c.target.Provider)
 	defer g.hosts.unpin(c.host)
 	c.connection = g.connections.pin(c.target.Connection, c.target.Provider)
 	defer g.connections.unpin(c.connection)
@@ -246,7 +258,7 @@ func (c *call) admit(ctx context.Context) (*permit, *fault.Error) {
 	if doubtful == nil {
 		return c.acquire(ctx)
 	}
-	permit := c.tryAcquire()
+	permit := c.tryAcquire(ctx, probeWait)
 	if permit == nil {
 		return nil, doubtful.refused()
 	}

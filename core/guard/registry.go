@@ -25,6 +25,7 @@ type registry struct {
 	level       string
 	options     Options
 	max         int
+	open        *openBreakers
 	connections int // how many must fail before a breaker of this level opens
 	queue       int
 
@@ -33,13 +34,13 @@ type registry struct {
 	order list.List                // the most recently used first
 }
 
-func newRegistry(level string, o Options, max, connections int) *registry {
+func newRegistry(level string, open *openBreakers, o Options, max, connections int) *registry {
 	queue := o.HostQueue
 	if level == "connection" {
 		queue = o.ConnectionQueue
 	}
 	return &registry{
-		level: level, options: o, max: max, connections: connections, queue: queue,
+		level: level, open: open, options: o, max: max, connections: connections, queue: queue,
 		byKey: map[string]*list.Element{},
 	}
 }
@@ -56,7 +57,7 @@ func (s *registry) pin(key, provider string) *entry {
 	}
 	fresh := &entry{
 		key:      key,
-		breaker:  newBreaker(s.level, provider, s.options, s.connections),
+		breaker:  newBreaker(s.level, key, provider, s.open, s.options, s.connections),
 		bulkhead: &bulkhead{queue: s.queue, gauges: s.options.Metrics.Bulkhead(s.level, provider)},
 		budget:   budget{ratio: s.options.RetryRatio, minimum: s.options.RetryMinimum},
 		pins:     1,

@@ -61,7 +61,7 @@ func (c *call) again(ctx context.Context, f *fault.Error, tries int) bool {
 		return false
 	}
 	if c.permit == nil { // an abandoned read still holds it
-		c.permit = c.tryAcquire()
+		c.permit = c.tryAcquire(ctx, probeWait)
 	}
 	if c.permit == nil {
 		c.guard.options.Metrics.RetryDenied(c.labels, "bulkhead")

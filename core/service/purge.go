@@ -16,6 +16,7 @@ const (
 	keepDeliveries = 7 * 24 * time.Hour  // of events that were acknowledged or given up
 	keepSlots      = 24 * time.Hour      // beyond the answers to calls that name a slot_id or a hold_id
 	keepCallNotes  = 12 * time.Hour      // longer than a telephone call
+	keepBreakers   = time.Hour           // far beyond the time after which a replica that is not seen is gone
 	keepMeetings   = 90 * 24 * time.Hour // after their end
 	keepKeyless    = 24 * time.Hour      // finished calls without a key; longer than any dedupe window of use
 
@@ -65,6 +66,12 @@ func (p *purger) purge(ctx context.Context) error {
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeDeliveries(ctx, now.Add(-keepDeliveries), most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeBudgets(ctx, now, most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeBreakers(ctx, now.Add(-keepBreakers), most)
 		},
 		p.opts.Store.EraseTenants,
 		p.opts.Store.GiveBack,

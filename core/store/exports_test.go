@@ -10,12 +10,14 @@ import (
 var notExported = map[string]string{
 	"sequences": "it is the gateway's", "audit_head": "it is the gateway's", "audit_keys": "it is the gateway's",
 	"hash_keys": "it is the gateway's", "write_probe": "it is the gateway's",
-	"goose_db_version": "it is the gateway's",
+	"goose_db_version": "it is the gateway's", "schema_compatibility": "it is the gateway's",
 	"connection_turns": "it orders processes", "token_turns": "it orders processes",
 	"webhook_queues": "it orders processes",
 	"number_claims":  "it repeats numbers and purchases",
 	"consents":       "they are secrets for the minutes of a consent",
 	"sign_in_links":  "they are secrets, and say nothing else",
+	"budgets":        "they say for seconds who may make how many calls",
+	"breakers":       "they say for seconds which providers are down",
 	"call_notes":     "they repeat references from answers, for hours",
 	"creations":      "they repeat what was created, with secrets that are shown once",
 

@@ -137,6 +137,8 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	populateNumbers(t, s, raw)
 	populateWebhooks(t, s, raw)
 	populateCreations(t, s)
+	populateBudgets(t, s)
+	populateBreakers(t, s)
 }
 
 // got2 is got for two values.
@@ -306,7 +308,7 @@ func (c caller) replaceKey() (any, error) {
 }
 
 // operations has every method of the store, some in several variants.
-var operations = slices.Concat(numberOperations, webhookOperations, creationOperations, []operation{
+var operations = slices.Concat(numberOperations, webhookOperations, creationOperations, budgetOperations, breakerOperations, []operation{
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
 	}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,18 +27,30 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// databases are those on which every rule is tested.
-var databases = []struct {
+type database struct {
 	name string
 	url  func(testing.TB) string
-}{{"sqlite", storetest.SQLite}, {"postgres", storetest.Postgres}}
+}
+
+// databases are those on which every rule is tested.
+var databases = []database{{"sqlite", storetest.SQLite}, {"postgres", storetest.Postgres}}
+
+// pooled is PostgreSQL through PgBouncer, on which FRONTDESK_PGBOUNCER=all has every rule tested as well.
+var pooled = database{"pgbouncer", storetest.PgBouncer}
 
 // both runs a rule on each database.
 func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	bothURLs(t, func(t *testing.T, url string) { rule(t, storetest.Open(t, url)) })
+	all := databases
+	if os.Getenv("FRONTDESK_PGBOUNCER") == "all" {
+		all = append(slices.Clone(all), pooled)
+	}
+	for _, d := range all {
+		t.Run(d.name, func(t *testing.T) { rule(t, storetest.Open(t, d.url(t))) })
+	}
 }
 
+// bothURLs runs a rule that opens each database itself, with parameters that a pooler may not take.
 func bothURLs(t *testing.T, rule func(t *testing.T, url string)) {
 	t.Helper()
 	for _, d := range databases {

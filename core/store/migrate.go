@@ -71,7 +71,7 @@ func (s *Store) migrator() (*goose.Provider, error) {
 }
 
 // Version returns the number of the last step taken, or 0 in a database without tables. It changes nothing. A
-// step that this program does not know is an error.
+// step that this program does not know, and that does not say that it suits this program, is an error.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	migrator, err := s.migrator()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 		return err
 	})
 	if err == nil {
-		err = checkVersion(version, migrator)
+		_, err = s.isLater(ctx, version, migrator)
 	}
 	return version, err
 }
@@ -97,31 +97,41 @@ func (s *Store) version(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// checkVersion returns an error for the version of a later program, whose rows may have another meaning.
-func checkVersion(version int64, migrator *goose.Provider) error {
+// isLater reports whether the schema is a later program's, which has taken every step that this one knows. It
+// fails if one of the later steps does not say that it suits this program: rows may have another meaning.
+func (s *Store) isLater(ctx context.Context, version int64, migrator *goose.Provider) (bool, error) {
 	steps := migrator.ListSources()
-	if last := steps[len(steps)-1].Version; version > last {
-		return tooNew(version, last)
+	last := steps[len(steps)-1].Version
+	if version <= last {
+		return false, nil
 	}
-	return nil
+	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
+	unsuited, _, err := find(ctx, s.read, number, `SELECT COUNT(*) FROM goose_db_version AS step
+		WHERE step.version_id > $1 AND step.is_applied AND NOT EXISTS (SELECT 1 FROM schema_compatibility AS suits
+			WHERE suits.version = step.version_id AND suits.least <= $1)`, last)
+	if err == nil && unsuited > 0 {
+		err = tooNew(version, last)
+	}
+	return true, err
 }
 
-// knowing returns a migrator. It fails if a step was taken that the migrator does not know.
-func (s *Store) knowing(ctx context.Context) (*goose.Provider, error) {
+// knowing returns a migrator, and whether the schema is a later program's that suits this one.
+func (s *Store) knowing(ctx context.Context) (_ *goose.Provider, later bool, err error) {
 	migrator, err := s.migrator()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	version, err := s.version(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return migrator, checkVersion(version, migrator)
+	later, err = s.isLater(ctx, version, migrator)
+	return migrator, later, err
 }
 
 func (s *Store) up(ctx context.Context) error {
-	migrator, err := s.knowing(ctx)
-	if err != nil {
+	migrator, later, err := s.knowing(ctx)
+	if err != nil || later {
 		return err
 	}
 	_, err = migrator.Up(ctx)
@@ -133,8 +143,8 @@ func (s *Store) up(ctx context.Context) error {
 }
 
 func (s *Store) pending(ctx context.Context) (int, error) {
-	migrator, err := s.knowing(ctx)
-	if err != nil {
+	migrator, later, err := s.knowing(ctx)
+	if err != nil || later {
 		return 0, err
 	}
 	steps, err := migrator.Status(ctx)

@@ -48,6 +48,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 		reading:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		check:     func(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) },
 		joins:     true,
+		soon:      "SET LOCAL synchronous_commit = off",
 		rewrites:  1, // a transaction that locks several rows could deadlock with another one
 		clock:     "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 		versioned: "SELECT COUNT(to_regclass('goose_db_version'))",

@@ -62,6 +62,7 @@ type dialect struct {
 	rewrites int                                  // how many rows are sealed again in one transaction
 	joins    bool                                 // one statement may write two tables
 	clock    string                               // the query for the database's time in milliseconds
+	soon     string                               // has a transaction's commit not wait for the disk; "": none does
 	// versioned is the query that returns 1 if the table of applied migrations exists, else 0.
 	versioned string
 	// lockParent ends a query whose rows must stay while the transaction adds rows that refer to them.

@@ -26,6 +26,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req.Body)
 		return nil, err
 	}
+	if t.client.Pace != nil {
+		done, err := t.client.Pace(req)
+		if err != nil {
+			closeBody(req.Body)
+			return nil, t.unsent(fault.From(err))
+		}
+		defer done()
+	}
 	// http.Client.Timeout would do the same, but replaces the error with one that hides the fault.
 	ctx, cancel := context.WithTimeout(req.Context(), cmp.Or(t.client.CallTimeout, t.pool.options.CallTimeout))
 	anchor := t.client.AuthorizeFor

@@ -189,6 +189,10 @@ type ClientOptions struct {
 	// 64 KiB of the body are read, and discarded.
 	StatusOnly bool
 
+	// Pace is called before each request is sent. It may wait, and returns a function that is called once the
+	// response was read. Its error becomes that of the call, which was not sent. Nil: nothing is waited for.
+	Pace func(*http.Request) (done func(), err error)
+
 	// CallTimeout replaces the pool's CallTimeout; 0 keeps that.
 	CallTimeout time.Duration
 

@@ -5,6 +5,7 @@ package hubspot
 import (
 	"context"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,11 @@ func Adapter() adapter.Adapter {
 			}
 			return adapter.Auth{Scheme: adapter.Bearer, Password: "access_token"}, nil
 		}),
+		// developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, "Rate limits".
+		Quotas: []adapter.Quota{{
+			Name: "searches", PerSecond: searchesPerSecond,
+			Counts: func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/search") },
+		}},
 		Operator: &adapter.OperatorKeys{
 			Help: "HubSpot. The OAuth client is an app with the redirect URL " +
 				"PUBLIC_URL/oauth/callback/hubspot.",

@@ -23,6 +23,8 @@ const (
 	// searchPage is the most tickets that a search returns at once, and searchPages the most pages to read.
 	searchPage  = 200
 	searchPages = 3
+	// searchesPerSecond is how many searches HubSpot takes from one account, apart from its other limits.
+	searchesPerSecond = 5
 )
 
 // search is the body of a search (developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm).
