@@ -40,6 +40,7 @@ import (
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/tenant"
+	"frontdesk/core/tracing"
 	"frontdesk/core/upstream"
 	"frontdesk/core/vault"
 	"frontdesk/core/webhook"
@@ -66,6 +67,7 @@ type Gateway struct {
 	log      *slog.Logger
 	now      func() time.Time
 	metrics  *telemetry.Metrics
+	traces   *tracing.Traces // nil: nothing is traced
 	store    *store.Store
 	vault    *vault.Vault
 	audit    *audit.Log
@@ -115,6 +117,13 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	g.metrics = telemetry.NewMetrics(telemetry.Build{Version: Version(), Revision: revision()})
+	process := owner()
+	if g.traces, err = tracing.Open(ctx, tracing.Options{
+		Endpoint: cfg.Telemetry.OTLP.Endpoint, SamplePercent: cfg.Telemetry.OTLP.SamplePercent,
+		Version: Version(), Instance: process, Log: g.log, Metrics: g.metrics,
+	}); err != nil {
+		return nil, err
+	}
 	if g.brand, err = brandOf(cfg); err != nil {
 		return nil, err
 	}
@@ -144,7 +153,6 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	})
 	g.health = webhook.NewHealth(g.store, g.log)
 	g.guard = guard.New(guardOptions(cfg, g))
-	process := owner()
 	g.openTenants(process)
 	g.openWebhooks(process, len(allowed) > 0)
 	g.services = service.New(service.Options{
@@ -173,7 +181,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	}
 	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
 		g.metrics, g.ready, g.now
-	surface.StoreWaited, surface.Requests = g.store.Waited, g.requests
+	surface.StoreWaited, surface.Requests, surface.Tracer = g.store.Waited, g.requests, g.traces.Tracer()
+	g.watch()
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
 	}
@@ -230,6 +239,9 @@ func (g *Gateway) Close() {
 		if err := g.store.Close(); err != nil {
 			g.log.Warn("the store did not close cleanly", "error", err)
 		}
+	}
+	if err := g.traces.Close(); err != nil {
+		g.log.Warn("the last traces were not exported", "error", err)
 	}
 }
 

@@ -103,10 +103,12 @@ type permit struct {
 // of the host. The calls that wait at one host are bounded together, whichever permit they wait for: the
 // callers of a provider that hangs must not fill the gateway, however many accounts it has. A call that finds
 // both permits free does not wait and is not counted.
-func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
+func (c *call) acquire(ctx context.Context) (permit *permit, f *fault.Error) {
 	if permit := c.tryAcquire(); permit != nil {
 		return permit, nil
 	}
+	ctx, span := telemetry.StartSpan(ctx, "wait for a permit")
+	defer func() { span.End("", reason(f)) }()
 	defer c.host.waiting.Add(-1)
 	if c.host.waiting.Add(1) > int64(c.guard.options.HostQueue) {
 		c.host.bulkhead.gauges.Refused()
