@@ -45,6 +45,7 @@ type Config struct {
 	RequestLog   RequestLog   `yaml:"request_log" help:"The log of requests, in which people look for what happened."`
 	Calendar     Calendar     `yaml:"calendar" help:"Options of the calendar operations."`
 	Log          Log          `yaml:"log" help:"The log, on standard error."`
+	Telemetry    Telemetry    `yaml:"telemetry" help:"Where traces go."`
 }
 
 // Server configures the addresses of the gateway and its shutdown.
@@ -52,6 +53,7 @@ type Server struct {
 	Listen    string        `yaml:"listen" default:"127.0.0.1:8080" kind:"address" help:"Address that serves the API."`
 	PublicURL string        `yaml:"public_url" default:"http://127.0.0.1:8080" kind:"base" help:"Address at which callers and customers reach the gateway. OAuth redirects and problem types begin with it."`
 	OpsListen string        `yaml:"ops_listen" default:"127.0.0.1:9090" kind:"address or none" help:"Address that serves /metrics, /healthz and /readyz; empty serves no metrics. server.listen serves the two health paths as well."`
+	Pprof     bool          `yaml:"pprof" default:"false" help:"Whether ops_listen serves /debug/pprof as well, which shows what the process spends time and memory on. A profile shows no data, but a flood of profiles slows the gateway."`
 	Drain     time.Duration `yaml:"drain" default:"5s" min:"0" max:"5m" help:"How long the gateway still accepts requests after SIGTERM. Meanwhile /readyz answers 503, so that a load balancer stops sending requests here. Set it longer than the load balancer's check interval. Then running requests finish, for at most resilience.deadline and 4s."`
 }
 
@@ -148,6 +150,17 @@ type Calendar struct {
 type Log struct {
 	Level  string `yaml:"level" default:"info" choices:"debug,info,warn,error" help:"The lowest level that is logged."`
 	Format string `yaml:"format" default:"json" choices:"json,text" help:"The format of a line."`
+}
+
+// Telemetry configures where traces go.
+type Telemetry struct {
+	OTLP OTLP `yaml:"otlp" help:"Traces of OpenTelemetry, sent by OTLP over HTTP. The exporter also reads OTEL_EXPORTER_OTLP_HEADERS, which may hold the key of a collector, and OTEL_EXPORTER_OTLP_CERTIFICATE."`
+}
+
+// OTLP configures the export of traces.
+type OTLP struct {
+	Endpoint      string `yaml:"endpoint" default:"" kind:"base or none" help:"Address of a collector, such as http://127.0.0.1:4318; traces go to /v1/traces below it. Empty means no traces, which then cost nothing."`
+	SamplePercent int    `yaml:"sample_percent" default:"100" min:"0" max:"100" help:"How many of the traces that begin here are recorded. Where a caller sends a traceparent, its own choice counts."`
 }
 
 // maxFileBytes is the most that a configuration or tenants file may hold.

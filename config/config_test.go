@@ -65,6 +65,8 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		},
 		Calendar: Calendar{LegacyConferencingTypes: []string{"nylas"}},
 		Log:      Log{Level: "info", Format: "json"},
+
+		Telemetry: Telemetry{OTLP: OTLP{SamplePercent: 100}},
 	}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg, want)

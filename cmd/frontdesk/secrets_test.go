@@ -296,8 +296,8 @@ func personalCalls(turn string) []request {
 }
 
 // No secret comes out of any operation at any failure, whatever a provider sends back: not in logs at debug
-// level, responses, metrics, pages, the output of commands, or the bytes of the database. At info level, the
-// log also holds nothing that a caller said of people.
+// level, responses, metrics, traces, pages, the output of commands, or the bytes of the database. At info
+// level, the log also holds nothing that a caller said of people; traces never do.
 func TestNoSecretComesOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ level, store string }{{"debug", "SQLite"}, {"info", "PostgreSQL"}} {
@@ -314,6 +314,8 @@ func TestNoSecretComesOut(t *testing.T) {
 
 func noSecretComesOut(t *testing.T, storeURL, level string) {
 	d, l, tenants := deploymentWithSecrets(t, storeURL, level)
+	collected := newSpanCollector(t)
+	d.environ = append(d.environ, "FRONTDESK_TELEMETRY__OTLP__ENDPOINT="+collected.url)
 	keys := map[string]string{}
 	for _, tenant := range tenants {
 		keys[tenant] = d.must("key", "create", "--tenant", tenant)
@@ -394,6 +396,10 @@ func noSecretComesOut(t *testing.T, storeURL, level string) {
 		}
 	}
 	r.stop()
+	if n := len(collected.spans()); n < asked {
+		t.Errorf("there are %d spans of %d requests: the test proves less than it should", n, asked)
+	}
+	out.all("the traces", collected.text())
 	if n := strings.Count(r.log(), "panicked"); n == 0 {
 		t.Error("no driver panicked: the test proves less than it should")
 	}

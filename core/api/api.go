@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/trace"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/requestlog"
+	"frontdesk/core/telemetry"
 )
 
 // Services are the use cases behind the operations.
@@ -33,6 +35,7 @@ type Keys interface {
 type Metrics interface {
 	RequestRunning(surface string) (done func())
 	Request(surface, operation string, status int, reason string, took time.Duration)
+	Watch(w telemetry.Watched)
 }
 
 // Requests keeps what requests did, for people. [*requestlog.Log] implements it.
@@ -53,6 +56,7 @@ type Options struct {
 	Keys     Keys
 	Log      *slog.Logger
 	Metrics  Metrics                     // may be nil
+	Tracer   trace.Tracer                // of the requests of authenticated callers; nil: none are traced
 	Requests Requests                    // may be nil
 	Ready    func(context.Context) error // fails while requests cannot be served; nil: always ready
 
@@ -90,6 +94,7 @@ type api struct {
 	keys         Keys
 	log          *slog.Logger
 	metrics      Metrics
+	tracer       trace.Tracer
 	requests     Requests
 	ready        func(context.Context) error
 	deadline     time.Duration
@@ -147,6 +152,7 @@ func newAPI(o Options) (*api, error) {
 		keys:         o.Keys,
 		log:          o.Log,
 		metrics:      o.Metrics,
+		tracer:       o.Tracer,
 		requests:     o.Requests,
 		ready:        o.Ready,
 		deadline:     o.Deadline,
@@ -177,6 +183,11 @@ func newAPI(o Options) (*api, error) {
 		most = defaultMaxInFlight
 	}
 	a.gate = newGate(most, queues(o.StoreWaited))
+	if a.metrics != nil {
+		a.metrics.Watch(telemetry.Watched{Gate: a.gate.load, Queues: map[string]func() int{
+			"body": a.bodies.load, "equal": a.waiting.load,
+		}})
+	}
 	a.deprecation = deprecationHeaders(a.publicURL, o.LegacySince, o.LegacySunset)
 	return a, nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
@@ -36,6 +37,8 @@ type exchange struct {
 	untold    bool              // the request is not logged
 	kept      *requestlog.Entry // for the log of requests; nil: it is not for it
 	trail     *telemetry.Trail
+	began     time.Time
+	span      telemetry.Span // of a request whose caller is known
 }
 
 type exchangeKey struct{}
@@ -69,6 +72,7 @@ func (a *api) identify(c *gin.Context) {
 // observe records the request in the metrics and in the log.
 func (a *api) observe(c *gin.Context) {
 	x, started := exchangeOf(c), a.now()
+	x.began = started
 	measured := a.metrics != nil && x.surface != surfaceNone
 	if measured {
 		defer a.metrics.RequestRunning(string(x.surface))()
@@ -79,6 +83,7 @@ func (a *api) observe(c *gin.Context) {
 	if measured {
 		a.metrics.Request(string(x.surface), cmp.Or(x.operation, "none"), status, x.reason, took)
 	}
+	x.span.EndRequest(cmp.Or(x.operation, "none"), status, x.reason)
 	if x.kept != nil {
 		x.kept.At, x.kept.Status, x.kept.Reason, x.kept.Took = started, status, x.reason, took
 		x.kept.Tries, x.kept.MoreTries = x.trail.Tries()
@@ -108,7 +113,19 @@ func (a *api) observe(c *gin.Context) {
 	if x.stack != nil {
 		attrs = append(attrs, slog.String("stack", string(x.stack)))
 	}
-	a.log.LogAttrs(c.Request.Context(), levelOf(status, x), "request answered", attrs...)
+	a.log.LogAttrs(x.span.Context(c.Request.Context()), levelOf(status, x), "request answered", attrs...)
+}
+
+// trace begins the span of a request. Only a known caller gets one, so that strangers cannot fill the traces.
+func (a *api) trace(ctx context.Context, c *gin.Context, x *exchange, tenantID string) context.Context {
+	if a.tracer == nil {
+		return ctx
+	}
+	ctx, x.span = telemetry.StartRequest(ctx, a.tracer, telemetry.RequestOf{
+		Method: c.Request.Method, Route: c.FullPath(), Surface: string(x.surface), TenantID: tenantID,
+		Began: x.began,
+	})
+	return ctx
 }
 
 // levelOf returns the log level for a request: Error for a defect, Warn for what the operator may have to

@@ -128,6 +128,13 @@ func (g *gate) leave(tenant string, writes bool) {
 	}
 }
 
+// load returns how many requests are inside, and how many may be.
+func (g *gate) load() (inside, limit int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.inside, g.limit
+}
+
 // look adjusts the limit at most once every lookEvery: up by a sixteenth, or down to four fifths of the
 // requests inside. It is called by enter: without requests, there is nothing to adjust.
 func (g *gate) look(now time.Time) {

@@ -287,6 +287,8 @@ type fakeMetrics struct {
 	running int
 }
 
+func (f *fakeMetrics) Watch(telemetry.Watched) {}
+
 func (f *fakeMetrics) RequestRunning(string) func() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -64,6 +64,7 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 			a.unauthenticated(c, err)
 			return
 		}
+		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, caller.Tenant.ID))
 		x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
 		if !a.bodies.take(caller.Tenant.ID) {
 			a.fail(c, fault.New(fault.Unavailable, fault.ReasonOverloaded,

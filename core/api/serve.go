@@ -80,6 +80,7 @@ func (a *api) admit(
 		c.Header("WWW-Authenticate", challenge(err))
 		return nil, err
 	}
+	ctx = a.trace(ctx, c, x, caller.Tenant.ID)
 	x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
 	if connection, connected := caller.Connections[op.Kind]; connected {
 		x.identity = append(x.identity, telemetry.Connection(connection.ID),

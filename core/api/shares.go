@@ -28,6 +28,13 @@ func (s *shares) take(tenant string) bool {
 	return true
 }
 
+// load returns how many units are taken.
+func (s *shares) load() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inUse
+}
+
 func (s *shares) give(tenant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

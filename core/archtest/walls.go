@@ -141,6 +141,10 @@ func Walls() []Wall {
 			Folder: "core/telemetry",
 			Why:    "Logs, metrics and request identity import nothing, so that every package may use them.",
 		},
+		{
+			Folder: "core/tracing", May: []string{"core/telemetry"},
+			Why: "Where spans go is no matter of those who record them.",
+		},
 
 		{Folder: "core/calendar", May: []string{"core/fault"}, Why: "A contract."},
 		{Folder: "core/crm", May: []string{"core/fault", "core/phonenumber"}, Why: "A contract."},
@@ -284,9 +288,10 @@ func Walls() []Wall {
 			Tests: []string{"core/**"}, Why: "A file of tenants with connections and voice agents.",
 		},
 		{
-			Folder: "core/journal", May: []string{"core/audit", "core/fault", "core/pause", "core/store"},
-			Tests: []string{"core/store/storetest"},
-			Why:   "Mutating calls, whatever they change: no contract and no record.",
+			Folder: "core/journal",
+			May:    []string{"core/audit", "core/fault", "core/pause", "core/store", "core/telemetry"},
+			Tests:  []string{"core/store/storetest"},
+			Why:    "Mutating calls, whatever they change: no contract and no record.",
 		},
 		{
 			Folder: "core/service",
@@ -449,6 +454,18 @@ func Reservations() []Reserved {
 		{
 			Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"},
 			Why: "One list of metrics.",
+		},
+		{
+			Package: "go.opentelemetry.io/otel/sdk/", For: []string{"core/tracing"},
+			Why: "Where spans go is decided in one place.",
+		},
+		{
+			Package: "go.opentelemetry.io/otel/exporters/", For: []string{"core/tracing"},
+			Why: "Where spans go is decided in one place.",
+		},
+		{
+			Package: "go.opentelemetry.io/otel/attribute", For: []string{"core/telemetry"},
+			Why: "What a span tells is read in one place.",
 		},
 		{
 			Package: "github.com/hashicorp/golang-lru/", For: []string{"core/connection", "core/store"},

@@ -41,6 +41,7 @@ import (
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/tenant"
+	"frontdesk/core/tracing"
 	"frontdesk/core/upstream"
 	"frontdesk/core/vault"
 	"frontdesk/core/webhook"
@@ -67,7 +68,8 @@ type Gateway struct {
 	log      *slog.Logger
 	now      func() time.Time
 	metrics  *telemetry.Metrics
-	process  string // names this process in the store
+	process  string          // names this process in the store
+	traces   *tracing.Traces // nil: nothing is traced
 	store    *store.Store
 	vault    *vault.Vault
 	audit    *audit.Log
@@ -118,6 +120,13 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		return nil, err
 	}
 	g.metrics = telemetry.NewMetrics(telemetry.Build{Version: Version(), Revision: revision()})
+	process := owner()
+	if g.traces, err = tracing.Open(ctx, tracing.Options{
+		Endpoint: cfg.Telemetry.OTLP.Endpoint, SamplePercent: cfg.Telemetry.OTLP.SamplePercent,
+		Version: Version(), Instance: process, Log: g.log, Metrics: g.metrics,
+	}); err != nil {
+		return nil, err
+	}
 	if g.brand, err = brandOf(cfg); err != nil {
 		return nil, err
 	}
@@ -146,7 +155,6 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		AllowTenantNetworks: allowed, UserAgent: "frontdesk/" + Version(), Metrics: g.metrics, Log: g.log,
 	})
 	g.health = webhook.NewHealth(g.store, g.log)
-	process := owner()
 	g.process = process
 	shared := g.openBudgets(process)
 	g.guard = guard.New(guardOptions(cfg, g, shared))
@@ -182,7 +190,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if shared {
 		surface.Budgets = g.budgets
 	}
-	surface.StoreWaited, surface.Requests = g.store.Waited, g.requests
+	surface.StoreWaited, surface.Requests, surface.Tracer = g.store.Waited, g.requests, g.traces.Tracer()
+	g.watch()
 	if surface.Pages, err = g.consentPages(); err != nil {
 		return nil, err
 	}
@@ -242,6 +251,9 @@ func (g *Gateway) Close() {
 		if err := g.store.Close(); err != nil {
 			g.log.Warn("the store did not close cleanly", "error", err)
 		}
+	}
+	if err := g.traces.Close(); err != nil {
+		g.log.Warn("the last traces were not exported", "error", err)
 	}
 }
 

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"sync"
 	"time"
+
+	"frontdesk/core/telemetry"
 )
 
 // Addresses holds the URLs at which a gateway listens.
@@ -63,7 +66,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 
 	var work sync.WaitGroup
 	defer work.Wait()
-	background, stop := context.WithCancel(ctx)
+	background, stop := context.WithCancel(telemetry.WithTracer(ctx, g.traces.Tracer()))
 	defer stop()
 	work.Go(func() { g.services.Run(background) })
 	work.Go(func() { g.tokens.Run(background) })
@@ -74,6 +77,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.forget(background) })
 	work.Go(func() { g.showBreakers(background) })
 	work.Go(func() { g.probeWrites(background) })
+	work.Go(func() { g.takeCensus(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {
@@ -140,11 +144,18 @@ func (g *Gateway) server(h http.Handler) *http.Server {
 	}
 }
 
-// ops returns the handler of metrics and health, for an address that is not for callers.
+// ops returns the handler of metrics, health and profiles, for an address that is not for callers. The command
+// line of the process, which pprof can serve as well, is left out.
 func (g *Gateway) ops() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.metrics.Handler())
 	mux.Handle("GET /healthz", g.handler)
 	mux.Handle("GET /readyz", g.handler)
+	if g.config.Server.Pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
 	return mux
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -58,5 +60,73 @@ func TestServeDrainsAndEnds(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// Profiles are served at the address for operations alone, and only if they were asked for. The command line,
+// which pprof can tell, is not served.
+func TestProfilesAreServedToTheOperator(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		cfg := config.Default(nil)
+		cfg.DataDir, cfg.Server.Pprof = t.TempDir(), asked
+		g, err := Open(t.Context(), cfg, Options{LogTo: io.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status := func(h http.Handler, path string) int {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			return w.Code
+		}
+		want := http.StatusNotFound
+		if asked {
+			want = http.StatusOK
+		}
+		for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/symbol"} {
+			if got := status(g.ops(), path); got != want {
+				t.Errorf("asked for %v: %s answers %d to the operator, want %d", asked, path, got, want)
+			}
+			if got := status(g.Handler(), path); got != http.StatusNotFound {
+				t.Errorf("asked for %v: %s answers %d to callers", asked, path, got)
+			}
+		}
+		if got := status(g.ops(), "/debug/pprof/cmdline"); got != http.StatusNotFound {
+			t.Errorf("the command line answers %d", got)
+		}
+		g.Close()
+	}
+}
+
+// The census reaches the metrics, and what the store does not tell stays as it was.
+func TestTheCensusIsTaken(t *testing.T) {
+	cfg := config.Default(nil)
+	cfg.DataDir = t.TempDir()
+	g, err := Open(t.Context(), cfg, Options{LogTo: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	metrics := func() string {
+		w := httptest.NewRecorder()
+		g.ops().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		return w.Body.String()
+	}
+	g.census(t.Context()) // there are no tables yet
+	if got := metrics(); strings.Contains(got, "frontdesk_intents_open") {
+		t.Error("what was not counted is told")
+	}
+	if err := g.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.census(t.Context())
+	got := metrics()
+	for _, want := range []string{`frontdesk_intents_open{state="unknown"} 0`, "frontdesk_webhook_deliveries_waiting 0",
+		"frontdesk_store_writable 1", "frontdesk_gate_limit 1024", `frontdesk_requests_waiting{for="body"} 0`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if strings.Contains(got, "frontdesk_data_dir_free_bytes 0\n") {
+		t.Error("the disk is said to be full")
 	}
 }

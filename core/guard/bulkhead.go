@@ -101,13 +101,15 @@ type permit struct {
 }
 
 // acquire takes the connection's permit first, so that the calls of a connection at its limit hold no permits
-// of the host. The one that replicas share comes second, for the same reason. The calls that wait at one host are bounded together, whichever permit they wait for: the
-// callers of a provider that hangs must not fill the gateway, however many accounts it has. A call that finds
-// both permits free does not wait and is not counted.
-func (c *call) acquire(ctx context.Context) (*permit, *fault.Error) {
+// of the host. The one that replicas share comes second, for the same reason. The calls that wait at one host
+// are bounded together, whichever permit they wait for: the callers of a provider that hangs must not fill the
+// gateway, however many accounts it has. A call that finds all permits free does not wait and is not counted.
+func (c *call) acquire(ctx context.Context) (permit *permit, f *fault.Error) {
 	if permit := c.tryAcquire(ctx, 0); permit != nil {
 		return permit, nil
 	}
+	ctx, span := telemetry.StartSpan(ctx, "wait for a permit")
+	defer func() { span.End("", reason(f)) }()
 	defer c.host.waiting.Add(-1)
 	if c.host.waiting.Add(1) > int64(c.guard.options.HostQueue) {
 		c.host.bulkhead.gauges.Refused()

@@ -198,12 +198,14 @@ func Do[T any](
 func (g *Guard) do(ctx context.Context, t Target, op Op, driver driverCall) (any, *fault.Error) {
 	labels := telemetry.CallLabels{Kind: t.Kind, Provider: t.Provider, Operation: op.Name}
 	started := time.Now()
+	ctx, span := telemetry.StartCall(ctx, labels, t.Connection, 0)
 	result, f := g.callWithPermit(ctx, &call{guard: g, target: t, op: op, labels: labels, driver: driver})
 	if f != nil && f.RetryAfter > g.options.MaxRetryAfter {
 		c := *f
 		c.RetryAfter = g.options.MaxRetryAfter
 		f = &c
 	}
+	span.End(outcome(f), reason(f))
 	g.options.Metrics.Call(labels, outcome(f), time.Since(started))
 	return result, f
 }

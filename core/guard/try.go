@@ -28,6 +28,7 @@ type call struct {
 
 	host, connection *entry
 	permit           *permit // nil while an abandoned attempt holds it
+	tries            int     // begun so far
 }
 
 // try makes one attempt. final means that no other may follow: the caller's context has ended, or a write is
@@ -42,7 +43,12 @@ func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool)
 	}
 	tryCtx, cancel := c.context(ctx)
 	tryCtx, trail := telemetry.Begin(tryCtx, c.labels, c.target.Connection, time.Now())
-	defer func() { trail.End(outcome(f), reason(f), time.Now()) }()
+	c.tries++
+	tryCtx, span := telemetry.StartCall(tryCtx, c.labels, c.target.Connection, c.tries)
+	defer func() {
+		trail.End(outcome(f), reason(f), time.Now())
+		span.End(outcome(f), reason(f))
+	}()
 	a := &attempt{
 		call: c, permit: c.permit, cancel: cancel, answered: make(chan struct{}), over: make(chan struct{}),
 		started: time.Now(),

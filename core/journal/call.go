@@ -8,6 +8,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 )
 
 // Write is what every mutating call carries besides its input.
@@ -73,6 +74,20 @@ type submission struct {
 
 // Perform carries out a call, or returns the answer of an earlier equal call. It waits while that one runs.
 func Perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P, T]) (Answer[T], error) {
+	ctx, span := telemetry.StartOperation(ctx, "intent", c.Operation)
+	answer, err := perform(ctx, j, c, handle)
+	switch {
+	case err != nil:
+		span.End("failed", fault.From(err).Reason)
+	case answer.Replayed:
+		span.End("replayed", "")
+	default:
+		span.End("done", "")
+	}
+	return answer, err
+}
+
+func perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P, T]) (Answer[T], error) {
 	op, err := j.operation(c.Operation)
 	if err != nil {
 		return Answer[T]{}, err
@@ -124,6 +139,8 @@ func (s *submission) begin(ctx context.Context) (*Run, store.Intent, error) {
 func (s *submission) record(
 	ctx context.Context, intent store.Intent,
 ) (there store.Intent, began bool, err error) {
+	ctx, span := telemetry.StartSpan(ctx, "begin intent")
+	defer func() { span.End("", reasonOf(err)) }()
 	j := s.journal
 	if intent.Kept && (s.waited || j.waiters.has(intent)) {
 		there, found, err := j.opts.Store.Intent(ctx, intent.TenantID, intent.Operation, intent.Key)
@@ -184,6 +201,14 @@ func KeyReused() error {
 		"This Idempotency-Key was used for another request. Use a new key for a new request.")
 }
 
+// reasonOf returns the reason of an error, or "" if there is none.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fault.From(err).Reason
+}
+
 // own sets the fields of a run that come from the call.
 func (s *submission) own(ctx context.Context, r *Run) *Run {
 	r.origin, r.dedupeWindow = originOf(ctx, s.call), s.call.DedupeWindow
@@ -192,6 +217,8 @@ func (s *submission) own(ctx context.Context, r *Run) *Run {
 
 // await waits for an equal call that still runs.
 func (s *submission) await(ctx, waiting context.Context, there store.Intent) error {
+	_, span := telemetry.StartSpan(ctx, "wait for an equal call")
+	defer span.End("", "")
 	err := s.call.Write.aside(func() error { return s.journal.await(waiting, there) })
 	s.waited = true
 	if waiting.Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/audit"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 )
 
 // Recovery resumes intents that no process carries on any more: the process died, or the provider's response
@@ -159,7 +160,10 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 
 // recover resumes one intent. Once it has taken over the intent, it goes on even if the gateway is shutting
 // down. If it stopped in the middle, no process could take over the intent until the lease ends.
-func (j *Journal) recover(ctx context.Context, i store.Intent) error {
+func (j *Journal) recover(ctx context.Context, i store.Intent) (err error) {
+	ctx, span := telemetry.StartWork(ctx, "recover intent")
+	span.Operation(i.Operation)
+	defer func() { span.End("", reasonOf(err)) }()
 	op, err := j.operation(i.Operation)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 )
 
 const recordTimeout = 2 * time.Second // for recording the outcome of a call, after its own deadline
@@ -136,6 +137,8 @@ func finish[P, T any](ctx context.Context, r *Run, handle Handler[P, T]) (Answer
 	// What follows must be recorded even when the caller left or the deadline passed.
 	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
+	record, span := telemetry.StartSpan(record, "finish intent")
+	defer span.End("", "")
 	if err != nil {
 		return Answer[T]{}, r.fail(record, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
+	"frontdesk/core/telemetry"
 )
 
 // renewal gets a token for a connection; several calls may wait for it. It continues when they leave, since a
@@ -47,11 +48,15 @@ func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) 
 			return e, e.err
 		}
 		own := *wanted
-		r := s.begin(&own)
+		waiting, span := telemetry.StartSpan(ctx, "wait for a token")
+		r := s.begin(waiting, &own)
 		if r == nil {
+			span.End("", fault.ReasonOverloaded)
 			return nil, closing()
 		}
-		if e, err := s.await(ctx, r, refused); e != nil || err != nil {
+		e, err := s.await(waiting, r, refused)
+		span.End("", reasonOf(err))
+		if e != nil || err != nil {
 			return e, err
 		}
 	}
@@ -122,8 +127,9 @@ func closing() error {
 	return f
 }
 
-// begin starts a renewal, or returns the one under way for the connection. It returns nil after Close.
-func (s *TokenSource) begin(r *renewal) *renewal {
+// begin starts a renewal, or returns the one under way for the connection. It returns nil after Close. The
+// renewal outlives ctx, and belongs to its trace.
+func (s *TokenSource) begin(ctx context.Context, r *renewal) *renewal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -135,12 +141,14 @@ func (s *TokenSource) begin(r *renewal) *renewal {
 	r.done, r.usable, r.stalled = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	r.since = s.options.Now()
 	s.renewals[r.connectionID], s.running[r] = r, true
-	go s.run(r)
+	go s.run(telemetry.FollowTrace(s.base, ctx), r)
 	return r
 }
 
-func (s *TokenSource) run(r *renewal) {
-	ctx, cancel := withLiveTimeout(s.base, s.limits.Renewal)
+func (s *TokenSource) run(ctx context.Context, r *renewal) {
+	ctx, span := telemetry.StartWork(ctx, "renew tokens")
+	span.Connection(r.connectionID)
+	ctx, cancel := withLiveTimeout(ctx, s.limits.Renewal)
 	defer cancel()
 	began := r.since
 	impatience := time.AfterFunc(s.limits.Patience, func() { s.stall(r) })
@@ -149,6 +157,7 @@ func (s *TokenSource) run(r *renewal) {
 	if r.err = asTimeout(ctx, r.err); r.err != nil && s.base.Err() != nil {
 		r.err = closing()
 	}
+	span.End("", reasonOf(r.err))
 	s.mu.Lock()
 	if s.renewals[r.connectionID] == r {
 		delete(s.renewals, r.connectionID)
@@ -162,6 +171,14 @@ func (s *TokenSource) run(r *renewal) {
 	if r.onDone != nil {
 		r.onDone()
 	}
+}
+
+// reasonOf returns the reason of an error, or "" if there is none.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fault.From(err).Reason
 }
 
 // stall ends the wait of calls for a renewal. The renewal itself continues.

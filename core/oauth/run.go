@@ -40,7 +40,7 @@ func (s *TokenSource) sweep(ctx context.Context) {
 				return
 			}
 			r := &renewal{tenantID: row.TenantID, connectionID: row.ConnectionID, onDone: func() { <-s.workers }}
-			if s.begin(r) != r {
+			if s.begin(ctx, r) != r {
 				<-s.workers
 			}
 			last = row

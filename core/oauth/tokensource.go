@@ -155,7 +155,7 @@ func (s *TokenSource) current(ctx context.Context, tenantID, connectionID string
 	now := s.options.Now()
 	if e := s.cache.get(connectionID, now); e != nil {
 		if e.dueToCheck(now) {
-			s.begin(&renewal{tenantID: tenantID, connectionID: connectionID, urgent: e.err != nil})
+			s.begin(ctx, &renewal{tenantID: tenantID, connectionID: connectionID, urgent: e.err != nil})
 		}
 		return e, e.err
 	}

@@ -72,9 +72,9 @@ func named(attrs []slog.Attr, key string) bool {
 }
 
 // ContinueTrace returns a context that continues the trace in a request's traceparent header (W3C Trace
-// Context). A missing or malformed header leaves the context as it is. Since no spans are exported, the
-// parent id stays the caller's: a participant that records nothing must not put itself in the chain (section
-// 3.2 of that recommendation).
+// Context). A missing or malformed header leaves the context as it is. Until a span begins ([StartRequest]),
+// the parent id stays the caller's: a participant that records nothing must not put itself in the chain
+// (section 3.2 of that recommendation).
 func ContinueTrace(ctx context.Context, header http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }

@@ -51,6 +51,9 @@ type Metrics struct {
 	deliveries *prometheus.CounterVec
 	waiting    prometheus.Gauge
 
+	spans   *prometheus.CounterVec
+	counted *census
+
 	names bound
 }
 
@@ -125,13 +128,18 @@ func NewMetrics(b Build) *Metrics {
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_webhook_oldest_waiting_seconds",
 			Help: "Age of the oldest event that waits to be delivered to a webhook; 0: none waits. Every replica " +
 				"sees the same one."}),
+
+		spans: counter("frontdesk_trace_spans_total",
+			"Spans of traces by what became of them: exported, failed (the collector did not take them) or dropped "+
+				"(too many were waiting).", "outcome"),
+		counted: newCensus(),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.requestSeconds, m.requestsRunning,
 		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
 		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
-		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, m.deliveries, m.waiting,
+		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, m.deliveries, m.waiting, m.spans, m.counted,
 		buildInfo(b))
 	return m
 }
@@ -215,6 +223,14 @@ func (m *Metrics) OldestDelivery(age time.Duration) {
 		return
 	}
 	m.waiting.Set(age.Seconds())
+}
+
+// Spans counts spans of traces: exported, failed or dropped.
+func (m *Metrics) Spans(outcome string, count int) {
+	if m == nil {
+		return
+	}
+	m.spans.WithLabelValues(outcome).Add(float64(count))
 }
 
 // Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the

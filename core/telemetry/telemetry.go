@@ -1,4 +1,5 @@
-// Package telemetry provides structured logs, the identity of a request in all of them, and metrics.
+// Package telemetry provides structured logs, the identity of a request in all of them, metrics, and
+// the spans of traces.
 //
 //	log, err := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{Format: "json", Level: "info"})
 //	metrics := telemetry.NewMetrics(telemetry.Build{Version: "1.4.0"})
@@ -10,6 +11,6 @@
 // metric series is bounded whatever callers and tenants do: no label holds a tenant, an address, an id or a
 // text.
 //
-// It does not export spans: a trace id that a caller sends is written to the logs and can be passed on, which
-// is enough to find a request in both places.
+// Spans are recorded only where a tracer was given, which core/tracing makes. Without one, the functions that
+// begin and end spans allocate nothing.
 package telemetry

@@ -118,6 +118,18 @@ func exercise(m *Metrics) {
 	m.Delivery("delivered")
 	m.Intent("book-meeting", "done")
 	m.UnsettledIntents(1)
+	m.Spans("exported", 1)
+	m.Census(Census{
+		Connections: []Connections{{Kind: "calendar", Provider: "google", Status: "ok", Count: 2}},
+		NearEnd:     []NearEnd{{Provider: "google", Why: "failing", Count: 1}},
+	})
+	m.Watch(Watched{
+		Gate:     func() (inside, limit int) { return 1, 2 },
+		Queues:   map[string]func() int{"body": func() int { return 3 }, "equal": func() int { return 4 }},
+		Store:    func() (calls int64, together time.Duration) { return 5, time.Second },
+		Writable: func() bool { return true },
+		Disk:     func() (free, size float64) { return 6, 7 },
+	})
 }
 
 // TestMetricNames fixes the names that dashboards and alerts rely on.

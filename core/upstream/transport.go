@@ -151,6 +151,7 @@ func (t *transport) send(
 		stop(nil)
 		return nil, nil, err
 	}
+	out, span := t.traced(out)
 	if !progress.safe {
 		hideIdempotencyKey(out.Header)
 	}
@@ -164,6 +165,7 @@ func (t *transport) send(
 	if err != nil {
 		f := t.failure(ctx, hop.URL, err, progress.sent())
 		stop(nil)
+		span.EndExchange(0, f.Reason)
 		t.pool.options.Metrics.Exchange(t.client.Provider, 0, string(f.Code))
 		if f.Reason == fault.ReasonEgressRefused {
 			t.pool.options.Metrics.EgressRefused(t.client.Provider)
@@ -174,6 +176,7 @@ func (t *transport) send(
 		})
 		return nil, nil, f
 	}
+	span.EndExchange(resp.StatusCode, "")
 	t.pool.options.Metrics.Exchange(t.client.Provider, resp.StatusCode, "")
 	t.log(ctx, hop, resp.StatusCode, started, nil)
 	telemetry.Exchanged(ctx, telemetry.Exchange{
@@ -187,6 +190,23 @@ func (t *transport) send(
 	}
 	resp.Body = body
 	return resp, out, nil
+}
+
+// traced begins the span of an exchange, and returns the request as a part of it. The span tells no path, and
+// the host only if the operator or the adapter named it.
+func (t *transport) traced(out *http.Request) (*http.Request, telemetry.Span) {
+	ctx, span := telemetry.StartExchange(out.Context(), t.client.Provider, out.Method)
+	if span == (telemetry.Span{}) {
+		return out, span
+	}
+	if home := t.client.AuthorizeFor; home != nil && !t.client.TenantAddress && home.Host == out.URL.Host {
+		span.Host(home.Hostname())
+	}
+	out = out.WithContext(ctx)
+	if t.pool.options.PropagateTrace {
+		telemetry.PropagateTrace(ctx, out.Header)
+	}
+	return out, span
 }
 
 // complete sets the headers that all requests have in common.

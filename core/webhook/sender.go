@@ -178,6 +178,8 @@ func (s *Sender) attempt(ctx context.Context, w store.Webhook, q store.QueueID) 
 	if err != nil || !leased {
 		return false
 	}
+	ctx, span := telemetry.StartWork(ctx, "deliver event")
+	span.Delivery(d.Type, int(d.Attempts)+1)
 	done, disable := s.send(ctx, w, d)
 	now = s.opts.Now()
 	d.Status, d.Reason = done.Status, done.Reason
@@ -193,6 +195,7 @@ func (s *Sender) attempt(ctx context.Context, w store.Webhook, q store.QueueID) 
 		// The last attempt comes when the day is over.
 		next = earlier(now.Add(pauseFor(d.Attempts+1, done.after)), d.QueuedAt.Add(giveUp))
 	}
+	span.End(outcome, done.Reason)
 	if err := s.record(ctx, d, owner, next); err != nil {
 		s.opts.Log.WarnContext(ctx, "an attempt to deliver an event could not be recorded; it will be made again",
 			"webhook", w.ID, "delivery", d.ID, "error", err)
