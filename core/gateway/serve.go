@@ -73,6 +73,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.health.Run(background) })
 	work.Go(func() { g.forget(background) })
 	work.Go(func() { g.probeWrites(background) })
+	work.Go(func() { g.pool.KeepWarm(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {

@@ -105,7 +105,21 @@ func (c calendarClient) newLists(
 		if err != nil {
 			return nil, err
 		}
-		lists[i] = &eventList{next: calendar.Query{CalendarID: id, From: w.From, To: w.To, Zone: zone.String()}}
+		lists[i] = &eventList{next: calendar.Query{
+			CalendarID: c.knownID(id), From: w.From, To: w.To, Zone: zone.String(),
+		}}
 	}
 	return lists, nil
+}
+
+// knownID returns the id of the default calendar for "", where it is known. A driver may have to ask for it.
+func (c calendarClient) knownID(id string) string {
+	if id != "" || c.view == nil {
+		return id
+	}
+	cal, err := c.view.find(id)
+	if err != nil { // the provider may know one all the same
+		return id
+	}
+	return cal.ID
 }
