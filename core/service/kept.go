@@ -131,7 +131,8 @@ func (c calendarClient) known(ctx context.Context) (l keptList, sure bool) {
 			l = c.kept.get(c.connection)
 		}
 	}
-	if sure = age() < sureFor; sure && age() >= askAfter && c.kept.mayAsk(c.connection, now) {
+	// A list from the future is from a replica whose clock is ahead, and would be used for too long.
+	if sure = age() < sureFor && age() > -askAfter; sure && age() >= askAfter && c.kept.mayAsk(c.connection, now) {
 		singleflight.Start(c.kept.behind, c.connection.ID, func(ctx context.Context) (struct{}, error) {
 			_, err := c.readCalendars(ctx)
 			return struct{}{}, err
