@@ -69,7 +69,9 @@ func newRoundTrips(b *testing.B) *roundTrips {
 	base := p.serve(b, func(base string) http.Handler {
 		fake = googlefake.New(googlefake.Options{
 			Accounts: []string{customer}, Zone: "America/New_York",
-			OAuth: oauthtest.Options{Issuer: base, Assertions: map[string]*rsa.PublicKey{robot: &robotKey().PublicKey}},
+			OAuth: oauthtest.Options{
+				Issuer: base, Assertions: map[string]*rsa.PublicKey{robot: &robotKey().PublicKey},
+			},
 		})
 		return fake
 	})
@@ -162,7 +164,8 @@ func (r *roundTrips) list(from, to string, ids ...string) time.Duration {
 
 // BenchmarkRoundTrips measures what calls wait for at a provider that takes 50 ms, as ratios within one run: ten
 // calendars to one, eight callers of ten calendars each at once to one caller, 2,500 events to a page of about 500
-// and to one of 28, and the first call of a tenant to its next, after a restart and where the tenant has just been connected.
+// and to one of 28, and the first call of a tenant to its next, after a restart and where the tenant has just been
+// connected.
 //
 //	go test -run '^$' -bench RoundTrips ./cmd/frontdesk
 func BenchmarkRoundTrips(b *testing.B) {

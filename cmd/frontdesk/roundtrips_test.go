@@ -149,7 +149,6 @@ func TestRequestsOfEachOperationAreAsInTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := table.String(); strings.TrimSpace(got) != strings.TrimSpace(string(want)) {
-		t.Errorf("the requests are not those of %s (go test -tags attack -run RequestsOfEachOperation -update):\n%s",
-			requestTable, got)
+		t.Errorf("the requests are not those of %s (-update writes it anew):\n%s", requestTable, got)
 	}
 }

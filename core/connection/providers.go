@@ -100,7 +100,8 @@ func (p Providers) environment(
 	return env
 }
 
-// Prepare opens connections to the providers of a set, so that calls, which are expected soon, do not wait for that.
+// Prepare opens connections to the providers of a set, so that calls, which are expected soon, do not wait for
+// them.
 func (p Providers) Prepare(s Set) {
 	for _, c := range s {
 		if a, err := p.find(c); err == nil && !a.Sandbox && c.Status == StatusOK {

@@ -49,7 +49,9 @@ func (s *Calendar) FindMeetings(
 		found  []calendar.Event
 		unread []string
 	}
-	got, client, err := withCalendars(ctx, client, func(ctx context.Context, client calendarClient) (m meetings, err error) {
+	got, client, err := withCalendars(ctx, client, func(
+		ctx context.Context, client calendarClient,
+	) (m meetings, err error) {
 		if m.zone, err = client.zone(ctx, in.Timezone, first(in.CalendarIDs)); err != nil {
 			return m, err
 		}

@@ -84,7 +84,9 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		question slots.Question
 		times    []calendar.Busy
 	}
-	got, client, err := withCalendars(ctx, client, func(ctx context.Context, client calendarClient) (r reading, err error) {
+	got, client, err := withCalendars(ctx, client, func(
+		ctx context.Context, client calendarClient,
+	) (r reading, err error) {
 		office, err := client.zone(ctx, "", first(in.CalendarIDs))
 		if err != nil {
 			return r, err

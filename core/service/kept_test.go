@@ -157,7 +157,7 @@ func TestAListThatCannotBeReadBehindIsNotAskedForByEveryCall(t *testing.T) {
 			if call != "calendars" {
 				return nil
 			}
-			return fault.New(fault.NotFound, fault.ReasonProviderUnavailable, "Not now.") // which is not tried again
+			return fault.New(fault.NotFound, fault.ReasonProviderUnavailable, "Not now.") // not tried again
 		}}
 	})
 	for range 5 {

@@ -24,7 +24,9 @@ func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (re
 		zone   *time.Location
 		events []calendar.Event
 	}
-	found, client, err := withCalendars(ctx, client, func(ctx context.Context, client calendarClient) (listed, error) {
+	found, client, err := withCalendars(ctx, client, func(
+		ctx context.Context, client calendarClient,
+	) (listed, error) {
 		zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
 		if err != nil {
 			return listed{}, err

@@ -126,7 +126,8 @@ func (c calendarClient) readPages(ctx context.Context, queries []calendar.Query)
 
 // eachPage reads the pages several at a time. It fails if one fails.
 func eachPage(
-	ctx context.Context, queries []calendar.Query, read func(context.Context, calendar.Query) (calendar.Page, error),
+	ctx context.Context, queries []calendar.Query,
+	read func(context.Context, calendar.Query) (calendar.Page, error),
 ) ([]calendar.Page, error) {
 	pages := make([]calendar.Page, len(queries))
 	group, ctx := errgroup.WithContext(ctx)
@@ -195,7 +196,8 @@ func isOfOnePart(err error) bool {
 
 // tryEachPage reads the pages several at a time.
 func tryEachPage(
-	ctx context.Context, queries []calendar.Query, read func(context.Context, calendar.Query) (calendar.Page, error),
+	ctx context.Context, queries []calendar.Query,
+	read func(context.Context, calendar.Query) (calendar.Page, error),
 ) []pageRead {
 	got := make([]pageRead, len(queries))
 	var group errgroup.Group
@@ -210,7 +212,7 @@ func tryEachPage(
 	return got
 }
 
-// oneRead returns the pages, or an error if none was read or the account is disconnected, so that the guard sees it.
+// oneRead returns the pages, or an error for the guard if none was read or the account is disconnected.
 func oneRead(got []pageRead) ([]pageRead, error) {
 	read := false
 	for _, p := range got {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -163,7 +164,7 @@ func TestServersThatAreKeptOpenAreBounded(t *testing.T) {
 	w := newWarming(t, PoolOptions{})
 	for i := range maxOrigins + 10 {
 		w.clock.Add(1)
-		w.warm.asked(w.tenant, parse(t, "https://host"+string(rune('a'+i%26))+time.Duration(i).String()+".test/"), nil)
+		w.warm.asked(w.tenant, parse(t, "https://host-"+strconv.Itoa(i)+".test/"), nil)
 	}
 	if n := len(w.warm.origins); n != maxOrigins {
 		t.Errorf("%d servers are remembered", n)
