@@ -52,3 +52,15 @@ func TestLastUseSurvivesAStoreThatIsDown(t *testing.T) {
 		t.Errorf("kept %v", got)
 	}
 }
+
+func TestAKeyIsUsedAnewAfterAPause(t *testing.T) {
+	u := &usage{at: map[string]time.Time{}}
+	for _, use := range []struct {
+		at   time.Duration
+		anew bool
+	}{{0, true}, {usePause - 1, false}, {2*usePause - 2, false}, {3*usePause - 2, true}} {
+		if got := u.touch("a", time.Unix(1, 0).Add(use.at)); got != use.anew {
+			t.Errorf("a use at %s is anew: %t", use.at, got)
+		}
+	}
+}

@@ -28,13 +28,17 @@ const (
 	housekeeping = time.Minute     // how often last uses are written and expired keys are dropped from memory
 )
 
-// CallerOptions configure [Callers]. All fields are required.
+// CallerOptions configure [Callers]. All fields but InUse are required.
 type CallerOptions struct {
 	Store    *store.Store
 	Vault    *vault.Vault
 	Registry adapter.Registry
 	Now      func() time.Time
 	Log      *slog.Logger
+
+	// InUse is called when a key is used after a pause, such as with the first request of a telephone call. It
+	// must not wait. May be nil.
+	InUse func(connection.Set)
 }
 
 // Callers identifies the callers of requests, mostly from a cache in memory. It is safe for concurrent use.
@@ -124,8 +128,8 @@ func (c *Callers) known(
 	} else if known.valid && age >= answerLife/2 { // refreshed ahead of time, so that no call waits
 		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 	}
-	if known.valid {
-		c.used.touch(known.caller.KeyID, now)
+	if known.valid && c.used.touch(known.caller.KeyID, now) && c.opts.InUse != nil {
+		c.opts.InUse(known.caller.Connections)
 	}
 	return known, nil
 }

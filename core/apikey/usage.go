@@ -7,16 +7,22 @@ import (
 	"time"
 )
 
+// usePause is how long a key is not used before its next use is one that begins anew.
+const usePause = 20 * time.Second
+
 // usage collects the times of use of keys. They are written once a minute, and never while a call waits.
 type usage struct {
 	mu sync.Mutex
 	at map[string]time.Time // by key id, since the last write
 }
 
-func (u *usage) touch(keyID string, at time.Time) {
+// touch notes a use, and reports whether the key was not used for a while.
+func (u *usage) touch(keyID string, at time.Time) (anew bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	before := u.at[keyID] // zero after the last write, which makes little difference
 	u.at[keyID] = at
+	return at.Sub(before) >= usePause
 }
 
 // take returns the collected times and resets the collection.

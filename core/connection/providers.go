@@ -102,6 +102,16 @@ func (p Providers) environment(
 	return env
 }
 
+// Prepare opens connections to the providers of a set, so that calls, which are expected soon, do not wait for
+// them.
+func (p Providers) Prepare(s Set) {
+	for _, c := range s {
+		if a, err := p.find(c); err == nil && !a.Sandbox && c.Status == StatusOK {
+			p.Pool.Prepare(p.clientOptions(a, c, authority{}))
+		}
+	}
+}
+
 // Trial returns what an adapter opens a connection with, to ask whose account it is before anything is
 // stored. It uses the settings and the given tokens. The values of the credentials are withheld.
 func (p Providers) Trial(

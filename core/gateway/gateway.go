@@ -229,6 +229,9 @@ func (g *Gateway) Close() {
 				"next start", "error", err)
 		}
 	}
+	if g.services != nil {
+		g.services.Close()
+	}
 	g.closeTenants()
 	if g.openID != nil {
 		g.openID.Close()

@@ -78,6 +78,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.showBreakers(background) })
 	work.Go(func() { g.probeWrites(background) })
 	work.Go(func() { g.takeCensus(background) })
+	work.Go(func() { g.pool.KeepWarm(background) })
 
 	failed := make(chan error, len(servers))
 	for i := range servers {

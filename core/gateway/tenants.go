@@ -19,12 +19,12 @@ import (
 // openTenants creates the directories of tenants, connections, keys and links, and what they need. Each
 // change through them clears the cache of callers.
 func (g *Gateway) openTenants(process string) {
-	g.callers = apikey.NewCallers(apikey.CallerOptions{
-		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Log: g.log,
-	})
-	changed := g.callers.Forget
 	g.providers = connection.Providers{Registry: g.registry, Operators: operators(g.config), Pool: g.pool,
 		Budgets: g.budgets}
+	g.callers = apikey.NewCallers(apikey.CallerOptions{
+		Store: g.store, Vault: g.vault, Registry: g.registry, Now: g.now, Log: g.log, InUse: g.providers.Prepare,
+	})
+	changed := g.callers.Forget
 	g.tokens = oauth.NewTokenSource(oauth.Options{
 		Store: g.store, Vault: g.vault, Credentials: g.providers.TokenCredentials(g.store, g.vault), Owner: process,
 		Now: g.now, Log: g.log, Metrics: g.metrics, Changed: func(string) { changed() },

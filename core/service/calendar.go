@@ -20,23 +20,19 @@ import (
 
 // Calendar implements the operations on meetings.
 type Calendar struct {
-	opts      *Options
-	journal   *journal.Journal
-	calendars *cache[[]calendar.Calendar]
-	recent    *recentLocations
-	hours     *cache[*slots.Hours] // owners' working hours; nil: the provider does not tell them
+	opts    *Options
+	journal *journal.Journal
+	kept    *keptCalendars
+	recent  *recentLocations
+	hours   *cache[*slots.Hours] // owners' working hours; nil: the provider does not tell them
 }
 
-const (
-	rememberCalendars = 5 * time.Minute
-	rememberHours     = time.Hour
-)
+const rememberHours = time.Hour
 
 func newCalendar(o *Options, j *journal.Journal) *Calendar {
 	return &Calendar{
-		opts: o, journal: j, recent: newRecentLocations(),
-		calendars: newCache[[]calendar.Calendar](o.Now, rememberCalendars),
-		hours:     newCache[*slots.Hours](o.Now, rememberHours),
+		opts: o, journal: j, recent: newRecentLocations(), kept: newKeptCalendars(),
+		hours: newCache[*slots.Hours](o.Now, rememberHours),
 	}
 }
 
@@ -58,10 +54,12 @@ type calendarClient struct {
 	driver     calendar.Driver
 	connection connection.Connection
 	endpoint   endpoint
-	calendars  *cache[[]calendar.Calendar]
+	kept       *keptCalendars
+	view       *view // of the account's calendars, within a call of withCalendars; nil: none
 	hours      *cache[*slots.Hours]
 	tenant     tenant.Tenant
 	traits     calendar.Traits
+	sandbox    bool
 }
 
 // open opens the caller's calendar connection.
@@ -75,27 +73,37 @@ func (s *Calendar) open(ctx context.Context, c apikey.Caller) (calendarClient, e
 
 func (s *Calendar) newClient(c apikey.Caller, o connection.Opened[calendar.Driver]) calendarClient {
 	traits := o.Driver.Traits()
-	return calendarClient{
-		opts: s.opts, driver: o.Driver, connection: o.Connection, calendars: s.calendars, hours: s.hours,
-		tenant: c.Tenant, traits: traits,
+	client := calendarClient{
+		opts: s.opts, driver: o.Driver, connection: o.Connection, kept: s.kept, hours: s.hours,
+		tenant: c.Tenant, traits: traits, sandbox: o.Target.Sandbox,
 		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
 	}
+	client.endpoint.missing = client.calendarMissing
+	return client
 }
 
-// listCalendars returns the account's calendars, from a cache: their zones and ids rarely change.
+// listCalendars returns the account's calendars: those that are kept, or else the provider's answer.
 func (c calendarClient) listCalendars(ctx context.Context) ([]calendar.Calendar, error) {
-	return c.calendars.get(c.connection, func() ([]calendar.Calendar, error) {
-		return ask(ctx, c.endpoint, read("list-calendars"), c.driver.Calendars)
-	})
+	if known, sure := c.known(ctx); sure {
+		return known.list(), nil
+	}
+	return c.readCalendars(ctx)
 }
 
 // findCalendar returns the calendar with an id, or the default one for "". It does not reject an id that the
 // account does not list: the provider may know shared calendars that it does not list.
 func (c calendarClient) findCalendar(ctx context.Context, id string) (calendar.Calendar, error) {
+	if c.view != nil {
+		return c.view.find(id)
+	}
 	all, err := c.listCalendars(ctx)
 	if err != nil {
 		return calendar.Calendar{}, err
 	}
+	return findIn(all, id)
+}
+
+func findIn(all []calendar.Calendar, id string) (calendar.Calendar, error) {
 	i := slices.IndexFunc(all, func(c calendar.Calendar) bool { return c.ID == id || id == "" && c.IsDefault })
 	if i < 0 && id == "" {
 		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound,
@@ -117,6 +125,11 @@ func (c calendarClient) zone(ctx context.Context, requested, calendarID string) 
 	if err != nil {
 		return nil, err
 	}
+	return c.zoneOf(cal)
+}
+
+// zoneOf returns the calendar's zone, or else the tenant's.
+func (c calendarClient) zoneOf(cal calendar.Calendar) (*time.Location, error) {
 	if cal.Zone != "" {
 		if zone, err := normalize.LoadZone(cal.Zone); err == nil {
 			return zone, nil
@@ -163,14 +176,13 @@ func first(ids []string) string {
 	return ids[0]
 }
 
-// Calendars lists the caller's calendars. It bypasses the cache.
+// Calendars lists the caller's calendars, as the provider tells them now.
 func (s *Calendar) Calendars(ctx context.Context, c apikey.Caller) (record.CalendarsAnswer, error) {
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return record.CalendarsAnswer{}, err
 	}
-	s.calendars.forget(client.connection)
-	all, err := client.listCalendars(ctx)
+	all, err := client.readCalendars(ctx)
 	if err != nil {
 		return record.CalendarsAnswer{}, err
 	}

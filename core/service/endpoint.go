@@ -15,6 +15,7 @@ type endpoint struct {
 	connection connection.Connection
 	target     guard.Target
 	verify     func(context.Context) error // asks the provider whether it accepts the credentials
+	missing    func()                      // called when the provider denied that a calendar exists; may be nil
 }
 
 // newEndpoint returns the endpoint of an opened connection. account is the driver's function that verifies
@@ -49,6 +50,9 @@ func ask[T any](
 			e.opts.Log.ErrorContext(ctx, "a connection could not be marked",
 				"connection", e.connection.ID, "error", err)
 		}
+	}
+	if f.Reason == fault.ReasonCalendarNotFound && e.missing != nil {
+		e.missing()
 	}
 	return none, f.With("provider", e.connection.Provider)
 }

@@ -44,22 +44,32 @@ func (s *Calendar) FindMeetings(
 	if err != nil {
 		return record.MeetingsAnswer{}, err
 	}
-	zone, err := client.zone(ctx, in.Timezone, first(in.CalendarIDs))
+	type meetings struct {
+		zone   *time.Location
+		found  []calendar.Event
+		unread []string
+	}
+	got, client, err := withCalendars(ctx, client, func(
+		ctx context.Context, client calendarClient,
+	) (m meetings, err error) {
+		if m.zone, err = client.zone(ctx, in.Timezone, first(in.CalendarIDs)); err != nil {
+			return m, err
+		}
+		window, err := s.meetingWindow(in, m.zone)
+		if err != nil {
+			return m, err
+		}
+		m.found, m.unread, err = client.meetingsWith(ctx, in, window)
+		return m, err
+	})
 	if err != nil {
 		return record.MeetingsAnswer{}, err
 	}
-	window, err := s.meetingWindow(in, zone)
-	if err != nil {
-		return record.MeetingsAnswer{}, err
-	}
+	found, zone := got.found, got.zone
 	answer := record.MeetingsAnswer{
 		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: true, UnreadSources: []string{},
 	}
-	found, failed, err := client.meetingsWith(ctx, in, window)
-	if err != nil {
-		return record.MeetingsAnswer{}, err
-	}
-	for _, source := range failed {
+	for _, source := range got.unread {
 		answer.Complete, answer.UnreadSources = false, append(answer.UnreadSources, source)
 	}
 	slices.SortFunc(found, func(a, b calendar.Event) int {

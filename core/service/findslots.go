@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
@@ -81,23 +79,45 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		}
 		in.RescheduleMeetingID = meeting.EventID
 	}
-	office, err := client.zone(ctx, "", first(in.CalendarIDs))
-	if err != nil {
-		return slotsFound{}, err
-	}
-	q, err := client.question(in, office)
-	if err != nil {
-		return slotsFound{}, err
-	}
 	withHours := client.readHours(ctx, in)
+	type reading struct {
+		question slots.Question
+		times    []calendar.Busy
+	}
+	got, client, err := withCalendars(ctx, client, func(
+		ctx context.Context, client calendarClient,
+	) (r reading, err error) {
+		office, err := client.zone(ctx, "", first(in.CalendarIDs))
+		if err != nil {
+			return r, err
+		}
+		if r.question, err = client.question(in, office); err != nil {
+			return r, err
+		}
+		ids, err := client.nameCalendars(ctx, in.CalendarIDs)
+		if err != nil {
+			return r, err
+		}
+		r.times, err = client.busyTimes(ctx, ids, r.question, in)
+		return r, err
+	})
+	if err != nil {
+		return slotsFound{}, err
+	}
 	ids, err := client.nameCalendars(ctx, in.CalendarIDs)
 	if err != nil {
 		return slotsFound{}, err
 	}
+	q := got.question
 	answer := record.SlotsAnswer{
 		Slots: []record.Slot{}, TimeZone: q.Zone.String(), Complete: true, UnreadCalendars: []string{},
 	}
-	q.Calendars, err = client.busyCalendars(ctx, ids, q, in)
+	for i := range got.times {
+		if got.times[i].CalendarID == "" { // the default one, whose id was not known yet
+			got.times[i].CalendarID = ids[0]
+		}
+	}
+	q.Calendars, err = client.withHolds(ctx, ids, got.times, q, in)
 	if err != nil {
 		return slotsFound{}, err
 	}
@@ -208,14 +228,28 @@ func (c calendarClient) nameCalendars(ctx context.Context, ids []string) ([]stri
 func (c calendarClient) busyCalendars(
 	ctx context.Context, ids []string, q slots.Question, in FindSlots,
 ) ([]slots.Calendar, error) {
+	times, err := c.busyTimes(ctx, ids, q, in)
+	if err != nil {
+		return nil, err
+	}
+	return c.withHolds(ctx, ids, times, q, in)
+}
+
+// spanOfQuestion returns the time in which it matters what is busy.
+func spanOfQuestion(q slots.Question) calendar.Span {
 	span := calendar.Span{From: q.From.Add(-q.Before), To: q.To.Add(q.After)}
 	if begins := q.Now.Add(-q.Before); begins.After(span.From) {
 		span.From = begins
 	}
-	times, err := c.busyTimes(ctx, ids, span, q, in)
-	if err != nil {
-		return nil, err
-	}
+	return span
+}
+
+// withHolds returns the calendars with their busy times and the slots that bookings hold. It fails if no calendar
+// could be read.
+func (c calendarClient) withHolds(
+	ctx context.Context, ids []string, times []calendar.Busy, q slots.Question, in FindSlots,
+) ([]slots.Calendar, error) {
+	span := spanOfQuestion(q)
 	holds, err := c.opts.Store.HoldsWithin(ctx, c.connection.ID, span.From, span.To, q.Now)
 	if err != nil {
 		return nil, err
@@ -254,44 +288,47 @@ func (c calendarClient) busyCalendars(
 // busyTimes returns the busy times of the calendars. It asks for them alone where that is possible. It has to
 // read the events where some of them do not count.
 func (c calendarClient) busyTimes(
-	ctx context.Context, ids []string, span calendar.Span, q slots.Question, in FindSlots,
+	ctx context.Context, ids []string, q slots.Question, in FindSlots,
 ) ([]calendar.Busy, error) {
+	span := spanOfQuestion(q)
 	asker, can := c.driver.(calendar.FreeBusyer)
 	if can && in.RescheduleMeetingID == "" && !q.TentativeIsFree {
-		return ask(ctx, c.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
+		busy, err := ask(ctx, c.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
 			return asker.FreeBusy(ctx, ids, span)
 		})
+		for _, b := range busy {
+			if b.Unknown != nil && fault.From(b.Unknown).Reason == fault.ReasonCalendarNotFound {
+				c.calendarMissing()
+			}
+		}
+		return busy, err
+	}
+	lists, err := c.newLists(ctx, ids, span, "")
+	if err != nil {
+		return nil, err
 	}
 	reading, cancel := withShare(ctx, readingShare)
 	defer cancel()
-	lists := make([][]calendar.Busy, len(ids))
-	var group errgroup.Group
-	group.SetLimit(listConcurrency)
-	for i, id := range ids {
-		group.Go(func() error {
-			lists[i] = c.busyByEvents(reading, id, span, q, in)
-			return nil
-		})
-	}
-	_ = group.Wait() // no function fails
-	return slices.Concat(lists...), ctx.Err()
-}
-
-// busyByEvents returns the busy times of a calendar by its events.
-func (c calendarClient) busyByEvents(
-	ctx context.Context, id string, span calendar.Span, q slots.Question, in FindSlots,
-) []calendar.Busy {
-	events, err := c.readEvents(ctx, []string{id}, span, "")
-	if err != nil {
-		return []calendar.Busy{{CalendarID: id, Span: span, Unknown: err}}
-	}
+	unread := readLists(reading, lists, c.tryPages)
 	var busy []calendar.Busy
-	for _, e := range events {
-		if e.ID != in.RescheduleMeetingID && c.takesTime(e, q.TentativeIsFree) {
-			busy = append(busy, calendar.Busy{CalendarID: id, Span: spanOf(e), EventID: e.ID})
+	for i, l := range lists {
+		if l.err == nil && !l.complete {
+			l.err = unread
+		}
+		if l.err == nil && len(l.events) > maxEvents {
+			l.err = tooManyEvents()
+		}
+		if l.err != nil {
+			busy = append(busy, calendar.Busy{CalendarID: ids[i], Span: span, Unknown: fault.From(l.err)})
+			continue
+		}
+		for _, e := range l.events {
+			if e.ID != in.RescheduleMeetingID && c.takesTime(e, q.TentativeIsFree) {
+				busy = append(busy, calendar.Busy{CalendarID: ids[i], Span: spanOf(e), EventID: e.ID})
+			}
 		}
 	}
-	return busy
+	return busy, ctx.Err()
 }
 
 // offers returns what to remember of the slots.

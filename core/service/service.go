@@ -113,6 +113,9 @@ func (s *Services) Run(ctx context.Context) {
 	s.journal.Run(ctx)
 }
 
+// Close ends what is read and stored behind calls, and waits for it. Calls may go on.
+func (s *Services) Close() { s.Calendar.kept.behind.Close() }
+
 // Synchronise sets the lease clock from the database's clock. It returns how far the machine's clock is ahead
 // of the database's clock.
 func (s *Services) Synchronise(ctx context.Context) (ahead time.Duration, err error) {

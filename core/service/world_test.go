@@ -184,6 +184,7 @@ func (p *process) stop() {
 // kill cuts the process off from the store and the providers. What its goroutines still do has no effect.
 func (p *process) kill() {
 	if p.dead.CompareAndSwap(false, true) {
+		p.Close()
 		_ = p.store.Close()
 	}
 }

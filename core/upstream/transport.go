@@ -162,6 +162,9 @@ func (t *transport) send(
 	}
 	started := time.Now()
 	resp, err := base.RoundTrip(out)
+	if !t.client.StatusOnly { // webhooks are no provider
+		t.pool.warm.asked(base, out.URL, err)
+	}
 	if err != nil {
 		f := t.failure(ctx, hop.URL, err, progress.sent())
 		stop(nil)

@@ -20,6 +20,8 @@
 //     amount of its structure are bounded. All responses share one memory budget. A response beyond the
 //     bounds is a fault that is not retried.
 //   - Every wait ends, even if the context has no deadline.
+//   - A server that was asked lately keeps a connection open ([Pool.KeepWarm]), by requests without credentials
+//     and without effect, under the same egress rules. One that fails gets none until a call has reached it.
 //
 // It does not retry, queue or remember failures: the guard does.
 package upstream
@@ -44,6 +46,10 @@ const (
 	defaultTLSTimeout     = 3 * time.Second
 	defaultCallTimeout    = 30 * time.Second
 )
+
+// idleTimeout is shorter than the 60 s or more after which most servers close: a write on a connection that the
+// server is just closing has an unknown outcome.
+const idleTimeout = 50 * time.Second
 
 // PoolOptions configure a Pool. The zero value is usable.
 type PoolOptions struct {
@@ -75,6 +81,8 @@ type Pool struct {
 
 	// The same for clients with ClientOptions.NewConnections.
 	operatorAnew, tenantAnew *http.Transport
+
+	warm *warmer
 
 	tenantPlain *http.Transport // for http with ClientOptions.RequireTLS: reaches allowed networks alone
 }
@@ -108,7 +116,7 @@ func NewPool(o PoolOptions) *Pool {
 	inside.ControlContext = (&egress{allowed: o.AllowTenantNetworks, allowedOnly: true}).control
 	return &Pool{
 		options: o, operator: operator, tenant: tenant, operatorAnew: anew(operator), tenantAnew: anew(tenant),
-		tenantPlain: newTransport(o, inside), budget: newBudget(),
+		tenantPlain: newTransport(o, inside), budget: newBudget(), warm: newWarmer(o),
 	}
 }
 
@@ -142,9 +150,8 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 		},
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
 		TLSHandshakeTimeout: o.TLSTimeout,
-		// Shorter than the 60 s or more after which most servers close: a write on a connection that the
-		// server is just closing has an unknown outcome.
-		IdleConnTimeout:        50 * time.Second,
+
+		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           2048,
 		MaxIdleConnsPerHost:    64,
 		MaxResponseHeaderBytes: 256 << 10,
@@ -158,8 +165,9 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 	}
 }
 
-// Close closes idle connections. Running calls end by themselves.
+// Close closes idle connections, and ends what keeps them open. Running calls end by themselves.
 func (p *Pool) Close() {
+	p.warm.close()
 	p.operator.CloseIdleConnections()
 	p.tenant.CloseIdleConnections()
 	p.tenantPlain.CloseIdleConnections()
@@ -202,17 +210,21 @@ type ClientOptions struct {
 // Client returns a client that uses the pool's connections. It follows redirects itself, so that PROPFIND and
 // REPORT keep their methods (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
 func (p *Pool) Client(o ClientOptions) *http.Client {
-	base := p.operator
-	switch {
-	case o.TenantAddress && o.NewConnections:
-		base = p.tenantAnew
-	case o.TenantAddress:
-		base = p.tenant
-	case o.NewConnections:
-		base = p.operatorAnew
-	}
 	return &http.Client{
-		Transport:     &transport{pool: p, base: base, client: o},
+		Transport:     &transport{pool: p, base: p.baseOf(o), client: o},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// baseOf returns the transport of a client's connections.
+func (p *Pool) baseOf(o ClientOptions) *http.Transport {
+	switch {
+	case o.TenantAddress && o.NewConnections:
+		return p.tenantAnew
+	case o.TenantAddress:
+		return p.tenant
+	case o.NewConnections:
+		return p.operatorAnew
+	}
+	return p.operator
 }

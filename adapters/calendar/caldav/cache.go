@@ -14,17 +14,43 @@ func (d *driver) account(ctx context.Context) (a *account, isNew bool, err error
 	if a := d.known.Load(); a != nil && d.now().Sub(a.found) < fresh {
 		return a, false, nil
 	}
-	select {
-	case d.discovering <- struct{}{}:
-		defer func() { <-d.discovering }()
-	case <-ctx.Done():
-		return nil, false, fault.From(ctx.Err())
+	if err := d.takeTurn(ctx); err != nil {
+		return nil, false, err
 	}
+	defer d.endTurn()
 	if a := d.known.Load(); a != nil && d.now().Sub(a.found) < fresh {
 		return a, true, nil // another call has just discovered it
 	}
 	a, err = d.discoverAgain(ctx)
 	return a, true, err
+}
+
+// takeTurn waits until no other call discovers the account for the first time. endTurn must follow.
+func (d *driver) takeTurn(ctx context.Context) error {
+	select {
+	case d.discovering <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fault.From(ctx.Err())
+	}
+}
+
+func (d *driver) endTurn() { <-d.discovering }
+
+// discoverNow returns the account as it is now. On the first use of the driver, calls that begin at one time share
+// one discovery.
+func (d *driver) discoverNow(ctx context.Context) (*account, error) {
+	if d.known.Load() != nil {
+		return d.discoverAgain(ctx)
+	}
+	if err := d.takeTurn(ctx); err != nil {
+		return nil, err
+	}
+	defer d.endTurn()
+	if a := d.known.Load(); a != nil {
+		return a, nil
+	}
+	return d.discoverAgain(ctx)
 }
 
 // discoverAgain runs the discovery, even if the account is cached, and caches the result.

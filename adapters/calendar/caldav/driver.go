@@ -68,7 +68,7 @@ func (d *driver) checkScheduling(a *account) error {
 
 // Calendars repeats the discovery, because calendars are added and removed.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
-	a, err := d.discoverAgain(ctx)
+	a, err := d.discoverNow(ctx)
 	if err != nil {
 		return nil, err
 	}

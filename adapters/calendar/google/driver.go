@@ -30,6 +30,7 @@ type driver struct {
 
 	address    atomic.Pointer[string] // of the account: the id that primary stands for
 	noFreeBusy atomic.Bool            // the token lacks the scope of free/busy
+	smallPages atomic.Bool            // a page of the largest size was larger than is read
 	meet       abilities
 }
 
@@ -324,33 +325,35 @@ func (d *driver) remove(ctx context.Context, calendarID, id, version string) err
 	return nil
 }
 
+// The sizes of a page of events. The first is the largest that Google gives
+// (developers.google.com/workspace/calendar/api/v3/reference/events/list#maxResults), so that most lists are one
+// request. Of events with many guests or long texts, so many may be more than upstream reads of one answer. The
+// account's lists then have pages of the second size.
+const largestPage, smallPage = 2500, 500
+
 // Events reads a page. Deleted events are not in it: Google lists those only on demand, together with all
 // that were ever deleted. Whole days are in the given zone, which determines the zone of the response and,
 // though that is not documented, how timeMin and timeMax are compared with days
 // (googleapis/google-api-dotnet-client#1778).
 func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
-	const most, usual = 2500, 500
 	calendarID, err := d.resolveID(q.CalendarID)
 	if err != nil {
 		return calendar.Page{}, err
 	}
-	limit := usual
+	limit := largestPage
+	if d.smallPages.Load() {
+		limit = smallPage
+	}
 	if q.Limit > 0 {
-		limit = min(q.Limit, most)
+		limit = min(q.Limit, largestPage)
 	}
-	decoded := &listing{}
-	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
-		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
-		Fields(pageFields).Context(detach(upstream.ForListing(decoded.decoding(ctx))))
-	if q.Zone != "" {
-		call.TimeZone(q.Zone)
+	answer, f := d.list(ctx, calendarID, q, limit)
+	if f != nil && f.Reason == upstream.ReasonAnswerTooLarge && limit > smallPage {
+		d.smallPages.Store(true)
+		answer, f = d.list(ctx, calendarID, q, smallPage)
 	}
-	if q.Cursor != "" {
-		call.PageToken(q.Cursor)
-	}
-	answer, err := present(decoded.answer(call.Do()))
-	if err != nil {
-		return calendar.Page{}, calendarMissing(refusal(err, reading))
+	if f != nil {
+		return calendar.Page{}, calendarMissing(f)
 	}
 	// A response that is no list must not look like an empty page.
 	if answer.Kind != "calendar#events" && answer.Items == nil {
@@ -376,6 +379,24 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 		page.Events[i].CalendarID = calendarID
 	}
 	return page, nil
+}
+
+// list asks for a page of at most limit events.
+func (d *driver) list(
+	ctx context.Context, calendarID string, q calendar.Query, limit int,
+) (*gcal.Events, *fault.Error) {
+	decoded := &listing{}
+	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
+		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
+		Fields(pageFields).Context(detach(upstream.ForListing(decoded.decoding(ctx))))
+	if q.Zone != "" {
+		call.TimeZone(q.Zone)
+	}
+	if q.Cursor != "" {
+		call.PageToken(q.Cursor)
+	}
+	answer, err := present(decoded.answer(call.Do()))
+	return answer, refusal(err, reading)
 }
 
 // wholeSecond returns the first whole second not before t: Google ignores fractions.

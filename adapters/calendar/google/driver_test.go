@@ -486,7 +486,7 @@ func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 		q.Limit = limit
 		must[calendar.Page](t)(driver.Events(t.Context(), q))
 	}
-	for i, want := range []string{"500", "1", "2500", "2500"} {
+	for i, want := range []string{"2500", "1", "2500", "2500"} {
 		query := asked[i].URL.Query()
 		if got := query.Get("maxResults"); got != want {
 			t.Errorf("maxResults is %s, want %s", got, want)
@@ -503,5 +503,29 @@ func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 	if got, want := asked[0].URL.EscapedPath(),
 		"/calendar/v3/calendars/en.uk%23holiday%40group.v.calendar.google.com/events"; got != want {
 		t.Errorf("asked %s, want %s", got, want)
+	}
+}
+
+// An answer with the largest page may be more than is read. The account's lists then have smaller pages.
+func TestALargestPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
+	s := serve(t, fake.Options{})
+	driver := s.driver(t)
+	var asked []string
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Query().Get("maxResults"))
+		if asked[len(asked)-1] == "2500" {
+			_, _ = io.WriteString(w, `{"items":[`+strings.Repeat(`{"id":"x"},`, 50_000)+`{}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"items":[],"nextPageToken":"more"}`)
+	}))
+	q := calendar.Query{CalendarID: second, From: noon, To: noon.Add(time.Hour)}
+	for range 2 {
+		if page := must[calendar.Page](t)(driver.Events(t.Context(), q)); page.Next != "more" {
+			t.Errorf("got %+v", page)
+		}
+	}
+	if want := []string{"2500", "500", "500"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for pages of %v, want %v", asked, want)
 	}
 }

@@ -1,0 +1,228 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+const (
+	maxEvents       = 2500 // in one response
+	listConcurrency = 10   // calendars read at one time; the guard enforces the provider's own limit
+	maxEmptyPages   = 100  // consecutive pages without events before paging counts as broken
+)
+
+// eventList is the events of one calendar, of which pages are being read.
+type eventList struct {
+	next     calendar.Query // for the next page
+	events   []calendar.Event
+	empty    int // consecutive pages without events
+	complete bool
+	err      error // why it cannot be read
+}
+
+// add adds a page.
+func (l *eventList) add(p calendar.Page) {
+	for i := range p.Events {
+		start := &p.Events[i].Start
+		start.Zone = cmp.Or(start.Zone, l.next.Zone)
+	}
+	l.events = append(l.events, p.Events...)
+	if l.empty++; len(p.Events) > 0 {
+		l.empty = 0
+	}
+	l.complete = p.Next == ""
+	switch {
+	case len(l.events) > maxEvents:
+		l.err = tooManyEvents()
+	case !l.complete && (p.Next == l.next.Cursor || l.empty > maxEmptyPages):
+		l.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The provider's list of events does not end.")
+	}
+	l.next.Cursor = p.Next
+}
+
+func tooManyEvents() error {
+	return fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
+		fmt.Sprintf("There are more than %d events in this window. Ask for a narrower one.", maxEvents))
+}
+
+// pageRead is a page, or why it cannot be read.
+type pageRead struct {
+	page calendar.Page
+	err  error
+}
+
+// pageReader reads a page for each query. Its own error ends the reading of all lists.
+type pageReader func(context.Context, []calendar.Query) ([]pageRead, error)
+
+// readLists reads the next page of each list at the same time, until every list is complete or has an error. So
+// however many calendars a caller lists, the caller has one call of the guard's at a time.
+func readLists(ctx context.Context, lists []*eventList, read pageReader) error {
+	for {
+		var open []*eventList
+		var queries []calendar.Query
+		for _, l := range lists {
+			if !l.complete && l.err == nil {
+				open, queries = append(open, l), append(queries, l.next)
+			}
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		got, err := read(ctx, queries)
+		if err != nil {
+			return err
+		}
+		for i, l := range open {
+			if l.err = got[i].err; l.err == nil {
+				l.add(got[i].page)
+			}
+		}
+	}
+}
+
+var listEvents = read("list-events")
+
+// readPage reads one page, in a call of the guard's own.
+func (c calendarClient) readPage(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	return ask(ctx, c.endpoint, listEvents, func(ctx context.Context) (calendar.Page, error) {
+		return c.driver.Events(ctx, q)
+	})
+}
+
+// isCountedApart reports whether each page has to be a call of the guard's own: the provider limits the concurrent
+// calls of an account, and cannot read several calendars in one.
+func (c calendarClient) isCountedApart() bool {
+	_, can := c.driver.(calendar.ManyLister)
+	return !can && c.traits.MaxConcurrent > 0
+}
+
+// readPages is a pageReader that fails if one page cannot be read. It reads several pages in one call of the
+// guard's, and in one request if the provider supports that.
+func (c calendarClient) readPages(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+	var pages []calendar.Page
+	var err error
+	switch many, can := c.driver.(calendar.ManyLister); {
+	case len(queries) == 1 || c.isCountedApart():
+		pages, err = eachPage(ctx, queries, c.readPage)
+	case can:
+		pages, err = ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]calendar.Page, error) {
+			return many.EventsOf(ctx, queries)
+		})
+	default:
+		pages, err = ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]calendar.Page, error) {
+			return eachPage(ctx, queries, c.driver.Events)
+		})
+	}
+	return readAll(pages), err
+}
+
+// eachPage reads the pages several at a time. It fails if one fails.
+func eachPage(
+	ctx context.Context, queries []calendar.Query,
+	read func(context.Context, calendar.Query) (calendar.Page, error),
+) ([]calendar.Page, error) {
+	pages := make([]calendar.Page, len(queries))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(listConcurrency)
+	for i, q := range queries {
+		group.Go(func() (err error) {
+			pages[i], err = read(ctx, q)
+			return err
+		})
+	}
+	return pages, group.Wait()
+}
+
+func readAll(pages []calendar.Page) []pageRead {
+	all := make([]pageRead, len(pages))
+	for i, p := range pages {
+		all[i].page = p
+	}
+	return all
+}
+
+// tryPages is a pageReader that tells which pages cannot be read. Like readPages, it makes one call of the guard's,
+// of which a part that hangs takes at most a share. A part that failed, and may work the next time, gets a
+// call of its own, since the guard does not know of parts.
+func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+	if len(queries) == 1 || c.isCountedApart() {
+		return tryEachPage(ctx, queries, c.readPage), ctx.Err()
+	}
+	many, can := c.driver.(calendar.ManyLister)
+	got, err := ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]pageRead, error) {
+		ctx, cancel := withShare(ctx, readingShare)
+		defer cancel()
+		if can {
+			pages, err := many.EventsOf(ctx, queries)
+			return readAll(pages), err
+		}
+		return oneRead(tryEachPage(ctx, queries, c.driver.Events))
+	})
+	switch {
+	case can && isOfOnePart(err): // which has failed the whole
+		return tryEachPage(ctx, queries, c.readPage), ctx.Err()
+	case err != nil:
+		got = make([]pageRead, len(queries))
+		for i := range got {
+			got[i].err = err
+		}
+		return got, ctx.Err()
+	}
+	var again []int
+	var some []calendar.Query
+	for i := range got {
+		if errors.Is(got[i].err, fault.Unavailable) {
+			again, some = append(again, i), append(some, queries[i])
+		}
+	}
+	for i, page := range tryEachPage(ctx, some, c.readPage) {
+		got[again[i]] = page
+	}
+	return got, ctx.Err()
+}
+
+// isOfOnePart reports whether an error is about one calendar, not about the account or the provider.
+func isOfOnePart(err error) bool {
+	return errors.Is(err, fault.NotFound) || errors.Is(err, fault.Forbidden)
+}
+
+// tryEachPage reads the pages several at a time.
+func tryEachPage(
+	ctx context.Context, queries []calendar.Query,
+	read func(context.Context, calendar.Query) (calendar.Page, error),
+) []pageRead {
+	got := make([]pageRead, len(queries))
+	var group errgroup.Group
+	group.SetLimit(listConcurrency)
+	for i, q := range queries {
+		group.Go(func() error {
+			got[i].page, got[i].err = read(ctx, q)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function fails
+	return got
+}
+
+// oneRead returns the pages, or an error for the guard if none was read or the account is disconnected.
+func oneRead(got []pageRead) ([]pageRead, error) {
+	read := false
+	for _, p := range got {
+		if errors.Is(p.err, fault.Disconnected) {
+			return nil, p.err
+		}
+		read = read || p.err == nil
+	}
+	if !read {
+		return nil, got[0].err
+	}
+	return got, nil
+}
