@@ -61,7 +61,8 @@ const (
 // Checks returns the names of all checks, in the order of their findings.
 func Checks() []string {
 	return []string{
-		CheckConfiguration, CheckPublicURL, CheckListeners, CheckEgress, CheckSignIn, CheckOAuthClient, CheckClock,
+		CheckConfiguration, CheckPublicURL, CheckListeners, CheckEgress, CheckSignIn, CheckOAuthClient,
+		CheckClock,
 		CheckVolume, CheckStore, CheckKeySet, CheckAudit, CheckRows, CheckCalls, CheckWebhooks, CheckTenant,
 		CheckConnection, CheckNumbers, CheckAgent,
 	}
@@ -186,8 +187,9 @@ func Unusable(err error) []Finding {
 func (g *Gateway) examineStore(ctx context.Context) Finding {
 	f := Finding{Subject: "store", OK: true, Says: "reachable, intact and up to date"}
 	if err := g.checkDatabase(ctx); err != nil {
-		return Finding{Subject: "store", Says: fault.From(err).Detail, Advice: "Check store.url, the database's " +
-			"own log, and that the database is the one that this gateway used last."}
+		return Finding{Subject: "store", Says: fault.From(err).Detail,
+			Advice: "Check store.url, the database's " +
+				"own log, and that the database is the one that this gateway used last."}
 	}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
@@ -207,7 +209,8 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	}
 	if err != nil {
 		f.OK, f.Says = false, fault.From(err).Detail
-		f.Advice = "Check store.url and the database's own log. A damaged file is replaced by: frontdesk restore"
+		f.Advice = "Check store.url and the database's own log. A damaged file is replaced by: frontdesk " +
+			"restore"
 	}
 	return f
 }
@@ -294,7 +297,8 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 		return fmt.Errorf("secrets.keyset: this key set opens none of the stored credentials, which are "+
 			"sealed with the keys %v. Give every replica the same key set", missing)
 	case len(missing) > 0:
-		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys", missing)
+		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys",
+			missing)
 	}
 	return nil
 }

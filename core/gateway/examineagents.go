@@ -65,18 +65,21 @@ func (g *Gateway) examineAgent(
 	}
 	if err := probe.Forge(ctx); err != nil {
 		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the proxy " +
+		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the " +
+			"proxy " +
 			"and the certificate. The proxy must pass on paths below /alpha/agents."
 		return f
 	}
 	if len(agent.Signing) == 0 {
-		f.OK, f.Says = true, probe.Address+" answers, and asks for an API key: the agent has no signing secret"
+		f.OK, f.Says = true, probe.Address+" answers, and asks for an API key: the agent has no signing "+
+			"secret"
 		return f
 	}
 	took, err := probe.Ring(ctx)
 	if err != nil {
 		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: frontdesk request " +
+		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: " +
+			"frontdesk request " +
 			"list --tenant " + tenantName
 		return f
 	}

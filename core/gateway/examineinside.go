@@ -49,7 +49,8 @@ func (g *Gateway) examineVolume() []Finding {
 }
 
 func examineVolume(path string, v volume, isSQLite bool) Finding {
-	f := Finding{Subject: "volume of " + path, OK: true, Says: fmt.Sprintf("%d MiB are free", v.freeBytes>>20)}
+	f := Finding{Subject: "volume of " + path, OK: true, Says: fmt.Sprintf("%d MiB are free",
+		v.freeBytes>>20)}
 	switch {
 	case v.network != "" && isSQLite:
 		f.OK, f.Says = false, "the SQLite database is on a network file system ("+v.network+")"
@@ -96,13 +97,15 @@ func (g *Gateway) examineCalls(ctx context.Context) []Finding {
 	var findings []Finding
 	if cutOff > 0 {
 		findings = append(findings, Finding{Subject: subject,
-			Says:   fmt.Sprintf("%d calls were cut off, and nobody carries on with them", cutOff),
-			Advice: "Start frontdesk serve. It settles them, and finds out what became of them at the provider."})
+			Says: fmt.Sprintf("%d calls were cut off, and nobody carries on with them", cutOff),
+			Advice: "Start frontdesk serve. It settles them, and finds out what became of them at the " +
+				"provider."})
 	}
 	if unknown > 0 {
 		findings = append(findings, Finding{Subject: subject, OK: true,
 			Says: fmt.Sprintf("the outcome of %d calls is unknown", unknown),
-			Advice: "Look at frontdesk request list --tenant NAME --failed, and in the provider's account for what " +
+			Advice: "Look at frontdesk request list --tenant NAME --failed, and in the provider's account " +
+				"for what " +
 				"these calls asked for."})
 	}
 	if len(findings) == 0 {
@@ -124,15 +127,18 @@ func (g *Gateway) examineWebhooks(ctx context.Context) []Finding {
 	for _, w := range all {
 		if !w.DisabledAt.IsZero() {
 			findings = append(findings, Finding{Subject: "webhook " + w.ID, OK: true,
-				Says: "its receiver answered 410, so it is sent nothing since " + w.DisabledAt.UTC().Format(time.RFC3339),
-				Advice: "Remove it with frontdesk webhook remove " + w.ID + ", and add it again if the receiver is " +
+				Says: "its receiver answered 410, so it is sent nothing since " +
+					"" + w.DisabledAt.UTC().Format(time.RFC3339),
+				Advice: "Remove it with frontdesk webhook remove " + w.ID + ", and add it again if the " +
+					"receiver is " +
 					"to have events."})
 		}
 	}
 	if !oldest.IsZero() && g.now().Sub(oldest) > tardyAfter {
 		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says:   fmt.Sprintf("an event waits for %s", g.now().Sub(oldest).Round(time.Minute)),
-			Advice: "See why with frontdesk webhook deliveries. If nothing was tried lately, start frontdesk serve."})
+			Says: fmt.Sprintf("an event waits for %s", g.now().Sub(oldest).Round(time.Minute)),
+			Advice: "See why with frontdesk webhook deliveries. If nothing was tried lately, start " +
+				"frontdesk serve."})
 	}
 	if len(findings) == 0 && len(all) > 0 {
 		findings = append(findings, Finding{Subject: subject, OK: true, Says: "no event waits for long"})
@@ -141,7 +147,8 @@ func (g *Gateway) examineWebhooks(ctx context.Context) []Finding {
 }
 
 // examineTenant reports what keeps a tenant's agents from its connections.
-func (g *Gateway) examineTenant(ctx context.Context, name string, connections []connection.Connection) []Finding {
+func (g *Gateway) examineTenant(ctx context.Context, name string,
+	connections []connection.Connection) []Finding {
 	subject := "tenant " + name
 	var findings []Finding
 	warn := func(says, advice string) {
@@ -156,7 +163,8 @@ func (g *Gateway) examineTenant(ctx context.Context, name string, connections []
 		ofKind := func(c connection.Connection) bool { return c.Kind == kind }
 		isDefault := func(c connection.Connection) bool { return c.Kind == kind && c.IsDefault }
 		if slices.ContainsFunc(connections, ofKind) && !slices.ContainsFunc(connections, isDefault) {
-			warn(fmt.Sprintf("has no default %s connection, so keys that are bound to none cannot use one", kind),
+			warn(fmt.Sprintf("has no default %s connection, so keys that are bound to none cannot use one",
+				kind),
 				"Make one the default: repeat its frontdesk connection add with --default.")
 		}
 	}
@@ -173,7 +181,8 @@ func (g *Gateway) examineTenant(ctx context.Context, name string, connections []
 		}
 		valid++
 		if !k.EndsAt.IsZero() && now.Sub(k.LastUsedAt) < rolledAfter {
-			warn(fmt.Sprintf("the API key %s ends %s, and is still used", k.ID, k.EndsAt.UTC().Format(time.RFC3339)),
+			warn(fmt.Sprintf("the API key %s ends %s, and is still used", k.ID,
+				k.EndsAt.UTC().Format(time.RFC3339)),
 				"Give its callers the key that has taken its place.")
 		}
 	}
@@ -183,7 +192,8 @@ func (g *Gateway) examineTenant(ctx context.Context, name string, connections []
 	}
 	if len(findings) == 0 {
 		findings = append(findings, Finding{Subject: subject, OK: true,
-			Says: fmt.Sprintf("connections: %d; API keys: %d; voice agents: %d", len(connections), valid, len(agents))})
+			Says: fmt.Sprintf("connections: %d; API keys: %d; voice agents: %d", len(connections), valid,
+				len(agents))})
 	}
 	return findings
 }
@@ -206,8 +216,10 @@ func (g *Gateway) examineConnection(ctx context.Context, tenantName string, c co
 	if ends, err := g.tokens.RefreshEnds(ctx, c.TenantID, c.ID); err == nil && !ends.IsZero() &&
 		ends.Sub(g.now()) < endsSoon {
 		f.Says += ", until its authorization ends at " + ends.UTC().Format(time.RFC3339)
-		f.Advice = fmt.Sprintf("Have the customer connect the account again: frontdesk connect-link --tenant %s "+
-			"--provider %s --name %s. At Google, publish the app: while it is in testing, each consent ends after "+
+		f.Advice = fmt.Sprintf("Have the customer connect the account again: frontdesk connect-link "+
+			"--tenant %s "+
+			"--provider %s --name %s. At Google, publish the app: while it is in testing, each consent "+
+			"ends after "+
 			"seven days.", tenantName, c.Provider, c.Name)
 	}
 	return f

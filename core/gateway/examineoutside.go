@@ -28,7 +28,9 @@ const certificateWarning = 14 * 24 * time.Hour
 
 // outsideClient returns the client with which the doctor asks addresses that the operator has configured.
 func outsideClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http documents it
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: doctorWait,
+	}
 	return &http.Client{Timeout: doctorWait, Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -39,7 +41,8 @@ func (g *Gateway) examinePublicURL(ctx context.Context) []Finding {
 	f := Finding{Subject: "public_url", OK: true, Says: "public_url is " + address}
 	public, err := url.Parse(address)
 	if err != nil {
-		return []Finding{{Subject: f.Subject, Says: "public_url is no address", Advice: "Correct server.public_url."}}
+		return []Finding{{Subject: f.Subject, Says: "public_url is no address",
+			Advice: "Correct server.public_url."}}
 	}
 	isLoopback := isLoopbackHost(public.Hostname())
 	if public.Scheme != "https" && !isLoopback {
@@ -74,12 +77,14 @@ func (g *Gateway) askPublicURL(ctx context.Context, f Finding, isLoopback bool) 
 		f.Says += ", and leads to this gateway"
 	case answer.Header.Get(proofHeader) != "":
 		f.OK, f.Says = false, f.Says+" and leads to a gateway with another key set"
-		f.Advice = "Give every replica the same key set (secrets.keyset), and let the proxy lead to this gateway."
+		f.Advice = "Give every replica the same key set (secrets.keyset), and let the proxy lead to this " +
+			"gateway."
 		return f
 	default:
 		f.OK, f.Says = false, fmt.Sprintf("%s, but what answers there (with status %d) is not this gateway",
 			f.Says, answer.StatusCode)
-		f.Advice = "Let the name and the proxy of server.public_url lead to server.listen. The proxy must pass on " +
+		f.Advice = "Let the name and the proxy of server.public_url lead to server.listen. The proxy must " +
+			"pass on " +
 			"every path and all headers, and must not cache /healthz."
 		return f
 	}
@@ -99,7 +104,8 @@ func unreachablePublicURL(f Finding, err error, isLoopback bool) Finding {
 	switch {
 	case errors.As(err, &untrusted):
 		f.OK, f.Says = false, f.Says+", and its certificate is not accepted: "+untrusted.Err.Error()
-		f.Advice = "Install a certificate for this name with its whole chain, by an authority that callers trust."
+		f.Advice = "Install a certificate for this name with its whole chain, by an authority that callers " +
+			"trust."
 	case errors.As(err, &unknown):
 		f.OK, f.Says = false, f.Says+", a name that DNS does not know"
 		f.Advice = "Add the name to DNS, or correct server.public_url."
@@ -108,7 +114,8 @@ func unreachablePublicURL(f Finding, err error, isLoopback bool) Finding {
 		f.Advice = "Start frontdesk serve."
 	default:
 		f.OK, f.Says = false, f.Says+", which does not answer"
-		f.Advice = "Check that frontdesk serve runs, that the proxy leads to it, and that no firewall is in between."
+		f.Advice = "Check that frontdesk serve runs, that the proxy leads to it, and that no firewall is " +
+			"in between."
 	}
 	return f
 }
@@ -129,9 +136,11 @@ func (g *Gateway) examineListeners() Finding {
 	}
 	f.Says += ", metrics at " + g.config.Server.OpsListen
 	host, _, err := net.SplitHostPort(g.config.Server.OpsListen)
-	if addr, parsed := netip.ParseAddr(host); err == nil && (host == "" || parsed == nil && addr.IsUnspecified()) {
+	if addr, parsed := netip.ParseAddr(host); err == nil && (host == "" || parsed == nil &&
+		addr.IsUnspecified()) {
 		f.Says += ", which is every interface of this machine"
-		f.Advice = "Metrics need no key. Set server.ops_listen to a loopback or private address, or make sure that " +
+		f.Advice = "Metrics need no key. Set server.ops_listen to a loopback or private address, or make " +
+			"sure that " +
 			"only your monitoring reaches its port."
 	}
 	return f
@@ -160,16 +169,19 @@ func (g *Gateway) examineEgress() []Finding {
 		switch {
 		case p.Bits() == 0:
 			f.OK, f.Says = false, p.String()+" opens every address to tenants, this machine's among them"
-			f.Advice = "Remove it. Public addresses are allowed already. Name only the networks of tenants' servers."
+			f.Advice = "Remove it. Public addresses are allowed already. Name only the networks of " +
+				"tenants' servers."
 		case p.Overlaps(linkLocal4) || p.Overlaps(linkLocal6):
-			f.OK, f.Says = false, p.String()+" opens link-local addresses, where clouds keep the machine's own credentials"
+			f.OK, f.Says = false, p.String()+" opens link-local addresses, where clouds keep the machine's "+
+				"own credentials"
 			f.Advice = "Remove it. Tenants' servers are not there."
 		case p.Overlaps(loopback4) || p.Overlaps(loopback6):
 			f.Says += " opens this machine's own services to tenants"
 			f.Advice = "Keep it on a machine for development only."
 		case wide:
 			f.Says += " is large"
-			f.Advice = "Name the smaller networks that tenants' servers are in. A tenant's administrator can make the " +
+			f.Advice = "Name the smaller networks that tenants' servers are in. A tenant's administrator " +
+				"can make the " +
 				"gateway call any address there."
 		default:
 			f.Says += " is open to tenants"
@@ -199,7 +211,8 @@ func (g *Gateway) examineSignIn(ctx context.Context) []Finding {
 	f := Finding{Subject: "settings_page.oidc", OK: true, Says: "the provider answers as its issuer"}
 	if _, _, err := g.openID.Begin(ctx); err != nil {
 		f.OK, f.Says = false, fault.From(err).Detail
-		f.Advice = "Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in with: " +
+		f.Advice = "Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in " +
+			"with: " +
 			"frontdesk admin link"
 	}
 	return []Finding{f}
@@ -247,9 +260,12 @@ func (g *Gateway) examineOAuthClient(ctx context.Context, a adapter.Adapter, o a
 	_, err := client.Token(ctx, "frontdesk-doctor")
 	switch refused := fault.From(err); {
 	case err == nil || oauth.IsRefused(err):
-	case refused.Metadata["oauth_error"] == "invalid_client", refused.Metadata["oauth_error"] == "unauthorized_client":
-		f.OK, f.Says = false, "the provider does not accept the OAuth client ("+refused.Metadata["oauth_error"]+")"
-		f.Advice = "Compare " + section + ".client_id and client_secret with the client's page at the provider. " +
+	case refused.Metadata["oauth_error"] == "invalid_client",
+		refused.Metadata["oauth_error"] == "unauthorized_client":
+		f.OK, f.Says = false, "the provider does not accept the OAuth client "+
+			"("+refused.Metadata["oauth_error"]+")"
+		f.Advice = "Compare " + section + ".client_id and client_secret with the client's page at the " +
+			"provider. " +
 			"Secrets end there, too."
 		return f
 	case errors.Is(err, fault.Unavailable), errors.Is(err, fault.Timeout), errors.Is(err, fault.Internal):
@@ -261,7 +277,8 @@ func (g *Gateway) examineOAuthClient(ctx context.Context, a adapter.Adapter, o a
 	}
 	if g.refusesRedirect(ctx, client, redirect) {
 		f.OK, f.Says = false, "the provider refuses the redirect URI "+redirect
-		f.Advice = "Register exactly this URI with the client at the provider. If it is not the gateway's address, " +
+		f.Advice = "Register exactly this URI with the client at the provider. If it is not the gateway's " +
+			"address, " +
 			"correct server.public_url."
 	}
 	return f

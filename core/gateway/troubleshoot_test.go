@@ -12,18 +12,22 @@ import (
 // forCallers are the reasons of which the caller, not the operator, changes something. The description of the
 // interface lists them. Those of the sandbox's and the tests' own faults are here, too.
 var forCallers = []string{
-	"AGENT_NOT_FOUND", "ALREADY_EXISTS", "API_KEY_NOT_FOUND", "BODY_TOO_LARGE", "BODY_TOO_SLOW", "CALENDAR_NOT_FOUND", "CANCELED",
+	"AGENT_NOT_FOUND", "ALREADY_EXISTS", "API_KEY_NOT_FOUND", "BODY_TOO_LARGE", "BODY_TOO_SLOW",
+	"CALENDAR_NOT_FOUND", "CANCELED",
 	"CHANGED_MEANWHILE", "CONFERENCING_UNAVAILABLE", "CONNECTION_IN_USE", "CONNECTION_NOT_FOUND",
 	"CONNECT_LINK_BUSY", "CONNECT_LINK_NOT_FOUND", "CONSENT_NOT_FOUND", "DELIVERY_NOT_FOUND",
 	"EMERGENCY_ADDRESS_REGISTERED", "EVENT_NOT_FOUND", "EXHAUSTED", "IDEMPOTENCY_IN_PROGRESS",
 	"IDEMPOTENCY_KEY_REUSED",
-	"INTENT_LOST", "INVALID_REQUEST", "MALFORMED_JSON", "METHOD_NOT_ALLOWED", "NAME_TAKEN", "NOT_FOUND", "NOT_SUPPORTED", "NO_NUMBERS_AVAILABLE",
-	"NUMBER_LOCKED", "NUMBER_TAKEN", "OPENING_HOURS_NOT_FOUND", "ORDER_PENDING", "PATH_NOT_FOUND", "PHONE_NUMBER_NOT_FOUND",
+	"INTENT_LOST", "INVALID_REQUEST", "MALFORMED_JSON", "METHOD_NOT_ALLOWED", "NAME_TAKEN", "NOT_FOUND",
+	"NOT_SUPPORTED", "NO_NUMBERS_AVAILABLE",
+	"NUMBER_LOCKED", "NUMBER_TAKEN", "OPENING_HOURS_NOT_FOUND", "ORDER_PENDING", "PATH_NOT_FOUND",
+	"PHONE_NUMBER_NOT_FOUND",
 	"SIGN_IN_LINK_NOT_FOUND", "SLOT_NOT_FOUND", "SLOT_TAKEN", "TENANT_NOT_FOUND", "TICKET_INCOMPLETE",
 	"TICKET_NOT_FOUND", "TOO_MANY_EVENTS", "UNSUPPORTED_MEDIA_TYPE", "WEBHOOK_NOT_FOUND",
 }
 
-// Every check of the doctor and every reason that an operator may meet is in the document, and nothing else is.
+// Every check of the doctor and every reason that an operator may meet is in the document, and nothing else
+// is.
 func TestEveryReasonIsInTheDocument(t *testing.T) {
 	raw, err := os.ReadFile("../../deploy/troubleshoot.md")
 	if err != nil {
@@ -44,7 +48,8 @@ func TestEveryReasonIsInTheDocument(t *testing.T) {
 			t.Errorf("the reason %s belongs either to deploy/troubleshoot.md or to forCallers", reason)
 		}
 	}
-	for _, named := range regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)+|INTERNAL|OVERLOADED)`").FindAllStringSubmatch(document, -1) {
+	explained := regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)+|INTERNAL|OVERLOADED)`")
+	for _, named := range explained.FindAllStringSubmatch(document, -1) {
 		if !slices.Contains(known, named[1]) {
 			t.Errorf("deploy/troubleshoot.md explains %s, which nothing answers", named[1])
 		}
