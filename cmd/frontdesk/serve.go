@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -149,7 +150,7 @@ type doctorCommand struct {
 func (c doctorCommand) Run(ctx context.Context, s *session) error {
 	g, err := s.gateway(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, c.print(s, gateway.Unusable(err)))
 	}
 	defer g.Close()
 	var findings []gateway.Finding
@@ -158,20 +159,29 @@ func (c doctorCommand) Run(ctx context.Context, s *session) error {
 	} else {
 		findings, err = g.Examine(ctx, c.Tenant, c.Repair)
 	}
-	wrong := 0
-	rows := make([][]string, 0, len(findings))
-	for _, f := range findings {
-		state := "ok"
-		if !f.OK {
-			state, wrong = "WRONG", wrong+1
-		}
-		rows = append(rows, []string{state, f.Subject, f.Says, f.Advice})
-	}
-	if err := s.list(c.JSON, findings, []string{"STATE", "SUBJECT", "FOUND", "WHAT TO DO"}, rows); err != nil {
+	if err := c.print(s, findings); err != nil {
 		return err
+	}
+	wrong := 0
+	for _, f := range findings {
+		if !f.OK {
+			wrong++
+		}
 	}
 	if err == nil && wrong > 0 {
 		err = fmt.Errorf("%d of %d checks failed", wrong, len(findings))
 	}
 	return err
+}
+
+func (c doctorCommand) print(s *session, findings []gateway.Finding) error {
+	rows := make([][]string, 0, len(findings))
+	for _, f := range findings {
+		state := string(f.Level)
+		if f.Level == gateway.LevelError {
+			state = "WRONG"
+		}
+		rows = append(rows, []string{state, f.Subject, f.Says, f.Advice})
+	}
+	return s.list(c.JSON, findings, []string{"STATE", "SUBJECT", "FOUND", "WHAT TO DO"}, rows)
 }

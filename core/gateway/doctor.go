@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
+	"frontdesk/config"
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
@@ -19,10 +18,73 @@ import (
 
 // Finding is the result of one check of the doctor.
 type Finding struct {
+	Check   string `json:"check"`   // its stable name; see Checks
 	Subject string `json:"subject"` // "store", "connection acme/front-office", ...
-	OK      bool   `json:"ok"`
+	Level   Level  `json:"level"`
+	OK      bool   `json:"ok"`               // the level is not LevelError
 	Says    string `json:"says"`             // what was found
-	Advice  string `json:"advice,omitempty"` // what to do, when not OK
+	Advice  string `json:"advice,omitempty"` // what to do, unless the level is LevelOK
+}
+
+// Level says how bad a finding is.
+type Level string
+
+// The levels. What is OK and has an advice is a warning.
+const (
+	LevelOK      Level = "ok"
+	LevelWarning Level = "warning" // it works, and should be looked after
+	LevelError   Level = "error"   // something does not work, or is not safe
+)
+
+// The names of the doctor's checks. Scripts and deploy/troubleshoot.md rely on them.
+const (
+	CheckConfiguration = "configuration"
+	CheckPublicURL     = "public-url"
+	CheckListeners     = "listeners"
+	CheckEgress        = "egress"
+	CheckSignIn        = "sign-in"
+	CheckOAuthClient   = "oauth-client"
+	CheckClock         = "clock"
+	CheckVolume        = "volume"
+	CheckStore         = "store"
+	CheckKeySet        = "key-set"
+	CheckAudit         = "audit"
+	CheckRows          = "rows"
+	CheckCalls         = "calls"
+	CheckWebhooks      = "webhooks"
+	CheckBreakers      = "circuit-breakers"
+	CheckTenant        = "tenant"
+	CheckConnection    = "connection"
+	CheckNumbers       = "numbers"
+	CheckAgent         = "agent"
+)
+
+// Checks returns the names of all checks, in the order of their findings.
+func Checks() []string {
+	return []string{
+		CheckConfiguration, CheckPublicURL, CheckListeners, CheckEgress, CheckSignIn, CheckOAuthClient,
+		CheckClock, CheckVolume, CheckStore, CheckKeySet, CheckAudit, CheckRows, CheckCalls, CheckWebhooks,
+		CheckBreakers, CheckTenant, CheckConnection, CheckNumbers, CheckAgent,
+	}
+}
+
+// of returns findings with the name of their check, unless they have one, and their level.
+func of(check string, findings ...Finding) []Finding {
+	for i := range findings {
+		f := &findings[i]
+		if f.Check == "" {
+			f.Check = check
+		}
+		switch {
+		case !f.OK:
+			f.Level = LevelError
+		case f.Advice != "":
+			f.Level = LevelWarning
+		default:
+			f.Level = LevelOK
+		}
+	}
+	return findings
 }
 
 const (
@@ -31,18 +93,32 @@ const (
 	earliestNow = 2026 // a clock before this year is wrong
 )
 
-// Examine checks the configuration, the store, the clock, the key set, the audit, the rows and every
+// Examine checks the configuration, this machine, the store, the key set, the audit, the rows and every
 // connection, or those of one tenant. It changes only the connections' state, which it learns from their
 // providers. With repair, it also corrects phone numbers that differ from their provider's account.
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
-	findings := []Finding{g.examineConfig(), g.examineClock(ctx), g.examineStore(ctx)}
+	findings := slices.Concat(
+		of(CheckPublicURL, g.examinePublicURL(ctx)...),
+		of(CheckListeners, g.examineListeners()),
+		of(CheckEgress, g.examineEgress()...),
+		of(CheckSignIn, g.examineSignIn(ctx)...),
+		of(CheckOAuthClient, g.examineOAuthClients(ctx)...),
+		of(CheckClock, g.examineClock(ctx)),
+		of(CheckVolume, g.examineVolume()...),
+		of(CheckStore, g.examineStore(ctx)),
+	)
 	if !findings[len(findings)-1].OK {
 		return findings, nil // all other checks need the store
 	}
-	findings = append(findings, g.examineKeys(ctx), g.examineAudit(ctx))
-	findings = append(findings, g.examineRows(ctx)...)
+	findings = slices.Concat(findings,
+		of(CheckKeySet, g.examineKeys(ctx)...),
+		of(CheckAudit, g.examineAudit(ctx)),
+		of(CheckRows, g.examineRows(ctx)...),
+		of(CheckCalls, g.examineCalls(ctx)...),
+		of(CheckWebhooks, g.examineWebhooks(ctx)...),
+	)
 	if tenantName == "" {
-		findings = append(findings, g.examineBreakers(ctx)...)
+		findings = append(findings, of(CheckBreakers, g.examineBreakers(ctx)...)...)
 	}
 	tenants, err := g.tenants.List(ctx)
 	if err != nil {
@@ -58,16 +134,12 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 		if err != nil {
 			return findings, err
 		}
-		if len(connections) == 0 {
-			findings = append(findings, Finding{Subject: "tenant " + t.Name, Says: "has no connection",
-				Advice: "Add one with: frontdesk connection add --tenant " + t.Name +
-					" --kind calendar --provider caldav ..."})
-		}
+		findings = append(findings, of(CheckTenant, g.examineTenant(ctx, t.Name, connections)...)...)
 		for _, c := range connections {
-			found := g.examineConnection(ctx, t.Name, c.Name)
-			findings = append(findings, found)
+			found := g.examineConnection(ctx, t.Name, c)
+			findings = append(findings, of(CheckConnection, found)...)
 			if found.OK && c.Kind == adapter.KindTelephony {
-				findings = append(findings, g.examineNumbers(ctx, t.Name, c, repair)...)
+				findings = append(findings, of(CheckNumbers, g.examineNumbers(ctx, t.Name, c, repair)...)...)
 			}
 		}
 	}
@@ -77,22 +149,50 @@ func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) (
 	return findings, nil
 }
 
-func (g *Gateway) examineConfig() Finding {
-	f := Finding{Subject: "configuration", OK: true, Says: "public_url is " + g.config.Server.PublicURL}
-	public, err := url.Parse(g.config.Server.PublicURL)
-	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" ||
-		public.Hostname() == "::1")
-	if err == nil && public.Scheme != "https" && !loopback {
-		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https "+
-			"address. API keys must not travel unencrypted."
+// Unusable returns the findings about a configuration that cannot be read, or a gateway that cannot be
+// opened.
+func Unusable(err error) []Finding {
+	wrong, is := errors.AsType[*config.Error](err)
+	if !is {
+		says := err.Error()
+		if f, is := errors.AsType[*fault.Error](err); is {
+			says = f.Detail
+			for _, field := range f.Fields {
+				says += " " + field.Path + " " + field.Text()
+			}
+		}
+		return of(CheckConfiguration, Finding{Subject: "start", Says: says,
+			Advice: "Correct this first. No other check could be made."})
 	}
-	return f
+	var findings []Finding
+	for _, f := range wrong.Faults {
+		subject := "configuration"
+		switch {
+		case f.Key != "":
+			subject = f.Key
+		case f.Variable != "":
+			subject = f.Variable
+		}
+		from := "the configuration"
+		switch {
+		case f.Variable != "":
+			from = "the variable " + f.Variable
+		case wrong.Source != "":
+			from = wrong.Source
+		}
+		findings = append(findings, Finding{Subject: subject, Says: f.Message,
+			Advice: "Correct it in " + from + ". config/frontdesk.example.yaml has every key. " +
+				"No other check could be made."})
+	}
+	return of(CheckConfiguration, findings...)
 }
 
 func (g *Gateway) examineStore(ctx context.Context) Finding {
 	f := Finding{Subject: "store", OK: true, Says: "reachable, intact and up to date"}
 	if err := g.checkDatabase(ctx); err != nil {
-		return Finding{Subject: "store", Says: fault.From(err).Detail}
+		return Finding{Subject: "store", Says: fault.From(err).Detail,
+			Advice: "Check store.url, the database's " +
+				"own log, and that the database is the one that this gateway used last."}
 	}
 	pending, err := g.store.Pending(ctx)
 	if err == nil && pending > 0 {
@@ -104,9 +204,16 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	if err == nil {
 		err = g.store.Check(ctx)
 	}
+	if err == nil {
+		if err = g.store.Probe(ctx); err != nil {
+			return Finding{Subject: "store", Says: "accepts no writes: " + fault.From(err).Detail,
+				Advice: "Make room on its disk, or let store.url lead to the primary server."}
+		}
+	}
 	if err != nil {
 		f.OK, f.Says = false, fault.From(err).Detail
-		f.Advice = "Check store.url and the database's own log."
+		f.Advice = "Check store.url and the database's own log. A damaged file is replaced by: frontdesk " +
+			"restore"
 	}
 	return f
 }
@@ -127,10 +234,11 @@ func (g *Gateway) examineClock(ctx context.Context) Finding {
 	info, err := file.Stat()
 	switch skew := g.now().Sub(infoTime(info, g.now())); {
 	case err != nil:
-		f.OK, f.Says = false, err.Error()
+		f.OK, f.Says, f.Advice = false, err.Error(), "Check the volume that holds data_dir."
 	case g.now().Year() < earliestNow:
 		f.OK, f.Advice = false, "The clock is years behind. Run a time service such as chrony or "+
 			"systemd-timesyncd."
+		return f
 	case skew.Abs() > mostSkew:
 		return clockFinding("the file system", skew)
 	}
@@ -156,22 +264,29 @@ func infoTime(info os.FileInfo, otherwise time.Time) time.Time {
 	return info.ModTime()
 }
 
-func (g *Gateway) examineKeys(ctx context.Context) Finding {
+func (g *Gateway) examineKeys(ctx context.Context) []Finding {
+	const subject = "key set"
 	used, missing, err := g.keysInUse(ctx)
-	if err != nil {
-		return Finding{
-			Subject: "key set", Says: fault.From(err).Detail,
-			Advice: "Restore the key set that the credentials were sealed with.",
-		}
-	}
-	if len(missing) > 0 {
-		return Finding{Subject: "key set",
+	var findings []Finding
+	switch {
+	case err != nil:
+		findings = append(findings, Finding{Subject: subject, Says: fault.From(err).Detail,
+			Advice: "Restore the key set that the credentials were sealed with."})
+	case len(missing) > 0:
+		findings = append(findings, Finding{Subject: subject,
 			Says: fmt.Sprintf("%d credentials are sealed with the key %d, which is not in the key set",
 				used[missing[0]], missing[0]),
-			Advice: "Restore the key set that holds this key, or enter those credentials again."}
+			Advice: "Restore the key set that holds this key, or enter those credentials again."})
+	default:
+		findings = append(findings, Finding{Subject: subject, OK: true,
+			Says: fmt.Sprintf("every credential can be opened; keys: %d", len(g.vault.Status()))})
 	}
-	return Finding{Subject: "key set", OK: true, Says: fmt.Sprintf("every credential can be opened; keys: "+
-		"%d", len(g.vault.Status()))}
+	if left := g.vault.Interrupted(); left != "" {
+		findings = append(findings, Finding{Subject: subject, OK: true,
+			Says:   left + " is there: a rotation is running, or was interrupted",
+			Advice: "If no rotation is running, remove the file. Until then, the key set cannot be rotated."})
+	}
+	return findings
 }
 
 // checkKeys refuses to serve with a key set that opens none of the credentials in the store. It is another
@@ -185,7 +300,8 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 		return fmt.Errorf("secrets.keyset: this key set opens none of the stored credentials, which are "+
 			"sealed with the keys %v. Give every replica the same key set", missing)
 	case len(missing) > 0:
-		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys", missing)
+		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys",
+			missing)
 	}
 	return nil
 }
@@ -206,23 +322,6 @@ func (g *Gateway) keysInUse(ctx context.Context) (used map[uint32]int, missing [
 		}
 	}
 	return used, missing, nil
-}
-
-func (g *Gateway) examineConnection(ctx context.Context, tenantName, name string) Finding {
-	ctx, cancel := context.WithTimeout(ctx, doctorWait)
-	defer cancel()
-	f := Finding{Subject: "connection " + tenantName + "/" + name}
-	v, err := g.connections.Verify(ctx, tenantName, name)
-	if err != nil {
-		f.Says, f.Advice = fault.From(err).Detail,
-			"Check the connection's settings, and whether this machine can reach the provider."
-		return f
-	}
-	f.OK, f.Says, f.Advice = v.OK, strings.Join(strings.Fields("works "+v.Email+" "+v.Name), " "), v.Advice
-	if !v.OK {
-		f.Says = v.Problem
-	}
-	return f
 }
 
 // Rotation is the result of RotateKeys.

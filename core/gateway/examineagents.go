@@ -19,11 +19,10 @@ func (g *Gateway) ExamineAgents(ctx context.Context, platform, tenantName string
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Timeout: doctorWait, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // platforms differ in whether they follow them
-	}}
+	client := g.outside // platforms differ in whether they follow redirects, and it follows none
 	defer client.CloseIdleConnections()
-	findings, found := []Finding{g.examineConfig()}, false
+	findings, found := of(CheckPublicURL, g.examinePublicURL(ctx)...), false
+	before := len(findings)
 	for _, t := range tenants {
 		if tenantName != "" && t.Name != tenantName {
 			continue
@@ -35,18 +34,18 @@ func (g *Gateway) ExamineAgents(ctx context.Context, platform, tenantName string
 		}
 		for _, a := range all {
 			if a.Platform == platform {
-				findings = append(findings, g.examineAgent(ctx, client, t.Name, a))
+				findings = append(findings, of(CheckAgent, g.examineAgent(ctx, client, t.Name, a))...)
 			}
 		}
 	}
 	switch {
 	case tenantName != "" && !found:
 		return findings, fault.Newf(fault.NotFound, "TENANT_NOT_FOUND", "There is no tenant %q.", tenantName)
-	case len(findings) == 1:
-		findings = append(findings, Finding{
+	case len(findings) == before:
+		findings = append(findings, of(CheckAgent, Finding{
 			Subject: "platform " + platform, Says: "no voice agent is at this platform",
 			Advice: "Add one with: frontdesk agent add --tenant NAME --platform " + platform,
-		})
+		})...)
 	}
 	return findings, nil
 }
@@ -66,18 +65,21 @@ func (g *Gateway) examineAgent(
 	}
 	if err := probe.Forge(ctx); err != nil {
 		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the proxy " +
+		f.Advice = "Check that frontdesk serve runs, and that server.public_url leads to it: the name, the " +
+			"proxy " +
 			"and the certificate. The proxy must pass on paths below /alpha/agents."
 		return f
 	}
 	if len(agent.Signing) == 0 {
-		f.OK, f.Says = true, probe.Address+" answers, and asks for an API key: the agent has no signing secret"
+		f.OK, f.Says = true, probe.Address+" answers, and asks for an API key: the agent has no signing "+
+			"secret"
 		return f
 	}
 	took, err := probe.Ring(ctx)
 	if err != nil {
 		f.Says = probe.Address + ": " + err.Error()
-		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: frontdesk request " +
+		f.Advice = "If a proxy changes bodies or takes headers away, let it not. Otherwise look at: " +
+			"frontdesk request " +
 			"list --tenant " + tenantName
 		return f
 	}

@@ -100,12 +100,15 @@ type Gateway struct {
 	health   *webhook.Health
 
 	unwritable atomic.Pointer[error] // why the last probe write failed; nil if it succeeded
+
+	volumeOf func(path string) (volume, error) // of the doctor
+	outside  *http.Client                      // with which the doctor asks addresses of the configuration
 }
 
 // Open opens the store and the key set and assembles the gateway. It calls no provider and changes nothing,
 // except that it creates the data directory and a key set if they are missing.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
-	g := &Gateway{config: cfg, now: o.clock()}
+	g := &Gateway{config: cfg, now: o.clock(), volumeOf: volumeOf, outside: outsideClient()}
 	defer func() {
 		if err != nil {
 			g.Close()
@@ -212,10 +215,11 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Now: g.now,
 	})
 	surface.Speaks = append(platforms.Protocols(), tools.Protocol())
-	g.handler, err = api.New(surface)
+	handler, err := api.New(surface)
 	if err != nil {
 		return nil, err
 	}
+	g.handler = g.proving(handler)
 	return g, nil
 }
 

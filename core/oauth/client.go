@@ -41,6 +41,8 @@ type Tokens struct {
 	Access  string
 	Refresh string    // "" if the response has none: the current one stays valid
 	Expires time.Time // zero if the response does not contain it
+	// When the refresh token ends, whatever is done; zero if the response does not say.
+	RefreshEnds time.Time
 	// Granted scopes; nil if the response has none, which means all requested ones (RFC 6749 section 5.1).
 	Scopes []string
 	// Instance is the address of the account's API, with adapter.Grant.Instance; "" if the response has none.
@@ -155,6 +157,9 @@ func (b *wireBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// mostSeconds is ten years. A refresh token that lasts longer does not end for our purposes.
+const mostSeconds = 10 * 365 * 24 * 3600
+
 // tokensOf converts a response into Tokens. The secrets are those of the request: they are removed from
 // errors, since servers may repeat them.
 func (c Client) tokensOf(t *oauth2.Token, err error, w *wire, secrets ...string) (Tokens, error) {
@@ -162,6 +167,10 @@ func (c Client) tokensOf(t *oauth2.Token, err error, w *wire, secrets ...string)
 		return Tokens{}, c.fault(err, w, append(secrets, c.Secret, c.Key))
 	}
 	answer := Tokens{Access: t.AccessToken, Refresh: t.RefreshToken, Expires: t.Expiry}
+	// Google sends this for access of limited time ("Using OAuth 2.0 for Web Server Applications").
+	if seconds, _ := t.Extra("refresh_token_expires_in").(float64); seconds > 0 && seconds < mostSeconds {
+		answer.RefreshEnds = time.Now().Add(time.Duration(seconds) * time.Second)
+	}
 	if scope, _ := t.Extra("scope").(string); scope != "" {
 		answer.Scopes = strings.Fields(scope)
 	}

@@ -130,6 +130,9 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 	stored.Rotation = rotationOf(t)
 	stored.Refresh, stored.Instance = cmp.Or(stored.Refresh, v.stored.Refresh),
 		cmp.Or(stored.Instance, v.stored.Instance)
+	if t.Refresh == "" && stored.RefreshEnds.IsZero() {
+		stored.RefreshEnds = v.stored.RefreshEnds
+	}
 	row := v.row
 	row.RefreshAt = s.refreshAt(stored)
 	var saved bool

@@ -23,6 +23,8 @@ type storedTokens struct {
 	Fingerprint string    `json:"since"`
 
 	Instance string `json:"instance,omitempty"`
+	// RefreshEnds is when the refresh token ends, if the provider says so.
+	RefreshEnds time.Time `json:"refresh_ends,omitzero"`
 	// Rotation is refreshStays or refreshRotates, depending on the last redeem; "" before the first one.
 	Rotation string `json:"rotation,omitempty"`
 }
@@ -38,6 +40,9 @@ func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
 	// A token that seems to have expired already is stored without expiry; the provider may refuse it.
 	if left := time.Until(t.Expires); left > 0 {
 		stored.Expires = now.Add(left)
+	}
+	if left := time.Until(t.RefreshEnds); left > 0 {
+		stored.RefreshEnds = now.Add(left)
 	}
 	return stored
 }

@@ -203,6 +203,17 @@ func (s *TokenSource) Keep(ctx context.Context, tenantID, connectionID, fingerpr
 	return err
 }
 
+// RefreshEnds returns when a connection's refresh token ends, whatever is done, or zero if the provider does
+// not say so.
+func (s *TokenSource) RefreshEnds(ctx context.Context, tenantID, connectionID string) (time.Time, error) {
+	row, found, err := s.options.Store.Tokens(ctx, tenantID, connectionID)
+	if err != nil || !found || len(row.Sealed) == 0 {
+		return time.Time{}, err
+	}
+	stored, err := s.unseal(row)
+	return stored.RefreshEnds, err
+}
+
 // Forget drops the cached state of a connection. Call it after the connection or its credentials changed.
 // Other replicas drop theirs when they see the connection's new revision.
 func (s *TokenSource) Forget(connectionID string) {

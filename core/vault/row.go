@@ -21,6 +21,7 @@ const (
 	KeyRow        RowPurpose = "api key"    // seals an empty value
 	LinkRow       RowPurpose = "connect link"
 	WebhookRow    RowPurpose = "webhook" // seals the signing secrets
+	ProbeRow      RowPurpose = "probe"   // seals an empty value: no row, but a gateway's answer to its doctor
 )
 
 // rowForm is the first byte of what SealRow returns. Tink's ciphertexts begin with 0 or 1, and JSON with none

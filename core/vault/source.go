@@ -134,6 +134,20 @@ func (s source) version() (string, error) {
 	return fmt.Sprint(info.ModTime().UnixNano(), info.Size()), nil
 }
 
+const nextSuffix = ".next"
+
+// next returns the path of the file that a rotation writes, or "" if the key set cannot be rotated here.
+func (s source) next() string {
+	if s.env != "" {
+		return ""
+	}
+	path := s.path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // replace the file, not the link to it
+	}
+	return path + nextSuffix
+}
+
 // replace rewrites the file as a whole. The new file has a fixed name, which is the lock against a second
 // rotation: one that read the old keys would lose the new ones.
 func (s source) replace(change func(raw []byte) ([]byte, error)) error {
@@ -141,11 +155,8 @@ func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 		return fmt.Errorf("the key set is in the variable %s, which the gateway cannot change; keep it in a "+
 			"file (file:PATH) to rotate it here, or rotate it where the variable is set", s.env)
 	}
-	path := s.path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // replace the file, not the link to it
-	}
-	next := path + ".next"
+	next := s.next()
+	path := strings.TrimSuffix(next, nextSuffix)
 	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("another rotation is running, or one was interrupted; if none is running, remove "+

@@ -23,6 +23,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 
@@ -200,6 +201,15 @@ func (v *Vault) Primary() (uint32, error) {
 		return 0, err
 	}
 	return v.current().primary(), nil
+}
+
+// Interrupted returns the path of what a rotation left that is running or was interrupted, or "".
+func (v *Vault) Interrupted() string {
+	next := v.source.next()
+	if _, err := os.Stat(next); next == "" || err != nil {
+		return ""
+	}
+	return next
 }
 
 // Rotate adds a new primary key and writes the key set. Everything sealed before stays readable.
