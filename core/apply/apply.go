@@ -10,6 +10,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
@@ -94,7 +97,7 @@ type Applier struct {
 
 // Apply brings tenants, their connections and their voice agents into the desired state and returns what it
 // changed, or would change. It reports every fault of the desired state before it changes anything. It
-// deletes nothing unless o.Prune is set. A second run finds nothing to do. If a run was interrupted, the
+// deletes nothing unless o.Prune is set. It changes several tenants at once. A second run finds nothing to do. If a run was interrupted, the
 // next one completes it. With an error, Apply returns the changes made until then.
 func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, error) {
 	p := planner{applier: a, prune: o.Prune}
@@ -104,17 +107,51 @@ func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, 
 	if len(p.faults) > 0 {
 		return nil, fault.InvalidFields(p.faults...)
 	}
+	became := make([]outcome, len(p.steps))
+	if !o.DryRun {
+		p.take(ctx, became)
+	}
 	changes := make([]Change, 0, len(p.steps))
-	for i := range p.steps {
-		s := &p.steps[i]
-		if !o.DryRun {
-			if err := s.do(ctx); err != nil {
-				return changes, fmt.Errorf("%s: %w", s.change, err)
+	var err error
+	for i, s := range p.steps {
+		if o.DryRun || became[i].done {
+			changes = append(changes, s.change)
+		}
+		if failed := became[i].err; err == nil && failed != nil {
+			err = fmt.Errorf("%s: %w", s.change, failed)
+		}
+	}
+	return changes, err
+}
+
+// tenantsAtOnce is how many tenants are brought into the desired state at once. The store lets concurrent
+// writes share commits.
+const tenantsAtOnce = 64
+
+// take takes the steps: those of a tenant one after another, and deletions after everything else. After a
+// failure, no further step begins.
+func (p *planner) take(ctx context.Context, became []outcome) {
+	var failed atomic.Bool
+	inOrder := func(from, to int) {
+		for i := from; i < to && !failed.Load(); i++ {
+			err := p.steps[i].do(ctx)
+			became[i] = outcome{done: err == nil, err: err}
+			if err != nil {
+				failed.Store(true)
 			}
 		}
-		changes = append(changes, s.change)
 	}
-	return changes, nil
+	var group errgroup.Group
+	group.SetLimit(tenantsAtOnce)
+	creations := len(p.steps) - len(p.deletions)
+	for from, to := 0, 0; from < creations; from = to {
+		for to = from; to < creations && p.steps[to].change.Tenant == p.steps[from].change.Tenant; {
+			to++
+		}
+		group.Go(func() error { inOrder(from, to); return nil })
+	}
+	_ = group.Wait() // no function returns an error
+	inOrder(creations, len(p.steps))
 }
 
 // planner compares the desired with the current state.
@@ -132,6 +169,12 @@ type step struct {
 	do     func(context.Context) error
 }
 
+// outcome is what became of a step that was taken.
+type outcome struct {
+	done bool
+	err  error
+}
+
 func (p *planner) wrong(path, format string, args ...any) {
 	p.faults = append(p.faults, fault.Field{Path: path, Message: fmt.Sprintf(format, args...)})
 }
@@ -141,7 +184,10 @@ func (p *planner) plan(ctx context.Context, want Desired) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
+	wanted, byName := map[string]bool{}, make(map[string]tenant.Tenant, len(there))
+	for _, now := range there {
+		byName[now.Name] = now
+	}
 	for i, t := range want.Tenants {
 		prefix := fmt.Sprintf("tenants[%d].", i)
 		if wanted[t.Name] {
@@ -149,12 +195,12 @@ func (p *planner) plan(ctx context.Context, want Desired) error {
 			continue
 		}
 		wanted[t.Name] = true
-		at := slices.IndexFunc(there, func(now tenant.Tenant) bool { return now.Name == t.Name })
-		if at < 0 {
+		now, isThere := byName[t.Name]
+		if !isThere {
 			p.newTenant(prefix, t)
 			continue
 		}
-		if err := p.tenant(ctx, prefix, t, there[at]); err != nil {
+		if err := p.tenant(ctx, prefix, t, now); err != nil {
 			return err
 		}
 	}
