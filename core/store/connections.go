@@ -183,6 +183,23 @@ func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	return all, err
 }
 
+// sealHead is how many bytes of a sealed value tell the form of its seal and its key.
+const sealHead = 6
+
+// ConnectionSeals counts the connections of every tenant by the first bytes of their sealed credentials. A
+// gateway asks at its start, and must not read every connection for that.
+func (s *Store) ConnectionSeals(ctx context.Context) (map[string]int, error) {
+	counts := map[string]int{}
+	_, err := listOf(ctx, s, func(row scanner) (none struct{}, err error) {
+		var head []byte
+		var count int
+		err = row.Scan(&head, &count)
+		counts[string(head)] = count
+		return none, err
+	}, "SELECT substr(credentials, 1, $1), COUNT(*) FROM connections WHERE "+ofLivingTenant+" GROUP BY 1", sealHead)
+	return counts, err
+}
+
 // ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name:
 // those of the tenant, or of every tenant if tenantID is "".
 func (s *Store) ConnectionsToReconnect(
@@ -244,7 +261,15 @@ func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
 // takeTurn makes transactions that write for one connection take turns. It locks the connection before the
 // turn, which is the order in which a removal locks them. An insert of a row that refers to the connection
 // would lock it too, but only after the turn: then each of the two would wait for the other.
+// On SQLite all who write take turns, so it only looks whether the connection exists.
 func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
+	if s.batches != nil {
+		_, found, err := find(ctx, tx, scanText, "SELECT id FROM connections WHERE id = $1", connectionID)
+		if err == nil && !found {
+			return connectionNotFound()
+		}
+		return err
+	}
 	affected, err := exec(ctx, tx,
 		`WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
 		UPDATE connection_turns SET taken = taken + 1

@@ -53,7 +53,7 @@ func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant
 		return Tenant{}, err
 	}
 	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
-	err = d.opts.Store.CreateTenant(store.Creating(ctx, "", tenantOf), row, audited...)
+	err = d.opts.Store.CreateTenant(store.Creating(ctx, "", Of), row, audited...)
 	if errors.Is(err, fault.Conflict) {
 		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken,
 			"There is already a tenant %q.", name).Because(err)
@@ -72,7 +72,7 @@ func (d *Directory) List(ctx context.Context) ([]Tenant, error) {
 	}
 	all := make([]Tenant, 0, len(rows))
 	for _, row := range rows {
-		t, err := tenantOf(row)
+		t, err := Of(row)
 		if err != nil {
 			return nil, err
 		}
