@@ -129,6 +129,8 @@ func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
 // Everything that is needed to let a caller in comes in one query.
 func TestAKeyIsReadWithWhatItReaches(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
+		tenant(t, s, "acme")
+		tenant(t, s, "other")
 		crm, cal := connectionOf(t, s, "acme", "crm", "crm"), connectionOf(t, s, "acme", "cal", "calendar")
 		connectionOf(t, s, "other", "its", "calendar")
 		key := store.APIKey{
