@@ -176,6 +176,28 @@ func (s *Store) Connections(ctx context.Context, tenantID string) ([]Connection,
 	return all, err
 }
 
+// tenantsPerQuery keeps the parameters of a query few.
+const tenantsPerQuery = 500
+
+// ConnectionsOf lists the connections of tenants, by tenant and name. It asks for many tenants at once.
+func (s *Store) ConnectionsOf(ctx context.Context, tenantIDs []string) ([]Connection, error) {
+	all := []Connection{}
+	for ids := range slices.Chunk(tenantIDs, tenantsPerQuery) {
+		args := make([]any, len(ids))
+		for i, id := range ids {
+			args[i] = id
+		}
+		some, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+
+			" FROM connections WHERE tenant_id IN ("+places(1, len(args))+")", args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	sortConnections(all)
+	return all, nil
+}
+
 // AllConnections lists the connections of every tenant, by tenant and name.
 func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE "+ofLivingTenant)

@@ -310,6 +310,14 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
 	}},
+	{"CreateTenants", func(c caller) (any, error) {
+		return only(c.s.CreateTenants(c.ctx, []store.NewTenant{
+			{Tenant: store.Tenant{ID: "2nd of " + c.name, Name: "new"}, Audit: []store.AuditRow{c.audit()}},
+			{Tenant: store.Tenant{ID: "1st of " + c.name, Name: "newer"}, Connections: []store.Connection{
+				{ID: "of 1st of " + c.name, Name: "new", Kind: "calendar", Provider: "sandbox", CreatedAt: noon},
+			}},
+		}))
+	}},
 	{"UpdateTenant", func(c caller) (any, error) {
 		return only(c.s.UpdateTenant(c.ctx, "acme", json.RawMessage(`{"by":"`+c.name+`"}`), c.audit()))
 	}},
@@ -344,6 +352,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return only(c.s.DeleteConnection(c.ctx, "acme", "c2", c.audit()))
 	}},
 	{"Connections", func(c caller) (any, error) { return one(c.s.Connections(c.ctx, "acme")) }},
+	{"ConnectionsOf", func(c caller) (any, error) {
+		return one(c.s.ConnectionsOf(c.ctx, []string{"acme", "other"}))
+	}},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
 	{"ConnectionSeals", func(c caller) (any, error) { return one(c.s.ConnectionSeals(c.ctx)) }},
 	{"ConnectionsToReconnect", func(c caller) (any, error) {
