@@ -217,19 +217,19 @@ func (c *Callers) Agent(ctx context.Context, id string) (Agent, error) {
 }
 
 func (c *Callers) loadAgent(ctx context.Context, id string) (knownKey, error) {
-	row, err := c.opts.Store.Key(ctx, id)
-	if errors.Is(err, fault.NotFound) || err == nil && row.Platform == "" {
+	owner, err := c.opts.Store.KeyOwnerByID(ctx, id)
+	if errors.Is(err, fault.NotFound) || err == nil && owner.Key.Platform == "" {
 		return knownKey{}, badKey()
 	}
 	if err != nil {
 		return knownKey{}, err
 	}
-	caller, err := c.callerOf(ctx, row)
+	caller, err := c.callerOf(ctx, owner)
 	if err != nil {
 		return knownKey{}, err
 	}
-	signing, err := c.sealer.Signing(row)
-	return knownKey{caller: caller, platform: row.Platform, signing: signing}, err
+	signing, err := c.sealer.Signing(owner.Key)
+	return knownKey{caller: caller, platform: owner.Key.Platform, signing: signing}, err
 }
 
 // NoAgent returns the fault for an id that no voice agent has.

@@ -195,23 +195,24 @@ func (c *Callers) fetch(
 
 // load reads the key of a hash.
 func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) {
-	key, err := c.opts.Store.KeyByHash(ctx, hash[:])
+	owner, err := c.opts.Store.KeyOwnerByHash(ctx, hash[:])
 	if errors.Is(err, fault.NotFound) {
 		return knownKey{}, badKey()
 	}
 	if err != nil {
 		return knownKey{}, err
 	}
-	if subtle.ConstantTimeCompare(key.Hash, hash[:]) != 1 || key.Platform != "" {
+	if subtle.ConstantTimeCompare(owner.Key.Hash, hash[:]) != 1 || owner.Key.Platform != "" {
 		return knownKey{}, badKey()
 	}
-	caller, err := c.callerOf(ctx, key)
+	caller, err := c.callerOf(ctx, owner)
 	return knownKey{caller: caller}, err
 }
 
-// callerOf reads a key's tenant and connections. It fails with fault.Unauthenticated if the key is not in
-// force or not as the gateway wrote it.
-func (c *Callers) callerOf(ctx context.Context, key store.APIKey) (Caller, error) {
+// callerOf returns the caller of a key. It fails with fault.Unauthenticated if the key is not in force or not
+// as the gateway wrote it.
+func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, error) {
+	key := owner.Key
 	if !key.InForce(c.opts.Now()) {
 		return Caller{}, badKey()
 	}
@@ -228,15 +229,14 @@ func (c *Callers) callerOf(ctx context.Context, key store.APIKey) (Caller, error
 	if key.TenantID == "" {
 		return caller, nil
 	}
-	var err error
-	caller.Tenant, err = tenant.ByID(ctx, c.opts.Store, key.TenantID)
-	if errors.Is(err, fault.NotFound) { // deleted since
+	if owner.Tenant.ID == "" { // deleted since
 		return Caller{}, badKey()
 	}
-	if err != nil {
+	var err error
+	if caller.Tenant, err = tenant.Of(owner.Tenant); err != nil {
 		return Caller{}, err
 	}
-	connections, err := connection.OfTenant(ctx, c.opts.Store, key.TenantID)
+	connections, err := connection.OfRows(owner.Connections)
 	if err != nil {
 		return Caller{}, err
 	}

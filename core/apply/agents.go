@@ -13,13 +13,11 @@ import (
 	"frontdesk/core/store"
 )
 
-// agents plans the voice agents of an existing tenant, which has connections already.
+// agents plans the voice agents of an existing tenant, which has connections already. Without the option to
+// prune, it needs no call for a tenant that wants none.
 func (p *planner) agents(
 	ctx context.Context, prefix string, want Tenant, connected []store.Connection,
 ) error {
-	if len(want.Agents) == 0 && !p.prune {
-		return nil
-	}
 	there, err := p.applier.Keys.ListAgents(ctx, want.Name)
 	if err != nil {
 		return err
@@ -42,9 +40,9 @@ func (p *planner) agents(
 		if slices.ContainsFunc(want.Agents, func(a Agent) bool { return a.Label == now.Label }) {
 			continue
 		}
-		p.deletions = append(p.deletions, step{
-			Change{Action: ActionDelete, Tenant: want.Name, Agent: now.Label},
-			func(ctx context.Context) error {
+		p.deletions = append(p.deletions, &step{
+			change: Change{Action: ActionDelete, Tenant: want.Name, Agent: now.Label},
+			do: func(ctx context.Context) error {
 				err := p.applier.Keys.RemoveAgent(ctx, want.Name, now.ID)
 				if errors.Is(err, fault.NotFound) {
 					return nil // another process was faster
@@ -87,18 +85,16 @@ func (p *planner) newAgent(path string, want Tenant, a Agent, connected []store.
 	if a.Signing != "" {
 		details = append(details, "with credentials")
 	}
-	at := len(p.steps)
-	p.steps = append(p.steps, step{
-		Change{Action: ActionCreate, Tenant: want.Name, Agent: a.Label, Details: details},
-		func(ctx context.Context) error {
-			made, err := p.applier.Keys.CreateAgent(ctx, want.Name, a.AgentSpec)
-			if err != nil {
-				return err
-			}
-			now := &p.steps[at].change
-			now.Details = append(now.Details, "address: "+p.applier.AgentURL(made.Platform, made.ID))
-			return nil
-		}})
+	create := &step{change: Change{Action: ActionCreate, Tenant: want.Name, Agent: a.Label, Details: details}}
+	create.do = func(ctx context.Context) error {
+		made, err := p.applier.Keys.CreateAgent(ctx, want.Name, a.AgentSpec)
+		if err != nil {
+			return err
+		}
+		create.change.Details = append(details, "address: "+p.applier.AgentURL(made.Platform, made.ID))
+		return nil
+	}
+	p.steps = append(p.steps, create)
 }
 
 // agent plans an existing agent.
@@ -139,9 +135,9 @@ func (p *planner) agent(
 	if len(details) == 0 {
 		return nil
 	}
-	p.steps = append(p.steps, step{
-		Change{Action: ActionUpdate, Tenant: want.Name, Agent: a.Label, Details: details},
-		func(ctx context.Context) error {
+	p.steps = append(p.steps, &step{
+		change: Change{Action: ActionUpdate, Tenant: want.Name, Agent: a.Label, Details: details},
+		do: func(ctx context.Context) error {
 			_, err := p.applier.Keys.ChangeAgent(ctx, want.Name, now.ID, change)
 			return err
 		}})

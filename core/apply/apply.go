@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
@@ -94,8 +98,9 @@ type Applier struct {
 
 // Apply brings tenants, their connections and their voice agents into the desired state and returns what it
 // changed, or would change. It reports every fault of the desired state before it changes anything. It
-// deletes nothing unless o.Prune is set. A second run finds nothing to do. If a run was interrupted, the
-// next one completes it. With an error, Apply returns the changes made until then.
+// deletes nothing unless o.Prune is set. It changes several tenants at once. A second run finds nothing to do.
+// If a run was interrupted, the next one completes it. With an error, Apply returns the changes made until
+// then.
 func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, error) {
 	p := planner{applier: a, prune: o.Prune}
 	if err := p.plan(ctx, want); err != nil {
@@ -104,32 +109,85 @@ func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, 
 	if len(p.faults) > 0 {
 		return nil, fault.InvalidFields(p.faults...)
 	}
+	if !o.DryRun {
+		p.take(ctx)
+	}
 	changes := make([]Change, 0, len(p.steps))
-	for i := range p.steps {
-		s := &p.steps[i]
-		if !o.DryRun {
-			if err := s.do(ctx); err != nil {
-				return changes, fmt.Errorf("%s: %w", s.change, err)
+	var err error
+	for _, s := range p.steps {
+		if o.DryRun || s.done {
+			changes = append(changes, s.change)
+		}
+		if err == nil && s.err != nil {
+			err = fmt.Errorf("%s: %w", s.change, s.err)
+		}
+	}
+	return changes, err
+}
+
+// tenantsAtOnce is how many tenants are brought into the desired state at once. The store lets concurrent
+// writes share commits.
+const tenantsAtOnce = 64
+
+// take takes the steps: new tenants many at once, then those of each other tenant one after another, and
+// deletions after everything else. After a failure, no further step begins.
+func (p *planner) take(ctx context.Context) {
+	if !p.addTenants(ctx) {
+		return
+	}
+	var failed atomic.Bool
+	inOrder := func(steps []*step) {
+		for _, s := range steps {
+			if s.done {
+				continue
+			}
+			if failed.Load() {
+				return
+			}
+			s.err = s.do(ctx)
+			s.done = s.err == nil
+			if s.err != nil {
+				failed.Store(true)
 			}
 		}
-		changes = append(changes, s.change)
 	}
-	return changes, nil
+	var group errgroup.Group
+	group.SetLimit(tenantsAtOnce)
+	creations := len(p.steps) - len(p.deletions)
+	for from, to := 0, 0; from < creations; from = to {
+		for to = from; to < creations && p.steps[to].change.Tenant == p.steps[from].change.Tenant; {
+			to++
+		}
+		group.Go(func() error { inOrder(p.steps[from:to]); return nil })
+	}
+	_ = group.Wait() // no function returns an error
+	inOrder(p.deletions)
 }
 
 // planner compares the desired with the current state.
 type planner struct {
 	applier   Applier
 	prune     bool
-	steps     []step // in order; nothing is deleted before its replacement is created
-	deletions []step
+	steps     []*step // in order; nothing is deleted before its replacement is created
+	deletions []*step
+	added     []addition
 	faults    []fault.Field
 }
 
-// step is one change and how to make it.
+// step is one change and how to make it, and what became of it.
 type step struct {
 	change Change
 	do     func(context.Context) error
+	done   bool
+	err    error
+}
+
+// join adds what was planned for a tenant.
+func (p *planner) join(of *planner) {
+	p.steps = append(p.steps, of.steps...)
+	p.deletions = append(p.deletions, of.deletions...)
+	p.added = append(p.added, of.added...)
+	p.faults = append(p.faults, of.faults...)
 }
 
 func (p *planner) wrong(path, format string, args ...any) {
@@ -137,32 +195,43 @@ func (p *planner) wrong(path, format string, args ...any) {
 }
 
 func (p *planner) plan(ctx context.Context, want Desired) error {
-	there, err := p.applier.Tenants.List(ctx)
+	now, err := p.present(ctx, want)
 	if err != nil {
 		return err
 	}
+	plans := make([]*planner, len(want.Tenants))
 	wanted := map[string]bool{}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, t := range want.Tenants {
 		prefix := fmt.Sprintf("tenants[%d].", i)
+		of := &planner{applier: p.applier, prune: p.prune}
+		plans[i] = of
 		if wanted[t.Name] {
-			p.wrong(prefix+"name", "is the name of another tenant here too.")
+			of.wrong(prefix+"name", "is the name of another tenant here too.")
 			continue
 		}
 		wanted[t.Name] = true
-		at := slices.IndexFunc(there, func(now tenant.Tenant) bool { return now.Name == t.Name })
-		if at < 0 {
-			p.newTenant(prefix, t)
+		there, isThere := now.byName[t.Name]
+		if !isThere {
+			group.Go(func() error { of.newTenant(prefix, t); return nil })
 			continue
 		}
-		if err := p.tenant(ctx, prefix, t, there[at]); err != nil {
-			return err
-		}
+		group.Go(func() error { return of.tenant(ctx, prefix, t, there, now) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, of := range plans {
+		p.join(of)
 	}
 	if p.prune {
-		for _, t := range there {
+		for _, t := range now.tenants {
 			if !wanted[t.Name] {
-				p.deletions = append(p.deletions, step{Change{Action: ActionDelete, Tenant: t.Name},
-					func(ctx context.Context) error { return p.applier.Tenants.Delete(ctx, t.Name) }})
+				p.deletions = append(p.deletions, &step{
+					change: Change{Action: ActionDelete, Tenant: t.Name},
+					do:     func(ctx context.Context) error { return p.applier.Tenants.Delete(ctx, t.Name) },
+				})
 			}
 		}
 	}
@@ -170,37 +239,82 @@ func (p *planner) plan(ctx context.Context, want Desired) error {
 	return nil
 }
 
+// present is the present state, read in a few queries.
+type present struct {
+	tenants     []tenant.Tenant
+	byName      map[string]tenant.Tenant
+	connections map[string][]store.Connection // by the id of the tenant, sorted by name
+	agents      map[string]bool               // ids of the tenants that have voice agents
+}
+
+func (p *planner) present(ctx context.Context, want Desired) (present, error) {
+	now := present{
+		byName: map[string]tenant.Tenant{}, connections: map[string][]store.Connection{}, agents: map[string]bool{},
+	}
+	var err error
+	if now.tenants, err = p.applier.Tenants.List(ctx); err != nil {
+		return now, err
+	}
+	for _, t := range now.tenants {
+		now.byName[t.Name] = t
+	}
+	var ids []string
+	for _, t := range want.Tenants {
+		if there, isThere := now.byName[t.Name]; isThere {
+			ids = append(ids, there.ID)
+		}
+	}
+	rows, err := p.applier.Store.ConnectionsOf(ctx, ids)
+	if err != nil {
+		return now, err
+	}
+	for _, row := range rows {
+		now.connections[row.TenantID] = append(now.connections[row.TenantID], row)
+	}
+	if !p.prune {
+		return now, nil
+	}
+	keys, err := p.applier.Store.AllKeys(ctx)
+	for _, k := range keys {
+		now.agents[k.TenantID] = now.agents[k.TenantID] || k.Platform != ""
+	}
+	return now, err
+}
+
 // newTenant plans a tenant that does not exist, and its connections.
 func (p *planner) newTenant(prefix string, want Tenant) {
 	p.check(prefix, want)
-	p.steps = append(p.steps, step{
-		Change{Action: ActionCreate, Tenant: want.Name, Details: difference("", tenant.Settings{}, want.Settings)},
-		func(ctx context.Context) error {
+	p.steps = append(p.steps, &step{
+		change: Change{
+			Action: ActionCreate, Tenant: want.Name, Details: difference("", tenant.Settings{}, want.Settings),
+		},
+		do: func(ctx context.Context) error {
 			_, err := p.applier.Tenants.Create(ctx, want.Name, want.Settings)
 			return err
 		}})
 	for i, c := range want.Connections {
 		p.newConnection(fmt.Sprintf("%sconnections[%d].", prefix, i), want.Name, c)
 	}
+	p.added = append(p.added, addition{want, slices.Clone(p.steps)})
 	for i, a := range want.Agents {
 		p.newAgent(fmt.Sprintf("%sagents[%d].", prefix, i), want, a, nil)
 	}
 }
 
 // tenant plans an existing tenant and its connections.
-func (p *planner) tenant(ctx context.Context, prefix string, want Tenant, now tenant.Tenant) error {
+func (p *planner) tenant(
+	ctx context.Context, prefix string, want Tenant, now tenant.Tenant, all present,
+) error {
 	p.check(prefix, want)
 	if details := difference("", now.Settings, want.Settings); len(details) > 0 {
-		p.steps = append(p.steps, step{Change{Action: ActionUpdate, Tenant: want.Name, Details: details},
-			func(ctx context.Context) error {
+		p.steps = append(p.steps, &step{
+			change: Change{Action: ActionUpdate, Tenant: want.Name, Details: details},
+			do: func(ctx context.Context) error {
 				_, err := p.applier.Tenants.Update(ctx, want.Name, want.Settings)
 				return err
 			}})
 	}
-	there, err := p.applier.Store.Connections(ctx, now.ID)
-	if err != nil {
-		return err
-	}
+	there := all.connections[now.ID]
 	for i, c := range want.Connections {
 		at := slices.IndexFunc(there, func(row store.Connection) bool { return row.Name == c.Name })
 		path := fmt.Sprintf("%sconnections[%d].", prefix, i)
@@ -212,8 +326,10 @@ func (p *planner) tenant(ctx context.Context, prefix string, want Tenant, now te
 			return err
 		}
 	}
-	if err := p.agents(ctx, prefix, want, there); err != nil {
-		return err
+	if len(want.Agents) > 0 || all.agents[now.ID] {
+		if err := p.agents(ctx, prefix, want, there); err != nil {
+			return err
+		}
 	}
 	if !p.prune {
 		return nil
@@ -252,7 +368,7 @@ func (p *planner) newConnection(path, tenantName string, want connection.Spec) {
 		details = append(details, "with credentials")
 	}
 	created := Change{Action: ActionCreate, Tenant: tenantName, Connection: want.Name, Details: details}
-	p.steps = append(p.steps, step{created, func(ctx context.Context) error {
+	p.steps = append(p.steps, &step{change: created, do: func(ctx context.Context) error {
 		_, err := p.applier.Connections.Add(ctx, tenantName, want)
 		return err
 	}})
@@ -298,7 +414,7 @@ func (p *planner) connection(path, tenantName string, want connection.Spec, row 
 		return nil
 	}
 	updated := Change{Action: ActionUpdate, Tenant: tenantName, Connection: want.Name, Details: details}
-	p.steps = append(p.steps, step{updated, func(ctx context.Context) error {
+	p.steps = append(p.steps, &step{change: updated, do: func(ctx context.Context) error {
 		_, err := p.applier.Connections.Update(ctx, tenantName, want.Name, change)
 		return err
 	}})
@@ -315,7 +431,7 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 			return err
 		}
 		deleted := Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name}
-		p.deletions = append(p.deletions, step{deleted, func(ctx context.Context) error {
+		p.deletions = append(p.deletions, &step{change: deleted, do: func(ctx context.Context) error {
 			err := p.applier.Connections.Remove(ctx, want.Name, row.Name)
 			if errors.Is(err, fault.NotFound) {
 				return nil // another process was faster

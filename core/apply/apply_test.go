@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"frontdesk/core/apply"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
 	"frontdesk/core/tenant/tenanttest"
@@ -227,4 +229,97 @@ func TestApplyThatWasInterruptedIsCompleted(t *testing.T) {
 			`settings.size: 2; settings.url: "https://cal.acme.example/"; with credentials`,
 		`create connection acme/rehearsal: calendar; sandbox`,
 		`create tenant beta`)
+}
+
+// many returns the desired state of many tenants with two connections each.
+func many(n int) apply.Desired {
+	var want apply.Desired
+	for i := range n {
+		want.Tenants = append(want.Tenants, apply.Tenant{
+			Name: fmt.Sprint("tenant-", i), Settings: tenant.Settings{Timezone: "Europe/Berlin"},
+			Connections: desired().Tenants[0].Connections,
+		})
+	}
+	return want
+}
+
+// New tenants share transactions, and what is as desired costs no write.
+func TestApplyWritesManyTenantsAtOnce(t *testing.T) {
+	committed := storetest.Commits()
+	h := tenanttest.Open(t, storetest.SQLite(t), tenanttest.Audited)
+	want := many(250)
+	before := committed()
+	if changes := applied(h, want, apply.Options{}); len(changes) != 3*250 {
+		t.Fatalf("%d changes", len(changes))
+	}
+	if n := committed() - before; n > 4 { // three, and one for the key of the audit
+		t.Errorf("it took %d transactions", n)
+	}
+	before = committed()
+	wantChanges(t, applied(h, want, apply.Options{Prune: true}))
+	if n := committed() - before; n != 0 {
+		t.Errorf("nothing was to do, and it took %d transactions", n)
+	}
+	rows, err := h.Store.AuditRows(t.Context(), store.AuditFilter{Tenant: "tenant-249", Limit: 9})
+	if err != nil || len(rows) != 3 {
+		t.Errorf("the audit has %+v, %v", rows, err)
+	}
+	for _, name := range []string{"tenant-0", "tenant-249"} {
+		list, err := h.Connections.List(t.Context(), name)
+		if err != nil || len(list) != 2 || !list[0].IsDefault || list[1].IsDefault {
+			t.Errorf("%s has %+v, %v", name, list, err)
+		}
+	}
+}
+
+// If one of many new tenants is there meanwhile, the error names it, and the others are whole.
+func TestApplyNamesTheNewTenantThatIsThereMeanwhile(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		var h *tenanttest.Kit
+		var once sync.Once
+		h = tenanttest.Open(t, url, func(o *tenanttest.Options) {
+			o.Now = func() time.Time { // the first to ask prepares a tenant
+				once.Do(func() {
+					row := store.Tenant{ID: "theirs", Name: "tenant-2", CreatedAt: h.Clock.Now()}
+					if err := h.Store.CreateTenant(t.Context(), row); err != nil {
+						t.Error(err)
+					}
+				})
+				return h.Clock.Now()
+			}
+		})
+		changes, err := h.Applier.Apply(t.Context(), many(5), apply.Options{})
+		tenanttest.WantFault(t, err, fault.Conflict, tenant.ReasonNameTaken)
+		if !strings.HasPrefix(fmt.Sprint(err), "create tenant tenant-2:") {
+			t.Errorf("the error is %v", err)
+		}
+		rest := applied(h, many(5), apply.Options{})
+		if len(changes)+len(rest) != 15 || !slices.ContainsFunc(rest, func(line string) bool {
+			return strings.HasPrefix(line, "create connection tenant-2/front-office:")
+		}) {
+			t.Errorf("it changed %v, then %v", changes, rest)
+		}
+		wantChanges(t, applied(h, many(5), apply.Options{}))
+	})
+}
+
+// BenchmarkApply applies a file of new tenants with two connections each, and then again when nothing is to
+// be done. It prints how long both take for 10,000 tenants.
+//
+//	go test -run '^$' -bench Apply -benchtime 10000x ./core/apply
+func BenchmarkApply(b *testing.B) {
+	h := tenanttest.Open(b, storetest.SQLite(b), tenanttest.Audited)
+	want := many(b.N)
+	for _, run := range []struct {
+		name    string
+		changes int
+	}{{"new", 3 * b.N}, {"same", 0}} {
+		began := time.Now()
+		changes, err := h.Applier.Apply(b.Context(), want, apply.Options{})
+		if err != nil || len(changes) != run.changes {
+			b.Fatalf("%d changes, %v", len(changes), err)
+		}
+		b.ReportMetric(time.Since(began).Seconds()*10_000/float64(b.N), run.name+"-s/10000")
+	}
+	b.ReportMetric(0, "ns/op")
 }

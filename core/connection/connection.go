@@ -106,6 +106,11 @@ func OfTenant(ctx context.Context, s *store.Store, tenantID string) ([]Connectio
 	if err != nil {
 		return nil, err
 	}
+	return OfRows(rows)
+}
+
+// OfRows converts rows of the store into connections, sorted by kind and then name.
+func OfRows(rows []store.Connection) ([]Connection, error) {
 	list := make([]Connection, 0, len(rows))
 	for _, row := range rows {
 		c, err := Of(row)

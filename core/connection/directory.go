@@ -60,10 +60,11 @@ func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connect
 	if err != nil {
 		return Connection{}, err
 	}
-	origin := d.opts.Providers.tokenOriginOf(s)
-	status := origin.statusAfter(tokenOrigin{}, string(StatusReconnectRequired))
-	id := secret.NewID("conn")
-	err = d.create(ctx, owner, s, store.Connection{ID: id, Status: status})
+	made, err := d.Prepare(ctx, owner, s)
+	if err != nil {
+		return Connection{}, err
+	}
+	err = d.opts.Store.CreateConnection(store.Creating(ctx, "", Of), made.Row, made.Audit...)
 	if errors.Is(err, fault.Conflict) {
 		return Connection{}, fault.Newf(fault.Conflict, tenant.ReasonNameTaken,
 			"There is already a connection %q.", s.Name).Because(err)
@@ -71,38 +72,58 @@ func (d *Directory) Add(ctx context.Context, tenantName string, s Spec) (Connect
 	if err != nil {
 		return Connection{}, err
 	}
-	if err := d.fetchToken(ctx, owner.ID, id, origin); err != nil {
+	if err := d.Stored(ctx, made); err != nil {
 		return Connection{}, err
 	}
-	row, err := d.opts.Store.Connection(ctx, owner.ID, id) // the store decides whether it is the default
+	row, err := d.opts.Store.Connection(ctx, owner.ID, made.Row.ID) // the store decides whether it is the default
 	if err != nil {
 		return Connection{}, err
 	}
 	return Of(row)
 }
 
-// create stores a connection that was checked. row holds its id, status and e-mail address.
-func (d *Directory) create(ctx context.Context, owner tenant.Tenant, s Spec, row store.Connection) error {
+// New is a connection that is to be stored.
+type New struct {
+	Row    store.Connection
+	Audit  []store.AuditRow
+	origin tokenOrigin
+}
+
+// Prepare returns a new connection, with its credentials sealed. It stores nothing. The spec must have been
+// checked: see Providers.Check.
+func (d *Directory) Prepare(ctx context.Context, owner tenant.Tenant, s Spec) (New, error) {
+	made := New{origin: d.opts.Providers.tokenOriginOf(s)}
+	var err error
+	made.Row, made.Audit, err = d.prepare(ctx, owner, s, store.Connection{
+		ID: secret.NewID("conn"), Status: made.origin.statusAfter(tokenOrigin{}, string(StatusReconnectRequired)),
+	})
+	return made, err
+}
+
+// Stored does what is to be done after a new connection was stored.
+func (d *Directory) Stored(ctx context.Context, c New) error {
+	d.opts.Changed()
+	return d.fetchToken(ctx, c.Row.TenantID, c.Row.ID, c.origin)
+}
+
+// prepare completes the row of a new connection, which holds its id, status and e-mail address.
+func (d *Directory) prepare(
+	ctx context.Context, owner tenant.Tenant, s Spec, row store.Connection,
+) (store.Connection, []store.AuditRow, error) {
 	settings, err := MarshalSettings(s.Settings)
 	if err != nil {
-		return err
+		return row, nil, err
 	}
 	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
 		Action: actionAdd, ConnectionID: row.ID, Subject: s.Name, Changed: s.Given(),
 	})
 	if err != nil {
-		return err
+		return row, nil, err
 	}
 	row.TenantID, row.Name, row.Kind, row.Provider = owner.ID, s.Name, string(s.Kind), s.Provider
 	row.IsDefault, row.Settings, row.CreatedAt = s.Default, settings, d.opts.Now().UTC()
-	if err := d.sealer.SealConnection(&row, s.Credentials); err != nil {
-		return err
-	}
-	if err := d.opts.Store.CreateConnection(store.Creating(ctx, "", Of), row, audited...); err != nil {
-		return err
-	}
-	d.opts.Changed()
-	return nil
+	err = d.sealer.SealConnection(&row, s.Credentials)
+	return row, audited, err
 }
 
 // Update changes a connection. Its id stays the same, and so does everything that is stored for it.
@@ -224,9 +245,17 @@ func (d *Directory) AwaitConsent(
 	ctx context.Context, owner tenant.Tenant, there store.Connection, id string, s Spec, email string,
 ) error {
 	if there.ID == "" {
-		return d.create(ctx, owner, s, store.Connection{
+		row, audited, err := d.prepare(ctx, owner, s, store.Connection{
 			ID: id, Status: string(StatusReconnectRequired), Email: email,
 		})
+		if err != nil {
+			return err
+		}
+		err = d.opts.Store.CreateConnection(store.Creating(ctx, "", Of), row, audited...)
+		if err == nil {
+			d.opts.Changed()
+		}
+		return err
 	}
 	_, err := d.change(ctx, owner, there, nil, func(row *store.Connection) error {
 		now, err := Of(*row)

@@ -92,8 +92,8 @@ func (g *Gateway) examineBreakers(ctx context.Context) []Finding {
 	for _, b := range known {
 		found = append(found, Finding{
 			Subject: "circuit breaker of " + b.Level + " " + b.Subject, OK: true,
-			Says:    fmt.Sprintf("is %s at the replica %s since %s", b.State, b.Replica, b.Since.Format(time.RFC3339)),
-			Advice:  "The provider does not answer, or the replica does not reach it. It is tried again by itself.",
+			Says:   fmt.Sprintf("is %s at the replica %s since %s", b.State, b.Replica, b.Since.Format(time.RFC3339)),
+			Advice: "The provider does not answer, or the replica does not reach it. It is tried again by itself.",
 		})
 	}
 	return found

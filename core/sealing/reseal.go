@@ -173,7 +173,7 @@ func (r *Rows) resealTokens(ctx context.Context, row store.Tokens, primary uint3
 // KeysInUse counts, by the id of the key, the credentials, tokens, API keys and webhooks that are sealed with
 // it.
 func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
-	rows, err := r.opts.Store.AllConnections(ctx)
+	connections, err := r.opts.Store.ConnectionSeals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +182,9 @@ func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 		return nil, err
 	}
 	inUse := map[uint32]int{}
-	for _, row := range rows {
-		if len(row.Credentials) > 0 {
-			inUse[vault.KeyOf(row.Credentials)]++
+	for head, rows := range connections {
+		if head != "" { // a row without credentials
+			inUse[vault.KeyOf([]byte(head))] += rows
 		}
 	}
 	keys, err := r.opts.Store.AllKeys(ctx)

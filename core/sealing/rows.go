@@ -93,23 +93,27 @@ type Standing struct{ Sealed, Former int }
 
 // Standing counts the rows.
 func (r *Rows) Standing(ctx context.Context) (Standing, error) {
-	connections, keys, links, err := r.sealable(ctx)
 	var s Standing
-	count := func(sealed []byte) {
+	count := func(sealed []byte, rows int) {
 		if vault.IsRow(sealed) {
-			s.Sealed++
+			s.Sealed += rows
 		} else {
-			s.Former++
+			s.Former += rows
 		}
 	}
-	for _, row := range connections {
-		count(row.Credentials)
+	connections, err := r.opts.Store.ConnectionSeals(ctx)
+	if err != nil {
+		return s, err
 	}
+	for head, rows := range connections {
+		count([]byte(head), rows)
+	}
+	keys, links, err := r.sealableKeys(ctx)
 	for _, k := range keys {
-		count(k.Seal)
+		count(k.Seal, 1)
 	}
 	for _, l := range links {
-		count(l.Seal)
+		count(l.Seal, 1)
 	}
 	return s, err
 }
@@ -120,11 +124,16 @@ func (r *Rows) sealable(
 	if c, err = r.opts.Store.AllConnections(ctx); err != nil {
 		return c, k, l, err
 	}
+	k, l, err = r.sealableKeys(ctx)
+	return c, k, l, err
+}
+
+func (r *Rows) sealableKeys(ctx context.Context) (k []store.APIKey, l []store.ConnectLink, err error) {
 	if k, err = r.opts.Store.AllKeys(ctx); err != nil {
-		return c, k, l, err
+		return k, l, err
 	}
 	l, err = r.opts.Store.ConnectLinks(ctx, r.opts.Now())
-	return c, k, l, err
+	return k, l, err
 }
 
 // Adopt seals the rows of the version before, unchanged, and returns how many it sealed. It trusts the

@@ -191,8 +191,7 @@ func (s *Calendar) book(
 		}
 		return none, err
 	}
-	b.held.keep(ctx, event.ID)
-	return b.result(ctx, event), nil
+	return b.result(ctx, event, b.held.keep(event.ID)), nil
 }
 
 // reserve takes the slot if the tenant prevents double booking or the caller was offered it, and records that
@@ -259,8 +258,10 @@ func (b *booking) ask(ctx context.Context) (calendar.Event, error) {
 	})
 }
 
-func (b *booking) result(ctx context.Context, e calendar.Event) journal.Result[record.MeetingAnswer] {
-	attached := store.Attached{Seen: b.client.newLocation(e, first(b.plan.CalendarIDs))}
+func (b *booking) result(
+	ctx context.Context, e calendar.Event, holds store.HoldsKept,
+) journal.Result[record.MeetingAnswer] {
+	attached := store.Attached{Seen: b.client.newLocation(e, first(b.plan.CalendarIDs)), Holds: holds}
 	if people := b.client.people(ctx, b.plan.Attendees, b.plan.Phone); len(people) > 0 || b.plan.Terms != nil {
 		attached.Meetings = []store.Meeting{
 			b.client.meeting(e.ID, cmp.Or(e.CalendarID, first(b.plan.CalendarIDs)), b.plan.End, people...),
@@ -275,6 +276,5 @@ func (b *booking) result(ctx context.Context, e calendar.Event) journal.Result[r
 func (b *booking) lateResult(
 	ctx context.Context, e calendar.Event,
 ) (journal.Result[record.MeetingAnswer], error) {
-	b.held.assign(ctx, e.ID)
-	return b.result(ctx, e), nil
+	return b.result(ctx, e, b.held.of(e.ID)), nil
 }

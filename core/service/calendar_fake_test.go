@@ -13,6 +13,7 @@ import (
 // calendarAccount is a provider's account with calendars. Event ids are numbered across the whole account.
 type calendarAccount struct {
 	account
+	instead   calendar.Driver // takes the place of the account, if not nil
 	traits    calendar.Traits
 	freeBusy  bool
 	week      *calendar.WorkingWeek // nil: the provider does not know about working hours
@@ -51,6 +52,9 @@ func newCalendarAccount() *calendarAccount {
 }
 
 func (a *calendarAccount) driver(p *process) calendar.Driver {
+	if a.instead != nil {
+		return a.instead
+	}
 	d := &calendarDriver{a, p}
 	if a.week != nil {
 		return hoursDriver{freeBusyDriver{d}}

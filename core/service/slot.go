@@ -102,7 +102,7 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 		return nil, slotTaken()
 	}
 	if taken != nil { // by the interrupted run
-		if err := c.opts.Store.KeepHolds(ctx, h.ids, "", until); err != nil {
+		if err := c.opts.Store.KeepHolds(ctx, store.HoldsKept{IDs: h.ids, Until: until}); err != nil {
 			return nil, err
 		}
 		if want.foundFree {
@@ -206,23 +206,22 @@ func spanOf(e calendar.Event) calendar.Span {
 // overlaps reports whether two spans share time; spans that touch do not.
 func overlaps(a, b calendar.Span) bool { return a.From.Before(b.To) && b.From.Before(a.To) }
 
-// keep keeps the slot taken for a while after it was booked.
-func (h *hold) keep(ctx context.Context, eventID string) {
+// keep returns how the slot is kept taken for a while after it was booked. The answer is recorded with it.
+func (h *hold) keep(eventID string) store.HoldsKept {
 	if h == nil {
-		return
+		return store.HoldsKept{}
 	}
 	h.kept = true
-	h.assign(ctx, eventID)
+	return h.of(eventID)
 }
 
-// assign assigns the hold to an event.
-func (h *hold) assign(ctx context.Context, eventID string) {
+// of returns the holds as those of an event.
+func (h *hold) of(eventID string) store.HoldsKept {
 	if h == nil {
-		return
+		return store.HoldsKept{}
 	}
-	until := h.opts.Now().Add(holdAfterBooking)
-	if err := h.opts.Store.KeepHolds(ctx, slices.Concat(h.ids, h.used), eventID, until); err != nil {
-		h.opts.Log.WarnContext(ctx, "a hold could not be assigned to its event", "error", err)
+	return store.HoldsKept{
+		IDs: slices.Concat(h.ids, h.used), EventID: eventID, Until: h.opts.Now().Add(holdAfterBooking),
 	}
 }
 

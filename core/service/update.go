@@ -122,6 +122,7 @@ type update struct {
 	run         *journal.Run
 	plan        updatePlan
 	calendarIDs []string // calendars in which the event may be
+	kept        store.HoldsKept
 }
 
 // update runs a change, new or resumed.
@@ -149,7 +150,7 @@ func (s *Calendar) update(
 		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
 		Ref:    event.ID,
 		Attached: store.Attached{
-			Seen: client.locationOf(ctx, event), Meetings: client.meetingsOf(ctx, event, zone, plan),
+			Seen: client.locationOf(ctx, event), Meetings: client.meetingsOf(ctx, event, zone, plan), Holds: u.kept,
 		},
 	}, nil
 }
@@ -233,7 +234,7 @@ func (u *update) change(
 	})
 	switch {
 	case err == nil:
-		held.keep(ctx, changed.ID)
+		u.kept = held.keep(changed.ID)
 	case !u.run.HadNoEffect(fault.From(err)):
 		held.letExpire() // the event may occupy the slot now
 	}

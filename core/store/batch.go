@@ -10,9 +10,9 @@ import (
 )
 
 // batches lets concurrent writes share a commit (group commit). SQLite has one writer, and most of the time of
-// a write is its commit, which waits for the disk. The callers take turns in one transaction, each of them in
-// a savepoint, so that a write takes effect as a whole or not at all. All of them wait for the commit before
-// they return. Turns are shared fairly among tenants.
+// a write is its commit, which waits for the disk. The callers take turns in one transaction. Each of them has
+// a statement or a savepoint, so that a write takes effect as a whole or not at all. All of them wait for the
+// commit before they return. Turns are shared fairly among tenants.
 type batches struct {
 	db      *sql.DB
 	options *sql.TxOptions
@@ -44,15 +44,32 @@ const (
 	collectMost  = 10 * time.Millisecond
 )
 
+const (
+	savepoint       = "SAVEPOINT caller"
+	backToSavepoint = "ROLLBACK TO caller"
+)
+
 var (
 	// errBatch is the error of writes that were taken back because of another caller's. They are repeated.
 	errBatch    = errors.New("another write ended the transaction")
 	errPanicked = errors.New("the write panicked")
 )
 
+// part is what one caller writes in a batch.
+type part bool
+
+const (
+	severalStatements part = false // in a savepoint
+	// SQLite takes back what a statement has written that fails. So it needs no savepoint, for which SQLite
+	// would copy each page that it changes.
+	oneStatement part = true
+)
+
 // do runs op in a transaction, alone or with others. The context of op does not end when the caller's does,
 // because SQLite then ends the transaction of all.
-func (b *batches) do(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) (err error) {
+func (b *batches) do(
+	ctx context.Context, p part, op func(ctx context.Context, tx *sql.Tx) error,
+) (err error) {
 	if err := b.turn.Lock(ctx); err != nil {
 		return err
 	}
@@ -68,14 +85,14 @@ func (b *batches) do(ctx context.Context, op func(ctx context.Context, tx *sql.T
 	defer cancel()
 	err = errPanicked
 	defer func() {
-		ended := err != nil && !t.takeBack(own)
+		ended := err != nil && !t.takeBack(own, p, err)
 		b.pass(t)
 		<-t.done
 		if t.err != nil && (!ended || own.Err() != nil) {
 			err = t.err
 		}
 	}()
-	if err := t.save(own); err != nil {
+	if err := t.save(own, p); err != nil {
 		return err
 	}
 	return op(own, t.tx)
@@ -99,24 +116,35 @@ func (b *batches) begin(ctx context.Context) (*batch, error) {
 }
 
 // save begins the part of the next caller. The first needs no savepoint: what it wrote is all there is.
-func (t *batch) save(ctx context.Context) error {
-	if t.size++; t.size == 1 {
+func (t *batch) save(ctx context.Context, p part) error {
+	if t.size++; t.size == 1 || p == oneStatement {
 		return nil
 	}
-	_, err := exec(ctx, t.tx, "SAVEPOINT caller")
+	_, err := exec(ctx, t.tx, savepoint)
 	t.failed = err != nil // there is nothing that this caller alone could be taken back to
 	return err
 }
 
-// takeBack undoes what the caller wrote whose turn it is. It reports false if that ends the transaction.
-func (t *batch) takeBack(ctx context.Context) bool {
-	if !t.failed && t.size > 1 {
-		_, err := exec(ctx, t.tx, "ROLLBACK TO caller")
-		t.failed = err != nil
-	} else {
+// takeBack undoes what the caller wrote whose turn it is, after err. It reports false if that ends the
+// transaction.
+func (t *batch) takeBack(ctx context.Context, p part, err error) bool {
+	switch {
+	case t.failed || t.size == 1:
 		t.failed = true
+	case p == severalStatements:
+		_, err := exec(ctx, t.tx, backToSavepoint)
+		t.failed = err != nil
+	default:
+		t.failed = errors.Is(err, errPanicked) || t.hasEnded(ctx)
 	}
 	return !t.failed
+}
+
+// hasEnded reports whether SQLite has ended the transaction by itself, as it does when the disk is full. Then
+// it lets another one begin.
+func (t *batch) hasEnded(ctx context.Context) bool {
+	_, err := exec(ctx, t.tx, "BEGIN")
+	return !isSQLite(err)
 }
 
 // pass gives the turn to the next caller, in the same transaction if that is still short. Otherwise it ends

@@ -44,6 +44,16 @@ func noted(t *testing.T, s *Store) []int {
 // first runs, which ends when all wait.
 func together(t *testing.T, s *Store, ctx context.Context, ops ...func(context.Context, *sql.Tx) error) []error {
 	t.Helper()
+	return togetherBy(t, s, ctx, s.change, ops...)
+}
+
+// togetherBy is together with the writes after the first made by change.
+func togetherBy(
+	t *testing.T, s *Store, ctx context.Context,
+	change func(context.Context, func(context.Context, *sql.Tx) error) error,
+	ops ...func(context.Context, *sql.Tx) error,
+) []error {
+	t.Helper()
 	s.batches.least = time.Hour
 	errs := make([]error, len(ops))
 	all, started, hold := sync.WaitGroup{}, make(chan struct{}), make(chan struct{})
@@ -54,7 +64,7 @@ func together(t *testing.T, s *Store, ctx context.Context, ops ...func(context.C
 	<-started
 	before, _ := s.Waited()
 	for i, op := range ops[1:] {
-		all.Go(func() { errs[i+1] = s.change(t.Context(), op) })
+		all.Go(func() { errs[i+1] = change(t.Context(), op) })
 		for waited, _ := s.Waited(); waited < before+int64(i)+1; waited, _ = s.Waited() {
 			time.Sleep(time.Millisecond)
 		}
@@ -91,6 +101,70 @@ func TestWritesOfABatchFailEachForItself(t *testing.T) {
 	}
 	if got := fmt.Sprint(noted(t, s)); got != "[1 2 4]" || commits != 1 {
 		t.Errorf("%s is there after %d commits, want [1 2 4] after 1", got, commits)
+	}
+}
+
+// A write of one statement that fails ends nobody's either, without a savepoint.
+func TestStatementsOfABatchFailEachForItself(t *testing.T) {
+	s := notes(t)
+	commits, savepoints := 0, 0
+	statement := func(ctx context.Context, op func(context.Context, *sql.Tx) error) error {
+		return s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+			if s.batches.open.size == 1 {
+				commits++
+			}
+			if _, err := exec(ctx, q, backToSavepoint); err == nil {
+				savepoints++
+			}
+			return op(ctx, q.(*sql.Tx))
+		})
+	}
+	refused := errors.New("refused")
+	errs := togetherBy(t, s, t.Context(), statement, note(1), note(2), note(1),
+		func(context.Context, *sql.Tx) error { return refused }, note(3))
+	for i, want := range []error{nil, nil, fault.Conflict, refused, nil} {
+		if !errors.Is(errs[i], want) {
+			t.Errorf("write %d: %v, want %v", i, errs[i], want)
+		}
+	}
+	if got := fmt.Sprint(noted(t, s)); got != "[1 2 3]" || commits != 0 || savepoints != 0 {
+		t.Errorf("%s is there after %d more transactions and with %d savepoints, want [1 2 3] after none", got,
+			commits, savepoints)
+	}
+}
+
+// A statement that ends the transaction, or panics, ends it for all.
+func TestAStatementThatEndsABatchIsRepeatedForTheOthers(t *testing.T) {
+	for name, ends := range map[string]func(ctx context.Context, tx *sql.Tx) error{
+		"the transaction ends": func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := exec(ctx, tx, "ROLLBACK"); err != nil { // as SQLite does when the disk is full
+				t.Error(err)
+			}
+			return errors.New("full")
+		},
+		"a panic": func(ctx context.Context, tx *sql.Tx) error {
+			_ = note(9)(ctx, tx)
+			panic("a defect")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := notes(t)
+			statement := func(ctx context.Context, op func(context.Context, *sql.Tx) error) (err error) {
+				defer func() {
+					if recover() != nil {
+						err = errPanicked
+					}
+				}()
+				return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return op(ctx, q.(*sql.Tx)) })
+			}
+			errs := togetherBy(t, s, t.Context(), statement, note(1), note(2), ends, note(3))
+			if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil {
+				t.Errorf("errors %v", errs)
+			}
+			if got := fmt.Sprint(noted(t, s)); got != "[1 2 3]" {
+				t.Errorf("%s is there, want [1 2 3]", got)
+			}
+		})
 	}
 }
 

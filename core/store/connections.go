@@ -176,11 +176,50 @@ func (s *Store) Connections(ctx context.Context, tenantID string) ([]Connection,
 	return all, err
 }
 
+// tenantsPerQuery keeps the parameters of a query few.
+const tenantsPerQuery = 500
+
+// ConnectionsOf lists the connections of tenants, by tenant and name. It asks for many tenants at once.
+func (s *Store) ConnectionsOf(ctx context.Context, tenantIDs []string) ([]Connection, error) {
+	all := []Connection{}
+	for ids := range slices.Chunk(tenantIDs, tenantsPerQuery) {
+		args := make([]any, len(ids))
+		for i, id := range ids {
+			args[i] = id
+		}
+		some, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+
+			" FROM connections WHERE tenant_id IN ("+places(1, len(args))+")", args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	sortConnections(all)
+	return all, nil
+}
+
 // AllConnections lists the connections of every tenant, by tenant and name.
 func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	all, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+" FROM connections WHERE "+ofLivingTenant)
 	sortConnections(all)
 	return all, err
+}
+
+// sealHead is how many bytes of a sealed value tell the form of its seal and its key.
+const sealHead = 6
+
+// ConnectionSeals counts the connections of every tenant by the first bytes of their sealed credentials. A
+// gateway asks at its start, and must not read every connection for that.
+func (s *Store) ConnectionSeals(ctx context.Context) (map[string]int, error) {
+	counts := map[string]int{}
+	_, err := listOf(ctx, s, func(row scanner) (none struct{}, err error) {
+		var head []byte
+		var count int
+		err = row.Scan(&head, &count)
+		counts[string(head)] = count
+		return none, err
+	}, "SELECT substr(credentials, 1, $1), COUNT(*) FROM connections WHERE "+ofLivingTenant+" GROUP BY 1", sealHead)
+	return counts, err
 }
 
 // ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name:
@@ -244,7 +283,15 @@ func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
 // takeTurn makes transactions that write for one connection take turns. It locks the connection before the
 // turn, which is the order in which a removal locks them. An insert of a row that refers to the connection
 // would lock it too, but only after the turn: then each of the two would wait for the other.
+// On SQLite all who write take turns, so it only looks whether the connection exists.
 func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) error {
+	if s.batches != nil {
+		_, found, err := find(ctx, tx, scanText, "SELECT id FROM connections WHERE id = $1", connectionID)
+		if err == nil && !found {
+			return connectionNotFound()
+		}
+		return err
+	}
 	affected, err := exec(ctx, tx,
 		`WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
 		UPDATE connection_turns SET taken = taken + 1

@@ -43,7 +43,7 @@ func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
 		refused(t, s.CreateConnection(ctx, store.Connection{
 			ID: "late", TenantID: "acme", Name: "late", Kind: "crm", Provider: "sandbox", CreatedAt: noon,
 		}), fault.NotFound, store.ReasonTenantNotFound)
-		_, err = s.KeyByHash(ctx, []byte("connection-of-acme"))
+		_, err = s.KeyOwnerByHash(ctx, []byte("connection-of-acme"))
 		refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
 		must(t, s.CreateTenant(ctx, store.Tenant{ID: "next", Name: "name of acme", CreatedAt: noon}))
 

@@ -122,6 +122,9 @@ func RepeatedQueries() []RepeatedQuery {
 	}
 }
 
+// KeyOwnerQuery is the query that is asked for each key every two seconds.
+const KeyOwnerQuery = keyOwnerByHash
+
 // FillForPlans adds rows ended purchases, finished intents, offered slots, meetings, creations and sealed audit
 // rows, and one open row of each that ends, to the tenant "acme" and its connection "front".
 func FillForPlans(ctx context.Context, s *Store, rows int) error {

@@ -81,19 +81,39 @@ func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold, except []string) (*
 	return nil, nil
 }
 
-// KeepHolds assigns holds to a booked event until the time given. It skips holds that do not exist.
-func (s *Store) KeepHolds(ctx context.Context, ids []string, eventID string, until time.Time) error {
-	return s.execHolds(ctx, ids, "UPDATE holds SET event_id = $1, valid_until = $2", eventID, millis(until))
+// HoldsKept are holds that are kept until another time. With an event, they are its holds from then on.
+type HoldsKept struct {
+	IDs     []string
+	EventID string
+	Until   time.Time
+}
+
+// KeepHolds keeps holds. It skips those that do not exist.
+func (s *Store) KeepHolds(ctx context.Context, kept HoldsKept) error {
+	if len(kept.IDs) == 0 {
+		return nil
+	}
+	return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return keepHolds(ctx, q, kept) })
+}
+
+func keepHolds(ctx context.Context, q querier, kept HoldsKept) error {
+	return execHolds(ctx, q, kept.IDs, "UPDATE holds SET event_id = $1, valid_until = $2", kept.EventID,
+		millis(kept.Until))
 }
 
 // DropHolds removes holds.
 func (s *Store) DropHolds(ctx context.Context, ids []string) error {
-	return s.execHolds(ctx, ids, "DELETE FROM holds")
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+		return execHolds(ctx, q, ids, "DELETE FROM holds")
+	})
 }
 
 // execHolds writes all the holds in one statement. Between two statements, another transaction could lock the
 // second hold and wait for the first.
-func (s *Store) execHolds(ctx context.Context, ids []string, query string, args ...any) error {
+func execHolds(ctx context.Context, q querier, ids []string, query string, args ...any) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -101,7 +121,7 @@ func (s *Store) execHolds(ctx context.Context, ids []string, query string, args 
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	_, err := s.exec(ctx, query, args...)
+	_, err := exec(ctx, q, query, args...)
 	return err
 }
 

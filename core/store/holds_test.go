@@ -107,7 +107,9 @@ func TestHolds(t *testing.T) {
 			connection(t, s, "c1")
 			h := hold("1", "cal", 0, time.Hour)
 			taken(t, s, h)
-			must(t, s.KeepHolds(t.Context(), []string{"1", "nothing"}, "event", noon.Add(time.Hour)))
+			must(t, s.KeepHolds(t.Context(), store.HoldsKept{
+				IDs: []string{"1", "nothing"}, EventID: "event", Until: noon.Add(time.Hour),
+			}))
 			h.EventID, h.Until = "event", noon.Add(time.Hour)
 			equal(t, take(t, s, noon.Add(30*time.Minute), hold("2", "cal", 0, time.Hour)), &h)
 			must(t, s.DropHoldsOfEvent(t.Context(), "c1", "event"))

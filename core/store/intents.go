@@ -146,6 +146,7 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 type Attached struct {
 	Seen     []EventSeen
 	Meetings []Meeting
+	Holds    HoldsKept
 	// Settles reports that the outcome was unknown so far. Webhooks are told that it is known now.
 	Settles bool
 }
@@ -160,7 +161,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	settles := with.Settles && s.publishes() && i.ConnectionID != ""
 	// One statement needs no transaction, which on PostgreSQL is two more round trips.
-	if len(with.Seen) == 0 && len(with.Meetings) == 0 && !settles {
+	if len(with.Seen) == 0 && len(with.Meetings) == 0 && len(with.Holds.IDs) == 0 && !settles {
 		affected, err := s.execAudited(ctx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()
@@ -179,6 +180,9 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 			return err
 		}
 		if err := seeMeetings(ctx, tx, with.Meetings); err != nil {
+			return err
+		}
+		if err := keepHolds(ctx, tx, with.Holds); err != nil {
 			return err
 		}
 		affected, err := s.execAuditedIn(ctx, tx, audit, finish, args...)

@@ -121,7 +121,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 	if taken := got(s.TakeHolds(ctx, holds, nil, noon.Add(-time.Hour)))(t); taken != nil {
 		t.Fatal("the holds are in each other's way")
 	}
-	must(t, s.KeepHolds(ctx, []string{"booked"}, "ev1", noon.Add(time.Hour)))
+	must(t, s.KeepHolds(ctx, keptFor("ev1", "booked")))
 	must(t, s.SeeTicket(ctx, ticket("7")))
 	must(t, s.OfferSlots(ctx, []store.SlotOffered{slotOffered("first")}))
 	must(t, s.SeeMeetings(ctx, []store.Meeting{meetingSeen("first", "pat")}))
@@ -313,6 +313,14 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"CreateTenant", func(c caller) (any, error) {
 		return only(c.s.CreateTenant(c.ctx, store.Tenant{ID: "of " + c.name, Name: "new"}, c.audit()))
 	}},
+	{"CreateTenants", func(c caller) (any, error) {
+		return only(c.s.CreateTenants(c.ctx, []store.NewTenant{
+			{Tenant: store.Tenant{ID: "2nd of " + c.name, Name: "new"}, Audit: []store.AuditRow{c.audit()}},
+			{Tenant: store.Tenant{ID: "1st of " + c.name, Name: "newer"}, Connections: []store.Connection{
+				{ID: "of 1st of " + c.name, Name: "new", Kind: "calendar", Provider: "sandbox", CreatedAt: noon},
+			}},
+		}))
+	}},
 	{"UpdateTenant", func(c caller) (any, error) {
 		return only(c.s.UpdateTenant(c.ctx, "acme", json.RawMessage(`{"by":"`+c.name+`"}`), c.audit()))
 	}},
@@ -347,7 +355,11 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return only(c.s.DeleteConnection(c.ctx, "acme", "c2", c.audit()))
 	}},
 	{"Connections", func(c caller) (any, error) { return one(c.s.Connections(c.ctx, "acme")) }},
+	{"ConnectionsOf", func(c caller) (any, error) {
+		return one(c.s.ConnectionsOf(c.ctx, []string{"acme", "other"}))
+	}},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
+	{"ConnectionSeals", func(c caller) (any, error) { return one(c.s.ConnectionSeals(c.ctx)) }},
 	{"ConnectionsToReconnect", func(c caller) (any, error) {
 		return one(c.s.ConnectionsToReconnect(c.ctx, "", 10))
 	}},
@@ -360,7 +372,8 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		key := store.APIKey{ID: "of " + c.name, TenantID: "acme", Hash: []byte("new"), CreatedAt: noon}
 		return only(c.s.CreateKey(c.ctx, key, c.audit()))
 	}},
-	{"KeyByHash", func(c caller) (any, error) { return one(c.s.KeyByHash(c.ctx, []byte("1"))) }},
+	{"KeyOwnerByHash", func(c caller) (any, error) { return one(c.s.KeyOwnerByHash(c.ctx, []byte("1"))) }},
+	{"KeyOwnerByID", func(c caller) (any, error) { return one(c.s.KeyOwnerByID(c.ctx, "key1")) }},
 	{"Keys", func(c caller) (any, error) { return one(c.s.Keys(c.ctx, "acme")) }},
 	{"Key", func(c caller) (any, error) { return one(c.s.Key(c.ctx, "key1")) }},
 	{"RevokeKey", func(c caller) (any, error) {
@@ -480,9 +493,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"FinishIntent", func(c caller) (any, error) {
 		return only(c.s.FinishIntent(c.ctx, intentRow("running"), store.Attached{}, c.audit()))
 	}},
-	{"FinishIntent: with events", func(c caller) (any, error) {
+	{"FinishIntent: with events and holds", func(c caller) (any, error) {
 		return only(c.s.FinishIntent(c.ctx, intentRow("running"),
-			store.Attached{Seen: events(c.name, noon)}, c.audit()))
+			store.Attached{Seen: events(c.name, noon), Holds: keptFor("ev1", "mine")}, c.audit()))
 	}},
 	{"FinishIntent: with a meeting", func(c caller) (any, error) {
 		return only(c.s.FinishIntent(c.ctx, intentRow("running"),
@@ -544,10 +557,10 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return one(c.s.TakeHolds(c.ctx, []store.Hold{taken}, []string{"mine"}, noon))
 	}},
 	{"KeepHolds", func(c caller) (any, error) {
-		return only(c.s.KeepHolds(c.ctx, []string{"mine", "its"}, "ev1", noon.Add(time.Hour)))
+		return only(c.s.KeepHolds(c.ctx, keptFor("ev1", "mine", "its")))
 	}},
 	{"KeepHolds: one that has ended", func(c caller) (any, error) {
-		return only(c.s.KeepHolds(c.ctx, []string{"old", "mine"}, "ev1", noon.Add(time.Hour)))
+		return only(c.s.KeepHolds(c.ctx, keptFor("ev1", "old", "mine")))
 	}},
 	{"DropHolds", func(c caller) (any, error) { return only(c.s.DropHolds(c.ctx, []string{"mine", "its"})) }},
 	{"DropHoldsOfEvent", func(c caller) (any, error) {
@@ -718,4 +731,8 @@ func (c caller) extend(key string) (any, error) {
 	i := intentRow(key)
 	i.LeaseUntil = noon.Add(2 * time.Minute)
 	return only(c.s.ExtendIntent(c.ctx, i, c.audit()))
+}
+
+func keptFor(eventID string, ids ...string) store.HoldsKept {
+	return store.HoldsKept{IDs: ids, EventID: eventID, Until: noon.Add(time.Hour)}
 }

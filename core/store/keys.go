@@ -23,14 +23,16 @@ const (
 		"EXISTS (SELECT 1 FROM audit WHERE audit.action = 'roll-key' AND audit.subject = api_keys.id)"
 )
 
-func scanKey(row scanner) (k APIKey, err error) {
+func scanKey(row scanner) (APIKey, error) { return scanKeyAnd(row) }
+
+// scanKeyAnd reads a key, and the columns that follow it into the rest.
+func scanKeyAnd(row scanner, rest ...any) (k APIKey, err error) {
 	var scopes, connections []byte
 	var created int64
 	var tenantID *string
 	var revoked, used, ends *int64
-	err = row.Scan(&k.ID, &tenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test, &created,
-		&revoked, &used,
-		&k.Seal, &ends, &k.Platform, &k.Ended, &k.Rolled)
+	err = row.Scan(append([]any{&k.ID, &tenantID, &k.Prefix, &k.Hash, &k.Label, &scopes, &connections, &k.Test,
+		&created, &revoked, &used, &k.Seal, &ends, &k.Platform, &k.Ended, &k.Rolled}, rest...)...)
 	if err != nil {
 		return k, err
 	}
@@ -74,13 +76,72 @@ func keyArgs(k APIKey) ([]any, error) {
 	}, err
 }
 
-// KeyByHash returns the key of that hash, revoked or not.
-func (s *Store) KeyByHash(ctx context.Context, hash []byte) (APIKey, error) {
-	k, found, err := findIn(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE hash = $1", hash)
-	if err == nil && !found {
-		return APIKey{}, keyNotFound()
+// KeyOwner is an API key with what it may reach.
+type KeyOwner struct {
+	Key         APIKey
+	Tenant      Tenant       // zero: the key's tenant was deleted, or it has none
+	Connections []Connection // of the tenant, by name, without their credentials
+}
+
+// KeyOwnerByHash returns the key of that hash, revoked or not, with its tenant and connections.
+func (s *Store) KeyOwnerByHash(ctx context.Context, hash []byte) (KeyOwner, error) {
+	return s.keyOwner(ctx, keyOwnerByHash, hash)
+}
+
+// KeyOwnerByID is KeyOwnerByHash for the key of that id.
+func (s *Store) KeyOwnerByID(ctx context.Context, id string) (KeyOwner, error) {
+	return s.keyOwner(ctx, keyOwnerByID, id)
+}
+
+const (
+	keyOwner = "SELECT k.*, t.id, t.name, t.settings, t.created_at, c.id, c.name, c.kind, c.provider, " +
+		"c.is_default, c.settings, c.status, c.email, c.revision, c.created_at FROM (SELECT " + keyColumns +
+		" FROM api_keys WHERE "
+	keyOwnerTenant = ") k LEFT JOIN tenants t ON t.id = k.tenant_id AND t.deleted_at IS NULL " +
+		"LEFT JOIN connections c ON c.tenant_id = t.id"
+	keyOwnerByHash = keyOwner + "hash = $1" + keyOwnerTenant
+	keyOwnerByID   = keyOwner + "id = $1" + keyOwnerTenant
+)
+
+// keyOwner reads everything in one query: a gateway asks for each key every two seconds.
+func (s *Store) keyOwner(ctx context.Context, query string, arg any) (KeyOwner, error) {
+	rows, err := listOf(ctx, s, scanKeyOwner, query, arg)
+	if err == nil && len(rows) == 0 {
+		err = keyNotFound()
 	}
-	return k, err
+	if err != nil {
+		return KeyOwner{}, err
+	}
+	owner := rows[0]
+	for _, row := range rows[1:] {
+		owner.Connections = append(owner.Connections, row.Connections...)
+	}
+	sortConnections(owner.Connections)
+	return owner, nil
+}
+
+// scanKeyOwner reads a key, its tenant and one of its connections.
+func scanKeyOwner(row scanner) (o KeyOwner, err error) {
+	var tenantID, tenantName, tenantSettings, id, name, kind, provider, settings, status, email *string
+	var tenantCreated, created, revision *int64
+	var isDefault *bool
+	o.Key, err = scanKeyAnd(row, &tenantID, &tenantName, &tenantSettings, &tenantCreated, &id, &name, &kind,
+		&provider, &isDefault, &settings, &status, &email, &revision, &created)
+	if err != nil || tenantID == nil {
+		return o, err
+	}
+	o.Tenant = Tenant{
+		ID: *tenantID, Name: *tenantName, Settings: json.RawMessage(*tenantSettings),
+		CreatedAt: instant(*tenantCreated),
+	}
+	if id != nil {
+		o.Connections = []Connection{{
+			ID: *id, TenantID: *tenantID, Name: *name, Kind: *kind, Provider: *provider, IsDefault: *isDefault,
+			Settings: json.RawMessage(*settings), Status: *status, Email: *email, Revision: *revision,
+			CreatedAt: instant(*created),
+		}}
+	}
+	return o, nil
 }
 
 // Keys lists the keys of a tenant, or of none with "", revoked ones too, oldest first.

@@ -17,7 +17,7 @@ func TestKeys(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")
 			must(t, s.CreateKey(t.Context(), key))
-			equal(t, got(s.KeyByHash(t.Context(), key.Hash))(t), key)
+			equal(t, got(s.KeyOwnerByHash(t.Context(), key.Hash))(t).Key, key)
 			bare := store.APIKey{ID: "k0", TenantID: "acme", Hash: []byte("other"), CreatedAt: noon}
 			must(t, s.CreateKey(t.Context(), bare))
 			equal(t, got(s.Keys(t.Context(), "acme"))(t), []store.APIKey{bare, key})
@@ -30,7 +30,7 @@ func TestKeys(t *testing.T) {
 			must(t, s.CreateKey(t.Context(), key))
 			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Minute), []byte("revoked")))
 			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Hour), []byte("again")))
-			k := got(s.KeyByHash(t.Context(), key.Hash))(t)
+			k := got(s.KeyOwnerByHash(t.Context(), key.Hash))(t).Key
 			equal(t, k.RevokedAt, noon.Add(time.Minute))
 			equal(t, string(k.Seal), "revoked")
 		})
@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 				must(t, s.TouchKeys(t.Context(), map[string]time.Time{"k1": noon.Add(used), "nothing": noon}))
 			}
 			must(t, s.TouchKeys(t.Context(), nil))
-			equal(t, got(s.KeyByHash(t.Context(), key.Hash))(t).LastUsedAt, noon.Add(time.Hour))
+			equal(t, got(s.KeyOwnerByHash(t.Context(), key.Hash))(t).Key.LastUsedAt, noon.Add(time.Hour))
 		})
 	})
 	t.Run("a seal is replaced where the row has the one that was read", func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestKeys(t *testing.T) {
 			equal(t, k.EndsAt, noon.Add(time.Hour))
 			equal(t, string(k.Seal), "rolled")
 			equal(t, []bool{k.Rolled, k.Ended}, []bool{true, false})
-			equal(t, got(s.KeyByHash(t.Context(), next.Hash))(t), next)
+			equal(t, got(s.KeyOwnerByHash(t.Context(), next.Hash))(t).Key, next)
 
 			next.ID, next.Hash = "k3", []byte("another")
 			refused(t, s.ReplaceKey(t.Context(), old, next), fault.Conflict, store.ReasonKeyRevoked)
@@ -94,7 +94,7 @@ func TestKeys(t *testing.T) {
 			again := key
 			again.ID = "k2"
 			refused(t, s.CreateKey(t.Context(), again), fault.Conflict, store.ReasonAlreadyExists)
-			_, err := s.KeyByHash(t.Context(), []byte("nothing"))
+			_, err := s.KeyOwnerByHash(t.Context(), []byte("nothing"))
 			refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
 			refused(t, s.RevokeKey(t.Context(), "nothing", noon, nil), fault.NotFound, store.ReasonKeyNotFound)
 		})
@@ -114,7 +114,7 @@ func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
 			'["c1"]', TRUE, $2, $3, $4, $5)`, []byte{0, 0xff, 7}, noon.UnixMilli(), noon.Add(time.Hour).UnixMilli(),
 			noon.Add(time.Minute).UnixMilli(), []byte("sealed")))
 		must(t, s.Migrate(t.Context()))
-		equal(t, got(s.KeyByHash(t.Context(), []byte{0, 0xff, 7}))(t), store.APIKey{
+		equal(t, got(s.KeyOwnerByHash(t.Context(), []byte{0, 0xff, 7}))(t).Key, store.APIKey{
 			ID: "k1", TenantID: "acme", Prefix: "fd_live_ab", Hash: []byte{0, 0xff, 7}, Label: "backend",
 			Scopes: []string{"calendar:read"}, Connections: []string{"c1"}, Test: true, CreatedAt: noon,
 			RevokedAt: noon.Add(time.Hour), LastUsedAt: noon.Add(time.Minute), Seal: []byte("sealed"),
@@ -123,5 +123,33 @@ func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
 		equal(t, got(s.Keys(t.Context(), ""))(t)[0].ID, "op")
 		must(t, s.DeleteTenant(t.Context(), "acme"))
 		equal(t, len(got(s.AllKeys(t.Context()))(t)), 1)
+	})
+}
+
+// Everything that is needed to let a caller in comes in one query.
+func TestAKeyIsReadWithWhatItReaches(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		tenant(t, s, "acme")
+		tenant(t, s, "other")
+		crm, cal := connectionOf(t, s, "acme", "crm", "crm"), connectionOf(t, s, "acme", "cal", "calendar")
+		connectionOf(t, s, "other", "its", "calendar")
+		key := store.APIKey{
+			ID: "key", TenantID: "acme", Hash: []byte("hash"), Scopes: []string{}, Connections: []string{},
+			CreatedAt: noon,
+		}
+		must(t, s.CreateKey(t.Context(), key))
+		cal.Credentials, crm.Credentials = nil, nil
+		acme := got(s.TenantByID(t.Context(), "acme"))(t)
+		want := store.KeyOwner{Key: key, Tenant: acme, Connections: []store.Connection{cal, crm}}
+		equal(t, got(s.KeyOwnerByHash(t.Context(), key.Hash))(t), want)
+		equal(t, got(s.KeyOwnerByID(t.Context(), key.ID))(t), want)
+
+		admin := store.APIKey{
+			ID: "admin", Hash: []byte("admin"), Scopes: []string{}, Connections: []string{}, CreatedAt: noon,
+		}
+		must(t, s.CreateKey(t.Context(), admin))
+		equal(t, got(s.KeyOwnerByHash(t.Context(), admin.Hash))(t), store.KeyOwner{Key: admin})
+		_, err := s.KeyOwnerByID(t.Context(), "nothing")
+		refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
 	})
 }

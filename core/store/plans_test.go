@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
 )
 
 // Queries that run every second or every quarter of an hour read the rows that they return, not whole tables.
@@ -27,4 +28,13 @@ func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A key is looked up by indexes alone, however many tenants there are.
+func TestAKeyIsLookedUpByIndexes(t *testing.T) {
+	s := storetest.Open(t, storetest.SQLite(t))
+	plan := got(store.Explain(t.Context(), s, store.KeyOwnerQuery, []byte("hash")))(t)
+	if strings.Contains(plan, "SCAN ") || strings.Count(plan, "SEARCH ") != 5 {
+		t.Errorf("it reads whole tables:\n%s", plan)
+	}
 }

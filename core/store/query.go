@@ -60,7 +60,7 @@ func (s *Store) changeOnce(ctx context.Context, op func(ctx context.Context, q q
 		if s.batches == nil {
 			return op(ctx, s.write) // without BEGIN and COMMIT, which are round trips
 		}
-		return s.batches.do(ctx, func(ctx context.Context, tx *sql.Tx) error { return op(ctx, tx) })
+		return s.batches.do(ctx, oneStatement, func(ctx context.Context, tx *sql.Tx) error { return op(ctx, tx) })
 	})
 }
 
@@ -70,7 +70,7 @@ func (s *Store) change(ctx context.Context, op func(ctx context.Context, tx *sql
 		if s.batches == nil {
 			return inTx(ctx, s.write, s.dialect.writing, op)
 		}
-		return s.batches.do(ctx, op)
+		return s.batches.do(ctx, severalStatements, op)
 	})
 }
 

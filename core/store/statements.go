@@ -57,11 +57,11 @@ func (c *preparingConn) statement(ctx context.Context, query string) (driver.Stm
 }
 
 // ExecContext runs a query that returns no rows. One without parameters may be a script, or rare, and is not
-// kept.
+// kept, except for those of each batch of writes.
 func (c *preparingConn) ExecContext(
 	ctx context.Context, query string, args []driver.NamedValue,
 ) (driver.Result, error) {
-	if len(args) == 0 {
+	if len(args) == 0 && query != savepoint {
 		return c.session.(driver.ExecerContext).ExecContext(ctx, query, args)
 	}
 	s, err := c.statement(ctx, query)

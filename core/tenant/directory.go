@@ -41,19 +41,11 @@ func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant
 	if faults := append(CheckName("name", name), s.Check("")...); len(faults) > 0 {
 		return Tenant{}, fault.InvalidFields(faults...)
 	}
-	settings, err := json.Marshal(s)
-	if err != nil {
-		return Tenant{}, fault.From(err)
-	}
-	t := Tenant{ID: secret.NewID("tenant"), Name: name, Settings: s, CreatedAt: d.opts.Now().UTC()}
-	audited, err := d.opts.Audit.Change(ctx, t.ID, t.Name, audit.Entry{
-		Action: actionCreate, Subject: t.ID, Changed: audit.Differing("", Settings{}, s),
-	})
+	t, made, err := d.Prepare(ctx, name, s)
 	if err != nil {
 		return Tenant{}, err
 	}
-	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
-	err = d.opts.Store.CreateTenant(store.Creating(ctx, "", tenantOf), row, audited...)
+	err = d.opts.Store.CreateTenant(store.Creating(ctx, "", Of), made.Tenant, made.Audit...)
 	if errors.Is(err, fault.Conflict) {
 		return Tenant{}, fault.Newf(fault.Conflict, ReasonNameTaken,
 			"There is already a tenant %q.", name).Because(err)
@@ -64,6 +56,21 @@ func (d *Directory) Create(ctx context.Context, name string, s Settings) (Tenant
 	return t, nil
 }
 
+// Prepare returns a new tenant and what is to be stored of it. It stores nothing. The name and the settings must
+// have been checked.
+func (d *Directory) Prepare(ctx context.Context, name string, s Settings) (Tenant, store.NewTenant, error) {
+	settings, err := json.Marshal(s)
+	if err != nil {
+		return Tenant{}, store.NewTenant{}, fault.From(err)
+	}
+	t := Tenant{ID: secret.NewID("tenant"), Name: name, Settings: s, CreatedAt: d.opts.Now().UTC()}
+	audited, err := d.opts.Audit.Change(ctx, t.ID, t.Name, audit.Entry{
+		Action: actionCreate, Subject: t.ID, Changed: audit.Differing("", Settings{}, s),
+	})
+	row := store.Tenant{ID: t.ID, Name: t.Name, Settings: settings, CreatedAt: t.CreatedAt}
+	return t, store.NewTenant{Tenant: row, Audit: audited}, err
+}
+
 // List returns all tenants, sorted by name.
 func (d *Directory) List(ctx context.Context) ([]Tenant, error) {
 	rows, err := d.opts.Store.Tenants(ctx)
@@ -72,7 +79,7 @@ func (d *Directory) List(ctx context.Context) ([]Tenant, error) {
 	}
 	all := make([]Tenant, 0, len(rows))
 	for _, row := range rows {
-		t, err := tenantOf(row)
+		t, err := Of(row)
 		if err != nil {
 			return nil, err
 		}

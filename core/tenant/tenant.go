@@ -116,7 +116,7 @@ func ByName(ctx context.Context, s *store.Store, name string) (Tenant, error) {
 	if err != nil {
 		return Tenant{}, err
 	}
-	return tenantOf(row)
+	return Of(row)
 }
 
 func rowByName(ctx context.Context, s *store.Store, name string) (store.Tenant, error) {
@@ -138,10 +138,11 @@ func ByID(ctx context.Context, s *store.Store, id string) (Tenant, error) {
 	if err != nil {
 		return Tenant{}, err
 	}
-	return tenantOf(row)
+	return Of(row)
 }
 
-func tenantOf(row store.Tenant) (Tenant, error) {
+// Of converts a row of the store into a tenant.
+func Of(row store.Tenant) (Tenant, error) {
 	t := Tenant{ID: row.ID, Name: row.Name, CreatedAt: row.CreatedAt}
 	if len(row.Settings) > 0 {
 		if err := json.Unmarshal(row.Settings, &t.Settings); err != nil {
