@@ -45,7 +45,8 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return g.Serve(ctx, func(at gateway.Addresses) {
-		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", at.API, at.API)
+		base := g.CallersBase(at)
+		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", base, base)
 		if link, err := g.DemoLink(ctx, at); err == nil && link != "" {
 			fmt.Fprintf(s.out, "\nSettings page, with a link that signs you in once, for 15 minutes:\n\n  %s\n", link)
 		}

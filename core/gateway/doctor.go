@@ -31,11 +31,12 @@ const (
 	earliestNow = 2026 // a clock before this year is wrong
 )
 
-// Examine checks the configuration, the store, the clock, the key set, the audit, the rows and every
+// Examine checks the configuration, the gateway's own certificates, the store, the clock, the key set, the audit, the rows and every
 // connection, or those of one tenant. It changes only the connections' state, which it learns from their
 // providers. With repair, it also corrects phone numbers that differ from their provider's account.
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
-	findings := []Finding{g.examineConfig(), g.examineClock(ctx), g.examineStore(ctx)}
+	findings := append([]Finding{g.examineConfig()}, g.examineCertificates(ctx)...)
+	findings = append(findings, g.examineClock(ctx), g.examineStore(ctx))
 	if !findings[len(findings)-1].OK {
 		return findings, nil // all other checks need the store
 	}
@@ -80,8 +81,8 @@ func (g *Gateway) examineConfig() Finding {
 	loopback := err == nil && (public.Hostname() == "127.0.0.1" || public.Hostname() == "localhost" ||
 		public.Hostname() == "::1")
 	if err == nil && public.Scheme != "https" && !loopback {
-		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https "+
-			"address. API keys must not travel unencrypted."
+		f.OK, f.Advice = false, "Put a proxy with TLS in front, or set server.tls. Set server.public_url to the "+
+			"https address. API keys must not travel unencrypted."
 	}
 	return f
 }

@@ -51,6 +51,8 @@ type Metrics struct {
 	deliveries *prometheus.CounterVec
 	waiting    prometheus.Gauge
 
+	certificateExpires prometheus.Gauge
+
 	names bound
 }
 
@@ -125,6 +127,11 @@ func NewMetrics(b Build) *Metrics {
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "frontdesk_webhook_oldest_waiting_seconds",
 			Help: "Age of the oldest event that waits to be delivered to a webhook; 0: none waits. Every replica " +
 				"sees the same one."}),
+
+		certificateExpires: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "frontdesk_tls_certificate_expiration_timestamp_seconds",
+			Help: "When the gateway's own certificate expires, in seconds since 1970; of several, the first. 0: there " +
+				"is none."}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -132,6 +139,7 @@ func NewMetrics(b Build) *Metrics {
 		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
 		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
 		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, m.deliveries, m.waiting,
+		m.certificateExpires,
 		buildInfo(b))
 	return m
 }
@@ -215,6 +223,14 @@ func (m *Metrics) OldestDelivery(age time.Duration) {
 		return
 	}
 	m.waiting.Set(age.Seconds())
+}
+
+// CertificateExpires records when the gateway's own certificate expires; of several, the first.
+func (m *Metrics) CertificateExpires(at time.Time) {
+	if m == nil {
+		return
+	}
+	m.certificateExpires.Set(float64(at.Unix()))
 }
 
 // Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the

@@ -118,6 +118,7 @@ func exercise(m *Metrics) {
 	m.Delivery("delivered")
 	m.Intent("book-meeting", "done")
 	m.UnsettledIntents(1)
+	m.CertificateExpires(time.Unix(1, 0))
 }
 
 // TestMetricNames fixes the names that dashboards and alerts rely on.
