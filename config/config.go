@@ -54,7 +54,26 @@ type Server struct {
 	PublicURL string        `yaml:"public_url" default:"http://127.0.0.1:8080" kind:"base" help:"Address at which callers and customers reach the gateway. OAuth redirects and problem types begin with it."`
 	OpsListen string        `yaml:"ops_listen" default:"127.0.0.1:9090" kind:"address or none" help:"Address that serves /metrics, /healthz and /readyz; empty serves no metrics. server.listen serves the two health paths as well."`
 	Pprof     bool          `yaml:"pprof" default:"false" help:"Whether ops_listen serves /debug/pprof as well, which shows what the process spends time and memory on. A profile shows no data, but a flood of profiles slows the gateway."`
+	TLS       TLS           `yaml:"tls" help:"TLS by the gateway itself, at server.listen, for where no proxy with TLS is in front. Name certificate files, or the domains that an ACME server issues certificates for. server.public_url is then an https address, and server.ops_listen stays without TLS."`
 	Drain     time.Duration `yaml:"drain" default:"5s" min:"0" max:"5m" help:"How long the gateway still accepts requests after SIGTERM. Meanwhile /readyz answers 503, so that a load balancer stops sending requests here. Set it longer than the load balancer's check interval. Then running requests finish, for at most resilience.deadline and 4s."`
+}
+
+// TLS configures the gateway's own certificate.
+type TLS struct {
+	Certificate string `yaml:"certificate" default:"" kind:"line or none" help:"File with the certificate and its intermediates, in PEM. The gateway reads both files again within seconds after they change; it keeps the former pair while the new one cannot be used. Empty means no TLS."`
+	Key         string `yaml:"key" default:"" kind:"line or none" help:"File with the certificate's private key, in PEM."`
+	ACME        ACME   `yaml:"acme" help:"Certificates from an ACME server, such as Let's Encrypt, for one gateway that the server reaches at port 443 of its domains. Replicas share certificate files instead."`
+}
+
+// On reports whether the gateway serves TLS.
+func (t TLS) On() bool { return t.Certificate != "" || len(t.ACME.Domains) > 0 }
+
+// ACME configures where the gateway's certificates come from.
+type ACME struct {
+	Domains   []string `yaml:"domains" default:"" kind:"domain" help:"The host names to get certificates for, that of server.public_url among them. Naming them accepts the server's terms of service. Empty means no ACME."`
+	Email     string   `yaml:"email" default:"" kind:"email or none" help:"Where the server may send warnings about the certificates. Empty means nowhere."`
+	Directory string   `yaml:"directory" default:"https://acme-v02.api.letsencrypt.org/directory" kind:"https" help:"The ACME server's directory."`
+	CA        string   `yaml:"ca" default:"" kind:"line or none" help:"File with the certificates, in PEM, that the ACME server itself is trusted by, such as those of a company's own CA. Empty means those of the system."`
 }
 
 // Store configures the database.
@@ -209,8 +228,21 @@ func (c *Config) settle(d *decoder) {
 	}
 	d.resolveClientSecrets(c.Providers)
 	c.SettingsPage.OIDC.settle(d)
+	c.Server.TLS.settle(d)
 	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {
 		d.wrong("server.ops_listen", "must differ from server.listen.")
+	}
+}
+
+// settle checks that a certificate has a key, and that there is one source of certificates.
+func (t *TLS) settle(d *decoder) {
+	switch {
+	case t.Certificate != "" && t.Key == "":
+		d.wrong("server.tls.key", "is required with server.tls.certificate.")
+	case t.Certificate == "" && t.Key != "":
+		d.wrong("server.tls.certificate", "is required with server.tls.key.")
+	case t.Certificate != "" && len(t.ACME.Domains) > 0:
+		d.wrong("server.tls.acme.domains", "cannot be used together with server.tls.certificate.")
 	}
 }
 

@@ -42,6 +42,9 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 	want := Config{
 		Server: Server{
 			Listen: "127.0.0.1:8080", PublicURL: "http://127.0.0.1:8080", OpsListen: "127.0.0.1:9090",
+			TLS: TLS{ACME: ACME{
+				Domains: []string{}, Directory: "https://acme-v02.api.letsencrypt.org/directory",
+			}},
 			Drain: 5 * time.Second,
 		},
 		DataDir: "./frontdesk-data",
@@ -127,8 +130,8 @@ func TestFaultsOfTheFile(t *testing.T) {
 			"resilience.breaker.xyz is not a known key."},
 		{"unknown provider", "providers: {gogle: {api_url: x}}",
 			"providers.gogle is not a known key; did you mean providers.google?"},
-		{"unknown provider with no neighbour", "providers: {acme: {client_id: x}}",
-			"providers.acme is not a known key."},
+		{"unknown provider with no neighbour", "providers: {initech: {client_id: x}}",
+			"providers.initech is not a known key."},
 		{"unknown key of a provider", "providers: {google: {api_ulr: x}}",
 			"providers.google.api_ulr is not a known key; did you mean providers.google.api_url?"},
 		{"text for a provider", "providers: {google: x}",
@@ -180,6 +183,22 @@ func TestFaultsOfTheFile(t *testing.T) {
 			"server.public_url must be an http or https URL without a query, such as https://frontdesk.example.com."},
 		{"two things on one address", "server: {ops_listen: '127.0.0.1:8080'}",
 			"server.ops_listen must differ from server.listen."},
+		{"certificate without a key", "server: {tls: {certificate: a.pem}}",
+			"server.tls.key is required with server.tls.certificate."},
+		{"key without a certificate", "server: {tls: {key: a.key}}",
+			"server.tls.certificate is required with server.tls.key."},
+		{"two sources of certificates", "server: {tls: {certificate: a, key: b, acme: {domains: [a.example]}}}",
+			"server.tls.acme.domains cannot be used together with server.tls.certificate."},
+		{"a wildcard, which ACME gives for no challenge at the gateway", "server: {tls: {acme: {domains: ['*.a.example']}}}",
+			"server.tls.acme.domains[0] must be a host name such as frontdesk.example.com, in small letters and " +
+				"without wildcards."},
+		{"an address for a domain", "server: {tls: {acme: {domains: [127.0.0.1]}}}",
+			"server.tls.acme.domains[0] must be a host name such as frontdesk.example.com, in small letters and " +
+				"without wildcards."},
+		{"a plain ACME server", "server: {tls: {acme: {directory: 'http://ca.example/d'}}}",
+			"server.tls.acme.directory must be an https URL."},
+		{"no address for warnings", "server: {tls: {acme: {email: 'pat'}}}",
+			"server.tls.acme.email must be an e-mail address."},
 		{"unknown store", "store: {url: 'mysql://x'}",
 			"store.url must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, " +
 				"which hold such an address."},

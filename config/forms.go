@@ -31,6 +31,15 @@ func checkForm(kind, s string) string {
 			return ""
 		}
 		return base(s)
+	case "https":
+		if u, err := url.Parse(s); err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+			return "must be an https URL."
+		}
+		return ""
+	case "domain":
+		return domain(s)
+	case "email or none":
+		return emailOrNone(s)
 	case "contact or none":
 		return contactOrNone(s)
 	case "line or none", clientSecret:
@@ -80,6 +89,25 @@ func base(s string) string {
 }
 
 var contact = regexp.MustCompile(`^(https://[^\s"<>]+|[^\s@"<>:/?]+@[^\s@"<>:/?]+|\+?[0-9][0-9 ()./-]{3,})$`)
+
+// domainForm is a host name of at least two labels (RFC 1123 section 2.1), in ASCII.
+var domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+func domain(s string) string {
+	if len(s) > 253 || !domainForm.MatchString(s) {
+		return "must be a host name such as frontdesk.example.com, in small letters and without wildcards."
+	}
+	return ""
+}
+
+var email = regexp.MustCompile(`^[^\s@"<>:/?]+@[^\s@"<>:/?]+$`)
+
+func emailOrNone(s string) string {
+	if s != "" && !email.MatchString(s) {
+		return "must be an e-mail address."
+	}
+	return ""
+}
 
 func contactOrNone(s string) string {
 	if s != "" && !contact.MatchString(s) {

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"frontdesk/config"
 )
 
 var byDigest = regexp.MustCompile(`^[a-z0-9./-]+:[0-9][a-z0-9.-]*@sha256:[0-9a-f]{64}$`)
@@ -43,6 +49,97 @@ func TestImagesAreNamedByDigestAndLimited(t *testing.T) {
 	}
 	if !strings.Contains(read(t, "../../deploy/frontdesk.service"), "\nMemoryMax=") {
 		t.Error("the unit has no limit of memory")
+	}
+}
+
+// Every variable FRONTDESK_… that the image, the compose file, the unit and the chart set is a key of the
+// configuration, and the chart's own configuration can be used.
+func TestKeysNamedInDeployAreThere(t *testing.T) {
+	variable := regexp.MustCompile(`FRONTDESK_[A-Z_]+`)
+	files, err := filepath.Glob("../../deploy/helm/frontdesk/templates/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d templates, %v", len(files), err)
+	}
+	named := 0
+	for _, file := range append(files, "../../deploy/Dockerfile", "../../deploy/compose.yaml",
+		"../../deploy/frontdesk.service") {
+		for _, name := range variable.FindAllString(read(t, file), -1) {
+			named++
+			if name == "FRONTDESK_PUBLIC_URL" || name == "FRONTDESK_" { // compose's own variable; the prefix
+				continue
+			}
+			if _, err := config.Load("", []string{name + "=?"}, declared(t)); err != nil &&
+				strings.Contains(err.Error(), "known") {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("only %d variables are found", named)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, "../../deploy/helm/frontdesk/values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	own, err := yaml.Marshal(values["config"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "frontdesk.yaml")
+	if err := os.WriteFile(path, own, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(path, nil, declared(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The licences are those of what is linked for any of the systems that releases are built for.
+func TestReleasesAreForTheSystemsWhoseLicencesAreTold(t *testing.T) {
+	if want := "\ntargets=(" + strings.Join(targets, " ") + ")\n"; !strings.Contains(read(t, "../../deploy/release"), want) {
+		t.Errorf("deploy/release lacks %s", want)
+	}
+}
+
+// The chart's values are described by its schema, which names every one of them.
+func TestValuesOfTheChartAreDescribed(t *testing.T) {
+	const chart = "../../deploy/helm/frontdesk/"
+	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, chart+"values.schema.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := jsonschema.NewCompiler()
+	if err := schemas.AddResource("values.json", parsed); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := schemas.Compile("values.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(text string) error {
+		var values any
+		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+			t.Fatal(err)
+		}
+		asJSON, err := json.Marshal(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(document)
+	}
+	if err := valid(read(t, chart+"values.yaml")); err != nil {
+		t.Error(err)
+	}
+	for _, wrong := range []string{
+		"replica: 3", "replicas: 0", "store: {url: 'postgres://a'}", "image: {digest: latest}", "tls: {existingSecret: [a]}",
+	} {
+		if valid(wrong) == nil {
+			t.Errorf("the schema takes %s", wrong)
+		}
 	}
 }
 

@@ -40,26 +40,34 @@ type source struct {
 	packages   []string // directories
 }
 
+// targets are the systems that releases are built for; deploy/release names them as well.
+var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+
 func linked(t *testing.T) []source {
 	t.Helper()
-	list := exec.Command("go", "list", "-deps", "-tags", "nomsgpack", "-f",
-		"{{.Dir}}\t{{if .Standard}}Go\t{{.Root}}{{else if not .Module.Main}}{{.Module.Path}} "+
-			"{{.Module.Version}}\t{{.Module.Dir}}{{end}}", ".")
-	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	by := map[string]*source{}
-	for line := range strings.Lines(string(out)) {
-		parts := strings.Split(strings.TrimSpace(line), "\t")
-		if len(parts) < 3 { // our own
-			continue
+	for _, target := range targets {
+		system, processor, _ := strings.Cut(target, "/")
+		list := exec.Command("go", "list", "-deps", "-tags", "nomsgpack", "-f",
+			"{{.Dir}}\t{{if .Standard}}Go\t{{.Root}}{{else if not .Module.Main}}{{.Module.Path}} "+
+				"{{.Module.Version}}\t{{.Module.Dir}}{{end}}", ".")
+		list.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0", "GOFLAGS=")
+		out, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if by[parts[1]] == nil {
-			by[parts[1]] = &source{name: parts[1], root: parts[2]}
+		for line := range strings.Lines(string(out)) {
+			parts := strings.Split(strings.TrimSpace(line), "\t")
+			if len(parts) < 3 { // our own
+				continue
+			}
+			if by[parts[1]] == nil {
+				by[parts[1]] = &source{name: parts[1], root: parts[2]}
+			}
+			if !slices.Contains(by[parts[1]].packages, parts[0]) {
+				by[parts[1]].packages = append(by[parts[1]].packages, parts[0])
+			}
 		}
-		by[parts[1]].packages = append(by[parts[1]].packages, parts[0])
 	}
 	var all []source
 	for _, s := range by {

@@ -133,6 +133,10 @@ type commands struct {
 	OpenAPI  openapiCommand  `cmd:"" name:"openapi" help:"Print the OpenAPI description of the API."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 	Licenses licensesCommand `cmd:"" help:"Print the licences of the software in this binary."`
+
+	Completion completionCommand `cmd:"" help:"Print the script by which a shell completes commands and flags."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"Print the words that can follow, for the scripts of completion."`
+	Man        manCommand        `cmd:"" help:"Print the manual page."`
 }
 
 // run executes one command and returns its exit code.
@@ -162,6 +166,7 @@ func run(args []string, w world) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)                         // a second signal ends the process at once
 	command, _, _ := strings.Cut(parsed.Command(), " <") // without its arguments
+	parsed.Bind(parser)
 	parsed.BindTo(gateway.AsOperator(ctx, command), (*context.Context)(nil))
 	err = parsed.Run(&session{world: w, path: c.Config})
 	if err == nil {

@@ -53,7 +53,8 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return g.Serve(ctx, func(at gateway.Addresses) {
-		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", at.API, at.API)
+		base := g.CallersBase(at)
+		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", base, base)
 		if link, err := g.DemoLink(ctx, at); err == nil && link != "" {
 			fmt.Fprintf(s.out, "\nSettings page, with a link that signs you in once, for 15 minutes:\n\n  %s\n", link)
 		}
@@ -131,10 +132,20 @@ func (c openapiCommand) Run(s *session) error {
 	return err
 }
 
-type versionCommand struct{}
+type versionCommand struct {
+	SBOM bool   `name:"sbom" help:"Print the bill of materials instead: the modules in this binary and their licences, in CycloneDX 1.6."`
+	Of   string `help:"With --sbom: another binary of this version, such as one for another system." type:"existingfile" placeholder:"FILE"`
+}
 
-// Run prints the version.
-func (versionCommand) Run(s *session) error {
+// Run prints the version, or the bill of materials.
+func (c versionCommand) Run(s *session) error {
+	if c.SBOM {
+		bom, err := sbomOf(c.Of)
+		if err != nil {
+			return err
+		}
+		return writeSBOM(s.out, bom)
+	}
 	_, err := fmt.Fprintln(s.out, gateway.Version())
 	return err
 }

@@ -228,6 +228,12 @@ func Walls() []Wall {
 		},
 		{Folder: "core/secret", Why: "Ids and secrets."},
 		{
+			Folder: "core/certificate", May: []string{"core/pause"},
+			Tests: []string{"core/certificate/certificatetest"},
+			Why:   "The gateway's own certificate, whatever it serves.",
+		},
+		{Folder: "core/certificate/certificatetest", ForTests: true, Why: "Certificates for tests."},
+		{
 			Folder: "core/singleflight", May: []string{"core/fault", "core/telemetry"},
 			Why: "One fetch for many calls, whatever is fetched.",
 		},
@@ -404,8 +410,8 @@ func Reservations() []Reserved {
 		{
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
 			For: []string{
-				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/agents", "core/api", "core/connection",
-				"core/consent", "core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
+				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/agents", "core/api", "core/certificate",
+				"core/connection", "core/consent", "core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
 				"core/telemetry", "core/toolcall", "core/upstream", "core/webhook", "deploy/**",
 			},
 		},
@@ -447,6 +453,7 @@ func Reservations() []Reserved {
 			Package: "github.com/cenkalti/backoff/", For: []string{"core/guard", "core/upstream"},
 			Why: "Drivers never retry.",
 		},
+		{Package: "golang.org/x/crypto/", For: []string{"core/certificate"}, Why: "One ACME client."},
 		{Package: "golang.org/x/oauth2", For: []string{"core/oauth", "core/signin"},
 			Why: "Who asks for tokens keeps them."},
 		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},

@@ -49,7 +49,7 @@ func (g *Gateway) DemoCurl(at Addresses, key string) string {
 	return fmt.Sprintf(`curl -sS %s/v1/calendar/book-meeting \
   -H 'X-Api-Key: %s' -H 'Content-Type: application/json' \
   -d '{"title": "Consultation", "start_time": "%sT10:00:00", "end_time": "%sT10:30:00",
-       "timezone": "America/New_York", "attendee_emails": ["pat@example.com"], "conferencing_type": "provider"}'`, at.API, key, day, day)
+       "timezone": "America/New_York", "attendee_emails": ["pat@example.com"], "conferencing_type": "provider"}'`, g.CallersBase(at), key, day, day)
 }
 
 // DemoLink returns a link that signs the operator in at the settings page of a demonstration, or "" if the
@@ -60,9 +60,9 @@ func (g *Gateway) DemoLink(ctx context.Context, at Addresses) (string, error) {
 	}
 	token, _, err := g.signInLinks.Create(ctx, signin.NewLink{Role: apikey.RoleAdmin})
 	base := g.config.Server.PublicURL
-	if listening, err := url.Parse(at.API); err == nil {
+	if listening, err := url.Parse(g.CallersBase(at)); err == nil {
 		if ip, err := netip.ParseAddr(listening.Hostname()); err == nil && ip.IsLoopback() {
-			base = at.API // whatever port the system chose
+			base = g.CallersBase(at) // whatever port the system chose
 		}
 	}
 	return settingspage.SignInURL(base, token), err

@@ -40,6 +40,7 @@ const (
 const (
 	CheckConfiguration = "configuration"
 	CheckPublicURL     = "public-url"
+	CheckCertificate   = "certificate"
 	CheckListeners     = "listeners"
 	CheckEgress        = "egress"
 	CheckSignIn        = "sign-in"
@@ -62,8 +63,8 @@ const (
 // Checks returns the names of all checks, in the order of their findings.
 func Checks() []string {
 	return []string{
-		CheckConfiguration, CheckPublicURL, CheckListeners, CheckEgress, CheckSignIn, CheckOAuthClient,
-		CheckClock, CheckVolume, CheckStore, CheckKeySet, CheckAudit, CheckRows, CheckCalls, CheckWebhooks,
+		CheckConfiguration, CheckPublicURL, CheckCertificate, CheckListeners, CheckEgress, CheckSignIn,
+		CheckOAuthClient, CheckClock, CheckVolume, CheckStore, CheckKeySet, CheckAudit, CheckRows, CheckCalls, CheckWebhooks,
 		CheckBreakers, CheckTenant, CheckConnection, CheckNumbers, CheckAgent,
 	}
 }
@@ -99,6 +100,7 @@ const (
 func (g *Gateway) Examine(ctx context.Context, tenantName string, repair bool) ([]Finding, error) {
 	findings := slices.Concat(
 		of(CheckPublicURL, g.examinePublicURL(ctx)...),
+		of(CheckCertificate, g.examineCertificates(ctx)...),
 		of(CheckListeners, g.examineListeners()),
 		of(CheckEgress, g.examineEgress()...),
 		of(CheckSignIn, g.examineSignIn(ctx)...),

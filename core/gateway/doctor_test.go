@@ -255,6 +255,10 @@ var configured = []planted{
 		p.g.outside = s.Client()
 		p.advance(s.Certificate().NotAfter.Sub(time.Now()) - time.Hour)
 	}, CheckPublicURL, LevelWarning, "its certificate ends", "Renew the certificate"},
+	{"the certificate's file is missing", func(p *patient) {
+		p.cfg.Server.TLS.Certificate = filepath.Join(p.cfg.DataDir, "missing.pem")
+		p.cfg.Server.TLS.Key = filepath.Join(p.cfg.DataDir, "missing.key")
+	}, CheckCertificate, LevelError, "missing", "Correct the files of server.tls"},
 	{"metrics are open to everyone", func(p *patient) { p.cfg.Server.OpsListen = "0.0.0.0:9090" },
 		CheckListeners,
 		LevelWarning, "every interface", "server.ops_listen"},

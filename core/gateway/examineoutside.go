@@ -46,8 +46,8 @@ func (g *Gateway) examinePublicURL(ctx context.Context) []Finding {
 	}
 	isLoopback := isLoopbackHost(public.Hostname())
 	if public.Scheme != "https" && !isLoopback {
-		f.OK, f.Advice = false, "Put a proxy with TLS in front, and set server.public_url to its https "+
-			"address. API keys must not travel unencrypted."
+		f.OK, f.Advice = false, "Put a proxy with TLS in front, or set server.tls. Set server.public_url to the "+
+			"https address. API keys must not travel unencrypted."
 		return []Finding{f}
 	}
 	if isLoopback && strings.HasSuffix(g.config.Server.Listen, ":0") {

@@ -302,8 +302,15 @@ func owner() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// Version returns the version of the module, or "dev" for a build from a work tree.
+// version and revision are set by the linker where a release is built (-X), since reproducible builds do not
+// depend on a repository.
+var version, revisionBuilt string
+
+// Version returns the version of the build or of the module, or "dev" for a build from a work tree.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "dev"
@@ -312,6 +319,9 @@ func Version() string {
 }
 
 func revision() string {
+	if revisionBuilt != "" {
+		return revisionBuilt
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""

@@ -1,12 +1,16 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +19,7 @@ import (
 
 // Addresses holds the URLs at which a gateway listens.
 type Addresses struct {
-	API string // http://host:port
+	API string // http://host:port, or https://host:port with server.tls
 	Ops string // health and metrics; "" if there is no separate listener
 }
 
@@ -46,6 +50,10 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 		g.log.WarnContext(ctx, "the clock of this machine differs from the database's; run a time service on both",
 			"ahead", ahead.Round(time.Millisecond).String())
 	}
+	certificates, err := g.certificates()
+	if err != nil {
+		return err
+	}
 	public, err := listen(ctx, "server.listen", g.config.Server.Listen)
 	if err != nil {
 		return err
@@ -54,6 +62,10 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	servers := []*http.Server{g.server(g.closing(g.handler))}
 	listeners := []net.Listener{public}
 	at := Addresses{API: "http://" + public.Addr().String()}
+	if certificates != nil {
+		servers[0].TLSConfig = certificates.TLSConfig()
+		at.API = "https://" + public.Addr().String()
+	}
 	if g.config.Server.OpsListen != "" {
 		ops, err := listen(ctx, "server.ops_listen", g.config.Server.OpsListen)
 		if err != nil {
@@ -79,11 +91,18 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.probeWrites(background) })
 	work.Go(func() { g.takeCensus(background) })
 	work.Go(func() { g.pool.KeepWarm(background) })
+	if certificates != nil {
+		work.Go(func() { certificates.Run(background) })
+	}
 
 	failed := make(chan error, len(servers))
 	for i := range servers {
 		work.Go(func() {
-			if err := servers[i].Serve(listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+			serve := servers[i].Serve
+			if servers[i].TLSConfig != nil {
+				serve = func(l net.Listener) error { return servers[i].ServeTLS(l, "", "") }
+			}
+			if err := serve(listeners[i]); !errors.Is(err, http.ErrServerClosed) {
 				failed <- err
 			}
 		})
@@ -142,7 +161,21 @@ func (g *Gateway) server(h http.Handler) *http.Server {
 		WriteTimeout:      g.config.Resilience.Deadline + 10*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          log.New(serverLog{g.log}, "", 0),
 	}
+}
+
+// serverLog logs what an http.Server reports. Strangers who connect and begin no TLS are common in the Internet,
+// and net/http has no other way to tell them apart from what the operator has to know.
+type serverLog struct{ to *slog.Logger }
+
+func (l serverLog) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	l.to.Log(context.Background(), level, "the HTTP server reports", "error", strings.TrimSpace(string(line)))
+	return len(line), nil
 }
 
 // ops returns the handler of metrics, health and profiles, for an address that is not for callers. The command

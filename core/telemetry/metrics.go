@@ -51,8 +51,9 @@ type Metrics struct {
 	deliveries *prometheus.CounterVec
 	waiting    prometheus.Gauge
 
-	spans   *prometheus.CounterVec
-	counted *census
+	spans              *prometheus.CounterVec
+	counted            *census
+	certificateExpires prometheus.Gauge
 
 	names bound
 }
@@ -133,6 +134,10 @@ func NewMetrics(b Build) *Metrics {
 			"Spans of traces by what became of them: exported, failed (the collector did not take them) or dropped "+
 				"(too many were waiting).", "outcome"),
 		counted: newCensus(),
+		certificateExpires: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "frontdesk_tls_certificate_expiration_timestamp_seconds",
+			Help: "When the gateway's own certificate expires, in seconds since 1970; of several, the first. 0: there " +
+				"is none."}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -140,6 +145,7 @@ func NewMetrics(b Build) *Metrics {
 		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
 		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
 		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, m.deliveries, m.waiting, m.spans, m.counted,
+		m.certificateExpires,
 		buildInfo(b))
 	return m
 }
@@ -231,6 +237,14 @@ func (m *Metrics) Spans(outcome string, count int) {
 		return
 	}
 	m.spans.WithLabelValues(outcome).Add(float64(count))
+}
+
+// CertificateExpires records when the gateway's own certificate expires; of several, the first.
+func (m *Metrics) CertificateExpires(at time.Time) {
+	if m == nil {
+		return
+	}
+	m.certificateExpires.Set(float64(at.Unix()))
 }
 
 // Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the
