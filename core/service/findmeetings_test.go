@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,14 +120,15 @@ func TestMeetingsThatCannotBeReadAreNamed(t *testing.T) {
 	})
 	fail := func(names ...string) {
 		w.meetings.script(func(_ *process, call string) reaction {
-			if slices.Contains(names, call) {
+			kind, _, _ := strings.Cut(call, "/") // the list of events of whichever calendar is the default one
+			if slices.Contains(names, kind) {
 				return reaction{before: fails(down())}
 			}
 			return reaction{}
 		})
 	}
 	for _, f := range []struct{ fails, unread, found string }{
-		{"events/", sourceCalendar, "Booked freely"}, {"event", sourceBookedHere, "By the office"},
+		{"events", sourceCalendar, "Booked freely"}, {"event", sourceBookedHere, "By the office"},
 	} {
 		fail(f.fails)
 		answer := findMeetings(t, p, c, FindMeetings{Email: "pat@example.com"})
@@ -135,7 +137,7 @@ func TestMeetingsThatCannotBeReadAreNamed(t *testing.T) {
 			t.Errorf("without %s found %+v", f.unread, answer)
 		}
 	}
-	fail("events/", "event")
+	fail("events", "event")
 	_, err := p.Calendar.FindMeetings(background, c, FindMeetings{
 		Email: "pat@example.com", Start: when(t, "2030-03-04"),
 	})
