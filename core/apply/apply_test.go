@@ -22,7 +22,10 @@ import (
 	"frontdesk/core/tenant/tenanttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	storetest.Commits() // before any goroutine opens a store
+	goleak.VerifyTestMain(m)
+}
 
 // desired returns the state that most tests apply; they change a copy.
 func desired() apply.Desired {

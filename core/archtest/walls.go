@@ -483,8 +483,8 @@ func Reservations() []Reserved {
 			Why: "The command line is the command's.",
 		},
 		{
-			Package: "github.com/goccy/go-yaml", For: []string{"config", "core/api"},
-			Why: "Files are read strictly, in one place.",
+			Package: "github.com/goccy/go-yaml", For: []string{"adapters/crm/rest", "config", "core/api"},
+			Why: "Files are read strictly, where their form is declared.",
 		},
 		{
 			Package: "github.com/itchyny/gojq", For: []string{"adapters/crm/rest"},

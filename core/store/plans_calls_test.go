@@ -20,7 +20,7 @@ import (
 
 // ofCalls are the methods that a call of the interface may wait for.
 var ofCalls = []string{
-	"KeyByHash", "TenantByID", "Connection", "Connections", "Tokens", "Creation", "Session",
+	"KeyOwnerByHash", "KeyOwnerByID", "TenantByID", "Connection", "Connections", "Tokens", "Creation", "Session",
 	"BeginIntent", "Intent", "TakeOverIntent", "SaveIntentPlan", "ExtendIntent", "FinishIntent", "ReleaseIntent",
 	"RecentIntent", "Overtaken", "ClaimEffect", "EffectsSince", "DropIntentsOfEffect", "AddAudit",
 	"SeeEvents", "EventSeen", "SeeTicket", "TicketSeen", "NoteCall", "NoteCallOnce", "CallNote",
