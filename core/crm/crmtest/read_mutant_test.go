@@ -17,6 +17,7 @@ func readMutants() []conformance.Mutant[Harness] {
 		hostile = "ByNumber takes a number for data, never for a part of a query"
 		atOnce  = "ByID answers a new ticket at once"
 		none    = "ByID says that there is none"
+		told    = "ByNumber says that tickets cannot be read, where the traits do"
 	)
 	numbers := func(
 		check, how string, find func(ctx context.Context, d full, number string) (crm.Ticket, error),
@@ -40,6 +41,16 @@ func readMutants() []conformance.Mutant[Harness] {
 		})
 	}
 	return []conformance.Mutant[Harness]{
+		numbers(told, "reads none all the same", func(context.Context, full, string) (crm.Ticket, error) {
+			return crm.Ticket{}, fault.New(fault.Unsupported, fault.ReasonNotSupported, "No.")
+		}),
+		mutate(told, "finds none, and its traits say that it cannot look", func(d full) mutant {
+			return mutant{traits: func() crm.Traits {
+				t := d.Traits()
+				t.CreateOnly = true
+				return t
+			}}
+		}),
 		numbers(exact, "answers the newest",
 			func(ctx context.Context, d full, _ string) (crm.Ticket, error) { return d.ByNumber(ctx, "000002") }),
 		numbers(exact, "finds nothing yet",
