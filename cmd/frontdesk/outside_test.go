@@ -109,6 +109,9 @@ func buildOutside(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS("testdata/outside")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(dir, "completion"), os.DirFS("completion")); err != nil {
+		t.Fatal(err)
+	}
 	sources, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
