@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,26 @@ func TestFilesThatCannotBeUsedAreNamed(t *testing.T) {
 	}
 }
 
+// written is a log that one goroutine writes and another one reads.
+type written struct {
+	mu    sync.Mutex
+	lines bytes.Buffer
+}
+
+func (w *written) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lines.Write(line)
+}
+
+// take returns what was written since the last call.
+func (w *written) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.lines.Reset()
+	return w.lines.String()
+}
+
 // Changed files are used within two seconds. What cannot be used is told once, and changes nothing.
 func TestChangedFilesAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -85,10 +106,10 @@ func TestChangedFilesAreReadAgain(t *testing.T) {
 		}
 		first, second, third, fourth, expired := pair(10), pair(20), pair(30), pair(40), pair(-1)
 		f := newFiles(t, first)
-		var log bytes.Buffer
+		log := &written{}
 		var loaded []*x509.Certificate
 		source, err := certificate.OpenFiles(certificate.FileOptions{
-			Certificate: f.certificate, Key: f.key, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now,
+			Certificate: f.certificate, Key: f.key, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now,
 			Loaded: func(leaf *x509.Certificate) { loaded = append(loaded, leaf) },
 		})
 		if err != nil {
@@ -104,10 +125,10 @@ func TestChangedFilesAreReadAgain(t *testing.T) {
 			if !inUse(t, source).Equal(want.Leaf) {
 				t.Errorf("%s: a client gets the certificate until %s", what, inUse(t, source).NotAfter)
 			}
-			if got := strings.Count(log.String(), says); got != times {
-				t.Errorf("%s: %q is logged %d times, want %d:\n%s", what, says, got, times, log.String())
+			lines := log.take()
+			if got := strings.Count(lines, says); got != times {
+				t.Errorf("%s: %q is logged %d times, want %d:\n%s", what, says, got, times, lines)
 			}
-			log.Reset()
 		}
 		const again, unusable = "was read again", "stays in use"
 		after("nothing changed", first, "certificate", 0)
