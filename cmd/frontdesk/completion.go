@@ -44,7 +44,9 @@ type completeCommand struct {
 // Run prints the words that can stand in the place of the last one, one a line.
 func (c completeCommand) Run(s *session, k *kong.Kong) error {
 	for _, word := range candidates(k.Model.Node, c.Words) {
-		fmt.Fprintln(s.out, word)
+		if _, err := fmt.Fprintln(s.out, word); err != nil {
+			return err
+		}
 	}
 	return nil
 }

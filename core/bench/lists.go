@@ -265,15 +265,15 @@ func full(ctx context.Context, b *bench, s scenario) error {
 				return err
 			}
 			defer stopBaselines()
-			measures = append(measures, b.sequence(baselines[0], 3))
+			measures = append(measures, b.sequence(baselines[0]))
 			subjects = append(subjects, "client")
 		}
 		for _, g := range gateways {
 			all := g.name + " at " + provider
 			one := all + ", ten events"
 			measures = append(measures,
-				b.sequence(g.calls(all, g.process, listPath, always(listBody(long))), 3),
-				b.sequence(g.calls(one, g.process, listPath, always(listBody(short))), 3))
+				b.sequence(g.calls(all, g.process, listPath, always(listBody(long)))),
+				b.sequence(g.calls(one, g.process, listPath, always(listBody(short)))))
 			subjects = append(subjects, all, one)
 		}
 		samples, err := b.interleave(ctx, measures...)
@@ -311,8 +311,8 @@ func wide(ctx context.Context, b *bench, s scenario) error {
 			one, ten := g.name+" at "+provider+", one calendar", g.name+" at "+provider+", ten calendars"
 			eight := ten + ", eight callers"
 			measures = append(measures,
-				b.sequence(g.calls(one, g.process, listPath, always(listBody(ids[0]))), 3),
-				b.sequence(g.calls(ten, g.process, listPath, always(listBody(ids...))), 3),
+				b.sequence(g.calls(one, g.process, listPath, always(listBody(ids[0])))),
+				b.sequence(g.calls(ten, g.process, listPath, always(listBody(ids...)))),
 				b.closed(g.calls(eight, g.process, listPath, always(listBody(ids...))), 8))
 			subjects = append(subjects, one, ten, eight)
 		}

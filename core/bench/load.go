@@ -290,12 +290,11 @@ func failureOf(p *atomic.Pointer[error]) error {
 // wire is a caller over one HTTP/1.1 connection that is kept open. It needs little processor time, which the
 // generator shares with what it measures.
 type wire struct {
-	conn     net.Conn
-	from     *bufio.Reader
-	buffer   []byte
-	request  func(buffer []byte, i int64) []byte
-	accepts  int // the status of success
-	reasonOf func(status int, body []byte) string
+	conn    net.Conn
+	from    *bufio.Reader
+	buffer  []byte
+	request func(buffer []byte, i int64) []byte
+	accepts int // the status of success
 }
 
 // dial returns how callers of an address are opened. request appends the whole request with that number.

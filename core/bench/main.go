@@ -220,9 +220,9 @@ func (b *bench) closed(t target, callers int) measure {
 	}}
 }
 
-// sequence measures a target by a number of requests, one after the other.
-func (b *bench) sequence(t target, n int) measure {
-	return measure{t.name, func(ctx context.Context) (sample, error) { return b.loader.times(ctx, t, n) }}
+// sequence measures a target by three requests, one after the other.
+func (b *bench) sequence(t target) measure {
+	return measure{t.name, func(ctx context.Context) (sample, error) { return b.loader.times(ctx, t, 3) }}
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.to, format+"\n", args...) }

@@ -82,7 +82,7 @@ func number(v float64, u unit) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	text := ""
+	var text string
 	switch a := math.Abs(v); {
 	case a >= 100:
 		text = grouped(int64(math.Round(v)))

@@ -83,7 +83,7 @@ func bookPostgres(ctx context.Context, b *bench, s scenario) error {
 	databases, err := b.databases(ctx, fixture, 1+2*len(b.binaries))
 	if err != nil {
 		b.report.tables[s.name] = "PostgreSQL was not there, so that nothing was measured.\n"
-		return nil //nolint:nilerr // what is not installed is left out, and the report says so
+		return nil // what is not installed is left out, and the report says so
 	}
 	bare, err := barePostgres(ctx, databases[0])
 	if err != nil {

@@ -143,7 +143,7 @@ func (a *ACME) obtain(ctx context.Context) error {
 	var failures []error
 	for _, domain := range a.o.Domains {
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the gateway stops
 		}
 		held, err := a.manager.GetCertificate(a.understood(tls.ClientHelloInfo{
 			ServerName: domain, SupportedVersions: []uint16{tls.VersionTLS13},

@@ -253,7 +253,7 @@ var configured = []planted{
 		p.cfg.Server.PublicURL = s.URL
 		p.open()
 		p.g.outside = s.Client()
-		p.advance(s.Certificate().NotAfter.Sub(time.Now()) - time.Hour)
+		p.advance(time.Until(s.Certificate().NotAfter) - time.Hour)
 	}, CheckPublicURL, LevelWarning, "its certificate ends", "Renew the certificate"},
 	{"the certificate's file is missing", func(p *patient) {
 		p.cfg.Server.TLS.Certificate = filepath.Join(p.cfg.DataDir, "missing.pem")

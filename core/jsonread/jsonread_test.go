@@ -116,9 +116,9 @@ func TestWhatIsUnusualIsLeftToOthers(t *testing.T) {
 // What is read over and over in a list costs no memory the second time.
 func TestARecentTextIsNotAllocated(t *testing.T) {
 	text := []byte(`"America/New_York"`)
-	recent, allocations := "America/New_York", 0.0
+	recent := "America/New_York"
 	r := Reader{}
-	allocations = testing.AllocsPerRun(10, func() {
+	allocations := testing.AllocsPerRun(10, func() {
 		r = Reader{data: text}
 		recent = r.String(recent)
 	})

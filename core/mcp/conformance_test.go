@@ -155,7 +155,7 @@ func addTools(s *sdk.Server) {
 		return said("logged"), r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: "called"})
 	})
 	add("test_missing_capability", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if c := r.ClientCapabilities(); c != nil && c.Sampling != nil {
+		if c := r.ClientCapabilities(); c != nil && c.Sampling != nil { //nolint:staticcheck // as above
 			return said("ok"), nil
 		}
 		return nil, &jsonrpc.Error{
@@ -189,10 +189,11 @@ func ask(message, field, kind string) *sdk.ElicitParams {
 		`{"type":"object","properties":{%q:{"type":%q}},"required":[%q]}`, field, kind, field))}
 }
 
-func complete(prompt string) *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{
-		{Role: "user", Content: &sdk.TextContent{Text: prompt}},
-	}}
+func complete(prompt string) *sdk.CreateMessageParams { //nolint:staticcheck // as above
+	return &sdk.CreateMessageParams{ //nolint:staticcheck // as above
+		MaxTokens: 100, Messages: []*sdk.SamplingMessage{ //nolint:staticcheck // as above
+			{Role: "user", Content: &sdk.TextContent{Text: prompt}},
+		}}
 }
 
 func needs(state string, requests sdk.InputRequestMap) (*sdk.CallToolResult, error) {
@@ -208,7 +209,7 @@ func told(given sdk.InputResponseMap, key, field string) (value any, has bool) {
 }
 
 func sampled(given sdk.InputResponseMap, key string) (string, bool) {
-	result, is := given[key].(*sdk.CreateMessageWithToolsResult)
+	result, is := given[key].(*sdk.CreateMessageWithToolsResult) //nolint:staticcheck // as above
 	if !is || len(result.Content) == 0 {
 		return "", false
 	}
@@ -290,7 +291,7 @@ var rounds = map[string]func(*sdk.CallToolRequest) (*sdk.CallToolResult, error){
 		if can != nil && can.Elicitation != nil {
 			requests["user_name"] = ask("What is your name?", "name", "string")
 		}
-		if can != nil && can.Sampling != nil {
+		if can != nil && can.Sampling != nil { //nolint:staticcheck // as above
 			requests["greeting"] = complete("Generate a greeting")
 		}
 		if len(requests) == 0 || len(r.Params.InputResponses) > 0 {

@@ -162,17 +162,16 @@ func (c *counter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan
 	defer cancel()
 	defer context.AfterFunc(c.running, cancel)()
 	err := c.SpanExporter.ExportSpans(ctx, spans)
-	switch {
-	case err == nil:
+	if err == nil {
 		c.metrics.Spans("exported", len(spans))
 		if c.failing.Swap(false) {
 			c.log.InfoContext(ctx, "traces are exported again")
 		}
-	default:
-		c.metrics.Spans("failed", len(spans))
-		if !c.failing.Swap(true) {
-			c.log.WarnContext(ctx, "traces cannot be exported; spans are lost until they can", "error", err)
-		}
+		return nil
 	}
-	return nil
+	c.metrics.Spans("failed", len(spans))
+	if !c.failing.Swap(true) {
+		c.log.WarnContext(ctx, "traces cannot be exported; spans are lost until they can", "error", err)
+	}
+	return nil // it is logged and counted
 }

@@ -182,7 +182,7 @@ func (w *warmer) touch(o origin) (closes bool, err error) {
 		return false, err
 	}
 	req.Header.Set("User-Agent", w.agent)
-	resp, err := o.base.RoundTrip(req)
+	resp, err := o.base.RoundTrip(req) //nolint:bodyclose // drain closes it
 	if err != nil {
 		return false, err
 	}

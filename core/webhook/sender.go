@@ -179,7 +179,7 @@ func (s *Sender) attempt(ctx context.Context, w store.Webhook, q store.QueueID) 
 		return false
 	}
 	ctx, span := telemetry.StartWork(ctx, "deliver event")
-	span.Delivery(d.Type, int(d.Attempts)+1)
+	span.Delivery(d.Type, d.Attempts+1)
 	done, disable := s.send(ctx, w, d)
 	now = s.opts.Now()
 	d.Status, d.Reason = done.Status, done.Reason
