@@ -210,7 +210,7 @@ func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
 			cases["HEAD "+path] = true
 		}
 	}
-	engine, ok := g.Handler().(*gin.Engine)
+	engine, ok := g.Handler().(interface{ Unwrap() http.Handler }).Unwrap().(*gin.Engine)
 	if !ok {
 		t.Fatalf("the routes cannot be listed: %T", g.Handler())
 	}

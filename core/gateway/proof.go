@@ -28,17 +28,27 @@ func proofRow(nonce string) vault.Row {
 
 // proving adds the proof to answers about the gateway's health.
 func (g *Gateway) proving(h http.Handler) http.Handler {
-	limit := rate.NewLimiter(proofsPerSecond, proofsPerSecond)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" {
-			if nonce := r.Header.Get(nonceHeader); len(nonce) == nonceLength && limit.Allow() {
-				if proof, err := g.vault.SealRow(proofRow(nonce), nil); err == nil {
-					w.Header().Set(proofHeader, base64.RawURLEncoding.EncodeToString(proof))
-				}
+	return prover{g, h, rate.NewLimiter(proofsPerSecond, proofsPerSecond)}
+}
+
+type prover struct {
+	gateway *Gateway
+	inner   http.Handler
+	limit   *rate.Limiter
+}
+
+// Unwrap returns the handler of the API and the pages, which knows its routes.
+func (p prover) Unwrap() http.Handler { return p.inner }
+
+func (p prover) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		if nonce := r.Header.Get(nonceHeader); len(nonce) == nonceLength && p.limit.Allow() {
+			if proof, err := p.gateway.vault.SealRow(proofRow(nonce), nil); err == nil {
+				w.Header().Set(proofHeader, base64.RawURLEncoding.EncodeToString(proof))
 			}
 		}
-		h.ServeHTTP(w, r)
-	})
+	}
+	p.inner.ServeHTTP(w, r)
 }
 
 // proves reports whether a gateway with the same key set gave this proof.
