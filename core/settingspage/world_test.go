@@ -266,9 +266,9 @@ func (w *world) at(path, tenant, connection, key string) string {
 	if strings.HasPrefix(path, "/settings/admin-keys") {
 		key = w.adminKeys[tenant]
 	}
-	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key, "{kind}",
-		"calendar",
-		"{provider}", "sandbox", "{system}", "none", "{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
+	return strings.NewReplacer("{tenant}", tenant, "{connection}", connection, "{key}", key,
+		"{kind}/{provider}/{system}", "crm/rest/zammad", "{kind}", "calendar", "{provider}", "sandbox",
+		"{operation}", "bookMeeting", "{platform}", "vapi", "{token}", "fds_none", "{request}", "none",
 		"{number}", cmp.Or(w.number, "1"),
 		"{agent}", cmp.Or(w.agents[tenant], "none"), "{webhook}", cmp.Or(hook, "none"), "{delivery}", "none").Replace(path)
 }
