@@ -230,7 +230,7 @@ func TestEveryRouteAndFieldHasItsCaseOfIsolation(t *testing.T) {
 	}
 }
 
-// customerAccount is a customer's accounts at fake providers, and how often those were called.
+// customerAccount is a customer's accounts at fake providers, and how often those were called for it.
 type customerAccount struct {
 	name     string
 	calendar string // address
@@ -243,7 +243,10 @@ type customerAccount struct {
 func (a *customerAccount) counted(h http.Handler) func(string) http.Handler {
 	return func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			a.calls.Add(1)
+			// What keeps a connection open, without credentials, is nobody's call.
+			if r.Method != http.MethodHead || r.URL.Path != "/" || r.Header.Get("Authorization") != "" {
+				a.calls.Add(1)
+			}
 			h.ServeHTTP(w, r)
 		})
 	}
