@@ -66,6 +66,9 @@ func TestTheInspectorFindsNothing(t *testing.T) {
 				return answer{body: []byte(body)}
 			}
 			call("get_current_time", `{}`)
+			if era == "legacy" { // what a tool does does not depend on it
+				return
+			}
 			slots := call("find_slots", `{"start": "2027-03-01", "end": "2027-03-06", "limit": 2}`)
 			held := call("hold_slot", jsonOf(t, map[string]any{"slot_id": slots.text("slots", 0, "slot_id")}))
 			booked := call("book_slot", jsonOf(t, map[string]any{

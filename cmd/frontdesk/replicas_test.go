@@ -3,7 +3,6 @@
 package main
 
 import (
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -175,11 +174,7 @@ func replicasUnderFaults(t *testing.T, cluster *storetest.Cluster, storeURL stri
 
 // asAfterAnUpgrade adds a step that this program does not know, and that suits it.
 func asAfterAnUpgrade(t *testing.T, url string) {
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := storetest.Database(t, url)
 	for _, statement := range []string{
 		"INSERT INTO schema_compatibility (version, least) SELECT 1000000, MAX(version_id) FROM goose_db_version",
 		// The tests' server forgets in a crash how far a sequence was that it made without a log.

@@ -230,11 +230,7 @@ func (b *balancer) next() string {
 
 // unsettled describes the calls whose outcome is not in the database.
 func unsettled(t *testing.T, storeURL string) string {
-	db, err := sql.Open("pgx", storeURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := storetest.Database(t, storeURL)
 	var left sql.NullString
 	const query = `SELECT string_agg(operation || ' ' || key || ' ' || state, ', ') FROM intents WHERE state <> 'done'`
 	if err := db.QueryRowContext(t.Context(), query).Scan(&left); err != nil {

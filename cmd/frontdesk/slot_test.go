@@ -103,6 +103,12 @@ func TestOneSlotIsOneMeetingAtEveryProvider(t *testing.T) {
 	}
 }
 
+// unsettledReasons are those with which the same key is to be sent again. The first request may still run when its
+// caller was told that the store is slow.
+var unsettledReasons = []string{
+	"STORE_UNAVAILABLE", "OUTCOME_UNKNOWN", "DEADLINE_EXCEEDED", "IDEMPOTENCY_IN_PROGRESS",
+}
+
 // bookUntilSettled books the slot for a caller. On a busy machine the store can be too slow for a hundred at
 // once: who is told so repeats the request with its key, when the answer says, until the outcome is known.
 func bookUntilSettled(c caller, i int) (answer, error) {
@@ -111,7 +117,7 @@ func bookUntilSettled(c caller, i int) (answer, error) {
 			`{"title": "Caller %d", "start_time": "2027-03-02T10:00:00Z", "end_time": "2027-03-02T10:30:00Z"}`, i),
 			fmt.Sprint("Idempotency-Key: caller-", i))
 		if err != nil || a.status == http.StatusOK || time.Now().After(deadline) ||
-			!slices.Contains([]string{"STORE_UNAVAILABLE", "OUTCOME_UNKNOWN", "DEADLINE_EXCEEDED"}, a.reason()) {
+			!slices.Contains(unsettledReasons, a.reason()) {
 			return a, err
 		}
 		wait, err := strconv.Atoi(a.header.Get("Retry-After"))

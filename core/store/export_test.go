@@ -24,7 +24,11 @@ func OpenInterrupted(ctx context.Context, url string, before func()) (*Store, er
 	if err := s.write.Close(); err != nil {
 		return nil, err
 	}
-	db := pool(interrupter{stdlib.GetConnector(*config), before}, postgresConnections)
+	connections, err := poolSize(config.RuntimeParams)
+	if err != nil {
+		return nil, err
+	}
+	db := pool(interrupter{stdlib.GetConnector(*config), before}, connections)
 	s.write, s.read = db, db
 	return s, nil
 }
@@ -215,3 +219,6 @@ func Explain(ctx context.Context, s *Store, query string, args ...any) (string, 
 	lines, err := list(ctx, s.read, scan, explain+query, args...)
 	return strings.Join(lines, "\n"), err
 }
+
+// MostConnections returns how many connections the store opens at most.
+func (s *Store) MostConnections() int { return s.write.Stats().MaxOpenConnections }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,9 +19,28 @@ import (
 )
 
 const (
-	connectTimeout      = 2 * time.Second // if the URL has no connect_timeout
-	postgresConnections = 20              // of one replica: servers commonly allow a hundred in all
+	connectTimeout = 2 * time.Second // if the URL has no connect_timeout
+
+	// poolParameter says in the URL how many connections a replica opens, as for package pgxpool (ParseConfig).
+	poolParameter       = "pool_max_conns"
+	postgresConnections = 20 // without it: servers commonly allow a hundred in all
+	fewestConnections   = 4  // half of them are for turns, which last longer than other transactions
 )
+
+// poolSize takes the number of connections from the parameters, which the server would refuse.
+func poolSize(parameters map[string]string) (int, error) {
+	text, given := parameters[poolParameter]
+	if !given {
+		return postgresConnections, nil
+	}
+	delete(parameters, poolParameter)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < fewestConnections {
+		return 0, fault.InvalidField("store.url",
+			fmt.Sprintf("has a %s that is not a number from %d on.", poolParameter, fewestConnections))
+	}
+	return n, nil
+}
 
 // openPostgres makes the pool. The first call connects to the server.
 func openPostgres(url string, pool newPool) (*Store, error) {
@@ -32,15 +53,20 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "frontdesk"
 	}
+	connections, err := poolSize(config.RuntimeParams)
+	if err != nil {
+		return nil, err
+	}
 	limit := config.ConnectTimeout
 	if limit == 0 {
 		limit = connectTimeout
 	}
-	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, postgresConnections)
+	db := pool(dialer{Connector: stdlib.GetConnector(*config), limit: limit}, connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	// The limit makes the pool leave a server behind a load balancer, or one that was failed over, in time.
 	db.SetConnMaxLifetime(30 * time.Minute)
-	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), limit: callLimit, dialect: dialect{
+	turns := make(chan struct{}, min(turnsAtOnce, connections/2))
+	return &Store{write: db, read: db, turns: turns, limit: callLimit, dialect: dialect{
 		goose: goose.DialectPostgres, classify: classifyPostgres,
 		// Transactions that could conflict take turns by the row that they update first, so READ COMMITTED is
 		// enough to write. The tests run operations against each other between any two statements.

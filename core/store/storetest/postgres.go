@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"database/sql"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
@@ -54,6 +55,13 @@ func (c *Cluster) database(tb testing.TB, from string) (url string) {
 	return c.URL(name)
 }
 
+// boundedPool lets a store open six connections in place of twenty. Tests of many callers at once would else
+// spend most of their time on opening them.
+const boundedPool = "&pool_max_conns=6"
+
+// Unbounded returns the URL without what only a store understands.
+func Unbounded(url string) string { return strings.Replace(url, boundedPool, "", 1) }
+
 // template is the database that others are copied from. A copy takes much less time than the migrations.
 const template = "with_tables"
 
@@ -65,7 +73,12 @@ func (c *Cluster) makeTemplate() error {
 		return err
 	}
 	// The first connection writes a file that spares the others reading the catalogue. Copies have it, too.
-	return c.executeIn(template, "SELECT 1")
+	conn, err := pgx.Connect(context.Background(), c.address(template))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(context.Background(), "SELECT 1")
+	return errors.Join(err, conn.Close(context.Background()))
 }
 
 // Start starts a cluster for one test that stops it or fills it up. It is removed when the test ends.
@@ -94,7 +107,62 @@ type missingError struct{ what string }
 func (m *missingError) Error() string { return m.what + " is not installed" }
 
 // shared starts the process's one cluster at its first use.
-var shared = sync.OnceValues(start)
+var shared = sync.OnceValues(func() (*Cluster, error) {
+	folder := os.Getenv("FRONTDESK_TEST_CLUSTER")
+	if folder == "" {
+		return start()
+	}
+	return startCopy(folder)
+})
+
+// startCopy starts a copy of the cluster that lies in the folder, with the template in it. Making both takes
+// twenty times as long as copying them, so that the tests of a whole run share such a folder: the first process
+// that comes makes them, while the others wait.
+func startCopy(folder string) (*Cluster, error) {
+	lock, err := os.Create(filepath.Join(folder, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, err
+	}
+	made := filepath.Join(folder, "data")
+	if _, err := os.Stat(made); err != nil {
+		c, err := start()
+		if err != nil {
+			return nil, err
+		}
+		err = errors.Join(c.template(), c.stop("fast"))
+		if err == nil {
+			err = copyAll(c.data(), made+".new")
+		}
+		c.alive.Close()
+		if err == nil {
+			err = os.Rename(made+".new", made)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err := copyAll(made, c.data()); err != nil {
+		return nil, err
+	}
+	c.template = func() error { return nil }
+	return c, c.Up()
+}
+
+// copyAll copies a folder with its owners.
+func copyAll(from, to string) error {
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("cp: %w: %s", err, out)
+	}
+	return nil
+}
 
 // Cluster is a PostgreSQL server with no network port: it listens on a socket in its own directory.
 type Cluster struct {
@@ -104,6 +172,11 @@ type Cluster struct {
 	alive     *os.File // the cluster lives until this is closed
 	databases atomic.Int64
 	template  func() error // makes the template at its first call
+
+	admin struct {
+		sync.Mutex
+		conn *pgx.Conn // to the database "postgres", or nil
+	}
 }
 
 // inMemory returns the directory of a file system in memory, where a database is copied nine times as fast, or
@@ -118,15 +191,31 @@ func inMemory(otherwise string) string {
 	return shm
 }
 
-// start starts a cluster. It is stopped and its directory removed when this process ends, even by a crash: a
-// shell waits for that on a pipe.
+// start starts a new cluster.
 func start() (*Cluster, error) {
+	c, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	c.template = sync.OnceValue(c.makeTemplate)
+	// A collation other than byte order, so that a query that silently relies on byte order fails here.
+	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
+		"--no-instructions", "--wal-segsize=4", // MB: a cluster is small, and copied
+		"--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Up()
+}
+
+// prepare makes the directory of a cluster. The cluster is stopped and its directory removed when this process
+// ends, even by a crash: a shell waits for that on a pipe.
+func prepare() (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{bin: bin, env: []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH")}}
-	c.template = sync.OnceValue(c.makeTemplate)
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
 		if c.as, err = postgresUser(); err != nil {
 			return nil, err
@@ -141,17 +230,7 @@ func start() (*Cluster, error) {
 			return nil, err
 		}
 	}
-	if err := c.removeAtExit(); err != nil {
-		return nil, err
-	}
-	// A collation other than byte order, so that a query that silently relies on byte order fails here.
-	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
-		"--no-instructions",
-		"--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
-	if err != nil {
-		return nil, err
-	}
-	return c, c.Up()
+	return c, c.removeAtExit()
 }
 
 // binaries finds the newest installed server.
@@ -195,8 +274,10 @@ func (c *Cluster) Up() error {
 }
 
 // Down stops the server as a crash would.
-func (c *Cluster) Down() error {
-	return c.run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", c.data())
+func (c *Cluster) Down() error { return c.stop("immediate") }
+
+func (c *Cluster) stop(mode string) error {
+	return c.run("pg_ctl", "stop", "-w", "-m", mode, "-D", c.data())
 }
 
 func (c *Cluster) command(name string, args ...string) *exec.Cmd {
@@ -240,20 +321,29 @@ func (c *Cluster) removeAtExit() error {
 	return nil
 }
 
-// URL returns the address of a database.
-func (c *Cluster) URL(database string) string {
+// URL returns the address of a database for a store.
+func (c *Cluster) URL(database string) string { return c.address(database) + boundedPool }
+
+func (c *Cluster) address(database string) string {
 	query := url.Values{"host": {c.dir}, "user": {"postgres"}, "sslmode": {"disable"}}
 	return "postgres:///" + database + "?" + query.Encode()
 }
 
-func (c *Cluster) execute(statement string) error { return c.executeIn("postgres", statement) }
-
-func (c *Cluster) executeIn(database, statement string) error {
-	db, err := sql.Open("pgx", c.URL(database))
-	if err != nil {
-		return err
+// execute runs a statement in the database "postgres". Its connection stays open: on some machines, to open one
+// takes longer than all that a test does with its database.
+func (c *Cluster) execute(statement string) (err error) {
+	ctx := context.Background()
+	c.admin.Lock()
+	defer c.admin.Unlock()
+	if c.admin.conn != nil && c.admin.conn.Ping(ctx) != nil { // the server was stopped meanwhile
+		_ = c.admin.conn.Close(ctx)
+		c.admin.conn = nil
 	}
-	defer db.Close()
-	_, err = db.Exec(statement)
+	if c.admin.conn == nil {
+		if c.admin.conn, err = pgx.Connect(ctx, c.address("postgres")); err != nil {
+			return err
+		}
+	}
+	_, err = c.admin.conn.Exec(ctx, statement)
 	return err
 }

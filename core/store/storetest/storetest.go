@@ -71,7 +71,7 @@ func Connect(tb testing.TB, url string) *store.Store {
 // write, and wait up to patience for other writers. It is closed when the test ends.
 func Database(tb testing.TB, url string) *sql.DB {
 	tb.Helper()
-	driver, address := "pgx", url
+	driver, address := "pgx", Unbounded(url)
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
 		driver = "sqlite"
 		address = fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)", path, patience.Milliseconds())
