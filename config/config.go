@@ -78,7 +78,7 @@ type ACME struct {
 
 // Store configures the database.
 type Store struct {
-	URL string `yaml:"url" default:"sqlite:" kind:"store" help:"sqlite: means frontdesk.db in data_dir, and sqlite:PATH another file. postgres://USER:PASSWORD@HOST/DATABASE serves several replicas; through PgBouncer in transaction mode, add ?default_query_exec_mode=exec. pool_max_conns, there, is how many connections a replica opens: 20 unless it says more or less. env:VAR or file:PATH reads the address from there, which keeps its password out of this file."`
+	URL string `yaml:"url" default:"sqlite:" kind:"store" help:"sqlite: means frontdesk.db in data_dir, and sqlite:PATH another file. postgres://USER:PASSWORD@HOST/DATABASE serves several replicas; through PgBouncer in transaction mode, add ?default_query_exec_mode=exec. pool_max_conns, there, is how many connections a replica may open, 20 without it. env:VAR or file:PATH reads the address from there, which keeps its password out of this file."`
 }
 
 // Secrets configures how credentials are sealed.

@@ -113,7 +113,7 @@ func bareCommits(b *testing.B, address string) float64 {
 			"_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_txlock": {"immediate"},
 		}.Encode()
 	}
-	db, err := sql.Open(driver, address)
+	db, err := sql.Open(driver, storetest.Unbounded(address))
 	if err != nil {
 		b.Fatal(err)
 	}

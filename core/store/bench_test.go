@@ -77,7 +77,7 @@ func BenchmarkIntent(b *testing.B) {
 func eachDatabase(b *testing.B, run func(b *testing.B, s *store.Store, db *sql.DB)) {
 	for _, d := range databases {
 		b.Run(d.name, func(b *testing.B) {
-			url := d.url(b)
+			url := storetest.Unbounded(d.url(b))
 			driver, source := "pgx", url
 			if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
 				driver, source = "sqlite", "file:"+path+"?_busy_timeout=1000&_synchronous=FULL"

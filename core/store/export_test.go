@@ -221,4 +221,4 @@ func Explain(ctx context.Context, s *Store, query string, args ...any) (string, 
 }
 
 // MostConnections returns how many connections the store opens at most.
-func (s *Store) MostConnections() int { return s.write.Stats().MaxOpenConnections }
+func MostConnections(s *Store) int { return s.write.Stats().MaxOpenConnections }

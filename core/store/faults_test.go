@@ -103,15 +103,15 @@ func TestAStoreThatIsDown(t *testing.T) {
 // The URL says how many connections a replica opens, as for package pgxpool.
 func TestTheURLSaysHowManyConnectionsAreOpened(t *testing.T) {
 	base := storetest.Unbounded(storetest.Postgres(t))
-	for parameter, want := range map[string]int{"": 20, "&pool_max_conns=4": 4, "&pool_max_conns=40": 40} {
+	for parameter, want := range map[string]int{"": 20, "&pool_max_conns=10": 10, "&pool_max_conns=40": 40} {
 		s := got(store.Open(t.Context(), base+parameter))(t)
-		if n := s.MostConnections(); n != want {
+		if n := store.MostConnections(s); n != want {
 			t.Errorf("%q: %d connections, want %d", parameter, n, want)
 		}
 		must(t, s.Ping(t.Context())) // the server does not hear of it
 		must(t, s.Close())
 	}
-	for _, parameter := range []string{"&pool_max_conns=3", "&pool_max_conns=many", "&pool_max_conns="} {
+	for _, parameter := range []string{"&pool_max_conns=9", "&pool_max_conns=many", "&pool_max_conns="} {
 		_, err := store.Open(t.Context(), base+parameter)
 		refused(t, err, fault.Invalid, fault.ReasonInvalidRequest)
 		if e, _ := errors.AsType[*fault.Error](err); !strings.Contains(e.Fields[0].Message, "pool_max_conns") {

@@ -21,6 +21,7 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -153,7 +154,7 @@ func newWorld(t *testing.T, url string) *world {
 	driverName, address := "sqlite", "file:"+strings.TrimPrefix(url, "sqlite:")+"?_synchronous=OFF"
 	if w.postgres {
 		// A session in the replica role runs no triggers, so rows can be restored in any order.
-		driverName, address = "pgx", url+"&session_replication_role=replica"
+		driverName, address = "pgx", storetest.Unbounded(url)+"&session_replication_role=replica"
 		url += "&deadlock_timeout=20ms"
 	}
 	var err error

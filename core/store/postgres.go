@@ -23,8 +23,8 @@ const (
 
 	// poolParameter says in the URL how many connections a replica opens, as for package pgxpool (ParseConfig).
 	poolParameter       = "pool_max_conns"
-	postgresConnections = 20 // without it: servers commonly allow a hundred in all
-	fewestConnections   = 4  // half of them are for turns, which last longer than other transactions
+	postgresConnections = 20              // without it: servers commonly allow a hundred in all
+	fewestConnections   = turnsAtOnce + 2 // turns last longer than other transactions
 )
 
 // poolSize takes the number of connections from the parameters, which the server would refuse.
@@ -65,8 +65,7 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	// The limit makes the pool leave a server behind a load balancer, or one that was failed over, in time.
 	db.SetConnMaxLifetime(30 * time.Minute)
-	turns := make(chan struct{}, min(turnsAtOnce, connections/2))
-	return &Store{write: db, read: db, turns: turns, limit: callLimit, dialect: dialect{
+	return &Store{write: db, read: db, turns: make(chan struct{}, turnsAtOnce), limit: callLimit, dialect: dialect{
 		goose: goose.DialectPostgres, classify: classifyPostgres,
 		// Transactions that could conflict take turns by the row that they update first, so READ COMMITTED is
 		// enough to write. The tests run operations against each other between any two statements.

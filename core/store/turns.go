@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// turnsAtOnce is the most connections to PostgreSQL that turns may occupy at once, and half of a smaller pool.
+// turnsAtOnce is the most connections to PostgreSQL that turns may occupy at once.
 const turnsAtOnce = 8
 
 // HoldTurn takes the connection's turn to renew its tokens, and keeps it until release is called. held is
 // false if another process has the turn. The turn is a transaction: a process that is killed loses it at
 // once, one that is stopped keeps it for limit. Then the server ends it by itself, because TCP's keepalive
-// would report a lost machine only after hours. While this process holds that many, HoldTurn waits.
+// would report a lost machine only after hours. While this process holds eight turns, HoldTurn waits.
 //
 // On SQLite held is always true: processes that share a file rely on their leases alone.
 func (s *Store) HoldTurn(ctx context.Context, connectionID string, limit time.Duration) (

@@ -55,9 +55,9 @@ func (c *Cluster) database(tb testing.TB, from string) (url string) {
 	return c.URL(name)
 }
 
-// boundedPool lets a store open six connections in place of twenty. Tests of many callers at once would else
+// boundedPool lets a store open ten connections in place of twenty. Tests of many callers at once would else
 // spend most of their time on opening them.
-const boundedPool = "&pool_max_conns=6"
+const boundedPool = "&pool_max_conns=10"
 
 // Unbounded returns the URL without what only a store understands.
 func Unbounded(url string) string { return strings.Replace(url, boundedPool, "", 1) }
