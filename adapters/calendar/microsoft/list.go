@@ -8,6 +8,7 @@ import (
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 	"frontdesk/core/upstream"
 )
 
@@ -85,7 +86,7 @@ func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Q
 	if page.Value == nil {
 		return calendar.Page{}, noList()
 	}
-	zone, err := time.LoadLocation(q.Zone)
+	zone, err := timezone.Load(q.Zone)
 	if err != nil {
 		zone = time.UTC
 	}
