@@ -359,7 +359,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return one(c.s.ConnectionsOf(c.ctx, []string{"acme", "other"}))
 	}},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
-	{"ConnectionSeals", func(c caller) (any, error) { return one(c.s.ConnectionSeals(c.ctx)) }},
+	{"Seals", func(c caller) (any, error) { return one(c.s.Seals(c.ctx, noon)) }},
 	{"ConnectionsToReconnect", func(c caller) (any, error) {
 		return one(c.s.ConnectionsToReconnect(c.ctx, "", 10))
 	}},
