@@ -106,29 +106,73 @@ func googleAnswer(events int) []byte {
 	return answer
 }
 
-// BenchmarkReads lists ten events and 2,500 of a Google calendar through a gateway as it is configured by
-// default, in a process of its own. In turn, it asks the floor for them: a process with net/http, one call of
+// microsoftAnswer returns an answer of Microsoft's fake with the same events.
+func microsoftAnswer(events int) []byte {
+	items := make([]map[string]any, events)
+	begin := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC)
+	for i := range items {
+		at := begin.Add(time.Duration(i) * 3 * time.Minute)
+		when := func(t time.Time) map[string]any {
+			return map[string]any{"dateTime": t.Format("2006-01-02T15:04:05.0000000"), "timeZone": "UTC"}
+		}
+		person := func(address string) map[string]any {
+			return map[string]any{"emailAddress": map[string]any{"name": address, "address": address}}
+		}
+		guest := person("sam@example.com")
+		guest["type"] = "required"
+		guest["status"] = map[string]any{"response": "none", "time": "0001-01-01T00:00:00Z"}
+		items[i] = map[string]any{
+			"@odata.etag": fmt.Sprintf("W/%q", fmt.Sprintf("%040d", i)), "id": fmt.Sprintf("AAMk%0120d", i),
+			"subject": fmt.Sprintf("Consultation with Pat Doe %d", i), "isAllDay": false, "isCancelled": false,
+			"body": map[string]any{
+				"contentType": "text", "content": "First visit.\r\nBring the insurance card, \"please\".",
+			},
+			"start": when(at), "end": when(at.Add(30 * time.Minute)), "isOrganizer": true, "responseRequested": true,
+			"originalStartTimeZone": "Eastern Standard Time", "originalEndTimeZone": "Eastern Standard Time",
+			"responseStatus": map[string]any{"response": "organizer", "time": "0001-01-01T00:00:00Z"}, "showAs": "busy",
+			"organizer": person(customer), "attendees": []any{guest}, "isOnlineMeeting": true, "seriesMasterId": nil,
+			"location":      map[string]any{"displayName": "Microsoft Teams Meeting", "locationType": "default"},
+			"onlineMeeting": map[string]any{"joinUrl": "https://teams.example.com/l/meetup-join/19%3ameeting"},
+			"webLink":       fmt.Sprintf("https://outlook.office365.com/owa/?itemid=AAMk%0120d&exvsurl=1", i),
+		}
+	}
+	answer, err := json.Marshal(map[string]any{"@odata.context": "https://graph.microsoft.com", "value": items})
+	if err != nil {
+		panic(err)
+	}
+	return answer
+}
+
+// BenchmarkReads lists ten events and 2,500 of a Google calendar, and ten of a Microsoft calendar, through a
+// gateway as it is configured by default, in a process of its own. In turn, it asks the floor for them: a process with net/http, one call of
 // the provider and encoding/json. It prints the processor time of both processes per request, and the
 // median times of a caller who waits for each answer.
 //
 //	go test -run '^$' -bench Reads -benchtime 20x ./cmd/frontdesk
 func BenchmarkReads(b *testing.B) {
 	for _, events := range []int{10, 2500} {
-		b.Run(fmt.Sprint(events), func(b *testing.B) { benchmarkReads(b, events) })
+		b.Run(fmt.Sprint(events), func(b *testing.B) {
+			benchmarkReads(b, "google", events, googleAnswer(events), "/events")
+		})
 	}
+	b.Run("microsoft/10", func(b *testing.B) {
+		benchmarkReads(b, "microsoft", 10, microsoftAnswer(10), "/calendarView")
+	})
 }
 
-func benchmarkReads(b *testing.B, events int) {
-	body := googleAnswer(events)
-	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body)
-	})
-	a := accounts()["google"](b)
+// benchmarkReads has the provider give the body at every path with that end. The floor reads Google's form.
+func benchmarkReads(b *testing.B, provider string, events int, body []byte, path string) {
+	giving := func(body []byte) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			_, _ = w.Write(body)
+		})
+	}
+	a := accounts()[provider](b)
 	a.put(func(w http.ResponseWriter, r *http.Request, fake http.Handler) {
-		if strings.HasSuffix(r.URL.Path, "/events") {
-			answer(w, r)
+		if strings.HasSuffix(r.URL.Path, path) {
+			giving(body).ServeHTTP(w, r)
 			return
 		}
 		fake.ServeHTTP(w, r)
@@ -136,7 +180,7 @@ func benchmarkReads(b *testing.B, events int) {
 	d := newDeployment(b, "", append(a.environ, profiled+"="+os.Getenv(profiled))...)
 	keys := d.createTenants(tenant.Settings{}, []connection.Spec{a.connection})
 	gateway := d.serve()
-	plain := httptest.NewServer(answer)
+	plain := httptest.NewServer(giving(googleAnswer(events)))
 	b.Cleanup(plain.Close)
 	floor, floorPID := serveFloor(b, plain.URL)
 

@@ -109,7 +109,7 @@ func Walls() []Wall {
 				"configuration or guard.",
 		},
 		{
-			Folder: "adapters/*/*/*", May: []string{"../**"},
+			Folder: "adapters/*/*/*", May: []string{"../**", "core/jsonread"},
 			Why: "A part of an adapter, such as a format of its provider, knows the adapter alone.",
 		},
 

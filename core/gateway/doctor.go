@@ -294,7 +294,9 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 // checkKeys refuses to serve with a key set that opens none of the credentials in the store. It is another
 // gateway's key set, or a new one, created because the right one was not at its configured place.
 func (g *Gateway) checkKeys(ctx context.Context) error {
-	used, missing, err := g.keysInUse(ctx)
+	held := g.heldKeys()
+	used, err := g.rows.KeysNamed(ctx, func(key uint32) bool { return held[key] })
+	missing := keysWithout(used, held)
 	switch {
 	case err != nil:
 		return err
@@ -314,16 +316,26 @@ func (g *Gateway) keysInUse(ctx context.Context) (used map[uint32]int, missing [
 	if err != nil {
 		return nil, nil, err
 	}
+	return used, keysWithout(used, g.heldKeys()), nil
+}
+
+// heldKeys returns the ids of the keys in the key set.
+func (g *Gateway) heldKeys() map[uint32]bool {
 	held := map[uint32]bool{}
 	for _, k := range g.vault.Status() {
 		held[k.ID] = true
 	}
+	return held
+}
+
+// keysWithout returns the keys in use that are not held.
+func keysWithout(used map[uint32]int, held map[uint32]bool) (missing []uint32) {
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		if !held[id] {
 			missing = append(missing, id)
 		}
 	}
-	return used, missing, nil
+	return missing
 }
 
 // Rotation is the result of RotateKeys.

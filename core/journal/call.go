@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
@@ -58,9 +59,20 @@ type Call struct {
 	// one effect at the provider. Such a run has a short lease.
 	Repeatable bool
 
+	// Prepare, if not nil, runs before a new intent begins, unless an equal call is there already. A failure ends
+	// the call without an intent, and is recorded in the audit. Prepare must change nothing.
+	Prepare func(ctx context.Context, effectKey string) (Prepared, error)
+
 	// Stale reports whether the effect of an equal call without a key has certainly changed since, so that
 	// its answer is no longer true. If Stale is nil, the effect is not checked.
 	Stale func(context.Context, store.Intent) bool
+}
+
+// Prepared begins together with the intent of a call, in one transaction.
+type Prepared struct {
+	Plan   any          // replaces that of the call if the intent has the holds
+	Holds  []store.Hold // none: the intent begins without any of this
+	Except []string     // ids of holds that are not in the way
 }
 
 // submission is a call that has no run yet.
@@ -124,8 +136,12 @@ func perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P
 // begin records the intent and returns its run, or returns the intent of an equal call.
 func (s *submission) begin(ctx context.Context) (*Run, store.Intent, error) {
 	j := s.journal
+	prepared, there, found, err := s.prepare(ctx)
+	if err != nil || found {
+		return nil, there, err
+	}
 	ours := j.start(ctx, s.intent, s.call.Repeatable)
-	there, began, err := s.record(ctx, ours)
+	there, began, err := s.record(ctx, &ours, prepared)
 	if !began {
 		j.local.end(ours.Owner)
 		return nil, there, err
@@ -133,34 +149,89 @@ func (s *submission) begin(ctx context.Context) (*Run, store.Intent, error) {
 	return s.own(ctx, &Run{journal: j, operation: s.operation, intent: ours}), there, nil
 }
 
-// record writes the intent, or returns the intent of an equal call. If calls with the same key have waited
-// for each other, an intent is probably there. Then record reads before it writes, since many attempts to
-// write delay other users of the store.
+// prepare returns what begins with the intent, or returns the intent of an equal call.
+func (s *submission) prepare(ctx context.Context) (p Prepared, there store.Intent, found bool, err error) {
+	if s.call.Prepare == nil {
+		return p, there, false, nil
+	}
+	if there, found, err = s.find(ctx, true); err != nil || found {
+		return p, there, found, err
+	}
+	p, failed := s.call.Prepare(ctx, s.intent.EffectKey)
+	if failed == nil {
+		return p, there, false, nil
+	}
+	// An equal call may have begun meanwhile. What it did may be why this one fails.
+	if there, found, err = s.find(context.WithoutCancel(ctx), true); err == nil && found {
+		return p, there, true, nil
+	}
+	return p, there, false, s.refuse(ctx, failed)
+}
+
+// refuse records that a call failed before its intent began, and returns the error for the caller.
+func (s *submission) refuse(ctx context.Context, failed error) error {
+	f := fault.From(failed)
+	r := s.own(ctx, &Run{journal: s.journal, operation: s.operation, intent: s.intent})
+	r.count("failed")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	rows := r.rowsIfAny(ctx, audit.Failed(f.Reason))
+	if len(rows) == 0 {
+		return f
+	}
+	if err := s.journal.opts.Store.AddAudit(ctx, rows...); err != nil {
+		s.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
+			"operation", s.intent.Operation, "outcome", "failed", "error", err)
+	}
+	return f
+}
+
+// record writes the intent, or returns the intent of an equal call.
 func (s *submission) record(
-	ctx context.Context, intent store.Intent,
+	ctx context.Context, intent *store.Intent, prepared Prepared,
 ) (there store.Intent, began bool, err error) {
 	ctx, span := telemetry.StartSpan(ctx, "begin intent")
 	defer func() { span.End("", reasonOf(err)) }()
 	j := s.journal
-	if intent.Kept && (s.waited || j.waiters.has(intent)) {
-		there, found, err := j.opts.Store.Intent(ctx, intent.TenantID, intent.Operation, intent.Key)
+	if len(prepared.Holds) == 0 {
+		// If calls with the same key have waited for each other, an intent is probably there. Then it is read
+		// first, since many attempts to write delay other users of the store.
+		there, found, err := s.find(ctx, s.waited || j.waiters.has(*intent))
 		if err != nil || found {
 			return there, false, err
 		}
-	}
-	if window := s.call.DedupeWindow; window > 0 && !intent.Kept {
-		since := j.opts.Now().Add(-window)
-		recent, found, err := j.opts.Store.RecentIntent(ctx,
-			intent.TenantID, intent.Operation, intent.DedupeKey, since)
-		if err != nil || found {
-			return recent, false, err
+		there, began, err = j.opts.Store.BeginIntent(ctx, *intent)
+		if err != nil {
+			j.withdraw(ctx, *intent)
 		}
+		return there, began, err
 	}
-	there, began, err = j.opts.Store.BeginIntent(ctx, intent)
+	plan, err := json.Marshal(prepared.Plan)
 	if err != nil {
-		j.withdraw(ctx, intent)
+		return there, false, err
+	}
+	with := store.Holding{Holds: prepared.Holds, Except: prepared.Except, Plan: plan}
+	there, began, holds, err := j.opts.Store.BeginIntentHolding(ctx, *intent, with, j.opts.Now())
+	if holds {
+		intent.Plan = plan
+	}
+	if err != nil {
+		j.withdraw(ctx, *intent)
 	}
 	return there, began, err
+}
+
+// find returns the intent of an equal call. One with the same key is looked for only if byKey is set.
+func (s *submission) find(ctx context.Context, byKey bool) (there store.Intent, found bool, err error) {
+	i, window := s.intent, s.call.DedupeWindow
+	switch {
+	case i.Kept && byKey:
+		return s.journal.opts.Store.Intent(ctx, i.TenantID, i.Operation, i.Key)
+	case !i.Kept && window > 0:
+		since := s.journal.opts.Now().Add(-window)
+		return s.journal.opts.Store.RecentIntent(ctx, i.TenantID, i.Operation, i.DedupeKey, since)
+	}
+	return there, false, nil
 }
 
 // join decides how a call goes on if an equal intent exists already. It returns a run that resumes that

@@ -160,6 +160,102 @@ func (r *Reader) literal(want string) bool {
 	return true
 }
 
+// Int reads a whole number. It gives up at one with a fraction, an exponent or more than nine digits.
+func (r *Reader) Int() (n int) {
+	digits, negative := r.number()
+	if r.bad || len(digits) > 9 || bytes.ContainsAny(digits, ".eE") {
+		r.bad = true
+		return 0
+	}
+	for _, c := range digits {
+		n = 10*n + int(c-'0')
+	}
+	if negative {
+		return -n
+	}
+	return n
+}
+
+// number reads a number and returns it without its sign.
+func (r *Reader) number() (digits []byte, negative bool) {
+	if r.peek() == '-' {
+		r.at++
+		negative = true
+	}
+	start := r.at
+	whole := r.digits()
+	if whole == 0 || whole > 1 && r.data[start] == '0' {
+		r.bad = true
+	}
+	if r.next() == '.' {
+		r.at++
+		r.bad = r.bad || r.digits() == 0
+	}
+	if c := r.next(); c == 'e' || c == 'E' {
+		r.at++
+		if c := r.next(); c == '+' || c == '-' {
+			r.at++
+		}
+		r.bad = r.bad || r.digits() == 0
+	}
+	return r.data[start:r.at], negative
+}
+
+// next returns the next byte, which may be a blank, or 0 at the end.
+func (r *Reader) next() byte {
+	if r.at < len(r.data) {
+		return r.data[r.at]
+	}
+	return 0
+}
+
+// digits passes digits and returns how many there were.
+func (r *Reader) digits() int {
+	start := r.at
+	for c := r.next(); c >= '0' && c <= '9'; c = r.next() {
+		r.at++
+	}
+	return r.at - start
+}
+
+// Limits of what Skip passes. Beyond them, decoders have limits of their own.
+const (
+	maxSkippedDepth  = 32
+	maxSkippedDigits = 20
+)
+
+// Skip passes a value of any kind. It gives up at one that is nested deeply, and at a number that is long or has
+// an exponent.
+func (r *Reader) Skip() { r.skip(maxSkippedDepth) }
+
+func (r *Reader) skip(depth int) {
+	if depth == 0 {
+		r.bad = true
+	}
+	switch r.peek() {
+	case '{':
+		for _, more := r.Member(); more; _, more = r.Next() {
+			r.skip(depth - 1)
+		}
+	case '[':
+		for more := r.Item(); more; more = r.NextItem() {
+			r.skip(depth - 1)
+		}
+	case '"':
+		if raw, plain := r.text(); !plain && !r.bad {
+			r.unescape(raw)
+		}
+	case 't', 'f':
+		r.Bool()
+	case 'n':
+		r.Null()
+	default:
+		if digits, _ := r.number(); len(digits) > maxSkippedDigits || bytes.ContainsAny(digits, "eE") {
+			r.bad = true
+		}
+	}
+}
+
 // String reads a text. Null is "", as encoding/json has it. If the text is the recent one, which is often the
 // case for zones and statuses of a list, recent itself is returned, and nothing is allocated. The result does
 // not refer to the memory of the JSON text.

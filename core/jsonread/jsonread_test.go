@@ -3,6 +3,7 @@ package jsonread
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -13,6 +14,7 @@ type record struct {
 	Inner *record           `json:"inner"`
 	List  []string          `json:"list"`
 	Map   map[string]string `json:"map"`
+	Int   *int              `json:"int"`
 }
 
 func read(data []byte) (*record, bool) {
@@ -48,6 +50,10 @@ func readRecord(r *Reader) *record {
 			for key, more := r.Member(); more; key, more = r.Next() {
 				got.Map[string(key)] = r.String("")
 			}
+		case "int":
+			got.Int = new(r.Int())
+		case "skipped":
+			r.Skip()
 		default:
 			r.GiveUp()
 		}
@@ -81,6 +87,8 @@ func accepted() []string {
 		`{"text":"a","truth":true,"inner":{"text":"recent","truth":false},"list":[],"map":{}}`,
 		`{ "list" : [ "a" , "\u00e9\n\t\r\b\f\/\\\"" , "日本語 👩🏽" ] }`,
 		`{"text":"\ud83d\ude00\u0000"}`, `{"map":{"a":"b","a":"c","":null}}`,
+		`{"int":0,"inner":{"int":-120}}`, `{"int":999999999}`, `{"int":-0}`,
+		`{"skipped":{"a":[1,-2.50,{"b":"\u00e9"},[],{},true,false,null,""]},"text":"a"}`, `{"skipped":12345678901234567890}`,
 	}
 }
 
@@ -92,6 +100,10 @@ func refused() []string {
 		`{"list":[,]}`, `{"list":["a",]}`, `{"list":["a" "b"]}`, `{"list":{}}`, `{"list":["a"`, `{"inner":[]}`, `[]`, `{"text":"a",}`,
 		`{,}`, `{"text":"a" "truth":true}`, `{"text":"a"} {}`, `{"text":"a"}x`, `{"te\u0078t":"a"}`, `{"Text":"a"}`,
 		`{"text":"a","text":"b"}`, `{"other":1}`, `nul`, `{text:"a"}`, `{"text" "a"}`, `{"map":{"\u0061":"b"}}`,
+		`{"int":}`, `{"int":-}`, `{"int":01}`, `{"int":1.0}`, `{"int":1e2}`, `{"int":1234567890}`, `{"int":"1"}`, `{"int":null}`,
+		`{"int":+1}`, `{"int":0x1}`, `{"skipped":1e999}`, `{"skipped":1.}`, `{"skipped":.5}`, `{"skipped":[1,]}`, `{"skipped":x}`,
+		`{"skipped":"\x"}`, `{"skipped":{"a"}}`, `{"skipped":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`,
+		`{"skipped":123456789012345678901}`, `{"skipped":`, "{\"skipped\":\"\xff\"}", `{"skipped":tru}`,
 	}
 }
 

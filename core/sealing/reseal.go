@@ -170,23 +170,40 @@ func (r *Rows) resealTokens(ctx context.Context, row store.Tokens, primary uint3
 	return false, nil
 }
 
+// keysOf counts rows by the ids of the keys that sealed them.
+func keysOf(seals ...map[string]int) map[uint32]int {
+	keys := map[uint32]int{}
+	for _, counts := range seals {
+		for head, rows := range counts {
+			if head != "" { // a row without credentials
+				keys[vault.KeyOf([]byte(head))] += rows
+			}
+		}
+	}
+	return keys
+}
+
+// KeysNamed is KeysInUse for the start of a gateway, which does not read every row. It counts API keys and
+// webhooks only if they name a key that is held: a row that names another one may be a wrong one.
+func (r *Rows) KeysNamed(ctx context.Context, isHeld func(key uint32) bool) (map[uint32]int, error) {
+	seals, err := r.opts.Store.Seals(ctx, r.opts.Now())
+	named := keysOf(seals.Connections, seals.Tokens)
+	for key, rows := range keysOf(seals.Keys, seals.Webhooks) {
+		if isHeld(key) {
+			named[key] += rows
+		}
+	}
+	return named, err
+}
+
 // KeysInUse counts, by the id of the key, the credentials, tokens, API keys and webhooks that are sealed with
 // it.
 func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
-	connections, err := r.opts.Store.ConnectionSeals(ctx)
+	seals, err := r.opts.Store.Seals(ctx, r.opts.Now())
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := r.opts.Store.AllTokens(ctx)
-	if err != nil {
-		return nil, err
-	}
-	inUse := map[uint32]int{}
-	for head, rows := range connections {
-		if head != "" { // a row without credentials
-			inUse[vault.KeyOf([]byte(head))] += rows
-		}
-	}
+	inUse := keysOf(seals.Connections, seals.Tokens)
 	keys, err := r.opts.Store.AllKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -195,9 +212,6 @@ func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 		if r.sealer.WrongKey(k) == "" { // a wrong row keeps no key in use
 			inUse[vault.KeyOf(k.Seal)]++
 		}
-	}
-	for _, row := range tokens {
-		inUse[vault.KeyOf(row.Sealed)]++
 	}
 	webhooks, err := r.opts.Store.Webhooks(ctx)
 	if err != nil {

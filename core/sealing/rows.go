@@ -94,26 +94,15 @@ type Standing struct{ Sealed, Former int }
 // Standing counts the rows.
 func (r *Rows) Standing(ctx context.Context) (Standing, error) {
 	var s Standing
-	count := func(sealed []byte, rows int) {
-		if vault.IsRow(sealed) {
-			s.Sealed += rows
-		} else {
-			s.Former += rows
+	seals, err := r.opts.Store.Seals(ctx, r.opts.Now())
+	for _, counts := range []map[string]int{seals.Connections, seals.Keys, seals.Links} {
+		for head, rows := range counts {
+			if vault.IsRow([]byte(head)) {
+				s.Sealed += rows
+			} else {
+				s.Former += rows
+			}
 		}
-	}
-	connections, err := r.opts.Store.ConnectionSeals(ctx)
-	if err != nil {
-		return s, err
-	}
-	for head, rows := range connections {
-		count([]byte(head), rows)
-	}
-	keys, links, err := r.sealableKeys(ctx)
-	for _, k := range keys {
-		count(k.Seal, 1)
-	}
-	for _, l := range links {
-		count(l.Seal, 1)
 	}
 	return s, err
 }

@@ -52,6 +52,11 @@ func (s *Calendar) bookWith(
 	if err != nil {
 		return Answer[record.MeetingAnswer]{}, err
 	}
+	b := &booking{client: client, plan: plan}
+	var prepare func(context.Context, string) (journal.Prepared, error)
+	if client.isExclusive(plan.Terms) {
+		prepare = b.prepare
+	}
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBook, Write: w, ConnectionID: client.connection.ID,
 		Plan: plan, Canonical: plan.canonical(),
@@ -60,7 +65,13 @@ func (s *Calendar) bookWith(
 		Stale: func(ctx context.Context, earlier store.Intent) bool {
 			return client.isStale(ctx, plan, earlier)
 		},
-	}, with(client, s.book))
+		Prepare: prepare,
+	}, func(
+		ctx context.Context, run *journal.Run, plan bookPlan,
+	) (journal.Result[record.MeetingAnswer], error) {
+		b.run, b.plan = run, plan
+		return b.book(ctx)
+	})
 }
 
 func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookMeeting) (bookPlan, error) {
@@ -142,7 +153,7 @@ func (c calendarClient) isStale(ctx context.Context, plan bookPlan, earlier stor
 // is not checked, since its call began in time.
 func (c calendarClient) checkNotPast(run *journal.Run, start time.Time, zone *time.Location) error {
 	now := c.opts.Now()
-	if run.Resumed() || !c.tenant.Settings.RejectPast || !start.Before(now) {
+	if !isFirst(run) || !c.tenant.Settings.RejectPast || !start.Before(now) {
 		return nil
 	}
 	return fault.InvalidField("start_time", "is in the past. It is now "+
@@ -152,41 +163,66 @@ func (c calendarClient) checkNotPast(run *journal.Run, start time.Time, zone *ti
 // booking is the state of one booking under way.
 type booking struct {
 	client calendarClient
-	run    *journal.Run
+	run    *journal.Run // nil before the booking begins
 	plan   bookPlan
 	zone   *time.Location
 	shown  *time.Location // the requested zone; nil: the event's
-	held   *hold
+	held   *hold          // before the booking begins, the one to begin with
 }
 
 // book runs a booking, new or resumed.
 func (s *Calendar) book(
 	ctx context.Context, client calendarClient, run *journal.Run, plan bookPlan,
 ) (journal.Result[record.MeetingAnswer], error) {
+	return (&booking{client: client, run: run, plan: plan}).book(ctx)
+}
+
+// prepare looks whether the slot is free, so that the booking begins with a hold on it.
+func (b *booking) prepare(ctx context.Context, effectKey string) (begin journal.Prepared, err error) {
+	if err := b.check(); err != nil {
+		return begin, err
+	}
+	want, exclusive, err := b.slot()
+	if err != nil || !exclusive {
+		return begin, err
+	}
+	b.held, begin.Holds, err = b.client.look(ctx, want, effectKey)
+	plan := b.plan
+	plan.Free = true
+	begin.Plan, begin.Except = plan, want.heldAs
+	return begin, err
+}
+
+// check finds what forbids the booking before anybody is asked.
+func (b *booking) check() (err error) {
+	if b.zone, err = b.client.loadZone(b.plan.Zone); err != nil {
+		return err
+	}
+	if b.shown, err = b.client.requestedZone(b.plan.Shown); err != nil {
+		return err
+	}
+	return b.client.checkNotPast(b.run, b.plan.Start, b.zone)
+}
+
+func (b *booking) book(ctx context.Context) (journal.Result[record.MeetingAnswer], error) {
 	var none journal.Result[record.MeetingAnswer]
-	if run.Resumed() && !client.traits.IdempotentBook {
+	if b.run.Resumed() && !b.client.traits.IdempotentBook {
 		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the "+
 				"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
 	}
-	b := &booking{client: client, run: run, plan: plan}
-	var err error
-	if b.zone, err = client.loadZone(plan.Zone); err != nil {
+	if err := b.check(); err != nil {
 		return none, err
 	}
-	if b.shown, err = client.requestedZone(plan.Shown); err != nil {
-		return none, err
-	}
-	if err := client.checkNotPast(run, plan.Start, b.zone); err != nil {
-		return none, err
-	}
-	if err := b.reserve(ctx); err != nil {
-		return none, err
+	if hasBegunWithHold := b.held != nil && b.plan.Free && !b.run.Resumed(); !hasBegunWithHold {
+		if err := b.reserve(ctx); err != nil {
+			return none, err
+		}
 	}
 	defer b.held.release(ctx)
 	event, err := b.carryOut(ctx)
 	if err != nil {
-		if !run.HadNoEffect(fault.From(err)) {
+		if !b.run.HadNoEffect(fault.From(err)) {
 			b.held.letExpire() // it may have been booked: keep the slot until that is known
 		}
 		return none, err
@@ -194,17 +230,24 @@ func (s *Calendar) book(
 	return b.result(ctx, event, b.held.keep(event.ID)), nil
 }
 
-// reserve takes the slot if the tenant prevents double booking or the caller was offered it, and records that
-// the slot is free.
-func (b *booking) reserve(ctx context.Context) (err error) {
-	want, exclusive, err := b.client.exclusive(b.run, b.plan.Terms, b.plan.Start)
-	if err != nil || !exclusive {
-		return err
-	}
+// slot returns the slot to take, and whether it has to be taken.
+func (b *booking) slot() (want slot, exclusive bool, err error) {
+	want, exclusive, err = b.client.exclusive(b.run, b.plan.Terms, b.plan.Start)
 	want.ids, want.span = b.plan.CalendarIDs, calendar.Span{From: b.plan.Start, To: b.plan.End}
 	want.foundFree = b.plan.Free
 	if b.plan.Free {
 		want.isOwn = b.plan.matches
+	}
+	return want, exclusive, err
+}
+
+// reserve takes the slot if the tenant prevents double booking or the caller was offered it, and records that
+// the slot is free.
+func (b *booking) reserve(ctx context.Context) (err error) {
+	b.held = nil
+	want, exclusive, err := b.slot()
+	if err != nil || !exclusive {
+		return err
 	}
 	b.held, err = b.client.reserve(ctx, b.run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {

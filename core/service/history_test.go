@@ -392,22 +392,11 @@ func answerKindOf(err error) answerKind {
 	return answeredUnknown
 }
 
-// markContended finds the calls during which others had to do with the slots. A meeting that is cancelled while
-// it moves may keep its slot for two minutes, which do not pass here: all later calls count as contended.
+// markContended finds the calls during which others had to do with the slots.
 func (h *history) markContended() {
 	overlap := func(a, b porcupine.Operation) bool { return a.Call < b.Return && b.Call < a.Return }
-	kept := int64(math.MaxInt64) // from when on a slot may be kept
-	for _, a := range h.operations {
-		for _, b := range h.operations {
-			move, cancel := a.Input.(asked), b.Input.(asked)
-			if move.action == actMove && cancel.action == actCancel && move.meeting == cancel.meeting && overlap(a, b) {
-				kept = min(kept, a.Call)
-			}
-		}
-	}
 	for i, a := range h.operations {
 		in := a.Input.(asked)
-		in.contended = a.Call > kept
 		for j, b := range h.operations {
 			if i != j && b.Input.(asked).action != actRead && overlap(a, b) {
 				in.contended = true

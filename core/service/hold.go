@@ -49,22 +49,31 @@ type terms struct {
 	TentativeIsFree bool `json:"tentative_is_free,omitempty"` // see slot.tentativeIsFree
 }
 
+// isExclusive reports whether a booking has to take its slot: the tenant prevents double booking, or the caller was
+// offered the slot.
+func (c calendarClient) isExclusive(by *terms) bool {
+	return by != nil || c.tenant.Settings.PreventDoubleBooking
+}
+
 // exclusive returns the slot to take for a booking that starts at a time, without its calendars and its time,
-// and whether it has to be taken: the tenant prevents double booking, or the caller was offered the slot.
+// and whether it has to be taken. run is nil before the call has one.
 func (c calendarClient) exclusive(run *journal.Run, by *terms, start time.Time) (slot, bool, error) {
+	if !c.isExclusive(by) {
+		return slot{}, false, nil
+	}
 	if by != nil {
-		if !run.Resumed() && !start.After(c.opts.Now()) {
+		if isFirst(run) && !start.After(c.opts.Now()) {
 			return slot{}, true, slotTaken()
 		}
 		return slot{around: by.Around, heldAs: by.HeldAs, tentativeIsFree: by.TentativeIsFree}, true, nil
-	}
-	if !c.tenant.Settings.PreventDoubleBooking {
-		return slot{}, false, nil
 	}
 	rules, err := c.rules()
 	q := rules.Question()
 	return slot{around: buffer{q.Before, q.After}, tentativeIsFree: q.TentativeIsFree}, true, err
 }
+
+// isFirst reports whether no earlier run of a call may have reached the provider.
+func isFirst(run *journal.Run) bool { return run == nil || !run.Resumed() }
 
 // offered is a slot that the caller was offered, and may hold.
 type offered struct {

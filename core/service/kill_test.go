@@ -31,6 +31,8 @@ type trap struct {
 	after bool
 	died  string // the point where it died
 
+	seen []string // the steps in the store; on SQLite, the tables of each commit
+
 	survives bool // at a step in PostgreSQL, only the connection is cut
 }
 
@@ -74,6 +76,7 @@ func (t *trap) call(name string) reaction {
 func (t *trap) step(name string) (dies, after bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.seen = append(t.seen, name)
 	if t.steps--; t.steps != 0 {
 		return false, false
 	}

@@ -130,6 +130,11 @@ func eachPage(
 	read func(context.Context, calendar.Query) (calendar.Page, error),
 ) ([]calendar.Page, error) {
 	pages := make([]calendar.Page, len(queries))
+	if len(queries) == 1 { // most lists are one page, for which a goroutine costs more than it helps
+		page, err := read(ctx, queries[0])
+		pages[0] = page
+		return pages, err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(listConcurrency)
 	for i, q := range queries {

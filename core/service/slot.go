@@ -15,18 +15,25 @@ import (
 	"frontdesk/core/store"
 )
 
-// Double booking is prevented in two steps. First, a hold on the slot is taken in the store, which serialises
-// all bookings through any replica of the gateway; the second booking fails at once. Then the provider is
-// asked whether the slot is free, which covers events booked by other means. A hold outlives its booking by a
+// Double booking is prevented by two things. A hold on the slot is taken in the store, which serialises all
+// bookings through any replica of the gateway; the second booking fails at once. And the provider is asked
+// whether the slot is free, which covers events booked by other means. A hold outlives its booking by a
 // little, because some providers do not show an event at once.
+//
+// Because a hold lasts that long, the provider may be asked shortly before the hold is taken: whatever was booked
+// between the look and the hold is still in the way by its own hold. So a booking looks first, and its hold
+// begins with its intent in one transaction. This needs every booked slot to keep its hold for its time. So a
+// move ends the hold of the slot that it leaves only when the meeting is elsewhere.
 //
 // A caller can hold a slot before the booking. Such a hold is of the same kind, and in the way of every other
 // caller. The booking of its holder passes it by, and takes it over once it has its event. If the booking
 // fails or its process dies, the caller's hold is as it was, and ends in its time.
 
 const (
-	holdWhileBooking = 30 * time.Second
+	holdWhileBooking = 45 * time.Second
 	holdAfterBooking = 2 * time.Minute
+	// lookCounts is how old a look may be when the hold is taken. Holds last longer by that and the store's limit.
+	lookCounts = 10 * time.Second
 )
 
 // slot is a stretch of time that must be free in every calendar.
@@ -61,6 +68,7 @@ type hold struct {
 	opts *Options
 	ids  []string
 	used []string // the caller's own, which the booking takes over
+	left []string // those of the event that moves
 	kept bool
 }
 
@@ -74,27 +82,13 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 	if err != nil {
 		return nil, err
 	}
+	h, rows := c.holdOn(want, calendars, run.Intent().EffectKey)
 	if want.except != "" && want.heldTill.IsZero() { // it moves now
-		if err := c.opts.Store.DropHoldsOfEvent(ctx, c.connection.ID, want.except); err != nil {
+		if h.left, err = c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, want.except); err != nil {
 			return nil, err
 		}
 	}
-	until := want.heldTill
-	if until.IsZero() {
-		until = c.opts.Now().Add(holdWhileBooking)
-	}
-	h := &hold{
-		opts: c.opts, used: want.heldAs,
-		ids: holdIDs(cmp.Or(want.name, run.Intent().EffectKey), len(calendars)),
-	}
-	rows := make([]store.Hold, len(calendars))
-	for i, id := range calendars {
-		rows[i] = store.Hold{
-			ID: h.ids[i], ConnectionID: c.connection.ID, CalendarID: id, From: want.span.From, To: want.span.To,
-			Until: until, Before: want.around.Before, After: want.around.After,
-		}
-	}
-	taken, err := c.opts.Store.TakeHolds(ctx, rows, want.heldAs, c.opts.Now())
+	taken, err := c.opts.Store.TakeHolds(ctx, rows, slices.Concat(want.heldAs, h.left), c.opts.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +96,7 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 		return nil, slotTaken()
 	}
 	if taken != nil { // by the interrupted run
-		if err := c.opts.Store.KeepHolds(ctx, store.HoldsKept{IDs: h.ids, Until: until}); err != nil {
+		if err := c.opts.Store.KeepHolds(ctx, store.HoldsKept{IDs: h.ids, Until: rows[0].Until}); err != nil {
 			return nil, err
 		}
 		if want.foundFree {
@@ -118,6 +112,51 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 		return nil, err
 	}
 	return h, nil
+}
+
+// holdOn returns a hold on the slot, and its rows. They have the same ids in every run of a call.
+func (c calendarClient) holdOn(want slot, calendars []string, effectKey string) (*hold, []store.Hold) {
+	until := want.heldTill
+	if until.IsZero() {
+		until = c.opts.Now().Add(holdWhileBooking)
+	}
+	h := &hold{
+		opts: c.opts, used: want.heldAs, ids: holdIDs(cmp.Or(want.name, effectKey), len(calendars)),
+	}
+	rows := make([]store.Hold, len(calendars))
+	for i, id := range calendars {
+		rows[i] = store.Hold{
+			ID: h.ids[i], ConnectionID: c.connection.ID, CalendarID: id, From: want.span.From, To: want.span.To,
+			Until: until, Before: want.around.Before, After: want.around.After,
+		}
+		if want.heldTill.IsZero() {
+			rows[i].Moves = want.except
+		}
+	}
+	return h, rows
+}
+
+// look asks the provider whether the slot is free before its hold is taken, and returns what begins with the
+// intent of the booking. It returns nothing to begin if the look took so long that it does not count: the
+// booking then takes the hold first, as a resumed one does.
+func (c calendarClient) look(ctx context.Context, want slot, effectKey string) (*hold, []store.Hold, error) {
+	if !want.span.To.After(want.span.From) {
+		return nil, nil, nil
+	}
+	calendars, err := c.resolveCalendars(ctx, want.ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	began := c.opts.Now()
+	busy, err := c.isBusy(ctx, calendars, want)
+	if err == nil && busy {
+		err = slotTaken()
+	}
+	if err != nil || c.opts.Now().Sub(began) > lookCounts {
+		return nil, nil, err
+	}
+	h, rows := c.holdOn(want, calendars, effectKey)
+	return h, rows, nil
 }
 
 // holdIDs returns the ids of holds of one name, one for each calendar.
@@ -222,6 +261,7 @@ func (h *hold) of(eventID string) store.HoldsKept {
 	}
 	return store.HoldsKept{
 		IDs: slices.Concat(h.ids, h.used), EventID: eventID, Until: h.opts.Now().Add(holdAfterBooking),
+		Left: h.left,
 	}
 }
 

@@ -1,7 +1,10 @@
 package service
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,5 +225,135 @@ func TestEventWithoutLengthMoves(t *testing.T) {
 	})
 	if err != nil || answer.Record.Event.StartTime != answer.Record.Event.EndTime {
 		t.Fatalf("got %+v, %v", answer.Record, err)
+	}
+}
+
+// while runs do once, at the named call of a driver: when it is made, or after the provider has acted.
+func while(w *world, call string, acted bool, do func()) {
+	var done atomic.Bool
+	w.meetings.script(func(_ *process, made string) reaction {
+		react := func(context.Context) error {
+			if done.CompareAndSwap(false, true) {
+				do()
+			}
+			return nil
+		}
+		switch {
+		case made != call:
+			return reaction{}
+		case acted:
+			return reaction{after: react}
+		}
+		return reaction{before: react}
+	})
+}
+
+// A booking looks at the calendar before its intent begins. Of two equal calls, both may look, and one books.
+func TestAnEqualCallDuringTheLookIsOneMeeting(t *testing.T) {
+	for _, seen := range []bool{false, true} {
+		for name, w := range map[string]Write{"with a key": key("k"), "without a key": {}} {
+			t.Run(fmt.Sprintf("%s, the look sees the other's meeting %v", name, seen), func(t *testing.T) {
+				world, p, c := protectedWorld(t)
+				var first Answer[record.MeetingAnswer]
+				while(world, "events/main", !seen, func() {
+					first = book(t, world.start(), c, w, meeting(t, "one", 10))
+				})
+				second := book(t, p, c, w, meeting(t, "one", 10))
+				same := second.Replayed && string(second.Body) == string(first.Body)
+				if !same || world.meetings.booked != 1 {
+					t.Errorf("%d meetings: %s, and %s", world.meetings.booked, first.Body, second.Body)
+				}
+			})
+		}
+	}
+}
+
+// Whatever happens to a meeting between another caller's look and hold, its slot is not booked twice.
+func TestAMoveThatFailsKeepsItsSlot(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	other := w.start()
+	book(t, other, c, Write{}, meeting(t, "in the way", 12))
+	while(w, "events/main", true, func() {
+		w.meetings.script(nil)
+		made := book(t, other, c, Write{}, meeting(t, "quick", 10))
+		_, err := other.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+			EventID: made.Record.Event.EventID, Timezone: "UTC", Start: when(t, hour(12).Format(time.RFC3339)),
+		})
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	})
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "slow", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	if w.meetings.booked != 2 {
+		t.Errorf("%d meetings", w.meetings.booked)
+	}
+}
+
+func TestASlotIsFreeOnceItsMeetingHasMovedOrGone(t *testing.T) {
+	move := func(p *process, c apikey.Caller, id string) {
+		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+			EventID: id, Timezone: "UTC", Start: when(t, hour(12).Format(time.RFC3339)),
+		})
+		if err != nil && fault.From(err).Code != fault.NotFound {
+			t.Error(err)
+		}
+	}
+	cancel := func(p *process, c apikey.Caller, id string) {
+		if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id}); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("moved", func(t *testing.T) {
+		_, p, c := protectedWorld(t)
+		move(p, c, book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID)
+		book(t, p, c, Write{}, meeting(t, "two", 10))
+	})
+	for _, acted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cancelled while it moves, after the change %v", acted), func(t *testing.T) {
+			w, p, c := protectedWorld(t)
+			id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+			while(w, "change", acted, func() { cancel(w.start(), c, id) })
+			move(p, c, id)
+			w.meetings.script(nil)
+			book(t, p, c, Write{}, meeting(t, "two", 10))
+			book(t, p, c, Write{}, meeting(t, "three", 12))
+		})
+	}
+}
+
+// A look that took long says nothing about the slot any more: the hold is then taken first, and the provider is
+// asked again.
+func TestALookThatTookLongDoesNotCount(t *testing.T) {
+	w, p, c := protectedWorld(t)
+	other := w.start()
+	while(w, "events/main", true, func() {
+		w.meetings.script(nil)
+		book(t, other, c, Write{}, meeting(t, "quick", 10))
+		w.clock.advance(holdAfterBooking + time.Second)
+	})
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "slow", 10))
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+}
+
+// A booking is two commits, with or without a hold: its intent before the provider is asked, and its answer.
+func TestABookingIsTwoCommits(t *testing.T) {
+	for _, prevent := range []bool{false, true} {
+		t.Run(fmt.Sprintf("prevent_double_booking %v", prevent), func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			c := w.tenant("acme")
+			c.Tenant.Settings.PreventDoubleBooking = prevent
+			w.with(c)
+			trap := w.startWithTrap()
+			book(t, trap.process, c, key("first"), meeting(t, "first", 8)) // whose calendars are remembered
+			before := len(trap.seen)
+			book(t, trap.process, c, key("second"), meeting(t, "second", 10))
+			commits := trap.seen[before:]
+			want := []string{"intents", "audit+intents"}
+			if prevent {
+				want = []string{"holds+intents", "audit+holds+intents"}
+			}
+			if !slices.Equal(commits, want) {
+				t.Errorf("the commits are of %q", commits)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"frontdesk/core/fault"
 )
@@ -205,21 +206,43 @@ func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	return all, err
 }
 
+// Seals counts rows by the first bytes of what is sealed in them, which tell the form of the seal and its
+// key.
+type Seals struct {
+	Connections, Tokens, Keys, Links, Webhooks map[string]int
+}
+
 // sealHead is how many bytes of a sealed value tell the form of its seal and its key.
 const sealHead = 6
 
-// ConnectionSeals counts the connections of every tenant by the first bytes of their sealed credentials. A
-// gateway asks at its start, and must not read every connection for that.
-func (s *Store) ConnectionSeals(ctx context.Context) (map[string]int, error) {
-	counts := map[string]int{}
-	_, err := listOf(ctx, s, func(row scanner) (none struct{}, err error) {
-		var head []byte
-		var count int
-		err = row.Scan(&head, &count)
-		counts[string(head)] = count
-		return none, err
-	}, "SELECT substr(credentials, 1, $1), COUNT(*) FROM connections WHERE "+ofLivingTenant+" GROUP BY 1", sealHead)
-	return counts, err
+// Seals counts the connections of every tenant, their tokens, the API keys, the links that can be used at
+// now, and the webhooks. A gateway asks at its start, and must not read every row for that.
+func (s *Store) Seals(ctx context.Context, now time.Time) (Seals, error) {
+	var all Seals
+	for table, counts := range map[string]*map[string]int{
+		"credentials, 1, $1), COUNT(*) FROM connections WHERE " + ofLivingTenant:              &all.Connections,
+		"sealed, 1, $1), COUNT(*) FROM tokens":                                                &all.Tokens,
+		"seal, 1, $1), COUNT(*) FROM api_keys":                                                &all.Keys,
+		"sealed, 1, $1), COUNT(*) FROM webhooks":                                              &all.Webhooks,
+		"seal, 1, $1), COUNT(*) FROM connect_links WHERE used_at IS NULL AND expires_at > $2": &all.Links,
+	} {
+		args := []any{sealHead}
+		if counts == &all.Links {
+			args = append(args, millis(now))
+		}
+		*counts = map[string]int{}
+		_, err := listOf(ctx, s, func(row scanner) (none struct{}, err error) {
+			var head []byte
+			var count int
+			err = row.Scan(&head, &count)
+			(*counts)[string(head)] += count
+			return none, err
+		}, "SELECT substr("+table+" GROUP BY 1", args...)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name:

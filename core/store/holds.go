@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-const holdColumns = "id, connection_id, calendar_id, starts_at, ends_at, event_id, valid_until"
+const holdColumns = "id, connection_id, calendar_id, starts_at, ends_at, event_id, moves, valid_until"
 
 func scanHold(row scanner) (h Hold, err error) {
 	var from, to, until int64
-	err = row.Scan(&h.ID, &h.ConnectionID, &h.CalendarID, &from, &to, &h.EventID, &until)
+	err = row.Scan(&h.ID, &h.ConnectionID, &h.CalendarID, &from, &to, &h.EventID, &h.Moves, &until)
 	h.From, h.To, h.Until = instant(from), instant(to), instant(until)
 	return h, err
 }
@@ -23,29 +23,35 @@ func (s *Store) TakeHolds(
 	ctx context.Context, holds []Hold, except []string, now time.Time,
 ) (taken *Hold, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for _, id := range connectionsOf(holds) {
-			if err := s.takeTurn(ctx, tx, id); err != nil {
-				return err
-			}
-			if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id,
-				millis(now)); err != nil {
-				return err
-			}
-		}
-		taken, err = inTheWay(ctx, tx, holds, except)
-		if err != nil || taken != nil {
-			return err
-		}
-		for _, h := range holds {
-			_, err := exec(ctx, tx, "INSERT INTO holds ("+holdColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7)",
-				h.ID, h.ConnectionID, h.CalendarID, millis(h.From), millis(h.To), h.EventID, millis(h.Until))
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		taken, err = s.takeHolds(ctx, tx, holds, except, now)
+		return err
 	})
 	return taken, err
+}
+
+func (s *Store) takeHolds(
+	ctx context.Context, tx *sql.Tx, holds []Hold, except []string, now time.Time,
+) (taken *Hold, err error) {
+	for _, id := range connectionsOf(holds) {
+		if err := s.takeTurn(ctx, tx, id); err != nil {
+			return nil, err
+		}
+		if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id,
+			millis(now)); err != nil {
+			return nil, err
+		}
+	}
+	if taken, err = inTheWay(ctx, tx, holds, except); err != nil || taken != nil {
+		return taken, err
+	}
+	for _, h := range holds {
+		_, err := exec(ctx, tx, "INSERT INTO holds ("+holdColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+			h.ID, h.ConnectionID, h.CalendarID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // connectionsOf lists the connections in a fixed order, so that no two callers deadlock.
@@ -86,19 +92,34 @@ type HoldsKept struct {
 	IDs     []string
 	EventID string
 	Until   time.Time
+	Left    []string // ids of holds that end now, such as those of the slot that the event has left
 }
+
+func (k HoldsKept) any() bool { return len(k.IDs)+len(k.Left) > 0 }
 
 // KeepHolds keeps holds. It skips those that do not exist.
 func (s *Store) KeepHolds(ctx context.Context, kept HoldsKept) error {
-	if len(kept.IDs) == 0 {
+	if !kept.any() {
 		return nil
 	}
 	return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return keepHolds(ctx, q, kept) })
 }
 
+// keepHolds lets holds that are left expire, so that one statement writes all of them.
 func keepHolds(ctx context.Context, q querier, kept HoldsKept) error {
-	return execHolds(ctx, q, kept.IDs, "UPDATE holds SET event_id = $1, valid_until = $2", kept.EventID,
-		millis(kept.Until))
+	if len(kept.Left) == 0 {
+		return execHolds(ctx, q, kept.IDs, "UPDATE holds SET event_id = $1, moves = '', valid_until = $2",
+			kept.EventID, millis(kept.Until))
+	}
+	left := "id IN (" + places(3, len(kept.Left)) + ")"
+	args := []any{kept.EventID, millis(kept.Until)}
+	for _, id := range kept.Left {
+		args = append(args, id)
+	}
+	return execHolds(ctx, q, slices.Concat(kept.IDs, kept.Left), `UPDATE holds SET moves = '',
+		event_id = CASE WHEN `+left+` THEN '' ELSE $1 END,
+		valid_until = CASE WHEN `+left+` THEN 0 ELSE CAST($2 AS BIGINT) END`,
+		args...)
 }
 
 // DropHolds removes holds.
@@ -125,11 +146,20 @@ func execHolds(ctx context.Context, q querier, ids []string, query string, args 
 	return err
 }
 
-// DropHoldsOfEvent removes the holds of a booked event.
+// DropHoldsOfEvent removes the holds of an event that is gone, and those of slots to which it was moving.
 func (s *Store) DropHoldsOfEvent(ctx context.Context, connectionID, eventID string) error {
-	_, err := s.exec(ctx, "DELETE FROM holds WHERE connection_id = $1 AND event_id = $2 AND event_id <> ''",
+	if eventID == "" {
+		return nil
+	}
+	_, err := s.exec(ctx, "DELETE FROM holds WHERE connection_id = $1 AND (event_id = $2 OR moves = $2)",
 		connectionID, eventID)
 	return err
+}
+
+// HoldsOfEvent returns the ids of the holds of a booked event.
+func (s *Store) HoldsOfEvent(ctx context.Context, connectionID, eventID string) ([]string, error) {
+	return listOf(ctx, s, scanText, `SELECT id FROM holds WHERE connection_id = $1 AND event_id = $2
+		AND event_id <> '' ORDER BY id`, connectionID, eventID)
 }
 
 // HoldsWithin returns the holds of a connection that overlap the time and have not expired.

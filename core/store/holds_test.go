@@ -116,6 +116,31 @@ func TestHolds(t *testing.T) {
 			taken(t, s, hold("2", "cal", 0, time.Hour))
 		})
 	})
+	t.Run("a hold that is left ends at once", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			taken(t, s, hold("1", "cal", 0, time.Hour), hold("2", "cal", time.Hour, 2*time.Hour))
+			until := noon.Add(time.Hour).Add(time.Millisecond * (1 << 31)) // more than fits into 32 bits
+			must(t, s.KeepHolds(t.Context(), store.HoldsKept{
+				IDs: []string{"2"}, EventID: "event", Until: until, Left: []string{"1"},
+			}))
+			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t), []string{"2"})
+			taken(t, s, hold("3", "cal", 0, time.Hour))
+			equal(t, take(t, s, noon, hold("4", "cal", time.Hour, 2*time.Hour)).Until, until)
+		})
+	})
+	t.Run("a hold for an event that moves goes with the event", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			h := hold("1", "cal", 0, time.Hour)
+			h.Moves = "event"
+			taken(t, s, h)
+			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t), []string{})
+			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", ""))(t), []string{})
+			must(t, s.DropHoldsOfEvent(t.Context(), "c1", "event"))
+			taken(t, s, hold("2", "cal", 0, time.Hour))
+		})
+	})
 	t.Run("what must be free around a hold is that of who takes it", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")

@@ -60,21 +60,12 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 // BeginIntent records an intent as running, or returns the existing one of its tenant, operation and key. Of
 // any number of concurrent calls, exactly one begins.
 func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, began bool, err error) {
-	plan, err := s.sealPlan(i)
-	if err != nil {
-		return Intent{}, false, err
-	}
-	request, err := s.seal(sealedIntents, requestColumn, intentRow(i), blob(i.RequestHash))
+	row, err := s.sealBeginning(i)
 	if err != nil {
 		return Intent{}, false, err
 	}
 	for {
-		affected, err := s.exec(ctx, "INSERT INTO intents ("+intentColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14)
-			ON CONFLICT (tenant_id, operation, key) DO NOTHING`,
-			i.TenantID, i.Operation, i.Key, i.Kept, request, text(i.ConnectionID), i.EffectKey, plan,
-			text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt),
-			i.RequestID)
+		affected, err := s.exec(ctx, insertIntent, row...)
 		if err != nil || affected == 1 {
 			return Intent{}, err == nil, err
 		}
@@ -84,6 +75,72 @@ func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, beg
 		}
 		// It was released between the two statements.
 	}
+}
+
+// Holding is what an intent takes when it begins.
+type Holding struct {
+	Holds  []Hold
+	Except []string        // as of TakeHolds
+	Plan   json.RawMessage // of the intent if it has the holds
+}
+
+// BeginIntentHolding is BeginIntent together with TakeHolds, in one transaction. If a hold is in the way, the
+// intent begins with its own plan and without holds.
+func (s *Store) BeginIntentHolding(
+	ctx context.Context, i Intent, with Holding, now time.Time,
+) (existing Intent, began, holds bool, err error) {
+	without, err := s.sealPlan(i)
+	if err != nil {
+		return Intent{}, false, false, err
+	}
+	i.Plan = with.Plan
+	row, err := s.sealBeginning(i)
+	if err != nil {
+		return Intent{}, false, false, err
+	}
+	for {
+		err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			began, holds = false, false
+			// The intent comes first, because it locks its tenant.
+			affected, err := exec(ctx, tx, insertIntent, row...)
+			if began = affected == 1; err != nil || !began {
+				return err
+			}
+			taken, err := s.takeHolds(ctx, tx, with.Holds, with.Except, now)
+			if holds = taken == nil; err != nil || holds {
+				return err
+			}
+			_, err = exec(ctx, tx, savePlan, heldBy(i, without)...)
+			return err
+		})
+		if err != nil || began {
+			return Intent{}, err == nil, err == nil && holds, err
+		}
+		existing, found, err := s.Intent(ctx, i.TenantID, i.Operation, i.Key)
+		if err != nil || found {
+			return existing, false, false, err
+		}
+	}
+}
+
+const insertIntent = "INSERT INTO intents (" + intentColumns + `)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14)
+	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
+
+// sealBeginning returns the arguments of insertIntent.
+func (s *Store) sealBeginning(i Intent) ([]any, error) {
+	plan, err := s.sealPlan(i)
+	if err != nil {
+		return nil, err
+	}
+	request, err := s.seal(sealedIntents, requestColumn, intentRow(i), blob(i.RequestHash))
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		i.TenantID, i.Operation, i.Key, i.Kept, request, text(i.ConnectionID), i.EffectKey, plan,
+		text(i.DedupeKey), i.Owner, millis(i.LeaseUntil), millis(i.CreatedAt), millis(i.UpdatedAt), i.RequestID,
+	}, nil
 }
 
 // Intent returns the intent under a tenant, operation and key.
@@ -116,6 +173,8 @@ func (s *Store) sealPlan(i Intent) (string, error) {
 	return string(sealed), err
 }
 
+const savePlan = "UPDATE intents SET plan = $5 WHERE " + held
+
 // SaveIntentPlan stores the plan before a step is taken. A run that no longer holds the intent gets a
 // Conflict with the reason INTENT_LOST, and must not take the step.
 func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
@@ -123,7 +182,7 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	if err != nil {
 		return err
 	}
-	affected, err := s.exec(ctx, "UPDATE intents SET plan = $5 WHERE "+held, heldBy(i, plan)...)
+	affected, err := s.exec(ctx, savePlan, heldBy(i, plan)...)
 	if err == nil && affected == 0 {
 		return intentLost()
 	}
@@ -161,7 +220,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	args := heldBy(i, answer, text(i.EffectRef), i.EffectKey)
 	settles := with.Settles && s.publishes() && i.ConnectionID != ""
 	// One statement needs no transaction, which on PostgreSQL is two more round trips.
-	if len(with.Seen) == 0 && len(with.Meetings) == 0 && len(with.Holds.IDs) == 0 && !settles {
+	if len(with.Seen) == 0 && len(with.Meetings) == 0 && !with.Holds.any() && !settles {
 		affected, err := s.execAudited(ctx, audit, finish, args...)
 		if err == nil && affected == 0 {
 			return intentLost()

@@ -64,6 +64,39 @@ func there(t *testing.T, s *store.Store) store.Intent {
 	return i
 }
 
+func TestAnIntentBeginsWithItsHoldsOrItsOwnPlan(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		begin := func(name string) (began, holds bool, plan string) {
+			i := intent(store.Intent{Key: name, Owner: name})
+			i.Plan = json.RawMessage(`{"free":false}`)
+			h := store.Hold{
+				ID: name, ConnectionID: "c1", CalendarID: "cal", From: noon, To: noon.Add(time.Hour),
+				Until: noon.Add(time.Hour),
+			}
+			with := store.Holding{Holds: []store.Hold{h}, Plan: json.RawMessage(`{"free":true}`)}
+			_, began, holds, err := s.BeginIntentHolding(t.Context(), i, with, noon)
+			must(t, err)
+			there, _ := got2(s.Intent(t.Context(), i.TenantID, i.Operation, i.Key))(t)
+			return began, holds, string(there.Plan)
+		}
+		for _, want := range []struct {
+			name         string
+			began, holds bool
+			plan         string
+		}{
+			{"first", true, true, `{"free":true}`}, {"second", true, false, `{"free":false}`},
+			{"first", false, false, `{"free":true}`},
+		} {
+			began, holds, plan := begin(want.name)
+			if began != want.began || holds != want.holds || plan != want.plan {
+				t.Errorf("%s began %v, has holds %v, with the plan %s", want.name, began, holds, plan)
+			}
+		}
+		equal(t, len(got(s.HoldsWithin(t.Context(), "c1", noon, noon.Add(time.Hour), noon))(t)), 1)
+	})
+}
+
 func TestBeginIntent(t *testing.T) {
 	t.Run("of many at once exactly one begins, and the others get it as it is", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {

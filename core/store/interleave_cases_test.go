@@ -359,7 +359,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return one(c.s.ConnectionsOf(c.ctx, []string{"acme", "other"}))
 	}},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
-	{"ConnectionSeals", func(c caller) (any, error) { return one(c.s.ConnectionSeals(c.ctx)) }},
+	{"Seals", func(c caller) (any, error) { return one(c.s.Seals(c.ctx, noon)) }},
 	{"ConnectionsToReconnect", func(c caller) (any, error) {
 		return one(c.s.ConnectionsToReconnect(c.ctx, "", 10))
 	}},
@@ -479,6 +479,15 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 
 	{"BeginIntent", func(c caller) (any, error) { return c.beginIntent("new") }},
 	{"BeginIntent: one that is there", func(c caller) (any, error) { return c.beginIntent("running") }},
+	{"BeginIntentHolding", func(c caller) (any, error) {
+		return c.beginHolding("new", hold("of "+c.name, "c1", 15))
+	}},
+	{"BeginIntentHolding: taken", func(c caller) (any, error) {
+		return c.beginHolding("new of "+c.name, hold("of "+c.name, "c1", 10))
+	}},
+	{"BeginIntentHolding: one slot", func(c caller) (any, error) {
+		return c.beginHolding("new of "+c.name, hold("of "+c.name, "c1", 15))
+	}},
 	{"Intent", func(c caller) (any, error) { return two(c.s.Intent(c.ctx, "acme", "book-meeting", "running")) }},
 	{"TakeOverIntent: lapsed", func(c caller) (any, error) {
 		return c.takeOver("lapsed", store.IntentRunning)
@@ -559,6 +568,12 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"KeepHolds", func(c caller) (any, error) {
 		return only(c.s.KeepHolds(c.ctx, keptFor("ev1", "mine", "its")))
 	}},
+	{"KeepHolds: others are left", func(c caller) (any, error) {
+		kept := keptFor("ev2", "mine")
+		kept.Left = []string{"booked"}
+		return only(c.s.KeepHolds(c.ctx, kept))
+	}},
+	{"HoldsOfEvent", func(c caller) (any, error) { return one(c.s.HoldsOfEvent(c.ctx, "c1", "ev1")) }},
 	{"KeepHolds: one that has ended", func(c caller) (any, error) {
 		return only(c.s.KeepHolds(c.ctx, keptFor("ev1", "old", "mine")))
 	}},
@@ -714,6 +729,14 @@ func (c caller) beginIntent(key string) (any, error) {
 	i := intentRow(key)
 	i.Owner, i.CreatedAt, i.UpdatedAt = c.name, noon, noon
 	return two(c.s.BeginIntent(c.ctx, i))
+}
+
+func (c caller) beginHolding(key string, h store.Hold) (any, error) {
+	i := intentRow(key)
+	i.Owner, i.CreatedAt, i.UpdatedAt = c.name, noon, noon
+	with := store.Holding{Holds: []store.Hold{h}, Plan: json.RawMessage(`{"free":true}`)}
+	existing, began, holds, err := c.s.BeginIntentHolding(c.ctx, i, with, noon)
+	return []any{existing, began, holds}, err
 }
 
 func (c caller) takeOver(key, state string) (any, error) {

@@ -21,10 +21,12 @@ import (
 // ofCalls are the methods that a call of the interface may wait for.
 var ofCalls = []string{
 	"KeyOwnerByHash", "KeyOwnerByID", "TenantByID", "Connection", "Connections", "Tokens", "Creation", "Session",
-	"BeginIntent", "Intent", "TakeOverIntent", "SaveIntentPlan", "ExtendIntent", "FinishIntent", "ReleaseIntent",
+	"BeginIntent", "BeginIntentHolding", "Intent", "TakeOverIntent", "SaveIntentPlan", "ExtendIntent",
+	"FinishIntent", "ReleaseIntent",
 	"RecentIntent", "Overtaken", "ClaimEffect", "EffectsSince", "DropIntentsOfEffect", "AddAudit",
 	"SeeEvents", "EventSeen", "SeeTicket", "TicketSeen", "NoteCall", "NoteCallOnce", "CallNote",
-	"TakeHolds", "KeepHolds", "DropHolds", "DropHoldsOfEvent", "HoldsWithin", "OfferSlots", "SlotOffered",
+	"TakeHolds", "KeepHolds", "DropHolds", "DropHoldsOfEvent", "HoldsOfEvent", "HoldsWithin", "OfferSlots",
+	"SlotOffered",
 	"SeeMeetings", "Meeting", "MeetingsWith", "SettleBudgets", "Documents",
 }
 
@@ -204,4 +206,33 @@ func grownStore(b *testing.B, d database, rows int) *store.Store {
 		b.Fatal(err)
 	}
 	return s
+}
+
+// A key that was not seen for a while costs one query by an index, which reads its tenant and connections as
+// well.
+func TestAKeyIsFoundByOneQuery(t *testing.T) {
+	bothURLs(t, func(t *testing.T, url string) {
+		to := &recorder{}
+		s := got(store.OpenThrough(t.Context(), url, func(c driver.Connector) driver.Connector {
+			return recordingConnector{c, to}
+		}))(t)
+		defer s.Close()
+		must(t, s.Migrate(t.Context()))
+		connection(t, s, "c1")
+		key := store.APIKey{ID: "k1", TenantID: "acme", Hash: []byte("1"), CreatedAt: noon}
+		must(t, s.CreateKey(t.Context(), key))
+		to.seen = map[string]statement{}
+		owner := got(s.KeyOwnerByHash(t.Context(), []byte("1")))(t)
+		seen := to.seen
+		to.seen = nil
+		if len(seen) != 1 || len(owner.Connections) == 0 {
+			t.Fatalf("%d queries for %d connections: %v", len(seen), len(owner.Connections), seen)
+		}
+		for query, made := range seen {
+			plan := got(store.Explain(t.Context(), s, query, made.args...))(t)
+			if strings.Contains(plan, "SCAN api_keys") || strings.Contains(plan, "SCAN c") { // SQLite's words
+				t.Errorf("a whole table is read by\n%s", plan)
+			}
+		}
+	})
 }

@@ -115,6 +115,7 @@ type Hold struct {
 	CalendarID   string
 	From, To     time.Time
 	EventID      string    // once booked
+	Moves        string    // id of the event that is being moved there
 	Until        time.Time // when the hold expires
 
 	// What must be free around it; only read when it is taken.

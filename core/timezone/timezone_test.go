@@ -83,3 +83,24 @@ func TestEveryNameOfTheDatabaseIsOfAZoneOfWindows(t *testing.T) {
 		t.Errorf("the database has only %d names", len(names))
 	}
 }
+
+// TestAZoneIsReadOnce holds for every call after the first: it allocates nothing, and the zone is the same.
+func TestAZoneIsReadOnce(t *testing.T) {
+	first, err := Load("Europe/Berlin")
+	if err != nil || first.String() != "Europe/Berlin" {
+		t.Fatal(first, err)
+	}
+	allocations := testing.AllocsPerRun(10, func() {
+		if again, err := Load("Europe/Berlin"); again != first || err != nil {
+			t.Errorf("got %v, %v", again, err)
+		}
+	})
+	if allocations > 1 { // the name becomes a key
+		t.Errorf("%v allocations", allocations)
+	}
+	for range 2 {
+		if zone, err := Load("Mars/Olympus"); err == nil {
+			t.Errorf("found %v", zone)
+		}
+	}
+}

@@ -107,7 +107,7 @@ func loadZone(name string) *time.Location {
 	if name == "" || strings.EqualFold(name, "Local") {
 		return nil
 	}
-	location, err := time.LoadLocation(name)
+	location, err := timezone.Load(name)
 	if err != nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 	"frontdesk/core/upstream"
 )
 
@@ -182,7 +183,7 @@ func (d *driver) eventsAsBusy(
 		if page.Kind != "calendar#events" && page.Items == nil {
 			return nil, unreadable(nil, reading)
 		}
-		zone, err := time.LoadLocation(page.TimeZone) // of the calendar, in which its whole days are
+		zone, err := timezone.Load(page.TimeZone) // of the calendar, in which its whole days are
 		if err != nil {
 			return nil, unreadable(err, reading)
 		}

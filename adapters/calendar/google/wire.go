@@ -12,6 +12,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 )
 
 // eventFields are the fields of an event to read, as a partial response
@@ -69,7 +70,7 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 // timeIn returns an instant with the zone that it is kept in. The offset distinguishes the two passes of an
 // hour that the clock repeats.
 func timeIn(t time.Time, zone string) (*gcal.EventDateTime, error) {
-	location, err := time.LoadLocation(zone)
+	location, err := timezone.Load(zone)
 	if err != nil || zone == "" || zone == "Local" {
 		return nil, fault.InvalidField("timezone", "is not a known time zone.")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	_ "time/tzdata" // zones must not depend on what the machine has installed
 
@@ -28,6 +29,8 @@ type driver struct {
 	// slots limits the requests that run on the mailbox at one time. The guard counts calls; a batch is
 	// several requests.
 	slots *semaphore.Weighted
+
+	smallPages atomic.Bool // a page of events was too large
 
 	mu       sync.Mutex
 	standard string              // id of the default calendar, once it is known

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -625,6 +626,58 @@ func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
 	}
 	if a.Peak() > 4 || a.Crowded() > 0 {
 		t.Errorf("%d ran at one time, %d were refused", a.Peak(), a.Crowded())
+	}
+}
+
+// An answer with the largest page may be more than is read. The list then goes on in smaller pages, from where the
+// pages before have ended.
+func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
+	for _, large := range []int{1, 2} {
+		t.Run(fmt.Sprint("page ", large), func(t *testing.T) {
+			var asked []string
+			a := serve(t, fake.Options{MostPerPage: 2}, func(h http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "/calendarView") {
+						query := r.URL.Query()
+						asked = append(asked, query.Get("$top")+" "+query.Get("$skip"))
+						if len(asked) == large {
+							w.Header().Set("Content-Type", "application/json")
+							_, _ = io.WriteString(w, `{"value":[`+strings.Repeat(`{"id":"x"},`, 50_000)+`{}]}`)
+							return
+						}
+					}
+					h.ServeHTTP(w, r)
+				})
+			})
+			d := a.open()
+			for i := range 5 {
+				b := booking(a)
+				b.Key = fmt.Sprint("k", i)
+				book(t, d, b)
+			}
+			q, ids := week(a.Default()), map[string]bool{}
+			for q.Cursor = ""; ; {
+				page, err := d.Events(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range page.Events {
+					ids[e.ID] = true
+				}
+				if q.Cursor = page.Next; q.Cursor == "" {
+					break
+				}
+			}
+			if _, err := d.Events(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			want := [][]string{
+				{"1000 ", "250 0", "250 0", "250 0", "250 "}, {"1000 ", "1000 ", "250 2", "250 2", "250 "},
+			}[large-1]
+			if len(ids) != 5 || !slices.Equal(asked, want) {
+				t.Errorf("%d events by the pages %q, want %q", len(ids), asked, want)
+			}
+		})
 	}
 }
 

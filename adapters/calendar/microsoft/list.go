@@ -3,18 +3,24 @@ package microsoft
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 	"frontdesk/core/upstream"
 )
 
 // Parameters of a calendar view.
 const (
-	maxTop     = 1000
-	defaultTop = 250
+	// maxTop is the largest page that Graph gives (learn.microsoft.com/graph/api/user-list-calendarview, $top), so
+	// that most lists are one request. Of events with many guests or long texts, so many may be more than upstream
+	// reads of one answer. Lists then have pages of the second size, as have the parts of a batch, which is one
+	// answer.
+	maxTop   = 1000
+	smallTop = 250
 	// longestView is the longest window that Graph accepts
 	// (learn.microsoft.com/graph/api/calendar-list-calendarview).
 	longestView = 1825 * 24 * time.Hour
@@ -29,15 +35,40 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if err != nil {
 		return calendar.Page{}, err
 	}
-	query, err := viewOf(q)
+	top := maxTop
+	if d.smallPages.Load() {
+		top = smallTop
+	}
+	query, err := viewOf(q, top)
 	if err != nil {
 		return calendar.Page{}, err
 	}
-	page, err := d.view(ctx, id, query, q.Cursor)
+	link, before, counted := readCursor(q.Cursor)
+	page, err := d.view(ctx, id, query, link)
+	canShrink := counted || link == "" && *query.Top > smallTop
+	if err != nil && fault.From(err).Reason == upstream.ReasonAnswerTooLarge && canShrink {
+		// The size of the next pages is part of their links, so the list goes on without them.
+		d.smallPages.Store(true)
+		query.Top, query.Skip = new(int32(smallTop)), new(int32(before))
+		page, err = d.view(ctx, id, query, "")
+	}
 	if err != nil {
 		return calendar.Page{}, err
 	}
 	return toPage(page, id, q)
+}
+
+// cursorTo returns the cursor of a further page: how many events come before it, and its link.
+func cursorTo(link string, before int) string { return strconv.Itoa(before) + " " + link }
+
+// readCursor returns the parts of a cursor. counted is false for the first page, and for a link alone.
+func readCursor(cursor string) (link string, before int, counted bool) {
+	count, link, _ := strings.Cut(cursor, " ")
+	before, err := strconv.Atoi(count)
+	if err != nil {
+		return cursor, 0, false
+	}
+	return link, before, true
 }
 
 // view reads a page: the first one of a query, or the one at link.
@@ -60,18 +91,18 @@ func (d *driver) view(
 	})
 }
 
-// viewOf returns the parameters for the first page of a query.
-func viewOf(q calendar.Query) (graph.PageQuery, error) {
+// viewOf returns the parameters for the first page of a query, with at most so many events.
+func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
 	span := q.To.Sub(q.From)
 	if span > longestView {
 		return graph.PageQuery{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
 			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.").With("provider", name)
 	}
 	around := min(aDayAnywhere, (longestView-span)/2)
-	top := int32(defaultTop)
 	if q.Limit > 0 {
-		top = int32(min(q.Limit, maxTop))
+		most = min(q.Limit, maxTop)
 	}
+	top := int32(most)
 	return graph.PageQuery{
 		Select: eventFields, OrderBy: []string{"start/dateTime"}, Top: &top,
 		StartDateTime: instant(q.From.Add(-around)), EndDateTime: instant(q.To.Add(around)),
@@ -85,11 +116,18 @@ func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Q
 	if page.Value == nil {
 		return calendar.Page{}, noList()
 	}
-	zone, err := time.LoadLocation(q.Zone)
+	zone, err := timezone.Load(q.Zone)
 	if err != nil {
 		zone = time.UTC
 	}
-	answer := calendar.Page{Next: text(page.NextLink)}
+	var answer calendar.Page
+	link, before, _ := readCursor(q.Cursor)
+	switch next := text(page.NextLink); {
+	case next != "" && next == link:
+		return answer, endless()
+	case next != "":
+		answer.Next = cursorTo(next, before+len(page.Value))
+	}
 	for _, e := range page.Value {
 		event, err := toEvent(e, calendarID)
 		if err != nil {
@@ -195,10 +233,10 @@ func (d *driver) postBatch(
 
 // pageAddress returns the address of the page of a query, relative to the API.
 func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.Query) (string, error) {
-	if q.Cursor != "" {
-		return d.follow(q.Cursor)
+	if link, _, _ := readCursor(q.Cursor); link != "" {
+		return d.follow(link)
 	}
-	query, err := viewOf(q)
+	query, err := viewOf(q, smallTop)
 	if err != nil {
 		return "", err
 	}

@@ -145,7 +145,7 @@ func writeSpan(start, end time.Time, zone string) (from, to *graph.DateTimeTimeZ
 // zoneOf returns the Windows name of a zone for Graph. All IANA names that Graph also accepts have one.
 func zoneOf(name string) (windows string, location *time.Location) {
 	windows, known := timezone.ToWindows(name)
-	location, err := time.LoadLocation(name)
+	location, err := timezone.Load(name)
 	if !known || err != nil {
 		return "UTC", time.UTC
 	}
@@ -156,7 +156,7 @@ func zoneOf(name string) (windows string, location *time.Location) {
 // the Windows zone.
 func unambiguous(location *time.Location, windows string, t time.Time) bool {
 	iana, _ := timezone.FromWindows(windows)
-	theirs, err := time.LoadLocation(iana)
+	theirs, err := timezone.Load(iana)
 	if err != nil {
 		return false
 	}
@@ -211,7 +211,7 @@ func readZone(name string) *time.Location {
 	if name == "" || strings.EqualFold(name, "Local") {
 		return nil
 	}
-	location, err := time.LoadLocation(name)
+	location, err := timezone.Load(name)
 	if err != nil {
 		return nil
 	}

@@ -95,6 +95,13 @@ func (s *Server) page(c *call, all []map[string]any) answer {
 	if most := s.options.MostPerPage; most > 0 {
 		size = min(size, most)
 	}
+	if skip := c.query.Get("$skip"); skip != "" {
+		n, err := strconv.Atoi(skip)
+		if err != nil || n < 0 {
+			return invalid("ErrorInvalidUrlQueryFilter", "The $skip value is not valid.")
+		}
+		after = n
+	}
 	path := c.URL.EscapedPath()
 	if token := c.query.Get("$skiptoken"); token != "" {
 		p, known := s.pages[token]

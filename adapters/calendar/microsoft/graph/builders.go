@@ -72,6 +72,7 @@ type PageQuery struct {
 	Select  []string `uriparametername:"%24select"`
 	OrderBy []string `uriparametername:"%24orderby"`
 	Top     *int32   `uriparametername:"%24top"`
+	Skip    *int32   `uriparametername:"%24skip"`
 
 	// For a calendar view, in ISO 8601.
 	StartDateTime *string `uriparametername:"startDateTime"`
@@ -80,7 +81,7 @@ type PageQuery struct {
 
 const (
 	listQuery = "{?%24orderby,%24select,%24top}"
-	viewQuery = "{?endDateTime,startDateTime,%24orderby,%24select,%24top}"
+	viewQuery = "{?endDateTime,startDateTime,%24orderby,%24select,%24skip,%24top}"
 )
 
 // Get reads a page of the calendars.

@@ -161,6 +161,14 @@ func refusal(resp *http.Response, body []byte) error {
 
 // parse decodes one JSON object.
 func parse(body []byte, create serialization.ParsableFactory) (serialization.Parsable, error) {
+	if object, usual := parseUsual(body, create); usual {
+		return object, nil
+	}
+	return parseAny(body, create)
+}
+
+// parseAny decodes one JSON object as Kiota does.
+func parseAny(body []byte, create serialization.ParsableFactory) (serialization.Parsable, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {
 		return nil, err

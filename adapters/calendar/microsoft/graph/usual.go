@@ -1,0 +1,453 @@
+package graph
+
+import (
+	"net/http"
+
+	"github.com/microsoft/kiota-abstractions-go/serialization"
+
+	"frontdesk/core/jsonread"
+)
+
+// Kiota makes a tree of each response and then an object of each of its nodes, which takes most of the processor
+// time of a listing. So models that lists consist of are read here in one pass. What is unusual in any way is
+// left to Kiota: see [jsonread].
+
+// direct is a model that can be read without Kiota's tree.
+type direct interface {
+	serialization.Parsable
+	read(d *decoder)
+}
+
+var (
+	_ direct = (*Event)(nil)
+	_ direct = (*EventCollectionResponse)(nil)
+	_ direct = (*BatchResponse)(nil)
+)
+
+// parseUsual decodes an object as Kiota would, or returns false.
+func parseUsual(body []byte, create serialization.ParsableFactory) (serialization.Parsable, bool) {
+	empty, err := create(nil) // none of the models here depends on its node
+	if err != nil {
+		return nil, false
+	}
+	object, can := empty.(direct)
+	if !can {
+		return nil, false
+	}
+	d := &decoder{Reader: jsonread.New(body), yes: new(true), no: new(false)}
+	object.read(d)
+	return object, d.End()
+}
+
+// decoder reads the parts of a response. It keeps the values that are mostly the same in all events.
+type decoder struct {
+	*jsonread.Reader
+	yes, no *bool
+
+	zone, shownZone, content, showAs, response, kind, owner, ownerName *string
+
+	// Values that are needed next, so that not each is allocated alone.
+	texts     []string
+	events    []Event
+	attendees []Attendee
+	addresses []EmailAddress
+	times     []DateTimeTimeZone
+}
+
+// next takes a value from a block of values.
+func next[T any](block *[]T) *T {
+	const size = 16
+	if len(*block) == 0 {
+		*block = make([]T, size)
+	}
+	first := &(*block)[0]
+	*block = (*block)[1:]
+	return first
+}
+
+// seen tracks which members of an object were read. Of a name that comes twice, Kiota takes the last value, and
+// mixes nothing.
+type seen uint32
+
+func (d *decoder) once(s *seen, bit int) {
+	if *s&(1<<bit) != 0 {
+		d.GiveUp()
+	}
+	*s |= 1 << bit
+}
+
+func (d *decoder) text() *string {
+	if d.Null() {
+		return nil
+	}
+	to := next(&d.texts)
+	*to = d.String("")
+	return to
+}
+
+// recent reads a text that is mostly that of the event before.
+func (d *decoder) recent(kept **string) *string {
+	if d.Null() {
+		return nil
+	}
+	before := ""
+	if *kept != nil {
+		before = **kept
+	}
+	if now := d.String(before); *kept == nil || now != before {
+		*kept = &now
+	}
+	return *kept
+}
+
+func (d *decoder) truth() *bool {
+	switch {
+	case d.Null():
+		return nil
+	case d.Bool():
+		return d.yes
+	}
+	return d.no
+}
+
+// list reads a list of objects.
+func list[T any](d *decoder, one func() *T) []*T {
+	if d.Null() {
+		return nil
+	}
+	all := []*T{}
+	for more := d.Item(); more; more = d.NextItem() {
+		all = append(all, one())
+	}
+	return all
+}
+
+func (r *EventCollectionResponse) read(d *decoder) {
+	var s seen
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "value":
+			d.once(&s, 0)
+			r.Value = list(d, d.event)
+		case "@odata.nextLink":
+			d.once(&s, 1)
+			r.NextLink = d.text()
+		default:
+			d.Skip()
+		}
+	}
+}
+
+func (d *decoder) event() *Event {
+	e := next(&d.events)
+	e.read(d)
+	return e
+}
+
+func (e *Event) read(d *decoder) {
+	var s seen
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "@odata.etag":
+			d.once(&s, 0)
+			e.ETag = d.text()
+		case "id":
+			d.once(&s, 1)
+			e.ID = d.text()
+		case "changeKey":
+			d.once(&s, 2)
+			e.ChangeKey = d.text()
+		case "createdDateTime":
+			d.once(&s, 3)
+			e.CreatedDateTime = d.text()
+		case "transactionId":
+			d.once(&s, 4)
+			e.TransactionID = d.text()
+		case "seriesMasterId":
+			d.once(&s, 5)
+			e.SeriesMasterID = d.text()
+		case "subject":
+			d.once(&s, 6)
+			e.Subject = d.text()
+		case "body":
+			d.once(&s, 7)
+			e.Body = d.body()
+		case "start":
+			d.once(&s, 8)
+			e.Start = d.time()
+		case "end":
+			d.once(&s, 9)
+			e.End = d.time()
+		case "originalStartTimeZone":
+			d.once(&s, 10)
+			e.OriginalStartTimeZone = d.recent(&d.shownZone)
+		case "originalEndTimeZone":
+			d.once(&s, 11)
+			e.OriginalEndTimeZone = d.recent(&d.shownZone)
+		case "isAllDay":
+			d.once(&s, 12)
+			e.IsAllDay = d.truth()
+		case "isCancelled":
+			d.once(&s, 13)
+			e.IsCancelled = d.truth()
+		case "isOrganizer":
+			d.once(&s, 14)
+			e.IsOrganizer = d.truth()
+		case "responseRequested":
+			d.once(&s, 15)
+			e.ResponseRequested = d.truth()
+		case "responseStatus":
+			d.once(&s, 16)
+			e.ResponseStatus = d.responseStatus()
+		case "showAs":
+			d.once(&s, 17)
+			e.ShowAs = d.recent(&d.showAs)
+		case "organizer":
+			d.once(&s, 18)
+			e.Organizer = d.organizer()
+		case "attendees":
+			d.once(&s, 19)
+			e.Attendees = list(d, d.attendee)
+		case "location":
+			d.once(&s, 20)
+			e.Location = d.location()
+		case "isOnlineMeeting":
+			d.once(&s, 21)
+			e.IsOnlineMeeting = d.truth()
+		case "onlineMeetingProvider":
+			d.once(&s, 22)
+			e.OnlineMeetingProvider = d.text()
+		case "onlineMeeting":
+			d.once(&s, 23)
+			e.OnlineMeeting = d.onlineMeeting()
+		case "webLink":
+			d.once(&s, 24)
+			e.WebLink = d.text()
+		default:
+			d.Skip()
+		}
+	}
+}
+
+func (d *decoder) body() *ItemBody {
+	if d.Null() {
+		return nil
+	}
+	b, s := &ItemBody{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "contentType":
+			d.once(&s, 0)
+			b.ContentType = d.recent(&d.content)
+		case "content":
+			d.once(&s, 1)
+			b.Content = d.text()
+		default:
+			d.Skip()
+		}
+	}
+	return b
+}
+
+func (d *decoder) time() *DateTimeTimeZone {
+	if d.Null() {
+		return nil
+	}
+	t, s := next(&d.times), seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "dateTime":
+			d.once(&s, 0)
+			t.DateTime = d.text()
+		case "timeZone":
+			d.once(&s, 1)
+			t.TimeZone = d.recent(&d.zone)
+		default:
+			d.Skip()
+		}
+	}
+	return t
+}
+
+func (d *decoder) responseStatus() *ResponseStatus {
+	if d.Null() {
+		return nil
+	}
+	r, s := &ResponseStatus{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		if string(name) != "response" {
+			d.Skip()
+			continue
+		}
+		d.once(&s, 0)
+		r.Response = d.recent(&d.response)
+	}
+	return r
+}
+
+func (d *decoder) organizer() *Recipient {
+	if d.Null() {
+		return nil
+	}
+	r, s := &Recipient{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		if string(name) != "emailAddress" {
+			d.Skip()
+			continue
+		}
+		d.once(&s, 0)
+		r.EmailAddress = d.address(func() *string { return d.recent(&d.owner) },
+			func() *string { return d.recent(&d.ownerName) })
+	}
+	return r
+}
+
+func (d *decoder) address(address, person func() *string) *EmailAddress {
+	if d.Null() {
+		return nil
+	}
+	a, s := next(&d.addresses), seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "address":
+			d.once(&s, 0)
+			a.Address = address()
+		case "name":
+			d.once(&s, 1)
+			a.Name = person()
+		default:
+			d.Skip()
+		}
+	}
+	return a
+}
+
+func (d *decoder) attendee() *Attendee {
+	a, s := next(&d.attendees), seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "emailAddress":
+			d.once(&s, 0)
+			a.EmailAddress = d.address(d.text, d.text)
+		case "type":
+			d.once(&s, 1)
+			a.Type = d.recent(&d.kind)
+		case "status":
+			d.once(&s, 2)
+			a.Status = d.responseStatus()
+		default:
+			d.Skip()
+		}
+	}
+	return a
+}
+
+func (d *decoder) location() *Location {
+	if d.Null() {
+		return nil
+	}
+	l, s := &Location{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "displayName":
+			d.once(&s, 0)
+			l.DisplayName = d.text()
+		case "locationUri":
+			d.once(&s, 1)
+			l.LocationURI = d.text()
+		default:
+			d.Skip()
+		}
+	}
+	return l
+}
+
+func (d *decoder) onlineMeeting() *OnlineMeetingInfo {
+	if d.Null() {
+		return nil
+	}
+	o, s := &OnlineMeetingInfo{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		if string(name) != "joinUrl" {
+			d.Skip()
+			continue
+		}
+		d.once(&s, 0)
+		o.JoinURL = d.text()
+	}
+	return o
+}
+
+func (r *BatchResponse) read(d *decoder) {
+	var s seen
+	for name, more := d.Member(); more; name, more = d.Next() {
+		if string(name) != "responses" {
+			d.Skip()
+			continue
+		}
+		d.once(&s, 0)
+		r.Responses = list(d, d.batchAnswer)
+	}
+}
+
+// batchAnswer reads the answer of a part that succeeded.
+func (d *decoder) batchAnswer() *BatchAnswer {
+	a, s := &BatchAnswer{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "id":
+			d.once(&s, 0)
+			a.ID = d.text()
+		case "status":
+			d.once(&s, 1)
+			status := int32(d.Int())
+			a.Status = &status
+			if status != http.StatusOK {
+				d.GiveUp()
+			}
+		case "headers":
+			d.once(&s, 2)
+			a.Header = d.headers()
+		case "body":
+			d.once(&s, 3)
+			a.Page, a.Refused = d.part()
+		default:
+			d.Skip()
+		}
+	}
+	return a
+}
+
+func (d *decoder) headers() http.Header {
+	h := http.Header{}
+	for name, more := d.Member(); more; name, more = d.Next() {
+		key := http.CanonicalHeaderKey(string(name))
+		if _, twice := h[key]; twice {
+			d.GiveUp()
+		}
+		if !d.Null() {
+			h[key] = []string{d.String("")}
+		}
+	}
+	return h
+}
+
+// part reads a body, which Kiota reads twice: as a page and as an error. A page has no member "error".
+func (d *decoder) part() (*EventCollectionResponse, *ODataError) {
+	page, s := &EventCollectionResponse{}, seen(0)
+	for name, more := d.Member(); more; name, more = d.Next() {
+		switch string(name) {
+		case "value":
+			d.once(&s, 0)
+			page.Value = list(d, d.event)
+		case "@odata.nextLink":
+			d.once(&s, 1)
+			page.NextLink = d.text()
+		case "error":
+			d.GiveUp()
+		default:
+			d.Skip()
+		}
+	}
+	return page, &ODataError{}
+}
