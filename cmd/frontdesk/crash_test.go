@@ -30,7 +30,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		asked := map[string]request{}
 		acknowledged := map[string]string{}
-		rounds := kills(8)
+		rounds := kills(4)
 		if testing.Short() {
 			rounds = 2
 		}

@@ -160,7 +160,9 @@ func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 }
 
+// FRONTDESK_CALLERS is the number of callers at once.
 func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
+	callers := size("FRONTDESK_CALLERS", 24)
 	for _, s := range stores {
 		for _, test := range crashCases(t) {
 			t.Run(test.name+" on "+s.name, func(t *testing.T) {
@@ -176,7 +178,7 @@ func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
 					id = test.before(w, three[0], c)
 				}
 				had := test.effects(w)
-				bodies, errs := atOnce(64, func(i int) (string, error) {
+				bodies, errs := atOnce(callers, func(i int) (string, error) {
 					body, _, err := test.call(three[i%3], c, id)
 					return string(body), err
 				})
