@@ -152,9 +152,10 @@ func keyset(s string) string {
 }
 
 // kmsKeyForms are the names of keys in Tink's form. They hold no credential.
-var kmsKeyForms = regexp.MustCompile(`^(aws-kms://arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[A-Za-z0-9/_-]+` +
-	`|gcp-kms://projects/[^/\s]+/locations/[^/\s]+/keyRings/[^/\s]+/cryptoKeys/[^/\s]+` +
-	`|hcvault://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._-]+)+/keys/[A-Za-z0-9._-]+)$`)
+var kmsKeyForms = regexp.MustCompile(
+	`^(aws-kms://arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[A-Za-z0-9/_-]+` +
+		`|gcp-kms://projects/[^/\s]+/locations/[^/\s]+/keyRings/[^/\s]+/cryptoKeys/[^/\s]+` +
+		`|hcvault://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._-]+)+/keys/[A-Za-z0-9._-]+)$`)
 
 func kmsKey(s string) string {
 	if !kmsKeyForms.MatchString(s) {

@@ -86,8 +86,8 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	d.must("audit", "verify")
 }
 
-// The same on PostgreSQL, by its own tools: what was in the copy is there, and what came after it is not. The data
-// directory knows the later state, so the doctor reports the loss until the operator accepts it.
+// The same on PostgreSQL, by its own tools: what was in the copy is there, and what came after it is not. The
+// data directory knows the later state, so the doctor reports the loss until the operator accepts it.
 func TestWhatPostgresDumpedIsRestored(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, storetest.Postgres(t), longDeadlines()...)

@@ -26,8 +26,8 @@ func servedBy(s *kmstest.Service) []string {
 	return found
 }
 
-// A gateway with its key set in a file moves to a key management service and back. One gateway or the other serves
-// all the time, on one database, as replicas do; whichever does opens what the other has sealed.
+// A gateway with its key set in a file moves to a key management service and back. One gateway or the other
+// serves all the time, on one database, as replicas do; whichever does opens what the other has sealed.
 func TestTheKeySetMovesToAServiceWithoutAPause(t *testing.T) {
 	s := kmstest.AWS(t)
 	clear := newDeployment(t, "", append(longDeadlines(), servedBy(s)...)...)
@@ -37,7 +37,8 @@ func TestTheKeySetMovesToAServiceWithoutAPause(t *testing.T) {
 	dir := filepath.Dir(clear.databaseFile())
 
 	clear.must("keyset", "copy", "--kms", s.Key("one"), filepath.Join(dir, "keyset.encrypted.json"))
-	clear.wantFailure("is there, and is not overwritten", "keyset", "copy", "--cleartext", filepath.Join(dir, "keyset.json"))
+	clear.wantFailure("is there, and is not overwritten", "keyset", "copy", "--cleartext",
+		filepath.Join(dir, "keyset.json"))
 	encrypted := *clear
 	encrypted.environ = append(slices.Clone(clear.environ), "FRONTDESK_SECRETS__KEYSET="+s.Key("one"))
 	second := encrypted.serve() // while the first serves

@@ -41,9 +41,9 @@ func keyEncryptionKey(cfg config.Config, name string) (vault.KEK, error) {
 	return key, nil
 }
 
-// CopyKeySet writes the key set to a new file: encrypted with the key of that name, or in cleartext if the name
-// is empty. Gateways that read the copy open what those with the original have sealed, so that replicas can
-// change from one to the other in turn.
+// CopyKeySet writes the key set to a new file: encrypted with the key of that name, or in cleartext if the
+// name is empty. Gateways that read the copy open what those with the original have sealed, so that replicas
+// can change from one to the other in turn.
 func (g *Gateway) CopyKeySet(ctx context.Context, path, key string) error {
 	kek, err := keyEncryptionKey(g.config, key)
 	if err != nil {
@@ -59,8 +59,8 @@ func (g *Gateway) CopyKeySet(ctx context.Context, path, key string) error {
 	}))
 }
 
-// examineKEK asks whether the key management service still encrypts. That it decrypts is known: the key set was
-// read.
+// examineKEK asks whether the key management service still encrypts. That it decrypts is known: the key set
+// was read.
 func (g *Gateway) examineKEK(ctx context.Context) []Finding {
 	var findings []Finding
 	switch kek, err := g.vault.Encryption(ctx); {

@@ -48,7 +48,8 @@ func regionOf(arn string) string {
 	return parts[3]
 }
 
-// problemOfAWS reads the errors of Encrypt and Decrypt ("Decrypt" and "Common Errors", AWS KMS API Reference).
+// problemOfAWS reads the errors of Encrypt and Decrypt ("Decrypt" and "Common Errors", AWS KMS API
+// Reference).
 func problemOfAWS(err error) (problem, string) {
 	said, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

@@ -21,7 +21,8 @@ import (
 func ofGoogle(uri string, o Options) service {
 	return service{
 		open: func(ctx context.Context) (tink.AEADWithContext, error) {
-			authorized, err := google.NewTransport(ctx, transport(), option.WithScopes(cloudkms.CloudkmsScope))
+			scope := option.WithScopes(cloudkms.CloudkmsScope)
+			authorized, err := google.NewTransport(ctx, transport(), scope)
 			if err != nil {
 				return nil, err
 			}
@@ -45,8 +46,9 @@ func ofGoogle(uri string, o Options) service {
 	}
 }
 
-// problemOfGoogle reads the errors of encrypt and decrypt ("Method: projects.locations.keyRings.cryptoKeys.decrypt",
-// Cloud KMS REST reference; google.rpc.Code says which statuses the codes have).
+// problemOfGoogle reads the errors of encrypt and decrypt ("Method:
+// projects.locations.keyRings.cryptoKeys.decrypt", Cloud KMS REST reference; google.rpc.Code says which
+// statuses the codes have).
 func problemOfGoogle(err error) (problem, string) {
 	said, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {

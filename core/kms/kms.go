@@ -27,7 +27,8 @@ const Timeout = 10 * time.Second
 
 // Options say how a service is reached.
 type Options struct {
-	// URL is the service's address, in the place of its public one: a private endpoint of AWS or Google Cloud.
+	// URL is the service's address, in the place of its public one: a private endpoint of AWS or Google
+	// Cloud.
 	URL string
 	// VaultToken returns the token for HashiCorp Vault. It is asked for each call, since tokens end. If it is
 	// nil, the variable VAULT_TOKEN holds the token.

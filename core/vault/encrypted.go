@@ -17,15 +17,15 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// KEK is a key-encryption key (NIST SP 800-57): that of a key management service. Its errors say what to do, and
-// hold no secret.
+// KEK is a key-encryption key (NIST SP 800-57): that of a key management service. Its errors say what to do,
+// and hold no secret.
 type KEK interface {
 	tink.AEADWithContext
 	String() string
 }
 
-// form is how a key set is written: in Tink's cleartext JSON, or in its JSON of an encrypted key set. Both are
-// those of Tink's command line, tinkey.
+// form is how a key set is written: in Tink's cleartext JSON, or in its JSON of an encrypted key set. Both
+// are those of Tink's command line, tinkey.
 type form struct{ kek KEK }
 
 func (f form) isEncrypted() bool { return f.kek != nil }
@@ -114,8 +114,8 @@ func (w *witness) DecryptWithContext(ctx context.Context, ciphertext, associated
 	return result, err
 }
 
-// Copy writes the key set to a new file, encrypted by kek, or in cleartext if kek is nil. It first proves that
-// the copy can be read.
+// Copy writes the key set to a new file, encrypted by kek, or in cleartext if kek is nil. It first proves
+// that the copy can be read.
 func (v *Vault) Copy(ctx context.Context, path string, kek KEK) error {
 	now, to := v.current(), form{kek}
 	raw, err := to.render(ctx, now.handle)
@@ -141,8 +141,8 @@ func (v *Vault) Copy(ctx context.Context, path string, kek KEK) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Encryption returns the name of the key that encrypts the key set, or "", and why it cannot encrypt. Decrypting
-// works, since the key set was read.
+// Encryption returns the name of the key that encrypts the key set, or "", and why it cannot encrypt.
+// Decrypting works, since the key set was read.
 func (v *Vault) Encryption(ctx context.Context) (kek string, err error) {
 	if !v.form.isEncrypted() {
 		return "", nil
@@ -151,8 +151,8 @@ func (v *Vault) Encryption(ctx context.Context) (kek string, err error) {
 	return v.form.kek.String(), err
 }
 
-// Cleartext returns the path of a key set in cleartext that lies beside an encrypted one in the data directory,
-// or "".
+// Cleartext returns the path of a key set in cleartext that lies beside an encrypted one in the data
+// directory, or "".
 func (v *Vault) Cleartext() string {
 	if !v.form.isEncrypted() || v.source.former == "" {
 		return ""

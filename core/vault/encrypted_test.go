@@ -189,7 +189,8 @@ func TestNoCallWaitsForTheService(t *testing.T) {
 func TestReplicasFollowARotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, k := t.TempDir(), newKEK(t)
-		quick, late, command := openEncrypted(t, "", dir, k), openEncrypted(t, "", dir, k), openEncrypted(t, "", dir, k)
+		quick, late := openEncrypted(t, "", dir, k), openEncrypted(t, "", dir, k)
+		command := openEncrypted(t, "", dir, k)
 		ctx, stop := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		work.Go(func() { quick.Follow(ctx, slog.New(slog.DiscardHandler)) })
@@ -216,8 +217,8 @@ func TestReplicasFollowARotation(t *testing.T) {
 	})
 }
 
-// If the service is down when the key set changes, the replica goes on with its keys. A call that needs the new key
-// fails in bounded time, and those after it at once. When the service is back, all is well.
+// If the service is down when the key set changes, the replica goes on with its keys. A call that needs the
+// new key fails in bounded time, and those after it at once. When the service is back, all is well.
 func TestARotationWhileTheServiceIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, k := t.TempDir(), newKEK(t)
@@ -231,7 +232,8 @@ func TestARotationWhileTheServiceIsDown(t *testing.T) {
 		for i, atMost := range []time.Duration{callWait, 0, 0} {
 			from := time.Now()
 			_, err := v.Unseal("t", "c", row)
-			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Reason != ReasonUnreadable || f.Code != fault.Unavailable {
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Reason != ReasonUnreadable ||
+				f.Code != fault.Unavailable {
 				t.Fatalf("got %v", err)
 			}
 			if took := time.Since(from); took > atMost {
@@ -380,14 +382,17 @@ func TestACopyIsProvedAndOverwritesNothing(t *testing.T) {
 	dir, k := t.TempDir(), newKEK(t)
 	v := open(t, "", dir)
 	path := filepath.Join(dir, "copy.json")
-	if err := v.Copy(t.Context(), filepath.Join(dir, fileName), k); err == nil || !strings.Contains(err.Error(), "is there") {
+	err := v.Copy(t.Context(), filepath.Join(dir, fileName), k)
+	if err == nil || !strings.Contains(err.Error(), "is there") {
 		t.Errorf("got %v", err)
 	}
 	k.becomes(errors.New("no right"), false)
 	if err := v.Copy(t.Context(), path, k); err == nil || !strings.Contains(err.Error(), "no right") {
 		t.Errorf("got %v", err)
 	}
-	if err := v.Copy(t.Context(), path, corrupting{k}); err == nil || !strings.Contains(err.Error(), "not written") {
+	k.becomes(nil, false)
+	err = v.Copy(t.Context(), path, corrupting{k})
+	if err == nil || !strings.Contains(err.Error(), "could not be read, so it was not written") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -25,8 +25,8 @@ type follower struct {
 }
 
 // Follow reads an encrypted key set again whenever its source has changed, until ctx ends. While it cannot be
-// read, the keys that were read before stay: a rotation leaves them in the set. A key set in cleartext needs no
-// Follow.
+// read, the keys that were read before stay: a rotation leaves them in the set. A key set in cleartext needs
+// no Follow.
 func (v *Vault) Follow(ctx context.Context, log *slog.Logger) {
 	if !v.form.isEncrypted() {
 		return
@@ -54,8 +54,8 @@ func (v *Vault) catchUp() error {
 	return nil
 }
 
-// readChanged reads the key set again if its source changed, once for all who ask at one time. For a while after
-// a failure it returns that failure.
+// readChanged reads the key set again if its source changed, once for all who ask at one time. For a while
+// after a failure it returns that failure.
 func (v *Vault) readChanged(ctx context.Context) error {
 	f := &v.follow
 	select {

@@ -15,9 +15,10 @@
 // [Vault.Prune] drops the keys that no row needs. A running process picks up the new keys: it reads the key
 // set again before it seals, if the file changed, and before it fails on a key that it does not know.
 //
-// The key set is in cleartext, or encrypted by a key of a key management service (see [Options]). That service
-// is asked when the key set is opened or written, and when it changed; then [Vault.Follow] asks, so that no call
-// waits. Only a call that needs a key which the changed key set has first waits, for [callWait] at most.
+// The key set is in cleartext, or encrypted by a key of a key management service (see [Options]). That
+// service is asked when the key set is opened or written, and when it changed; then [Vault.Follow] asks, so
+// that no call waits. Only a call that needs a key which the changed key set has first waits, for [callWait]
+// at most.
 //
 // No error of this package holds a credential or key material.
 package vault

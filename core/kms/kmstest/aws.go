@@ -23,8 +23,8 @@ const (
 	awsMaximum = 4096                                       // bytes to encrypt at once
 )
 
-// AWS starts an AWS KMS ("Encrypt", "Decrypt" and "Making requests", AWS KMS API Reference; "AWS JSON 1.1 protocol",
-// Smithy). It checks the signature of each request.
+// AWS starts an AWS KMS ("Encrypt", "Decrypt" and "Making requests", AWS KMS API Reference; "AWS JSON 1.1
+// protocol", Smithy). It checks the signature of each request.
 func AWS(t *testing.T) *Service {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", awsID)
@@ -35,7 +35,9 @@ func AWS(t *testing.T) *Service {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
 	s := &Service{Kind: "aws", Secrets: []string{awsSecret}, refuse: refuseAWS}
-	s.uri = func(name string) string { return "aws-kms://arn:aws:kms:" + awsRegion + ":111122223333:key/" + name }
+	s.uri = func(name string) string {
+		return "aws-kms://arn:aws:kms:" + awsRegion + ":111122223333:key/" + name
+	}
 	start(t, s, s.serveAWS, httptest.NewServer)
 	return s
 }
@@ -82,7 +84,8 @@ func isSigned(r *http.Request, body []byte) bool {
 	if err != nil || time.Since(at).Abs() > 5*time.Minute {
 		return false
 	}
-	again, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+r.Host+r.URL.Path, bytes.NewReader(body))
+	again, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+r.Host+r.URL.Path,
+		bytes.NewReader(body))
 	if err != nil {
 		return false
 	}
@@ -92,8 +95,8 @@ func isSigned(r *http.Request, body []byte) bool {
 		}
 	}
 	hash := sha256.Sum256(body)
-	err = v4.NewSigner().SignHTTP(r.Context(), aws.Credentials{AccessKeyID: awsID, SecretAccessKey: awsSecret}, again,
-		hex.EncodeToString(hash[:]), "kms", awsRegion, at)
+	as := aws.Credentials{AccessKeyID: awsID, SecretAccessKey: awsSecret}
+	err = v4.NewSigner().SignHTTP(r.Context(), as, again, hex.EncodeToString(hash[:]), "kms", awsRegion, at)
 	return err == nil && again.Header.Get("Authorization") == given
 }
 

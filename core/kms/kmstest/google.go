@@ -21,9 +21,9 @@ import (
 
 const googleToken = "ya29.kmstest-access-token"
 
-// Google starts a Google Cloud KMS ("Method: projects.locations.keyRings.cryptoKeys.encrypt" and "...decrypt", Cloud
-// KMS REST reference), and the token endpoint of its service account (RFC 7523). It checks the signature with which
-// a token is asked for, and the checksums of what it gets.
+// Google starts a Google Cloud KMS ("Method: projects.locations.keyRings.cryptoKeys.encrypt" and
+// "...decrypt", Cloud KMS REST reference), and the token endpoint of its service account (RFC 7523). It
+// checks the signature with which a token is asked for, and the checksums of what it gets.
 func Google(t *testing.T) *Service {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -112,7 +112,7 @@ func (s *Service) serveGoogle(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Header.Get("Authorization") != "Bearer "+googleToken:
 		refuseGoogle(w, Unknown)
-	case err != nil || r.Method != http.MethodPost || checksum(associated) != in.AdditionalAuthenticatedDataCrc32c:
+	case err != nil, r.Method != http.MethodPost, checksum(associated) != in.AdditionalAuthenticatedDataCrc32c:
 		sayGoogle(w, http.StatusBadRequest, "INVALID_ARGUMENT")
 	case s.failed(w, r, encrypts):
 	case encrypts && checksum(in.Plaintext) == in.PlaintextCrc32c:
@@ -125,7 +125,8 @@ func (s *Service) serveGoogle(w http.ResponseWriter, r *http.Request) {
 	case verb == "decrypt" && checksum(in.Ciphertext) == in.CiphertextCrc32c:
 		plain, err := s.decrypt("gcp-kms://"+name, in.Ciphertext, associated)
 		s.answer(w, map[string]any{
-			"plaintext": plain, "plaintextCrc32c": checksum(plain), "usedPrimary": true, "protectionLevel": "SOFTWARE",
+			"plaintext": plain, "plaintextCrc32c": checksum(plain), "usedPrimary": true,
+			"protectionLevel": "SOFTWARE",
 		}, err)
 	default:
 		sayGoogle(w, http.StatusBadRequest, "INVALID_ARGUMENT")

@@ -1,5 +1,5 @@
-// Package kmstest has key management services for tests: AWS KMS, Google Cloud KMS and HashiCorp Vault, as far as
-// they encrypt and decrypt. Each holds keys, checks what a request must have, and can be told to fail:
+// Package kmstest has key management services for tests: AWS KMS, Google Cloud KMS and HashiCorp Vault, as
+// far as they encrypt and decrypt. Each holds keys, checks what a request must have, and can be told to fail:
 //
 //	service := kmstest.AWS(t)
 //	service.Fail(kmstest.Denied)

@@ -14,8 +14,8 @@ import (
 
 const vaultToken = "hvs.kmstest-token"
 
-// Vault starts a HashiCorp Vault with the transit engine at transit/ ("Transit secrets engine (API)"). It has TLS, by
-// a certificate that VAULT_CACERT names.
+// Vault starts a HashiCorp Vault with the transit engine at transit/ ("Transit secrets engine (API)"). It has
+// TLS, by a certificate that VAULT_CACERT names.
 func Vault(t *testing.T) *Service {
 	t.Helper()
 	for _, name := range []string{"VAULT_ADDR", "VAULT_AGENT_ADDR", "VAULT_NAMESPACE"} {
@@ -54,7 +54,8 @@ func (s *Service) serveVault(w http.ResponseWriter, r *http.Request) {
 		sayVault(w, http.StatusBadRequest, "missing client token")
 	case r.Header.Get("X-Vault-Token") != vaultToken:
 		refuseVault(w, Unknown)
-	case err != nil || r.Method != http.MethodPut && r.Method != http.MethodPost || r.Header.Get("X-Vault-Request") != "true":
+	case err != nil, r.Method != http.MethodPut && r.Method != http.MethodPost,
+		r.Header.Get("X-Vault-Request") != "true":
 		sayVault(w, http.StatusBadRequest, "failed to parse JSON input")
 	case s.failed(w, r, encrypts):
 	case encrypts:
