@@ -92,7 +92,7 @@ var serviceLink = regexp.MustCompile(
 func (d *decoder) refersTo(cfg *Config, name string) bool {
 	written := map[string]string{
 		"secrets.keyset": cfg.Secrets.Keyset, "secrets.kms.vault_token": cfg.Secrets.KMS.VaultToken,
-		"store.url": cfg.Store.URL,
+		"settings_page.oidc.client_secret": cfg.SettingsPage.OIDC.ClientSecret, "store.url": cfg.Store.URL,
 	}
 	for provider, name := range clientSecrets(d.declared) {
 		written[providerPath(provider, name)] = cfg.Providers[provider][name]

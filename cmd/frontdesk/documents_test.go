@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"frontdesk/config"
 )
 
 // written is a command in a document.
@@ -202,5 +204,27 @@ func TestTheSampleOfTheDoctorIsReal(t *testing.T) {
 	want := strings.ReplaceAll(found, other.URL, "https://front.example.com")
 	if found == "" || !strings.Contains(read(t, "../../deploy/troubleshoot.md"), want) {
 		t.Errorf("troubleshoot.md lacks this:\n%s", want)
+	}
+}
+
+// What operators copy into their configuration can be used.
+func TestSettingsInDocumentsCanBeUsed(t *testing.T) {
+	block, loaded := regexp.MustCompile("(?s)\n```yaml\n(.*?)\n```"), 0
+	for _, found := range block.FindAllStringSubmatch(read(t, "../../deploy/README.md"), -1) {
+		path := filepath.Join(t.TempDir(), "frontdesk.yaml")
+		if err := os.WriteFile(path, []byte(found[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var environ []string
+		for _, secret := range regexp.MustCompile(`env:(\w+)`).FindAllStringSubmatch(found[1], -1) {
+			environ = append(environ, secret[1]+"=secret")
+		}
+		if _, err := config.Load(path, environ, declared(t)); err != nil {
+			t.Errorf("%s\n%v", found[1], err)
+		}
+		loaded++
+	}
+	if loaded < 3 {
+		t.Errorf("only %d blocks were found", loaded)
 	}
 }
