@@ -83,7 +83,26 @@ type Store struct {
 
 // Secrets configures how credentials are sealed.
 type Secrets struct {
-	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, as a Tink key set: file:PATH or env:VAR. Empty means keyset.json in data_dir, which is created on first use."`
+	Keyset string `yaml:"keyset" default:"" kind:"keyset" help:"The keys that seal credentials, as a Tink key set: file:PATH or env:VAR. Empty means keyset.json in data_dir, which is created on first use. The name of a key as in secrets.kms.key means keyset.encrypted.json there, encrypted with that key."`
+	KMS    KMS    `yaml:"kms" help:"The key management service that encrypts the key set. It is asked when the gateway starts and when the key set changes. Its credentials are found on the machine, as its own tools find them."`
+}
+
+// KMS configures the key management service.
+type KMS struct {
+	Key        string `yaml:"key" default:"" kind:"kms key or none" help:"The key that encrypts the key set: aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID, gcp-kms://projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, or hcvault://HOST:PORT/transit/keys/NAME. Empty means that the key set is not encrypted."`
+	URL        string `yaml:"url" default:"" kind:"base or none" help:"Address of the service, such as a private endpoint. Empty means the public one, and for Vault the one in the key's name."`
+	VaultToken string `yaml:"vault_token" default:"env:VAULT_TOKEN" kind:"secret source" help:"Where the token for HashiCorp Vault is: env:VAR or file:PATH. It is read at each use, so that an agent may renew it."`
+}
+
+// settle takes the name of a key as the place of a key set for both.
+func (s *Secrets) settle(d *decoder) {
+	if kmsKey(s.Keyset) != "" {
+		return
+	}
+	if s.KMS.Key != "" {
+		d.wrong("secrets.kms.key", "is not needed, since secrets.keyset names a key.")
+	}
+	s.Keyset, s.KMS.Key = "", s.Keyset
 }
 
 // SettingsPage configures the page at /settings.
@@ -227,6 +246,7 @@ func (c *Config) settle(d *decoder) {
 		c.Store.URL = url
 	}
 	d.resolveClientSecrets(c.Providers)
+	c.Secrets.settle(d)
 	c.SettingsPage.OIDC.settle(d)
 	c.Server.TLS.settle(d)
 	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {

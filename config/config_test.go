@@ -49,6 +49,7 @@ func TestNothingGivenIsTheDefaults(t *testing.T) {
 		},
 		DataDir: "./frontdesk-data",
 		Store:   Store{URL: "sqlite:"},
+		Secrets: Secrets{KMS: KMS{VaultToken: "env:VAULT_TOKEN"}},
 		Providers: Providers{
 			"google":    {"client_id": "", "client_secret": "", "api_url": "https://g.example/", "issuer": ""},
 			"microsoft": {"client_id": "", "client_secret": ""},
@@ -202,8 +203,18 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"unknown store", "store: {url: 'mysql://x'}",
 			"store.url must be sqlite:, sqlite:PATH, or postgres://...; or env:VAR or file:PATH, " +
 				"which hold such an address."},
-		{"key management service", "secrets: {keyset: 'gcp-kms://x'}",
-			"secrets.keyset must be file:PATH, env:VAR or empty; key management services are not supported."},
+		{"a key set that is no key's name", "secrets: {keyset: 'gcp-kms://x'}",
+			"secrets.keyset must be file:PATH, env:VAR, empty, or the name of a key such as " +
+				"aws-kms://arn:aws:kms:eu-west-1:111122223333:key/ID."},
+		{"a key's name with a password", "secrets: {kms: {key: 'hcvault://user:canary@vault.example/transit/keys/k'}}",
+			"secrets.kms.key must be the name of a key: aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID, " +
+				"gcp-kms://projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, or " +
+				"hcvault://HOST:PORT/transit/keys/NAME."},
+		{"two keys", "secrets: {keyset: '" + awsKey + "', kms: {key: '" + awsKey + "'}}",
+			"secrets.kms.key is not needed, since secrets.keyset names a key."},
+		{"a token itself", "secrets: {kms: {vault_token: hvs.canary}}",
+			"secrets.kms.vault_token must say where the secret is, as env:VAR or file:PATH; do not write the secret " +
+				"itself here."},
 		{"empty directory", "data_dir: ' '", "data_dir must not be empty."},
 		{"not a mapping", "- a", "must be a mapping of keys to values."},
 		{"two documents", "data_dir: a\n---\ndata_dir: b", "must be one YAML document."},
@@ -384,4 +395,34 @@ func TestADefaultThatIsNotOfItsKindIsADefect(t *testing.T) {
 		}
 	}()
 	Default([]Provider{{Name: "acme", Keys: []ProviderKey{{Name: "api_url", Kind: "base"}}}})
+}
+
+const awsKey = "aws-kms://arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+
+// The name of a key in the place of a key set says both: where it is, and what encrypts it.
+func TestKeysOfServices(t *testing.T) {
+	for _, key := range []string{
+		awsKey, "aws-kms://arn:aws-us-gov:kms:us-gov-west-1:111122223333:alias/frontdesk",
+		"gcp-kms://projects/acme/locations/europe-west1/keyRings/frontdesk/cryptoKeys/keyset",
+		"hcvault://vault.example.com:8200/transit/keys/frontdesk", "hcvault://[::1]:8200/team/transit/keys/frontdesk",
+	} {
+		for _, text := range []string{"{keyset: '" + key + "'}", "{kms: {key: '" + key + "'}}"} {
+			cfg, err := Load(write(t, "frontdesk.yaml", "secrets: "+text), nil, declared())
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			want := Secrets{KMS: KMS{Key: key, VaultToken: "env:VAULT_TOKEN"}}
+			if cfg.Secrets != want {
+				t.Errorf("%s: got %+v", text, cfg.Secrets)
+			}
+		}
+	}
+	cfg, err := Load(write(t, "frontdesk.yaml", "secrets: {keyset: 'file:/k.json', kms: {key: '"+awsKey+"'}}"),
+		[]string{"FRONTDESK_SECRETS__KMS__VAULT_TOKEN=env:FRONTDESK_TOKEN", "FRONTDESK_TOKEN=x"}, declared())
+	if want := (Secrets{
+		Keyset: "file:/k.json", KMS: KMS{Key: awsKey, VaultToken: "env:FRONTDESK_TOKEN"},
+	}); err != nil || cfg.Secrets != want {
+		t.Errorf("got %+v, %v", cfg.Secrets, err)
+	}
 }

@@ -90,7 +90,10 @@ var serviceLink = regexp.MustCompile(
 
 // refersTo reports whether the configuration reads a secret from the variable.
 func (d *decoder) refersTo(cfg *Config, name string) bool {
-	written := map[string]string{"secrets.keyset": cfg.Secrets.Keyset, "store.url": cfg.Store.URL}
+	written := map[string]string{
+		"secrets.keyset": cfg.Secrets.Keyset, "secrets.kms.vault_token": cfg.Secrets.KMS.VaultToken,
+		"settings_page.oidc.client_secret": cfg.SettingsPage.OIDC.ClientSecret, "store.url": cfg.Store.URL,
+	}
 	for provider, name := range clientSecrets(d.declared) {
 		written[providerPath(provider, name)] = cfg.Providers[provider][name]
 	}

@@ -48,6 +48,16 @@ func checkForm(kind, s string) string {
 		return storeURL(s)
 	case "keyset":
 		return keyset(s)
+	case "kms key or none":
+		if s == "" {
+			return ""
+		}
+		return kmsKey(s)
+	case "secret source":
+		if !SecretSource(s).isReference() {
+			return "must say where the secret is, as env:VAR or file:PATH; do not write the secret itself here."
+		}
+		return ""
 	case "network":
 		return network(s)
 	case "word":
@@ -134,7 +144,25 @@ func keyset(s string) string {
 	if s == "" || scheme == "file" && rest != "" || scheme == "env" && variableName.MatchString(rest) {
 		return ""
 	}
-	return "must be file:PATH, env:VAR or empty; key management services are not supported."
+	if kmsKey(s) == "" {
+		return ""
+	}
+	return "must be file:PATH, env:VAR, empty, or the name of a key such as " +
+		"aws-kms://arn:aws:kms:eu-west-1:111122223333:key/ID."
+}
+
+// kmsKeyForms are the names of keys in Tink's form. They hold no credential.
+var kmsKeyForms = regexp.MustCompile(
+	`^(aws-kms://arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[A-Za-z0-9/_-]+` +
+		`|gcp-kms://projects/[^/\s]+/locations/[^/\s]+/keyRings/[^/\s]+/cryptoKeys/[^/\s]+` +
+		`|hcvault://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._-]+)+/keys/[A-Za-z0-9._-]+)$`)
+
+func kmsKey(s string) string {
+	if !kmsKeyForms.MatchString(s) {
+		return "must be the name of a key: aws-kms://arn:aws:kms:REGION:ACCOUNT:key/ID, gcp-kms://projects/" +
+			"PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, or hcvault://HOST:PORT/transit/keys/NAME."
+	}
+	return ""
 }
 
 func lineOrNone(s string) string {

@@ -353,38 +353,3 @@ func (c applyCommand) Run(ctx context.Context, s *session) error {
 		return nil
 	})
 }
-
-type keysetRotate struct{}
-
-// Run rotates the keys.
-func (keysetRotate) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(g *gateway.Gateway) error {
-		done, err := g.RotateKeys(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys. The new primary key:\n",
-			done.Sealed, len(done.Dropped))
-		_, err = fmt.Fprintln(s.out, done.Primary)
-		return err
-	})
-}
-
-type keysetStatus struct {
-	JSON bool `help:"Print JSON."`
-}
-
-// Run lists the keys.
-func (c keysetStatus) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(g *gateway.Gateway) error {
-		keys, err := g.Keys(ctx)
-		if err != nil {
-			return err
-		}
-		var rows [][]string
-		for _, k := range keys {
-			rows = append(rows, []string{fmt.Sprint(k.ID), yes(k.Primary), fmt.Sprint(k.Credentials)})
-		}
-		return s.list(c.JSON, keys, []string{"ID", "PRIMARY", "CREDENTIALS"}, rows)
-	})
-}

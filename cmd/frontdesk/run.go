@@ -122,6 +122,7 @@ type commands struct {
 	Keyset struct {
 		Rotate keysetRotate `cmd:"" help:"Create a new encryption key and seal every credential with it, while the gateway serves."`
 		Status keysetStatus `cmd:"" help:"Show the encryption keys and how many credentials each seals."`
+		Copy   keysetCopy   `cmd:"" help:"Write the keys to a new file, encrypted with a key of a key management service or in cleartext."`
 	} `cmd:"" help:"The encryption keys of the stored credentials."`
 
 	Backup  backupCommand  `cmd:"" help:"Write a consistent copy of the database to a file, while the gateway serves."`

@@ -73,6 +73,7 @@ func licensed(expression string) *cyclonedx.Licenses {
 var licenseMarks = []struct{ words, id string }{
 	{"apache license version 2.0", "Apache-2.0"},
 	{"mozilla public license, version 2.0", "MPL-2.0"},
+	{"mozilla public license version 2.0", "MPL-2.0"},
 	{"permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"},
 	{"neither the name", "BSD-3-Clause"},
 	{"redistributions of source code must retain", "BSD-2-Clause"},

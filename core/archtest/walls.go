@@ -53,7 +53,7 @@ func Walls() []Wall {
 			},
 			Tests: []string{
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest",
-				"core/page/browsertest", "core/store/storetest", "adapters/calendar/caldav/servertest",
+				"core/kms/kmstest", "core/page/browsertest", "core/store/storetest", "adapters/calendar/caldav/servertest",
 				"adapters/*/*/fake", "adapters/crm/rest/servertest",
 			},
 			Why: "Wiring and command line. What the operator administers is said in the words of its packages, " +
@@ -190,7 +190,9 @@ func Walls() []Wall {
 			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"},
 			Why: "One guard around every call, whatever the contract.",
 		},
-		{Folder: "core/vault", May: []string{"core/fault"}, Why: "Seals bytes, whosever they are."},
+		{Folder: "core/vault", May: []string{"core/fault", "core/pause"}, Tests: []string{"core/kms", "core/kms/kmstest"}, Why: "Seals bytes, whosever they are."},
+		{Folder: "core/kms", May: []string{}, Tests: []string{"core/kms/kmstest"}, Why: "Asks key management services."},
+		{Folder: "core/kms/kmstest", ForTests: true, Why: "Key management services for tests."},
 		{
 			Folder: "core/oauth",
 			May: []string{
@@ -411,7 +413,7 @@ func Reservations() []Reserved {
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
 			For: []string{
 				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/agents", "core/api", "core/certificate",
-				"core/connection", "core/consent", "core/gateway", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
+				"core/connection", "core/consent", "core/gateway", "core/kms/**", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
 				"core/telemetry", "core/toolcall", "core/upstream", "core/webhook", "deploy/**",
 			},
 		},
@@ -431,11 +433,11 @@ func Reservations() []Reserved {
 			Package: "github.com/danielgtaylor/huma/", For: []string{"core/api"}, Why: "The description is the API's.",
 		},
 		{
-			Package: "google.golang.org/api/", For: []string{"adapters/calendar/google"},
-			Why: "Google's API is its adapter's.",
+			Package: "google.golang.org/api/", For: []string{"adapters/calendar/google", "core/kms"},
+			Why: "Google's API is its adapter's, and its key management that of the key set.",
 		},
 		{
-			Package: "google.golang.org/", For: []string{"core/api", "adapters/calendar/google"},
+			Package: "google.golang.org/", For: []string{"core/api", "core/kms", "adapters/calendar/google"},
 			Why: "google.rpc.Status is one surface's way to say an error.",
 		},
 		{Package: "database/sql", For: []string{"core/store/**"}, Why: "Queries are the store's."},
@@ -457,7 +459,12 @@ func Reservations() []Reserved {
 		{Package: "golang.org/x/oauth2", For: []string{"core/oauth", "core/signin"},
 			Why: "Who asks for tokens keeps them."},
 		{Package: "golang.org/x/oauth2/", For: []string{"core/oauth"}, Why: "Who asks for tokens keeps them."},
-		{Package: "github.com/tink-crypto/", For: []string{"core/vault"}, Why: "Keys are the vault's."},
+		{Package: "github.com/tink-crypto/", For: []string{"core/kms", "core/vault"}, Why: "Keys are the vault's."},
+		{Package: "github.com/aws/", For: []string{"core/kms"}, Why: "Key management services are asked in one place."},
+		{
+			Package: "github.com/hashicorp/vault/", For: []string{"core/kms"},
+			Why: "Key management services are asked in one place.",
+		},
 		{
 			Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"},
 			Why: "One list of metrics.",

@@ -70,7 +70,7 @@ func Restore(ctx context.Context, cfg config.Config, file string, o Options) (do
 
 // wantKeySet returns a fault if there is no key set: a new one could not open the copy's credentials.
 func wantKeySet(cfg config.Config) error {
-	path := vault.Missing(cfg.Secrets.Keyset, cfg.DataDir)
+	path := vault.Missing(cfg.Secrets.Keyset, cfg.DataDir, cfg.Secrets.KMS.Key != "")
 	if path == "" {
 		return nil
 	}

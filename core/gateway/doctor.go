@@ -283,6 +283,7 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 		findings = append(findings, Finding{Subject: subject, OK: true,
 			Says: fmt.Sprintf("every credential can be opened; keys: %d", len(g.vault.Status()))})
 	}
+	findings = append(findings, g.examineKEK(ctx)...)
 	if left := g.vault.Interrupted(); left != "" {
 		findings = append(findings, Finding{Subject: subject, OK: true,
 			Says:   left + " is there: a rotation is running, or was interrupted",

@@ -105,8 +105,9 @@ type Gateway struct {
 	outside  *http.Client                      // with which the doctor asks addresses of the configuration
 }
 
-// Open opens the store and the key set and assembles the gateway. It calls no provider and changes nothing,
-// except that it creates the data directory and a key set if they are missing.
+// Open opens the store and the key set and assembles the gateway. It calls no provider, and a key management
+// service if one encrypts the key set. It changes nothing, except that it creates the data directory and a key
+// set if they are missing.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
 	g := &Gateway{config: cfg, now: o.clock(), volumeOf: volumeOf, outside: outsideClient()}
 	defer func() {
@@ -142,7 +143,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if g.store, err = store.Open(ctx, storeURL(cfg)); err != nil {
 		return nil, err
 	}
-	if g.vault, err = vault.Open(cfg.Secrets.Keyset, cfg.DataDir); err != nil {
+	if g.vault, err = openVault(ctx, cfg, g.now); err != nil {
 		return nil, err
 	}
 	g.store.SealWith(g.vault)

@@ -15,7 +15,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		k, err := parse(raw)
+		k, err := form{}.parse(t.Context(), raw)
 		if err != nil {
 			if strings.Contains(err.Error(), "s3cret") {
 				t.Fatalf("the fault quotes a key: %v", err)

@@ -15,11 +15,15 @@ type source struct {
 	env    string      // the variable's name, or ""
 	path   string      // the path of the file, when env is ""
 	ours   bool        // the gateway creates the file on first use
+	former string      // with ours, the path of a key set in the other form
 	denied fs.FileMode // permissions the file must not grant
 }
 
-// fileName is the generated key set's name in the data directory.
-const fileName = "keyset.json"
+// The generated key set's names in the data directory.
+const (
+	fileName      = "keyset.json"
+	encryptedName = "keyset.encrypted.json"
+)
 
 // The permissions that a key set's file must not grant. A file that the gateway created is for its owner
 // only. A file given by the operator may be readable by its group, since mounted secrets are (Kubernetes with
@@ -29,18 +33,23 @@ const (
 	groupReads fs.FileMode = 0o027
 )
 
-func parseSource(text, dataDir string) (source, error) {
-	scheme, rest, found := strings.Cut(text, ":")
+func parseSource(text, dataDir string, encrypted bool) (source, error) {
+	scheme, rest, _ := strings.Cut(text, ":")
 	switch {
+	case text == "" && encrypted:
+		return source{
+			path: filepath.Join(dataDir, encryptedName), ours: true, denied: ownerOnly,
+			former: filepath.Join(dataDir, fileName),
+		}, nil
 	case text == "":
-		return source{path: filepath.Join(dataDir, fileName), ours: true, denied: ownerOnly}, nil
+		return source{
+			path: filepath.Join(dataDir, fileName), ours: true, denied: ownerOnly,
+			former: filepath.Join(dataDir, encryptedName),
+		}, nil
 	case scheme == "file" && rest != "":
 		return source{path: rest, denied: groupReads}, nil
 	case scheme == "env" && rest != "":
 		return source{env: rest}, nil
-	case found && strings.Contains(scheme, "kms"):
-		return source{}, errors.New(
-			"key sets sealed by a key management service are not supported; use file:PATH or env:VAR")
 	}
 	return source{}, errors.New("a key set must be file:PATH or env:VAR; without either, it is a file in " +
 		"the data directory")
@@ -48,8 +57,8 @@ func parseSource(text, dataDir string) (source, error) {
 
 // Missing returns the path at which Open would create a key set because none exists, or "" if Open would not
 // create one.
-func Missing(text, dataDir string) string {
-	from, err := parseSource(text, dataDir)
+func Missing(text, dataDir string, encrypted bool) string {
+	from, err := parseSource(text, dataDir, encrypted)
 	if err != nil || !from.ours {
 		return ""
 	}
@@ -69,12 +78,16 @@ func (s source) String() string {
 
 // create creates the generated key set if there is none. If two processes start at once, the first key set
 // stays.
-func (s source) create() error {
+func (s source) create(fresh func() ([]byte, error)) error {
 	if !s.ours {
 		return nil
 	}
 	if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // it exists, or load reports why it cannot be read
+	}
+	if _, err := os.Stat(s.former); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is %s, and no %s: whether the key set is encrypted has changed. With the former "+
+			"configuration, write it as it should be by frontdesk keyset copy", s.former, s.path)
 	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -84,7 +97,7 @@ func (s source) create() error {
 	if err != nil {
 		return err
 	}
-	made, err := os.CreateTemp(dir, fileName+".*") // mode 0600
+	made, err := os.CreateTemp(dir, filepath.Base(s.path)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("the key set cannot be written: %w", err)
 	}

@@ -1,7 +1,7 @@
 // Package vault seals the credentials of connections, their tokens, what rows say about people, and the keys
 // of the audit. A sealed value can be opened only for the purpose, tenant, connection or row that it was
 // sealed for. These are the associated data of the AEAD (AES-256-GCM, by Tink), so a value copied to another
-// row is rejected. The keys are a Tink key set in cleartext JSON, in a file or an environment variable:
+// row is rejected. The keys are a Tink key set in JSON, in a file or an environment variable:
 //
 //	v, err := vault.Open("", "./frontdesk-data") // ./frontdesk-data/keyset.json, made on first use
 //	row := vault.Row{Purpose: vault.ConnectionRow, Columns: []string{tenantID, connectionID, settings}}
@@ -15,20 +15,25 @@
 // [Vault.Prune] drops the keys that no row needs. A running process picks up the new keys: it reads the key
 // set again before it seals, if the file changed, and before it fails on a key that it does not know.
 //
+// The key set is in cleartext, or encrypted by a key of a key management service (see [Options]). That
+// service is asked when the key set is opened or written, and when it changed; then [Vault.Follow] asks, so
+// that no call waits. Only a call that needs a key which the changed key set has first waits, for [callWait]
+// at most.
+//
 // No error of this package holds a credential or key material.
 package vault
 
 import (
-	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
-	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
 
@@ -42,6 +47,8 @@ const ReasonUnreadable = "CREDENTIALS_UNREADABLE"
 // Vault seals and unseals. It is safe for concurrent use.
 type Vault struct {
 	source source
+	form   form
+	follow follower
 
 	mu   sync.RWMutex
 	keys keys
@@ -64,15 +71,33 @@ type Key struct {
 // Open reads the key set. A source of "" is keyset.json in dataDir, which Open creates with mode 0600 on
 // first use. "file:PATH" and "env:VAR" must hold a key set.
 func Open(source, dataDir string) (*Vault, error) {
-	from, err := parseSource(source, dataDir)
+	return OpenEncrypted(context.Background(), Options{Source: source, DataDir: dataDir})
+}
+
+// Options say where a key set is.
+type Options struct {
+	Source  string // as Open takes it
+	DataDir string
+	// KEK encrypts the key set; nil means that it is in cleartext. An encrypted key set in DataDir is
+	// keyset.encrypted.json.
+	KEK KEK
+	Now func() time.Time // nil means time.Now
+}
+
+// OpenEncrypted is Open for a key set that may be encrypted.
+func OpenEncrypted(ctx context.Context, o Options) (*Vault, error) {
+	from, err := parseSource(o.Source, o.DataDir, o.KEK != nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := from.create(); err != nil {
+	v := &Vault{source: from, form: form{o.KEK}, follow: follower{now: o.Now, reading: make(chan struct{}, 1)}}
+	if v.follow.now == nil {
+		v.follow.now = time.Now
+	}
+	if err := from.create(func() ([]byte, error) { return v.form.fresh(ctx) }); err != nil {
 		return nil, err
 	}
-	v := &Vault{source: from}
-	if err := v.read(); err != nil {
+	if err := v.read(ctx); err != nil {
 		return nil, err
 	}
 	return v, nil
@@ -161,7 +186,7 @@ func (v *Vault) open(p purpose, tenantID, connectionID string, sealed []byte) ([
 func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	id := KeyOf(sealed)
 	if !v.current().has(id) {
-		if err := v.refresh(); err != nil {
+		if err := v.catchUp(); err != nil {
 			return nil, err
 		}
 		if !v.current().has(id) {
@@ -250,10 +275,11 @@ func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
 	return dropped, nil
 }
 
-// rewrite changes the stored key set, one process at a time.
+// rewrite changes the stored key set, one process at a time. Nothing cancels it halfway.
 func (v *Vault) rewrite(change func(*keyset.Manager, keys) error) error {
+	ctx := context.Background()
 	err := v.source.replace(func(raw []byte) ([]byte, error) {
-		before, err := parse(raw)
+		before, err := v.form.parse(ctx, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -265,16 +291,20 @@ func (v *Vault) rewrite(change func(*keyset.Manager, keys) error) error {
 		if err != nil {
 			return nil, err
 		}
-		return render(after)
+		return v.form.render(ctx, after)
 	})
 	if err != nil {
 		return err
 	}
-	return v.read()
+	return v.read(ctx)
 }
 
-// refresh reads the key set again if its source changed.
+// refresh reads the key set again if its source changed, unless that takes a call of another service: then
+// Follow does.
 func (v *Vault) refresh() error {
+	if v.form.isEncrypted() {
+		return nil
+	}
 	version, err := v.source.version()
 	if err != nil {
 		return unreachable(err)
@@ -282,14 +312,14 @@ func (v *Vault) refresh() error {
 	if version == v.current().version {
 		return nil
 	}
-	if err := v.read(); err != nil {
+	if err := v.read(context.Background()); err != nil {
 		return unreachable(err)
 	}
 	return nil
 }
 
 // read reads the key set from its source.
-func (v *Vault) read() error {
+func (v *Vault) read(ctx context.Context) error {
 	// The version is read before the content: a change in between causes one more read and is not missed.
 	version, err := v.source.version()
 	if err != nil {
@@ -299,7 +329,7 @@ func (v *Vault) read() error {
 	if err != nil {
 		return err
 	}
-	k, err := parse(raw)
+	k, err := v.form.parse(ctx, raw)
 	if err != nil {
 		return fmt.Errorf("the key set in %s cannot be used: %w", v.source, err)
 	}
@@ -339,38 +369,6 @@ func (k keys) primary() uint32 {
 
 func (k keys) has(id uint32) bool {
 	return slices.ContainsFunc(k.held, func(key Key) bool { return key.ID == id })
-}
-
-// parse reads a key set in Tink's cleartext JSON. Its errors leave out the parser's text, which may quote
-// keys.
-func parse(raw []byte) (keys, error) {
-	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(raw)))
-	if err != nil {
-		return keys{}, fmt.Errorf("it is not a Tink key set in cleartext JSON")
-	}
-	cipher, err := aead.New(handle)
-	if err != nil {
-		return keys{}, fmt.Errorf("its keys are not for authenticated encryption (AEAD)")
-	}
-	return keys{handle: handle, cipher: cipher, held: keysOf(handle)}, nil
-}
-
-// render writes a key set in Tink's cleartext JSON.
-func render(handle *keyset.Handle) ([]byte, error) {
-	var out bytes.Buffer
-	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&out)); err != nil {
-		return nil, fmt.Errorf("vault: the key set cannot be written: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
-// fresh returns a new key set of one AES-256-GCM key.
-func fresh() ([]byte, error) {
-	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
-	if err != nil {
-		return nil, fmt.Errorf("vault: no key set can be made: %w", err)
-	}
-	return render(handle)
 }
 
 // binding returns the associated data: the purpose and both ids, with the length of the first so that no two

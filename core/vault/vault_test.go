@@ -194,10 +194,6 @@ func TestSources(t *testing.T) {
 		{"env:TEST_NO_KEYSET", "the key set in the variable TEST_NO_KEYSET cannot be used: it is not a Tink key " +
 			"set in cleartext JSON"},
 		{"file:" + dir + "/none", "the key set cannot be read: stat " + dir + "/none: no such file or directory"},
-		{"gcp-kms://projects/p", "key sets sealed by a key management service are not supported; use file:PATH " +
-			"or env:VAR"},
-		{"aws-kms://arn",
-			"key sets sealed by a key management service are not supported; use file:PATH or env:VAR"},
 		{canary, "a key set must be file:PATH or env:VAR; without either, it is a file in the data directory"},
 	} {
 		_, err := Open(rule.source, dir)

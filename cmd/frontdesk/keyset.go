@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"frontdesk/core/gateway"
+)
+
+type keysetRotate struct{}
+
+// Run rotates the keys.
+func (keysetRotate) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		done, err := g.RotateKeys(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys. The new primary key:\n",
+			done.Sealed, len(done.Dropped))
+		_, err = fmt.Fprintln(s.out, done.Primary)
+		return err
+	})
+}
+
+type keysetStatus struct {
+	JSON bool `help:"Print JSON."`
+}
+
+// Run lists the keys.
+func (c keysetStatus) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		keys, err := g.Keys(ctx)
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, k := range keys {
+			rows = append(rows, []string{fmt.Sprint(k.ID), yes(k.Primary), fmt.Sprint(k.Credentials)})
+		}
+		return s.list(c.JSON, keys, []string{"ID", "PRIMARY", "CREDENTIALS"}, rows)
+	})
+}
+
+type keysetCopy struct {
+	File      string `arg:"" help:"The file to write. It must not exist yet." type:"path"`
+	KMS       string `name:"kms" required:"" xor:"form" placeholder:"KEY" help:"Encrypt the copy with this key, named as in secrets.kms.key."`
+	Cleartext bool   `required:"" xor:"form" help:"Write the copy in cleartext."`
+}
+
+// Run copies the key set.
+func (c keysetCopy) Run(ctx context.Context, s *session) error {
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		if err := g.CopyKeySet(ctx, c.File, c.KMS); err != nil {
+			return err
+		}
+		if c.Cleartext {
+			fmt.Fprintln(s.err, "The copy holds the keys in cleartext. To use it, set secrets.keyset to "+
+				"file:PATH without secrets.kms.key, and restart the gateways in turn.")
+			return nil
+		}
+		fmt.Fprintf(s.err, "To use the copy, set secrets.keyset to file:PATH and secrets.kms.key to %s, and "+
+			"restart the gateways in turn.\n", c.KMS)
+		return nil
+	})
+}

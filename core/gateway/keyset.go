@@ -1,0 +1,80 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"frontdesk/config"
+	"frontdesk/core/audit"
+	"frontdesk/core/fault"
+	"frontdesk/core/kms"
+	"frontdesk/core/vault"
+)
+
+func openVault(ctx context.Context, cfg config.Config, now func() time.Time) (*vault.Vault, error) {
+	kek, err := keyEncryptionKey(cfg, cfg.Secrets.KMS.Key)
+	if err != nil {
+		return nil, err
+	}
+	return vault.OpenEncrypted(ctx, vault.Options{
+		Source: cfg.Secrets.Keyset, DataDir: cfg.DataDir, KEK: kek, Now: now,
+	})
+}
+
+// keyEncryptionKey returns the key of that name, or nil if the name is empty.
+func keyEncryptionKey(cfg config.Config, name string) (vault.KEK, error) {
+	if name == "" {
+		return nil, nil
+	}
+	key, err := kms.Open(name, kms.Options{
+		URL: cfg.Secrets.KMS.URL,
+		VaultToken: func() (string, error) {
+			return config.Resolve(config.SecretSource(cfg.Secrets.KMS.VaultToken), os.Environ(), nil)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("secrets.kms.key: %w", err)
+	}
+	return key, nil
+}
+
+// CopyKeySet writes the key set to a new file: encrypted with the key of that name, or in cleartext if the
+// name is empty. Gateways that read the copy open what those with the original have sealed, so that replicas
+// can change from one to the other in turn.
+func (g *Gateway) CopyKeySet(ctx context.Context, path, key string) error {
+	kek, err := keyEncryptionKey(g.config, key)
+	if err != nil {
+		return err
+	}
+	err = g.vault.Copy(ctx, path, kek)
+	outcome := audit.Done
+	if err != nil {
+		outcome = audit.Failed(fault.From(err).Reason)
+	}
+	return errors.Join(err, g.audit.Record(ctx, audit.Entry{
+		Action: "copy-keyset", Subject: path, Outcome: outcome,
+	}))
+}
+
+// examineKEK asks whether the key management service still encrypts. That it decrypts is known: the key set
+// was read.
+func (g *Gateway) examineKEK(ctx context.Context) []Finding {
+	var findings []Finding
+	switch kek, err := g.vault.Encryption(ctx); {
+	case err != nil:
+		findings = append(findings, Finding{Subject: "key set", OK: true,
+			Says:   "it cannot be encrypted anew: " + err.Error(),
+			Advice: "The gateway works. Until this is corrected, the key set cannot be rotated here."})
+	case kek != "":
+		findings = append(findings, Finding{Subject: "key set", OK: true, Says: "it is encrypted with " + kek})
+	}
+	if left := g.vault.Cleartext(); left != "" {
+		findings = append(findings, Finding{Subject: "key set", OK: true,
+			Says:   left + " holds the keys in cleartext, beside the encrypted key set",
+			Advice: "Once every replica uses the encrypted one, remove the file."})
+	}
+	return findings
+}
