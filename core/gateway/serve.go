@@ -83,6 +83,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.services.Run(background) })
 	work.Go(func() { g.tokens.Run(background) })
 	work.Go(func() { g.audit.Run(background) })
+	work.Go(func() { g.archiveAudit(background) })
 	work.Go(func() { g.requests.Run(background) })
 	work.Go(func() { g.sender.Run(background) })
 	work.Go(func() { g.health.Run(background) })

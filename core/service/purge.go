@@ -13,12 +13,13 @@ type purger struct{ opts *Options }
 
 const (
 	purgeEvery     = 10 * time.Minute
-	keepDeliveries = 7 * 24 * time.Hour  // of events that were acknowledged or given up
-	keepSlots      = 24 * time.Hour      // beyond the answers to calls that name a slot_id or a hold_id
-	keepCallNotes  = 12 * time.Hour      // longer than a telephone call
-	keepBreakers   = time.Hour           // far beyond the time after which a replica that is not seen is gone
-	keepMeetings   = 90 * 24 * time.Hour // after their end
-	keepKeyless    = 24 * time.Hour      // finished calls without a key; longer than any dedupe window of use
+	keepDeliveries = 7 * 24 * time.Hour   // of events that were acknowledged or given up
+	keepSlots      = 24 * time.Hour       // beyond the answers to calls that name a slot_id or a hold_id
+	keepCallNotes  = 12 * time.Hour       // longer than a telephone call
+	keepBreakers   = time.Hour            // far beyond the time after which a replica that is not seen is gone
+	keepMeetings   = 90 * 24 * time.Hour  // after their end
+	keepEvents     = 400 * 24 * time.Hour // where an event is; what is listed again is seen again
+	keepKeyless    = 24 * time.Hour       // finished calls without a key; longer than any dedupe window of use
 )
 
 // run purges until ctx ends.
@@ -55,6 +56,9 @@ func (p *purger) purge(ctx context.Context) error {
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgeMeetings(ctx, now.Add(-keepMeetings), most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeEvents(ctx, now.Add(-keepEvents), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgePurchases(ctx, now, answers, most)
