@@ -43,6 +43,7 @@ type Config struct {
 	Resilience   Resilience   `yaml:"resilience" help:"How calls to providers are limited and retried."`
 	Idempotency  Idempotency  `yaml:"idempotency" help:"How repeated calls are recognised."`
 	RequestLog   RequestLog   `yaml:"request_log" help:"The log of requests, in which people look for what happened."`
+	Audit        Audit        `yaml:"audit" help:"The audit, the record of every change."`
 	Calendar     Calendar     `yaml:"calendar" help:"Options of the calendar operations."`
 	Log          Log          `yaml:"log" help:"The log, on standard error."`
 	Telemetry    Telemetry    `yaml:"telemetry" help:"Where traces go."`
@@ -179,6 +180,25 @@ type RequestLog struct {
 	Keep      time.Duration `yaml:"keep" default:"720h" min:"1h" max:"8760h" help:"How long a request is kept at most."`
 }
 
+// Audit configures how long rows of the audit are in the database.
+type Audit struct {
+	Keep       time.Duration `yaml:"keep" default:"0" min:"0" help:"How long a row stays in the database before it is moved to a file in archive_dir, at least 24h, such as 8760h for a year. One gateway does so once a day. 0 means for ever."`
+	ArchiveDir string        `yaml:"archive_dir" default:"" kind:"line or none" help:"Directory of the archived rows, on a disk that lasts and is backed up. Of several replicas, only those that have it archive. Empty means that none are archived by themselves."`
+}
+
+// leastKept is the least that audit.keep can be, unless it is 0.
+const leastKept = 24 * time.Hour
+
+// settle checks that rows which are not kept for ever have a place to go to.
+func (a *Audit) settle(d *decoder) {
+	switch {
+	case a.Keep > 0 && a.Keep < leastKept:
+		d.wrong("audit.keep", "must be 0 or at least %s.", leastKept)
+	case a.Keep > 0 && a.ArchiveDir == "":
+		d.wrong("audit.archive_dir", "is required with audit.keep: no row is removed before it is archived.")
+	}
+}
+
 // Calendar configures the calendar operations.
 type Calendar struct {
 	LegacyConferencingTypes []string `yaml:"legacy_conferencing_types" default:"nylas" kind:"word" help:"Deprecated values of conferencing_type. They mean provider, and are answered with a Deprecation header."`
@@ -249,6 +269,7 @@ func (c *Config) settle(d *decoder) {
 	c.Secrets.settle(d)
 	c.SettingsPage.OIDC.settle(d)
 	c.Server.TLS.settle(d)
+	c.Audit.settle(d)
 	if c.Server.OpsListen == c.Server.Listen && !strings.HasSuffix(c.Server.Listen, ":0") {
 		d.wrong("server.ops_listen", "must differ from server.listen.")
 	}

@@ -231,3 +231,60 @@ func TestAuditVerifyFailsOnTampering(t *testing.T) {
 		t.Errorf("emptied, keys and all: exit %d: %s", code, errs)
 	}
 }
+
+// An operator archives the audit, loses an archive, and restores a copy of the database from before.
+func TestTheAuditIsArchivedOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	folder, backup := filepath.Join(t.TempDir(), "archives"), filepath.Join(t.TempDir(), "copy.db")
+	if _, _, code := d.do("", "audit", "archive", "--older-than=-1h", "--dir", folder); code != exitUsage {
+		t.Errorf("a negative age: exit %d", code)
+	}
+	if _, _, code := d.do("", "audit", "verify", "--first", "2"); code != exitUsage {
+		t.Errorf("--first without --archive: exit %d", code)
+	}
+	d.wantFailure("audit.keep is not set", "audit", "archive", "--dir", folder)
+	d.wantFailure("audit.archive_dir is not set", "audit", "archive", "--older-than", "0s")
+	d.must("tenant", "create", "acme")
+	d.must("key", "create", "--tenant", "acme")
+	d.must("key", "revoke", d.audit("--action", "create-key")[0].Subject)
+	d.must("backup", backup)
+	early := d.must("audit", "verify")
+	if out, errs, code := d.do("", "audit", "archive", "--older-than", "1h", "--dir", folder); out != "" || code != exitOK ||
+		!strings.Contains(errs, "No row is old enough") {
+		t.Errorf("young rows: exit %d\n%s%s", code, out, errs)
+	}
+	file := strings.TrimSpace(d.must("audit", "archive", "--older-than", "0s", "--dir", folder))
+	if filepath.Dir(file) != folder || !strings.HasPrefix(filepath.Base(file), "audit-000000000001-000000000003-") {
+		t.Errorf("the file is %q", file)
+	}
+	var actions []string
+	for _, row := range d.audit() {
+		actions = append(actions, row.Actor+" "+row.Action)
+	}
+	if want := []string{"operator:key revoke revoke-key", "operator:audit archive archive-audit"}; !slices.Equal(actions, want) {
+		t.Errorf("in the database are %q", actions)
+	}
+	if _, errs, code := d.do("", "audit", "verify", "--head", early); code != exitOK ||
+		!strings.Contains(errs, "The rows up to 3 are archived, and not checked here") {
+		t.Errorf("the database alone: exit %d: %s", code, errs)
+	}
+	for _, archive := range []string{folder, file} {
+		if _, errs, code := d.do("", "audit", "verify", "--archive", archive, "--head", early); code != exitOK ||
+			!strings.Contains(errs, "1 archives are intact: they begin with row 1 and join the database") {
+			t.Errorf("with %s: exit %d: %s", archive, code, errs)
+		}
+	}
+	d.wantFailure("row 1 is missing", "audit", "verify", "--archive", t.TempDir())
+
+	d.must("tenant", "create", "bolt") // lost with the database
+	d.must("restore", backup)
+	if out, errs, code := d.do("", "audit", "verify", "--archive", folder); code != exitOK {
+		t.Errorf("a restored database, with an archive of later: exit %d\n%s%s", code, out, errs)
+	}
+	d.must("tenant", "create", "cask")
+	if again := d.must("audit", "archive", "--older-than", "0s", "--dir", folder); strings.Contains(again, file) {
+		t.Errorf("%s is written again with another row: %s", file, again)
+	}
+	d.must("audit", "verify", "--archive", folder, "--head", early)
+}

@@ -115,8 +115,9 @@ type commands struct {
 	} `cmd:"" help:"The log of requests."`
 
 	Audit struct {
-		List   auditList   `cmd:"" help:"List the changes: who changed what, when, and with what outcome."`
-		Verify auditVerify `cmd:"" help:"Check that no row of the audit was changed, moved, inserted or removed."`
+		List    auditList    `cmd:"" help:"List the changes: who changed what, when, and with what outcome."`
+		Verify  auditVerify  `cmd:"" help:"Check that no row of the audit was changed, moved, inserted or removed."`
+		Archive auditArchive `cmd:"" help:"Move old rows of the audit to files, while the gateway serves."`
 	} `cmd:"" help:"The record of every change."`
 
 	Keyset struct {

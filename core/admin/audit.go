@@ -48,6 +48,9 @@ func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) 
 			return answer, err
 		}
 	}
+	if filter.Tenant == "" {
+		filter.Tenant = c.Tenant.Name // the index of a tenant's rows is that of its name
+	}
 	if filter.Limit == 0 {
 		filter.Limit = defaultAuditLimit
 	}

@@ -210,8 +210,9 @@ func Walls() []Wall {
 			Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage.",
 		},
 		{
-			Folder: "core/audit", May: []string{"core/fault", "core/store", "core/telemetry", "core/vault"},
-			Tests: []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
+			Folder: "core/audit",
+			May:    []string{"core/fault", "core/pause", "core/store", "core/telemetry", "core/vault"},
+			Tests:  []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
 		},
 		{
 			Folder: "core/requestlog", May: []string{"core/pause", "core/store", "core/telemetry"},

@@ -27,7 +27,11 @@
 //     Verify takes others;
 //   - changes by somebody who has the key set, or controls the running gateway.
 //
-// Rows are kept for ever, including those of deleted tenants.
+// Rows are kept for ever, including those of deleted tenants, unless [Log.Archive] moves the oldest to files.
+// The boundary then records in the database where its part of the chain begins: the number and the MAC of the
+// last archived row, with a MAC of its own. So nobody can cut off the front of the chain, and an archive is
+// verified as the database is, row by row from the one before its first. Rows of ended keys are archived and
+// stay in the database, too, since keys are looked up there; the boundary has their digest.
 package audit
 
 import (

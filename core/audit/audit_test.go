@@ -88,6 +88,8 @@ func (w *world) anew() {
 	for _, s := range []string{
 		"DELETE FROM audit", "DELETE FROM audit_keys", "DELETE FROM audit_head",
 		"INSERT INTO audit_head (name, count, mac, key_id, seal) VALUES ('head', 0, '', '', '')",
+		"DELETE FROM audit_boundary",
+		"INSERT INTO audit_boundary (name, count, mac, kept, key_id, seal, tried_at) VALUES ('boundary', 0, '', '', '', '', 0)",
 	} {
 		_, err := w.attacker.ExecContext(w.t.Context(), s)
 		w.check(err)

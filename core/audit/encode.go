@@ -14,6 +14,7 @@ const (
 	ofRow      = "frontdesk audit row 1"
 	ofPosition = "frontdesk audit place 1" // "place" stays: MACs that are stored depend on it
 	ofHead     = "frontdesk audit head 1"
+	ofBoundary = "frontdesk audit boundary 1"
 )
 
 // encoding is the canonical form of a MAC's input. Each text is preceded by its length and each list by its
@@ -63,6 +64,18 @@ func (k *ring) macAfter(r store.AuditRow, before string) string {
 // seal returns the MAC of a head.
 func (k *ring) seal(h store.AuditHead) string {
 	return k.mac(h.KeyID, encoding(nil).text(ofHead).number(h.Count).texts(h.MAC, h.KeyID))
+}
+
+// sealBoundary returns the MAC of a boundary.
+func (k *ring) sealBoundary(b store.AuditBoundary) string {
+	return k.mac(b.KeyID, encoding(nil).text(ofBoundary).number(b.Count).texts(b.MAC, b.Kept, b.KeyID))
+}
+
+// keep adds an archived row to the digest of those that stay in the database. The digest needs no key, since
+// the boundary's MAC covers it.
+func keep(digest string, r store.AuditRow) string {
+	sum := sha256.Sum256(encoding(nil).text(digest).number(r.ID).row(r).text(r.MAC))
+	return hex.EncodeToString(sum[:])
 }
 
 // same reports whether two MACs are equal. An empty MAC equals none.

@@ -25,8 +25,8 @@ func (l *Log) Lineage(ctx context.Context, head Head) (Lineage, error) {
 	if len(keys.held) > 0 {
 		return LineageSame, nil
 	}
-	row, found, err := l.Store.AuditRow(ctx, head.Rows)
-	if err != nil || !found || row.MAC != head.Hash {
+	at, err := l.at(ctx, keys, head.Rows)
+	if err != nil || at.hash != head.Hash {
 		return LineageOther, err
 	}
 	return LineageSame, nil

@@ -101,7 +101,7 @@ func (l *Log) Seal(ctx context.Context) error {
 		return nil
 	}
 	l.learn(s.known)
-	return l.keepHead(ctx, s.known)
+	return l.keepHead(ctx, s.keys, s.known)
 }
 
 func (l *Log) lastKnown() Head {
@@ -180,34 +180,58 @@ func (s *sealing) genuine(h store.AuditHead) bool {
 }
 
 // keepHead advances the head in the file along the chain. If the chain does not continue from the head in the
-// file, that head is kept: it is the proof that rows were removed or changed.
-func (l *Log) keepHead(ctx context.Context, head Head) error {
+// file, that head is kept: it is the proof that rows were removed or changed. Whether a chain continues from
+// an archived row, only the archive can tell, so the log then has the head that the file had.
+func (l *Log) keepHead(ctx context.Context, keys *ring, head Head) error {
 	if l.HeadFile == "" || head.Rows == 0 {
 		return nil
 	}
 	kept, err := ReadHead(l.HeadFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return writeHead(l.HeadFile, head)
+	}
+	if err != nil {
+		return err
+	}
+	at, err := l.at(ctx, keys, kept.Rows)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case kept.Rows >= head.Rows && kept != head:
-		row, found, err := l.Store.AuditRow(ctx, kept.Rows)
-		if err != nil || found && row.MAC == kept.Hash {
-			return err // another process was faster
-		}
+	case at.archived && kept.Rows >= head.Rows:
+		return nil
+	case at.archived:
+		l.Log.WarnContext(ctx, "the head of the audit that was kept here is that of an archived row; to "+
+			"compare them, run frontdesk audit verify with --archive and --head", "head", kept.String())
+	case at.hash != kept.Hash:
 		l.notOn(ctx, kept)
 		return nil
-	default:
-		row, found, err := l.Store.AuditRow(ctx, kept.Rows)
-		if err != nil {
-			return err
-		}
-		if !found || row.MAC != kept.Hash {
-			l.notOn(ctx, kept)
-			return nil
-		}
+	case kept.Rows >= head.Rows:
+		return nil // another process was faster
 	}
 	return writeHead(l.HeadFile, head)
+}
+
+// position is what is known of a position in the chain.
+type position struct {
+	hash     string // of the row there; "": the database has none
+	archived bool   // the row was archived, and its hash is not in the database any more
+}
+
+// at returns what the database knows of a position in the chain.
+func (l *Log) at(ctx context.Context, keys *ring, id int64) (position, error) {
+	page, err := l.Store.AuditChain(ctx, id-1, 1)
+	if err != nil {
+		return position{}, err
+	}
+	b := page.Boundary
+	genuine := same(b.Seal, keys.sealBoundary(b))
+	switch {
+	case len(page.Rows) > 0 && page.Rows[0].ID == id:
+		return position{hash: page.Rows[0].MAC}, nil
+	case b.Count == id: // in Lineage, no key is held
+		return position{hash: b.MAC}, nil
+	}
+	return position{archived: genuine && id < b.Count}, nil
 }
 
 func (l *Log) notOn(ctx context.Context, kept Head) {

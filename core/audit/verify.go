@@ -16,10 +16,12 @@ type Known struct {
 	Head        // Rows 0: only the hash is known
 }
 
-// VerifyOptions configure Verify: the heads to compare the chain with, and how much of it to check.
+// VerifyOptions configure Verify: what to compare the chain with, and how much of it to check.
 type VerifyOptions struct {
-	Known []Known
-	Last  int64 // checks only this many rows at the end; 0: all
+	Known    []Known
+	Last     int64    // checks only this many rows at the end; 0: all
+	Archives []string // files that Archive wrote, and folders of them
+	First    int64    // the row that these files begin with; 0: the first
 }
 
 // Report is the result of Verify.
@@ -27,6 +29,9 @@ type Report struct {
 	Sound    bool     `json:"sound"`
 	Head     Head     `json:"head"`     // the last row up to which the chain is sound
 	Unsealed int      `json:"unsealed"` // genuine rows that are not in the chain yet
+	Boundary int64    `json:"boundary"` // the last row that is archived and not in the database any more
+	Archives []File   `json:"archives,omitempty"`
+	Archived []string `json:"archived_heads,omitempty"` // known heads that only archives can be compared with
 	Problem  *Problem `json:"problem,omitempty"`
 }
 
@@ -52,7 +57,8 @@ func (p Problem) String() string {
 const verifyAtOnce = 1000
 
 // Verify checks that every row is as it was written, in its position, and that none is missing. It changes
-// nothing. Rows that are recorded in the meantime are checked too.
+// nothing. Rows that are recorded in the meantime are checked too. Without archives, the chain begins where
+// the boundary says.
 func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 	for {
 		keys, there, err := l.readKeys(ctx)
@@ -71,68 +77,125 @@ func (l *Log) Verify(ctx context.Context, o VerifyOptions) (Report, error) {
 	}
 }
 
-func (l *Log) verify(ctx context.Context, o VerifyOptions, keys *ring, there int) (Report, error) {
+func (l *Log) verify(
+	ctx context.Context, o VerifyOptions, keys *ring, there int,
+) (_ Report, err error) {
 	v := verifying{keys: keys, unused: there == 0, hashes: map[string]bool{}, at: map[int64]string{}}
 	for _, k := range o.Known {
 		v.hashes[k.Hash] = false
 		v.at[k.Rows] = ""
 	}
+	var problem *Problem
+	if len(o.Archives) > 0 {
+		if problem, err = v.walkArchives(ctx, l.Store, o); err != nil || problem != nil {
+			return v.report(problem), err
+		}
+	}
 	if o.Last > 0 {
-		if err := v.skip(ctx, l.Store, o.Last); err != nil {
+		if err := v.skip(ctx, l, o.Last); err != nil {
 			return Report{}, err
 		}
 	}
-	problem, err := v.walk(ctx, l.Store)
+	problem, err = v.walk(ctx, l.Store)
+	if err == nil && problem == nil {
+		problem, err = v.checkArchived(ctx, l.Store)
+	}
 	if err == nil && problem == nil {
 		problem = v.holdAgainst(o.Known)
 	}
 	if err == nil && problem == nil {
 		problem, err = v.checkUnsealed(ctx, l.Store)
 	}
-	return Report{Sound: problem == nil, Head: v.head, Unsealed: v.waiting, Problem: problem}, err
+	return v.report(problem), err
 }
 
 // verifying is one walk along the chain.
 type verifying struct {
-	keys    *ring
-	unused  bool // there is no key: nothing was ever recorded
-	head    Head // as far as the walk got
-	waiting int
-	hashes  map[string]bool  // MACs of known heads, and whether a row has each
-	at      map[int64]string // MACs of the rows at the positions of known heads
-	skipped int64
+	keys     *ring
+	unused   bool // there is no key: nothing was ever recorded
+	head     Head // as far as the walk got
+	waiting  int
+	hashes   map[string]bool  // MACs of known heads, and whether a row has each
+	at       map[int64]string // MACs of the rows at the positions of known heads
+	skipped  int64            // the walk began behind this row
+	boundary int64            // the last row that is not in the database any more
+	files    []File
+	archived []string // known heads of archived rows
+}
+
+func (v *verifying) report(problem *Problem) Report {
+	return Report{
+		Sound: problem == nil, Head: v.head, Unsealed: v.waiting, Boundary: v.boundary, Archives: v.files,
+		Archived: v.archived, Problem: problem,
+	}
 }
 
 // skip lets the walk begin that many rows before the end.
-func (v *verifying) skip(ctx context.Context, s *store.Store, last int64) error {
-	_, head, err := s.AuditChain(ctx, 0, 1)
-	if err != nil || head.Count <= last {
+func (v *verifying) skip(ctx context.Context, l *Log, last int64) error {
+	page, err := l.Store.AuditChain(ctx, 0, 1)
+	if err != nil || page.Head.Count <= last {
 		return err
 	}
-	row, found, err := s.AuditRow(ctx, head.Count-last)
-	if err != nil || !found {
-		return err
+	from := page.Head.Count - last
+	page, err = l.Store.AuditChain(ctx, from-1, 1)
+	if err == nil && len(page.Rows) > 0 && page.Rows[0].ID == from && from > page.Boundary.Count {
+		v.pass(Head{Rows: from, Hash: page.Rows[0].MAC})
+		v.skipped = from
 	}
-	v.head, v.skipped = Head{Rows: row.ID, Hash: row.MAC}, row.ID
-	return nil
+	return err
 }
 
 // walk follows the chain to its end.
 func (v *verifying) walk(ctx context.Context, s *store.Store) (*Problem, error) {
 	for {
-		rows, head, err := s.AuditChain(ctx, v.head.Rows, verifyAtOnce)
+		page, err := s.AuditChain(ctx, v.head.Rows, verifyAtOnce)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
+		from := v.head.Rows
+		if p := v.begin(page.Boundary); p != nil {
+			return p, nil
+		}
+		if v.head.Rows > from {
+			continue // the rows up to the boundary are not there any more
+		}
+		for _, row := range page.Rows {
 			if p := v.step(row); p != nil {
 				return p, nil
 			}
 		}
-		if len(rows) == verifyAtOnce {
+		if len(page.Rows) == verifyAtOnce {
 			continue
 		}
-		return v.end(head), nil
+		return v.end(page.Head), nil
+	}
+}
+
+// begin lets the walk go on behind the boundary, if it did not get there yet.
+func (v *verifying) begin(b store.AuditBoundary) *Problem {
+	if b == (store.AuditBoundary{}) {
+		return nil
+	}
+	if !same(b.Seal, v.keys.sealBoundary(b)) {
+		return &Problem{What: fmt.Sprintf("the boundary was changed, which records where the chain begins in "+
+			"the database. It says that the rows up to %d are archived", b.Count)}
+	}
+	v.boundary = b.Count
+	if b.Count > v.head.Rows {
+		v.pass(Head{Rows: b.Count, Hash: b.MAC})
+		v.skipped = b.Count
+	}
+	return nil
+}
+
+// pass moves the walk to a row, and notes the row if a known head asks for it.
+func (v *verifying) pass(h Head) {
+	v.head = h
+	if _, asked := v.hashes[h.Hash]; asked {
+		v.hashes[h.Hash] = true
+	}
+	if _, asked := v.at[h.Rows]; asked {
+		v.at[h.Rows] = h.Hash
 	}
 }
 
@@ -149,13 +212,7 @@ func (v *verifying) step(row store.AuditRow) *Problem {
 	if !same(row.MAC, v.keys.macAfter(row, v.head.Hash)) {
 		return wrong("is not as it was written: it was changed, moved or inserted")
 	}
-	v.head = Head{Rows: row.ID, Hash: row.MAC}
-	if _, asked := v.hashes[row.MAC]; asked {
-		v.hashes[row.MAC] = true
-	}
-	if _, asked := v.at[row.ID]; asked {
-		v.at[row.ID] = row.MAC
-	}
+	v.pass(Head{Rows: row.ID, Hash: row.MAC})
 	return nil
 }
 
@@ -177,18 +234,44 @@ func (v *verifying) end(h store.AuditHead) *Problem {
 	return nil
 }
 
+// checkArchived checks the archived rows that stay in the database.
+func (v *verifying) checkArchived(ctx context.Context, s *store.Store) (*Problem, error) {
+	page, err := s.ArchivedAudit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p := v.begin(page.Boundary); p != nil {
+		return p, nil
+	}
+	digest := ""
+	for _, row := range page.Rows {
+		digest = keep(digest, row)
+	}
+	if digest != page.Boundary.Kept {
+		return &Problem{What: fmt.Sprintf("of the archived rows, up to row %d, those of ended keys stay in "+
+			"the database: one of them was changed, inserted or removed", page.Boundary.Count)}, nil
+	}
+	return nil, nil
+}
+
 // holdAgainst compares the chain with heads that were kept elsewhere.
 func (v *verifying) holdAgainst(known []Known) *Problem {
 	for _, k := range known {
 		switch {
-		case k.Rows == 0 && !v.hashes[k.Hash]:
+		case k.Rows == 0 && v.hashes[k.Hash]:
+		case k.Rows == 0 && v.boundary > 0 && len(v.files) == 0:
+			return &Problem{What: fmt.Sprintf("no row in the database has the hash of %s. If it is that of "+
+				"an archived row, verify the archives as well", k.From)}
+		case k.Rows == 0:
 			return &Problem{What: fmt.Sprintf("no row has the hash of %s: rows were removed, or the hash "+
 				"belongs to another chain", k.From)}
-		case k.Rows == 0, k.Rows < v.skipped, k.Rows == v.skipped && k.Hash == v.head.Hash:
 		case k.Rows > v.head.Rows:
 			return &Problem{Row: v.head.Rows + 1, What: fmt.Sprintf("is missing: %s knows %d rows. Rows "+
 				"were removed from the end, or the database was put back to an earlier "+
 				"state", k.From, k.Rows)}
+		case v.at[k.Rows] == "" && k.Rows <= v.boundary:
+			v.archived = append(v.archived, k.From)
+		case v.at[k.Rows] == "" && k.Rows <= v.skipped:
 		case v.at[k.Rows] != k.Hash:
 			return &Problem{Row: k.Rows, What: fmt.Sprintf("differs from the row that %s knows: it was "+
 				"rewritten, or belongs to another chain", k.From)}

@@ -11,6 +11,7 @@ import (
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
 
@@ -42,14 +43,23 @@ func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, e
 // AuditReport is the result of VerifyAudit.
 type AuditReport = audit.Report
 
-// VerifyAudit reports whether the audit was tampered with. It compares the audit with the head in the data
-// directory, and with head unless that is "": a file that holds a head, or the text COUNT:HASH or HASH.
-func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, error) {
+// AuditFile is an archive of the audit.
+type AuditFile = audit.File
+
+// AuditCheck says what VerifyAudit compares the audit with, besides the head in the data directory.
+type AuditCheck struct {
+	Head     string   // "", a file that holds a head, or the text COUNT:HASH or HASH
+	Archives []string // files, and folders of them
+	First    int64    // the row that the archives begin with; 0: the first
+}
+
+// VerifyAudit reports whether the audit was tampered with.
+func (g *Gateway) VerifyAudit(ctx context.Context, check AuditCheck) (audit.Report, error) {
 	known, err := g.knownHeads()
 	if err != nil {
 		return audit.Report{}, err
 	}
-	if head != "" {
+	if head := check.Head; head != "" {
 		h, isHead := audit.ParseHead(head)
 		from := "the head given"
 		if !isHead {
@@ -61,7 +71,54 @@ func (g *Gateway) VerifyAudit(ctx context.Context, head string) (audit.Report, e
 		}
 		known = append(known, audit.Known{From: from, Head: h})
 	}
-	return g.audit.Verify(ctx, audit.VerifyOptions{Known: known})
+	return g.audit.Verify(ctx, audit.VerifyOptions{
+		Known: known, Archives: check.Archives, First: check.First,
+	})
+}
+
+// ArchiveAudit moves the rows of the audit that are older than keep to files in a directory. Without them,
+// keep and dir are those of the configuration. It returns the files that it wrote, also with an error.
+func (g *Gateway) ArchiveAudit(ctx context.Context, keep *time.Duration, dir string) ([]AuditFile, error) {
+	if keep == nil && g.config.Audit.Keep > 0 {
+		keep = &g.config.Audit.Keep
+	}
+	if dir == "" {
+		dir = g.config.Audit.ArchiveDir
+	}
+	if keep == nil {
+		return nil, fault.InvalidField("older-than", "is required: audit.keep is not set.")
+	}
+	if dir == "" {
+		return nil, fault.InvalidField("dir", "is required: audit.archive_dir is not set.")
+	}
+	return g.audit.Archive(ctx, audit.ArchiveOptions{Folder: dir, Before: g.now().Add(-*keep)})
+}
+
+const (
+	archiveEvery = 24 * time.Hour
+	archiveLooks = 10 * time.Minute // how often each gateway looks whether it is time
+)
+
+// archiveAudit archives rows of the audit once in archiveEvery, one of all gateways at a time, until ctx
+// ends.
+func (g *Gateway) archiveAudit(ctx context.Context) {
+	keep, dir := g.config.Audit.Keep, g.config.Audit.ArchiveDir
+	if keep == 0 {
+		return
+	}
+	for {
+		now := g.now()
+		err := g.audit.ArchiveDue(ctx, now.Add(-archiveEvery), audit.ArchiveOptions{
+			Folder: dir, Before: now.Add(-keep),
+		})
+		if err != nil && ctx.Err() == nil {
+			g.log.WarnContext(ctx, "the audit could not be archived; it will be tried again in a day",
+				"error", err)
+		}
+		if pause.For(ctx, archiveLooks) != nil {
+			return
+		}
+	}
 }
 
 // knownHeads returns the head in the data directory, if there is one.
@@ -99,8 +156,26 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 		if report.Head.Rows > doctorRows {
 			f.Says += fmt.Sprintf(" (checked the last %d)", doctorRows)
 		}
+		if report.Boundary > 0 {
+			f.Says += fmt.Sprintf("; archived up to row %d", report.Boundary)
+		}
+		if behind, err := g.archivingIsBehind(ctx, report.Boundary); err == nil && behind {
+			f.Says += "; rows that are older than audit.keep are still in the database"
+			f.Advice = "See the gateway's log for \"the audit could not be archived\", or run frontdesk " +
+				"audit archive."
+		}
 	}
 	return f
+}
+
+// archivingIsBehind reports whether the oldest row should have been archived for more than a day.
+func (g *Gateway) archivingIsBehind(ctx context.Context, boundary int64) (bool, error) {
+	keep := g.config.Audit.Keep
+	if keep == 0 {
+		return false, nil
+	}
+	page, err := g.store.AuditChain(ctx, boundary, 1)
+	return len(page.Rows) > 0 && page.Rows[0].At.Before(g.now().Add(-keep-2*archiveEvery)), err
 }
 
 // recordRotation records a rotation of the key set. No transaction can include the key set's file.

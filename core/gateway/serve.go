@@ -84,6 +84,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.tokens.Run(background) })
 	work.Go(func() { g.audit.Run(background) })
 	work.Go(func() { g.vault.Follow(background, g.log) })
+	work.Go(func() { g.archiveAudit(background) })
 	work.Go(func() { g.requests.Run(background) })
 	work.Go(func() { g.sender.Run(background) })
 	work.Go(func() { g.health.Run(background) })

@@ -13,17 +13,13 @@ type purger struct{ opts *Options }
 
 const (
 	purgeEvery     = 10 * time.Minute
-	keepDeliveries = 7 * 24 * time.Hour  // of events that were acknowledged or given up
-	keepSlots      = 24 * time.Hour      // beyond the answers to calls that name a slot_id or a hold_id
-	keepCallNotes  = 12 * time.Hour      // longer than a telephone call
-	keepBreakers   = time.Hour           // far beyond the time after which a replica that is not seen is gone
-	keepMeetings   = 90 * 24 * time.Hour // after their end
-	keepKeyless    = 24 * time.Hour      // finished calls without a key; longer than any dedupe window of use
-
-	purgeTurn = 4 * time.Millisecond // a batch may delay other writers for about this long
-	purgeRest = 5                    // a pause lasts this many times as long as the batch before
-	minBatch  = 5                    // rows, or pages of the file
-	maxBatch  = 200
+	keepDeliveries = 7 * 24 * time.Hour   // of events that were acknowledged or given up
+	keepSlots      = 24 * time.Hour       // beyond the answers to calls that name a slot_id or a hold_id
+	keepCallNotes  = 12 * time.Hour       // longer than a telephone call
+	keepBreakers   = time.Hour            // far beyond the time after which a replica that is not seen is gone
+	keepMeetings   = 90 * 24 * time.Hour  // after their end
+	keepEvents     = 400 * 24 * time.Hour // where an event is; what is listed again is seen again
+	keepKeyless    = 24 * time.Hour       // finished calls without a key; longer than any dedupe window of use
 )
 
 // run purges until ctx ends.
@@ -62,6 +58,9 @@ func (p *purger) purge(ctx context.Context) error {
 			return p.opts.Store.PurgeMeetings(ctx, now.Add(-keepMeetings), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeEvents(ctx, now.Add(-keepEvents), most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgePurchases(ctx, now, answers, most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
@@ -76,30 +75,9 @@ func (p *purger) purge(ctx context.Context) error {
 		p.opts.Store.EraseTenants,
 		p.opts.Store.GiveBack,
 	} {
-		if err := purgeInBatches(ctx, batch); err != nil {
+		if err := pause.InBatches(ctx, batch); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// purgeInBatches calls batch until it returns less than most. The batch size adapts to the time it takes.
-func purgeInBatches(ctx context.Context, batch func(ctx context.Context, most int) (int64, error)) error {
-	for most := minBatch; ; {
-		began := time.Now()
-		done, err := batch(ctx, most)
-		if err != nil || done < int64(most) {
-			return err
-		}
-		took := time.Since(began)
-		if err := pause.For(ctx, purgeRest*took); err != nil {
-			return err
-		}
-		switch {
-		case took > purgeTurn:
-			most = max(minBatch, most/2)
-		case took < purgeTurn/2:
-			most = min(maxBatch, 2*most)
-		}
-	}
 }

@@ -37,6 +37,22 @@ type AuditHead struct {
 	Seal  string // "" if there is no key yet
 }
 
+// AuditBoundary is where the chain begins in this database: the rows up to it are archived.
+type AuditBoundary struct {
+	Count int64
+	MAC   string // of the last archived row; "" if there is none
+	Kept  string // a digest of the archived rows that stay in the database, see AuditRow.Stays
+	KeyID string
+	Seal  string
+}
+
+// AuditPage is a part of the chain with both its ends, as they were at the same moment.
+type AuditPage struct {
+	Rows     []AuditRow
+	Boundary AuditBoundary
+	Head     AuditHead
+}
+
 // AuditKey is a row of audit_keys.
 type AuditKey struct {
 	ID        string
@@ -182,26 +198,36 @@ func (s *Store) AuditRows(ctx context.Context, f AuditFilter) ([]AuditRow, error
 	return rows, err
 }
 
-// AuditRow returns the sealed row of that id.
-func (s *Store) AuditRow(ctx context.Context, id int64) (AuditRow, bool, error) {
-	return findIn(ctx, s, scanAudit, "SELECT "+auditColumns+" FROM audit WHERE id = $1", id)
+// AuditChain returns sealed rows after an id, in the order of the chain.
+func (s *Store) AuditChain(ctx context.Context, after int64, most int) (AuditPage, error) {
+	return s.auditPage(ctx, auditChain, func(AuditBoundary) []any { return []any{after, most} })
 }
 
-// AuditChain returns sealed rows after an id, in the order of the chain, and the head at that moment.
-func (s *Store) AuditChain(
-	ctx context.Context, after int64, most int,
-) (rows []AuditRow, head AuditHead, err error) {
+const auditChain = "SELECT " + auditColumns + " FROM audit WHERE id > $1 ORDER BY id LIMIT $2"
+
+// ArchivedAudit returns the sealed rows up to the boundary that are in the database: those that stay there.
+func (s *Store) ArchivedAudit(ctx context.Context) (AuditPage, error) {
+	return s.auditPage(ctx, archivedAudit, func(b AuditBoundary) []any { return []any{b.Count} })
+}
+
+const archivedAudit = "SELECT " + auditColumns + " FROM audit WHERE id <= $1 ORDER BY id"
+
+func (s *Store) auditPage(
+	ctx context.Context, query string, args func(AuditBoundary) []any,
+) (page AuditPage, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		return inTx(ctx, s.read, s.dialect.reading, func(ctx context.Context, tx *sql.Tx) error {
-			if head, err = auditHead(ctx, tx); err != nil {
+			if page.Head, err = auditHead(ctx, tx); err != nil {
 				return err
 			}
-			rows, err = list(ctx, tx, scanAudit,
-				"SELECT "+auditColumns+" FROM audit WHERE id > $1 ORDER BY id LIMIT $2", after, most)
+			if page.Boundary, err = auditBoundary(ctx, tx); err != nil {
+				return err
+			}
+			page.Rows, err = list(ctx, tx, scanAudit, query, args(page.Boundary)...)
 			return err
 		})
 	})
-	return rows, head, err
+	return page, err
 }
 
 // UnsealedAudit returns rows that are not in the chain yet, after a mark.
@@ -216,10 +242,10 @@ const unsealedAudit = "SELECT " + auditColumns +
 func (r AuditRow) Mark() AuditMark { return AuditMark{At: millis(r.At), UID: r.UID} }
 
 // SealAudit passes rows after a mark that are not in the chain to chain, with the head and the greatest id in
-// use. It stores the rows that chain returns, with their ID, KeyID and MAC, and the returned head. Of all
-// replicas one caller at a time gets to the chain; writers of rows do not wait for it. SealAudit returns how
-// many rows it passed and the mark of the last one. chain may be called more than once and must not call the
-// store.
+// use, archived ones among them. It stores the rows that chain returns, with their ID, KeyID and MAC, and the
+// returned head. Of all replicas one caller at a time gets to the chain; writers of rows do not wait for it.
+// SealAudit returns how many rows it passed and the mark of the last one. chain may be called more than once
+// and must not call the store.
 func (s *Store) SealAudit(
 	ctx context.Context, after AuditMark, most int,
 	chain func(head AuditHead, last int64, rows []AuditRow) ([]AuditRow, AuditHead),
@@ -234,7 +260,8 @@ func (s *Store) SealAudit(
 			return err
 		}
 		last, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) },
-			"SELECT COALESCE(MAX(id), 0) FROM audit")
+			"SELECT COALESCE(MAX(id), 0) FROM (SELECT MAX(id) AS id FROM audit UNION ALL "+
+				"SELECT MAX(count) FROM audit_boundary) ids")
 		if err != nil {
 			return err
 		}
@@ -284,6 +311,71 @@ func auditHead(ctx context.Context, q querier) (AuditHead, error) {
 		return h, row.Scan(&h.Count, &h.MAC, &h.KeyID, &h.Seal)
 	}, "SELECT count, mac, key_id, seal FROM audit_head WHERE name = 'head'")
 	return head, err
+}
+
+func auditBoundary(ctx context.Context, q querier) (AuditBoundary, error) {
+	boundary, _, err := find(ctx, q, func(row scanner) (b AuditBoundary, err error) {
+		return b, row.Scan(&b.Count, &b.MAC, &b.Kept, &b.KeyID, &b.Seal)
+	}, "SELECT count, mac, kept, key_id, seal FROM audit_boundary WHERE name = 'boundary'")
+	return boundary, err
+}
+
+// stays names the actions whose rows stay in the database when they are archived: by them, a key whose row
+// was put back to its earlier state is known to have ended (keyColumns).
+const stays = "'revoke-key', 'roll-key'"
+
+// Stays reports whether the row stays in the database when it is archived.
+func (r AuditRow) Stays() bool { return strings.Contains(stays, "'"+r.Action+"'") }
+
+// CutAudit moves the boundary. It passes the boundary and the rows behind it to cut: up to the id last, and
+// at most most. It stores the boundary that cut returns, and removes the rows that it passed but for those
+// that stay, in one transaction. It returns how many rows it passed. Callers take turns. cut may be called
+// more than once and must not call the store.
+func (s *Store) CutAudit(
+	ctx context.Context, last int64, most int, cut func(AuditBoundary, []AuditRow) (AuditBoundary, error),
+) (passed int, err error) {
+	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		passed = 0
+		if _, err := exec(ctx, tx, "UPDATE audit_boundary SET count = count"); err != nil {
+			return err
+		}
+		from, err := auditBoundary(ctx, tx)
+		if err != nil {
+			return err
+		}
+		rows, err := list(ctx, tx, scanAudit, auditToCut, from.Count, last, most)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		to, err := cut(from, rows)
+		if err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, cutAudit, from.Count, rows[len(rows)-1].ID); err != nil {
+			return err
+		}
+		passed = len(rows)
+		// A missing boundary was removed by someone. Where nothing had been archived, that changes nothing.
+		_, err = exec(ctx, tx, `INSERT INTO audit_boundary (name, count, mac, kept, key_id, seal, tried_at)
+			VALUES ('boundary', $1, $2, $3, $4, $5, 0) ON CONFLICT (name) DO UPDATE SET count = excluded.count,
+			mac = excluded.mac, kept = excluded.kept, key_id = excluded.key_id, seal = excluded.seal`,
+			to.Count, to.MAC, to.Kept, to.KeyID, to.Seal)
+		return err
+	})
+	return passed, err
+}
+
+const (
+	auditToCut = "SELECT " + auditColumns + " FROM audit WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3"
+	cutAudit   = "DELETE FROM audit WHERE id > $1 AND id <= $2 AND action NOT IN (" + stays + ")"
+)
+
+// TryArchiving reports whether nobody has begun to archive by itself since a time, and records that the
+// caller does now.
+func (s *Store) TryArchiving(ctx context.Context, since, now time.Time) (bool, error) {
+	affected, err := s.exec(ctx, "UPDATE audit_boundary SET tried_at = $2 WHERE tried_at < $1",
+		millis(since), millis(now))
+	return affected > 0, err
 }
 
 // AuditKeys lists the keys, the oldest first.

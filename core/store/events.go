@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 const eventColumns = "tenant_id, connection_id, event_id, calendar_id, gone, updated_at"
@@ -34,6 +35,16 @@ func (s *Store) EventSeen(
 	return findIn(ctx, s, scanEventSeen,
 		"SELECT "+eventColumns+" FROM events_seen WHERE tenant_id = $1 AND connection_id = $2 AND event_id = $3",
 		tenantID, connectionID, eventID)
+}
+
+const purgeableEvents = `SELECT tenant_id, connection_id, event_id FROM events_seen WHERE updated_at < $1
+	LIMIT $2`
+
+// PurgeEvents removes a batch of events that were seen before the time, and not elsewhere since. It returns
+// its size.
+func (s *Store) PurgeEvents(ctx context.Context, before time.Time, most int) (int64, error) {
+	return s.exec(ctx, "DELETE FROM events_seen WHERE (tenant_id, connection_id, event_id) IN ("+
+		purgeableEvents+s.dialect.lockFree+")", millis(before), most)
 }
 
 // seenBatch is the most rows of one statement. It is a power of two; see seeEvents.

@@ -56,7 +56,7 @@ var exports = []exported{
 	{record: "purchase", from: "purchases WHERE tenant_id = $1", keys: []string{"id"},
 		fields: "id connection_id state e164 refusal created_at:time"},
 	{record: "hold", keys: []string{"id"},
-		fields: "id connection_id calendar_id starts_at:time ends_at:time event_id valid_until:time",
+		fields: "id connection_id calendar_id starts_at:time ends_at:time event_id moves valid_until:time",
 		from:   "holds WHERE connection_id IN (SELECT id FROM connections WHERE tenant_id = $1)"},
 	{record: "slot", from: "slots_offered WHERE tenant_id = $1", keys: []string{"connection_id", "id"},
 		fields: "id connection_id starts_at:time ends_at:time calendar_ids:json offered_at:time time_zone " +

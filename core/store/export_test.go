@@ -120,6 +120,11 @@ func RepeatedQueries() []RepeatedQuery {
 		{"PurgeIntents", purgeable, []any{int64(1), int64(1), 5}, []string{"intents_by_age"}},
 		{"PurgePurchases", purgeablePurchases, []any{int64(1), 5}, []string{"purchases_ended"}},
 		{"PurgeSlots", purgeableSlots, []any{int64(1), 5}, []string{"slots_offered_by_age"}},
+		{"PurgeEvents", purgeableEvents, []any{int64(1), 5}, []string{"events_seen_by_age"}},
+		{"CutAudit", auditToCut, []any{int64(5), int64(50), 5}, nil},
+		{"CutAudit: the removal", cutAudit, []any{int64(5), int64(50)}, nil},
+		{"AuditChain", auditChain, []any{int64(5), 5}, nil},
+		{"ArchivedAudit", archivedAudit, []any{int64(5)}, nil},
 		{"PurgeCreations", purgeableCreations, []any{int64(1), 5}, []string{"creations_by_age"}},
 		{"PurgeMeetings", purgeableMeetings, []any{int64(1), 5}, []string{"meetings_by_end"}},
 		{"UnsealedAudit", unsealedAudit, []any{0, "", 100}, []string{"audit_unsealed"}},
@@ -158,6 +163,33 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 		return nil // in production, SQLite has no statistics either
 	}
 	return s.Execute(ctx, "ANALYZE")
+}
+
+// FillForCalls is FillForPlans, and adds as many rows of every other table that grows with the calls.
+func FillForCalls(ctx context.Context, s *Store, rows int) error {
+	const counted = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE " +
+		"i < $1) "
+	hash := "CAST('hash' || i AS BLOB)"
+	if s.path == "" {
+		hash = "CONVERT_TO('hash' || i, 'UTF8')"
+	}
+	for _, insert := range []string{
+		`INSERT INTO events_seen (tenant_id, connection_id, event_id, calendar_id, gone, updated_at) ` + counted +
+			`SELECT 'acme', 'front', 'e' || i, '', FALSE, i FROM n`,
+		`INSERT INTO tickets_seen (tenant_id, connection_id, number, ticket_id, created_at) ` + counted +
+			`SELECT 'acme', 'front', i, 't' || i, i FROM n`,
+		`INSERT INTO call_notes (tenant_id, call, kind, value, noted_at) ` + counted +
+			`SELECT 'acme', 'c' || i, 'k', '[]', i FROM n`,
+		`INSERT INTO requests (id, tenant_id, at, request_id, key_id, connection_id, operation, idempotency_key, replayed, status,
+			reason, took, tries) ` + counted + `SELECT 'r' || i, 'acme', i, '', 'k', 'front', 'op', '', FALSE, 200, '', 1, '[]' FROM n`,
+		`INSERT INTO api_keys (id, tenant_id, prefix, hash, label, scopes, connections, test, created_at, platform) ` + counted +
+			`SELECT 'key no ' || i, 'acme', '', ` + hash + `, '', '[]', '[]', FALSE, i, '' FROM n WHERE i % 10 = 1`,
+	} {
+		if err := s.Execute(ctx, insert, rows); err != nil {
+			return err
+		}
+	}
+	return FillForPlans(ctx, s, rows) // which looks at the statistics last
 }
 
 // CountRows counts a tenant's rows of a table.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,8 @@ import (
 // notExported are the tables and columns that no export has, and the reasons.
 var notExported = map[string]string{
 	"sequences": "it is the gateway's", "audit_head": "it is the gateway's", "audit_keys": "it is the gateway's",
-	"hash_keys": "it is the gateway's", "write_probe": "it is the gateway's",
+	"audit_boundary": "it is the gateway's",
+	"hash_keys":      "it is the gateway's", "write_probe": "it is the gateway's",
 	"goose_db_version": "it is the gateway's", "schema_compatibility": "it is the gateway's",
 	"connection_turns": "it orders processes", "token_turns": "it orders processes",
 	"webhook_queues": "it orders processes",
@@ -41,6 +43,40 @@ var notExported = map[string]string{
 	"intents.dedupe_key": "it repeats what was asked", "intents.owner": "it orders processes",
 	"intents.lease_until": "it orders processes", "intents.kept": "it says how long the row is kept",
 	"audit.id": "it proves the row", "audit.mac": "it proves the row",
+}
+
+// For every table, the operator can read what bounds it.
+func TestEveryTableHasABound(t *testing.T) {
+	s := sqliteStore(t)
+	document, err := os.ReadFile("../../deploy/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(document), "## Of what is stored")
+	section, _, _ = strings.Cut(section, "\n## ")
+	tables, err := listOf(t.Context(), s, scanText,
+		"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+	if err != nil || len(tables) < 30 {
+		t.Fatalf("the tables are %v, %v", tables, err)
+	}
+	named := map[string]bool{}
+	for _, row := range strings.Split(section, "\n| ")[1:] {
+		first, _, _ := strings.Cut(row, " | ")
+		for i, name := range strings.Split(first, "`") {
+			if i%2 == 1 {
+				named[name] = true
+			}
+		}
+	}
+	for _, table := range tables {
+		if !named[table] {
+			t.Errorf("deploy/limits.md does not say what bounds the table %s", table)
+		}
+		delete(named, table)
+	}
+	for name := range named {
+		t.Errorf("deploy/limits.md has a table %s, which is not there", name)
+	}
 }
 
 // Whatever the schema has of tenants is exported, or there is a reason.

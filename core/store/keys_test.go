@@ -61,8 +61,16 @@ func TestKeys(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")
 			must(t, s.CreateKey(t.Context(), key))
-			must(t, s.AddAudit(t.Context(), store.AuditRow{UID: "u", At: noon, Action: "revoke-key", Subject: key.ID}))
+			must(t, s.AddAudit(t.Context(), store.AuditRow{UID: "u", At: noon, Action: "revoke-key", Subject: key.ID},
+				store.AuditRow{UID: "v", At: noon, Action: "roll-key", Subject: key.ID},
+				store.AuditRow{UID: "w", At: noon, Action: "create-key", Subject: key.ID}))
 			equal(t, got(s.Key(t.Context(), key.ID))(t).Ended, true)
+			// It outlives its own archiving, too.
+			got2(s.SealAudit(t.Context(), store.AuditMark{}, 9, chain))(t)
+			equal(t, got(s.CutAudit(t.Context(), 3, 9, cut))(t), 3)
+			equal(t, recorded(t, s), []string{key.ID, key.ID})
+			k := got(s.Key(t.Context(), key.ID))(t)
+			equal(t, []bool{k.Ended, k.Rolled}, []bool{true, true})
 		})
 	})
 	t.Run("a key takes the place of another one, once", func(t *testing.T) {

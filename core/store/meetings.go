@@ -91,10 +91,12 @@ func (s *Store) Meeting(
 func (s *Store) MeetingsWith(
 	ctx context.Context, tenantID, connectionID, person string, after time.Time, most int,
 ) ([]Meeting, error) {
-	return listOf(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings p JOIN meetings m
-		ON m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id AND m.reference = p.reference
-		AND m.person = ''
-		WHERE p.tenant_id = $1 AND p.connection_id = $2 AND p.person = $3 AND p.person <> '' AND m.ends_at > $4
+	// SQLite would begin with all meetings of the connection, but keeps to the order of a CROSS JOIN. Since
+	// the event's id is asked for, it does not prefer the primary key to the index of people either.
+	return listOf(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings p CROSS JOIN meetings m
+		WHERE m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id AND m.reference = p.reference
+		AND m.event_id = p.event_id AND m.person = ''
+		AND p.tenant_id = $1 AND p.connection_id = $2 AND p.person = $3 AND p.person <> '' AND m.ends_at > $4
 		ORDER BY m.ends_at DESC, m.reference LIMIT $5`, tenantID, connectionID, person, millis(after), most)
 }
 

@@ -1,4 +1,4 @@
-package service
+package pause
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 				left, largest := int64(20_000), 0
 				var worked time.Duration
 				began := time.Now()
-				err := purgeInBatches(t.Context(), func(_ context.Context, most int) (int64, error) {
+				err := InBatches(t.Context(), func(_ context.Context, most int) (int64, error) {
 					done := min(left, int64(most))
 					took := time.Duration(done) * perRow
 					time.Sleep(took)
@@ -29,7 +29,7 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 				if err != nil || left != 0 {
 					t.Errorf("%d are left, %v", left, err)
 				}
-				if rested := time.Since(began) - worked; rested < (purgeRest-1)*worked {
+				if rested := time.Since(began) - worked; rested < (rest-1)*worked {
 					t.Errorf("it rested for %v and worked for %v", rested, worked)
 				}
 				if want := map[string]int{"quick": maxBatch, "slow": minBatch}[name]; largest != want {
@@ -42,7 +42,7 @@ func TestAPurgeRestsLongerThanItWorks(t *testing.T) {
 
 func TestAPurgeEndsWithItsGatewayAndWithAnError(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
-	err := purgeInBatches(ctx, func(_ context.Context, most int) (int64, error) {
+	err := InBatches(ctx, func(_ context.Context, most int) (int64, error) {
 		end()
 		return int64(most), nil
 	})
@@ -50,7 +50,7 @@ func TestAPurgeEndsWithItsGatewayAndWithAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	broken := errors.New("broken")
-	err = purgeInBatches(t.Context(), func(context.Context, int) (int64, error) { return 0, broken })
+	err = InBatches(t.Context(), func(context.Context, int) (int64, error) { return 0, broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
