@@ -344,6 +344,7 @@ func TestABookingIsTwoCommits(t *testing.T) {
 			w.with(c)
 			trap := w.startWithTrap()
 			book(t, trap.process, c, key("first"), meeting(t, "first", 8)) // whose calendars are remembered
+			trap.process.settled(t, c)
 			before := len(trap.seen)
 			book(t, trap.process, c, key("second"), meeting(t, "second", 10))
 			commits := trap.seen[before:]
