@@ -48,19 +48,21 @@ type hostileAccounts struct {
 	at       map[string]account
 	keys     map[string]string
 	names    []string
-	baseline int // bytes that the process held at rest
+	baseline int       // bytes that the process held at rest
+	shrunk   *sync.Map // names of accounts whose lists have smaller pages since an answer was too large
 
 	neighbour, control *load // of another tenant, and at a gateway with well providers
 }
 
 // Whatever the form of a provider's response, it costs little memory and time, the gateway requests it once,
-// the caller learns why the call failed, and another tenant is served as before. With FRONTDESK_TROUBLE=full
-// every form is also sent compressed, and sixteen callers use each provider.
+// the caller learns why the call failed, and another tenant is served as before. An account's first list that is
+// too large is requested a second time, in smaller pages. With FRONTDESK_TROUBLE=full every form is also sent
+// compressed, and sixteen callers use each provider.
 func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 	t.Parallel()
 	deployment := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
 		"FRONTDESK_RESILIENCE__BREAKER__FAILURES=1000000")
-	h := hostileAccounts{at: map[string]account{}, keys: map[string]string{}}
+	h := hostileAccounts{at: map[string]account{}, keys: map[string]string{}, shrunk: &sync.Map{}}
 	connections := [][]connection.Spec{sandboxes(nil), sandboxes(nil)}
 	for name, open := range accounts() {
 		a := open(t)
@@ -159,8 +161,10 @@ func (h hostileAccounts) answers(t *testing.T, name string, f form) {
 		!underRaceDetector() {
 		t.Errorf("the process grew by %d MiB, by %d since it was calm", grown>>20, since>>20)
 	}
-	if got.reason() == "PROVIDER_ANSWER_TOO_LARGE" && asked.Load() > 1 {
-		t.Errorf("asked %d times", asked.Load())
+	if n := asked.Load(); got.reason() == "PROVIDER_ANSWER_TOO_LARGE" && n > 1 {
+		if _, already := h.shrunk.LoadOrStore(name, true); already || n > 2 {
+			t.Errorf("asked %d times", n)
+		}
 	}
 }
 

@@ -507,7 +507,7 @@ func (o *sinks) database(h *deployment, storeURL string) {
 	}
 	slices.Sort(tools)
 	var dump, errs bytes.Buffer
-	c := exec.Command(tools[len(tools)-1], storeURL)
+	c := exec.Command(tools[len(tools)-1], storetest.Unbounded(storeURL))
 	c.Stdout, c.Stderr = &dump, &errs
 	if err := c.Run(); err != nil || !strings.Contains(dump.String(), "COPY public.connections") {
 		o.t.Fatalf("pg_dump: %v %s", err, errs.String())

@@ -171,11 +171,11 @@ func wantNoKeyIn(t *testing.T, path string, v *Vault) {
 // The gateway makes its first key set encrypted, and asks the service once each time it starts.
 func TestNoCallWaitsForTheService(t *testing.T) {
 	dir, k := t.TempDir(), newKEK(t)
-	v := openEncrypted(t, "", dir, k)
+	openEncrypted(t, "", dir, k)
 	if k.called() != 2 { // written, and read
 		t.Errorf("the service was called %d times", k.called())
 	}
-	v = openEncrypted(t, "", dir, k)
+	v := openEncrypted(t, "", dir, k)
 	k.becomes(errors.New("down"), false)
 	for range 100 {
 		unseals(t, v, "t", "c", seal(t, v, "t", "c"))
