@@ -225,7 +225,7 @@ func Walls() []Wall {
 		{
 			Folder: "core/normalize",
 			May: []string{
-				"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling",
+				"core/calendar", "core/crm", "core/telephony", "core/fault", "core/record", "core/spelling", "core/timezone",
 			},
 			Why: "From contracts to records, pure.",
 		},

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // so that a zone is found on a machine without time-zone data, such as an empty container
 
 	"frontdesk/core/spelling"
+	"frontdesk/core/timezone"
 )
 
 // zoneNames are the names of the time-zone database of the Go release, backward links included, one per line
@@ -24,13 +24,10 @@ const longestZoneName = 64
 // LoadZone returns the zone with an IANA name, spelled as the time-zone database spells it (RFC 6557, RFC
 // 9557 section 4.1). It refuses everything else that time.LoadLocation accepts: "" and "Local", which mean
 // UTC and the machine's own zone, paths, and names in other case. The error names the zones that were
-// probably meant.
-//
-// A zone is read once per process: reading one takes twenty times as long as anything else that a list needs of
-// it. So a process knows the rules of its start, as it does of the compiled-in copy.
+// probably meant. A zone is read once per process: see [timezone.Load].
 func LoadZone(name string) (*time.Location, error) {
-	if load, known := zonesByName()[name]; known {
-		if zone, err := load(); err == nil {
+	if knownZones()[name] {
+		if zone, err := timezone.Load(name); err == nil {
 			return zone, nil
 		}
 	}
@@ -46,12 +43,11 @@ func LoadZone(name string) (*time.Location, error) {
 	return nil, refusal("must be an IANA time zone name; did you mean " + strings.Join(meant, " or ") + "?")
 }
 
-// zonesByName returns a function for each name, which reads the zone the first time.
-var zonesByName = sync.OnceValue(func() map[string]func() (*time.Location, error) {
-	all := make(map[string]func() (*time.Location, error), strings.Count(zoneNames, "\n"))
+// knownZones returns the set of zoneNames.
+var knownZones = sync.OnceValue(func() map[string]bool {
+	all := make(map[string]bool, strings.Count(zoneNames, "\n"))
 	for name := range strings.Lines(zoneNames) {
-		name = strings.TrimSuffix(name, "\n")
-		all[name] = sync.OnceValues(func() (*time.Location, error) { return time.LoadLocation(name) })
+		all[strings.TrimSuffix(name, "\n")] = true
 	}
 	return all
 })

@@ -3,22 +3,25 @@ package timezone
 import (
 	"sync"
 	"time"
-	_ "time/tzdata" // so that a zone is found on a machine without time-zone data
+	_ "time/tzdata" // so that a zone is found on a machine without time-zone data, such as an empty container
 )
 
-// loaded returns the zones that were found, by name. There are no more than the database has.
-var loaded = sync.OnceValue(func() *sync.Map { return new(sync.Map) })
-
-// Load is time.LoadLocation, but reads each zone once per process. A list has zones with every event, and
-// reading one opens a file.
+// Load is time.LoadLocation, but reads each zone that [ToWindows] knows once per process: a list has zones with
+// every event, and reading one takes twenty times as long as anything else that a list needs of it. So a process
+// knows the rules of its start, as it does of the compiled-in copy. What else time.LoadLocation accepts, such as
+// paths, has no bound, and is not kept.
 func Load(name string) (*time.Location, error) {
-	if zone, has := loaded().Load(name); has {
-		return zone.(*time.Location), nil
+	if load, known := zones()[name]; known {
+		return load()
 	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, err
-	}
-	first, _ := loaded().LoadOrStore(name, zone)
-	return first.(*time.Location), nil
+	return time.LoadLocation(name)
 }
+
+// zones returns a function for each name, which reads the zone the first time.
+var zones = sync.OnceValue(func() map[string]func() (*time.Location, error) {
+	all := make(map[string]func() (*time.Location, error), len(tables().windows))
+	for name := range tables().windows {
+		all[name] = sync.OnceValues(func() (*time.Location, error) { return time.LoadLocation(name) })
+	}
+	return all
+})
