@@ -42,6 +42,29 @@ func (r *Reader) GiveUp() { r.bad = true }
 // OK reports whether everything so far was as expected.
 func (r *Reader) OK() bool { return !r.bad }
 
+// Seen tracks which members of an object were read: see [Reader.Once].
+type Seen uint32
+
+// Once notes that the member of that number, from 0 to 31, is read. It gives up at one that comes twice: every
+// decoder has rules of its own for that.
+func (r *Reader) Once(seen *Seen, member int) {
+	if *seen&(1<<member) != 0 {
+		r.bad = true
+	}
+	*seen |= 1 << member
+}
+
+// Take takes a new value from a block of values, so that not each of a list is allocated alone.
+func Take[T any](block *[]T) *T {
+	const size = 16
+	if len(*block) == 0 {
+		*block = make([]T, size)
+	}
+	first := &(*block)[0]
+	*block = (*block)[1:]
+	return first
+}
+
 // End reports whether the text was as expected to its end, with nothing but blanks behind its value.
 func (r *Reader) End() bool {
 	r.peek()

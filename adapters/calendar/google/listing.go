@@ -66,46 +66,24 @@ type decoder struct {
 	zone, status, link, response, video, conference string
 	organizer                                       gcal.EventOrganizer
 
-	// Records that the next events take, so that not each is allocated alone.
+	// Blocks for jsonread.Take.
 	events    []gcal.Event
 	attendees []gcal.EventAttendee
 	times     []gcal.EventDateTime
 }
 
-// next takes a record from a block of records.
-func next[T any](block *[]T) *T {
-	const size = 16
-	if len(*block) == 0 {
-		*block = make([]T, size)
-	}
-	first := &(*block)[0]
-	*block = (*block)[1:]
-	return first
-}
-
-// fields tracks which members of an object were seen: encoding/json has rules of its own for a name that comes
-// twice.
-type fields uint32
-
-func (d *decoder) once(seen *fields, bit int) {
-	if *seen&(1<<bit) != 0 {
-		d.GiveUp()
-	}
-	*seen |= 1 << bit
-}
-
 func (d *decoder) page() *gcal.Events {
-	page, seen := &gcal.Events{}, fields(0)
+	page, seen := &gcal.Events{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "kind":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			page.Kind = d.String("calendar#events")
 		case "nextPageToken":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			page.NextPageToken = d.String("")
 		case "items":
-			d.once(&seen, 2)
+			d.Once(&seen, 2)
 			page.Items = []*gcal.Event{}
 			for more := d.Item(); more; more = d.NextItem() {
 				page.Items = append(page.Items, d.event())
@@ -118,62 +96,62 @@ func (d *decoder) page() *gcal.Events {
 }
 
 func (d *decoder) event() *gcal.Event {
-	e, seen := next(&d.events), fields(0)
+	e, seen := jsonread.Take(&d.events), jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "id":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			e.Id = d.String("")
 		case "etag":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			e.Etag = d.String("")
 		case "status":
-			d.once(&seen, 2)
+			d.Once(&seen, 2)
 			e.Status = d.recent(&d.status)
 		case "summary":
-			d.once(&seen, 3)
+			d.Once(&seen, 3)
 			e.Summary = d.String("")
 		case "description":
-			d.once(&seen, 4)
+			d.Once(&seen, 4)
 			e.Description = d.String("")
 		case "location":
-			d.once(&seen, 5)
+			d.Once(&seen, 5)
 			e.Location = d.String("")
 		case "start":
-			d.once(&seen, 6)
+			d.Once(&seen, 6)
 			e.Start = d.time()
 		case "end":
-			d.once(&seen, 7)
+			d.Once(&seen, 7)
 			e.End = d.time()
 		case "recurringEventId":
-			d.once(&seen, 8)
+			d.Once(&seen, 8)
 			e.RecurringEventId = d.String("")
 		case "originalStartTime":
-			d.once(&seen, 9)
+			d.Once(&seen, 9)
 			e.OriginalStartTime = d.time()
 		case "transparency":
-			d.once(&seen, 10)
+			d.Once(&seen, 10)
 			e.Transparency = d.String("transparent")
 		case "organizer":
-			d.once(&seen, 11)
+			d.Once(&seen, 11)
 			e.Organizer = d.organizedBy()
 		case "attendees":
-			d.once(&seen, 12)
+			d.Once(&seen, 12)
 			e.Attendees = []*gcal.EventAttendee{}
 			for more := d.Item(); more; more = d.NextItem() {
 				e.Attendees = append(e.Attendees, d.attendee())
 			}
 		case "hangoutLink":
-			d.once(&seen, 13)
+			d.Once(&seen, 13)
 			e.HangoutLink = d.recent(&d.link)
 		case "htmlLink":
-			d.once(&seen, 14)
+			d.Once(&seen, 14)
 			e.HtmlLink = d.String("")
 		case "extendedProperties":
-			d.once(&seen, 15)
+			d.Once(&seen, 15)
 			e.ExtendedProperties = d.properties()
 		case "conferenceData":
-			d.once(&seen, 16)
+			d.Once(&seen, 16)
 			e.ConferenceData = d.conferenceData()
 		default:
 			d.GiveUp()
@@ -189,17 +167,17 @@ func (d *decoder) recent(kept *string) string {
 }
 
 func (d *decoder) time() *gcal.EventDateTime {
-	t, seen := next(&d.times), fields(0)
+	t, seen := jsonread.Take(&d.times), jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "date":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			t.Date = d.String("")
 		case "dateTime":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			t.DateTime = d.String("")
 		case "timeZone":
-			d.once(&seen, 2)
+			d.Once(&seen, 2)
 			t.TimeZone = d.recent(&d.zone)
 		default:
 			d.GiveUp()
@@ -209,17 +187,17 @@ func (d *decoder) time() *gcal.EventDateTime {
 }
 
 func (d *decoder) organizedBy() *gcal.EventOrganizer {
-	o, seen := &gcal.EventOrganizer{}, fields(0)
+	o, seen := &gcal.EventOrganizer{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "email":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			o.Email = d.recent(&d.organizer.Email)
 		case "displayName":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			o.DisplayName = d.recent(&d.organizer.DisplayName)
 		case "self":
-			d.once(&seen, 2)
+			d.Once(&seen, 2)
 			o.Self = d.Bool()
 		default:
 			d.GiveUp()
@@ -229,23 +207,23 @@ func (d *decoder) organizedBy() *gcal.EventOrganizer {
 }
 
 func (d *decoder) attendee() *gcal.EventAttendee {
-	a, seen := next(&d.attendees), fields(0)
+	a, seen := jsonread.Take(&d.attendees), jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "email":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			a.Email = d.String("")
 		case "displayName":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			a.DisplayName = d.String("")
 		case "optional":
-			d.once(&seen, 2)
+			d.Once(&seen, 2)
 			a.Optional = d.Bool()
 		case "resource":
-			d.once(&seen, 3)
+			d.Once(&seen, 3)
 			a.Resource = d.Bool()
 		case "responseStatus":
-			d.once(&seen, 4)
+			d.Once(&seen, 4)
 			a.ResponseStatus = d.recent(&d.response)
 		default:
 			d.GiveUp()
@@ -255,13 +233,13 @@ func (d *decoder) attendee() *gcal.EventAttendee {
 }
 
 func (d *decoder) properties() *gcal.EventExtendedProperties {
-	p, seen := &gcal.EventExtendedProperties{}, fields(0)
+	p, seen := &gcal.EventExtendedProperties{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		if string(name) != "private" {
 			d.GiveUp()
 			break
 		}
-		d.once(&seen, 0)
+		d.Once(&seen, 0)
 		p.Private = map[string]string{}
 		for key, more := d.Member(); more; key, more = d.Next() {
 			property := property(key)
@@ -283,17 +261,17 @@ func property(name []byte) string {
 }
 
 func (d *decoder) conferenceData() *gcal.ConferenceData {
-	c, seen := &gcal.ConferenceData{}, fields(0)
+	c, seen := &gcal.ConferenceData{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "entryPoints":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			c.EntryPoints = []*gcal.EntryPoint{}
 			for more := d.Item(); more; more = d.NextItem() {
 				c.EntryPoints = append(c.EntryPoints, d.entryPoint())
 			}
 		case "createRequest":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			c.CreateRequest = d.createRequest()
 		default:
 			d.GiveUp()
@@ -303,14 +281,14 @@ func (d *decoder) conferenceData() *gcal.ConferenceData {
 }
 
 func (d *decoder) entryPoint() *gcal.EntryPoint {
-	p, seen := &gcal.EntryPoint{}, fields(0)
+	p, seen := &gcal.EntryPoint{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "entryPointType":
-			d.once(&seen, 0)
+			d.Once(&seen, 0)
 			p.EntryPointType = d.recent(&d.video)
 		case "uri":
-			d.once(&seen, 1)
+			d.Once(&seen, 1)
 			p.Uri = d.recent(&d.link)
 		default:
 			d.GiveUp()
@@ -320,21 +298,21 @@ func (d *decoder) entryPoint() *gcal.EntryPoint {
 }
 
 func (d *decoder) createRequest() *gcal.CreateConferenceRequest {
-	c, seen := &gcal.CreateConferenceRequest{}, fields(0)
+	c, seen := &gcal.CreateConferenceRequest{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		if string(name) != "status" {
 			d.GiveUp()
 			break
 		}
-		d.once(&seen, 0)
+		d.Once(&seen, 0)
 		c.Status = &gcal.ConferenceRequestStatus{}
-		within := fields(0)
+		within := jsonread.Seen(0)
 		for name, more := d.Member(); more; name, more = d.Next() {
 			if string(name) != "statusCode" {
 				d.GiveUp()
 				break
 			}
-			d.once(&within, 0)
+			d.Once(&within, 0)
 			c.Status.StatusCode = d.recent(&d.conference)
 		}
 	}

@@ -46,7 +46,7 @@ type decoder struct {
 
 	zone, shownZone, content, showAs, response, kind, owner, ownerName *string
 
-	// Values that are needed next, so that not each is allocated alone.
+	// Blocks for jsonread.Take.
 	texts     []string
 	events    []Event
 	attendees []Attendee
@@ -54,33 +54,11 @@ type decoder struct {
 	times     []DateTimeTimeZone
 }
 
-// next takes a value from a block of values.
-func next[T any](block *[]T) *T {
-	const size = 16
-	if len(*block) == 0 {
-		*block = make([]T, size)
-	}
-	first := &(*block)[0]
-	*block = (*block)[1:]
-	return first
-}
-
-// seen tracks which members of an object were read. Of a name that comes twice, Kiota takes the last value, and
-// mixes nothing.
-type seen uint32
-
-func (d *decoder) once(s *seen, bit int) {
-	if *s&(1<<bit) != 0 {
-		d.GiveUp()
-	}
-	*s |= 1 << bit
-}
-
 func (d *decoder) text() *string {
 	if d.Null() {
 		return nil
 	}
-	to := next(&d.texts)
+	to := jsonread.Take(&d.texts)
 	*to = d.String("")
 	return to
 }
@@ -123,15 +101,17 @@ func list[T any](d *decoder, one func() *T) []*T {
 }
 
 func (r *EventCollectionResponse) read(d *decoder) {
-	var s seen
+	var s jsonread.Seen
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "value":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			r.Value = list(d, d.event)
 		case "@odata.nextLink":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			r.NextLink = d.text()
+		case "error": // no page has it
+			d.GiveUp()
 		default:
 			d.Skip()
 		}
@@ -139,89 +119,89 @@ func (r *EventCollectionResponse) read(d *decoder) {
 }
 
 func (d *decoder) event() *Event {
-	e := next(&d.events)
+	e := jsonread.Take(&d.events)
 	e.read(d)
 	return e
 }
 
 func (e *Event) read(d *decoder) {
-	var s seen
+	var s jsonread.Seen
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "@odata.etag":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			e.ETag = d.text()
 		case "id":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			e.ID = d.text()
 		case "changeKey":
-			d.once(&s, 2)
+			d.Once(&s, 2)
 			e.ChangeKey = d.text()
 		case "createdDateTime":
-			d.once(&s, 3)
+			d.Once(&s, 3)
 			e.CreatedDateTime = d.text()
 		case "transactionId":
-			d.once(&s, 4)
+			d.Once(&s, 4)
 			e.TransactionID = d.text()
 		case "seriesMasterId":
-			d.once(&s, 5)
+			d.Once(&s, 5)
 			e.SeriesMasterID = d.text()
 		case "subject":
-			d.once(&s, 6)
+			d.Once(&s, 6)
 			e.Subject = d.text()
 		case "body":
-			d.once(&s, 7)
+			d.Once(&s, 7)
 			e.Body = d.body()
 		case "start":
-			d.once(&s, 8)
+			d.Once(&s, 8)
 			e.Start = d.time()
 		case "end":
-			d.once(&s, 9)
+			d.Once(&s, 9)
 			e.End = d.time()
 		case "originalStartTimeZone":
-			d.once(&s, 10)
+			d.Once(&s, 10)
 			e.OriginalStartTimeZone = d.recent(&d.shownZone)
 		case "originalEndTimeZone":
-			d.once(&s, 11)
+			d.Once(&s, 11)
 			e.OriginalEndTimeZone = d.recent(&d.shownZone)
 		case "isAllDay":
-			d.once(&s, 12)
+			d.Once(&s, 12)
 			e.IsAllDay = d.truth()
 		case "isCancelled":
-			d.once(&s, 13)
+			d.Once(&s, 13)
 			e.IsCancelled = d.truth()
 		case "isOrganizer":
-			d.once(&s, 14)
+			d.Once(&s, 14)
 			e.IsOrganizer = d.truth()
 		case "responseRequested":
-			d.once(&s, 15)
+			d.Once(&s, 15)
 			e.ResponseRequested = d.truth()
 		case "responseStatus":
-			d.once(&s, 16)
+			d.Once(&s, 16)
 			e.ResponseStatus = d.responseStatus()
 		case "showAs":
-			d.once(&s, 17)
+			d.Once(&s, 17)
 			e.ShowAs = d.recent(&d.showAs)
 		case "organizer":
-			d.once(&s, 18)
+			d.Once(&s, 18)
 			e.Organizer = d.organizer()
 		case "attendees":
-			d.once(&s, 19)
+			d.Once(&s, 19)
 			e.Attendees = list(d, d.attendee)
 		case "location":
-			d.once(&s, 20)
+			d.Once(&s, 20)
 			e.Location = d.location()
 		case "isOnlineMeeting":
-			d.once(&s, 21)
+			d.Once(&s, 21)
 			e.IsOnlineMeeting = d.truth()
 		case "onlineMeetingProvider":
-			d.once(&s, 22)
+			d.Once(&s, 22)
 			e.OnlineMeetingProvider = d.text()
 		case "onlineMeeting":
-			d.once(&s, 23)
+			d.Once(&s, 23)
 			e.OnlineMeeting = d.onlineMeeting()
 		case "webLink":
-			d.once(&s, 24)
+			d.Once(&s, 24)
 			e.WebLink = d.text()
 		default:
 			d.Skip()
@@ -233,14 +213,14 @@ func (d *decoder) body() *ItemBody {
 	if d.Null() {
 		return nil
 	}
-	b, s := &ItemBody{}, seen(0)
+	b, s := &ItemBody{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "contentType":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			b.ContentType = d.recent(&d.content)
 		case "content":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			b.Content = d.text()
 		default:
 			d.Skip()
@@ -253,14 +233,14 @@ func (d *decoder) time() *DateTimeTimeZone {
 	if d.Null() {
 		return nil
 	}
-	t, s := next(&d.times), seen(0)
+	t, s := jsonread.Take(&d.times), jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "dateTime":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			t.DateTime = d.text()
 		case "timeZone":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			t.TimeZone = d.recent(&d.zone)
 		default:
 			d.Skip()
@@ -273,13 +253,13 @@ func (d *decoder) responseStatus() *ResponseStatus {
 	if d.Null() {
 		return nil
 	}
-	r, s := &ResponseStatus{}, seen(0)
+	r, s := &ResponseStatus{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		if string(name) != "response" {
 			d.Skip()
 			continue
 		}
-		d.once(&s, 0)
+		d.Once(&s, 0)
 		r.Response = d.recent(&d.response)
 	}
 	return r
@@ -289,13 +269,13 @@ func (d *decoder) organizer() *Recipient {
 	if d.Null() {
 		return nil
 	}
-	r, s := &Recipient{}, seen(0)
+	r, s := &Recipient{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		if string(name) != "emailAddress" {
 			d.Skip()
 			continue
 		}
-		d.once(&s, 0)
+		d.Once(&s, 0)
 		r.EmailAddress = d.address(func() *string { return d.recent(&d.owner) },
 			func() *string { return d.recent(&d.ownerName) })
 	}
@@ -306,14 +286,14 @@ func (d *decoder) address(address, person func() *string) *EmailAddress {
 	if d.Null() {
 		return nil
 	}
-	a, s := next(&d.addresses), seen(0)
+	a, s := jsonread.Take(&d.addresses), jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "address":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			a.Address = address()
 		case "name":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			a.Name = person()
 		default:
 			d.Skip()
@@ -323,17 +303,17 @@ func (d *decoder) address(address, person func() *string) *EmailAddress {
 }
 
 func (d *decoder) attendee() *Attendee {
-	a, s := next(&d.attendees), seen(0)
+	a, s := jsonread.Take(&d.attendees), jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "emailAddress":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			a.EmailAddress = d.address(d.text, d.text)
 		case "type":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			a.Type = d.recent(&d.kind)
 		case "status":
-			d.once(&s, 2)
+			d.Once(&s, 2)
 			a.Status = d.responseStatus()
 		default:
 			d.Skip()
@@ -346,14 +326,14 @@ func (d *decoder) location() *Location {
 	if d.Null() {
 		return nil
 	}
-	l, s := &Location{}, seen(0)
+	l, s := &Location{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "displayName":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			l.DisplayName = d.text()
 		case "locationUri":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			l.LocationURI = d.text()
 		default:
 			d.Skip()
@@ -366,50 +346,50 @@ func (d *decoder) onlineMeeting() *OnlineMeetingInfo {
 	if d.Null() {
 		return nil
 	}
-	o, s := &OnlineMeetingInfo{}, seen(0)
+	o, s := &OnlineMeetingInfo{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		if string(name) != "joinUrl" {
 			d.Skip()
 			continue
 		}
-		d.once(&s, 0)
+		d.Once(&s, 0)
 		o.JoinURL = d.text()
 	}
 	return o
 }
 
 func (r *BatchResponse) read(d *decoder) {
-	var s seen
+	var s jsonread.Seen
 	for name, more := d.Member(); more; name, more = d.Next() {
 		if string(name) != "responses" {
 			d.Skip()
 			continue
 		}
-		d.once(&s, 0)
+		d.Once(&s, 0)
 		r.Responses = list(d, d.batchAnswer)
 	}
 }
 
 // batchAnswer reads the answer of a part that succeeded.
 func (d *decoder) batchAnswer() *BatchAnswer {
-	a, s := &BatchAnswer{}, seen(0)
+	a, s := &BatchAnswer{}, jsonread.Seen(0)
 	for name, more := d.Member(); more; name, more = d.Next() {
 		switch string(name) {
 		case "id":
-			d.once(&s, 0)
+			d.Once(&s, 0)
 			a.ID = d.text()
 		case "status":
-			d.once(&s, 1)
+			d.Once(&s, 1)
 			status := int32(d.Int())
 			a.Status = &status
 			if status != http.StatusOK {
 				d.GiveUp()
 			}
 		case "headers":
-			d.once(&s, 2)
+			d.Once(&s, 2)
 			a.Header = d.headers()
 		case "body":
-			d.once(&s, 3)
+			d.Once(&s, 3)
 			a.Page, a.Refused = d.part()
 		default:
 			d.Skip()
@@ -432,22 +412,9 @@ func (d *decoder) headers() http.Header {
 	return h
 }
 
-// part reads a body, which Kiota reads twice: as a page and as an error. A page has no member "error".
+// part reads a body, which Kiota reads twice: as a page and as an error.
 func (d *decoder) part() (*EventCollectionResponse, *ODataError) {
-	page, s := &EventCollectionResponse{}, seen(0)
-	for name, more := d.Member(); more; name, more = d.Next() {
-		switch string(name) {
-		case "value":
-			d.once(&s, 0)
-			page.Value = list(d, d.event)
-		case "@odata.nextLink":
-			d.once(&s, 1)
-			page.NextLink = d.text()
-		case "error":
-			d.GiveUp()
-		default:
-			d.Skip()
-		}
-	}
+	page := &EventCollectionResponse{}
+	page.read(d)
 	return page, &ODataError{}
 }
