@@ -101,12 +101,7 @@ func (c *recordingConn) CheckNamedValue(value *driver.NamedValue) error {
 // No statement that a call may wait for reads a whole table that grows with the calls that were made.
 func TestCallsReadNoTableThatGrows(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
-		to := &recorder{}
-		s := got(store.OpenThrough(t.Context(), url, func(c driver.Connector) driver.Connector {
-			return recordingConnector{c, to}
-		}))(t)
-		defer s.Close()
-		must(t, s.Migrate(t.Context()))
+		s, to := openRecorded(t, url)
 		address := url // of a session that checks no references, since some rows refer to none
 		if strings.HasPrefix(url, "postgres") {
 			address += "&session_replication_role=replica"
@@ -316,16 +311,23 @@ func grownStore(b *testing.B, d database, rows int) *store.Store {
 	return s
 }
 
+// openRecorded opens a store whose statements are recorded. It is closed when the test ends.
+func openRecorded(t *testing.T, url string) (*store.Store, *recorder) {
+	t.Helper()
+	to := &recorder{}
+	s := got(store.OpenThrough(t.Context(), url, func(c driver.Connector) driver.Connector {
+		return recordingConnector{c, to}
+	}))(t)
+	t.Cleanup(func() { must(t, s.Close()) })
+	must(t, s.Migrate(t.Context()))
+	return s, to
+}
+
 // A key that was not seen for a while costs one query by an index, which reads its tenant and connections as
 // well.
 func TestAKeyIsFoundByOneQuery(t *testing.T) {
 	bothURLs(t, func(t *testing.T, url string) {
-		to := &recorder{}
-		s := got(store.OpenThrough(t.Context(), url, func(c driver.Connector) driver.Connector {
-			return recordingConnector{c, to}
-		}))(t)
-		defer s.Close()
-		must(t, s.Migrate(t.Context()))
+		s, to := openRecorded(t, url)
 		connection(t, s, "c1")
 		key := store.APIKey{ID: "k1", TenantID: "acme", Hash: []byte("1"), CreatedAt: noon}
 		must(t, s.CreateKey(t.Context(), key))

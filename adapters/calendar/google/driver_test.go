@@ -506,7 +506,7 @@ func TestAQueryAsksForNoMoreThanIsRead(t *testing.T) {
 	}
 }
 
-// An answer with the largest page may be more than is read. The account's lists then have smaller pages.
+// The largest page may be longer than upstream reads. The account's lists then have smaller pages.
 func TestALargestPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 	s := serve(t, fake.Options{})
 	driver := s.driver(t)

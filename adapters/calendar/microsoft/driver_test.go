@@ -629,7 +629,7 @@ func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
 	}
 }
 
-// An answer with the largest page may be more than is read. The list then goes on in smaller pages, from where the
+// The largest page may be longer than upstream reads. The list then goes on in smaller pages, from where the
 // pages before have ended.
 func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 	for _, large := range []int{1, 2} {

@@ -16,9 +16,8 @@ import (
 // Parameters of a calendar view.
 const (
 	// maxTop is the largest page that Graph gives (learn.microsoft.com/graph/api/user-list-calendarview, $top), so
-	// that most lists are one request. Of events with many guests or long texts, so many may be more than upstream
-	// reads of one answer. Lists then have pages of the second size, as have the parts of a batch, which is one
-	// answer.
+	// that most lists are one request. If the events have many guests or long texts, such a page is longer than
+	// upstream reads. Lists then have pages of the second size, as have the parts of a batch, which is one answer.
 	maxTop   = 1000
 	smallTop = 250
 	// longestView is the longest window that Graph accepts

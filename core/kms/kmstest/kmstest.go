@@ -113,7 +113,7 @@ func start(t *testing.T, s *Service, h http.HandlerFunc, serve func(http.Handler
 	s.URL = server.URL
 }
 
-// failed answers with the present fault, if that concerns the request.
+// failed reports whether the present fault concerns the request, and then answers with it.
 func (s *Service) failed(w http.ResponseWriter, r *http.Request, encrypts bool) bool {
 	s.mu.Lock()
 	fault := s.fault

@@ -116,7 +116,7 @@ var shared = sync.OnceValues(func() (*Cluster, error) {
 })
 
 // startCopy starts a copy of the cluster that lies in the folder, with the template in it. Making both takes
-// twenty times as long as copying them, so that the tests of a whole run share such a folder: the first process
+// three times as long as starting a copy, so that the tests of a whole run share such a folder: the first process
 // that comes makes them, while the others wait.
 func startCopy(folder string) (*Cluster, error) {
 	lock, err := os.Create(filepath.Join(folder, "lock"))
