@@ -250,8 +250,8 @@ func TestTheAuditIsArchivedOnTheCommandLine(t *testing.T) {
 	d.must("key", "revoke", d.audit("--action", "create-key")[0].Subject)
 	d.must("backup", backup)
 	early := d.must("audit", "verify")
-	if out, errs, code := d.do("", "audit", "archive", "--older-than", "1h", "--dir", folder); out != "" || code != exitOK ||
-		!strings.Contains(errs, "No row is old enough") {
+	out, errs, code := d.do("", "audit", "archive", "--older-than", "1h", "--dir", folder)
+	if out != "" || code != exitOK || !strings.Contains(errs, "No row is old enough") {
 		t.Errorf("young rows: exit %d\n%s%s", code, out, errs)
 	}
 	file := strings.TrimSpace(d.must("audit", "archive", "--older-than", "0s", "--dir", folder))
@@ -262,7 +262,8 @@ func TestTheAuditIsArchivedOnTheCommandLine(t *testing.T) {
 	for _, row := range d.audit() {
 		actions = append(actions, row.Actor+" "+row.Action)
 	}
-	if want := []string{"operator:key revoke revoke-key", "operator:audit archive archive-audit"}; !slices.Equal(actions, want) {
+	want := []string{"operator:key revoke revoke-key", "operator:audit archive archive-audit"}
+	if !slices.Equal(actions, want) {
 		t.Errorf("in the database are %q", actions)
 	}
 	if _, errs, code := d.do("", "audit", "verify", "--head", early); code != exitOK ||

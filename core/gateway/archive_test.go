@@ -45,7 +45,8 @@ func TestTheGatewayArchivesItsAudit(t *testing.T) {
 	}
 	record := func() {
 		t.Helper()
-		if err := g.audit.Record(t.Context(), audit.Entry{Tenant: "acme", Action: "book-meeting", Outcome: audit.Done}); err != nil {
+		entry := audit.Entry{Tenant: "acme", Action: "book-meeting", Outcome: audit.Done}
+		if err := g.audit.Record(t.Context(), entry); err != nil {
 			t.Fatal(err)
 		}
 		if err := g.audit.Seal(t.Context()); err != nil {

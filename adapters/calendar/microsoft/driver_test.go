@@ -650,11 +650,7 @@ func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 				})
 			})
 			d := a.open()
-			for i := range 5 {
-				b := booking(a)
-				b.Key = fmt.Sprint("k", i)
-				book(t, d, b)
-			}
+			bookFive(t, a, d)
 			q, ids := week(a.Default()), map[string]bool{}
 			for q.Cursor = ""; ; {
 				page, err := d.Events(t.Context(), q)
@@ -681,14 +677,20 @@ func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 	}
 }
 
-func TestABatchGoesOnWhereAPageEnded(t *testing.T) {
-	a := serve(t, fake.Options{}, nil)
-	d := a.open()
+// bookFive books five meetings at one time.
+func bookFive(t *testing.T, a *account, d calendar.Driver) {
+	t.Helper()
 	for i := range 5 {
 		b := booking(a)
 		b.Key = fmt.Sprint("k", i)
 		book(t, d, b)
 	}
+}
+
+func TestABatchGoesOnWhereAPageEnded(t *testing.T) {
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	bookFive(t, a, d)
 	q, ids := week(a.Default()), map[string]bool{}
 	q.Limit = 2
 	for range 4 {
