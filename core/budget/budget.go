@@ -17,7 +17,8 @@
 //     an equal part, and what cannot be divided goes round.
 //   - The lease of a replica that dies ends within a second, and that of permits that rest after their rest.
 //   - While the ledger does not answer, a replica uses an equal part of each limit: the limit divided by the
-//     number of replicas that were active last, but at least one permit. No call fails for that reason.
+//     number of replicas that were active last, but at least one permit. One that did not use any limit
+//     lately does not know that number, and uses one permit. No call fails for that reason.
 //
 // Without a ledger, the process has every limit for itself, and nothing is stored.
 //
@@ -80,6 +81,7 @@ const (
 	tryAgain     = 250 * time.Millisecond // after the ledger did not answer
 	idleFor      = 3 * time.Second        // until a replica gives back what nobody uses
 	replicasFor  = 15 * time.Second       // how long an active replica is counted
+	countEvery   = time.Second            // while a limit is in use
 	maxAtOnce    = 500                    // limits in one transaction
 	countedLimit = "replicas"             // the name of the limit whose holders are the active replicas
 )
@@ -91,7 +93,7 @@ type Budgets struct {
 	mu       sync.Mutex
 	hands    map[string]*hand
 	counted  *hand // how many replicas are active
-	replicas int
+	replicas int   // 0: not known
 	away     bool // the ledger did not answer last time
 	running  bool
 	closed   bool
@@ -132,7 +134,7 @@ func New(o Options) *Budgets {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Budgets{opts: o, hands: map[string]*hand{}, replicas: 1, wake: make(chan struct{}, 1)}
+	b := &Budgets{opts: o, hands: map[string]*hand{}, wake: make(chan struct{}, 1)}
 	b.counted = &hand{
 		limit:    Limit{Name: countedLimit, Units: 1 << 20, lasting: replicasFor},
 		answered: make(chan struct{}),

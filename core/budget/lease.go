@@ -60,9 +60,12 @@ func (b *Budgets) next(now time.Time) (asks []pending, wait time.Duration, over 
 	}
 	if b.closed || len(b.hands) == 0 {
 		b.running = false
+		if !b.away {
+			b.replicas = 0 // there may be others by the next time
+		}
 		return nil, 0, true
 	}
-	if now.Sub(b.counted.asked) > replicasFor/3 {
+	if now.Sub(b.counted.asked) >= countEvery {
 		b.counted.asked = now
 		asks = append(asks, pending{b.counted, ask{
 			replica: b.opts.Replica, limit: b.counted.limit, want: 1,

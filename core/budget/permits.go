@@ -68,6 +68,9 @@ func (b *Budgets) usable(h *hand, now time.Time) int {
 	case now.Before(h.until):
 		return h.units
 	case b.away || b.closed:
+		if b.replicas == 0 {
+			return 1
+		}
 		return max(1, h.limit.Units/b.replicas)
 	}
 	return 0

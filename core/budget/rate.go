@@ -82,7 +82,7 @@ func (h *hand) remaining(now time.Time) float64 {
 
 // byItself returns the limiter of an equal part of the rate.
 func (h *hand) byItself(replicas int) *rate.Limiter {
-	part := float64(h.limit.Units) / float64(replicas)
+	part := float64(h.limit.Units) / float64(max(1, replicas))
 	if h.alone == nil {
 		h.alone = rate.NewLimiter(rate.Limit(part/h.limit.Per.Seconds()), max(1, int(part)))
 	}
