@@ -250,8 +250,9 @@ func (d *drill) ask(r *request, at int, faults func(string) reaction) {
 	nested := r.key != "" && before == untold && faults == nil && d.chance(4)
 	var inside atomic.Bool
 	d.script(func(call string) reaction {
-		// A booking looks at the calendar before it begins: whoever is asked meanwhile is the first.
-		began := r.operation != opBook || call == "book"
+		// A booking looks at the calendar before it begins: whoever is asked meanwhile is the first. An earlier
+		// call's calendars may still be read anew behind it.
+		began := call != "calendars" && (r.operation != opBook || call == "book")
 		if nested && began && inside.CompareAndSwap(false, true) {
 			d.note("it is asked twice at the same time, at the call %s", call)
 			_, _, _, err := d.send(r, 1-at)
