@@ -167,7 +167,8 @@ func replicasUnderFaults(t *testing.T, cluster *storetest.Cluster, storeURL stri
 	if calls.Load() < int64(20*faults) {
 		t.Errorf("only %d calls were made: the test proves nothing", calls.Load())
 	}
-	if left := unsettled(t, cluster.URL("postgres")); left != "" {
+	// A replica records an answer that it gave without its database soon after the database is back.
+	if left := unsettled(t, cluster.URL("postgres"), patience); left != "" {
 		t.Errorf("left unsettled: %s", left)
 	}
 }

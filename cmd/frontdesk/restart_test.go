@@ -65,7 +65,7 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	if len(all) < 60*restarts {
 		t.Errorf("only %d calls were made: the test proves nothing", len(all))
 	}
-	if left := unsettled(t, storeURL); left != "" {
+	if left := unsettled(t, storeURL, 0); left != "" {
 		t.Errorf("left unsettled: %s", left)
 	}
 }
@@ -229,12 +229,16 @@ func (b *balancer) next() string {
 }
 
 // unsettled describes the calls whose outcome is not in the database.
-func unsettled(t *testing.T, storeURL string) string {
+func unsettled(t *testing.T, storeURL string, within time.Duration) string {
 	db := storetest.Database(t, storeURL)
-	var left sql.NullString
 	const query = `SELECT string_agg(operation || ' ' || key || ' ' || state, ', ') FROM intents WHERE state <> 'done'`
-	if err := db.QueryRowContext(t.Context(), query).Scan(&left); err != nil {
-		t.Fatal(err)
+	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+		var left sql.NullString
+		if err := db.QueryRowContext(t.Context(), query).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		if !left.Valid || time.Now().After(deadline) {
+			return left.String
+		}
 	}
-	return left.String
 }

@@ -94,7 +94,7 @@ type Budgets struct {
 	hands    map[string]*hand
 	counted  *hand // how many replicas are active
 	replicas int   // 0: not known
-	away     bool // the ledger did not answer last time
+	away     bool  // the ledger did not answer last time
 	running  bool
 	closed   bool
 	wake     chan struct{} // has an element if an ask is due
