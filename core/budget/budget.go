@@ -17,8 +17,8 @@
 //     an equal part, and what cannot be divided goes round.
 //   - The lease of a replica that dies ends within a second, and that of permits that rest after their rest.
 //   - While the ledger does not answer, a replica uses an equal part of each limit: the limit divided by the
-//     number of replicas that were active last, but at least one permit. One that did not use any limit
-//     lately does not know that number, and uses one permit. No call fails for that reason.
+//     number of replicas that were active last, but at least one permit. One that has used limits for less
+//     than a second does not know that number, and uses one permit. No call fails for that reason.
 //
 // Without a ledger, the process has every limit for itself, and nothing is stored.
 //
@@ -93,6 +93,7 @@ type Budgets struct {
 	mu       sync.Mutex
 	hands    map[string]*hand
 	counted  *hand // how many replicas are active
+	first    bool  // counted once: others that begin at the same moment may be missing
 	replicas int   // 0: not known
 	away     bool  // the ledger did not answer last time
 	running  bool

@@ -326,29 +326,42 @@ func TestWithoutTheLedgerEachReplicaHasAnEqualPart(t *testing.T) {
 	})
 }
 
-// Whoever does not know yet how many replicas there are, because the ledger does not answer, does not take
-// itself for the only one.
+// Whoever does not know how many replicas there are, because the ledger does not answer, does not take itself
+// for the only one: nor does the first of several that begin at the same moment.
 func TestAReplicaOfAnUnknownNumberUsesOnePermit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		all := replicas(3, m)
-		defer closeAll(all)
-		for _, b := range all { // each finds itself to be alone, and is idle until the ledger is away
-			b.Take(t.Context(), perMinute)
-			time.Sleep(time.Minute)
-		}
-		m.away.Store(true)
-		for i, b := range all {
-			release, err := b.Acquire(t.Context(), permits)
-			if err != nil {
-				t.Fatal(err)
+	for name, before := range map[string]func(ctx context.Context, all []*Budgets){
+		"each was alone, and has been idle since": func(ctx context.Context, all []*Budgets) {
+			for _, b := range all {
+				b.Take(ctx, perMinute)
+				time.Sleep(time.Minute)
 			}
-			defer release()
-			if _, second := b.TryAcquire(permits); second {
-				t.Errorf("replica %d has two of four permits", i)
+		},
+		"all have just begun": func(ctx context.Context, all []*Budgets) {
+			for _, b := range all {
+				b.Take(ctx, perMinute)
 			}
-		}
-	})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				all := replicas(3, m)
+				defer closeAll(all)
+				before(t.Context(), all)
+				m.away.Store(true)
+				for i, b := range all {
+					release, err := b.Acquire(t.Context(), permits)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer release()
+					if _, second := b.TryAcquire(permits); second {
+						t.Errorf("replica %d has two of four permits", i)
+					}
+				}
+			})
+		})
+	}
 }
 
 // A permit with a rest is a sliding window: never more than five begin within a second, at any replicas.

@@ -61,7 +61,7 @@ func (b *Budgets) next(now time.Time) (asks []pending, wait time.Duration, over 
 	if b.closed || len(b.hands) == 0 {
 		b.running = false
 		if !b.away {
-			b.replicas = 0 // there may be others by the next time
+			b.first, b.replicas = false, 0 // there may be others by the next time
 		}
 		return nil, 0, true
 	}
@@ -99,6 +99,7 @@ func (b *Budgets) ask(h *hand, now time.Time) pending {
 		q.spent, h.spent = h.spent, 0
 	} else {
 		q.want, q.need, q.spare = b.wantPermits(h, now)
+		q.inUse = h.inUse
 	}
 	h.due, h.asking, h.asked, h.poll = false, true, now, time.Time{}
 	return pending{h, q}
@@ -142,7 +143,10 @@ func (b *Budgets) settle(ctx context.Context, asks []pending) bool {
 			p.granted(grants[i], began)
 		}
 		if p.hand == b.counted && err == nil {
-			b.replicas = max(1, grants[i].replicas)
+			if b.first {
+				b.replicas = max(1, grants[i].replicas)
+			}
+			b.first = true
 		}
 		close(p.hand.answered)
 		p.hand.answered = make(chan struct{})

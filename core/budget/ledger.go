@@ -31,7 +31,8 @@ type ask struct {
 	replica string
 	limit   Limit
 	spent   int // of a rate, since the last ask
-	need    int // units that it uses now, and cannot give back
+	need    int // units in hand that it goes on using meanwhile
+	inUse   int // of those: permits that are in use, which it cannot give back
 	want    int // units that it wants to have, those included
 	spare   int // units that it wants besides if nobody else wants them
 }
@@ -59,7 +60,9 @@ func (a *account) settle(now time.Time, q ask) grant {
 		a.Spent += float64(q.spent)
 	}
 	me := &a.Holders[at]
-	me.Want = max(q.want, q.need)
+	// An ask that was long on its way may come when the lease is over and others have its units.
+	need := max(q.inUse, min(q.need, me.Units))
+	me.Want = max(q.want, need)
 	whole := float64(q.limit.Units) - a.Spent
 	free := whole
 	for i, h := range a.Holders {
@@ -72,7 +75,7 @@ func (a *account) settle(now time.Time, q ask) grant {
 	if !waiting {
 		due += q.spare
 	}
-	me.Units = max(q.need, min(me.Want+q.spare, int(math.Floor(max(0, free))), due))
+	me.Units = max(need, min(me.Want+q.spare, int(math.Floor(max(0, free))), due))
 	me.Until = ms + q.limit.held().Milliseconds()
 	if waiting && me.Units > 0 && ms-me.Turn >= q.limit.lease().Milliseconds() {
 		me.Turn = ms // its turn is over: those who wait longer come first

@@ -41,6 +41,11 @@ func TestALedgersAnswers(t *testing.T) {
 			{999 * time.Millisecond, ask{replica: "b", limit: permits, want: 1}, "0 owes 0"},
 			{time.Millisecond, ask{replica: "b", limit: permits, want: 1}, "1 owes 0"},
 		},
+		"an ask that comes when its lease is over takes nothing from others but what is in use": {
+			{0, ask{replica: "a", limit: permits, want: 4}, "4 owes 0"},
+			{time.Second, ask{replica: "b", limit: permits, want: 4}, "4 owes 0"},
+			{0, ask{replica: "a", limit: permits, want: 4, need: 4, inUse: 1}, "1 owes 0"},
+		},
 		"a permit that rests outlives the lease by its rest": {
 			{0, ask{replica: "a", limit: searches, want: 5}, "5 owes 0"},
 			{1999 * time.Millisecond, ask{replica: "b", limit: searches, want: 1}, "0 owes 0"},
