@@ -13,7 +13,7 @@ import (
 // back yet. So the parts of all replicas never exceed the limit, whatever a replica does or fails to do.
 type account struct {
 	Spent   float64  `json:"spent,omitempty"` // of a rate, at the time At
-	At      int64    `json:"at,omitempty"`    // in milliseconds of the ledger's clock
+	At      int64    `json:"at,omitempty"`    // of the last change, in milliseconds of the ledger's clock
 	Holders []holder `json:"holders,omitempty"`
 }
 
@@ -49,8 +49,7 @@ type grant struct {
 
 // settle answers an ask, and records the answer in the account.
 func (a *account) settle(now time.Time, q ask) grant {
-	ms := now.UnixMilli()
-	a.advance(ms, q.limit)
+	ms := a.advance(now.UnixMilli(), q.limit)
 	at := slices.IndexFunc(a.Holders, func(h holder) bool { return h.Replica == q.replica })
 	if at < 0 {
 		at = len(a.Holders)
@@ -96,9 +95,14 @@ func (a *account) settle(now time.Time, q ask) grant {
 	return g
 }
 
-// advance brings the account up to a time: a rate's units come back, and leases lapse. Whoever let a lease
-// lapse may have spent its units of a rate. Permits come back, since the calls of a dead replica are over.
-func (a *account) advance(ms int64, l Limit) {
+// advance brings the account up to a time, which it returns: a rate's units come back, and leases lapse. Whoever
+// let a lease lapse may have spent its units of a rate. Permits come back, since the calls of a dead replica are
+// over. The ledger may have read its clock and then waited for another replica, whose change is later: a little
+// time back is none.
+func (a *account) advance(ms int64, l Limit) int64 {
+	if back := a.At - ms; back > 0 && back <= l.held().Milliseconds() {
+		ms = a.At
+	}
 	longest := ms + l.held().Milliseconds()
 	a.Holders = slices.DeleteFunc(a.Holders, func(h holder) bool {
 		lapsed := h.Until <= ms || h.Until > longest // a clock that was ahead set the latter
@@ -107,14 +111,16 @@ func (a *account) advance(ms int64, l Limit) {
 		}
 		return lapsed
 	})
+	passed := ms - a.At
+	a.At = ms
 	if l.Per == 0 {
-		return
+		return ms
 	}
-	if passed := ms - a.At; passed > 0 {
+	if passed > 0 {
 		a.Spent -= float64(passed) * float64(l.Units) / float64(l.Per.Milliseconds())
 	}
-	a.At = ms
 	a.Spent = min(max(0, a.Spent), float64(2*l.Units)) // a limit that was lowered is soon in force
+	return ms
 }
 
 // fair returns how many of whole units are due to a holder, and whether another one waits: it has less than is

@@ -46,6 +46,10 @@ func TestALedgersAnswers(t *testing.T) {
 			{time.Second, ask{replica: "b", limit: permits, want: 4}, "4 owes 0"},
 			{0, ask{replica: "a", limit: permits, want: 4, need: 4, inUse: 1}, "1 owes 0"},
 		},
+		"a clock that was read before another replica's change ends no lease": {
+			{0, ask{replica: "a", limit: permits, want: 4}, "4 owes 0"},
+			{-20 * time.Millisecond, ask{replica: "b", limit: permits, want: 4}, "0 owes 0"},
+		},
 		"a permit that rests outlives the lease by its rest": {
 			{0, ask{replica: "a", limit: searches, want: 5}, "5 owes 0"},
 			{1999 * time.Millisecond, ask{replica: "b", limit: searches, want: 1}, "0 owes 0"},
