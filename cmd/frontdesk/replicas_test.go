@@ -221,10 +221,10 @@ func TestReplicasTogetherKeepWhatAProviderAllows(t *testing.T) {
 					return
 				}
 				now := inside.Add(1)
-				defer inside.Add(-1)
 				for was := peak.Load(); now > was && !peak.CompareAndSwap(was, now); was = peak.Load() {
 				}
 				time.Sleep(5 * time.Millisecond) // a provider's usual time
+				inside.Add(-1)                   // before the caller can have the answer, and call again
 				serve.ServeHTTP(w, req)
 			})
 			var callers sync.WaitGroup
