@@ -117,6 +117,7 @@ func Walls() []Wall {
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
+		{Folder: "core/durable", Why: "Names of files that survive a power loss."},
 		{Folder: "core/speech", May: []string{"core/language"}, Why: "Words for dates and times."},
 		{
 			Folder: "core/agenttools", Tests: []string{"core/api", "core/page/browsertest"},
@@ -190,7 +191,7 @@ func Walls() []Wall {
 			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"},
 			Why: "One guard around every call, whatever the contract.",
 		},
-		{Folder: "core/vault", May: []string{"core/fault", "core/pause"}, Tests: []string{"core/kms", "core/kms/kmstest"}, Why: "Seals bytes, whosever they are."},
+		{Folder: "core/vault", May: []string{"core/durable", "core/fault", "core/pause"}, Tests: []string{"core/kms", "core/kms/kmstest"}, Why: "Seals bytes, whosever they are."},
 		{Folder: "core/kms", May: []string{}, Tests: []string{"core/kms/kmstest"}, Why: "Asks key management services."},
 		{Folder: "core/kms/kmstest", ForTests: true, Why: "Key management services for tests."},
 		{
@@ -206,12 +207,12 @@ func Walls() []Wall {
 			Why: "A pretended authorization server is written from the RFCs.",
 		},
 		{
-			Folder: "core/store", May: []string{"core/adapter", "core/fair", "core/fault", "core/pause"},
+			Folder: "core/store", May: []string{"core/adapter", "core/durable", "core/fair", "core/fault", "core/pause"},
 			Tests: []string{"core/store/storetest", "core/vault"}, Why: "Rows, and the sandboxes' storage.",
 		},
 		{
 			Folder: "core/audit",
-			May:    []string{"core/fault", "core/pause", "core/store", "core/telemetry", "core/vault"},
+			May:    []string{"core/durable", "core/fault", "core/pause", "core/store", "core/telemetry", "core/vault"},
 			Tests:  []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
 		},
 		{

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"frontdesk/core/durable"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 )
@@ -97,11 +98,7 @@ func (w *fileWriter) publish(to Head) (File, error) {
 	if err := os.Rename(w.temporary.Name(), file.Path); err != nil {
 		return File{}, err
 	}
-	directory, err := os.Open(folder)
-	if err != nil {
-		return File{}, err
-	}
-	return file, errors.Join(directory.Sync(), directory.Close())
+	return file, durable.SyncFolder(folder)
 }
 
 // discard removes the file if it has no name yet.

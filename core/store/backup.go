@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"frontdesk/core/durable"
 	"frontdesk/core/fault"
 )
 
@@ -82,11 +83,7 @@ func publish(temporary, name string) error {
 	if err := os.Remove(temporary); err != nil {
 		return err
 	}
-	directory, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
+	return durable.SyncFolder(filepath.Dir(name))
 }
 
 // besides are the suffixes of the files that belong to a database file. A log left behind by a removed

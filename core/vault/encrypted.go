@@ -138,7 +138,7 @@ func (v *Vault) Copy(ctx context.Context, path string, kek KEK) error {
 	if err := writeDurably(file, raw); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path))
 }
 
 // Encryption returns the name of the key that encrypts the key set, or "", and why it cannot encrypt.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"frontdesk/core/durable"
 )
 
 // source is the place of a key set: a file or an environment variable.
@@ -108,7 +110,7 @@ func (s source) create(fresh func() ([]byte, error)) error {
 	if err := os.Link(made.Name(), s.path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("the key set cannot be put in place: %w", err)
 	}
-	return syncDir(dir)
+	return syncFolder(dir)
 }
 
 // load reads the key set's text.
@@ -183,7 +185,7 @@ func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 		os.Remove(next)
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return syncFolder(filepath.Dir(path))
 }
 
 // fill writes the changed key set into next and renames next to path, with path's mode.
@@ -227,17 +229,9 @@ func writeDurably(file *os.File, raw []byte) error {
 	return nil
 }
 
-// syncDir syncs a directory, so that a new name in it survives a power loss. On Windows it does nothing.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("the key set cannot be put in place: %w", err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
+// syncFolder syncs a folder in which a key set has got its name.
+func syncFolder(path string) error {
+	if err := durable.SyncFolder(path); err != nil {
 		return fmt.Errorf("the key set cannot be put in place: %w", err)
 	}
 	return nil
