@@ -6,7 +6,8 @@
 // An account has three calendars: "primary" (the default one, empty at first, in the connection's zone),
 // "team" (in Europe/Berlin, with a weekly meeting, a whole day and an invitation that was withdrawn) and
 // "holidays" (read only). Attendees do not respond until someone responds for them. Only accepts@, declines@
-// and tentative@ at any domain respond at once. No mail is sent.
+// and tentative@ at any domain respond at once. No mail is sent. A calendar keeps 20,000 events: those that
+// ended first, or will, make room for new ones.
 //
 // A magic value makes a call fail. It may be part of a title, or stand next to or instead of an event's or
 // calendar's id. The connection's fault setting applies a value to every call:
@@ -82,6 +83,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 		zone:     zone,
 		storage:  env.Storage,
 		now:      env.Now,
+		most:     mostEvents,
 		scenarios: scenario.Provider{
 			Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
 			Own: map[scenario.Name]*fault.Error{

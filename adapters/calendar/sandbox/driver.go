@@ -18,6 +18,7 @@ type driver struct {
 	zone      string
 	storage   adapter.Storage
 	now       func() time.Time
+	most      int // events of a calendar
 	scenarios scenario.Provider
 	seeded    atomic.Bool // the demo events are in the store
 }
@@ -109,7 +110,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 			return there.event(), nil
 		}
 		s := d.newEvent(c.ID, id, b)
-		return s.event(), put(tx, s, "")
+		return s.event(), d.add(tx, s)
 	})
 }
 

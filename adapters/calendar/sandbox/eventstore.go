@@ -14,7 +14,8 @@ import (
 //	event/CALENDAR/END/START/ID       a single event that is listed
 //	long/CALENDAR/END/START/ID        a listed event that is at least 72 hours long
 //	series/CALENDAR/ID                a series with all its instances
-//	gone/CALENDAR/ID                  a cancelled event
+//	gone/CALENDAR/END/START/ID        a cancelled event
+//	count/CALENDAR                    how many of the calendar there are
 //
 // Events are ordered by their end, so that a listing starts at the first one that has not ended when the
 // window begins, and stops when all that follow begin after the window. The times are part of the key, so
@@ -35,10 +36,7 @@ func pointerKey(calendarID, id string) string { return "id/" + calendarID + "/" 
 
 // key returns the key of the event's document.
 func (s stored) key() string {
-	switch {
-	case s.State == cancelled:
-		return "gone/" + s.Calendar + "/" + s.ID
-	case s.Rule != "":
+	if s.Rule != "" && s.State != cancelled {
 		return "series/" + s.Calendar + "/" + s.ID
 	}
 	earliest, latest := s.Start, s.End
@@ -46,7 +44,10 @@ func (s stored) key() string {
 		earliest, latest = earliest.Add(-furthestEast), latest.Add(furthestWest)
 	}
 	prefix := "event/"
-	if latest.Sub(earliest) >= shortest {
+	switch {
+	case s.State == cancelled:
+		prefix = "gone/"
+	case latest.Sub(earliest) >= shortest:
 		prefix = "long/"
 	}
 	return prefix + s.Calendar + "/" + roundUp(latest) + "/" + roundDown(earliest) + "/" + s.ID

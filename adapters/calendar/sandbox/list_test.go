@@ -191,7 +191,7 @@ func TestAMovedEventLeavesNothingBehind(t *testing.T) {
 		})
 	})
 	if want := []string{
-		"gone/primary/" + ref.ID, "id/primary/" + ref.ID,
+		"count/primary", "gone/primary/20270301T100000Z/20270301T090000Z/" + ref.ID, "id/primary/" + ref.ID,
 	}; err != nil || !slices.Equal(keys, want) {
 		t.Errorf("the store holds %q, %v, want %q", keys, err, want)
 	}

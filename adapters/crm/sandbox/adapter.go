@@ -12,7 +12,8 @@
 //	00001003  Solved   with its time of resolution
 //	00001004  Closed   with both times, without description and comment
 //
-// New tickets are numbered from 00001005 on, without gaps; from 00001001 on if the seed setting is "empty".
+// New tickets are numbered from 00001005 on, without gaps; from 00001001 on if the seed setting is "empty". The
+// newest 20,000 are kept.
 //
 // The contacts setting adds more contacts, such as yourself, so that your own calls are recognized.
 //
@@ -77,7 +78,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	if err := s.complete(); err != nil {
 		return nil, err
 	}
-	d := &driver{settings: s, storage: env.Storage, now: env.Now}
+	d := &driver{settings: s, storage: env.Storage, now: env.Now, most: mostTickets}
 	d.scenarios = scenario.Provider{
 		Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
 	}

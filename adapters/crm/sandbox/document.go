@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,7 +137,34 @@ func (d *driver) add(tx adapter.StorageTx, id string, t crm.NewTicket) (document
 	if err := put(tx, ticketIDKey+id, number); err != nil {
 		return document{}, err
 	}
-	return doc, put(tx, ticketKey+number, doc)
+	if err := put(tx, ticketKey+number, doc); err != nil {
+		return document{}, err
+	}
+	return doc, d.makeRoom(tx, number)
+}
+
+// mostTickets is how many tickets an account keeps: the newest.
+const mostTickets = 20_000
+
+// makeRoom removes the ticket that is one too many, now that another has this number. Numbers have no gaps.
+func (d *driver) makeRoom(tx adapter.StorageTx, number string) error {
+	last, err := strconv.Atoi(number)
+	if err != nil {
+		return err
+	}
+	oldest := ticketKey + pad(strconv.Itoa(last-d.most))
+	kept, err := tx.Get(oldest)
+	if err != nil || kept == nil {
+		return err
+	}
+	var doc document
+	if err := json.Unmarshal(kept, &doc); err != nil {
+		return err
+	}
+	if err := tx.Delete(ticketIDKey + doc.ID); err != nil {
+		return err
+	}
+	return tx.Delete(oldest)
 }
 
 // touch sets the times that follow from the ticket's status. A closed ticket stays resolved. An open ticket

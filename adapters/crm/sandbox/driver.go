@@ -26,6 +26,7 @@ type driver struct {
 	creations scenario.Provider // for creating tickets, which has one more scenario
 	storage   adapter.Storage
 	now       func() time.Time
+	most      int // tickets that are kept
 }
 
 // Traits implements crm.Driver.

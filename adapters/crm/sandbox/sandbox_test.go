@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -460,4 +461,40 @@ func TestAnUnknownOutcomeIsSettledLater(t *testing.T) {
 			t.Errorf("after %s Create answered %+v, %v", scenario.SilentFor, again, err)
 		}
 	})
+}
+
+// An account keeps its newest tickets, and nothing of the others. The demo tickets take no room.
+func TestTheNewestTicketsAreKept(t *testing.T) {
+	a := newAccount(t, adapter.Values{})
+	d := a.open().(*driver)
+	d.most = 3
+	var made []crm.Ticket
+	for i := range 5 {
+		ticket, err := d.Create(t.Context(), crm.NewTicket{Key: fmt.Sprint("key", i), Subject: "S"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, ticket)
+	}
+	documents := 0
+	err := a.Storage.View(t.Context(), func(tx adapter.StorageTx) error {
+		return tx.Scan("", "", func(string, []byte) bool { documents++; return true })
+	})
+	if err != nil || documents != 2*d.most+1 {
+		t.Errorf("there are %d documents, %v", documents, err)
+	}
+	for i, ticket := range made {
+		_, byNumber := d.ByNumber(t.Context(), ticket.Number)
+		_, byID := d.ByID(t.Context(), ticket.ID)
+		if kept := i >= 2; kept != (byNumber == nil) || kept != (byID == nil) {
+			t.Errorf("ticket %s: %v, %v", ticket.Number, byNumber, byID)
+		}
+	}
+	if _, err := d.ByNumber(t.Context(), "00001001"); err != nil {
+		t.Errorf("the first demo ticket: %v", err)
+	}
+	limits, err := os.ReadFile("../../../deploy/limits.md")
+	if err != nil || mostTickets != 20_000 || !strings.Contains(string(limits), "newest 20,000 tickets") {
+		t.Errorf("deploy/limits.md does not say that %d tickets are kept (%v)", mostTickets, err)
+	}
 }
