@@ -62,6 +62,18 @@ func wordsOf(command string) []string {
 	return strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(command))
 }
 
+// parserOf returns the parser of the command line, which says nothing.
+func parserOf(t *testing.T) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(&commands{}, kong.Name("frontdesk"), kong.Exit(func(int) {}),
+		kong.Writers(io.Discard, io.Discard),
+		kong.Vars{"platforms": platforms(), "agent_platforms": agentPlatforms()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
 // Every command in the documents is one of this command line: its name and flags are there, and one to paste is
 // complete.
 func TestCommandsInDocumentsAreThere(t *testing.T) {
@@ -70,13 +82,7 @@ func TestCommandsInDocumentsAreThere(t *testing.T) {
 		if strings.Contains(w.String(), "…") {
 			continue
 		}
-		var c commands
-		parser, err := kong.New(&c, kong.Name("frontdesk"), kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard),
-			kong.Vars{"platforms": platforms(), "agent_platforms": agentPlatforms()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := w.in(t, dir)
+		parser, words := parserOf(t), w.in(t, dir)
 		trace, err := kong.Trace(parser, words)
 		if err == nil {
 			err = trace.Error
