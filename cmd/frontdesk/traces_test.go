@@ -45,6 +45,7 @@ func TestABookingIsOneTrace(t *testing.T) {
 	google.oauth.ExpireAccess()
 
 	const trace, other = "4bf92f3577b34da6a3ce929d0e0e4736", "5bf92f3577b34da6a3ce929d0e0e4736"
+	const byID = "7bf92f3577b34da6a3ce929d0e0e4736" // of a request whose path has an id
 	const body = `{"title": "Consultation", "description": "Bring the plans.", "start_time": "2027-03-02T10:00:00Z",
 		"end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"], "conferencing_type": "provider"}`
 	book := func(key string, status int, parent string) answer {
@@ -53,6 +54,8 @@ func TestABookingIsOneTrace(t *testing.T) {
 	}
 	booked := book(key, 200, "00-"+trace+"-00f067aa0ba902b7-01")
 	book(key, 200, "00-"+other+"-00f067aa0ba902b7-01")
+	r.as(key).do(422, http.MethodGet, "/beta/phone-numbers/sams-number", "",
+		"Traceparent: 00-"+byID+"-00f067aa0ba902b7-01")
 	book("fd_live_wrong", 401, "00-6bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if code := r.stop(); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, r.log())
@@ -70,6 +73,9 @@ func TestABookingIsOneTrace(t *testing.T) {
 	}
 	if again := tree(all, other); !strings.Contains(again, "outcome=replayed") || strings.Contains(again, "calendar.book") {
 		t.Errorf("the repeat is\n%s", again)
+	}
+	if about := tree(all, byID); !strings.HasPrefix(about, "GET /beta/phone-numbers/:id ") {
+		t.Errorf("a request for one number is\n%s", about)
 	}
 	for _, s := range all {
 		if id := fmt.Sprintf("%x", s.TraceId); id == "6bf92f3577b34da6a3ce929d0e0e4736" {

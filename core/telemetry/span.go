@@ -124,10 +124,13 @@ func StartRequest(ctx context.Context, tracer trace.Tracer, r RequestOf) (contex
 		ctx = trace.ContextWithRemoteSpanContext(ctx, of.WithTraceState(trace.TraceState{}))
 	}
 	method := knownMethod(r.Method)
-	ctx, span := tracer.Start(ctx, strings.TrimSpace(method+" "+r.Route), trace.WithSpanKind(kind),
+	ctx, span := tracer.Start(ctx, strings.TrimSpace(nameOf(method)+" "+r.Route), trace.WithSpanKind(kind),
 		trace.WithTimestamp(r.Began), trace.WithAttributes(
-			semconv.HTTPRequestMethodKey.String(method), semconv.HTTPRoute(r.Route),
+			semconv.HTTPRequestMethodKey.String(method),
 			attrSurface.String(r.Surface), attrTenant.String(r.TenantID)))
+	if r.Route != "" { // an attribute without a value is left out
+		span.SetAttributes(semconv.HTTPRoute(r.Route))
+	}
 	return ctx, recorded(span)
 }
 
@@ -205,7 +208,7 @@ func StartExchange(ctx context.Context, provider, method string) (context.Contex
 		return ctx, Span{}
 	}
 	method = knownMethod(method)
-	ctx, s := start(ctx, method, trace.SpanKindClient)
+	ctx, s := start(ctx, nameOf(method), trace.SpanKindClient)
 	s.span.SetAttributes(semconv.HTTPRequestMethodKey.String(method), attrProvider.String(provider))
 	return ctx, s
 }
@@ -254,10 +257,22 @@ func (s Span) End(outcome, reason string) {
 var knownMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT",
 	"MKCALENDAR", "PROPPATCH"}
 
-// knownMethod returns a method, or what the semantic conventions write for one that is not known.
+// otherMethod is what the semantic conventions write for a method that is not known.
+const otherMethod = "_OTHER"
+
+// knownMethod returns a method, or otherMethod.
 func knownMethod(method string) string {
 	if slices.Contains(knownMethods, method) {
 		return method
 	}
-	return "_OTHER"
+	return otherMethod
+}
+
+// nameOf returns the method in the name of a span. A name says HTTP for a method that is not known (OpenTelemetry,
+// "Semantic conventions for HTTP spans", Name).
+func nameOf(method string) string {
+	if method == otherMethod {
+		return "HTTP"
+	}
+	return method
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -211,5 +212,48 @@ func TestWithoutAnEndpointNothingIsMade(t *testing.T) {
 	traces, err := Open(t.Context(), Options{})
 	if traces != nil || err != nil || traces.Tracer() != nil || traces.Close() != nil {
 		t.Errorf("%v, %v", traces, err)
+	}
+}
+
+// A span is named by its method and the template of its path, whatever the caller writes in either (OpenTelemetry,
+// "Semantic conventions for HTTP spans", Name). Only the span that a caller's request begins is the server's.
+func TestSpansAreNamedByMethodAndRoute(t *testing.T) {
+	for _, c := range []struct{ rule, method, route, name, methodTold string }{
+		{"a route", "POST", "/v1/calendar/book-meeting", "POST /v1/calendar/book-meeting", "POST"},
+		{"a template", "GET", "/beta/phone-numbers/:id", "GET /beta/phone-numbers/:id", "GET"},
+		{"a method of the caller's own", "pat@example.com", "/mcp", "HTTP /mcp", "_OTHER"},
+		{"no route", "GET", "", "GET", "GET"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			recorder := tracetest.NewSpanRecorder()
+			tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)).Tracer("frontdesk")
+			ctx, request := telemetry.StartRequest(t.Context(), tracer,
+				telemetry.RequestOf{Method: c.method, Route: c.route, Surface: "v1", TenantID: "t1"})
+			_, tool := telemetry.StartRequest(ctx, tracer, telemetry.RequestOf{Method: c.method, Route: c.route})
+			_, exchange := telemetry.StartExchange(ctx, "google", c.method)
+			exchange.EndExchange(http.StatusOK, "")
+			tool.EndRequest("x", http.StatusOK, "")
+			request.EndRequest("x", http.StatusOK, "")
+
+			var got []string
+			for _, span := range recorder.Ended() {
+				told := map[string]string{}
+				for _, a := range span.Attributes() {
+					if told[string(a.Key)] = a.Value.String(); a.Value.String() == "" && a.Key == "http.route" {
+						t.Errorf("%s has an empty %s", span.Name(), a.Key)
+					}
+				}
+				got = append(got, strings.Join([]string{
+					span.SpanKind().String(), span.Name(), told["http.request.method"], told["http.route"],
+				}, "|"))
+			}
+			method, _, _ := strings.Cut(c.name, " ")
+			want := []string{"client|" + method + "|" + c.methodTold + "|",
+				"internal|" + c.name + "|" + c.methodTold + "|" + c.route,
+				"server|" + c.name + "|" + c.methodTold + "|" + c.route}
+			if !slices.Equal(got, want) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+		})
 	}
 }
