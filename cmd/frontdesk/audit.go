@@ -14,7 +14,7 @@ import (
 type auditList struct {
 	Tenant string        `help:"List only changes of this tenant." placeholder:"NAME"`
 	Since  time.Duration `help:"List only changes within this time." placeholder:"24h"`
-	Action string        `help:"List only changes of this kind, such as book-meeting or create-key." placeholder:"A"`
+	Action string        `help:"List only changes of this kind, such as book-meeting or create-key. Of what callers do, the newest 100,000 changes are looked through." placeholder:"A"`
 	Limit  int           `help:"List at most this many, the newest." default:"100" placeholder:"100"`
 	JSON   bool          `help:"Print JSON."`
 }

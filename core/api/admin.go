@@ -383,7 +383,7 @@ func (r adminKeyPath) input(*checks) string { return r.Key }
 // auditQuery selects changes in the query.
 type auditQuery struct {
 	Tenant string `json:"-" query:"tenant" doc:"Only changes of this tenant." example:"acme"`
-	Action string `json:"-" query:"action" doc:"Only changes of this kind." example:"create-key"`
+	Action string `json:"-" query:"action" doc:"Only changes of this kind. Of what callers do, such as book-meeting, the newest 100,000 changes are looked through." example:"create-key"`
 	Limit  int    `json:"-" query:"limit" doc:"How many at most, up to 1000. The default is 100." example:"100"`
 }
 

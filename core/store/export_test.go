@@ -159,10 +159,7 @@ func FillForPlans(ctx context.Context, s *Store, rows int) error {
 			return err
 		}
 	}
-	if s.path != "" {
-		return nil // in production, SQLite has no statistics either
-	}
-	return s.Execute(ctx, "ANALYZE")
+	return Analyze(ctx, s)
 }
 
 // FillForCalls is FillForPlans, and adds as many rows of every other table that grows with the calls.
@@ -232,8 +229,13 @@ func FillQueues(ctx context.Context, s *Store, webhooks, queues, waiting int) er
 			return err
 		}
 	}
+	return Analyze(ctx, s)
+}
+
+// Analyze has PostgreSQL look at its tables. SQLite has no statistics in production either.
+func Analyze(ctx context.Context, s *Store) error {
 	if s.path != "" {
-		return nil // in production, SQLite has no statistics either
+		return nil
 	}
 	return s.Execute(ctx, "ANALYZE")
 }
@@ -254,3 +256,18 @@ func Explain(ctx context.Context, s *Store, query string, args ...any) (string, 
 
 // MostConnections returns how many connections the store opens at most.
 func MostConnections(s *Store) int { return s.write.Stats().MaxOpenConnections }
+
+// AuditTimes lists as AuditRows does, looking through most rows, and returns the rows' times in milliseconds.
+func AuditTimes(ctx context.Context, s *Store, f AuditFilter, most int) (times []int64, err error) {
+	rows, err := s.auditRowsAmong(ctx, f, most)
+	for _, r := range rows {
+		times = append(times, millis(r.At))
+	}
+	return times, err
+}
+
+// AuditQuery is the query of AuditRows.
+func AuditQuery(f AuditFilter) (query string, args []any) { return f.rows() }
+
+// AuditBoundQuery is the query of the time at which it begins to look, for the actions of callers.
+func AuditBoundQuery(f AuditFilter, most int) (query string, args []any) { return f.oldestAmong(most) }
