@@ -50,17 +50,23 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 			return free() > 0.26 // the gateway frees what exceeds a quarter
 		})
 		b.ReportMetric(float64(rows)/purged.Seconds(), "rows/s")
-		for _, q := range []struct {
-			name string
-			at   float64
-		}{{"p50", 0.5}, {"p99", 0.99}} {
-			quiet, purging := latencyAt(baseline, q.at), latencyAt(busy, q.at)
-			b.ReportMetric(float64(quiet.Microseconds())/1000, q.name+"-quiet-ms")
-			b.ReportMetric(float64(purging.Microseconds())/1000, q.name+"-purging-ms")
-			b.ReportMetric(float64(purging)/float64(quiet), q.name+"-ratio")
-		}
+		reportLatencies(b, baseline, busy, "purging")
 		b.Logf("%d rows purged in %v, %d bookings meanwhile; the file had %d KiB and has %d",
 			rows, purged.Round(time.Millisecond), len(busy), full>>10, sizeOf(b, path)>>10)
+	}
+}
+
+// reportLatencies prints how long bookings took while nothing and while something else was done, and the ratios.
+func reportLatencies(b *testing.B, baseline, busy []time.Duration, doing string) {
+	b.Helper()
+	for _, q := range []struct {
+		name string
+		at   float64
+	}{{"p50", 0.5}, {"p99", 0.99}} {
+		quiet, meanwhile := latencyAt(baseline, q.at), latencyAt(busy, q.at)
+		b.ReportMetric(float64(quiet.Microseconds())/1000, q.name+"-quiet-ms")
+		b.ReportMetric(float64(meanwhile.Microseconds())/1000, q.name+"-"+doing+"-ms")
+		b.ReportMetric(float64(meanwhile)/float64(quiet), q.name+"-ratio")
 	}
 }
 

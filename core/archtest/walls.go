@@ -53,7 +53,8 @@ func Walls() []Wall {
 			},
 			Tests: []string{
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest",
-				"core/kms/kmstest", "core/page/browsertest", "core/store/storetest", "adapters/calendar/caldav/servertest",
+				"core/audit", "core/kms/kmstest", "core/page/browsertest", "core/store", "core/store/storetest", "core/vault",
+				"adapters/calendar/caldav/servertest",
 				"adapters/*/*/fake", "adapters/crm/rest/servertest",
 			},
 			Why: "Wiring and command line. What the operator administers is said in the words of its packages, " +
