@@ -305,17 +305,15 @@ func (d *Directory) find(
 	return owner, rows[i], nil
 }
 
-// RealOnes returns the connections of a kind, of all tenants, except those to a sandbox.
-func (d *Directory) RealOnes(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
-	rows, err := d.opts.Store.AllConnections(ctx)
+// Working returns the connections of a kind in working order, of all tenants, except those to a sandbox. Of
+// each it tells the id, the tenant and the provider.
+func (d *Directory) Working(ctx context.Context, kind adapter.Kind) ([]Connection, error) {
+	rows, err := d.opts.Store.WorkingConnections(ctx, string(kind))
 	if err != nil {
 		return nil, err
 	}
 	var all []Connection
 	for _, row := range rows {
-		if row.Kind != string(kind) {
-			continue
-		}
 		c, err := Of(row)
 		if err != nil {
 			return nil, err

@@ -126,6 +126,35 @@ func TestConnectionIsChangedInPlace(t *testing.T) {
 	})
 }
 
+func TestWorkingConnectionsAreTheRealOnesOfAKind(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		var want []string
+		for _, name := range []string{"acme", "beta"} {
+			h.Tenant(name)
+			want = append(want, h.Connection(name, "works", adapter.KindCalendar, "dav").ID)
+			broken := h.Connection(name, "broken", adapter.KindCalendar, "dav")
+			if err := h.Connections.MarkReconnect(t.Context(), broken, "401"); err != nil {
+				t.Fatal(err)
+			}
+			h.Connection(name, "nobodys", adapter.KindCalendar, "sandbox")
+			h.Connection(name, "number", adapter.KindTelephony, "sandbox")
+		}
+		all, err := h.Connections.Working(t.Context(), adapter.KindCalendar)
+		var got []string
+		for _, c := range all {
+			got = append(got, c.ID)
+			if owner, err := tenant.ByID(t.Context(), h.Store, c.TenantID); err != nil || c.Provider != "dav" {
+				t.Errorf("%+v of the tenant %+v, %v", c, owner, err)
+			}
+		}
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v, %v", got, want, err)
+		}
+	})
+}
+
 func TestConnectionThatKeysAreBoundToStays(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	h.Tenant("acme")

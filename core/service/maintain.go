@@ -43,7 +43,7 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 	if err := s.recoverStrays(ctx); err != nil && ctx.Err() == nil {
 		s.opts.Log.WarnContext(ctx, "purchases without an intent could not be recovered", "error", err)
 	}
-	all, err := s.opts.Connections.RealOnes(ctx, adapter.KindTelephony)
+	all, err := s.opts.Connections.Working(ctx, adapter.KindTelephony)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.opts.Log.WarnContext(ctx, "telephony connections could not be listed", "error", err)
@@ -54,9 +54,7 @@ func (s *Numbers) reconcileAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if c.Status == connection.StatusOK {
-			s.reconcileOne(ctx, c)
-		}
+		s.reconcileOne(ctx, c)
 	}
 }
 

@@ -44,9 +44,9 @@ type Callers interface {
 
 // Connections lists connections and records their state; *connection.Directory implements it.
 type Connections interface {
-	// RealOnes lists the connections of a kind, of all tenants. Sandboxes are left out: nothing but the
-	// gateway has access to them.
-	RealOnes(ctx context.Context, kind adapter.Kind) ([]connection.Connection, error)
+	// Working lists the connections of a kind in working order, of all tenants, by id, tenant and provider.
+	// Sandboxes are left out: nothing but the gateway has access to them.
+	Working(ctx context.Context, kind adapter.Kind) ([]connection.Connection, error)
 	MarkReconnect(ctx context.Context, c connection.Connection, why string) error
 	MarkVerified(ctx context.Context, c connection.Connection, email string) error
 }

@@ -261,7 +261,7 @@ func (d *directory) Telephony(
 	return openFake[telephony.Driver](d, s, adapter.KindTelephony, false, driver)
 }
 
-func (d *directory) RealOnes(_ context.Context, kind adapter.Kind) (all []connection.Connection, err error) {
+func (d *directory) Working(_ context.Context, kind adapter.Kind) (all []connection.Connection, err error) {
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(d.world.tenants)) {

@@ -367,6 +367,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"ConnectionsOf", func(c caller) (any, error) {
 		return one(c.s.ConnectionsOf(c.ctx, []string{"acme", "other"}))
 	}},
+	{"WorkingConnections", func(c caller) (any, error) {
+		return one(c.s.WorkingConnections(c.ctx, "calendar"))
+	}},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
 	{"Seals", func(c caller) (any, error) { return one(c.s.Seals(c.ctx, noon)) }},
 	{"ConnectionsToReconnect", func(c caller) (any, error) {
