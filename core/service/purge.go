@@ -61,6 +61,9 @@ func (p *purger) purge(ctx context.Context) error {
 			return p.opts.Store.PurgeEvents(ctx, now.Add(-keepEvents), most)
 		},
 		func(ctx context.Context, most int) (int64, error) {
+			return p.opts.Store.PurgeHolds(ctx, now, most)
+		},
+		func(ctx context.Context, most int) (int64, error) {
 			return p.opts.Store.PurgePurchases(ctx, now, answers, most)
 		},
 		func(ctx context.Context, most int) (int64, error) {

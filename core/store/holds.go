@@ -18,7 +18,8 @@ func scanHold(row scanner) (h Hold, err error) {
 
 // TakeHolds takes all the holds or none. It returns an existing hold that overlaps one of them, or what must
 // be free around it, or nil if they are taken. Holds that only touch do not overlap. Expired holds do not
-// count, and are removed. Neither do those with the ids of except, which stay.
+// count. Neither do those with the ids of except, which stay. Two of the holds must not overlap. A hold of the
+// same id that has expired is replaced.
 func (s *Store) TakeHolds(
 	ctx context.Context, holds []Hold, except []string, now time.Time,
 ) (taken *Hold, err error) {
@@ -32,24 +33,27 @@ func (s *Store) TakeHolds(
 func (s *Store) takeHolds(
 	ctx context.Context, tx *sql.Tx, holds []Hold, except []string, now time.Time,
 ) (taken *Hold, err error) {
-	for _, id := range connectionsOf(holds) {
-		if err := s.takeTurn(ctx, tx, id); err != nil {
-			return nil, err
-		}
-		if _, err := exec(ctx, tx, "DELETE FROM holds WHERE connection_id = $1 AND valid_until <= $2", id,
-			millis(now)); err != nil {
-			return nil, err
+	// On SQLite all who write take turns, and a hold cannot be inserted without its connection.
+	if s.batches == nil {
+		for _, id := range connectionsOf(holds) {
+			if err := s.takeTurn(ctx, tx, id); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if taken, err = inTheWay(ctx, tx, holds, except); err != nil || taken != nil {
-		return taken, err
-	}
-	for _, h := range holds {
-		_, err := exec(ctx, tx, "INSERT INTO holds ("+holdColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-			h.ID, h.ConnectionID, h.CalendarID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until))
+	for at, h := range holds {
+		taken, err := takeHold(ctx, tx, h, except, now)
 		if err != nil {
 			return nil, err
 		}
+		if taken == nil {
+			continue
+		}
+		var others []string
+		for _, other := range holds[:at] {
+			others = append(others, other.ID)
+		}
+		return taken, execHolds(ctx, tx, others, "DELETE FROM holds")
 	}
 	return nil, nil
 }
@@ -64,27 +68,36 @@ func connectionsOf(holds []Hold) []string {
 	return slices.Compact(ids)
 }
 
-func inTheWay(ctx context.Context, tx *sql.Tx, holds []Hold, except []string) (*Hold, error) {
-	for _, h := range holds {
-		args := []any{h.ConnectionID, h.CalendarID, millis(h.To.Add(h.After)), millis(h.From.Add(-h.Before))}
-		others := ""
-		if len(except) > 0 {
-			others = " AND id NOT IN (" + places(len(args)+1, len(except)) + ")"
-			for _, id := range except {
-				args = append(args, id)
-			}
-		}
-		other, found, err := find(ctx, tx, scanHold, "SELECT "+holdColumns+` FROM holds
-			WHERE connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4`+others+`
-			ORDER BY starts_at LIMIT 1`, args...)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			return &other, nil
+// takeHold takes a hold if nothing is in its way, by one statement.
+func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time.Time) (*Hold, error) {
+	inTheWay := "connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 AND valid_until > $5"
+	args := []any{
+		h.ConnectionID, h.CalendarID, millis(h.To.Add(h.After)), millis(h.From.Add(-h.Before)), millis(now),
+	}
+	if len(except) > 0 {
+		inTheWay += " AND id NOT IN (" + places(len(args)+1, len(except)) + ")"
+		for _, id := range except {
+			args = append(args, id)
 		}
 	}
-	return nil, nil
+	own := slices.Concat(args, []any{h.ID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until)})
+	insert := "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
+		"valid_until) SELECT $1, $2, " + places(len(args)+1, len(own)-len(args)) +
+		" WHERE NOT EXISTS (SELECT 1 FROM holds WHERE " + inTheWay + `)
+		ON CONFLICT (id) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`
+	for {
+		affected, err := exec(ctx, tx, insert, own...)
+		if err != nil || affected == 1 {
+			return nil, err
+		}
+		other, found, err := find(ctx, tx, scanHold,
+			"SELECT "+holdColumns+" FROM holds WHERE "+inTheWay+" ORDER BY starts_at LIMIT 1", args...)
+		if err != nil || found {
+			return &other, err
+		}
+		// It was dropped between the two statements.
+	}
 }
 
 // HoldsKept are holds that are kept until another time. With an event, they are its holds from then on.
@@ -169,4 +182,11 @@ func (s *Store) HoldsWithin(
 	return listOf(ctx, s, scanHold, "SELECT "+holdColumns+` FROM holds
 		WHERE connection_id = $1 AND starts_at < $2 AND ends_at > $3 AND valid_until > $4 ORDER BY id`,
 		connectionID, millis(to), millis(from), millis(now))
+}
+
+// PurgeHolds removes a batch of holds that have expired, and returns its size. There is no index for it, which
+// each booking would have to keep up: the table has the bookings of minutes, the oldest first.
+func (s *Store) PurgeHolds(ctx context.Context, now time.Time, most int) (int64, error) {
+	return s.exec(ctx, "DELETE FROM holds WHERE id IN (SELECT id FROM holds WHERE valid_until <= $1 LIMIT $2"+
+		s.dialect.lockFree+")", millis(now), most)
 }

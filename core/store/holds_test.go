@@ -102,6 +102,22 @@ func TestHolds(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a hold that ended is replaced by one of its id, and purged", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			old, lasting := hold("1", "cal", 0, time.Hour), hold("2", "cal", time.Hour, 2*time.Hour)
+			lasting.Until = noon.Add(time.Hour)
+			taken(t, s, old, hold("3", "cal", 2*time.Hour, 3*time.Hour), lasting)
+			again := old
+			again.To, again.Moves, again.Until = again.To.Add(-time.Minute), "event", noon.Add(2*time.Hour)
+			if other := take(t, s, noon.Add(time.Minute), again); other != nil {
+				t.Fatalf("in the way: %+v", other)
+			}
+			equal(t, got(s.PurgeHolds(t.Context(), noon.Add(time.Minute), 10))(t), 1)
+			left := got(s.HoldsWithin(t.Context(), "c1", noon, noon.Add(24*time.Hour), time.Time{}))(t)
+			equal(t, left, []store.Hold{again, lasting})
+		})
+	})
 	t.Run("a kept hold is that of its event, and lasts", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")

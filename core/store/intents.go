@@ -89,10 +89,7 @@ type Holding struct {
 func (s *Store) BeginIntentHolding(
 	ctx context.Context, i Intent, with Holding, now time.Time,
 ) (existing Intent, began, holds bool, err error) {
-	without, err := s.sealPlan(i)
-	if err != nil {
-		return Intent{}, false, false, err
-	}
+	without := i
 	i.Plan = with.Plan
 	row, err := s.sealBeginning(i)
 	if err != nil {
@@ -110,7 +107,10 @@ func (s *Store) BeginIntentHolding(
 			if holds = taken == nil; err != nil || holds {
 				return err
 			}
-			_, err = exec(ctx, tx, savePlan, heldBy(i, without)...)
+			plan, err := s.sealPlan(without)
+			if err == nil {
+				_, err = exec(ctx, tx, savePlan, heldBy(i, plan)...)
+			}
 			return err
 		})
 		if err != nil || began {

@@ -585,6 +585,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		kept.Left = []string{"booked"}
 		return only(c.s.KeepHolds(c.ctx, kept))
 	}},
+	{"PurgeHolds", func(c caller) (any, error) { return one(c.s.PurgeHolds(c.ctx, noon, 100)) }},
 	{"HoldsOfEvent", func(c caller) (any, error) { return one(c.s.HoldsOfEvent(c.ctx, "c1", "ev1")) }},
 	{"KeepHolds: one that has ended", func(c caller) (any, error) {
 		return only(c.s.KeepHolds(c.ctx, keptFor("ev1", "old", "mine")))
