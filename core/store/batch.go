@@ -56,13 +56,16 @@ var (
 )
 
 // part is what one caller writes in a batch.
-type part bool
+type part int
 
 const (
-	severalStatements part = false // in a savepoint
+	severalStatements part = iota // in a savepoint
 	// SQLite takes back what a statement has written that fails. So it needs no savepoint, for which SQLite
 	// would copy each page that it changes.
-	oneStatement part = true
+	oneStatement
+	// Several statements that hardly ever fail need none either: if they do, all writes of the batch are taken
+	// back, and those of the others are repeated.
+	hardlyFails
 )
 
 // do runs op in a transaction, alone or with others. The context of op does not end when the caller's does,
@@ -117,7 +120,7 @@ func (b *batches) begin(ctx context.Context) (*batch, error) {
 
 // save begins the part of the next caller. The first needs no savepoint: what it wrote is all there is.
 func (t *batch) save(ctx context.Context, p part) error {
-	if t.size++; t.size == 1 || p == oneStatement {
+	if t.size++; t.size == 1 || p != severalStatements {
 		return nil
 	}
 	_, err := exec(ctx, t.tx, savepoint)
@@ -129,7 +132,7 @@ func (t *batch) save(ctx context.Context, p part) error {
 // transaction.
 func (t *batch) takeBack(ctx context.Context, p part, err error) bool {
 	switch {
-	case t.failed || t.size == 1:
+	case t.failed || t.size == 1 || p == hardlyFails:
 		t.failed = true
 	case p == severalStatements:
 		_, err := exec(ctx, t.tx, backToSavepoint)

@@ -104,6 +104,33 @@ func TestWritesOfABatchFailEachForItself(t *testing.T) {
 	}
 }
 
+// A write that hardly ever fails has no savepoint. If it fails, nothing of it is left, and the writes of the
+// others are repeated.
+func TestWithoutASavepointOthersWriteAgain(t *testing.T) {
+	s := notes(t)
+	refused, failures, savepoints := errors.New("refused"), 0, 0
+	errs := togetherBy(t, s, t.Context(), s.changeOften, note(1), note(2),
+		func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := exec(ctx, tx, backToSavepoint); err == nil {
+				savepoints++
+			}
+			if err := note(3)(ctx, tx); err != nil {
+				return err
+			}
+			failures++
+			return refused
+		}, note(4))
+	for i, want := range []error{nil, nil, refused, nil} {
+		if !errors.Is(errs[i], want) {
+			t.Errorf("write %d: %v, want %v", i, errs[i], want)
+		}
+	}
+	if got := fmt.Sprint(noted(t, s)); got != "[1 2 4]" || failures != 1 || savepoints != 0 {
+		t.Errorf("%s is there after %d failures in %d savepoints, want [1 2 4] after 1 in none", got, failures,
+			savepoints)
+	}
+}
+
 // A write of one statement that fails ends nobody's either, without a savepoint.
 func TestStatementsOfABatchFailEachForItself(t *testing.T) {
 	s := notes(t)

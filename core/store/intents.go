@@ -96,7 +96,7 @@ func (s *Store) BeginIntentHolding(
 		return Intent{}, false, false, err
 	}
 	for {
-		err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := s.changeOften(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			began, holds = false, false
 			// The intent comes first, because it locks its tenant.
 			affected, err := exec(ctx, tx, insertIntent, row...)
@@ -227,7 +227,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		}
 		return err
 	}
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.changeOften(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The events come first because they lock their connection. The removal of a connection also locks it
 		// before its intents, so that no two transactions deadlock.
 		if settles {

@@ -66,11 +66,23 @@ func (s *Store) changeOnce(ctx context.Context, op func(ctx context.Context, q q
 
 // change runs op in a transaction. It may call op more than once.
 func (s *Store) change(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) error {
+	return s.changeIn(ctx, severalStatements, op)
+}
+
+// changeOften is change for what each call writes. If op fails, the writes of other callers may have to be
+// repeated. So it must not fail for anything that a caller could choose.
+func (s *Store) changeOften(ctx context.Context, op func(ctx context.Context, tx *sql.Tx) error) error {
+	return s.changeIn(ctx, hardlyFails, op)
+}
+
+func (s *Store) changeIn(
+	ctx context.Context, p part, op func(ctx context.Context, tx *sql.Tx) error,
+) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		if s.batches == nil {
 			return inTx(ctx, s.write, s.dialect.writing, op)
 		}
-		return s.batches.do(ctx, severalStatements, op)
+		return s.batches.do(ctx, p, op)
 	})
 }
 
