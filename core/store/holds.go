@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 )
@@ -86,7 +87,7 @@ func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time
 		" WHERE NOT EXISTS (SELECT 1 FROM holds WHERE " + inTheWay + `)
 		ON CONFLICT (id) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
 		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`
-	for {
+	for range 10 {
 		affected, err := exec(ctx, tx, insert, own...)
 		if err != nil || affected == 1 {
 			return nil, err
@@ -98,6 +99,7 @@ func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time
 		}
 		// It was dropped between the two statements.
 	}
+	return nil, errors.New("holds come and go too fast to take one")
 }
 
 // HoldsKept are holds that are kept until another time. With an event, they are its holds from then on.
