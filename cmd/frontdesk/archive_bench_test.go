@@ -3,13 +3,10 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
-	"frontdesk/config"
 	"frontdesk/core/audit"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
@@ -21,16 +18,9 @@ import (
 //
 //	FRONTDESK_ARCHIVE=50000 go test -run '^$' -bench WhileArchiving -benchtime 1x ./cmd/frontdesk
 func BenchmarkBookingWhileArchiving(b *testing.B) {
-	rows := 300
-	if set, err := strconv.Atoi(os.Getenv("FRONTDESK_ARCHIVE")); err == nil {
-		rows = set
-	}
+	rows := rowsOf("FRONTDESK_ARCHIVE")
 	for b.Loop() {
-		cfg := config.Default(nil)
-		cfg.DataDir = b.TempDir()
-		cfg.Server.Listen, cfg.Server.OpsListen, cfg.Server.Drain = "127.0.0.1:0", "", 0
-		cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
-		path := filepath.Join(cfg.DataDir, "frontdesk.db")
+		cfg, path := unlimited(b)
 
 		left := fillAudit(b, cfg.DataDir, path, rows)
 		baseline := bookWhile(b, cfg, 0, func(done int) bool { return done < 300 })

@@ -23,16 +23,9 @@ import (
 //
 //	FRONTDESK_PURGE=200000 go test -run '^$' -bench WhilePurging -benchtime 1x ./cmd/frontdesk
 func BenchmarkBookingWhilePurging(b *testing.B) {
-	rows := 300
-	if set, err := strconv.Atoi(os.Getenv("FRONTDESK_PURGE")); err == nil {
-		rows = set
-	}
+	rows := rowsOf("FRONTDESK_PURGE")
 	for b.Loop() {
-		cfg := config.Default(nil)
-		cfg.DataDir = b.TempDir()
-		cfg.Server.Listen, cfg.Server.OpsListen, cfg.Server.Drain = "127.0.0.1:0", "", 0
-		cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
-		path := filepath.Join(cfg.DataDir, "frontdesk.db")
+		cfg, path := unlimited(b)
 
 		baseline := bookWhile(b, cfg, 0, func(done int) bool { return done < 300 })
 		due, free := fillOld(b, path, rows)
@@ -54,6 +47,24 @@ func BenchmarkBookingWhilePurging(b *testing.B) {
 		b.Logf("%d rows purged in %v, %d bookings meanwhile; the file had %d KiB and has %d",
 			rows, purged.Round(time.Millisecond), len(busy), full>>10, sizeOf(b, path)>>10)
 	}
+}
+
+// rowsOf returns the number of rows that a variable sets, else a few.
+func rowsOf(variable string) int {
+	if set, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return set
+	}
+	return 300
+}
+
+// unlimited returns the configuration of a gateway on SQLite that limits no caller, and the path of its file.
+func unlimited(b *testing.B) (cfg config.Config, path string) {
+	b.Helper()
+	cfg = config.Default(nil)
+	cfg.DataDir = b.TempDir()
+	cfg.Server.Listen, cfg.Server.OpsListen, cfg.Server.Drain = "127.0.0.1:0", "", 0
+	cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
+	return cfg, filepath.Join(cfg.DataDir, "frontdesk.db")
 }
 
 // reportLatencies prints how long bookings took while nothing and while something else was done, and the ratios.
