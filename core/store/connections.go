@@ -206,14 +206,15 @@ func (s *Store) AllConnections(ctx context.Context) ([]Connection, error) {
 	return all, err
 }
 
-// WorkingConnections lists the connections of a kind in working order, of every tenant, with nothing but their
-// id, tenant and provider.
+// WorkingConnections lists the connections of a kind in working order, of every tenant, by their ids, with nothing
+// but id, tenant and provider.
 func (s *Store) WorkingConnections(ctx context.Context, kind string) ([]Connection, error) {
-	return listOf(ctx, s, func(row scanner) (c Connection, err error) {
+	all, err := listOf(ctx, s, func(row scanner) (c Connection, err error) {
 		c.Kind, c.Status = kind, "ok"
 		return c, row.Scan(&c.ID, &c.TenantID, &c.Provider)
-	}, "SELECT id, tenant_id, provider FROM connections WHERE kind = $1 AND status = 'ok' AND "+ofLivingTenant+
-		" ORDER BY id", kind)
+	}, "SELECT id, tenant_id, provider FROM connections WHERE kind = $1 AND status = 'ok' AND "+ofLivingTenant, kind)
+	slices.SortFunc(all, func(a, b Connection) int { return cmp.Compare(a.ID, b.ID) })
+	return all, err
 }
 
 // Seals counts rows by the first bytes of what is sealed in them, which tell the form of the seal and its
