@@ -103,7 +103,8 @@ func TestNoFormOfAnAnswerTakesTheProcessDown(t *testing.T) {
 }
 
 // withLoad has a neighbour call until ended is called. ended fails the test if the neighbour waited longer
-// than more plus twice the time of a neighbour at the control gateway.
+// than more plus twice the time of a neighbour at the control gateway. Of the few hundred calls beside few answers,
+// the slowest hundredth are too few to say anything: there, the slowest twentieth count.
 func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func()) {
 	const perSecond = 50
 	ctx, stop := context.WithCancel(t.Context())
@@ -114,10 +115,14 @@ func (h hostileAccounts) withLoad(t *testing.T, more time.Duration) (ended func(
 	return func() {
 		stop()
 		calling.Wait()
-		waited, rest := quantile(neighbour, .99), quantile(control, .99)
-		t.Logf("neighbour p50 %.1f ms, p99 %.1f ms, longest %.1f ms of %d; p99 at a gateway at rest %.1f ms",
-			milliseconds(quantile(neighbour, .5)), milliseconds(waited), milliseconds(quantile(neighbour, 1)),
-			len(neighbour), milliseconds(rest))
+		slow := 0.95
+		if fullSize() {
+			slow = 0.99
+		}
+		waited, rest := quantile(neighbour, slow), quantile(control, slow)
+		t.Logf("neighbour p50 %.1f ms, p%.0f %.1f ms, longest %.1f ms of %d; at a gateway at rest %.1f ms",
+			milliseconds(quantile(neighbour, .5)), 100*slow, milliseconds(waited),
+			milliseconds(quantile(neighbour, 1)), len(neighbour), milliseconds(rest))
 		if count(neighbour, served) < len(neighbour) {
 			t.Errorf("a neighbour is answered %s", outcomes(neighbour))
 		}

@@ -214,20 +214,7 @@ func TestReplicasTogetherKeepWhatAProviderAllows(t *testing.T) {
 	t.Parallel()
 	for name, keeps := range map[string]func(t *testing.T, a account, three []caller){
 		"microsoft": func(t *testing.T, a account, three []caller) {
-			var inside, peak atomic.Int64
-			a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
-				// A HEAD opens a connection ahead of calls.
-				if !ofAPI(req) || req.Method == http.MethodHead {
-					serve.ServeHTTP(w, req)
-					return
-				}
-				now := inside.Add(1)
-				for was := peak.Load(); now > was && !peak.CompareAndSwap(was, now); was = peak.Load() {
-				}
-				time.Sleep(5 * time.Millisecond) // a provider's usual time
-				inside.Add(-1)                   // before the caller can have the answer, and call again
-				serve.ServeHTTP(w, req)
-			})
+			peak := a.mostAtOnce()
 			var callers sync.WaitGroup
 			for i := range 30 {
 				callers.Go(func() {

@@ -76,6 +76,7 @@ func (a *counting) operations() []operation {
 
 // Whoever makes an operation ask a provider more often has to write it into the table.
 func TestRequestsOfEachOperationAreAsInTheTable(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	storetest.CopyTables(t, filepath.Join(dir, "frontdesk.db"))
 	environ := []string{
