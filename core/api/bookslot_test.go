@@ -107,7 +107,8 @@ func TestARefusalNamesTheNearestSlots(t *testing.T) {
 	g.err = taken
 	a := g.post(slotPath, `{"slot_id":"st_1","title":"t"}`)
 	const nearest = `{"@type":"type.googleapis.com/google.protobuf.Struct","value":{"nearest_slots":[` +
-		`{"calendar_ids":["primary"],` + `"end":"2026-12-01T10:30:00-05:00","slot_id":"st_7q2m9xk4tz","start":"2026-12-01T10:00:00-05:00"}]}}`
+		`{"slot_id":"st_7q2m9xk4tz","start":"2026-12-01T10:00:00-05:00","end":"2026-12-01T10:30:00-05:00",` +
+		`"calendar_ids":["primary"]}]}}`
 	const said = "That time is already taken. Would another time work for you? " +
 		"I have Tuesday the first at ten in the morning."
 	if a.status != http.StatusConflict || !strings.Contains(a.body, nearest) ||

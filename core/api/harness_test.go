@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"log/slog"
@@ -22,6 +23,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"go.uber.org/goleak"
+	_ "google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	_ "google.golang.org/protobuf/types/known/structpb"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
@@ -479,7 +484,9 @@ type v1Error struct {
 func (a answer) v1() v1Error {
 	a.t.Helper()
 	var e v1Error
-	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
+	var official status.Status // knows all fields of all details
+	err := errors.Join(json.Unmarshal([]byte(a.body), &e), protojson.Unmarshal([]byte(a.body), &official))
+	if err != nil || int(official.Code) != e.Code || len(official.Details) != len(e.Details) {
 		a.t.Fatalf("not a google.rpc.Status: %q: %v", a.body, err)
 	}
 	return e
