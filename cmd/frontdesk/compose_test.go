@@ -155,8 +155,12 @@ func TestCommandsOfTheImageAreThere(t *testing.T) {
 	if begins == nil || !strings.Contains(file, "\nENTRYPOINT [\"/frontdesk\"]\n") {
 		t.Fatal("the image does not begin with a command of frontdesk")
 	}
+	asked := regexp.MustCompile(`(?m)^HEALTHCHECK .*CMD \["/frontdesk", "(.*)"\]$`).FindStringSubmatch(file)
+	if asked == nil {
+		t.Fatal("the image does not say how it is asked whether it is healthy")
+	}
 	run := regexp.MustCompile(`(?m)^# .* run --rm frontdesk (.*)$`)
-	all := [][]string{strings.Split(begins[1], `", "`)}
+	all := [][]string{strings.Split(begins[1], `", "`), strings.Split(asked[1], `", "`)}
 	for _, found := range run.FindAllStringSubmatch(read(t, "../../deploy/compose.yaml"), -1) {
 		all = append(all, strings.Fields(found[1]))
 	}
@@ -164,7 +168,7 @@ func TestCommandsOfTheImageAreThere(t *testing.T) {
 	if s := services["frontdesk"]; s.Command != nil || s.Entrypoint != nil || s.HealthCheck.Test != nil {
 		t.Error("the gateway's service has a command of its own, which is to be tried here")
 	}
-	if len(all) != 2 {
+	if len(all) != 3 {
 		t.Errorf("the commands are %q", all)
 	}
 	for _, words := range all {

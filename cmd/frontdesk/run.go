@@ -42,7 +42,8 @@ func system(adapters []adapter.Adapter) world {
 type commands struct {
 	Config string `help:"Configuration file. Environment variables override it." type:"path" placeholder:"FILE"`
 
-	Serve serveCommand `cmd:"" help:"Run the gateway."`
+	Serve  serveCommand  `cmd:"" help:"Run the gateway."`
+	Health healthCommand `cmd:"" help:"Ask the gateway that runs on this machine whether it is ready."`
 
 	Tenant struct {
 		Create tenantCreate `cmd:"" help:"Create a tenant."`

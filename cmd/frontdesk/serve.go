@@ -64,6 +64,27 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
+type healthCommand struct{}
+
+// Help returns the text that is shown with the flags.
+func (healthCommand) Help() string {
+	return "It asks /readyz at server.ops_listen, or else at server.listen, for three seconds at most. Give it the " +
+		"configuration of the gateway. The exit code is 0 if the gateway is ready, and 1 otherwise."
+}
+
+// Run asks the gateway that runs on this machine. It needs no store.
+func (healthCommand) Run(ctx context.Context, s *session) error {
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
+	if err := gateway.AskReady(ctx, cfg.Server); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, "The gateway is ready.")
+	return err
+}
+
 type migrateCommand struct {
 	Adopt     bool `help:"Also seal the rows of a version that did not seal them, as they are. Use it once, after an upgrade or with a backup from before it."`
 	BeginAnew bool `help:"Accept this database, though it is empty or not the one that was used with this key set."`

@@ -231,6 +231,22 @@ func TestARepeatedCallHasOneEffect(t *testing.T) {
 	})
 }
 
+func TestHealthTellsWhetherTheGatewayIsReady(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	r := d.serve()
+	d.environ = append(d.environ, "FRONTDESK_SERVER__OPS_LISTEN="+strings.TrimPrefix(r.ops, "http://"))
+	if said := d.must("health"); said != "The gateway is ready." {
+		t.Errorf("it says %q", said)
+	}
+	r.stop()
+	_, said, code := d.do("", "health")
+	if want := "frontdesk: no gateway answers at " + r.ops + "/readyz: "; code != exitFailed ||
+		!strings.HasPrefix(said, want) || strings.Count(said, "\n") != 1 {
+		t.Errorf("exit %d, %q, want %q", code, said, want)
+	}
+}
+
 func TestARevokedKeyEndsWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, storetest.Postgres(t))

@@ -2,8 +2,15 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
 	"time"
+
+	"frontdesk/config"
 )
 
 const (
@@ -56,4 +63,62 @@ func (g *Gateway) probe(ctx context.Context) bool {
 		g.log.ErrorContext(ctx, "the store accepts no writes; the gateway is not ready", "error", err)
 	}
 	return false
+}
+
+// askReadyWait is longer than readiness may take to find out (core/api), and shorter than those wait who ask by
+// a command.
+const askReadyWait = 3 * time.Second
+
+// AskReady returns an error if no gateway with this configuration answers on this machine that it is ready.
+func AskReady(ctx context.Context, cfg config.Server) error {
+	key, scheme, listen := "server.ops_listen", "http", cfg.OpsListen
+	transport := &http.Transport{DisableKeepAlives: true} // and no proxy: the gateway is on this machine
+	if listen == "" {
+		key, listen = "server.listen", cfg.Listen
+		if cfg.TLS.On() {
+			scheme = "https"
+			// The question is whether the gateway answers. Whether callers trust its certificate is the doctor's.
+			transport.TLSClientConfig = &tls.Config{ServerName: publicHost(cfg), InsecureSkipVerify: true}
+		}
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("%s is no address: %w", key, err)
+	}
+	if port == "0" {
+		return fmt.Errorf("%s names no port, so the gateway cannot be asked", key)
+	}
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1" // such a listener takes both protocols, and an image may not know "localhost"
+	}
+	address := scheme + "://" + net.JoinHostPort(host, port) + "/readyz"
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	res, err := (&http.Client{Timeout: askReadyWait, Transport: transport}).Do(r)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // without the address, which is told already
+		}
+		return fmt.Errorf("no gateway answers at %s: %w", address, err)
+	}
+	defer res.Body.Close()
+	switch res.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusServiceUnavailable:
+		return fmt.Errorf("the gateway at %s is not ready: it is shutting down, or its store takes no writes; "+
+			"its log says which", address)
+	}
+	return fmt.Errorf("what answers at %s, with status %d, is no gateway", address, res.StatusCode)
+}
+
+// publicHost returns the host that callers name, by which ACME chooses the certificate.
+func publicHost(cfg config.Server) string {
+	public, err := url.Parse(cfg.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return public.Hostname()
 }

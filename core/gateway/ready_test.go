@@ -2,11 +2,17 @@ package gateway
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"frontdesk/config"
+	"frontdesk/core/certificate/certificatetest"
 	"frontdesk/core/store/storetest"
 )
 
@@ -62,4 +68,47 @@ func lockedElsewhere(t *testing.T, url string) (unlock func()) {
 		t.Fatal(err)
 	}
 	return func() { _ = tx.Rollback(); _ = db.Close() }
+}
+
+// Whoever asks whether the gateway is ready asks the listener for operations or, without one, that of callers, whatever
+// certificate it has.
+func TestTheGatewayIsAskedWhetherItIsReady(t *testing.T) {
+	ask := func(cfg config.Server, want string) {
+		t.Helper()
+		err := AskReady(t.Context(), cfg)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("asked at %q and %q: %v, want %q", cfg.OpsListen, cfg.Listen, err, want)
+		}
+	}
+	host := func(url string) string { return url[strings.LastIndex(url, "/")+1:] }
+	foreign := certificatetest.New(t, time.Now().AddDate(0, 2, 0), ownHost) // by an authority that nobody trusts
+	dir := t.TempDir()
+	cfg := tlsConfig(t)
+	cfg.Server.TLS.Certificate, cfg.Server.TLS.Key = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	certificatetest.Replace(t, cfg.Server.TLS.Certificate, foreign.Certificate)
+	certificatetest.Replace(t, cfg.Server.TLS.Key, foreign.Key)
+	g, at := serving(t, cfg, io.Discard)
+
+	ask(cfg.Server, "server.ops_listen names no port")
+	cfg.Server.OpsListen = host(at.Ops)
+	ask(cfg.Server, "")
+	_, port, _ := net.SplitHostPort(host(at.Ops))
+	for _, every := range []string{"0.0.0.0:", "[::]:", ":"} {
+		other := cfg.Server
+		other.OpsListen = every + port
+		ask(other, "") // the listener is on 127.0.0.1, which each of these includes
+	}
+	public := cfg.Server
+	public.OpsListen, public.Listen = "", host(at.API)
+	ask(public, "")
+
+	g.draining.Store(true)
+	ask(cfg.Server, at.Ops+"/readyz is not ready")
+	ask(public, at.API+"/readyz is not ready")
+
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	cfg.Server.OpsListen = host(stranger.URL)
+	ask(cfg.Server, "with status 404, is no gateway")
+	stranger.Close()
+	ask(cfg.Server, "no gateway answers at "+stranger.URL+"/readyz: dial tcp")
 }
