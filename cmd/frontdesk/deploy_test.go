@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -98,6 +99,37 @@ func TestKeysNamedInDeployAreThere(t *testing.T) {
 func TestReleasesAreForTheSystemsWhoseLicencesAreTold(t *testing.T) {
 	if want := "\ntargets=(" + strings.Join(targets, " ") + ")\n"; !strings.Contains(read(t, "../../deploy/release"), want) {
 		t.Errorf("deploy/release lacks %s", want)
+	}
+}
+
+// What the documents in a release's archives link to is in the archives.
+func TestLinksInAReleaseLeadIntoIt(t *testing.T) {
+	list := exec.Command("bash", "-c", `eval "$(grep ^documents= deploy/release)"; git ls-files -- "${documents[@]}"`)
+	list.Dir = "../.."
+	out, err := list.Output()
+	if err != nil {
+		t.Skip("this is no checkout of the repository")
+	}
+	inside := map[string]bool{}
+	for _, file := range strings.Fields(string(out)) {
+		for ; file != "."; file = filepath.Dir(file) {
+			inside[file] = true
+		}
+	}
+	link, links := regexp.MustCompile(`\]\(([^)\s#:]+)[#)]|src="([^":]+)"`), 0
+	for file := range inside {
+		if filepath.Ext(file) != ".md" {
+			continue
+		}
+		for _, l := range link.FindAllStringSubmatch(read(t, filepath.Join("../..", file)), -1) {
+			links++
+			if !inside[filepath.Join(filepath.Dir(file), l[1]+l[2])] {
+				t.Errorf("%s links to %s, which is not in a release's archives", file, l[1]+l[2])
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("only %d links are found", links)
 	}
 }
 
