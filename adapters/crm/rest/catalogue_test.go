@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"reflect"
@@ -346,6 +347,20 @@ func TestASearchThatLagsTellsNothingYet(t *testing.T) {
 		if c.known && !errors.Is(err, fault.NotFound) ||
 			!c.known && (f == nil || f.Code != fault.Unavailable || f.RetryAfter <= 0 || f.RetryAfter > 5*time.Minute) {
 			t.Errorf("%s: %v", c.rule, wrong(err))
+		}
+	}
+}
+
+// GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
+func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
+	for _, code := range []string{"ERROR_APP_TOKEN_PARAMETERS_MISSING", "ERROR_WRONG_APP_TOKEN_PARAMETER"} {
+		s := glpi()
+		s.refusal = reply{status: 400, body: `["` + code + `","about the parameter app_token"]`}
+		d, server := s.open(t)
+		server.v.authorized = func(*http.Request) bool { return false }
+		_, err := d.ByNumber(t.Context(), "1")
+		if f := fault.From(err); f == nil || f.Code != fault.Disconnected {
+			t.Errorf("%s: %v", code, wrong(err))
 		}
 	}
 }

@@ -870,9 +870,12 @@ func gorgias() *system {
 			{method: "GET", path: "/api/account", do: func(*vendor, ask) (int, any) { return 200, object{"domain": "acme"} }},
 			showing("/api/users/{id}", "user", "", gone, id),
 			showing("/api/customers/{id}", "customer", "", gone, id),
-			{method: "GET", path: "/api/customers", query: "email limit", do: func(v *vendor, q ask) (int, any) {
+			{method: "GET", path: "/api/customers", query: "email channel_type channel_address limit", do: func(v *vendor, q ask) (int, any) {
 				return 200, object{"object": "list", "data": shown(v.where("customer", func(o object) bool {
-					return strings.EqualFold(fmt.Sprint(o["email"]), q.query.Get("email"))
+					if q.query.Has("email") {
+						return strings.EqualFold(fmt.Sprint(o["email"]), q.query.Get("email"))
+					}
+					return o["phone"] != nil && o[q.query.Get("channel_type")] == q.query.Get("channel_address")
 				}), func(o object) any {
 					return object{"id": o["id"], "name": o["name"], "email": o["email"], "channels": []any{
 						object{"type": "phone", "address": o["phone"]}}}
@@ -923,11 +926,13 @@ func gorgias() *system {
 		},
 		labels: [3]string{"", "Closed", "Open"},
 		addContact: func(v *vendor, c crmtest.NewContact) string {
-			o := v.add("customer", object{"name": c.Name, "email": c.Email, "phone": c.Phone})
+			// A channel of the type phone has a number as the telephone network writes it.
+			phone := "+1" + regexp.MustCompile(`\D`).ReplaceAllString(c.Phone, "")
+			o := v.add("customer", object{"name": c.Name, "email": c.Email, "phone": phone})
 			o["id"] = 1000 + o["n"].(int)
 			return fmt.Sprint(o["id"])
 		},
-		otherContacts: true,
+		otherContacts: true, findsPhones: true,
 		harness: crmtest.Harness{
 			Account: crm.Account{Name: "Gorgias, acme"}, DefaultStatus: "Open", DefaultPriority: "Normal",
 			Vocabulary: crm.Vocabulary{Statuses: []string{"Open", "Closed"},
