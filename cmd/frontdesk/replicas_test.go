@@ -112,6 +112,7 @@ func replicasUnderFaults(t *testing.T, cluster *storetest.Cluster, storeURL stri
 		})
 	}
 
+	asReplicas := storetest.Database(t, storeURL)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
@@ -149,6 +150,17 @@ func replicasUnderFaults(t *testing.T, cluster *storetest.Cluster, storeURL stri
 			}
 			if err := cluster.Up(); err != nil {
 				t.Fatal(err)
+			}
+			// PgBouncer refuses everybody until it has logged in again, a while after PostgreSQL is back. The
+			// fault lasts as long: the replicas' readiness may be that from before it.
+			for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+				_, err := asReplicas.ExecContext(t.Context(), "SELECT 1")
+				if err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal(err)
+				}
 			}
 		}
 		allReady()
