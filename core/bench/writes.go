@@ -168,7 +168,7 @@ func (b *bench) databases(ctx context.Context, f *fixture, n int) (urls []string
 	}
 	err = f.try(func() {
 		for range n {
-			urls = append(urls, storetest.EmptyPostgres(f))
+			urls = append(urls, storetest.Unbounded(storetest.EmptyPostgres(f)))
 		}
 	})
 	return urls, err
