@@ -89,7 +89,7 @@ func newAttack(t *testing.T) *attack {
 		attacker:  attacker{t: t, r: attacked, key: keys[0], hung: keys[1]},
 		neighbour: newLoad(t, attacked.api, mixedCalls(keys[2:])),
 		control:   newLoad(t, other.api, mixedCalls(others[2:])),
-		lasting:   200 * time.Millisecond,
+		lasting:   150 * time.Millisecond,
 	}
 	if fullSize() {
 		s.lasting = 3 * time.Second
@@ -108,7 +108,7 @@ type held struct {
 
 // under measures a way for some time.
 func (s *attack) under(w way, lasting time.Duration) held {
-	const perSecond = 150
+	const perSecond = 200
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	before := s.r.measured()

@@ -20,16 +20,17 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	t.Parallel()
 	callers, hangs, lasting := 280, int64(60), 2*time.Second
 	limits := []string{
+		// Calls hang as long as they may: longer than all callers together.
+		"FRONTDESK_RESILIENCE__DEADLINE=9s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=9s",
 		"FRONTDESK_LIMITS__MAX_IN_FLIGHT=300", "FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST=60",
 		"FRONTDESK_RESILIENCE__BULKHEAD__PER_HOST_QUEUE=60",
 	}
-	if fullSize() { // the default limits
-		callers, hangs, lasting, limits = 1500, 256, 4*time.Second, nil
+	if fullSize() { // the default limits of calls
+		callers, hangs, lasting = 1500, 256, 4*time.Second
+		limits = []string{"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s"}
 	}
 	bad, good := newOutage(t), newOutage(t)
-	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8",
-		// Calls hang as long as they may.
-		"FRONTDESK_RESILIENCE__DEADLINE=15s", "FRONTDESK_RESILIENCE__TRY_TIMEOUT=15s")...)
+	d := newDeployment(t, "", append(limits, "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8")...)
 	const connections = 50
 	keys := d.createTenantEach(append(slices.Repeat([]connection.Spec{zendeskAt(bad.base)}, connections),
 		slices.Repeat([]connection.Spec{zendeskAt(good.base)}, 4)...)...)
