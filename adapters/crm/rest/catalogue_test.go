@@ -351,6 +351,22 @@ func TestASearchThatLagsTellsNothingYet(t *testing.T) {
 	}
 }
 
+// ServiceNow keeps a reference that it does not know as an empty field, so nobody would get the incident.
+func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
+	for group, known := range map[string]bool{"Service Desk": true, "00000000000000000000000000000006": true, "Gone": false} {
+		s := servicenow()
+		s.settings = object{"assignment_group": group}
+		d, server := s.open(t)
+		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "For a group"})
+		if f := fault.From(err); known != (err == nil) || err != nil && f.Reason != fault.ReasonProviderMisconfigured {
+			t.Errorf("%s: %v", group, wrong(err))
+		}
+		if n, _ := server.Tickets(t.Context()); known != (n == 1) {
+			t.Errorf("%s: %d incidents", group, n)
+		}
+	}
+}
+
 // GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
 func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
 	for _, code := range []string{"ERROR_APP_TOKEN_PARAMETERS_MISSING", "ERROR_WRONG_APP_TOKEN_PARAMETER"} {

@@ -225,7 +225,7 @@ func osticket() *system {
 
 func servicenow() *system {
 	id := func(n any) string { return fmt.Sprintf("%032x", whole(n)) }
-	states := []string{"New", "In Progress", "On Hold", "", "", "Resolved", "Closed"}
+	states := []string{"New", "In Progress", "On Hold", "", "", "Resolved", "Closed", "Canceled"}
 	ticket := func(o object) any {
 		shown := object{"sys_id": o["id"], "number": o["number"], "short_description": o["subject"],
 			"description": o["description"], "state": o["state"], "priority": o["priority"], "caller_id": o["caller"],
@@ -244,13 +244,14 @@ func servicenow() *system {
 		"status": "failure"}
 	short := func(o object) any { return object{"result": object{"sys_id": o["id"]}} }
 	return &system{
-		name: "servicenow", ticketKind: "incident",
+		name: "servicenow", ticketKind: "incident", settings: object{"assignment_group": "Service Desk"},
 		credentials: map[string]string{"username": "frontdesk", "password": "servicenow-secret"},
 		refusal:     reply{status: 401, body: `{"error":{"message":"User Not Authenticated","detail":"Required to provide Auth information"},"status":"failure"}`},
 		seed: func(v *vendor) {
 			v.add("user", object{"id": id(3), "name": "Agent"})
 			v.add("user", object{"id": id(7), "name": "Known"})
 			v.add("company", object{"id": id(5), "name": "Known & Sons"})
+			v.add("group", object{"id": id(6), "name": "Service Desk"})
 		},
 		routes: []route{
 			{method: "GET", path: "/api/now/table/incident",
@@ -282,6 +283,10 @@ func servicenow() *system {
 				body: "short_description! description state impact urgency caller_id assigned_to company assignment_group " +
 					"contact_type correlation_id correlation_display",
 				do: func(v *vendor, q ask) (int, any) {
+					// Without sysparm_input_display_value, values are stored as they come: a name would be no reference.
+					if group := q.text("assignment_group"); group != "" && v.one("group", "id", group) == nil {
+						v.violations = append(v.violations, "an assignment_group that is no sys_id: "+group)
+					}
 					priority := map[string]string{"11": "1", "12": "2", "22": "3", "23": "4", "33": "5"}[q.text("impact")+
 						q.text("urgency")]
 					o := v.add("incident", object{"subject": q.get("short_description"), "description": q.text("description"),
@@ -298,6 +303,13 @@ func servicenow() *system {
 					})
 					all := shown(found, func(o object) any { return object{"value": o["value"]} })
 					return 200, object{"result": all[:min(len(all), 1)]}
+				}},
+			{method: "GET", path: "/api/now/table/sys_user_group", query: "sysparm_query sysparm_limit sysparm_fields",
+				do: func(v *vendor, q ask) (int, any) {
+					field, value, _ := strings.Cut(q.query.Get("sysparm_query"), "=")
+					return 200, object{"result": shown(v.where("group", func(o object) bool {
+						return o[map[string]string{"name": "name", "sys_id": "id"}[field]] == value
+					}), func(o object) any { return object{"sys_id": o["id"]} })}
 				}},
 			showing("/api/now/table/sys_user/{id}", "user", "sysparm_fields", gone, short),
 			showing("/api/now/table/core_company/{id}", "company", "sysparm_fields", gone, short),
@@ -347,7 +359,7 @@ func servicenow() *system {
 			return fmt.Sprint(o["id"])
 		},
 		harness: crmtest.Harness{
-			Vocabulary: crm.Vocabulary{Statuses: []string{"New", "In Progress", "On Hold", "Resolved", "Closed"},
+			Vocabulary: crm.Vocabulary{Statuses: []string{"New", "In Progress", "On Hold", "Resolved", "Closed", "Canceled"},
 				Priorities: []string{"1 - Critical", "2 - High", "3 - Moderate", "4 - Low", "5 - Planning"}},
 			DefaultStatus: "New", DefaultPriority: "5 - Planning", Number: "INC0099999",
 			Known:   crmtest.Related{OwnerID: id(3), AccountID: id(5), ContactID: id(7)},
