@@ -351,6 +351,34 @@ func TestASearchThatLagsTellsNothingYet(t *testing.T) {
 	}
 }
 
+// Dynamics wants a contact of the account, where a case has both.
+func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
+	s := dynamics365()
+	d, _ := s.open(t)
+	other := strings.Replace(s.harness.Known.ContactID, "07", "01", 1)
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Theirs", AccountID: s.harness.Known.AccountID, ContactID: other})
+	f := fault.From(err)
+	if f == nil || len(f.Fields) != 1 || f.Fields[0].Path != "contact_id" {
+		t.Errorf("%v", wrong(err))
+	}
+}
+
+// A case has the id that its key gives. So a create that arrives twice opens one case, and both tell its number.
+func TestDynamicsOpensOneCaseForAKey(t *testing.T) {
+	d, server := dynamics365().open(t)
+	var numbers []string
+	for range 2 {
+		made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Once"})
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		numbers = append(numbers, made.Number)
+	}
+	if n, err := server.Tickets(t.Context()); err != nil || n != 1 || numbers[0] != numbers[1] {
+		t.Errorf("%d cases, %q, %v", n, numbers, err)
+	}
+}
+
 // ServiceNow keeps a reference that it does not know as an empty field, so nobody would get the incident.
 func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
 	for group, known := range map[string]bool{"Service Desk": true, "00000000000000000000000000000006": true, "Gone": false} {

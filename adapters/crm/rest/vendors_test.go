@@ -756,7 +756,7 @@ func dynamics365() *system {
 		seed: func(v *vendor) {
 			v.add("user", object{"id": guid(3)})
 			v.add("contact", object{"id": guid(1)})
-			v.add("contact", object{"id": guid(7)})
+			v.add("contact", object{"id": guid(7), "account": guid(5)})
 			v.add("account", object{"id": guid(5)})
 		},
 		routes: []route{
@@ -774,6 +774,11 @@ func dynamics365() *system {
 				do: func(v *vendor, q ask) (int, any) {
 					if v.one("incident", "id", q.text("incidentid")) != nil {
 						return 412, object{"error": object{"code": "0x80040237", "message": "A record with matching key values already exists."}}
+					}
+					if c := v.one("contact", "id", fmt.Sprint(linked(v, q, "primarycontactid"))); c != nil &&
+						c["account"] != linked(v, q, "customerid_account") {
+						return 400, object{"error": object{"code": "0x80040203", "message": "The specified contact doesn't belong to the " +
+							"account selected as the customer. Specify a contact that belongs to the selected account, and then try again."}}
 					}
 					o := v.add("incident", object{"id": q.text("incidentid"), "title": q.get("title"),
 						"description": q.get("description"), "reason": or(q.get("statuscode"), 1),
