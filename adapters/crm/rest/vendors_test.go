@@ -886,16 +886,18 @@ func gorgias() *system {
 		routes: []route{
 			{method: "GET", path: "/api/account", do: func(*vendor, ask) (int, any) { return 200, object{"domain": "acme"} }},
 			showing("/api/users/{id}", "user", "", gone, id),
-			showing("/api/customers/{id}", "customer", "", gone, id),
+			showing("/api/customers/{id}", "customer", "", gone, func(o object) any {
+				return object{"id": o["id"], "name": o["name"], "email": o["email"], "channels": []any{
+					object{"type": "phone", "address": o["phone"]}}}
+			}),
 			{method: "GET", path: "/api/customers", query: "email channel_type channel_address limit", do: func(v *vendor, q ask) (int, any) {
 				return 200, object{"object": "list", "data": shown(v.where("customer", func(o object) bool {
 					if q.query.Has("email") {
 						return strings.EqualFold(fmt.Sprint(o["email"]), q.query.Get("email"))
 					}
 					return o["phone"] != nil && o[q.query.Get("channel_type")] == q.query.Get("channel_address")
-				}), func(o object) any {
-					return object{"id": o["id"], "name": o["name"], "email": o["email"], "channels": []any{
-						object{"type": "phone", "address": o["phone"]}}}
+				}), func(o object) any { // the list tells no channels
+					return object{"id": o["id"], "external_id": nil, "active": true, "name": o["name"], "email": o["email"]}
 				})}
 			}},
 			{method: "POST", path: "/api/tickets",
