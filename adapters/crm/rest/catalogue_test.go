@@ -395,6 +395,24 @@ func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
 	}
 }
 
+// Zoho lists the oldest tickets of a contact first, unless it is asked for another order.
+func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
+	s := zohoDesk()
+	d, server := s.open(t)
+	for range 60 {
+		old := server.v.add("ticket", object{"id": "1", "subject": "Over", "status": "Closed", "contact": "7"})
+		old["updated"] = time.Now().Add(-time.Hour).UTC()
+	}
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Open", ContactID: "7"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "7", 5)
+	if err != nil || len(open) != 1 || open[0].Number != made.Number {
+		t.Errorf("%+v, %v", open, wrong(err))
+	}
+}
+
 // GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
 func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
 	for _, code := range []string{"ERROR_APP_TOKEN_PARAMETERS_MISSING", "ERROR_WRONG_APP_TOKEN_PARAMETER"} {

@@ -1012,9 +1012,14 @@ func zohoDesk() *system {
 					}))
 				}}),
 			org(showing("/api/v1/contacts/{id}", "contact", "", gone, id)),
-			org(route{method: "GET", path: "/api/v1/contacts/{id}/tickets", query: "limit", do: func(v *vendor, q ask) (int, any) {
-				return list(shown(v.where("ticket", func(o object) bool { return o["contact"] == q.vars["id"] }), ticket))
-			}}),
+			org(route{method: "GET", path: "/api/v1/contacts/{id}/tickets", query: "limit sortBy",
+				do: func(v *vendor, q ask) (int, any) {
+					found := v.where("ticket", func(o object) bool { return o["contact"] == q.vars["id"] })
+					if q.query.Get("sortBy") != "-modifiedTime" { // ascending by default
+						slices.Reverse(found)
+					}
+					return list(shown(found[:min(len(found), cmp.Or(whole(q.query.Get("limit")), 25))], ticket))
+				}}),
 			org(route{method: "POST", path: "/api/v1/tickets",
 				body: "subject! departmentId! channel status priority assigneeId contactId contact.lastName contact.email description",
 				do: func(v *vendor, q ask) (int, any) {
