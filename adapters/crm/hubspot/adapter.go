@@ -27,7 +27,7 @@ type settings struct {
 
 	Fields adapter.TicketFields `setting:"fields" help:"Values for every new ticket, by the internal name of a ticket property. Text may contain the call's {subject}, {description}, {status}, {priority}, {owner_id}, {account_id} and {contact_id}. Values of the call itself take precedence. The default for source_type is PHONE, if the account offers it."`
 
-	AccessToken  string `credential:"access_token" help:"The access token of a private app, or a service key. It replaces a customer's consent."`
+	AccessToken  string `credential:"access_token" help:"A service key, or the access token of a private app from before 26 October 2026. It replaces a customer's consent."`
 	RefreshToken string `credential:"refresh_token" help:"A refresh token that you already have, of the same OAuth client. With connect-link, the customer's consent gives one instead."`
 	ClientSecret string `credential:"client_secret" help:"The secret of client_id."`
 }
@@ -38,7 +38,7 @@ func Adapter() adapter.Adapter {
 		Name:  name,
 		Title: "HubSpot",
 		Help: "Tickets of a HubSpot account. A customer connects by consent (connect-link), or by the " +
-			"access token of a private app with the same scopes.",
+			"service key with the same scopes. HubSpot makes no new private apps, but their access tokens still work.",
 		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
 			if s.AccessToken == "" {
 				return adapter.Auth{
@@ -59,7 +59,7 @@ func Adapter() adapter.Adapter {
 		Operator: &adapter.OperatorKeys{
 			Help: "HubSpot. The OAuth client is an app with the redirect URL " +
 				"PUBLIC_URL/oauth/callback/hubspot.",
-			ClientIDHelp:     "Id of the app. Without it, tenants use their own app or a private app's token.",
+			ClientIDHelp:     "Id of the app. Without it, tenants use their own app or a service key.",
 			ClientSecretHelp: "Secret of the app; env:VAR or file:PATH reads it from there.",
 			Addresses: []adapter.Address{
 				{

@@ -215,8 +215,8 @@ func notAllowed(plain *fault.Error, answer apiError) *fault.Error {
 		which = "the scope " + strings.Join(missing[:min(len(missing), 8)], " or ")
 	}
 	return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
-		"The HubSpot connection lacks "+which+". Add it to the app at HubSpot. Then connect the account "+
-			"again, or enter the private app's new token.")
+		"The HubSpot connection lacks "+which+". Add it to the app at HubSpot, and connect the account "+
+			"again. Or add it to the service key or private app whose token the connection has.")
 }
 
 var scopeName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,79}$`)
