@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -34,8 +33,16 @@ const tenantsPerWrite = 100
 // failure. Tenants of which one was created meanwhile by someone else are left to their steps, which tell
 // which one it is.
 func (p *planner) addTenants(ctx context.Context) bool {
-	for some := range slices.Chunk(p.added, tenantsPerWrite) {
-		all, err := p.prepare(ctx, some)
+	chunks := slices.Collect(slices.Chunk(p.added, tenantsPerWrite))
+	var next func() ([]prepared, error)
+	for i, some := range chunks {
+		if i == 0 {
+			next = p.prepare(ctx, some)
+		}
+		all, err := next()
+		if i+1 < len(chunks) { // prepared while these are written
+			next = p.prepare(ctx, chunks[i+1])
+		}
 		if err == nil {
 			err = p.store(ctx, all)
 		}
@@ -53,14 +60,14 @@ func (p *planner) addTenants(ctx context.Context) bool {
 	return true
 }
 
-func (p *planner) prepare(ctx context.Context, some []addition) ([]prepared, error) {
+// prepare begins to prepare what is to be stored. The function it returns waits for that.
+func (p *planner) prepare(ctx context.Context, some []addition) func() ([]prepared, error) {
 	all := make([]prepared, len(some))
 	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range some {
 		group.Go(func() (err error) { all[i], err = p.prepareOne(ctx, some[i].want); return err })
 	}
-	return all, group.Wait()
+	return func() ([]prepared, error) { return all, group.Wait() }
 }
 
 func (p *planner) prepareOne(ctx context.Context, want Tenant) (one prepared, err error) {
