@@ -148,7 +148,7 @@ func microsoftAnswer(events int) []byte {
 // the provider and encoding/json. It prints the processor time of both processes per request, and the
 // median times of a caller who waits for each answer.
 //
-//	go test -run '^$' -bench Reads -benchtime 20x ./cmd/frontdesk
+//	go test -tags nomsgpack,attack -run '^$' -bench Reads -benchtime 20x ./cmd/frontdesk
 func BenchmarkReads(b *testing.B) {
 	for _, events := range []int{10, 2500} {
 		b.Run(fmt.Sprint(events), func(b *testing.B) {
@@ -228,7 +228,7 @@ func benchmarkReads(b *testing.B, provider string, events int, body []byte, path
 // BenchmarkRefusals compares the time of each refusal that costs its caller a request with that of /healthz,
 // in one process and in turn. It prints the median times and their ratios.
 //
-//	go test -run '^$' -bench Refusals -benchtime 20x ./cmd/frontdesk
+//	go test -tags nomsgpack,attack -run '^$' -bench Refusals -benchtime 20x ./cmd/frontdesk
 func BenchmarkRefusals(b *testing.B) {
 	a := accounts()["google"](b)
 	a.put(func(w http.ResponseWriter, r *http.Request, fake http.Handler) {

@@ -49,7 +49,7 @@ func (d *instantCalendar) Book(_ context.Context, b calendar.Booking) (calendar.
 // one row each, one after another, on the same disk. It prints bookings a second and their ratio to those
 // commits, the processor time of a booking, and on SQLite its share of commits.
 //
-//	go test -run '^$' -bench '/Bookings$' -benchtime 3000x ./core/service
+//	go test -run '^$' -bench 'Bookings$' -benchtime 3000x ./core/service
 func BenchmarkBookings(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) string{
 		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
