@@ -377,6 +377,15 @@ func TestTheLogTellsOfEveryRequest(t *testing.T) {
 	}
 }
 
+func TestTheLogTellsWhyAKeyIsRefused(t *testing.T) {
+	g := startGateway(t)
+	g.err = fault.New(fault.Unauthenticated, fault.ReasonInvalidAPIKey, "The API key is not valid.")
+	g.post(calendarsPath, "")
+	if log := g.log.String(); !strings.Contains(log, "The API key is not valid.") {
+		t.Errorf("the reason, which ends with the word key, hides the sentence: %s", log)
+	}
+}
+
 func TestUseCasesLogWithTheIdentityOfTheRequest(t *testing.T) {
 	g := startGateway(t)
 	g.hook = func(ctx context.Context) error {

@@ -145,7 +145,7 @@ type Error struct {
 
 // Error returns a text for logs. It holds the cause and must not be shown to a tenant.
 func (e *Error) Error() string {
-	s := string(e.Code) + " " + e.Reason + ": " + e.Detail
+	s := string(e.Code) + " (" + e.Reason + "): " + e.Detail
 	if e.Err != nil {
 		s += fmt.Sprintf(" [%v]", e.Err)
 	}

@@ -5,54 +5,94 @@ import "strings"
 // clues says which of the patterns can match a text. Every attribute of every line passes through Redact, and
 // most hold no secret. One pass over the bytes is a hundred times cheaper than the patterns.
 type clues struct {
-	pair      bool // ":" or "="
+	pair      bool // a secret's name before ":" or "="
 	parameter bool // "=" behind "?", "&" or "#"
 	address   bool // "://" and "@"
-	name      bool // a secret's name, or that of an authentication scheme
+	scheme    bool // the name of an authentication scheme, and what separates it from a credential
 	ownKey    bool
 	webToken  bool
 }
 
-// nameClues holds words in lower case by their first letter. Every name that the patterns match contains one.
+// nameClues holds words in lower case by their first letter. Each name of secretNames and of secretHeader has one
+// of them behind its last space.
 var nameClues = ['z' + 1][]string{
-	'a': {"auth", "api", "access"},
-	'b': {"bearer", "basic"},
-	'c': {"cookie", "credential", "client"},
-	'd': {"digest"},
+	'a': {"authorization", "assertion"},
+	'c': {"cookie", "credential"},
 	'k': {"key"},
-	'n': {"negotiate"},
-	'p': {"pass", "private"},
+	'p': {"pass"},
 	's': {"secret", "session", "signature"},
 	't': {"token"},
 }
 
+// schemes are those of authScheme, in lower case.
+var schemes = []string{"bearer", "basic", "digest", "negotiate", "apikey", "token"}
+
 func look(s string) clues {
 	var c clues
+	var separated, marked bool
 	for i := range len(s) {
-		switch b := s[i]; {
-		case b == ':' || b == '=':
-			c.pair = true
-		case b == '?' || b == '&' || b == '#':
-			c.parameter = true
-		case b == '@':
+		switch s[i] {
+		case ':', '=':
+			separated = true
+			c.pair = c.pair || hasName(wordBefore(s[:i]))
+		case ' ', '\t', '%', '+':
+			c.scheme = c.scheme || endsWithScheme(s[:i])
+		case '?', '&', '#':
+			marked = true
+		case '@':
 			c.address = true
-		case !c.name && (b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'):
-			c.name = beginsName(s[i:])
-		case b == 0xC5 || b == 0xE2:
-			// The patterns fold case as Unicode does: for them, U+017F is an s and U+212A is a k.
-			c.name = c.name || strings.HasPrefix(s[i:], "\u017f") || strings.HasPrefix(s[i:], "\u212a")
 		}
 	}
-	c.parameter = c.parameter && c.pair
+	if foldsUnusually(s) {
+		c.pair, c.scheme = true, true
+	}
+	c.parameter = marked && separated
 	c.address = c.address && strings.Contains(s, "://")
 	c.ownKey = strings.Contains(s, "fd_") || strings.Contains(s, "fdc_")
 	c.webToken = strings.Contains(s, "eyJ")
 	return c
 }
 
-func beginsName(s string) bool {
-	for _, word := range nameClues[s[0]|0x20] {
-		if hasPrefixFold(s, word) {
+// foldsUnusually reports whether a text has letters that are ASCII letters for the patterns alone, which fold
+// case as Unicode does: U+017F is an s and U+212A is a k.
+func foldsUnusually(s string) bool { return strings.ContainsAny(s, "\u017f\u212a") }
+
+// wordBefore returns the word before a ":" or "=", without the quote and the spaces between them.
+func wordBefore(s string) string {
+	s = strings.TrimRight(s, "\t\n\f\r ")
+	s = strings.TrimRight(s, `"'`)
+	s = strings.TrimSuffix(s, `\`)
+	begin := len(s)
+	for begin > 0 && isOfWord(s[begin-1]) {
+		begin--
+	}
+	return s[begin:]
+}
+
+func isOfWord(b byte) bool {
+	return isLetter(b) || '0' <= b && b <= '9' || b == '-' || b == '_' || b == '.'
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+
+// hasName reports whether a text contains one of nameClues, in any case.
+func hasName(s string) bool {
+	for i := range len(s) {
+		if !isLetter(s[i]) {
+			continue
+		}
+		for _, word := range nameClues[s[i]|0x20] {
+			if hasPrefixFold(s[i:], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func endsWithScheme(s string) bool {
+	for _, name := range schemes {
+		if len(s) >= len(name) && hasPrefixFold(s[len(s)-len(name):], name) {
 			return true
 		}
 	}

@@ -58,7 +58,7 @@ func Redact(s string) string {
 	if seen.address {
 		s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
 	}
-	if seen.pair && seen.name {
+	if seen.pair {
 		s = secretHeader.ReplaceAllString(s, "${1}${2}"+redacted)
 	}
 	if seen.ownKey {
@@ -67,10 +67,10 @@ func Redact(s string) string {
 	if seen.webToken {
 		s = webToken.ReplaceAllString(s, redacted)
 	}
-	if seen.name {
+	if seen.scheme {
 		s = authScheme.ReplaceAllStringFunc(s, redactScheme)
 	}
-	if seen.pair && seen.name {
+	if seen.pair {
 		s = secretPair.ReplaceAllString(s, "${1}${2}"+redacted)
 	}
 	if seen.parameter {
@@ -102,7 +102,9 @@ var secretKey = regexp.MustCompile(`(?i)^(?:.*[._-])?(?:` + secretNames + `)$`)
 
 // isSecret reports whether the values of attributes with this name are secrets. Hardly any name has a part that
 // the pattern could match.
-func isSecret(name string) bool { return look(name).name && secretKey.MatchString(name) }
+func isSecret(name string) bool {
+	return (hasName(name) || foldsUnusually(name)) && secretKey.MatchString(name)
+}
 
 // redactor redacts attributes. If it is true, it keeps the words of errors (their method Words).
 type redactor bool

@@ -2,8 +2,10 @@ package telemetry
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,23 +166,62 @@ func BenchmarkRedactAnswer(b *testing.B) {
 func FuzzClues(f *testing.F) {
 	for _, seed := range []string{
 		"PassPhrase: x1", "X-My-Key:1", "session_id=4", "https://a@b/", "?code=1", "eyJhbGciOi.x", "fd_test_9",
-		"Negotiate 1234567", "\u017fecret=1", "to\u212aen=1",
+		"Negotiate 1234567", "\u017fecret=1", "to\u212aen=1", "api key\t: 1", `{\"client-assertion\": \"1`,
 	} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		c := look(s)
-		for name, check := range map[string]struct {
-			pattern *regexp.Regexp
-			clue    bool
-		}{
-			"userinfo": {userinfo, c.address}, "secretHeader": {secretHeader, c.pair && c.name},
-			"ownKey": {ownKey, c.ownKey}, "webToken": {webToken, c.webToken}, "authScheme": {authScheme, c.name},
-			"secretPair": {secretPair, c.pair && c.name}, "secretParameter": {secretParameter, c.parameter},
-		} {
-			if check.pattern.MatchString(s) && !check.clue {
-				t.Errorf("%s matches %q, but no clue says so", name, s)
-			}
-		}
+	f.Fuzz(checkClues)
+}
+
+// TestCluesAreNoFewerThanTheMatches is FuzzClues for texts that are made of the patterns' own parts.
+func TestCluesAreNoFewerThanTheMatches(t *testing.T) {
+	parts := slices.Concat(strings.Split(strings.NewReplacer("(?:or)?", "o", "[-_ ]?", "-", "[-_]?", "_").
+		Replace(secretNames), "|"), []string{
+		"Bearer", "basic", "DIGEST", "negotiate", "apikey", "Token", "proxy-", "set-", "x-", "X-a-", "key", "Key",
+		"\u017f", "\u212a", "api key", "passwd", "://", "@", "fd_live_", "fdc_", "eyJhbGciOi.", "code", "state",
+		" ", "  ", "\t", "\n", "\f", "\r", "\v", "%20", "+", ":", "=", "?", "&", "#", `"`, "'", `\`, `\"`, "[", "]",
+		"a", "Z", "0", "-", "_", ".", "/", "é", "abcdef12", canary,
 	})
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		var text strings.Builder
+		for range 1 + random.IntN(7) {
+			text.WriteString(parts[random.IntN(len(parts))])
+		}
+		checkClues(t, text.String())
+	}
+}
+
+func checkClues(t *testing.T, s string) {
+	t.Helper()
+	c := look(s)
+	for name, check := range map[string]struct {
+		pattern *regexp.Regexp
+		clue    bool
+	}{
+		"userinfo": {userinfo, c.address}, "secretHeader": {secretHeader, c.pair}, "ownKey": {ownKey, c.ownKey},
+		"webToken": {webToken, c.webToken}, "authScheme": {authScheme, c.scheme}, "secretPair": {secretPair, c.pair},
+		"secretParameter": {secretParameter, c.parameter},
+	} {
+		if !check.clue && check.pattern.MatchString(s) {
+			t.Errorf("%s matches %q, but no clue says so", name, s)
+		}
+	}
+	if secretKey.MatchString(s) && !isSecret(s) {
+		t.Errorf("%q is the name of a secret, but not taken for one", s)
+	}
+}
+
+// TestRefusalsAreLoggedWithoutAPattern holds the cost of a refusal: no pattern runs over the text of its error.
+func TestRefusalsAreLoggedWithoutAPattern(t *testing.T) {
+	for _, text := range []string{
+		"unauthenticated (INVALID_API_KEY): The API key is not valid: it is mistyped, unknown or revoked.",
+		"rate_limited (RATE_LIMITED): The API key made more than 60 requests within a minute.",
+		"unavailable (BREAKER_OPEN): The provider google has been failing, so it is not called for a moment. " +
+			"Try again shortly.",
+	} {
+		if c := look(text); c != (clues{}) {
+			t.Errorf("%q has clues: %+v", text, c)
+		}
+	}
 }
