@@ -167,7 +167,7 @@ func (p *patient) intent(state string) {
 	i := store.Intent{TenantID: c.TenantID, Operation: "book-meeting", Key: "k", ConnectionID: c.ID,
 		EffectKey: "e",
 		Plan:      json.RawMessage("{}"), Owner: "gone/1", LeaseUntil: long, CreatedAt: long, UpdatedAt: long}
-	_, _, err := p.g.store.BeginIntent(p.t.Context(), i)
+	_, _, err := p.g.store.BeginIntent(p.t.Context(), i, time.Time{})
 	tenanttest.Must(p.t, err)
 	if state == store.IntentUnknown {
 		tenanttest.Must(p.t, p.g.store.ReleaseIntent(p.t.Context(), i, state))

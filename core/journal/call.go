@@ -154,7 +154,7 @@ func (s *submission) prepare(ctx context.Context) (p Prepared, there store.Inten
 	if s.call.Prepare == nil {
 		return p, there, false, nil
 	}
-	if there, found, err = s.find(ctx, true); err != nil || found {
+	if there, found, err = s.find(ctx); err != nil || found {
 		return p, there, found, err
 	}
 	p, failed := s.call.Prepare(ctx, s.intent.EffectKey)
@@ -162,7 +162,7 @@ func (s *submission) prepare(ctx context.Context) (p Prepared, there store.Inten
 		return p, there, false, nil
 	}
 	// An equal call may have begun meanwhile. What it did may be why this one fails.
-	if there, found, err = s.find(context.WithoutCancel(ctx), true); err == nil && found {
+	if there, found, err = s.find(context.WithoutCancel(ctx)); err == nil && found {
 		return p, there, true, nil
 	}
 	return p, there, false, s.refuse(ctx, failed)
@@ -196,11 +196,12 @@ func (s *submission) record(
 	if len(prepared.Holds) == 0 {
 		// If calls with the same key have waited for each other, an intent is probably there. Then it is read
 		// first, since many attempts to write delay other users of the store.
-		there, found, err := s.find(ctx, s.waited || j.waiters.has(*intent))
-		if err != nil || found {
-			return there, false, err
+		if s.waited || j.waiters.has(*intent) {
+			if there, found, err := s.find(ctx); err != nil || found {
+				return there, false, err
+			}
 		}
-		there, began, err = j.opts.Store.BeginIntent(ctx, *intent)
+		there, began, err = j.opts.Store.BeginIntent(ctx, *intent, s.equalSince())
 		if err != nil {
 			j.withdraw(ctx, *intent)
 		}
@@ -221,17 +222,24 @@ func (s *submission) record(
 	return there, began, err
 }
 
-// find returns the intent of an equal call. One with the same key is looked for only if byKey is set.
-func (s *submission) find(ctx context.Context, byKey bool) (there store.Intent, found bool, err error) {
-	i, window := s.intent, s.call.DedupeWindow
+// find returns the intent of an equal call.
+func (s *submission) find(ctx context.Context) (there store.Intent, found bool, err error) {
+	i, since := s.intent, s.equalSince()
 	switch {
-	case i.Kept && byKey:
+	case i.Kept:
 		return s.journal.opts.Store.Intent(ctx, i.TenantID, i.Operation, i.Key)
-	case !i.Kept && window > 0:
-		since := s.journal.opts.Now().Add(-window)
+	case !since.IsZero():
 		return s.journal.opts.Store.RecentIntent(ctx, i.TenantID, i.Operation, i.DedupeKey, since)
 	}
 	return there, false, nil
+}
+
+// equalSince returns since when an equal call counts as this one. It is zero if only one with the same key does.
+func (s *submission) equalSince() time.Time {
+	if s.intent.Kept || s.call.DedupeWindow == 0 {
+		return time.Time{}
+	}
+	return s.journal.opts.Now().Add(-s.call.DedupeWindow)
 }
 
 // join decides how a call goes on if an equal intent exists already. It returns a run that resumes that

@@ -62,7 +62,7 @@ func BenchmarkIntent(b *testing.B) {
 		b.ResetTimer()
 		for i := range b.N {
 			mine := intent(store.Intent{Key: fmt.Sprint(b.N, "/", i)})
-			if _, began, err := s.BeginIntent(b.Context(), mine); err != nil || !began {
+			if _, began, err := s.BeginIntent(b.Context(), mine, time.Time{}); err != nil || !began {
 				b.Fatal(err)
 			}
 			if err := s.FinishIntent(b.Context(), mine, store.Attached{}); err != nil {

@@ -190,7 +190,7 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		first := intentOf(store.Purchase{ID: "p", TenantID: "acme", ConnectionID: "c1", CreatedAt: noon})
-		_, _, err := s.BeginIntent(t.Context(), first)
+		_, _, err := s.BeginIntent(t.Context(), first, time.Time{})
 		must(t, err)
 		lost, _, err := s.ReservePurchase(t.Context(), first, "", noon, unlimited)
 		must(t, err)

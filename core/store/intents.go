@@ -58,16 +58,29 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 }
 
 // BeginIntent records an intent as running, or returns the existing one of its tenant, operation and key. Of
-// any number of concurrent calls, exactly one begins.
-func (s *Store) BeginIntent(ctx context.Context, i Intent) (existing Intent, began bool, err error) {
+// any number of concurrent calls, exactly one begins. Unless since is zero, it also returns the latest intent with
+// the same dedupe key that began at since or later, if there is one; see RecentIntent.
+func (s *Store) BeginIntent(
+	ctx context.Context, i Intent, since time.Time,
+) (existing Intent, began bool, err error) {
 	row, err := s.sealBeginning(i)
 	if err != nil {
 		return Intent{}, false, err
 	}
+	insert := insertIntent
+	if !since.IsZero() {
+		insert, row = insertIntentUnlessRecent, append(row, millis(since))
+	}
 	for {
-		affected, err := s.exec(ctx, insertIntent, row...)
+		affected, err := s.exec(ctx, insert, row...)
 		if err != nil || affected == 1 {
 			return Intent{}, err == nil, err
+		}
+		if !since.IsZero() {
+			existing, found, err := s.RecentIntent(ctx, i.TenantID, i.Operation, i.DedupeKey, since)
+			if err != nil || found {
+				return existing, false, err
+			}
 		}
 		existing, found, err := s.Intent(ctx, i.TenantID, i.Operation, i.Key)
 		if err != nil || found {
@@ -123,9 +136,17 @@ func (s *Store) BeginIntentHolding(
 	}
 }
 
-const insertIntent = "INSERT INTO intents (" + intentColumns + `)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14)
+const (
+	beginning = "$1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14"
+
+	insertIntent = "INSERT INTO intents (" + intentColumns + ") VALUES (" + beginning + `)
 	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
+
+	insertIntentUnlessRecent = "INSERT INTO intents (" + intentColumns + ") SELECT " + beginning + `
+	WHERE NOT EXISTS (SELECT 1 FROM intents
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15)
+	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
+)
 
 // sealBeginning returns the arguments of insertIntent.
 func (s *Store) sealBeginning(i Intent) ([]any, error) {

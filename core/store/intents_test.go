@@ -37,7 +37,7 @@ func intent(i store.Intent) store.Intent {
 func begun(t *testing.T, s *store.Store, i store.Intent) store.Intent {
 	t.Helper()
 	i = intent(i)
-	if existing, began, err := s.BeginIntent(t.Context(), i); !began {
+	if existing, began, err := s.BeginIntent(t.Context(), i, time.Time{}); !began {
 		t.Fatalf("not begun: %+v, %v", existing, err)
 	}
 	return i
@@ -56,7 +56,7 @@ func finished(t *testing.T, s *store.Store, i store.Intent) store.Intent {
 // there returns the current intent of key "k".
 func there(t *testing.T, s *store.Store) store.Intent {
 	t.Helper()
-	i, began, err := s.BeginIntent(t.Context(), intent(store.Intent{}))
+	i, began, err := s.BeginIntent(t.Context(), intent(store.Intent{}), time.Time{})
 	must(t, err)
 	if began {
 		t.Fatal("there was none")
@@ -110,7 +110,7 @@ func TestBeginIntent(t *testing.T) {
 			for i, a := range at(64, func(i int) (a answer) {
 				mine := intent(store.Intent{Kept: true, DedupeKey: "same"})
 				mine.Owner = fmt.Sprint(i)
-				a.existing, a.began, a.err = s.BeginIntent(t.Context(), mine)
+				a.existing, a.began, a.err = s.BeginIntent(t.Context(), mine, time.Time{})
 				return a
 			}) {
 				must(t, a.err)
@@ -135,14 +135,14 @@ func TestBeginIntent(t *testing.T) {
 			begun(t, s, store.Intent{TenantID: "bolt", ConnectionID: "c2"})
 			other := intent(store.Intent{})
 			other.Operation = "cancel-meeting"
-			_, began, err := s.BeginIntent(t.Context(), other)
+			_, began, err := s.BeginIntent(t.Context(), other, time.Time{})
 			must(t, err)
 			equal(t, began, true)
 		})
 	})
 	t.Run("without its tenant or connection nothing begins", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
-			_, _, err := s.BeginIntent(t.Context(), intent(store.Intent{}))
+			_, _, err := s.BeginIntent(t.Context(), intent(store.Intent{}), time.Time{})
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 		})
 	})
@@ -153,7 +153,7 @@ func TestBeginIntent(t *testing.T) {
 				mine := intent(store.Intent{})
 				mine.Owner = fmt.Sprint(i)
 				for range 10 {
-					if _, began, err := s.BeginIntent(t.Context(), mine); err != nil {
+					if _, began, err := s.BeginIntent(t.Context(), mine, time.Time{}); err != nil {
 						return err
 					} else if !began {
 						continue
@@ -373,6 +373,27 @@ func TestIntentLife(t *testing.T) {
 	})
 }
 
+func TestNoIntentBeginsBesideARecentEqualOne(t *testing.T) {
+	both(t, func(t *testing.T, s *store.Store) {
+		connection(t, s, "c1")
+		begun(t, s, store.Intent{Key: "key:a", Kept: true, DedupeKey: "same"})
+		begun(t, s, store.Intent{Key: "key:b", Kept: true, DedupeKey: "same", CreatedAt: noon.Add(time.Minute)})
+		begin := func(dedupeKey string, since time.Time) (existing string) {
+			mine := intent(store.Intent{Key: "same:" + dedupeKey, DedupeKey: dedupeKey, CreatedAt: noon.Add(time.Hour)})
+			there, began, err := s.BeginIntent(t.Context(), mine, since)
+			must(t, err)
+			equal(t, began, there.Key == "")
+			return there.Key
+		}
+		equal(t, begin("same", noon), "key:b")
+		equal(t, begin("same", noon.Add(time.Minute)), "key:b")
+		equal(t, begin("other", noon), "")
+		equal(t, begin("same", noon.Add(time.Minute+1e6)), "")
+		equal(t, begin("same", noon.Add(time.Minute+1e6)), "same:same")
+		equal(t, begin("same", noon.Add(2*time.Hour)), "same:same") // too old to count, but its key is taken
+	})
+}
+
 func TestRecentIntent(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
@@ -525,7 +546,7 @@ func TestDropIntentsOfEffect(t *testing.T) {
 		_, found, err = s.RecentIntent(t.Context(), "acme", "book-meeting", "other", noon)
 		must(t, err)
 		equal(t, found, true)
-		kept, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: "with a key"}))
+		kept, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: "with a key"}), time.Time{})
 		must(t, err)
 		equal(t, []any{began, kept.State, kept.DedupeKey, string(kept.Answer)}, []any{
 			false, store.IntentDone, "", `{"ok":true}`,
@@ -583,7 +604,7 @@ func TestPurgeIntents(t *testing.T) {
 			"kept, 4 days": false, "kept, 2 days": true, "not kept, 2 days": false, "not kept, new": true,
 			"unknown, 2 days": true, "unknown, 4 days": false, "running, 4 days": true,
 		} {
-			_, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: key}))
+			_, began, err := s.BeginIntent(t.Context(), intent(store.Intent{Key: key}), time.Time{})
 			must(t, err)
 			if began == there {
 				t.Errorf("%s: there %v, want %v", key, !began, there)

@@ -94,7 +94,7 @@ func populate(t *testing.T, s *store.Store, raw func(statement string)) {
 
 	for _, key := range intentKeys {
 		i := intentRow(key)
-		if _, began, err := s.BeginIntent(ctx, i); !began || err != nil {
+		if _, began, err := s.BeginIntent(ctx, i, time.Time{}); !began || err != nil {
 			t.Fatal(key, began, err)
 		}
 		switch key {
@@ -489,8 +489,11 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return one(c.s.ResealTokens(c.ctx, tokens("c2"), []byte("by "+c.name)))
 	}},
 
-	{"BeginIntent", func(c caller) (any, error) { return c.beginIntent("new") }},
-	{"BeginIntent: one that is there", func(c caller) (any, error) { return c.beginIntent("running") }},
+	{"BeginIntent", func(c caller) (any, error) { return c.beginIntent("new", time.Time{}) }},
+	{"BeginIntent: beside a recent one", func(c caller) (any, error) {
+		return c.beginIntent("new", noon.Add(-time.Hour))
+	}},
+	{"BeginIntent: one that is there", func(c caller) (any, error) { return c.beginIntent("running", time.Time{}) }},
 	{"BeginIntentHolding", func(c caller) (any, error) {
 		return c.beginHolding("new", hold("of "+c.name, "c1", 15))
 	}},
@@ -745,10 +748,10 @@ func (c caller) claimEffect(ref string) (any, error) {
 	}))
 }
 
-func (c caller) beginIntent(key string) (any, error) {
+func (c caller) beginIntent(key string, since time.Time) (any, error) {
 	i := intentRow(key)
 	i.Owner, i.CreatedAt, i.UpdatedAt = c.name, noon, noon
-	return two(c.s.BeginIntent(c.ctx, i))
+	return two(c.s.BeginIntent(c.ctx, i, since))
 }
 
 func (c caller) beginHolding(key string, h store.Hold) (any, error) {

@@ -33,7 +33,7 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 
 	for _, state := range []string{"reserved", "chosen", "ordered", "filled", "returning", "done", "a", "b"} {
 		i := buying(state)
-		if _, began, err := s.BeginIntent(ctx, i); !began || err != nil {
+		if _, began, err := s.BeginIntent(ctx, i, time.Time{}); !began || err != nil {
 			t.Fatal(state, began, err)
 		}
 		if state == "a" || state == "b" { // these have not reserved a purchase yet

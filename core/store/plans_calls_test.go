@@ -227,10 +227,7 @@ func callOnce(s *store.Store, key string) []part {
 			return err
 		}},
 		{"intent", func(ctx context.Context) error {
-			if _, _, err := s.RecentIntent(ctx, "acme", mine.Operation, key, now.Add(-time.Hour)); err != nil {
-				return err
-			}
-			_, _, err := s.BeginIntent(ctx, mine)
+			_, _, err := s.BeginIntent(ctx, mine, now.Add(-time.Hour))
 			return err
 		}},
 		{"holds", func(ctx context.Context) error {

@@ -110,7 +110,7 @@ func TestOutcomesAndNumbersAreTold(t *testing.T) {
 		for _, key := range []string{"done", "running", "unknown"} {
 			i := intentRow(key)
 			i.RequestID = "request of " + key
-			got2(s.BeginIntent(ctx, i))(t)
+			got2(s.BeginIntent(ctx, i, time.Time{}))(t)
 			stored, _, err := s.Intent(ctx, "acme", i.Operation, key)
 			must(t, err)
 			stored.Answer, stored.EffectRef = []byte("{}"), "ev1"

@@ -311,7 +311,7 @@ func reserved(
 	t *testing.T, s *store.Store, p store.Purchase, since time.Time, limits store.PurchaseLimits,
 ) (store.Purchase, store.LimitReached, error) {
 	t.Helper()
-	if _, _, err := s.BeginIntent(t.Context(), intentOf(p)); err != nil {
+	if _, _, err := s.BeginIntent(t.Context(), intentOf(p), time.Time{}); err != nil {
 		return p, store.LimitReached{}, err
 	}
 	return s.ReservePurchase(t.Context(), intentOf(p), p.Realm, since, limits)

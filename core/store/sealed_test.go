@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
@@ -265,7 +266,7 @@ func BenchmarkSealedIntent(b *testing.B) {
 		for n := range b.N {
 			i := intent(store.Intent{Key: fmt.Sprint(n)})
 			i.Plan = plan
-			if _, began, err := s.BeginIntent(b.Context(), i); err != nil || !began {
+			if _, began, err := s.BeginIntent(b.Context(), i, time.Time{}); err != nil || !began {
 				b.Fatal(err)
 			}
 			if err := s.SaveIntentPlan(b.Context(), i); err != nil {

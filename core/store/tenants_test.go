@@ -134,7 +134,7 @@ func left(t *testing.T, s *store.Store, tenantID string) (b belongings) {
 	if b.tenants > 0 {
 		if _, began, err := s.BeginIntent(ctx, store.Intent{
 			TenantID: tenantID, Operation: "book-meeting", Key: "k", CreatedAt: noon,
-		}); !began {
+		}, time.Time{}); !began {
 			must(t, err)
 			b.answers = 1
 		}
