@@ -95,15 +95,18 @@ func (p *planner) store(ctx context.Context, all []prepared) error {
 
 // stored marks what was stored as done. It reports false if tokens could not be scheduled.
 func (p *planner) stored(ctx context.Context, some []addition, all []prepared) bool {
-	complete := true
+	var group errgroup.Group
+	group.SetLimit(tenantsAtOnce)
 	for i, one := range all {
 		some[i].steps[0].done = true
 		for j, c := range one.connections {
 			s := some[i].steps[j+1]
-			s.err = p.applier.Connections.Stored(ctx, c)
-			s.done = s.err == nil
-			complete = complete && s.done
+			group.Go(func() error {
+				s.err = p.applier.Connections.Stored(ctx, c)
+				s.done = s.err == nil
+				return s.err
+			})
 		}
 	}
-	return complete
+	return group.Wait() == nil
 }
