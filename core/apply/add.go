@@ -33,16 +33,12 @@ const tenantsPerWrite = 100
 // failure. Tenants of which one was created meanwhile by someone else are left to their steps, which tell
 // which one it is.
 func (p *planner) addTenants(ctx context.Context) bool {
-	chunks := slices.Collect(slices.Chunk(p.added, tenantsPerWrite))
-	var next func() ([]prepared, error)
-	for i, some := range chunks {
-		if i == 0 {
-			next = p.prepare(ctx, some)
-		}
+	chunks := append(slices.Collect(slices.Chunk(p.added, tenantsPerWrite)), nil) // nothing follows the last
+	next := p.prepare(ctx, chunks[0])
+	defer func() { _, _ = next() }() // nothing goes on behind
+	for i, some := range chunks[:len(chunks)-1] {
 		all, err := next()
-		if i+1 < len(chunks) { // prepared while these are written
-			next = p.prepare(ctx, chunks[i+1])
-		}
+		next = p.prepare(ctx, chunks[i+1]) // while these are written
 		if err == nil {
 			err = p.store(ctx, all)
 		}
