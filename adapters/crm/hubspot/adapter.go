@@ -37,7 +37,7 @@ func Adapter() adapter.Adapter {
 	return adapter.CRM(adapter.Declaration{
 		Name:  name,
 		Title: "HubSpot",
-		Help: "Tickets of a HubSpot account. A customer connects by consent (connect-link), or by the " +
+		Help: "Tickets of a HubSpot account. A customer connects by consent (connect-link), or by a " +
 			"service key with the same scopes. HubSpot makes no new private apps, but their access tokens still work.",
 		AuthOf: adapter.AuthBy(func(s settings) (adapter.Auth, error) {
 			if s.AccessToken == "" {
