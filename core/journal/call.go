@@ -234,7 +234,8 @@ func (s *submission) find(ctx context.Context) (there store.Intent, found bool, 
 	return there, false, nil
 }
 
-// equalSince returns since when an equal call counts as this one. It is zero if only one with the same key does.
+// equalSince returns since when an equal call counts as this one. It is zero if only one with the same key
+// does.
 func (s *submission) equalSince() time.Time {
 	if s.intent.Kept || s.call.DedupeWindow == 0 {
 		return time.Time{}

@@ -58,8 +58,8 @@ func scanSealedIntent(row scanner) (i Intent, err error) {
 }
 
 // BeginIntent records an intent as running, or returns the existing one of its tenant, operation and key. Of
-// any number of concurrent calls, exactly one begins. Unless since is zero, it also returns the latest intent with
-// the same dedupe key that began at since or later, if there is one; see RecentIntent.
+// any number of concurrent calls, exactly one begins. Unless since is zero, an intent with the same dedupe key
+// that began at since or later is an existing one as well; see RecentIntent.
 func (s *Store) BeginIntent(
 	ctx context.Context, i Intent, since time.Time,
 ) (existing Intent, began bool, err error) {

@@ -379,7 +379,9 @@ func TestNoIntentBeginsBesideARecentEqualOne(t *testing.T) {
 		begun(t, s, store.Intent{Key: "key:a", Kept: true, DedupeKey: "same"})
 		begun(t, s, store.Intent{Key: "key:b", Kept: true, DedupeKey: "same", CreatedAt: noon.Add(time.Minute)})
 		begin := func(dedupeKey string, since time.Time) (existing string) {
-			mine := intent(store.Intent{Key: "same:" + dedupeKey, DedupeKey: dedupeKey, CreatedAt: noon.Add(time.Hour)})
+			mine := intent(store.Intent{
+				Key: "same:" + dedupeKey, DedupeKey: dedupeKey, CreatedAt: noon.Add(time.Hour),
+			})
 			there, began, err := s.BeginIntent(t.Context(), mine, since)
 			must(t, err)
 			equal(t, began, there.Key == "")

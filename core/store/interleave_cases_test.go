@@ -493,7 +493,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"BeginIntent: beside a recent one", func(c caller) (any, error) {
 		return c.beginIntent("new", noon.Add(-time.Hour))
 	}},
-	{"BeginIntent: one that is there", func(c caller) (any, error) { return c.beginIntent("running", time.Time{}) }},
+	{"BeginIntent: one that is there", func(c caller) (any, error) {
+		return c.beginIntent("running", time.Time{})
+	}},
 	{"BeginIntentHolding", func(c caller) (any, error) {
 		return c.beginHolding("new", hold("of "+c.name, "c1", 15))
 	}},

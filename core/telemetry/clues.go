@@ -13,8 +13,8 @@ type clues struct {
 	webToken  bool
 }
 
-// nameClues holds words in lower case by their first letter. Each name of secretNames and of secretHeader has one
-// of them behind its last space.
+// nameClues holds words in lower case by their first letter. Each name of secretNames and of secretHeader has
+// one of them behind its last space.
 var nameClues = ['z' + 1][]string{
 	'a': {"authorization", "assertion"},
 	'c': {"cookie", "credential"},

@@ -200,8 +200,8 @@ func checkClues(t *testing.T, s string) {
 		clue    bool
 	}{
 		"userinfo": {userinfo, c.address}, "secretHeader": {secretHeader, c.pair}, "ownKey": {ownKey, c.ownKey},
-		"webToken": {webToken, c.webToken}, "authScheme": {authScheme, c.scheme}, "secretPair": {secretPair, c.pair},
-		"secretParameter": {secretParameter, c.parameter},
+		"webToken": {webToken, c.webToken}, "authScheme": {authScheme, c.scheme},
+		"secretPair": {secretPair, c.pair}, "secretParameter": {secretParameter, c.parameter},
 	} {
 		if !check.clue && check.pattern.MatchString(s) {
 			t.Errorf("%s matches %q, but no clue says so", name, s)
@@ -212,7 +212,7 @@ func checkClues(t *testing.T, s string) {
 	}
 }
 
-// TestRefusalsAreLoggedWithoutAPattern holds the cost of a refusal: no pattern runs over the text of its error.
+// TestRefusalsAreLoggedWithoutAPattern holds the cost of a refusal: no pattern runs over its error's text.
 func TestRefusalsAreLoggedWithoutAPattern(t *testing.T) {
 	for _, text := range []string{
 		"unauthenticated (INVALID_API_KEY): The API key is not valid: it is mistyped, unknown or revoked.",

@@ -356,14 +356,17 @@ func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 	s := dynamics365()
 	d, _ := s.open(t)
 	other := strings.Replace(s.harness.Known.ContactID, "07", "01", 1)
-	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Theirs", AccountID: s.harness.Known.AccountID, ContactID: other})
+	_, err := d.Create(t.Context(), crm.NewTicket{
+		Key: "k1", Subject: "Theirs", AccountID: s.harness.Known.AccountID, ContactID: other,
+	})
 	f := fault.From(err)
 	if f == nil || len(f.Fields) != 1 || f.Fields[0].Path != "contact_id" {
 		t.Errorf("%v", wrong(err))
 	}
 }
 
-// A case has the id that its key gives. So a create that arrives twice opens one case, and both tell its number.
+// A case has the id that its key gives. So a create that arrives twice opens one case, and both tell its
+// number.
 func TestDynamicsOpensOneCaseForAKey(t *testing.T) {
 	d, server := dynamics365().open(t)
 	var numbers []string
@@ -381,7 +384,9 @@ func TestDynamicsOpensOneCaseForAKey(t *testing.T) {
 
 // ServiceNow keeps a reference that it does not know as an empty field, so nobody would get the incident.
 func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
-	for group, known := range map[string]bool{"Service Desk": true, "00000000000000000000000000000006": true, "Gone": false} {
+	for group, known := range map[string]bool{
+		"Service Desk": true, "00000000000000000000000000000006": true, "Gone": false,
+	} {
 		s := servicenow()
 		s.settings = object{"assignment_group": group}
 		d, server := s.open(t)
