@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -18,7 +19,9 @@ import (
 //go:embed catalogue/*.yaml
 var catalogue embed.FS
 
-// description is a file of the catalogue: one ticket system, described for the adapter rest.
+// description is a file of the catalogue: one ticket system, described for the adapter rest. The first of the file's two
+// documents declares what people see and give. The second, most of the file, is read when a connection needs it: parsing
+// all of them takes a third of the time in which a process starts.
 type description struct {
 	Title       string            `yaml:"title"`
 	Help        string            `yaml:"help"`
@@ -27,7 +30,8 @@ type description struct {
 	Sources     []source          `yaml:"sources"`
 	Settings    []declared        `yaml:"settings"`
 	Credentials []declared        `yaml:"credentials"`
-	Rest        map[string]any    `yaml:"rest"` // settings of rest
+
+	requests func() map[string]any // settings of rest, from the second document
 }
 
 // source is a page of the vendor's documentation, and what was taken from it.
@@ -78,17 +82,11 @@ func Catalogue() []adapter.Adapter {
 // described returns the adapter of a ticket system from the text of its description.
 func described(systemName string, text []byte) (adapter.Adapter, error) {
 	var d description
-	if err := yaml.UnmarshalWithOptions(text, &d, yaml.DisallowUnknownField()); err != nil {
+	declared, requests, _ := bytes.Cut(text, []byte("\n---\n"))
+	if err := yaml.UnmarshalWithOptions(declared, &d, yaml.DisallowUnknownField()); err != nil {
 		return adapter.Adapter{}, err
 	}
-	raw, err := json.Marshal(d.Rest) // as settings are stored
-	if err != nil {
-		return adapter.Adapter{}, err
-	}
-	d.Rest = nil
-	if err := json.Unmarshal(raw, &d.Rest); err != nil {
-		return adapter.Adapter{}, err
-	}
+	d.requests = sync.OnceValue(func() map[string]any { return settingsIn(systemName, requests) })
 	base := adapterWith(sync.OnceValue(d.expressions))
 	fields, err := d.fields(base)
 	if err != nil {
@@ -102,6 +100,24 @@ func described(systemName string, text []byte) (adapter.Adapter, error) {
 		Values: func(v adapter.Values) (adapter.Values, error) { return d.values(base, v), nil },
 		Path:   func(path string) string { return d.path(path) },
 	}), nil
+}
+
+// settingsIn returns the settings of rest in the second document of a description, as settings are stored.
+func settingsIn(systemName string, text []byte) map[string]any {
+	var document, stored struct {
+		Rest map[string]any `yaml:"rest" json:"rest"`
+	}
+	err := yaml.UnmarshalWithOptions(text, &document, yaml.DisallowUnknownField())
+	if err == nil {
+		var raw []byte
+		if raw, err = json.Marshal(document); err == nil {
+			err = json.Unmarshal(raw, &stored)
+		}
+	}
+	if err != nil {
+		panic(fmt.Errorf("rest: the description %s: %w", systemName, err)) // a defect that tests find
+	}
+	return stored.Rest
 }
 
 // expressions compiles the expressions of the description, for all connections by it.
@@ -162,7 +178,7 @@ func field(a adapter.Adapter, fieldName string, secret bool) (adapter.Field, boo
 
 // values returns the values of rest for those of a connection.
 func (d description) values(base adapter.Adapter, v adapter.Values) adapter.Values {
-	settings := merged(map[string]any{}, d.Rest)
+	settings := merged(map[string]any{}, d.requests())
 	texts := map[string]any{}
 	for _, s := range d.Settings {
 		given := v.Settings[s.Name]
