@@ -19,6 +19,7 @@ func recorded(t *testing.T, s *store.Store) []string {
 }
 
 func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
+	t.Parallel()
 	rowOf := func(subject string) store.AuditRow {
 		return store.AuditRow{
 			UID: "uid of " + subject, At: noon, Subject: subject, Changed: []string{"a", "b"}, MAC: "mac",

@@ -76,6 +76,7 @@ func togetherBy(
 
 // A write that fails takes only its own effects back, and the others of its batch are committed.
 func TestWritesOfABatchFailEachForItself(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	commits := 0
 	counted := func(op func(context.Context, *sql.Tx) error) func(context.Context, *sql.Tx) error {
@@ -107,6 +108,7 @@ func TestWritesOfABatchFailEachForItself(t *testing.T) {
 // A write that hardly ever fails has no savepoint. If it fails, nothing of it is left, and the writes of the
 // others are repeated.
 func TestWithoutASavepointOthersWriteAgain(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	refused, failures, savepoints := errors.New("refused"), 0, 0
 	errs := togetherBy(t, s, t.Context(), s.changeOften, note(1), note(2),
@@ -133,6 +135,7 @@ func TestWithoutASavepointOthersWriteAgain(t *testing.T) {
 
 // A write of one statement that fails ends nobody's either, without a savepoint.
 func TestStatementsOfABatchFailEachForItself(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	commits, savepoints := 0, 0
 	statement := func(ctx context.Context, op func(context.Context, *sql.Tx) error) error {
@@ -162,6 +165,7 @@ func TestStatementsOfABatchFailEachForItself(t *testing.T) {
 
 // A statement that ends the transaction, or panics, ends it for all.
 func TestAStatementThatEndsABatchIsRepeatedForTheOthers(t *testing.T) {
+	t.Parallel()
 	for name, ends := range map[string]func(ctx context.Context, tx *sql.Tx) error{
 		"the transaction ends": func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := exec(ctx, tx, "ROLLBACK"); err != nil { // as SQLite does when the disk is full
@@ -197,6 +201,7 @@ func TestAStatementThatEndsABatchIsRepeatedForTheOthers(t *testing.T) {
 
 // What ends the transaction ends it for all. The others are repeated.
 func TestABatchThatIsEndedIsRepeatedForTheOthers(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	full := errors.New("full")
 	errs := together(t, s, t.Context(), note(1), note(2), func(ctx context.Context, tx *sql.Tx) error {
@@ -217,6 +222,7 @@ func TestABatchThatIsEndedIsRepeatedForTheOthers(t *testing.T) {
 
 // A commit that fails fails for all, and nothing of them is there.
 func TestACommitThatFailsFailsForAll(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	if _, err := exec(t.Context(), s.write, "CREATE TABLE refs (n INTEGER REFERENCES notes (n) DEFERRABLE "+
 		"INITIALLY DEFERRED)"); err != nil {
@@ -241,6 +247,7 @@ func TestACommitThatFailsFailsForAll(t *testing.T) {
 
 // A write that panics leaves nothing, and neither the others nor the next are held up.
 func TestAWriteThatPanicsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	panics := func(context.Context, *sql.Tx) error { panic("a defect") }
 	safely := func(op func(context.Context, *sql.Tx) error) (recovered any) {
@@ -267,6 +274,7 @@ func TestAWriteThatPanicsHoldsNobodyUp(t *testing.T) {
 
 // A caller who goes away during a write takes nothing from the others of the batch.
 func TestACallerWhoGoesAwayEndsNobodysWrite(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := together(t, s, ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -283,6 +291,7 @@ func TestACallerWhoGoesAwayEndsNobodysWrite(t *testing.T) {
 
 // A write that takes as long as the store allows is given up, and the others of its batch are repeated.
 func TestAWriteThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	s.BoundCalls(300 * time.Millisecond)
 	hangs := func(ctx context.Context, _ *sql.Tx) error { <-ctx.Done(); return ctx.Err() }
@@ -301,6 +310,7 @@ func TestAWriteThatHangsIsGivenUp(t *testing.T) {
 
 // Who waits for the connection itself, which other work has, waits no longer than it wants to.
 func TestAWriteWaitsForTheConnectionAsLongAsItsCaller(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	taken, err := s.write.Conn(t.Context())
 	if err != nil {
@@ -322,6 +332,7 @@ func TestAWriteWaitsForTheConnectionAsLongAsItsCaller(t *testing.T) {
 
 // However many writes a tenant has, another's waits for one of them at most, besides the batch that runs.
 func TestATenantsWritesWaitForOneOfAnother(t *testing.T) {
+	t.Parallel()
 	s := notes(t)
 	var mu sync.Mutex
 	var order []string

@@ -8,6 +8,7 @@ import (
 )
 
 func TestBreakersAreThoseOfReplicasThatWereSeen(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		open := store.Breaker{
 			Replica: "a", Level: "host", Subject: "crm/zendesk/z", Provider: "zendesk", State: "open", Since: noon,

@@ -11,6 +11,7 @@ import (
 
 // Many who settle the same rows at once, in whatever order they name them, take turns: none is lost.
 func TestBudgetsAreSettledInTurns(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		const callers, times = 8, 10
 		errs := at(callers, func(i int) error {
@@ -44,6 +45,7 @@ func TestBudgetsAreSettledInTurns(t *testing.T) {
 }
 
 func TestBudgetsThatSayNothingArePurged(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		populateBudgets(t, s)
 		equal(t, got(s.PurgeBudgets(t.Context(), noon.Add(time.Second), 10))(t), 1)

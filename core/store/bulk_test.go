@@ -35,6 +35,7 @@ func newTenant(name string) store.NewTenant {
 
 // Many tenants at once are stored, audited and told as one after another.
 func TestTenantsAtOnceAreAsOneAfterAnother(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		s.PublishWith(publisher(noon))
 		ctx := t.Context()
@@ -95,6 +96,7 @@ func toldAbout(t *testing.T, s *store.Store, connectionID string) (times int) {
 }
 
 func TestTenantsAtOnceAreAllAddedOrNone(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		must(t, s.CreateTenants(t.Context(), nil))
 		must(t, s.CreateTenant(t.Context(), store.Tenant{ID: "there", Name: "m", CreatedAt: noon}))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCensus(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		equal(t, got(s.Census(t.Context(), noon))(t), store.Census{
 			Connections: []store.ConnectionCount{}, NearEnd: []store.NearEndCount{},

@@ -58,6 +58,7 @@ func buys(t *testing.T, s *store.Store, p party) (bool, error) {
 // TestANumberHasOneHolderWhoeverComesBetweenTwoStatements interrupts what one tenant does to a number before
 // each of its statements by what another tenant does.
 func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
+	t.Parallel()
 	acts := map[string]struct {
 		prepare func(t *testing.T, s *store.Store, p party) // before the act
 		do      act
@@ -187,6 +188,7 @@ func holders(t *testing.T, s *store.Store) int64 {
 
 // TestARunThatLostItsIntentTakesNoStepOfThePurchase once the other run has taken the purchase over.
 func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		first := intentOf(store.Purchase{ID: "p", TenantID: "acme", ConnectionID: "c1", CreatedAt: noon})
@@ -219,6 +221,7 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 
 // TestPurchasesOfTheVersionBeforeAreCarriedOn writes its rows as that version wrote them.
 func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
+	t.Parallel()
 	bothEmpty(t, func(t *testing.T, address string) {
 		s := got(store.Open(t.Context(), address))(t)
 		defer s.Close()

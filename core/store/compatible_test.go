@@ -14,6 +14,7 @@ import (
 // A program goes on beside a later one whose steps are compatible with it: it starts, and finds nothing to do.
 // Every step that it does not know has to say so.
 func TestALaterSchemaMaySuitAnEarlierProgram(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		last := got(s.Version(t.Context()))(t)
@@ -40,6 +41,7 @@ func TestALaterSchemaMaySuitAnEarlierProgram(t *testing.T) {
 
 // Whoever writes a step decides whether the version before it can go on.
 func TestEveryStepSaysWhichProgramsItSuits(t *testing.T) {
+	t.Parallel()
 	files := got(filepath.Glob("migrations/*.sql"))(t)
 	for _, file := range files {
 		if filepath.Base(file) <= "00030" || strings.Contains(file, "00030_") {

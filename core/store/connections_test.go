@@ -10,6 +10,7 @@ import (
 )
 
 func TestConnections(t *testing.T) {
+	t.Parallel()
 	t.Run("a connection comes back as it was written, with revision 1", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")

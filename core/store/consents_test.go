@@ -35,6 +35,7 @@ func consent(l store.ConnectLink, state string) store.Consent {
 }
 
 func TestConnectLinks(t *testing.T) {
+	t.Parallel()
 	t.Run("a link comes back as it was written", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			l := link(t, s, "a")
@@ -127,6 +128,7 @@ func TestConnectLinks(t *testing.T) {
 }
 
 func TestConsents(t *testing.T) {
+	t.Parallel()
 	t.Run("a consent comes back as it was written, to one of those who take it at once", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			l := link(t, s, "a")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestACreationIsRecordedWithItsRowOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		sealing(t, s)
 		tenant(t, s, "acme")
@@ -50,6 +51,7 @@ func TestACreationIsRecordedWithItsRowOrNotAtAll(t *testing.T) {
 }
 
 func TestOneKeyOfManyCreationsAtOnceIsOneRow(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		tenant(t, s, "acme")
 		var callers sync.WaitGroup
@@ -80,6 +82,7 @@ func TestOneKeyOfManyCreationsAtOnceIsOneRow(t *testing.T) {
 
 // Creations hold secrets that are shown once, so they are bound to their row and go with their tenant.
 func TestCreationsAreSealedAndGoWithTheirTenant(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		sealing(t, s)

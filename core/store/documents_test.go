@@ -41,6 +41,7 @@ func scan(t *testing.T, s *store.Store, connectionID, prefix, after string) (key
 }
 
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	t.Run("a document is what was put last, and nil when there is none", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
@@ -171,6 +172,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestScan(t *testing.T) {
+	t.Parallel()
 	keys := []string{
 		"B", "a", "a/", "a/1", "a/10", "a/2", "a/Z", "a/a", "a/\xc3\xa4", "a0", "b", "\xc3\xa4", "\xff",
 		"\xff\xffz",

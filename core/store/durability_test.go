@@ -27,6 +27,7 @@ func opened(t *testing.T, url string) *store.Store {
 }
 
 func TestWhatWasAnsweredIsThereAfterReopening(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := opened(t, url)
 		tenant(t, s, "acme")
@@ -64,6 +65,7 @@ func writeUntilKilled(url string) {
 }
 
 func TestAWriterKilledAtAnyMomentLosesAndBreaksNothing(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		connection(t, s, "c1")
@@ -103,6 +105,7 @@ func TestAWriterKilledAtAnyMomentLosesAndBreaksNothing(t *testing.T) {
 }
 
 func TestSeveralProcessesShareOneStore(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s, other := storetest.Open(t, url), storetest.Open(t, url)
 		connection(t, s, "c1")
@@ -141,6 +144,7 @@ func announceAndWait(url string) {
 }
 
 func TestTheStateOfAProcessIsItsKernels(t *testing.T) {
+	t.Parallel()
 	url := storetest.SQLite(t)
 	s := storetest.Open(t, url)
 	equal(t, s.Process("child"), store.ProcessUnknown)
@@ -159,6 +163,7 @@ func TestTheStateOfAProcessIsItsKernels(t *testing.T) {
 }
 
 func TestAProcessEndsWithItsStore(t *testing.T) {
+	t.Parallel()
 	url := storetest.SQLite(t)
 	s, own := storetest.Open(t, url), got(store.Open(t.Context(), url))(t)
 	must(t, own.Announce("own"))
@@ -184,6 +189,7 @@ func TestAProcessEndsWithItsStore(t *testing.T) {
 }
 
 func TestPostgresTellsNothingOfProcesses(t *testing.T) {
+	t.Parallel()
 	s := storetest.Open(t, storetest.Postgres(t))
 	must(t, s.Announce("one"))
 	equal(t, []any{s.Process("one"), s.TracksProcesses()}, []any{store.ProcessUnknown, false})

@@ -14,6 +14,7 @@ import (
 // interrupted. The rest of its rows goes later; those that say what was carried out stay until no process knows
 // its keys.
 func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		c := connection(t, s, "front")
@@ -69,6 +70,7 @@ func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
 
 // Nobody needs to complete a deletion that is not interrupted.
 func TestATenantWithALongHistoryIsDeleted(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")
 		must(t, store.FillForPlans(t.Context(), s, 2000))

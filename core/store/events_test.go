@@ -11,6 +11,7 @@ import (
 )
 
 func TestEventsSeen(t *testing.T) {
+	t.Parallel()
 	seen := func(id, calendar string, gone bool, after time.Duration) store.EventSeen {
 		return store.EventSeen{
 			TenantID: "acme", ConnectionID: "c1", EventID: id, CalendarID: calendar, Gone: gone,

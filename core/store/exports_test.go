@@ -47,6 +47,7 @@ var notExported = map[string]string{
 
 // For every table, the operator can read what bounds it.
 func TestEveryTableHasABound(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	document, err := os.ReadFile("../../deploy/limits.md")
 	if err != nil {
@@ -81,6 +82,7 @@ func TestEveryTableHasABound(t *testing.T) {
 
 // Whatever the schema has of tenants is exported, or there is a reason.
 func TestEverythingOfATenantIsExported(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	type column struct{ table, name string }
 	schema, err := listOf(t.Context(), s, func(row scanner) (c column, err error) {

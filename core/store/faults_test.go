@@ -54,6 +54,7 @@ func silent(t *testing.T, err error, url string) {
 }
 
 func TestAStoreThatIsDown(t *testing.T) {
+	t.Parallel()
 	const closed = "127.0.0.1:1" // no server listens on this port
 	hangs := listener(t)
 	defer hangs.Close()
@@ -102,6 +103,7 @@ func TestAStoreThatIsDown(t *testing.T) {
 
 // The URL says how many connections a replica opens, as for package pgxpool.
 func TestTheURLSaysHowManyConnectionsAreOpened(t *testing.T) {
+	t.Parallel()
 	base := storetest.Unbounded(storetest.Postgres(t))
 	for parameter, want := range map[string]int{"": 20, "&pool_max_conns=10": 10, "&pool_max_conns=40": 40} {
 		s := got(store.Open(t.Context(), base+parameter))(t)
@@ -126,6 +128,7 @@ func listener(t *testing.T) net.Listener {
 }
 
 func TestAServerThatRefusesTheUserIsUnavailable(t *testing.T) {
+	t.Parallel()
 	url := storetest.Postgres(t)
 	url = strings.Replace(url, "user=postgres", "user=stranger&password="+secret, 1)
 	s := got(store.Open(t.Context(), url))(t)
@@ -136,6 +139,7 @@ func TestAServerThatRefusesTheUserIsUnavailable(t *testing.T) {
 }
 
 func TestAnAddressThatIsNoneIsRefusedWithoutRepeatingIt(t *testing.T) {
+	t.Parallel()
 	for _, url := range []string{
 		"", "hunter2", "mysql://u:hunter2@host/db", "sqlite:", "postgres://u:hunter2@host:port/db",
 		"postgres://u:hun%ter2@host/db", "postgres://u:hunter2@host/db?sslmode=perhaps",
@@ -148,6 +152,7 @@ func TestAnAddressThatIsNoneIsRefusedWithoutRepeatingIt(t *testing.T) {
 }
 
 func TestACallerThatLeftEndsEveryCall(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -161,6 +166,7 @@ func TestACallerThatLeftEndsEveryCall(t *testing.T) {
 }
 
 func TestAClosedStoreIsUnavailable(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := opened(t, url)
 		must(t, s.Close())
@@ -173,6 +179,7 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 }
 
 func TestAnUpdateThatHangsDoesNotHoldItsCallersLongerThanTheirDeadline(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		must(t, s.Documents("c1").Update(t.Context(), func(adapter.StorageTx) error {
@@ -187,6 +194,7 @@ func TestAnUpdateThatHangsDoesNotHoldItsCallersLongerThanTheirDeadline(t *testin
 }
 
 func TestAWriterOfAnotherProcessIsWaitedForUntilTheDeadline(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f.db")
 	s := storetest.Open(t, "sqlite:"+path)
 	tx := got(storetest.Database(t, "sqlite:"+path).BeginTx(t.Context(), nil))(t)
@@ -202,6 +210,7 @@ func TestAWriterOfAnotherProcessIsWaitedForUntilTheDeadline(t *testing.T) {
 }
 
 func TestPostgresComesBack(t *testing.T) {
+	t.Parallel()
 	c := storetest.Start(t)
 	s := storetest.Open(t, c.URL("postgres"))
 	connection(t, s, "c1")
@@ -219,6 +228,7 @@ func TestPostgresComesBack(t *testing.T) {
 }
 
 func TestSQLiteFile(t *testing.T) {
+	t.Parallel()
 	t.Run("it and what lies beside it are its owner's alone", func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "a b%41?c#d.db")

@@ -30,6 +30,7 @@ func marksIn(t *testing.T, url, mark string) (found int) {
 
 // No file of SQLite, not even the write-ahead log, contains what was deleted.
 func TestNothingIsLeftOfWhatWasDeleted(t *testing.T) {
+	t.Parallel()
 	const mark = "mark-6b1e-of-a-person"
 	for name, erase := range map[string]func(t *testing.T, s *store.Store){
 		"a tenant": func(t *testing.T, s *store.Store) { must(t, s.DeleteTenant(t.Context(), "acme")) },
@@ -92,6 +93,7 @@ func clearAll(tx adapter.StorageTx) error {
 
 // Rebuild rewrites a file of a version that did not overwrite deleted data.
 func TestRebuildLeavesNothingOfWhatWasDeletedBefore(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		must(t, s.Rebuild(t.Context()))
 		must(t, s.Forget(t.Context()))

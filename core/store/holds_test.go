@@ -10,6 +10,7 @@ import (
 )
 
 func TestHolds(t *testing.T) {
+	t.Parallel()
 	hold := func(id, calendar string, from, to time.Duration) store.Hold {
 		return store.Hold{
 			ID: id, ConnectionID: "c1", CalendarID: calendar, From: noon.Add(from), To: noon.Add(to),

@@ -65,6 +65,7 @@ func there(t *testing.T, s *store.Store) store.Intent {
 }
 
 func TestAnIntentBeginsWithItsHoldsOrItsOwnPlan(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		begin := func(name string) (began, holds bool, plan string) {
@@ -98,6 +99,7 @@ func TestAnIntentBeginsWithItsHoldsOrItsOwnPlan(t *testing.T) {
 }
 
 func TestBeginIntent(t *testing.T) {
+	t.Parallel()
 	t.Run("of many at once exactly one begins, and the others get it as it is", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
@@ -172,6 +174,7 @@ func TestBeginIntent(t *testing.T) {
 }
 
 func TestTakeOverIntent(t *testing.T) {
+	t.Parallel()
 	over, later := noon.Add(11*time.Second), noon.Add(30*time.Second)
 	t.Run("of many at once exactly one takes over", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
@@ -248,6 +251,7 @@ func TestTakeOverIntent(t *testing.T) {
 }
 
 func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
+	t.Parallel()
 	lose := func(t *testing.T, s *store.Store) (lost, ours store.Intent) {
 		connection(t, s, "c1")
 		lost = begun(t, s, store.Intent{})
@@ -324,6 +328,7 @@ func TestARunThatLostItsIntentWritesNothing(t *testing.T) {
 }
 
 func TestIntentLife(t *testing.T) {
+	t.Parallel()
 	t.Run("the plan grows, the lease is lengthened, the answer is kept byte for byte "+
 		"with the events", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
@@ -374,6 +379,7 @@ func TestIntentLife(t *testing.T) {
 }
 
 func TestNoIntentBeginsBesideARecentEqualOne(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		begun(t, s, store.Intent{Key: "key:a", Kept: true, DedupeKey: "same"})
@@ -397,6 +403,7 @@ func TestNoIntentBeginsBesideARecentEqualOne(t *testing.T) {
 }
 
 func TestRecentIntent(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		for minute, key := range []string{"first", "second", "third"} {
@@ -420,6 +427,7 @@ func TestRecentIntent(t *testing.T) {
 }
 
 func TestOvertaken(t *testing.T) {
+	t.Parallel()
 	at := func(key string, minute int) store.Intent {
 		when := noon.Add(time.Duration(minute) * time.Minute)
 		return store.Intent{Key: key, DedupeKey: "same", CreatedAt: when, UpdatedAt: when}
@@ -459,6 +467,7 @@ func TestOvertaken(t *testing.T) {
 }
 
 func TestClaimEffect(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		finished(t, s, store.Intent{Key: "of the effect", EffectRef: "ticket"})
@@ -508,6 +517,7 @@ func TestClaimEffect(t *testing.T) {
 
 // Of concurrent claims of one effect, one comes first and the others see it.
 func TestClaimsOfOneEffectTakeTurns(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		const claims = 8
@@ -536,6 +546,7 @@ func TestClaimsOfOneEffectTakeTurns(t *testing.T) {
 }
 
 func TestDropIntentsOfEffect(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		finished(t, s, store.Intent{Key: "with a key", Kept: true, DedupeKey: "same", EffectRef: "event"})
@@ -558,6 +569,7 @@ func TestDropIntentsOfEffect(t *testing.T) {
 }
 
 func TestUnsettledIntents(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		unknown := func(key string, age time.Duration) {
@@ -585,6 +597,7 @@ func TestUnsettledIntents(t *testing.T) {
 }
 
 func TestPurgeIntents(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		day := 24 * time.Hour
@@ -616,6 +629,7 @@ func TestPurgeIntents(t *testing.T) {
 }
 
 func TestPurgeIntentsTakesOneBatchAtATime(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		const many = 12

@@ -63,6 +63,7 @@ var leavesLocked = map[string]bool{"PurgeIntents": true, "PurgeTickets": true, "
 
 // TestEveryMethodIsInterleaved fails if a method of the store is missing from the operations.
 func TestEveryMethodIsInterleaved(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{}
 	for _, o := range operations {
 		known[o.method()] = true
@@ -89,6 +90,7 @@ func TestEveryMethodIsInterleaved(t *testing.T) {
 // every stop, and every twentieth other pair at every third stop, if a rival can come between. With
 // FRONTDESK_RIVALS=all it runs each pair at every stop.
 func TestInterleavedOperationsHaveASerialOrder(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		w := newWorld(t, url)
 		footprints := map[string]footprint{}

@@ -32,6 +32,7 @@ func sqliteStore(t testing.TB) *Store {
 }
 
 func TestSQLiteConnectionsAreSetAsPromised(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	for _, c := range []struct {
 		pool   *sql.DB
@@ -53,6 +54,7 @@ func TestSQLiteConnectionsAreSetAsPromised(t *testing.T) {
 }
 
 func TestAFullSQLiteIsUnavailableAndKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	if err := s.CreateTenant(t.Context(), Tenant{ID: "acme", Name: "acme"}); err != nil {
 		t.Fatal(err)
@@ -82,6 +84,7 @@ func TestAFullSQLiteIsUnavailableAndKeepsWhatItHas(t *testing.T) {
 }
 
 func TestATransactionThatOthersWereInTheWayOfRunsAgain(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	s.dialect.classify = classifyPostgres
 	runs := 0
@@ -97,6 +100,7 @@ func TestATransactionThatOthersWereInTheWayOfRunsAgain(t *testing.T) {
 }
 
 func TestTryingAgainEndsWithTheCallersTime(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	s.dialect.classify = classifyPostgres
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -108,6 +112,7 @@ func TestTryingAgainEndsWithTheCallersTime(t *testing.T) {
 }
 
 func TestWhatPostgresSaysIsClassified(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[string]class{
 		"23505": unique, "23503": orphan, "40001": again, "40P01": again, "55P03": again, "08006": down,
 		"53100": full, "53300": down, "57P01": down, "57P03": down, "58030": down, "25006": down, "XX000": down,
@@ -120,6 +125,7 @@ func TestWhatPostgresSaysIsClassified(t *testing.T) {
 }
 
 func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	texts := func(query string, args ...any) []string {
 		t.Helper()
@@ -149,6 +155,7 @@ func TestEveryForeignKeyHasAnIndexThatBeginsWithItsColumns(t *testing.T) {
 
 // The load limit of the gateway relies on Waited: the one writer is in use, and a call waits for it.
 func TestWaitedCountsCallsThatWaitForAConnection(t *testing.T) {
+	t.Parallel()
 	s := sqliteStore(t)
 	before, _ := s.Waited()
 	taken, err := s.write.Conn(t.Context())

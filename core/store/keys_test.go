@@ -9,6 +9,7 @@ import (
 )
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	key := store.APIKey{
 		ID: "k1", TenantID: "acme", Prefix: "fd_live_ab", Hash: []byte{0, 0xff, 7}, Label: "backend",
 		Scopes: []string{"calendar:read"}, Connections: []string{"c1"}, Test: true, CreatedAt: noon,
@@ -112,6 +113,7 @@ func TestKeys(t *testing.T) {
 // TestKeysOfTheVersionBeforeGoOn writes a row as that version wrote it: its table is replaced by the
 // migration.
 func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
+	t.Parallel()
 	bothEmpty(t, func(t *testing.T, address string) {
 		s := got(store.Open(t.Context(), address))(t)
 		defer s.Close()
@@ -136,6 +138,7 @@ func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
 
 // Everything that is needed to let a caller in comes in one query.
 func TestAKeyIsReadWithWhatItReaches(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		tenant(t, s, "acme")
 		tenant(t, s, "other")

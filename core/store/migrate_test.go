@@ -15,6 +15,7 @@ func bothEmpty(t *testing.T, rule func(t *testing.T, url string)) {
 }
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	t.Run("a new database has steps pending, and none once migrated", func(t *testing.T) {
 		bothEmpty(t, func(t *testing.T, url string) {
 			s := got(store.Open(t.Context(), url))(t)

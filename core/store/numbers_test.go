@@ -11,6 +11,7 @@ import (
 )
 
 func TestNumbers(t *testing.T) {
+	t.Parallel()
 	number := func(ref string) store.Number {
 		return store.Number{
 			TenantID: "acme", ConnectionID: "c1", Ref: ref, E164: "+1212555" + ref, Name: "n", CreatedAt: noon,

@@ -12,6 +12,7 @@ import (
 // Through a pooler in transaction mode, what one call does on several connections to the server is what it
 // does on one. FRONTDESK_PGBOUNCER=all has every rule of an open store tested through it as well.
 func TestThroughPgBouncer(t *testing.T) {
+	t.Parallel()
 	s := storetest.Open(t, storetest.PgBouncer(t))
 	connection(t, s, "front")
 	for name, rule := range map[string]func(t *testing.T){

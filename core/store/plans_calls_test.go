@@ -100,6 +100,7 @@ func (c *recordingConn) CheckNamedValue(value *driver.NamedValue) error {
 
 // No statement that a call may wait for reads a whole table that grows with the calls that were made.
 func TestCallsReadNoTableThatGrows(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s, to := openRecorded(t, url)
 		address := url // of a session that checks no references, since some rows refer to none
@@ -323,6 +324,7 @@ func openRecorded(t *testing.T, url string) (*store.Store, *recorder) {
 // A key that was not seen for a while costs one query by an index, which reads its tenant and connections as
 // well.
 func TestAKeyIsFoundByOneQuery(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s, to := openRecorded(t, url)
 		connection(t, s, "c1")

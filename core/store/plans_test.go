@@ -13,6 +13,7 @@ import (
 
 // Queries that run every second or every quarter of an hour read the rows that they return, not whole tables.
 func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")
 		must(t, store.FillForCalls(t.Context(), s, 20_000))
@@ -35,6 +36,7 @@ func TestWhatIsAskedAgainAndAgainGoesByAnIndex(t *testing.T) {
 
 // A key is looked up by indexes alone, however many tenants there are.
 func TestAKeyIsLookedUpByIndexes(t *testing.T) {
+	t.Parallel()
 	s := storetest.Open(t, storetest.SQLite(t))
 	plan := got(store.Explain(t.Context(), s, store.KeyOwnerQuery, []byte("hash")))(t)
 	if strings.Contains(plan, "SCAN ") || strings.Count(plan, "SEARCH ") != 5 {
@@ -45,6 +47,7 @@ func TestAKeyIsLookedUpByIndexes(t *testing.T) {
 // Changes are listed by an index, of whatever kind and of whichever tenant they are, however many calls there were.
 // Of what callers do, the newest rows alone are looked through.
 func TestChangesAreListedByAnIndex(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		must(t, s.Execute(t.Context(), `WITH RECURSIVE n (i) AS
 			(SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
@@ -107,6 +110,7 @@ func indexed(t *testing.T, s *store.Store, rule, index, query string, args []any
 
 // What callers do is found among as many rows as the store looks through, and no further back.
 func TestChangesByCallersAreLookedForAmongTheNewest(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		for i, action := range []string{"book-meeting", "create-ticket", "create-key", "book-meeting"} {
 			must(t, s.AddAudit(t.Context(), store.AuditRow{

@@ -12,6 +12,7 @@ import (
 // The queries of each round of the sender read what they return, and a little of each webhook, however much
 // waits: 100,000 deliveries in 20,000 queues here.
 func TestARoundOfTheSenderReadsNoWholeQueues(t *testing.T) {
+	t.Parallel()
 	const webhooks, queues, waiting = 5, 20_000, 100_000
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")
@@ -56,6 +57,7 @@ func TestARoundOfTheSenderReadsNoWholeQueues(t *testing.T) {
 
 // Each webhook has its turn before another has its second one, and none has more than its number.
 func TestWebhooksTakeTurns(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")
 		must(t, store.FillQueues(t.Context(), s, 3, 30, 30))

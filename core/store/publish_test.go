@@ -24,6 +24,7 @@ func toldOf(t *testing.T, s *store.Store) (types string, last store.Event) {
 
 // Each change of a connection's status is told once, whichever method makes it.
 func TestStatusesAreTold(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		p, now := publisher(noon), noon
 		p.Now = func() time.Time {
@@ -78,6 +79,7 @@ func TestStatusesAreTold(t *testing.T) {
 
 // A change is not made if what is to be told of it cannot be written, and is made whole with it.
 func TestAChangeAndItsEventAreOne(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		p := publisher(noon)
 		fails := errors.New("no payload")
@@ -102,6 +104,7 @@ func TestAChangeAndItsEventAreOne(t *testing.T) {
 
 // An outcome that was unknown is told once it is known, and numbers that come and go are told.
 func TestOutcomesAndNumbersAreTold(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		connection(t, s, "c1")

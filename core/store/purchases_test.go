@@ -14,6 +14,7 @@ import (
 var unlimited = store.PurchaseLimits{PerDay: -1, Held: -1}
 
 func TestPurchases(t *testing.T) {
+	t.Parallel()
 	purchase := func(id string) store.Purchase {
 		return store.Purchase{
 			ID: id, TenantID: "acme", ConnectionID: "c1", State: store.PurchaseReserved, Runner: "o", CreatedAt: noon,

@@ -11,6 +11,7 @@ import (
 
 // Pages freed by a purge are returned to the disk, except for a quarter of the file.
 func TestFreedPagesAreGivenBack(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/f.db"
 	s := got(store.Open(t.Context(), "sqlite:"+path))(t)
 	must(t, s.Migrate(t.Context()))

@@ -59,6 +59,7 @@ func document(t *testing.T, s *store.Store, key string) (value []byte, err error
 
 // The files of a database and its tables do not reveal what callers said about people.
 func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		sealing(t, s)
@@ -91,6 +92,7 @@ func TestNothingSaidAboutPeopleCanBeReadInTheDatabase(t *testing.T) {
 // A value sealed for one row or column is rejected in another, and a value that is not sealed is rejected
 // everywhere.
 func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
+	t.Parallel()
 	for name, attack := range map[string]string{
 		"another's answer": "UPDATE intents SET answer = (SELECT answer FROM intents WHERE key = 'b') WHERE " +
 			"key = 'a'",
@@ -130,6 +132,7 @@ func TestAnAnswerIsTakenInItsOwnRowOnly(t *testing.T) {
 
 // A call that cannot be opened does not keep others from being settled.
 func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		sealing(t, s)
@@ -150,6 +153,7 @@ func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
 // Adoption seals rows from before unchanged, and a rotation seals all rows with the new key, while others
 // write.
 func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		connection(t, s, "c1")
@@ -219,6 +223,7 @@ func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
 // Stores that share a database share one key for their hashes, from the first one on and through rotations.
 // Without the key, others cannot guess what was hashed.
 func TestDigestsAreOfOneKey(t *testing.T) {
+	t.Parallel()
 	bothURLs(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
 		v := sealing(t, s)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestSlotsAreKnownByTheirIDs(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		c1 := connection(t, s, "c1")
 		connection(t, s, "c2")
@@ -50,6 +51,7 @@ func TestSlotsAreKnownByTheirIDs(t *testing.T) {
 }
 
 func TestHoldsWithinATime(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "c1")
 		connection(t, s, "c2")

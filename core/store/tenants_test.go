@@ -10,6 +10,7 @@ import (
 )
 
 func TestTenants(t *testing.T) {
+	t.Parallel()
 	t.Run("a tenant comes back as it was written", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			row := store.Tenant{

@@ -8,6 +8,7 @@ import (
 )
 
 func TestNumbersOfTickets(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		c1 := connection(t, s, "c1")
 		connection(t, s, "c2")

@@ -38,6 +38,7 @@ func leased(t store.Tokens, owner string, until time.Time) store.Tokens {
 var zero = time.UnixMilli(0).UTC()
 
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	t.Run("come back as they were reset, with the next version", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
@@ -86,6 +87,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestLeasesOfTokens(t *testing.T) {
+	t.Parallel()
 	until := noon.Add(30 * time.Second)
 	t.Run("of many who want one, exactly one has it, also where there is no row yet", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
@@ -151,6 +153,7 @@ func TestLeasesOfTokens(t *testing.T) {
 }
 
 func TestDueTokens(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		for i, id := range []string{"c1", "c2", "c3", "c4", "c5", "c6"} {
 			row := reset(t, s, id)
@@ -180,6 +183,7 @@ func TestDueTokens(t *testing.T) {
 }
 
 func TestRefusedTokens(t *testing.T) {
+	t.Parallel()
 	t.Run("mark the connection, once", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			row := reset(t, s, "c1")
@@ -211,6 +215,7 @@ func TestRefusedTokens(t *testing.T) {
 }
 
 func TestResealedTokensKeepTheirVersion(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, s *store.Store) {
 		row := reset(t, s, "c1")
 		equal(t, got(s.ResealTokens(t.Context(), row, []byte{2}))(t), true)
@@ -221,6 +226,7 @@ func TestResealedTokensKeepTheirVersion(t *testing.T) {
 }
 
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	t.Run("are one replica's at a time, and keep nobody from removing the connection", func(t *testing.T) {
 		url := storetest.Postgres(t)
 		a, b := storetest.Open(t, url), storetest.Open(t, url)
