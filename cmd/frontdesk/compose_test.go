@@ -74,6 +74,7 @@ func imageEnvironment(t *testing.T) map[string]string {
 // The gateway in the compose file starts with the variables that it and the image set: each is a key, the database is
 // the one beside it, what is published is what it listens at, and all that it writes is in a volume.
 func TestTheComposeFileIsThatOfAGateway(t *testing.T) {
+	t.Parallel()
 	if _, _, missing := composeFile(t, nil); !slices.Equal(missing, []string{"POSTGRES_PASSWORD"}) {
 		t.Errorf("without variables, compose asks for %q", missing)
 	}
@@ -150,6 +151,7 @@ func TestTheComposeFileIsThatOfAGateway(t *testing.T) {
 
 // What the image runs, and what the compose file says to run in it, are commands.
 func TestCommandsOfTheImageAreThere(t *testing.T) {
+	t.Parallel()
 	file := read(t, "../../deploy/Dockerfile")
 	begins := regexp.MustCompile(`(?m)^CMD \["(.*)"\]$`).FindStringSubmatch(file)
 	if begins == nil || !strings.Contains(file, "\nENTRYPOINT [\"/frontdesk\"]\n") {

@@ -20,6 +20,7 @@ var byDigest = regexp.MustCompile(`^[a-z0-9./-]+:[0-9][a-z0-9.-]*@sha256:[0-9a-f
 
 // A tag can be moved to another image. A container without a memory limit can take its neighbours' memory.
 func TestImagesAreNamedByDigestAndLimited(t *testing.T) {
+	t.Parallel()
 	from := regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(read(t, "../../deploy/Dockerfile"), -1)
 	for _, image := range from {
 		if image[1] != "scratch" && !byDigest.MatchString(image[1]) {
@@ -56,6 +57,7 @@ func TestImagesAreNamedByDigestAndLimited(t *testing.T) {
 // Every variable FRONTDESK_… that the image, the compose file, the unit and the chart set is a key of the
 // configuration, and the chart's own configuration can be used.
 func TestKeysNamedInDeployAreThere(t *testing.T) {
+	t.Parallel()
 	variable := regexp.MustCompile(`FRONTDESK_[A-Z_]+`)
 	files, err := filepath.Glob("../../deploy/helm/frontdesk/templates/*.yaml")
 	if err != nil || len(files) < 5 {
@@ -97,6 +99,7 @@ func TestKeysNamedInDeployAreThere(t *testing.T) {
 
 // The licences are those of what is linked for any of the systems that releases are built for.
 func TestReleasesAreForTheSystemsWhoseLicencesAreTold(t *testing.T) {
+	t.Parallel()
 	if want := "\ntargets=(" + strings.Join(targets, " ") + ")\n"; !strings.Contains(read(t, "../../deploy/release"), want) {
 		t.Errorf("deploy/release lacks %s", want)
 	}
@@ -104,6 +107,7 @@ func TestReleasesAreForTheSystemsWhoseLicencesAreTold(t *testing.T) {
 
 // What the documents in a release's archives link to is in the archives.
 func TestLinksInAReleaseLeadIntoIt(t *testing.T) {
+	t.Parallel()
 	list := exec.Command("bash", "-c", `eval "$(grep ^documents= deploy/release)"; git ls-files -- "${documents[@]}"`)
 	list.Dir = "../.."
 	out, err := list.Output()
@@ -135,6 +139,7 @@ func TestLinksInAReleaseLeadIntoIt(t *testing.T) {
 
 // The chart's values are described by its schema, which names every one of them.
 func TestValuesOfTheChartAreDescribed(t *testing.T) {
+	t.Parallel()
 	const chart = "../../deploy/helm/frontdesk/"
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, chart+"values.schema.json")))
 	if err != nil {

@@ -77,6 +77,7 @@ func parserOf(t *testing.T) *kong.Kong {
 // Every command in the documents is one of this command line: its name and flags are there, and one to paste is
 // complete.
 func TestCommandsInDocumentsAreThere(t *testing.T) {
+	t.Parallel()
 	dir, checked := t.TempDir(), 0
 	for _, w := range documented(t) {
 		if strings.Contains(w.String(), "…") {
@@ -215,6 +216,7 @@ func TestTheSampleOfTheDoctorIsReal(t *testing.T) {
 
 // What operators copy into their configuration can be used.
 func TestSettingsInDocumentsCanBeUsed(t *testing.T) {
+	t.Parallel()
 	block, loaded := regexp.MustCompile("(?s)\n```yaml\n(.*?)\n```"), 0
 	for _, found := range block.FindAllStringSubmatch(read(t, "../../deploy/README.md"), -1) {
 		path := filepath.Join(t.TempDir(), "frontdesk.yaml")

@@ -25,6 +25,7 @@ func declared(t *testing.T) []config.Provider {
 //
 //	go test ./cmd/frontdesk -run Example -update
 func TestExampleShowsEveryKey(t *testing.T) {
+	t.Parallel()
 	want := config.Example(declared(t))
 	if *update {
 		if err := os.WriteFile(exampleFile, []byte(want), 0o644); err != nil {
@@ -41,6 +42,7 @@ func TestExampleShowsEveryKey(t *testing.T) {
 }
 
 func TestExampleIsTheDefaults(t *testing.T) {
+	t.Parallel()
 	cfg, err := config.Load(exampleFile, nil, declared(t))
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +53,7 @@ func TestExampleIsTheDefaults(t *testing.T) {
 }
 
 func TestDefaultsOfProvidersAreTheirPublicAddresses(t *testing.T) {
+	t.Parallel()
 	got := config.Default(declared(t)).Providers
 	for name, want := range (config.Providers{
 		"google": {

@@ -22,6 +22,7 @@ var isLicense = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|patents|thir
 //
 //	go test ./cmd/frontdesk -run Licenses -update
 func TestLicensesAreThoseOfWhatIsLinked(t *testing.T) {
+	t.Parallel()
 	want := licensesOf(t, linked(t))
 	if *update {
 		if err := os.WriteFile("licenses.txt", want, 0o644); err != nil {

@@ -74,6 +74,7 @@ func checkQuery(query string, known map[string][]string) (wrong []string) {
 }
 
 func TestCheckQueryFindsWrongNames(t *testing.T) {
+	t.Parallel()
 	known := knownMetrics(t)
 	for query, want := range map[string]string{
 		`sum by (reason) (rate(frontdesk_requests_total{status="5xx"}[5m]))`: "",
@@ -99,6 +100,7 @@ type dashboardPanel struct {
 
 // Each query of the dashboard is about metrics and labels that exist, and each metric is shown.
 func TestTheDashboardShowsTheMetrics(t *testing.T) {
+	t.Parallel()
 	var dashboard struct {
 		SchemaVersion int
 		UID           string
@@ -236,6 +238,7 @@ func alertTests(t *testing.T) map[string]seenTo {
 // Each alert is about metrics and labels that exist, says how urgent it is, and leads to a paragraph of the
 // runbook; each is seen to fire, and to stay quiet. The runbook has no paragraph without an alert.
 func TestEachAlertHasItsRunbookAndTests(t *testing.T) {
+	t.Parallel()
 	known, runbook, tests := knownMetrics(t), read(t, observe+"README.md"), alertTests(t)
 	_, runbook, _ = strings.Cut(runbook, "## Runbook\n")
 	var names []string
@@ -267,6 +270,7 @@ func TestEachAlertHasItsRunbookAndTests(t *testing.T) {
 }
 
 func TestAlertsFireAndStayQuiet(t *testing.T) {
+	t.Parallel()
 	promtool(t, "check", "rules", observe+"alerts.yaml")
 	promtool(t, "test", "rules", observe+"alerts_test.yaml")
 }

@@ -28,6 +28,7 @@ func printed(t *testing.T, args ...string) string {
 }
 
 func TestWordsAreCompleted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ typed, want string }{
 		{"ten", "tenant"},
 		{"tenant ", "create list change export delete"},
@@ -55,6 +56,7 @@ func TestWordsAreCompleted(t *testing.T) {
 
 // The shells can read their scripts, and bash completes with its own. The others may not be installed.
 func TestShellsReadTheirCompletion(t *testing.T) {
+	t.Parallel()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +90,7 @@ func TestShellsReadTheirCompletion(t *testing.T) {
 
 // The manual page names every command and flag, and roff finds nothing to complain about.
 func TestTheManualPageIsWhole(t *testing.T) {
+	t.Parallel()
 	page := printed(t, "man")
 	for _, want := range []string{
 		`.TH "FRONTDESK" "1"`, `.SS "tenant create <name> [flags]"`, `.SS "serve [flags]"`,
@@ -120,6 +123,7 @@ func TestTheManualPageIsWhole(t *testing.T) {
 
 // The bill of materials is valid CycloneDX 1.6, names all that is linked, and knows every licence.
 func TestTheBillOfMaterialsIsWhole(t *testing.T) {
+	t.Parallel()
 	info := &debug.BuildInfo{GoVersion: "go1.26.8"}
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) (v\S+) \(`).FindAllStringSubmatch(licenses, -1) {
 		module := &debug.Module{Path: m[1], Version: m[2]}

@@ -20,6 +20,7 @@ import (
 // The steps of CalDAV's README work when they are pasted. Only the ports are replaced by free ones, and the
 // binary is built already.
 func TestREADMEWalkWorks(t *testing.T) {
+	t.Parallel()
 	servertest.Radicale(t) // skips if Radicale is not installed
 	readme, err := os.ReadFile("../../adapters/calendar/caldav/README.md")
 	if err != nil {
@@ -74,6 +75,7 @@ func TestREADMEWalkWorks(t *testing.T) {
 // Every link in the documents leads to an existing file, folder or heading, with anchors as GitHub names
 // them.
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]*))?\)`)
 	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
 	notInAnchor := regexp.MustCompile(`[^\p{L}\p{N} _-]`)

@@ -26,6 +26,7 @@ func onBothStores(t *testing.T, test func(t *testing.T, storeURL string)) {
 }
 
 func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
+	t.Parallel()
 	r := newDeployment(t, "").serve("--demo")
 	out := r.output("conferencing_type")
 	_, call, found := strings.Cut(out, "\ncurl ")

@@ -80,6 +80,7 @@ func (w *world) archived(folder string, most int) []File {
 }
 
 func TestWhatIsArchivedAndWhatStays(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := filepath.Join(t.TempDir(), "archives")
 		files := w.archived(folder, 3)
@@ -129,6 +130,7 @@ func TestWhatIsArchivedAndWhatStays(t *testing.T) {
 }
 
 func TestHeadsOfArchivedRowsAreComparedWithArchives(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		w.record(4)
@@ -177,6 +179,7 @@ func TestHeadsOfArchivedRowsAreComparedWithArchives(t *testing.T) {
 }
 
 func TestTamperingWithTheBoundaryIsFound(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name string
 		do   []string
@@ -234,6 +237,7 @@ func TestTamperingWithTheBoundaryIsFound(t *testing.T) {
 
 // An attacker has every genuine boundary that there was.
 func TestAnEarlierBoundaryCoversNothingUp(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		w.archived(folder, 3)
@@ -289,6 +293,7 @@ func edited(t *testing.T, path string, edit func(lines []string) []string) {
 }
 
 func TestTamperingWithArchivesIsFound(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		original := t.TempDir()
 		files := w.archived(original, 3)
@@ -427,6 +432,7 @@ func copyFile(from, to string) error {
 // Wherever a process dies, each row is in the database or in a readable archive, and the next one ends the
 // work.
 func TestACrashWhileArchivingLosesNothing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	steps := map[string]func(w *world, o ArchiveOptions){
 		"before the file has its name": func(w *world, o ArchiveOptions) {
@@ -500,6 +506,7 @@ func TestACrashWhileArchivingLosesNothing(t *testing.T) {
 }
 
 func TestWhatIsNotAsItWasWrittenIsNotArchived(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		w.record(8)
@@ -532,6 +539,7 @@ func TestWhatIsNotAsItWasWrittenIsNotArchived(t *testing.T) {
 }
 
 func TestAClockThatWasWrongDoesNotKeepRowsForEver(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		w.record(2)
@@ -548,6 +556,7 @@ func TestAClockThatWasWrongDoesNotKeepRowsForEver(t *testing.T) {
 }
 
 func TestArchivesAreVerifiedAfterRotations(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		w.archived(folder, 3)
@@ -579,6 +588,7 @@ func TestArchivesAreVerifiedAfterRotations(t *testing.T) {
 }
 
 func TestOneOfManyGatewaysArchives(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		w.record(40)

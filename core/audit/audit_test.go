@@ -178,6 +178,7 @@ func (w *world) kept() Known {
 }
 
 func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		if r := w.verify(); !r.Sound || r.Head != (Head{}) {
 			t.Errorf("before anything: %+v", r)
@@ -215,6 +216,7 @@ func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
 }
 
 func TestListsAreFiltered(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(6)
 		w.check(w.log.Record(t.Context(), Entry{Tenant: "acme", Action: "create-key", Outcome: Done}))
@@ -247,6 +249,7 @@ const copied = "at, tenant_id, tenant, actor, action, connection_id, subject, ch
 	"request_id, key_id, mac"
 
 func TestTamperingIsFound(t *testing.T) {
+	t.Parallel()
 	edit := func(row int, to string) []string {
 		return []string{fmt.Sprintf("UPDATE audit SET %s WHERE id = %d", to, row)}
 	}
@@ -333,6 +336,7 @@ func TestTamperingIsFound(t *testing.T) {
 }
 
 func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(8)
 		w.seal()
@@ -366,6 +370,7 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 }
 
 func TestAGatewayThatRunsNoticesAnEarlierState(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(8)
 		w.seal()
@@ -384,6 +389,7 @@ func TestAGatewayThatRunsNoticesAnEarlierState(t *testing.T) {
 }
 
 func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		const processes, writers, each = 3, 6, 25
 		logs := []*Log{w.log}
@@ -450,6 +456,7 @@ func (h hooked) Handle(ctx context.Context, r slog.Record) error {
 // TestRowsOfAKeyThatWasJustMadeAreNoAlarm lets another process create a key, and record with it, right after
 // the sealer has read the keys again.
 func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		record := func(l *Log) { w.check(l.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done})) }
 		sealer, second, third := w.process(), w.process(), w.process()
@@ -478,6 +485,7 @@ func TestRowsOfAKeyThatWasJustMadeAreNoAlarm(t *testing.T) {
 }
 
 func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(3)
 		w.seal()
@@ -519,6 +527,7 @@ func TestACrashWhileSealingLeavesTheChainAsItWas(t *testing.T) {
 }
 
 func TestARotatedKeySetVerifiesOldRows(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(3)
 		w.seal()
@@ -546,6 +555,7 @@ func TestARotatedKeySetVerifiesOldRows(t *testing.T) {
 }
 
 func TestWithAnotherKeySetItGoesOnAndSaysSo(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {
 		w.record(3)
 		w.seal()
@@ -571,6 +581,7 @@ func TestWithAnotherKeySetItGoesOnAndSaysSo(t *testing.T) {
 }
 
 func TestRowsComeFromTheContextAndAreCleaned(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite(t))
 	ctx := telemetry.With(By(t.Context(), Operator("tenant create")), telemetry.RequestID("req-1"))
 	row, err := w.log.Row(ctx, Entry{
@@ -587,6 +598,7 @@ func TestRowsComeFromTheContextAndAreCleaned(t *testing.T) {
 }
 
 func TestTheKeyIsInNoFileInTheClear(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite(t))
 	w.record(1)
 	w.seal()
@@ -608,6 +620,7 @@ func TestTheKeyIsInNoFileInTheClear(t *testing.T) {
 }
 
 func TestHeads(t *testing.T) {
+	t.Parallel()
 	hash := strings.Repeat("a1", 32)
 	for text, want := range map[string]Head{
 		hash: {Hash: hash}, "7:" + hash: {Rows: 7, Hash: hash},

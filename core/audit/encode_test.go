@@ -81,6 +81,7 @@ func FuzzNoTwoRowsEncodeAlike(f *testing.F) {
 
 // TestEveryFieldCounts goes through the fields by reflection, so that it covers fields that are added later.
 func TestEveryFieldCounts(t *testing.T) {
+	t.Parallel()
 	keys := &ring{held: map[string][]byte{"k": {1}, "l": {1}}, current: "k"}
 	row := store.AuditRow{ID: 1, At: time.UnixMilli(1), KeyID: "k", Changed: []string{"a"}}
 	unchained, placed := keys.macOf(row), keys.macAfter(row, "before")

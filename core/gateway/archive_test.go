@@ -28,6 +28,7 @@ func (h heard) Write(p []byte) (int, error) {
 
 // A gateway archives what is older than audit.keep, without being asked, and the doctor says when none does.
 func TestTheGatewayArchivesItsAudit(t *testing.T) {
+	t.Parallel()
 	cfg := config.Default(nil)
 	cfg.DataDir = t.TempDir()
 	cfg.Audit = config.Audit{Keep: 24 * time.Hour, ArchiveDir: filepath.Join(t.TempDir(), "archives")}

@@ -66,6 +66,7 @@ func wantRefused(t *testing.T, err error, reason string, says ...string) {
 }
 
 func TestWhatOthersCanWriteIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what string
 		mode os.FileMode
@@ -141,6 +142,7 @@ func executes(t *testing.T, url string) func(string) {
 }
 
 func TestASchemaThatALaterVersionMadeIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			url, do := database(t)
@@ -174,6 +176,7 @@ func wantDoctor(t *testing.T, cfg config.Config, says string) {
 }
 
 func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			url, _ := database(t)
@@ -209,6 +212,7 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 // If only the key set was lost, the database is not refused: the audit shows the loss, and the gateway
 // starts.
 func TestAnotherKeySetBesideItsDatabaseIsNotAnotherDatabase(t *testing.T) {
+	t.Parallel()
 	cfg := readyConfig(t, "")
 	if err := os.Remove(filepath.Join(cfg.DataDir, "keyset.json")); err != nil {
 		t.Fatal(err)

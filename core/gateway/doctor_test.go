@@ -419,6 +419,7 @@ func encrypted(p *patient) *httptest.Server {
 
 // The doctor finds each planted fault, names it, and says what to do. In a sound gateway it finds nothing.
 func TestTheDoctorFindsPlantedFaults(t *testing.T) {
+	t.Parallel()
 	sound := newPatient(t, nil)
 	sound.g.Close()
 	again := newPatient(t, sound)
@@ -503,6 +504,7 @@ func (c planted) wantIn(t *testing.T, found []Finding) {
 
 // Every fault of the configuration is a finding of its own.
 func TestTheDoctorFindsFaultsOfTheConfiguration(t *testing.T) {
+	t.Parallel()
 	_, err := config.Load("", []string{
 		"FRONTDESK_SERVER__LISSTEN=x", "FRONTDESK_RESILIENCE__DEADLINE=eight",
 		"FRONTDESK_LIMITS__MAX_IN_FLIGHT=-1",

@@ -18,6 +18,7 @@ import (
 
 // The gateway is not ready while the store answers reads but accepts no writes. Afterwards it is ready again.
 func TestReadyzFailsWhileWritesFail(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			url, do := database(t)
@@ -73,6 +74,7 @@ func lockedElsewhere(t *testing.T, url string) (unlock func()) {
 // Whoever asks whether the gateway is ready asks the listener for operations or, without one, that of callers, whatever
 // certificate it has.
 func TestTheGatewayIsAskedWhetherItIsReady(t *testing.T) {
+	t.Parallel()
 	ask := func(cfg config.Server, want string) {
 		t.Helper()
 		err := AskReady(t.Context(), cfg)

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 // When it shuts down, a gateway reports that it is not ready, tells its callers not to reuse their
 // connections, and leaves nothing running.
 func TestServeDrainsAndEnds(t *testing.T) {
+	t.Parallel()
 	cfg := config.Default(nil)
 	cfg.DataDir = t.TempDir()
 	cfg.Server.Listen, cfg.Server.OpsListen = "127.0.0.1:0", "127.0.0.1:0"
@@ -67,6 +68,7 @@ func TestServeDrainsAndEnds(t *testing.T) {
 // Profiles are served at the address for operations alone, and only if they were asked for. The command line,
 // which pprof can tell, is not served.
 func TestProfilesAreServedToTheOperator(t *testing.T) {
+	t.Parallel()
 	for _, asked := range []bool{false, true} {
 		cfg := config.Default(nil)
 		cfg.DataDir, cfg.Server.Pprof = t.TempDir(), asked
@@ -100,6 +102,7 @@ func TestProfilesAreServedToTheOperator(t *testing.T) {
 
 // The census reaches the metrics, and what the store does not tell stays as it was.
 func TestTheCensusIsTaken(t *testing.T) {
+	t.Parallel()
 	cfg := config.Default(nil)
 	cfg.DataDir = t.TempDir()
 	g, err := Open(t.Context(), cfg, Options{LogTo: io.Discard})

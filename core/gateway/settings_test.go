@@ -14,6 +14,7 @@ import (
 // The keys that adapters declare are part of the configuration, once per provider name. Drivers receive the
 // addresses, but no client secret.
 func TestWhatIsDeclaredReachesTheAdapter(t *testing.T) {
+	t.Parallel()
 	keys := &adapter.OperatorKeys{
 		Help: "Desk.", ClientIDHelp: "Id.", ClientSecretHelp: "Secret.",
 		Addresses: []adapter.Address{

@@ -97,6 +97,7 @@ func shown(t *testing.T, url string, roots *x509.CertPool, change func(*tls.Conf
 // A gateway with certificate files serves HTTP/2 by TLS 1.2 and later, uses files that are replaced without a
 // restart, and keeps health and metrics without TLS where they have a listener of their own.
 func TestTheGatewayServesTLS(t *testing.T) {
+	t.Parallel()
 	first := certificatetest.New(t, time.Now().AddDate(0, 2, 0), ownHost)
 	second := certificatetest.New(t, time.Now().AddDate(0, 3, 0), ownHost)
 	roots := x509.NewCertPool()
@@ -160,6 +161,7 @@ func body(t *testing.T, url string) string {
 }
 
 func TestTheDoctorLooksAtTheCertificate(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what      string
 		days      int

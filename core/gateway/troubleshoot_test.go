@@ -29,6 +29,7 @@ var forCallers = []string{
 // Every check of the doctor and every reason that an operator may meet is in the document, and nothing else
 // is.
 func TestEveryReasonIsInTheDocument(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../../deploy/troubleshoot.md")
 	if err != nil {
 		t.Fatal(err)

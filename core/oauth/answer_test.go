@@ -77,6 +77,7 @@ func FuzzTokenAnswers(f *testing.F) {
 
 // A token endpoint may be a tenant's own. Unknown error codes, which may be any text, are not passed on.
 func TestNoTextOfATokenEndpointIsTold(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{
 		`{"error":"canary_tell_the_caller"}`, `{"error":"canary","error_description":"canary"}`,
 		`{"error":"invalid_grant","error_description":"canary","error_uri":"canary"}`,

@@ -98,6 +98,7 @@ func bearer(access string) *http.Request {
 }
 
 func TestConsent(t *testing.T) {
+	t.Parallel()
 	fake, c := authority(t, func(o *oauthtest.Options) { o.Rotation = oauthtest.Renew })
 	verifier := NewVerifier()
 	address := c.AuthCodeURL(redirect, "state & co", verifier)
@@ -173,6 +174,7 @@ func TestConsent(t *testing.T) {
 }
 
 func TestGrantsWithoutAPerson(t *testing.T) {
+	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -257,6 +259,7 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 }
 
 func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
+	t.Parallel()
 	const refresh = "canary-refresh-token"
 	answer := func(status int, header, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -371,6 +374,7 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 }
 
 func TestARefreshTokenThatStaysIsNotToldAsNew(t *testing.T) {
+	t.Parallel()
 	fake, c := authority(t) // like Google, it issues no refresh token with a refresh
 	given, err := c.Token(t.Context(), fake.Grant("front desk", "ada@example.com", events))
 	if err != nil || given.Access == "" || given.Refresh != "" {
@@ -379,6 +383,7 @@ func TestARefreshTokenThatStaysIsNotToldAsNew(t *testing.T) {
 }
 
 func TestMissingScopes(t *testing.T) {
+	t.Parallel()
 	c := Client{Grant: adapter.Grant{Scopes: []adapter.Scope{
 		{Name: "offline_access", Optional: true}, {Name: "https://graph.microsoft.com/User.Read"},
 		{Name: "Calendars.ReadWrite"},
@@ -403,6 +408,7 @@ func TestMissingScopes(t *testing.T) {
 }
 
 func TestNothingThatHoldsSecretsShowsThem(t *testing.T) {
+	t.Parallel()
 	tokens := Tokens{Access: "canary", Refresh: "canary"}
 	client := Client{Provider: "provider", Secret: "canary", Key: "canary"}
 	credentials := Credentials{Client: client, Refresh: "canary"}

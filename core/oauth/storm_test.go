@@ -11,6 +11,7 @@ import (
 )
 
 func TestOneRedeemPerExpiry(t *testing.T) {
+	t.Parallel()
 	t.Run("ahead of time, while 600 callers on three replicas notice nothing", func(t *testing.T) {
 		const life, expiries = time.Minute, 5
 		onEveryStore(t, oauthtest.SingleUse, life, func(h *harness) {

@@ -31,6 +31,7 @@ var swallowings = map[string]bool{"before it acts": false, "after it acted": tru
 // A refresh token that stays valid is presented again at once: a swallowed request delays its callers by
 // three seconds.
 func TestASwallowedRequestIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		server   oauthtest.Rotation
 		declared adapter.Rotation
@@ -76,6 +77,7 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 
 // The first request to a slow endpoint is waited for, even if a second one is under way or was lost.
 func TestTheFirstAnswerCounts(t *testing.T) {
+	t.Parallel()
 	for name, secondLost := range map[string]bool{"of two": false, "while the second is lost": true} {
 		t.Run(name, func(t *testing.T) {
 			onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
@@ -103,6 +105,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 
 // A request that never left this machine was not acted on, so it is repeated with any kind of refresh token.
 func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		unsent := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "It could not be reached.")
 		unsent.Unsent = true
@@ -117,6 +120,7 @@ func TestARequestThatWasNotSentIsMadeAgain(t *testing.T) {
 
 // A single-use refresh token that may have been used is not presented again while the access token works.
 func TestASwallowedRenewalEndsNoAccessThatWorks(t *testing.T) {
+	t.Parallel()
 	for when, acting := range swallowings {
 		for _, holder := range []string{"waits for the answer", "is killed"} {
 			t.Run(when+", and who made it "+holder, func(t *testing.T) {
@@ -200,6 +204,7 @@ func (h *harness) wantDecided(sources []*TokenSource, acting bool) {
 // Without a working access token, the renewal waits for the response for as long as it may come, but callers
 // do not.
 func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
+	t.Parallel()
 	for when, acting := range swallowings {
 		t.Run("which was swallowed "+when, func(t *testing.T) {
 			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
@@ -286,6 +291,7 @@ func TestCallersDoNotWaitForARenewalThatHangs(t *testing.T) {
 
 // A replica with an empty cache uses the stored token, even while its own renewal hangs.
 func TestARenewalThatHangsBlocksNobodyWhoseTokenWorks(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		access := h.token(h.source("a"), theConnection)
 		time.Sleep(56 * time.Minute)

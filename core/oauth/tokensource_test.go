@@ -18,6 +18,7 @@ import (
 )
 
 func TestATokenInMemoryAsksNobody(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
 		source := h.source("a")
 		access := h.token(source, theConnection)
@@ -37,6 +38,7 @@ func TestATokenInMemoryAsksNobody(t *testing.T) {
 }
 
 func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		a, b := h.source("a"), h.source("b")
 		before := h.token(b, theConnection)
@@ -52,6 +54,7 @@ func TestWhatAnotherReplicaRenewedIsNoticed(t *testing.T) {
 }
 
 func TestCallsRenewWhereNobodyElseDoes(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		before := h.token(source, theConnection)
@@ -68,6 +71,7 @@ func TestCallsRenewWhereNobodyElseDoes(t *testing.T) {
 }
 
 func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
+	t.Parallel()
 	url := storetest.Postgres(t) // SQLite has no turns
 	synctest.Test(t, func(t *testing.T) {
 		h := build(t, url, oauthtest.SingleUse, time.Hour)
@@ -102,6 +106,7 @@ func TestTheHolderOfTheTurnIsStopped(t *testing.T) {
 }
 
 func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("b")
 		v, err := source.read(h.t.Context(), tenantID, theConnection)
@@ -122,6 +127,7 @@ func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
 }
 
 func TestALostReplyIsMadeUpForByTheOldToken(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.fake.DropNextReply()
@@ -136,6 +142,7 @@ func TestALostReplyIsMadeUpForByTheOldToken(t *testing.T) {
 }
 
 func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
+	t.Parallel()
 	cluster := storetest.Start(t)
 	url := cluster.URL("postgres")
 	synctest.Test(t, func(t *testing.T) {
@@ -176,6 +183,7 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 }
 
 func TestAConsentInTheMiddleOfARedeemWins(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source, settings := h.source("a"), h.source("b")
 		agreed := Tokens{
@@ -224,6 +232,7 @@ func (h *harness) refusing(n int) (restore func()) {
 }
 
 func TestARefusal(t *testing.T) {
+	t.Parallel()
 	t.Run("that is not repeated does not count", func(t *testing.T) {
 		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.refusing(1)
@@ -333,6 +342,7 @@ func TestARefusal(t *testing.T) {
 }
 
 func TestATokenEndpointThatIsDown(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		down func(h *harness) (up func())
 		// Number of renewals ahead of time. Whether the provider acted on a redeem that hangs is unknown, so
@@ -442,6 +452,7 @@ func TestATokenEndpointThatIsDown(t *testing.T) {
 
 // A token is not renewed before most of its life has passed, however often replicas check for due tokens.
 func TestNoTokenIsRenewedEarly(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		life     time.Duration
 		earliest float64 // part of life before which no token is renewed
@@ -479,6 +490,7 @@ func TestNoTokenIsRenewedEarly(t *testing.T) {
 }
 
 func TestManyThatAreDueAtOnce(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		const many = 200 // more would only take longer
 		for i := range many - 1 {
@@ -521,6 +533,7 @@ func TestManyThatAreDueAtOnce(t *testing.T) {
 }
 
 func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		sources := source.options.Credentials
@@ -559,6 +572,7 @@ func TestAnEndpointThatHangsLeavesRoomForOthers(t *testing.T) {
 // TestATenantWhoseHostsHangLeavesTurnsToOthers makes calls wait for one tenant's redeems at many hosts, each
 // of which is within its own bounds.
 func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		const neighbour = "beta"
 		err := h.store.CreateTenant(h.t.Context(), store.Tenant{
@@ -604,6 +618,7 @@ func TestATenantWhoseHostsHangLeavesTurnsToOthers(t *testing.T) {
 }
 
 func TestCredentialsThatAreGivenAgain(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		access := h.token(source, theConnection)
@@ -628,6 +643,7 @@ func TestCredentialsThatAreGivenAgain(t *testing.T) {
 }
 
 func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		h.token(h.source("a"), theConnection)
 		source := h.source("b")
@@ -657,6 +673,7 @@ func TestWhatWasReadBeforeAChangeIsNotRemembered(t *testing.T) {
 }
 
 func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
@@ -678,6 +695,7 @@ func TestOtherCredentialsInTheMiddleOfARedeem(t *testing.T) {
 }
 
 func TestAConnectionBeforeItsConsent(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		refresh := h.given[theConnection].Refresh
@@ -706,6 +724,7 @@ func TestAConnectionBeforeItsConsent(t *testing.T) {
 }
 
 func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) { // like Google, which never repeats it
 		source := h.source("a")
 		refresh := h.given[theConnection].Refresh
@@ -727,6 +746,7 @@ func TestTheRefreshTokenOfAConsentIsKept(t *testing.T) {
 }
 
 func TestACallerWhoLeavesDoesNotEndARedeem(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.fake.Delay(10 * time.Second)
@@ -745,6 +765,7 @@ func TestACallerWhoLeavesDoesNotEndARedeem(t *testing.T) {
 }
 
 func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.fake.Delay(10 * time.Second)
@@ -764,6 +785,7 @@ func TestTheEndOfRunFinishesWhatIsUnderWay(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.fake.Answer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -785,6 +807,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		again := 0
@@ -805,6 +828,7 @@ func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
 }
 
 func TestATokenWithoutAnEnd(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, -1, func(h *harness) {
 		source := h.source("a")
 		access := h.token(source, theConnection)
@@ -822,6 +846,7 @@ func TestATokenWithoutAnEnd(t *testing.T) {
 }
 
 func TestAConnectionThatIsRemoved(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.through(func(_ string, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
@@ -839,6 +864,7 @@ func TestAConnectionThatIsRemoved(t *testing.T) {
 }
 
 func TestARowOfAnotherConnectionIsNotOpened(t *testing.T) {
+	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 		source := h.source("a")
 		h.connect("c2")

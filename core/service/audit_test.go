@@ -90,6 +90,7 @@ func canaryMeeting(t *testing.T, h int) BookMeeting {
 
 // TestEveryCallIsInTheAuditOnce goes through all operations and outcomes.
 func TestEveryCallIsInTheAuditOnce(t *testing.T) {
+	t.Parallel()
 	type outcome struct {
 		name string
 		do   func(t *testing.T, w *world, p *process, c apikey.Caller)
@@ -260,6 +261,7 @@ func auditText(t *testing.T, w *world) string {
 }
 
 func TestRowsNameTheRequest(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	ctx := telemetry.With(background, telemetry.RequestID("req-1"))
 	if _, err := p.Calendar.Book(ctx, c, Write{}, meeting(t, "checkup", 10)); err != nil {
@@ -273,6 +275,7 @@ func TestRowsNameTheRequest(t *testing.T) {
 }
 
 func TestADeletedTenantsRowsStay(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
 		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
 	} {
@@ -291,6 +294,7 @@ func TestADeletedTenantsRowsStay(t *testing.T) {
 // TestAnEffectThatCannotBeRecordedStands makes the audit reject rows. What the caller was told stays true,
 // and the row is written once the audit accepts rows again.
 func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	db := w.database()
 	_, err := db.Exec(
@@ -311,6 +315,7 @@ func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 }
 
 func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
 	number := func(ref, e164 string) telephony.Number { return telephony.Number{Ref: ref, E164: e164} }

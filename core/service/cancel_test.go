@@ -9,6 +9,7 @@ import (
 )
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	there := func(in string) func(*testing.T, *world, *process) string {
 		return func(_ *testing.T, w *world, _ *process) string {
 			return w.meetings.put(calendar.Event{
@@ -80,6 +81,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestCancelOfAnotherTenantsEventIsNotFound(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	other := w.tenant("other")
 	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
@@ -91,6 +93,7 @@ func TestCancelOfAnotherTenantsEventIsNotFound(t *testing.T) {
 }
 
 func TestCancelWhereIDsAreUniqueInTheAccountLooksOnce(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.traits.IDsPerCalendar = false
 	id := w.meetings.put(calendar.Event{
@@ -107,6 +110,7 @@ func TestCancelWhereIDsAreUniqueInTheAccountLooksOnce(t *testing.T) {
 }
 
 func TestCancelThatCannotBeAskedIsNotTakenForDone(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
 	w.meetings.times(9, "cancel", reaction{before: fails(down())})

@@ -55,6 +55,7 @@ func names(a record.CallerAnswer) (all []string) {
 }
 
 func TestCandidatesAreThoseWhoHaveTheNumber(t *testing.T) {
+	t.Parallel()
 	pat, kim := person("1", "Pat", "+1 513 555 7611"), person("2", "Kim", "(513) 555-7611")
 	end, stranger := person("3", "Alex", "555-7611"), person("4", "Sam", "+1 513 555 7612", "no number")
 	for rule, c := range map[string]struct {
@@ -95,6 +96,7 @@ func TestCandidatesAreThoseWhoHaveTheNumber(t *testing.T) {
 }
 
 func TestNothingGoesOutButWhatTheTenantAllows(t *testing.T) {
+	t.Parallel()
 	contact := person("1", "Pat", "+15135557611")
 	for _, c := range []struct {
 		fields tenant.List
@@ -134,6 +136,7 @@ func TestNothingGoesOutButWhatTheTenantAllows(t *testing.T) {
 }
 
 func TestAWithheldNumberReachesNoCRM(t *testing.T) {
+	t.Parallel()
 	w, p, caller := callerWorld(t, nil, person("1", "Pat", "anonymous"))
 	got, err := p.Contacts.LookUp(background, caller, LookUpCaller{Withheld: true})
 	want := record.CallerAnswer{
@@ -145,6 +148,7 @@ func TestAWithheldNumberReachesNoCRM(t *testing.T) {
 }
 
 func TestWhatCouldNotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
 	pat, kim := person("1", "Pat", "+15135557611"), person("2", "Kim", "+15135557611")
 	gone := person("gone", "Cy", "+15135557611")
 	all := tenant.List{tenant.CallerName, tenant.CallerOpenTickets}
@@ -190,6 +194,7 @@ func TestWhatCouldNotBeReadIsNamed(t *testing.T) {
 }
 
 func TestALookUpThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
 	w, p, caller := callerWorld(t, nil, person("1", "Pat", "+15135557611"))
 	p.Contacts.within = 100 * time.Millisecond
 	w.tickets.script(func(*process, string) reaction {
@@ -205,6 +210,7 @@ func TestALookUpThatFailsSaysWhy(t *testing.T) {
 }
 
 func TestMoreContactsThanCanBeSaid(t *testing.T) {
+	t.Parallel()
 	var crowd []crm.Contact
 	for i := range mostContacts + 1 {
 		crowd = append(crowd, person(fmt.Sprint(i), fmt.Sprintf("Person %02d", i), "+15135557611"))
@@ -221,6 +227,7 @@ func TestMoreContactsThanCanBeSaid(t *testing.T) {
 }
 
 func TestWhoCallsIsSaidInTheLanguageOfTheCaller(t *testing.T) {
+	t.Parallel()
 	pat, kim := record.Candidate{Name: "Pat"}, record.Candidate{Name: "Kim"}
 	for name, want := range map[string][3]string{
 		language.English: {"I do not know who is calling.", "This may be Pat.", "This may be Pat or Kim."},

@@ -56,6 +56,7 @@ func wantUnknowable(t *testing.T, err error) {
 }
 
 func TestAnOutcomeThatNothingWillTellIsSaidOnceAndLeftAlone(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	cutOffs(w)
 	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
@@ -74,6 +75,7 @@ func TestAnOutcomeThatNothingWillTellIsSaidOnceAndLeftAlone(t *testing.T) {
 }
 
 func TestWhoAsksAgainLearnsWhatHasBecomeKnown(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsText = true
 	w.tickets.once("create", reaction{after: fails(cutOff())})
@@ -92,6 +94,7 @@ func TestWhoAsksAgainLearnsWhatHasBecomeKnown(t *testing.T) {
 }
 
 func TestWhileASearchLagsTheCallerIsToldHowLong(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsText, w.tickets.lags = true, true
 	w.tickets.once("create", reaction{after: fails(cutOff())})
@@ -112,6 +115,7 @@ func TestWhileASearchLagsTheCallerIsToldHowLong(t *testing.T) {
 }
 
 func TestTwoEqualCallsThatWereCutOffDoNotShareATicket(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsText = true
 	door := CreateTicket{Subject: "door", Description: "It is stuck."}
@@ -136,6 +140,7 @@ func TestTwoEqualCallsThatWereCutOffDoNotShareATicket(t *testing.T) {
 }
 
 func TestTwoTicketsThatFitAreNotGuessedAt(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsText = true
 	cutOffs(w)
@@ -154,6 +159,7 @@ func TestTwoTicketsThatFitAreNotGuessedAt(t *testing.T) {
 }
 
 func TestATicketThatMayBeAnUnlikeCallsIsNotTaken(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsText = true
 	cutOffs(w)
@@ -168,6 +174,7 @@ func TestATicketThatMayBeAnUnlikeCallsIsNotTaken(t *testing.T) {
 }
 
 func TestATicketThatARunningCallMayHaveMadeIsNotTaken(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsText = true
 	notArriving(w)
@@ -208,6 +215,7 @@ func TestATicketThatARunningCallMayHaveMadeIsNotTaken(t *testing.T) {
 }
 
 func TestALookThatFailsDoesNotEndADoubt(t *testing.T) {
+	t.Parallel()
 	for _, failure := range []*fault.Error{
 		fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "The key's property is gone."),
 		fault.New(fault.Invalid, fault.ReasonProviderRefused, "The query is refused."),
@@ -231,6 +239,7 @@ func TestALookThatFailsDoesNotEndADoubt(t *testing.T) {
 }
 
 func TestARepeatIsSuggestedOnlyWhereItCannotActTwice(t *testing.T) {
+	t.Parallel()
 	ended := tenant.Duration(0)
 	for name, test := range map[string]struct {
 		write    Write
@@ -283,6 +292,7 @@ func ticketOf(w *world, id, subject string) crm.Ticket {
 
 // A purchase has no dedupe window, and a booking may have none.
 func TestNoRepeatIsSuggestedThatBuysOrBooksTwice(t *testing.T) {
+	t.Parallel()
 	ended := tenant.Duration(0)
 	for name, test := range map[string]struct {
 		write    Write

@@ -154,6 +154,7 @@ func size(variable string, standard int) int {
 // after their 72 hours. Meanwhile providers reject, are down, act and lose their responses, and processes
 // die. FRONTDESK_SEQUENCES is the number of sequences on each store, FRONTDESK_SEED the first seed.
 func TestEveryKeyHasOneEffect(t *testing.T) {
+	t.Parallel()
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) { drills(t, s.open, size("FRONTDESK_SEQUENCES", 2*s.runs), false) })
 	}
@@ -164,6 +165,7 @@ func TestEveryKeyHasOneEffect(t *testing.T) {
 // within 30 seconds. FRONTDESK_CRASHES is the number of sequences on each store, each with about four deaths,
 // FRONTDESK_SEED the first seed.
 func TestADeathAnywhereLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) { drills(t, s.open, size("FRONTDESK_CRASHES", s.runs), true) })
 	}

@@ -45,6 +45,7 @@ func titles(a record.MeetingsAnswer) []string {
 }
 
 func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	invited := func(title, email string, h int, change func(*calendar.Event)) string {
 		e := calendar.Event{
@@ -110,6 +111,7 @@ func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
 }
 
 func TestMeetingsThatCannotBeReadAreNamed(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	freely := meeting(t, "Booked freely", 17)
 	freely.Attendees, freely.CalendarIDs = []string{"pat@example.com"}, []string{"side"}
@@ -145,6 +147,7 @@ func TestMeetingsThatCannotBeReadAreNamed(t *testing.T) {
 }
 
 func TestMeetingsAreMovedAndCancelledByReference(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID})
 	if err != nil {
@@ -203,6 +206,7 @@ func TestMeetingsAreMovedAndCancelledByReference(t *testing.T) {
 
 // A meeting that was moved by other means is found where it is now.
 func TestAMeetingMovedElsewhereIsFoundWhereItIs(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	if _, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, nil).SlotID}); err != nil {
 		t.Fatal(err)
@@ -217,6 +221,7 @@ func TestAMeetingMovedElsewhereIsFoundWhereItIs(t *testing.T) {
 }
 
 func TestTheWindowOfMeetings(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	got, err := p.Calendar.meetingWindow(FindMeetings{}, time.UTC)
 	if err != nil || got.From != w.clock.now() || got.To != w.clock.now().AddDate(0, 0, 60) {

@@ -60,6 +60,7 @@ func startsOf(t *testing.T, answer record.SlotsAnswer) string {
 }
 
 func TestSlotsAreWhereTheCalendarIsFree(t *testing.T) {
+	t.Parallel()
 	event := func(from, to int) calendar.Event {
 		return calendar.Event{Start: calendar.At(hour(from), "UTC"), End: calendar.At(hour(to), "UTC")}
 	}
@@ -118,6 +119,7 @@ func TestSlotsAreWhereTheCalendarIsFree(t *testing.T) {
 }
 
 func TestASlotNamesTheCalendarsThatAreFree(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.put(calendar.Event{Start: calendar.At(hour(9), ""), End: calendar.At(hour(18), "")})
 	answer := findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
@@ -132,6 +134,7 @@ func TestASlotNamesTheCalendarsThatAreFree(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsBusyAndNamed(t *testing.T) {
+	t.Parallel()
 	for _, freeBusy := range []bool{false, true} {
 		w, p, c := sqliteWorld(t)
 		w.meetings.freeBusy = freeBusy
@@ -162,6 +165,7 @@ func TestWhatCannotBeReadIsBusyAndNamed(t *testing.T) {
 
 // One calendar that hangs does not use up the time of the others.
 func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.silent = "side"
 	ctx, cancel := context.WithTimeout(background, 4*time.Second)
@@ -175,6 +179,7 @@ func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
 }
 
 func TestASlotThatABookingHoldsIsNotOffered(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c1 := c.Connections[adapter.KindCalendar].ID
 	held := store.Hold{ID: "h", ConnectionID: c1, CalendarID: "main", From: hour(9), To: hour(16),
@@ -196,6 +201,7 @@ func TestASlotThatABookingHoldsIsNotOffered(t *testing.T) {
 }
 
 func TestEveryReplicaKnowsASlotByItsID(t *testing.T) {
+	t.Parallel()
 	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
 		w := newWorld(t, func(testing.TB) string { return url })
 		c := w.tenant("acme")
@@ -225,6 +231,7 @@ func TestEveryReplicaKnowsASlotByItsID(t *testing.T) {
 }
 
 func TestRulesComeFromTheRequestTheConnectionAndTheTenant(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	hours := map[string]string{"monday": "08:00-10:00"}
 	hourLong, notice := 60, 60
@@ -266,6 +273,7 @@ func TestRulesComeFromTheRequestTheConnectionAndTheTenant(t *testing.T) {
 
 // Where neither the request nor a setting says when meetings may take place, the owner's working hours do.
 func TestTheOwnersWorkingHoursAreTheDefault(t *testing.T) {
+	t.Parallel()
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	if err != nil {
 		t.Fatal(err)
@@ -316,6 +324,7 @@ func TestTheOwnersWorkingHoursAreTheDefault(t *testing.T) {
 }
 
 func TestWindowsOfSlots(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.clock.advance(hour(8).Sub(w.clock.now()))
 	for rule, in := range map[string]FindSlots{

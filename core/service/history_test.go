@@ -26,6 +26,7 @@ import (
 // they answered and what is in the calendar in the end is what one process would have done, one call after
 // the other. FRONTDESK_HISTORIES=1000 sets the number of histories for each store.
 func TestHistoriesOfASlotAreLinearizable(t *testing.T) {
+	t.Parallel()
 	histories := 25
 	if text := os.Getenv("FRONTDESK_HISTORIES"); text != "" {
 		var err error
@@ -63,6 +64,7 @@ func TestHistoriesOfASlotAreLinearizable(t *testing.T) {
 
 // Without the hold that serialises bookings, histories are found that are not linearizable.
 func TestAHistoryWithoutTheLockIsFound(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite)
 	_, err := storetest.Database(t, w.url).Exec(
 		"CREATE TRIGGER no_lock AFTER INSERT ON holds BEGIN DELETE FROM holds WHERE id = new.id; END")

@@ -59,6 +59,7 @@ func wantNearest(t *testing.T, err error, hours string) {
 }
 
 func TestOneSlotAmongManyHoldersAtOnceIsOneHold(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
 		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
 	} {
@@ -89,6 +90,7 @@ func TestOneSlotAmongManyHoldersAtOnceIsOneHold(t *testing.T) {
 }
 
 func TestAHoldIsBusyForAllButItsHolder(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	slot := slotAt(t, p, c, 10, nil)
 	other := slotAt(t, p, c, 12, nil)
@@ -126,6 +128,7 @@ func TestAHoldIsBusyForAllButItsHolder(t *testing.T) {
 }
 
 func TestAHoldRepeatedIsTheSame(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	slot := slotAt(t, p, c, 10, nil).SlotID
 	first := holdSlot(t, p, c, Write{}, slot)
@@ -165,6 +168,7 @@ func TestAHoldRepeatedIsTheSame(t *testing.T) {
 }
 
 func TestASlotOfAnotherTenantCannotBeHeld(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	stranger := w.tenant("beta")
 	slot := slotAt(t, p, c, 10, nil).SlotID
@@ -178,6 +182,7 @@ func TestASlotOfAnotherTenantCannotBeHeld(t *testing.T) {
 }
 
 func TestAHoldOutlivesABookingThatFails(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	slot := slotAt(t, p, c, 10, nil).SlotID
 	held := holdSlot(t, p, c, Write{}, slot)
@@ -201,6 +206,7 @@ func TestAHoldOutlivesABookingThatFails(t *testing.T) {
 
 // A process that dies after any call of the provider leaves one meeting, or none and the hold.
 func TestABookingOfAHoldThatIsCutOffIsOneMeeting(t *testing.T) {
+	t.Parallel()
 	for _, after := range []bool{false, true} {
 		w, p, c := sqliteWorld(t)
 		held := holdSlot(t, p, c, Write{}, slotAt(t, p, c, 10, nil).SlotID)
@@ -229,6 +235,7 @@ func TestABookingOfAHoldThatIsCutOffIsOneMeeting(t *testing.T) {
 
 // What must be free around a meeting is free around those that are booked freely, too.
 func TestBuffersHoldWhereDoubleBookingIsPrevented(t *testing.T) {
+	t.Parallel()
 	for _, freeBusy := range []bool{false, true} {
 		w, p, c := protectedWorld(t)
 		w.meetings.freeBusy = freeBusy
@@ -251,6 +258,7 @@ func TestBuffersHoldWhereDoubleBookingIsPrevented(t *testing.T) {
 }
 
 func TestASlotOfAnyCalendarIsBookedInOne(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	anyOf := func(in *FindSlots) { in.CalendarIDs, in.Availability = []string{"third", "main"}, slots.Any }
 	slot := slotAt(t, p, c, 15, anyOf).SlotID
@@ -270,6 +278,7 @@ func TestASlotOfAnyCalendarIsBookedInOne(t *testing.T) {
 }
 
 func TestASlotThatHasPassedIsTaken(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	slot := slotAt(t, p, c, 10, nil).SlotID
 	held := holdSlot(t, p, c, Write{}, slot)
@@ -282,6 +291,7 @@ func TestASlotThatHasPassedIsTaken(t *testing.T) {
 
 // The refusal does not wait for a calendar that cannot be read.
 func TestARefusalWithoutOtherSlotsIsStillOne(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	slot := slotAt(t, p, c, 10, nil).SlotID
 	holdSlot(t, p, c, Write{}, slot)
@@ -295,6 +305,7 @@ func TestARefusalWithoutOtherSlotsIsStillOne(t *testing.T) {
 
 // A meeting can be moved by less than its length, to a slot that is held before.
 func TestASlotIsHeldForAMeetingThatMovesThere(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 15, nil).SlotID})
 	if err != nil {
@@ -333,6 +344,7 @@ func TestASlotIsHeldForAMeetingThatMovesThere(t *testing.T) {
 // Whether a tentatively accepted meeting is busy is the request's to say, then the connection's, then the
 // tenant's. Holding and booking go by what find-slots said.
 func TestTentativeMeetingsAreBusyOrFreeForFindingAndBooking(t *testing.T) {
+	t.Parallel()
 	busy, free := true, false
 	for rule, set := range map[string]struct {
 		request, connection, tenant *bool

@@ -22,6 +22,7 @@ import (
 var background = context.Background()
 
 func TestKeyReplaysTheFirstAnswerByteForByte(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	w.meetings.edit(first.Record.Event.EventID, func(e *calendar.Event) { e.Title = "renamed since" })
@@ -35,6 +36,7 @@ func TestKeyReplaysTheFirstAnswerByteForByte(t *testing.T) {
 }
 
 func TestKeyIsReplayedThroughAnotherProcessWhileTheProviderIsDown(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(down())} })
@@ -45,6 +47,7 @@ func TestKeyIsReplayedThroughAnotherProcessWhileTheProviderIsDown(t *testing.T) 
 }
 
 func TestKeyWithAnotherBodyIsRefused(t *testing.T) {
+	t.Parallel()
 	_, p, c := sqliteWorld(t)
 	book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 11))
@@ -52,6 +55,7 @@ func TestKeyWithAnotherBodyIsRefused(t *testing.T) {
 }
 
 func TestKeyOfARunningCallIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite)
 	w.options = impatient
 	p, c := w.start(), w.tenant("acme")
@@ -77,6 +81,7 @@ func TestKeyOfARunningCallIsRefused(t *testing.T) {
 }
 
 func TestFailureWithoutEffectIsNotKept(t *testing.T) {
+	t.Parallel()
 	for name, failure := range map[string]*fault.Error{
 		"the provider is down":             down(),
 		"the provider refuses the request": fault.New(fault.Invalid, fault.ReasonProviderRefused, "Wrong."),
@@ -97,6 +102,7 @@ func TestFailureWithoutEffectIsNotKept(t *testing.T) {
 }
 
 func TestKeyIsForgottenAfterItsTime(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.traits.IdempotentBook = false
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
@@ -112,6 +118,7 @@ func TestKeyIsForgottenAfterItsTime(t *testing.T) {
 }
 
 func TestKeyIsPurgedAfterItsTime(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	w.clock.advance(72*time.Hour + time.Second)
@@ -124,6 +131,7 @@ func TestKeyIsPurgedAfterItsTime(t *testing.T) {
 }
 
 func TestKeyIsScopedToTenantAndOperation(t *testing.T) {
+	t.Parallel()
 	w, p, acme := sqliteWorld(t)
 	other := w.tenant("other")
 	one := book(t, p, acme, key("k"), meeting(t, "checkup", 10))
@@ -139,6 +147,7 @@ func TestKeyIsScopedToTenantAndOperation(t *testing.T) {
 }
 
 func TestKeyOutlivesItsConnection(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	c = w.replaceCalendar(c)
@@ -149,6 +158,7 @@ func TestKeyOutlivesItsConnection(t *testing.T) {
 }
 
 func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
@@ -201,6 +211,7 @@ func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
 // Calls without a key.
 
 func TestEqualBookingsWithoutKeyAreOneMeeting(t *testing.T) {
+	t.Parallel()
 	_, p, c := sqliteWorld(t)
 	in := meeting(t, "checkup", 10)
 	in.Attendees = []string{"pat@example.com", "Kim@Example.com"}
@@ -231,6 +242,7 @@ func TestEqualBookingsWithoutKeyAreOneMeeting(t *testing.T) {
 }
 
 func TestWindowOfEqualBookings(t *testing.T) {
+	t.Parallel()
 	minutes := func(n int) *tenant.Duration { d := tenant.Duration(time.Duration(n) * time.Minute); return &d }
 	for name, test := range map[string]struct {
 		window *tenant.Duration
@@ -256,6 +268,7 @@ func TestWindowOfEqualBookings(t *testing.T) {
 }
 
 func TestCancelInBetweenEndsEqualBookings(t *testing.T) {
+	t.Parallel()
 	for _, firstKey := range []string{"", "k"} {
 		_, p, c := sqliteWorld(t)
 		first := book(t, p, c, key(firstKey), meeting(t, "checkup", 10))
@@ -274,6 +287,7 @@ func TestCancelInBetweenEndsEqualBookings(t *testing.T) {
 }
 
 func TestACancelThatFailedDoesNotEndEqualBookings(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "checkup", 10))
 	w.meetings.times(9, "cancel", reaction{before: fails(down())})
@@ -286,6 +300,7 @@ func TestACancelThatFailedDoesNotEndEqualBookings(t *testing.T) {
 }
 
 func TestACancelThatWillBeCarriedOnEndsEqualBookings(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "checkup", 10))
 	w.meetings.times(9, "cancel", reaction{before: fails(cutOff())})
@@ -301,6 +316,7 @@ func TestACancelThatWillBeCarriedOnEndsEqualBookings(t *testing.T) {
 }
 
 func TestOwnKeyOverridesEqualBookings(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	book(t, p, c, Write{}, meeting(t, "checkup", 10))
 	for _, k := range []string{"one", "two"} {
@@ -314,6 +330,7 @@ func TestOwnKeyOverridesEqualBookings(t *testing.T) {
 }
 
 func TestCallWithoutKeyAfterOneWithKeyIsTheSame(t *testing.T) {
+	t.Parallel()
 	_, p, c := sqliteWorld(t)
 	first := book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	if again := book(t, p, c, Write{}, meeting(t, "checkup", 10)); !again.Replayed ||
@@ -323,6 +340,7 @@ func TestCallWithoutKeyAfterOneWithKeyIsTheSame(t *testing.T) {
 }
 
 func TestCallWithoutKeySettlesTheOneWithKeyWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
@@ -336,6 +354,7 @@ func TestCallWithoutKeySettlesTheOneWithKeyWhoseAnswerWasLost(t *testing.T) {
 }
 
 func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
 		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
 	} {
@@ -367,6 +386,7 @@ func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
 }
 
 func TestEqualTicketsWithoutKey(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	replayed := func() bool {
 		answer, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door"})
@@ -395,6 +415,7 @@ func TestEqualTicketsWithoutKey(t *testing.T) {
 }
 
 func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	for range 2 {
 		if answer, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"}); err != nil ||
@@ -410,6 +431,7 @@ func TestEqualPurchasesWithoutKeyAreTwo(t *testing.T) {
 // Errors for unknown outcomes.
 
 func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
+	t.Parallel()
 	lost := reaction{after: fails(cutOff())}
 	for name, test := range map[string]struct {
 		kind     func(*world)
@@ -472,6 +494,7 @@ func protected(w *world) {
 }
 
 func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
+	t.Parallel()
 	for name, repeatable := range map[string]bool{
 		"a repeatable write": true, "a write that is not repeatable": false,
 	} {
@@ -492,6 +515,7 @@ func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
 }
 
 func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	protected(w)
 	deadline := faulttest.NewDeadline(background)
@@ -506,6 +530,7 @@ func TestHangOfAReadBeforeTheWriteIsNoUnknownOutcome(t *testing.T) {
 }
 
 func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
 	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
@@ -517,6 +542,7 @@ func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
 }
 
 func TestLateAnswerSettlesTheCall(t *testing.T) {
+	t.Parallel()
 	shorter := func(o *Options, g *guard.Options) { g.WriteGrace, o.WaitForEqual = 5*time.Second, pollInterval }
 	for name, test := range map[string]struct {
 		call func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error)
@@ -580,6 +606,7 @@ func TestLateAnswerSettlesTheCall(t *testing.T) {
 }
 
 func TestCallerWhoLeavesLosesNothing(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	ctx, leave := context.WithCancel(background)
 	w.meetings.once("book", reaction{after: func(context.Context) error { leave(); return cutOff() }})
@@ -593,6 +620,7 @@ func TestCallerWhoLeavesLosesNothing(t *testing.T) {
 }
 
 func TestRefusedDateInThePast(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.clock.millis.Store(hour(9).UnixMilli())
 	c.Tenant.Settings.RejectPast = true
@@ -635,6 +663,7 @@ func (w *world) replaceCalendar(c apikey.Caller) apikey.Caller {
 
 // The answers to creations at the admin interface, some of which hold secrets, are kept no longer than others.
 func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite)
 	p := w.start()
 	creation := store.Creation{Actor: "key:admin", Operation: "create", Key: "k", CreatedAt: w.clock.now()}

@@ -51,6 +51,7 @@ func (w *world) asksFor(t *testing.T, lists int) {
 
 // Neither the list nor the events are answered before both are asked for.
 func TestAFirstCallIsOneRoundTrip(t *testing.T) {
+	t.Parallel()
 	for name, call := range map[string]func(*process, apikey.Caller) error{
 		"list-events": func(p *process, c apikey.Caller) error {
 			_, err := p.Calendar.List(background, c, anyZone(t))
@@ -85,6 +86,7 @@ func TestAFirstCallIsOneRoundTrip(t *testing.T) {
 }
 
 func TestAZoneThatWasGuessedWrongIsNotUsed(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.put(calendar.Event{ // on Sunday in UTC, and on Monday in Berlin
 		CalendarID: "side", Title: "early", Start: calendar.At(when(t, "2030-03-03T23:30:00Z").In(time.UTC), "UTC"),
@@ -105,6 +107,7 @@ func TestAZoneThatWasGuessedWrongIsNotUsed(t *testing.T) {
 }
 
 func TestTheListOfCalendarsIsKeptWithTheConnection(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite)
 	c := w.tenant("acme")
 	first := w.start()
@@ -129,6 +132,7 @@ func TestTheListOfCalendarsIsKeptWithTheConnection(t *testing.T) {
 }
 
 func TestAChangedConnectionHasNoListOfCalendars(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	p.list(t, c, anyZone(t))
 	changed := c.Connections[adapter.KindCalendar]
@@ -141,6 +145,7 @@ func TestAChangedConnectionHasNoListOfCalendars(t *testing.T) {
 }
 
 func TestNoTenantSeesTheCalendarsOfAnother(t *testing.T) {
+	t.Parallel()
 	w, p, acme := sqliteWorld(t)
 	other := w.tenant("other")
 	p.list(t, acme, anyZone(t))
@@ -149,6 +154,7 @@ func TestNoTenantSeesTheCalendarsOfAnother(t *testing.T) {
 }
 
 func TestAListThatCannotBeReadBehindIsNotAskedForByEveryCall(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	p.list(t, c, anyZone(t))
 	w.clock.advance(askAfter)
@@ -174,6 +180,7 @@ func TestAListThatCannotBeReadBehindIsNotAskedForByEveryCall(t *testing.T) {
 }
 
 func TestACalendarThatIsGoneEndsTheUseOfTheList(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	p.list(t, c, anyZone(t))
 	w.clock.advance(2 * askAfter)
@@ -194,6 +201,7 @@ func TestACalendarThatIsGoneEndsTheUseOfTheList(t *testing.T) {
 
 // A caller who asks for what does not exist costs no list of calendars each time.
 func TestAnUnknownCalendarLeavesARecentListInUse(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	in := anyZone(t)
 	in.CalendarIDs = []string{"unknown"}
@@ -207,6 +215,7 @@ func TestAnUnknownCalendarLeavesARecentListInUse(t *testing.T) {
 
 // Where busy times have to be read from events, a calendar that fails once is read all the same.
 func TestACalendarThatFailsOnceAmongOthersIsReadAgain(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	failed := false
 	w.meetings.script(func(_ *process, call string) reaction {

@@ -369,6 +369,7 @@ func readyForQuery(tail []byte) bool {
 // TestATrapKillsWhereItSays checks the traps themselves: the last write of a process is stored or not, as the
 // trap was armed, and the process can do nothing more.
 func TestATrapKillsWhereItSays(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, w *world) {
 		called := w.startWithTrap()
 		w.check(called.process.store.Ping(background))

@@ -16,6 +16,7 @@ import (
 func realLeases(o *Options, _ *guard.Options) { o.LeaseClock, o.Lease = nil, 200*time.Millisecond }
 
 func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
+	t.Parallel()
 	for name, write := range map[string]Write{"with a key": key("k"), "without one": {}} {
 		t.Run(name, func(t *testing.T) {
 			eachStore(t, func(t *testing.T, w *world) {
@@ -48,6 +49,7 @@ func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 // TestAStepOfTheClockTakesNoRunOver checks that a run of this process counts as running, whatever the clock
 // says. Otherwise there would be two tickets in a CRM that cannot report the outcome of a create.
 func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, w *world) {
 		c := w.tenant("acme")
 		w.options = impatient
@@ -79,6 +81,7 @@ func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
 }
 
 func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, w *world) {
 		c := w.tenant("acme")
 		w.clock.advance(time.Hour)
@@ -109,6 +112,7 @@ func storeAway(t *testing.T, w *world) *trap {
 
 // TestAnAnswerThatWasGivenStaysGiven loses each message between a booking and PostgreSQL, or its response.
 func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.Postgres)
 	w.meetings.traits.IdempotentBook = false // no run could find out the outcome later
 	c := w.tenant("acme")
@@ -151,6 +155,7 @@ func TestAnAnswerThatWasGivenStaysGiven(t *testing.T) {
 // TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing checks that other answers are written and that abandoned
 // calls are settled.
 func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	_, err := w.database().Exec(
 		`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done' AND NEW.key = 'key:stuck'
@@ -175,6 +180,7 @@ func TestAnAnswerThatTheStoreNeverTakesHoldsUpNothing(t *testing.T) {
 // TestPeersLeaveWhatTheStoreRefused checks calls that were recorded although the caller was told otherwise.
 // While the process cannot withdraw such a call, no other replica carries it out.
 func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")
 	cut, peer := storeAway(t, w), w.start()
@@ -208,6 +214,7 @@ func TestPeersLeaveWhatTheStoreRefused(t *testing.T) {
 // TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting repeats a call after an outage of the provider, which may
 // last until equal calls no longer count as one.
 func TestAnUnsettledCallWithoutAKeyIsNoSecondMeeting(t *testing.T) {
+	t.Parallel()
 	for name, act := range map[string]func(w *world, p *process){
 		"the recovery worker settles it in time": func(w *world, p *process) {
 			w.clock.advance(9 * time.Minute)

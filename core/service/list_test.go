@@ -40,6 +40,7 @@ func subjects(a record.EventsAnswer) (list []string) {
 }
 
 func TestListFollowsEveryPageAndMergesTheCalendars(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.pageSize = 2
 	w.meetings.fill("side", 5)
@@ -53,6 +54,7 @@ func TestListFollowsEveryPageAndMergesTheCalendars(t *testing.T) {
 }
 
 func TestListFailsAsAWhole(t *testing.T) {
+	t.Parallel()
 	for _, at := range []int{1, 2} { // the first page fails, or a later one
 		w, p, c := sqliteWorld(t)
 		w.meetings.pageSize = 1
@@ -78,6 +80,7 @@ func TestListFailsAsAWhole(t *testing.T) {
 
 // Ten calendars are read at once, and eight callers who list ten each at the same time are all answered.
 func TestManyCallersListManyCalendarsAtOnce(t *testing.T) {
+	t.Parallel()
 	const callers, calendars = 8, 10
 	w, p, c := sqliteWorld(t)
 	var ids []string
@@ -121,6 +124,7 @@ func TestManyCallersListManyCalendarsAtOnce(t *testing.T) {
 }
 
 func TestListHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.fill("main", 2000)
 	w.meetings.fill("side", 500)
@@ -134,6 +138,7 @@ func TestListHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {
 }
 
 func TestListEndsWherePagesDoNot(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.endless = true
 	_, err := p.Calendar.List(background, c, window(t))
@@ -144,6 +149,7 @@ func TestListEndsWherePagesDoNot(t *testing.T) {
 }
 
 func TestListWindow(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		in     ListEvents
 		within []time.Duration // starts of one-minute events, from now
@@ -191,6 +197,7 @@ func TestListWindow(t *testing.T) {
 }
 
 func TestListRefusesAWindowWithoutLength(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.clock.millis.Store(monday.UnixMilli())
 	for _, in := range []ListEvents{
@@ -203,6 +210,7 @@ func TestListRefusesAWindowWithoutLength(t *testing.T) {
 }
 
 func TestListShowsEachEventInTheRequestedZoneElseInItsOwnCalendars(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	for _, id := range []string{"main", "side"} {
 		w.meetings.put(calendar.Event{
@@ -224,6 +232,7 @@ func TestListShowsEachEventInTheRequestedZoneElseInItsOwnCalendars(t *testing.T)
 }
 
 func TestCalendarsAreAskedLive(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	for range 2 {
 		answer, err := p.Calendar.Calendars(background, c)

@@ -36,6 +36,7 @@ func listed(t *testing.T, p *process, c apikey.Caller) []record.PhoneNumber {
 }
 
 func TestListOfNumbersAgreesWithTheAccount(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.pageSize = 1
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front", Inbound: employeeID(7)})
@@ -73,6 +74,7 @@ func TestListOfNumbersAgreesWithTheAccount(t *testing.T) {
 }
 
 func TestListOfNumbersForgivesAProviderWhoseListLagsBehind(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	w.phones.hidden = []string{w.phones.numbers()[0].Ref}
@@ -82,6 +84,7 @@ func TestListOfNumbersForgivesAProviderWhoseListLagsBehind(t *testing.T) {
 }
 
 func TestListOfNumbersFailsAsAWhole(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.pageSize = 1
 	buyOne(t, p, c, BuyNumber{})
@@ -104,6 +107,7 @@ func TestListOfNumbersFailsAsAWhole(t *testing.T) {
 }
 
 func TestListOfNumbersKeepsAChangeMadeMeanwhile(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	w.phones.once("numbers", reaction{before: func(context.Context) error {
@@ -120,6 +124,7 @@ func TestListOfNumbersKeepsAChangeMadeMeanwhile(t *testing.T) {
 }
 
 func TestNumbersOfOtherTenantsAreNotThere(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	other := w.tenant("other") // has credentials of the same account
 	mine := buyOne(t, p, c, BuyNumber{})
@@ -141,6 +146,7 @@ func TestNumbersOfOtherTenantsAreNotThere(t *testing.T) {
 }
 
 func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
+	t.Parallel()
 	for snatches := range maxOrders + 1 {
 		w, p, c := sqliteWorld(t)
 		snatched := 0
@@ -169,6 +175,7 @@ func TestBuyTakesTheNextOfferWhenOneIsSnatched(t *testing.T) {
 }
 
 func TestBuyWithoutStock(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "212"})
 	wantReason(t, err, fault.Exhausted, fault.ReasonNoNumbersAvailable)
@@ -180,6 +187,7 @@ func TestBuyWithoutStock(t *testing.T) {
 }
 
 func TestBuyDoesNotOfferWhatSomeoneHereHolds(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	first := buyOne(t, p, c, BuyNumber{})
 	w.phones.stock = append([]string{first.E164}, w.phones.stock...) // the catalogue lags behind
@@ -189,6 +197,7 @@ func TestBuyDoesNotOfferWhatSomeoneHereHolds(t *testing.T) {
 }
 
 func TestManyPurchasesAtOnceAreAsManyNumbers(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.limited(c, 12, 12)
 	answers, errs := atOnce(12, func(i int) (Answer[record.PhoneNumber], error) {
@@ -207,6 +216,7 @@ func TestManyPurchasesAtOnceAreAsManyNumbers(t *testing.T) {
 }
 
 func TestOneKeyAmongManyPurchasesAtOnceIsOneNumber(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
 	_, errs := atOnce(64, func(int) (Answer[record.PhoneNumber], error) {
@@ -223,6 +233,7 @@ func TestOneKeyAmongManyPurchasesAtOnceIsOneNumber(t *testing.T) {
 }
 
 func TestBuyThatWasCutOffAndSnatchedBuysAnother(t *testing.T) {
+	t.Parallel()
 	for _, repeatable := range []bool{true, false} {
 		w, p, c := sqliteWorld(t)
 		w.phones.traits.IdempotentBuy = repeatable
@@ -239,6 +250,7 @@ func TestBuyThatWasCutOffAndSnatchedBuysAnother(t *testing.T) {
 }
 
 func TestBuyThatWasCutOffOrdersTheNumberChosenAgain(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
 	w.phones.once("buy", reaction{before: fails(cutOff())})
@@ -251,6 +263,7 @@ func TestBuyThatWasCutOffOrdersTheNumberChosenAgain(t *testing.T) {
 }
 
 func TestRouting(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		template, trunk string
 		employee        *int64
@@ -297,6 +310,7 @@ func TestRouting(t *testing.T) {
 }
 
 func TestUpdateOfANumberIsAMerge(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front", Inbound: employeeID(1), Outbound: employeeID(2)})
 	update := func(in UpdateNumber) record.PhoneNumber {
@@ -326,6 +340,7 @@ func TestUpdateOfANumberIsAMerge(t *testing.T) {
 }
 
 func TestUpdateRefusedByTheProviderChangesNothing(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	w.phones.once("change", reaction{before: fails(fault.New(fault.Invalid,
@@ -341,6 +356,7 @@ func TestUpdateRefusedByTheProviderChangesNothing(t *testing.T) {
 }
 
 func TestUpdateOfANumberThatIsGoneReleasesIt(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	w.phones.held = nil
@@ -352,6 +368,7 @@ func TestUpdateOfANumberThatIsGoneReleasesIt(t *testing.T) {
 }
 
 func TestRecoveryDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	older, newer := "older", "newer"
@@ -369,6 +386,7 @@ func TestRecoveryDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
 }
 
 func TestReleaseOfANumber(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	if _, err := p.Numbers.Release(asKey(c), c, key("k"), mine.ID); err != nil {
@@ -389,6 +407,7 @@ func TestReleaseOfANumber(t *testing.T) {
 }
 
 func TestReleaseThatAListSawFirst(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	w.phones.once("release", reaction{after: func(context.Context) error {
@@ -401,6 +420,7 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 }
 
 func TestAnswerToAChangeOfANumberOutlivesIt(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	name := "Night"

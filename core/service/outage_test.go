@@ -14,6 +14,7 @@ import (
 // its response: the connection breaks, but the process lives. A caller who is told that the store does not
 // respond may book something else instead.
 func TestACallThatTheStoreRefusedIsNotCarriedOutLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.Postgres)
 	c := w.tenant("acme")
 	cut := w.startWithTrap()

@@ -40,6 +40,7 @@ func eachStore(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 func TestOfManyWhoBuyAtOnceNoMoreThanTheLimitDo(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		perDay, held int
 		reason       string
@@ -71,6 +72,7 @@ func TestOfManyWhoBuyAtOnceNoMoreThanTheLimitDo(t *testing.T) {
 }
 
 func TestALimitSaysWhenItEnds(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.limited(c, 1, 10)
 	buyOne(t, p, c, BuyNumber{})
@@ -87,6 +89,7 @@ func TestALimitSaysWhenItEnds(t *testing.T) {
 }
 
 func TestAFailedPurchaseDoesNotCount(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.limited(c, 1, 1)
 	w.phones.once("buy", reaction{before: fails(fault.New(fault.Exhausted, fault.ReasonInsufficientFunds,
@@ -99,6 +102,7 @@ func TestAFailedPurchaseDoesNotCount(t *testing.T) {
 // TestTenantsOfOneAccountNeverGetTheSameNumber uses a provider that accepts the order of a number that the
 // account already holds, as some providers do.
 func TestTenantsOfOneAccountNeverGetTheSameNumber(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, w *world) {
 		if strings.HasPrefix(w.url, "postgres") {
 			w.slow(100*time.Millisecond, "UPDATE ON purchases", "INSERT ON number_claims")
@@ -167,6 +171,7 @@ func (w *world) watchClaims() {
 // back while others look for them. Others find numbers in the account before their purchase is recorded, and
 // every write to the store is delayed.
 func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.Postgres)
 	const any = "INSERT OR UPDATE OR DELETE ON "
 	w.slow(8*time.Millisecond, any+"purchases", any+"number_claims", any+"numbers")
@@ -240,6 +245,7 @@ func TestNothingTouchesANumberThatIsNotItsOwn(t *testing.T) {
 }
 
 func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
+	t.Parallel()
 	for name, others := range map[string]func(t *testing.T, w *world, p *process, c apikey.Caller){
 		"ordered, with an outcome that is not known": func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			w.phones.script(func(_ *process, call string) reaction {
@@ -281,6 +287,7 @@ func TestAPurchaseLooksPastTheNumbersThatOthersHereHave(t *testing.T) {
 }
 
 func TestAPurchaseThatNobodyIsInTheWayOfSearchesOnce(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	buyOne(t, p, c, BuyNumber{})
 	buyOne(t, p, c, BuyNumber{})
@@ -290,6 +297,7 @@ func TestAPurchaseThatNobodyIsInTheWayOfSearchesOnce(t *testing.T) {
 }
 
 func TestAnOrderThatTakesAWhileIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.ordersTake(2)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
@@ -299,6 +307,7 @@ func TestAnOrderThatTakesAWhileIsWaitedFor(t *testing.T) {
 }
 
 func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
+	t.Parallel()
 	for _, by := range []string{"a repeat", "recovery"} {
 		t.Run("by "+by, func(t *testing.T) {
 			w, p, c := sqliteWorld(t)
@@ -331,6 +340,7 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 }
 
 func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		outage      []string // the calls that fail
 		least, most int      // number of looks in ten minutes, after an hour
@@ -379,6 +389,7 @@ func TestAnOrderKnownToBeUnderWayIsLookedAtEveryHalfMinute(t *testing.T) {
 }
 
 func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.ordersTake(1000)
 	known := func() bool {
@@ -411,6 +422,7 @@ func TestAnOrderThatFollowsAFailedOneIsNotKnownToBeUnderWay(t *testing.T) {
 }
 
 func TestAnOrderThatFailsLaterIsFollowedByAnother(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.ordersTake(1)
 	w.phones.once("ordered", reaction{before: func(context.Context) error {
@@ -425,6 +437,7 @@ func TestAnOrderThatFailsLaterIsFollowedByAnother(t *testing.T) {
 }
 
 func TestANumberThatCannotBeSetUpGoesBack(t *testing.T) {
+	t.Parallel()
 	refused := fault.New(fault.Invalid, fault.ReasonProviderRefused, "There is no such trunk.")
 	for name, test := range map[string]struct {
 		release error // how the first release fails
@@ -486,6 +499,7 @@ func (w *world) changed(c apikey.Caller) apikey.Caller {
 
 // TestNoNumberIsBoughtToBeGivenBack checks that at most one number is given back if numbers cannot be set up.
 func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
+	t.Parallel()
 	wrong := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no such trunk.")
 	refuse := func(w *world, how *fault.Error) {
 		w.phones.bare, w.phones.trunk = true, "TK1"
@@ -578,6 +592,7 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 }
 
 func TestASetupThatWorksIsRememberedForAWhile(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.checks = true
 	for range 3 {
@@ -596,6 +611,7 @@ func TestASetupThatWorksIsRememberedForAWhile(t *testing.T) {
 
 // TestANameThatIsRefusedKeepsNobodyElseFromBuying rejects a name, which is a fault of one request only.
 func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.bare, w.phones.trunk = true, "TK1"
 	w.phones.once("change", reaction{before: fails(fault.InvalidField("name", "is too long."))})
@@ -609,6 +625,7 @@ func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
 }
 
 func TestSoldOutNamesNeighboursThatHaveSome(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.stock = []string{"+16285550100", "+12125550100"}
 	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
@@ -620,6 +637,7 @@ func TestSoldOutNamesNeighboursThatHaveSome(t *testing.T) {
 }
 
 func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{before: fails(cutOff())})
 	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
@@ -637,6 +655,7 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 }
 
 func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		atConsole bool // released at the provider and noticed by a list; else through the gateway
 		settled   bool // settled before the repeat
@@ -695,6 +714,7 @@ func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 
 // TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain uses a number that no list has shown.
 func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *testing.T) {
+	t.Parallel()
 	reaches := map[string]func(w *world){
 		"its order under way": func(w *world) { w.phones.ordersTake(1000) },
 		"bought, and not set up": func(w *world) {
@@ -738,6 +758,7 @@ func TestANumberReleasedAtTheProviderBeforeItWasRecordedIsNotBoughtAgain(t *test
 }
 
 func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		change    error // the error of setting up
 		atConsole bool  // released at the provider
@@ -788,6 +809,7 @@ func TestAPurchaseWhoseNumberWentBackStaysOpenUntilThatIsRecorded(t *testing.T) 
 }
 
 func TestAStrayPurchaseIsTakenIn(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.times(9, "buy", reaction{after: fails(cutOff())})
 	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
@@ -811,6 +833,7 @@ func TestAStrayPurchaseIsTakenIn(t *testing.T) {
 }
 
 func TestChangesAtOnceEndAlikeInBothPlaces(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, w *world) {
 		c := w.tenant("acme")
 		replicas := []*process{w.start(), w.start(), w.start()}

@@ -56,6 +56,7 @@ func dieWith(t *testing.T, w *world, c apikey.Caller, n int) {
 }
 
 func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
 		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
 	} {
@@ -87,6 +88,7 @@ func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
 }
 
 func TestReplicasSettleEachIntentOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite)
 	c := w.tenant("acme")
 	w.meetings.traits.IdempotentBook = true
@@ -101,6 +103,7 @@ func TestReplicasSettleEachIntentOnce(t *testing.T) {
 }
 
 func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.script(func(*process, string) reaction { return reaction{before: fails(cutOff())} })
 	for i := range recoveryBatch + 20 {
@@ -142,6 +145,7 @@ func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served 
 }
 
 func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
+	t.Parallel()
 	w, p, c, served := measuredWorld(t)
 	wantUnsettled := func(want int) {
 		t.Helper()
@@ -167,6 +171,7 @@ func TestOperatorsAreToldHowManyIntentsNobodyCarriesOn(t *testing.T) {
 }
 
 func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
+	t.Parallel()
 	w, p, c, served := measuredWorld(t)
 	book(t, p, c, key("done"), meeting(t, "done", 10))
 	book(t, p, c, key("done"), meeting(t, "done", 10))
@@ -189,6 +194,7 @@ func TestWhatBecomesOfCallsIsCounted(t *testing.T) {
 }
 
 func TestRecoveryLeavesARefusedConnectionForLater(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
@@ -209,6 +215,7 @@ func TestRecoveryLeavesARefusedConnectionForLater(t *testing.T) {
 }
 
 func TestRecoveryLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.times(3, "book", reaction{after: fails(cutOff())})
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
@@ -226,6 +233,7 @@ func TestRecoveryLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
 }
 
 func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, storetest.SQLite)
 	c := w.tenant("acme")
 	dieWith(t, w, c, 1)

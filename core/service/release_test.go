@@ -12,6 +12,7 @@ import (
 )
 
 func TestANumberThatIsBlockedIsNotReleased(t *testing.T) {
+	t.Parallel()
 	for block, reason := range map[telephony.Block]string{
 		telephony.BlockEmergency: fault.ReasonEmergencyAddress, telephony.BlockLock: fault.ReasonNumberLocked,
 	} {
@@ -30,6 +31,7 @@ func TestANumberThatIsBlockedIsNotReleased(t *testing.T) {
 }
 
 func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
 	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
@@ -77,6 +79,7 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 }
 
 func TestNoTenantRestoresAnothersNumber(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
 	mine := buyOne(t, p, c, BuyNumber{})
@@ -88,6 +91,7 @@ func TestNoTenantRestoresAnothersNumber(t *testing.T) {
 }
 
 func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
+	t.Parallel()
 	const template = "https://voice.example.com/{cloud_employee_id}"
 	to := func(url string) telephony.Routing { return telephony.Routing{VoiceURL: url} }
 	for name, test := range map[string]struct {
@@ -181,6 +185,7 @@ func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 // TestAListThatIsBehindChangesNothing releases a number of an account, and buys it again, while the account
 // is read.
 func TestAListThatIsBehindChangesNothing(t *testing.T) {
+	t.Parallel()
 	for name, again := range map[string]bool{"released": false, "released and bought again": true} {
 		for _, lister := range []string{"acme", "bolt"} {
 			t.Run(name+", listed by "+lister, func(t *testing.T) {
@@ -221,6 +226,7 @@ func TestAListThatIsBehindChangesNothing(t *testing.T) {
 }
 
 func TestAdoptTakesInWhatTheAccountHolds(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	c = w.telephonySettings(c, map[string]any{"numbers": "own"})
 	w.phones.held = append(w.phones.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
@@ -237,6 +243,7 @@ func TestAdoptTakesInWhatTheAccountHolds(t *testing.T) {
 }
 
 func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	older, newer := "Older", "Newer"
@@ -261,6 +268,7 @@ func TestAnOvertakenChangeThatComesLateIsPutRight(t *testing.T) {
 // TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince checks that an answered change stays, whichever of the
 // two changes was requested first.
 func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{Name: "Front"})
 	first, second := "First", "Second"
@@ -288,6 +296,7 @@ func TestAChangeInDoubtDoesNotUndoOneThatWasAnsweredSince(t *testing.T) {
 // TestANameIsGivenAlsoWhereTheTableHasItAlready changes the name at the provider, as an interrupted change
 // may.
 func TestANameIsGivenAlsoWhereTheTableHasItAlready(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	name := "Front"
 	mine := buyOne(t, p, c, BuyNumber{Name: name})
@@ -300,6 +309,7 @@ func TestANameIsGivenAlsoWhereTheTableHasItAlready(t *testing.T) {
 }
 
 func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.phones.traits.IdempotentBuy = false
 	w.phones.times(1, "buy", reaction{after: fails(cutOff())})

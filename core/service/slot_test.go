@@ -24,6 +24,7 @@ func protectedWorld(t *testing.T) (*world, *process, apikey.Caller) {
 }
 
 func TestOneSlotAmongManyBookingsAtOnceIsOneEvent(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{
 		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
 	} {
@@ -56,6 +57,7 @@ func TestOneSlotAmongManyBookingsAtOnceIsOneEvent(t *testing.T) {
 }
 
 func TestSlotWithOnlyTheDefaultCalendarNamedOrNotIsOne(t *testing.T) {
+	t.Parallel()
 	_, p, c := protectedWorld(t)
 	book(t, p, c, Write{}, meeting(t, "one", 10))
 	named := meeting(t, "two", 10)
@@ -65,6 +67,7 @@ func TestSlotWithOnlyTheDefaultCalendarNamedOrNotIsOne(t *testing.T) {
 }
 
 func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
+	t.Parallel()
 	event := func(from, to time.Time) calendar.Event {
 		return calendar.Event{Title: "there", Start: calendar.At(from, "UTC"), End: calendar.At(to, "UTC")}
 	}
@@ -113,6 +116,7 @@ func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
 }
 
 func TestSlotThatWasRefusedIsNotHeld(t *testing.T) {
+	t.Parallel()
 	for _, freeBusy := range []bool{false, true} {
 		w, p, c := protectedWorld(t)
 		w.meetings.freeBusy = freeBusy
@@ -130,6 +134,7 @@ func TestSlotThatWasRefusedIsNotHeld(t *testing.T) {
 
 // One calendar that cannot be read at the moment is asked again, as a call that fails is.
 func TestSlotIsAskedForAgainWhereACalendarCannotBeRead(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	w.meetings.freeBusy, w.meetings.unknown = true, 1
 	book(t, p, c, Write{}, meeting(t, "one", 10))
@@ -142,6 +147,7 @@ func TestSlotIsAskedForAgainWhereACalendarCannotBeRead(t *testing.T) {
 }
 
 func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(down())})
 	if _, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "one", 10)); err == nil {
@@ -152,6 +158,7 @@ func TestSlotIsFreeAgainAfterAFailedBooking(t *testing.T) {
 }
 
 func TestSlotIsHeldWhileItsBookingIsInDoubt(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(cutOff())}) // not made, but the gateway cannot know
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
@@ -163,6 +170,7 @@ func TestSlotIsHeldWhileItsBookingIsInDoubt(t *testing.T) {
 }
 
 func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	w.meetings.times(3, "book", reaction{before: fails(cutOff())})
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "one", 10))
@@ -178,6 +186,7 @@ func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 }
 
 func TestSlotIsFreeAgainAfterACancel(t *testing.T) {
+	t.Parallel()
 	_, p, c := protectedWorld(t)
 	first := book(t, p, c, Write{}, meeting(t, "one", 10))
 	if _, err := p.Calendar.Cancel(asKey(c), c, Write{},
@@ -188,6 +197,7 @@ func TestSlotIsFreeAgainAfterACancel(t *testing.T) {
 }
 
 func TestSlotStaysHeldAMomentForCalendarsThatShowEventsLate(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	book(t, p, c, Write{}, meeting(t, "one", 10))
 	w.meetings.edit("ev1", func(e *calendar.Event) { e.CalendarID = "third" }) // as if not shown yet
@@ -198,6 +208,7 @@ func TestSlotStaysHeldAMomentForCalendarsThatShowEventsLate(t *testing.T) {
 }
 
 func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
+	t.Parallel()
 	_, p, c := protectedWorld(t)
 	mine := book(t, p, c, Write{}, meeting(t, "mine", 10)).Record.Event.EventID
 	book(t, p, c, Write{}, meeting(t, "other", 12))
@@ -218,6 +229,7 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 }
 
 func TestEventWithoutLengthMoves(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(9), "UTC")})
 	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
@@ -250,6 +262,7 @@ func while(w *world, call string, acted bool, do func()) {
 
 // A booking looks at the calendar before its intent begins. Of two equal calls, both may look, and one books.
 func TestAnEqualCallDuringTheLookIsOneMeeting(t *testing.T) {
+	t.Parallel()
 	for _, seen := range []bool{false, true} {
 		for name, w := range map[string]Write{"with a key": key("k"), "without a key": {}} {
 			t.Run(fmt.Sprintf("%s, the look sees the other's meeting %v", name, seen), func(t *testing.T) {
@@ -270,6 +283,7 @@ func TestAnEqualCallDuringTheLookIsOneMeeting(t *testing.T) {
 
 // Whatever happens to a meeting between another caller's look and hold, its slot is not booked twice.
 func TestAMoveThatFailsKeepsItsSlot(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	other := w.start()
 	book(t, other, c, Write{}, meeting(t, "in the way", 12))
@@ -289,6 +303,7 @@ func TestAMoveThatFailsKeepsItsSlot(t *testing.T) {
 }
 
 func TestASlotIsFreeOnceItsMeetingHasMovedOrGone(t *testing.T) {
+	t.Parallel()
 	move := func(p *process, c apikey.Caller, id string) {
 		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
 			EventID: id, Timezone: "UTC", Start: when(t, hour(12).Format(time.RFC3339)),
@@ -323,6 +338,7 @@ func TestASlotIsFreeOnceItsMeetingHasMovedOrGone(t *testing.T) {
 // A look that took long says nothing about the slot any more: the hold is then taken first, and the provider is
 // asked again.
 func TestALookThatTookLongDoesNotCount(t *testing.T) {
+	t.Parallel()
 	w, p, c := protectedWorld(t)
 	other := w.start()
 	while(w, "events/main", true, func() {
@@ -336,6 +352,7 @@ func TestALookThatTookLongDoesNotCount(t *testing.T) {
 
 // A booking is two commits, with or without a hold: its intent before the provider is asked, and its answer.
 func TestABookingIsTwoCommits(t *testing.T) {
+	t.Parallel()
 	for _, prevent := range []bool{false, true} {
 		t.Run(fmt.Sprintf("prevent_double_booking %v", prevent), func(t *testing.T) {
 			w := newWorld(t, storetest.SQLite)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTicketLabels(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		in               CreateTicket
 		status, priority string
@@ -55,6 +56,7 @@ func TestTicketLabels(t *testing.T) {
 }
 
 func TestVocabularyIsAskedAnewWhenALabelIsMissing(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	create := func(status string) error {
 		_, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door", Status: status})
@@ -73,6 +75,7 @@ func TestVocabularyIsAskedAnewWhenALabelIsMissing(t *testing.T) {
 }
 
 func TestTicketWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	lost := reaction{after: fails(cutOff())}
 	for name, test := range map[string]struct {
 		account  func(*crmAccount)
@@ -112,6 +115,7 @@ func TestTicketWhoseAnswerIsLost(t *testing.T) {
 }
 
 func TestTicketThatWasSurelyNotMadeIsMadeByRecovery(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsKeys = true
 	w.tickets.script(func(_ *process, call string) reaction {
@@ -136,6 +140,7 @@ func TestTicketThatWasSurelyNotMadeIsMadeByRecovery(t *testing.T) {
 }
 
 func TestTicketRefusedByTheCRMIsNotKept(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.once("create", reaction{before: fails(fault.InvalidField("owner_id", "is no user."))})
 	_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door", OwnerID: "x"})
@@ -146,6 +151,7 @@ func TestTicketRefusedByTheCRMIsNotKept(t *testing.T) {
 }
 
 func TestTicketIsFoundAsItsNumberIsSaid(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	_, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door"})
 	w.check(err)
@@ -161,6 +167,7 @@ func TestTicketIsFoundAsItsNumberIsSaid(t *testing.T) {
 }
 
 func TestTicketsOfARefusedAccount(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.script(func(*process, string) reaction {
 		return reaction{before: func(context.Context) error { return refusesCredentials() }}
@@ -176,6 +183,7 @@ func TestTicketsOfARefusedAccount(t *testing.T) {
 }
 
 func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.tickets.findsIDs, w.tickets.lags = true, true
 	made, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "door"})
@@ -204,6 +212,7 @@ func TestATicketJustMadeIsFoundBeforeTheCRMsSearchFindsIt(t *testing.T) {
 // A ticket that the CRM opened without a value is neither a plain success nor a failure that suggests opening
 // a second ticket.
 func TestATicketOpenedWithoutAValueSaysSoAndIsOpenedOnce(t *testing.T) {
+	t.Parallel()
 	in := CreateTicket{
 		Subject: "door", Status: "Closed", Priority: "High", OwnerID: "7", AccountID: "8", ContactID: "9",
 	}

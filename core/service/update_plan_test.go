@@ -8,6 +8,7 @@ import (
 )
 
 func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
+	t.Parallel()
 	guests := func(emails ...string) (list []calendar.Attendee) {
 		for _, email := range emails {
 			list = append(list, calendar.Attendee{Email: email})

@@ -11,6 +11,7 @@ import (
 )
 
 func TestUpdateChangesOnlyWhatIsGiven(t *testing.T) {
+	t.Parallel()
 	newYork := func(h, m int) calendar.Time {
 		zone, _ := time.LoadLocation("America/New_York")
 		return calendar.At(time.Date(2030, 3, 4, h, m, 0, 0, zone), "America/New_York")
@@ -72,6 +73,7 @@ func TestUpdateChangesOnlyWhatIsGiven(t *testing.T) {
 }
 
 func TestUpdatePlacesLocalTimesInTheZoneOfTheEventsOwnCalendar(t *testing.T) {
+	t.Parallel()
 	_, p, c := sqliteWorld(t)
 	in := meeting(t, "in Berlin", 10)
 	in.CalendarIDs = []string{"side"}
@@ -90,6 +92,7 @@ func TestUpdatePlacesLocalTimesInTheZoneOfTheEventsOwnCalendar(t *testing.T) {
 }
 
 func TestUpdateReplacesTheAttendees(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	in := meeting(t, "checkup", 10)
 	in.Attendees = []string{"pat@example.com", "kim@example.com"}
@@ -108,6 +111,7 @@ func TestUpdateReplacesTheAttendees(t *testing.T) {
 }
 
 func TestUpdateReadsAgainWhatSomeoneElseChanged(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
 	overtaken := 0
@@ -135,6 +139,7 @@ func TestUpdateReadsAgainWhatSomeoneElseChanged(t *testing.T) {
 }
 
 func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
 	w.meetings.script(func(_ *process, call string) reaction {
@@ -154,6 +159,7 @@ func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
 }
 
 func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
 	reads := 0
@@ -179,6 +185,7 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 }
 
 func TestUpdateOfAWholeDay(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
 	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
@@ -192,6 +199,7 @@ func TestUpdateOfAWholeDay(t *testing.T) {
 }
 
 func TestUpdateRefusals(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		in     UpdateMeeting
 		code   fault.Code
@@ -231,6 +239,7 @@ func TestUpdateRefusals(t *testing.T) {
 }
 
 func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	in := meeting(t, "moves", 10)
 	in.CalendarIDs = []string{"side"}
@@ -249,6 +258,7 @@ func TestUpdateFindsAnEventThatMovedOutOfTheCalendarItWasSeenIn(t *testing.T) {
 
 // An update whose response was lost is followed by someone else's newer one.
 func TestRecoveryDoesNotOverwriteANewerChange(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
 	w.meetings.times(3, "change", reaction{before: fails(cutOff())})
@@ -272,6 +282,7 @@ func TestRecoveryDoesNotOverwriteANewerChange(t *testing.T) {
 }
 
 func TestUpdateIsKnownToBeMadeWhenTheCalendarsCannotBeReadAfterIt(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(10), ""), End: calendar.At(hour(11), "")})
 	sent := false

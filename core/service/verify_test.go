@@ -13,6 +13,7 @@ import (
 )
 
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		on   func(*world, *apikey.Caller)
 		want record.VerifyAnswer
@@ -67,6 +68,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestVerifyMakesAReconnectedAccountUsableAgain(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.status[c.Connections[adapter.KindCalendar].ID] = connection.StatusReconnectRequired
 	_, err := p.Calendar.Calendars(background, c)
@@ -80,6 +82,7 @@ func TestVerifyMakesAReconnectedAccountUsableAgain(t *testing.T) {
 }
 
 func TestRefusedCredentialsAreConfirmedBeforeTheConnectionIsMarked(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		confirmed func(context.Context) error
 		marked    int

@@ -9,6 +9,7 @@ import (
 
 // A call that waits for an equal one does so within Aside, and is refused if no more calls may wait.
 func TestEqualCallsWaitAside(t *testing.T) {
+	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	w.meetings.traits.IdempotentBook = false
 	entered, let := make(chan struct{}), make(chan struct{})

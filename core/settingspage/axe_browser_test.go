@@ -28,6 +28,7 @@ func (w *world) pages(signedIn bool, tenant, connection, key, request string) ma
 // No page has a barrier that axe-core knows, for whoever is signed in and whoever is not, in light and in
 // dark; nor have the answers to a form that is filled in wrongly, or that is not allowed.
 func TestNoPageHasABarrier(t *testing.T) {
+	t.Parallel()
 	auditor := browsertest.NewAuditor(t)
 	w := start(t, sqlite(t))
 	key := w.tenant("acme")

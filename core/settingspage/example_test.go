@@ -11,6 +11,7 @@ import (
 )
 
 func TestExamplesAreMadeValid(t *testing.T) {
+	t.Parallel()
 	sunday := time.Date(2027, time.March, 14, 12, 0, 0, 0, time.UTC) // when clocks change in New York
 	for name, c := range map[string]struct {
 		text, given, zone, want string
@@ -59,6 +60,7 @@ func TestExamplesAreMadeValid(t *testing.T) {
 // Whatever the time, the first time of an example is one to eight days away, on its own day of the week and
 // at its own hour.
 func TestExamplesAreAlwaysToCome(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(rapid.Int64Range(1_700_000_000, 2_000_000_000).Draw(t, "now"), 0).UTC()
 		zones := []string{"", "America/New_York", "Pacific/Apia", "Asia/Kathmandu"}
@@ -83,6 +85,7 @@ func TestExamplesAreAlwaysToCome(t *testing.T) {
 }
 
 func TestWhatAnAnswerLeadsTo(t *testing.T) {
+	t.Parallel()
 	p := &Pages{root: "/settings", opts: Options{Trial: Trial{Operations: []Operation{
 		{ID: "book", Kind: "calendar", Title: "Book", Example: `{"title": "x"}`},
 		{ID: "cancel", Kind: "calendar", Title: "Cancel", Example: `{"event_id": "e"}`},
@@ -115,6 +118,7 @@ func TestWhatAnAnswerLeadsTo(t *testing.T) {
 
 // A command to paste is about days that are soon, in the time zone of the documented example.
 func TestCommandsAreAboutDaysThatAreSoon(t *testing.T) {
+	t.Parallel()
 	documented := `{"start_time": "2026-12-01T10:00:00-05:00", "timezone": "America/New_York"}`
 	p := &Pages{opts: Options{
 		Now: func() time.Time { return time.Date(2027, 7, 5, 9, 0, 0, 0, time.UTC) },

@@ -43,6 +43,7 @@ func (w *world) send(command string) (int, string) {
 
 // From an empty gateway to a booked meeting and a working key, by nothing but the steps that the pages show.
 func TestTheFirstRun(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	p := person{w, browsertest.Start(t)}
 	p.b.Look(1280, 900, "light")

@@ -10,6 +10,7 @@ import (
 
 // Somebody types hours, looks at what they lead to, and saves them.
 func TestSomebodySetsOpeningHours(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	p := person{w, browsertest.Start(t)}

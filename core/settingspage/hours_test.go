@@ -83,6 +83,7 @@ func TestOpeningHoursAreStored(t *testing.T) {
 
 // A form with faults has each at its field, keeps what was typed, and stores nothing.
 func TestOpeningHoursWithFaults(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	b := w.signedIn(signin.NewLink{})
@@ -147,6 +148,7 @@ func TestPreviewOfOpeningHours(t *testing.T) {
 
 // A connection's rules are in the place of the tenant's, and those that it does not have follow the tenant's.
 func TestOpeningHoursOfAConnection(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	w.busy("acme")
@@ -182,6 +184,7 @@ func TestOpeningHoursOfAConnection(t *testing.T) {
 
 // Where there is no calendar, the page says why there is no preview.
 func TestNoPreviewWithoutACalendar(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	_, err := w.g.Admin().CreateTenant(t.Context(), apikey.Caller{}, admin.Write{}, admin.TenantSpec{Name: "acme"})
 	if err != nil {

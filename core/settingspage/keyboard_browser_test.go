@@ -15,6 +15,7 @@ func (p person) zoomed(scheme string) { p.b.Look(640, 400, scheme) }
 // Tab leads through the controls of every page in the order in which they are read, through each once, and
 // out again; where the focus is can be seen; and at 200 % zoom nothing is lost.
 func TestTabLeadsThroughEveryPage(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	key := w.tenant("acme")
 	request := w.busy("acme")
@@ -67,6 +68,7 @@ func (p person) key(key, control string) {
 // Whoever has only a keyboard, and zooms to 200 %, does everything: signs in, sets a tenant up, makes keys
 // and takes them back, reads the story of a request, and signs out.
 func TestEverythingIsDoneByKeyboard(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	p := person{w, browsertest.Start(t)}
 	p.zoomed("dark")

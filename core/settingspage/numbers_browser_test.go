@@ -13,6 +13,7 @@ import (
 
 // A tenant's administrator buys a number, names and assigns it, releases it, and thinks better of it.
 func TestANumberIsBoughtAndRestoredInTheBrowser(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	phone := admin.NewConnection{Tenant: "acme"}

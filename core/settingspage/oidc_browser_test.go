@@ -48,6 +48,7 @@ func startCertified(t *testing.T, redirectURI string) (issuer string) {
 // People sign in at a certified OpenID provider, through its own forms, and get the role that a list or a
 // claim gives them. Wrong settings are named, with what was received.
 func TestSignInAtACertifiedProvider(t *testing.T) {
+	t.Parallel()
 	browsertest.Package(t, "oidc-provider")
 	var right, given config.OIDC
 	host := "127.0.0.1" // of the public URL

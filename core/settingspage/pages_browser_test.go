@@ -41,6 +41,7 @@ func (p person) wants(heading string) {
 
 // From the printed link to a booked meeting, with nothing but a browser, and back.
 func TestAnOperatorSetsATenantUp(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	p := person{w, browsertest.Start(t)}
 	p.b.Look(1280, 900, "light")
@@ -163,6 +164,7 @@ func looks() int {
 // Every page is readable in every window and at 200 % zoom, its controls have names and can be reached by
 // keyboard and by finger, its text has enough contrast, and nothing is loaded from elsewhere.
 func TestEveryPageCanBeReadAndUsed(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	key := w.tenant("acme")
 	w.tenant("northern-lights-dental-care-of-the-upper-peninsula")

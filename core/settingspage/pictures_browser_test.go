@@ -22,6 +22,7 @@ var update = flag.Bool("update", false, "take the pictures in the README again")
 //
 //	go test ./core/settingspage -run Pictures -update
 func TestPicturesInTheREADME(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join("..", "..", ".github")
 	if *update {
 		takePictures(t, folder)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestPlotOfAnHour(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 30, 0, time.UTC)
 	minute := func(ago int) time.Time { return now.Truncate(time.Minute).Add(-time.Duration(ago) * time.Minute) }
 	got := plotOf(admin.HourOf{Minutes: []admin.Minute{
@@ -44,6 +45,7 @@ func (p *plot) over(b bar) bool {
 }
 
 func TestDurations(t *testing.T) {
+	t.Parallel()
 	for ms, want := range map[float64]string{0: "0.0 ms", 9.96: "10.0 ms", 71.4: "71 ms", 1500: "1.5 s"} {
 		if got := duration(ms); got != want {
 			t.Errorf("duration(%v) = %q, want %q", ms, got, want)

@@ -93,6 +93,7 @@ func (c *counter) forward(server io.Writer, client io.Reader) error {
 // A page asks the store a few times, however much it shows. What the gateway does at the same time is not the
 // page's, so that the least of several visits counts.
 func TestAPageAsksTheStoreAFewTimes(t *testing.T) {
+	t.Parallel()
 	c := countStatements(t)
 	w := start(t, c.url)
 	key := w.tenant("acme")

@@ -9,6 +9,7 @@ import (
 // Guesses at links are limited for one subscriber, however many addresses it has, and for all together; and
 // the memory for them is limited as well.
 func TestGuessesAreLimited(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	allowed := func(th *throttle, n int, address func(int) string) (count int) {
 		for i := range n {

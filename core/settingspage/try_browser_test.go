@@ -11,6 +11,7 @@ import (
 // Somebody books a meeting in the sandbox, moves on to cancelling it, and sets an agent up, with nothing but
 // clicks.
 func TestSomebodyTriesABooking(t *testing.T) {
+	t.Parallel()
 	w := start(t, sqlite(t))
 	w.tenant("acme")
 	p := person{w, browsertest.Start(t)}

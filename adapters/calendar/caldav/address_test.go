@@ -9,6 +9,7 @@ import (
 )
 
 func TestOneResourceHasOneID(t *testing.T) {
+	t.Parallel()
 	base, _ := url.Parse("https://cal.example.com/dav/")
 	a := &account{base: base}
 	for href, want := range map[string]string{
@@ -38,6 +39,7 @@ func TestOneResourceHasOneID(t *testing.T) {
 }
 
 func TestTagsAreMadeFitForIfMatch(t *testing.T) {
+	t.Parallel()
 	for given, want := range map[string]string{
 		`"abc"`: `"abc"`, `W/"abc"`: `"abc"`, `abc`: `"abc"`, ` "abc" `: `"abc"`, `"abc-gzip"`: `"abc"`,
 		`W/"abc;gzip"`: `"abc"`, `"abc--gzip"`: `"abc"`,
@@ -50,6 +52,7 @@ func TestTagsAreMadeFitForIfMatch(t *testing.T) {
 }
 
 func TestPreconditionsTellWhatTheStatusDoesNot(t *testing.T) {
+	t.Parallel()
 	const c, d = `<C:`, `<D:`
 	for _, test := range []struct {
 		status int

@@ -53,12 +53,14 @@ func openAt(
 }
 
 func TestContractOnRadicale(t *testing.T) {
+	t.Parallel()
 	a := servertest.Radicale(t)
 	conformance.Run(t, calendartest.Checks(),
 		func(t *testing.T) calendartest.Harness { return harness(t, a, nil) })
 }
 
 func TestContractOnTheFake(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule string
 		how  fake.Options
@@ -124,6 +126,7 @@ var lostByXandikos = []string{
 }
 
 func TestContractOnXandikos(t *testing.T) {
+	t.Parallel()
 	a := servertest.Xandikos(t)
 	checks := slices.DeleteFunc(calendartest.Checks(),
 		func(c calendartest.Check) bool { return slices.Contains(lostByXandikos, c.Name) })

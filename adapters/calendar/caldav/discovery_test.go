@@ -47,6 +47,7 @@ func (a account) open(t testing.TB, path string, more map[string]any) calendar.D
 }
 
 func TestCalendarsAreFoundFromAnyAddress(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{
 		"", "/", "/dav/", "/dav/principals/alice/", "/dav/calendars/alice/", "/dav/calendars/alice/home/",
 		"/some/app",
@@ -65,6 +66,7 @@ func TestCalendarsAreFoundFromAnyAddress(t *testing.T) {
 }
 
 func TestWhichCalendarIsTheDefault(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, path string
 		how        fake.Options
@@ -124,6 +126,7 @@ func want(t *testing.T, err error, code fault.Code, reason string) {
 }
 
 func TestAServerThatSendsNoInvitationsIsSaid(t *testing.T) {
+	t.Parallel()
 	on := map[string]any{"auto_schedule": true}
 	_, err := newAccount(t, fake.Options{}).open(t, "", on).Account(t.Context())
 	want(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
@@ -134,6 +137,7 @@ func TestAServerThatSendsNoInvitationsIsSaid(t *testing.T) {
 }
 
 func TestTheServersOwnAddressOfTheAccountIsTold(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	got, err := open(t, a.url, "alice", password, map[string]any{"email": ""}).Account(t.Context())
 	if err != nil || got != (calendar.Account{Email: email, Name: "Alice"}) {
@@ -142,6 +146,7 @@ func TestTheServersOwnAddressOfTheAccountIsTold(t *testing.T) {
 }
 
 func TestServersThatAreNone(t *testing.T) {
+	t.Parallel()
 	multistatus := func(props string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusMultiStatus)
@@ -187,6 +192,7 @@ func TestServersThatAreNone(t *testing.T) {
 }
 
 func TestACalendarIsEnoughWhereNothingElseCanBeSeen(t *testing.T) {
+	t.Parallel()
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/shared/team/" {
 			w.WriteHeader(http.StatusForbidden)
@@ -225,6 +231,7 @@ func (h *hosts) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{HomeHost: "p42.cal.example.com"})
 	client := &hosts{target: strings.TrimPrefix(a.url, "http://")}
 	driver, err := caldav.Adapter().OpenCalendar(t.Context(),
@@ -255,6 +262,7 @@ func TestCalendarsOnAnotherHostAreFollowedThere(t *testing.T) {
 // TestOnlyEventsCanBeNamedAsEvents checks that, for any id, only a member of a calendar is read, changed or
 // removed.
 func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)
 	if _, err := driver.Book(t.Context(), lunch("k1")); err != nil {
@@ -280,6 +288,7 @@ func TestOnlyEventsCanBeNamedAsEvents(t *testing.T) {
 }
 
 func TestDiscoveryIsDoneOnceAndAgainWhenSomethingIsMissing(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)
 	for range 5 {
@@ -310,6 +319,7 @@ func TestDiscoveryIsDoneOnceAndAgainWhenSomethingIsMissing(t *testing.T) {
 }
 
 func TestACalendarRemovedWithoutOurKnowingIsNotFound(t *testing.T) {
+	t.Parallel()
 	for name, call := range map[string]func(calendar.Driver) error{
 		"Events": func(d calendar.Driver) error { _, err := d.Events(context.Background(), week()); return err },
 		"Book":   func(d calendar.Driver) error { _, err := d.Book(context.Background(), lunch("k3")); return err },
@@ -327,6 +337,7 @@ func TestACalendarRemovedWithoutOurKnowingIsNotFound(t *testing.T) {
 }
 
 func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
 	head, tail := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\n"+
 		"DTSTAMP:20260101T000000Z\r\n", "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 	for data, code := range map[string]fault.Code{
@@ -345,6 +356,7 @@ func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
 }
 
 func TestWithoutETagsTheContentIsTheVersion(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{NoTags: true})
 	driver := a.open(t, "", nil)
 	booked, err := driver.Book(t.Context(), lunch("k1"))
@@ -366,6 +378,7 @@ func TestWithoutETagsTheContentIsTheVersion(t *testing.T) {
 }
 
 func TestAnEventOfAnotherProgramsMakingUnderOurNameIsNotOurs(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)
 	booked, err := driver.Book(t.Context(), lunch("k1"))

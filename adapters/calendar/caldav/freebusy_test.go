@@ -28,6 +28,7 @@ func freeBusy(t *testing.T, d calendar.Driver, span calendar.Span, ids ...string
 
 // Free/busy asks no more than a listing of the same calendars does.
 func TestRequestsOfFreeBusy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule        string
 		how         fake.Options
@@ -74,6 +75,7 @@ func TestRequestsOfFreeBusy(t *testing.T) {
 }
 
 func TestWhatCountsAsBusy(t *testing.T) {
+	t.Parallel()
 	const own, other = "mailto:Alice@example.com", "mailto:bob@example.com"
 	invited := func(stat string) []string {
 		return append([]string{"ORGANIZER:" + other, "ATTENDEE;PARTSTAT=" + stat + ":" + own,
@@ -127,6 +129,7 @@ func TestWhatCountsAsBusy(t *testing.T) {
 
 // Whole days and floating times are those of the calendar, or of the tenant where it has no zone.
 func TestBusyTimesLieInTheCalendarsZone(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	for _, id := range []string{a.work, a.home} {
 		a.Put(id, "day.ics", meeting("day", "DTSTART;VALUE=DATE:20270503"))
@@ -155,6 +158,7 @@ func TestBusyTimesLieInTheCalendarsZone(t *testing.T) {
 
 // An event that cannot be read makes its calendar unknown, never free; the others are told.
 func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	a.Put(a.home, "1.ics", meeting("1", lunchTime...))
 	a.Put(a.work, "strange.ics", meeting("2", append([]string{"RRULE:FREQ=SOMETIMES"}, lunchTime...)...))
@@ -175,6 +179,7 @@ func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
 
 // A refused password is not tried again for each calendar: servers lock accounts out.
 func TestFreeBusyStopsWhereThePasswordIsRefused(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	var ids []string
 	for i := range 20 {
@@ -195,6 +200,7 @@ func TestFreeBusyStopsWhereThePasswordIsRefused(t *testing.T) {
 
 // What the servers themselves answer wrongly to a free-busy-query, the driver tells rightly.
 func TestFreeBusyIsRightWhereServersAreNot(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(testing.TB) servertest.Account{
 		"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos,
 	} {

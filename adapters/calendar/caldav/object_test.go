@@ -58,6 +58,7 @@ func mustZone(tb testing.TB, name string) *time.Location {
 }
 
 func TestWhatLiesInMarch(t *testing.T) {
+	t.Parallel()
 	berlin := mustZone(t, "Europe/Berlin")
 	from, to := time.Date(2026, 3, 1, 0, 0, 0, 0, berlin), time.Date(2026, 4, 1, 0, 0, 0, 0, berlin)
 	const daily = "DTSTART;TZID=Europe/Berlin:20260328T090000\nDTEND;TZID=Europe/Berlin:20260328T100000\n"
@@ -216,6 +217,7 @@ func TestWhatLiesInMarch(t *testing.T) {
 }
 
 func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
+	t.Parallel()
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, lines := range map[string]string{
 		"every second":    event("DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY"),
@@ -243,6 +245,7 @@ func TestObjectsThatWouldRunAwayDoNot(t *testing.T) {
 }
 
 func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {
+	t.Parallel()
 	o := objectOfLines(t, event("DTSTART:20260301T000000Z\nRRULE:FREQ=LUNAR"))
 	if _, err := o.within(time.Unix(0, 0), time.Now(), time.UTC, newLimits()); err == nil {
 		t.Error("a rule of an unknown kind was passed over")
@@ -252,6 +255,7 @@ func TestRulesThatAreNotUnderstoodAreSaid(t *testing.T) {
 // TestWindowsShowPartsOfTheWhole checks that two adjacent windows together list what one window of both
 // lists.
 func TestWindowsShowPartsOfTheWhole(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		location, err := time.LoadLocation(rapid.SampledFrom([]string{
 			"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",

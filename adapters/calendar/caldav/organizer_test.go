@@ -23,6 +23,7 @@ func meeting(uid string, lines ...string) string {
 var lunchTime = []string{"SUMMARY:Lunch", "DTSTART:20270503T120000Z", "DTEND:20270503T130000Z"}
 
 func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
+	t.Parallel()
 	const guest = "ATTENDEE:mailto:alice@example.com"
 	for _, c := range []struct {
 		rule  string
@@ -99,6 +100,7 @@ func TestWhatSomeoneElseOrganizesIsNotChanged(t *testing.T) {
 
 // An account with an unknown address may be the organizer: the fault says how to set the address.
 func TestAnAccountWithoutAnAddressIsToldToGiveOne(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{NoEmail: true})
 	id := a.Put(a.home, "lunch.ics",
 		meeting("lunch", append(lunchTime, "ORGANIZER:mailto:alice@example.com",
@@ -119,6 +121,7 @@ func TestAnAccountWithoutAnAddressIsToldToGiveOne(t *testing.T) {
 // Events that the owner of a shared calendar organizes are changed in the owner's name (RFC 6638 section
 // 3.1).
 func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
 	title := "Dinner"
@@ -137,6 +140,7 @@ func TestInASharedCalendarItsOwnerIsTheOrganizer(t *testing.T) {
 }
 
 func TestAChangeOfNothingIsNotWritten(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	id := a.Put(a.home, "lunch.ics", meeting("lunch", lunchTime...))
 	event, err := a.open(t, "", nil).Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{})
@@ -147,6 +151,7 @@ func TestAChangeOfNothingIsNotWritten(t *testing.T) {
 
 // A server may accept a PUT and store something else. Its response then has no ETag (RFC 4791 section 5.3.4).
 func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
+	t.Parallel()
 	title, description, guests := "Dinner", "With  wine\r\n", []string{"bob@example.com"}
 	start := time.Date(2027, 5, 3, 19, 0, 0, 0, time.UTC)
 	end := start.Add(time.Hour)
@@ -181,6 +186,7 @@ func TestAChangeThatTheServerDoesNotKeepIsNotCalledDone(t *testing.T) {
 }
 
 func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{Freezes: []string{"EXDATE"}})
 	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "RRULE:FREQ=DAILY;COUNT=3")...))
 	err := a.open(t, "", nil).Cancel(t.Context(), calendar.EventRef{ID: id + "#20270504T120000Z"},
@@ -190,6 +196,7 @@ func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
 
 // A connection with auto_schedule invites nobody if its server has stopped sending invitations.
 func TestNobodyIsInvitedThroughAServerThatSendsNoInvitationsAnyMore(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", map[string]any{"auto_schedule": true})
 	b := lunch("k1")

@@ -37,6 +37,7 @@ func asked(tb testing.TB, a account, call func() error) string {
 }
 
 func TestRequestsOfEachOperation(t *testing.T) {
+	t.Parallel()
 	type state struct {
 		account
 		driver calendar.Driver
@@ -165,6 +166,7 @@ func listedTitles(tb testing.TB, driver calendar.Driver) []string {
 // servers report no changes at times. Their time range is right then, so nothing is missing, but removed
 // events may be listed for a while.
 func TestNoSeriesIsMissed(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		yes := func() bool { return random.IntN(2) == 0 }
@@ -206,6 +208,7 @@ func TestNoSeriesIsMissed(t *testing.T) {
 // A server that finds series only by their first instance, and reports no changes, hides a new series until
 // it is examined again.
 func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	driver := openAt(t, a.url, "alice", password, nil, func() time.Time { return now })
@@ -223,6 +226,7 @@ func TestAServerIsExaminedAgainNowAndThen(t *testing.T) {
 // If the time range finds a series that the synchronization did not report, the synchronization is
 // incomplete. The calendar is then examined before the listing returns.
 func TestASynchronizationThatTellsNotAllIsNoticed(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	driver := a.open(t, "", nil)
 	if got := listedTitles(t, driver); len(got) != 0 {
@@ -238,6 +242,7 @@ func TestASynchronizationThatTellsNotAllIsNoticed(t *testing.T) {
 
 // A server that forgot its tokens is examined with each listing until it returns another one.
 func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	driver := openAt(t, a.url, "alice", password, nil, func() time.Time { return now })
@@ -264,6 +269,7 @@ func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
 // If a server does not filter by property, its time range has to be trusted. It is not asked for series each
 // time.
 func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	a.Behave(fake.Quirks{RefusesPropFilter: true})
 	a.Put(a.home, "rule.ics", kind("rule", "rule", "Rule"))
@@ -284,6 +290,7 @@ func TestAServerThatTakesNoPropertyFilterIsAskedOnce(t *testing.T) {
 
 // TestServersTellWhatChanged checks that cached series are right at real servers.
 func TestServersTellWhatChanged(t *testing.T) {
+	t.Parallel()
 	for name, serve := range map[string]func(testing.TB) servertest.Account{
 		"Radicale": servertest.Radicale, "Xandikos": servertest.Xandikos,
 	} {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule, path, calendar string
 		reason, says         string
@@ -44,6 +45,7 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 }
 
 func TestAnAccountWithoutCalendarsIsFoundByVerifying(t *testing.T) {
+	t.Parallel()
 	server := fake.New(fake.Options{User: "alice", Password: password, Email: email})
 	server.AddTasks("tasks")
 	a := account{Server: server, url: adaptertest.Serve(t, server)}
@@ -52,6 +54,7 @@ func TestAnAccountWithoutCalendarsIsFoundByVerifying(t *testing.T) {
 }
 
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t, fake.Options{})
 	d := a.open(t, "", nil).(adapter.SetupChecker)
 	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

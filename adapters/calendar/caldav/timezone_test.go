@@ -11,6 +11,7 @@ import (
 )
 
 func TestNamesOfZones(t *testing.T) {
+	t.Parallel()
 	for tzid, want := range map[string]string{
 		"Europe/Berlin":           "Europe/Berlin",
 		`"America/New_York"`:      "America/New_York",
@@ -55,6 +56,7 @@ END:VTIMEZONE
 `
 
 func TestAZoneThatOnlyTheObjectDefines(t *testing.T) {
+	t.Parallel()
 	o := objectOfLines(t, outlook+event("DTSTART;TZID=Customized Time Zone:20260101T000000"))
 	berlin := namedZone{mustZone(t, "Europe/Berlin")}
 	z := o.zone("Customized Time Zone")
@@ -69,6 +71,7 @@ func TestAZoneThatOnlyTheObjectDefines(t *testing.T) {
 }
 
 func TestAZoneThatNothingTellsIsFloating(t *testing.T) {
+	t.Parallel()
 	o := objectOfLines(t, event("DTSTART;TZID=Nowhere:20260101T120000"))
 	got := o.time(startOf(o.master))
 	if !got.Floating || !got.Instant.Equal(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)) {
@@ -77,6 +80,7 @@ func TestAZoneThatNothingTellsIsFloating(t *testing.T) {
 }
 
 func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
+	t.Parallel()
 	wrong := strings.ReplaceAll(strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin"),
 		"+0100", "+0700")
 	o := objectOfLines(t, wrong+event("DTSTART;TZID=Europe/Berlin:20260101T120000"))
@@ -88,6 +92,7 @@ func TestTheDatabaseGoesBeforeAnOutdatedDefinition(t *testing.T) {
 // TestWallClocksArePlacedAsRFC5545Says checks wall clocks around changes of the offset against the definition
 // of gap and fold in section 3.3.5.
 func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
+	t.Parallel()
 	ny := namedZone{mustZone(t, "America/New_York")}
 	for wall, want := range map[string]string{
 		"2026-03-08T01:59": "2026-03-08T06:59Z", "2026-03-08T02:30": "2026-03-08T07:30Z",
@@ -103,6 +108,7 @@ func TestWallClocksArePlacedAsRFC5545Says(t *testing.T) {
 
 // TestDefinitionsSayWhatTheDatabaseSays checks random moments from an event on, up to nine years after it.
 func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
+	t.Parallel()
 	names := []string{"America/New_York", "Europe/Berlin", "Europe/London", "Europe/Dublin",
 		"America/St_Johns", "Asia/Kolkata",
 		"Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Gaza", "Asia/Jerusalem",
@@ -134,6 +140,7 @@ func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
 }
 
 func TestADefinitionIsReplacedOnlyWhenItIsWrong(t *testing.T) {
+	t.Parallel()
 	berlin := mustZone(t, "Europe/Berlin")
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	right := strings.ReplaceAll(outlook, "Customized Time Zone", "Europe/Berlin")
@@ -154,6 +161,7 @@ func TestADefinitionIsReplacedOnlyWhenItIsWrong(t *testing.T) {
 
 // On the last day of a leap year after a zone's table, the time package returns a change that has passed.
 func TestTransitionsOutliveTheEndOfALeapYear(t *testing.T) {
+	t.Parallel()
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
 		t.Fatal(err)

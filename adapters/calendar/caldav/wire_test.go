@@ -46,6 +46,7 @@ func booking(zone string) (calendar.Booking, *time.Location) {
 }
 
 func TestWhatABookingIsWrittenAs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ file, zone string }{
 		{"booking-new-york.ics", "America/New_York"}, {"booking-utc.ics", "UTC"},
 		{"booking-casablanca.ics", "Africa/Casablanca"},
@@ -57,6 +58,7 @@ func TestWhatABookingIsWrittenAs(t *testing.T) {
 }
 
 func TestABookingIsReadAsItWasMade(t *testing.T) {
+	t.Parallel()
 	b, location := booking("America/New_York")
 	o, err := objectOf(newObject(b, "u", location, "mailto:alice@example.com", stampTime), zones{})
 	if err != nil {
@@ -78,6 +80,7 @@ func TestABookingIsReadAsItWasMade(t *testing.T) {
 }
 
 func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
+	t.Parallel()
 	ny := mustZone(t, "America/New_York")
 	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC) // 01:30, and again an hour later
 	for at, want := range map[time.Time]ical.Form{
@@ -92,6 +95,7 @@ func TestTheSecondOfTwoEqualWallClocksIsKept(t *testing.T) {
 }
 
 func TestTheZoneIsKeptWhereClocksShowATimeTwice(t *testing.T) {
+	t.Parallel()
 	b, location := booking("America/New_York")
 	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC)
 	for _, minutes := range []int{-60, 0, 10, 60, 75, 120} {
@@ -110,6 +114,7 @@ func TestTheZoneIsKeptWhereClocksShowATimeTwice(t *testing.T) {
 }
 
 func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]calendar.Attendee{
 		"ATTENDEE:mailto:a@example.com": {Email: "a@example.com", Type: "required", Response: "needs_action"},
 		`ATTENDEE;CN="Doe, Jane";PARTSTAT=ACCEPTED;ROLE=CHAIR:MAILTO:Jane@Example.com`: {Email: "Jane@Example.com",
@@ -132,6 +137,7 @@ func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
 }
 
 func TestTheLinkIsFoundWhereProgramsPutIt(t *testing.T) {
+	t.Parallel()
 	for lines, want := range map[string]string{
 		"LOCATION:Room 5":                         "",
 		"LOCATION:https://meet.example.com/1\\,2": "https://meet.example.com/1,2",
@@ -170,6 +176,7 @@ END:VALARM
 `
 
 func TestAChangeTouchesWhatItNamesAndNothingElse(t *testing.T) {
+	t.Parallel()
 	title, description := "New", ""
 	start := time.Date(2026, 1, 6, 10, 0, 0, 0, time.UTC)
 	end := start.Add(30 * time.Minute)
@@ -208,6 +215,7 @@ func TestAChangeTouchesWhatItNamesAndNothingElse(t *testing.T) {
 }
 
 func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 1, 6, 9, 0, 0, 0, time.UTC) // a Tuesday
 	end := start.Add(time.Hour)
 	for lines, refused := range map[string]bool{
@@ -229,6 +237,7 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 }
 
 func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ lines, key, want string }{
 		{event("DTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=DAILY"), "20260106T080000Z",
 			"EXDATE;TZID=Europe/Berlin:20260106T090000"},

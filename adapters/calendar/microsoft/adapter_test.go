@@ -14,6 +14,7 @@ var public = adapter.Addresses{
 }
 
 func TestHowTokensAreHad(t *testing.T) {
+	t.Parallel()
 	national := adapter.Addresses{
 		"api_url": "https://graph.microsoft.us/v1.0", "authority": "https://login.microsoftonline.us/common/",
 	}
@@ -60,6 +61,7 @@ func TestHowTokensAreHad(t *testing.T) {
 
 // A directory that a tenant names stays a part of the path, even if the authority has no path.
 func TestADirectoryIsNoHost(t *testing.T) {
+	t.Parallel()
 	at := adapter.Addresses{"authority": "https://login.example"}
 	for _, directory := range []string{"evil.example", "evil.example:443", "user@evil.example", "d"} {
 		g, err := grant(settings{Directory: directory}, at)
@@ -73,6 +75,7 @@ func TestADirectoryIsNoHost(t *testing.T) {
 }
 
 func TestTheUsualKindOfMeetingIsAskedForIfItIsAllowed(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		allowed []string
 		usual   string

@@ -31,6 +31,7 @@ const (
 var delegated = []string{"offline_access", "User.Read", "Calendars.ReadWrite"}
 
 func TestContractOnTheFake(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule    string
 		how     fake.Options
@@ -48,6 +49,7 @@ func TestContractOnTheFake(t *testing.T) {
 }
 
 func TestEveryRequestIsAsMicrosoftDescribesThem(t *testing.T) {
+	t.Parallel()
 	for rule, mailbox := range map[string]string{
 		"of a customer who agreed": "", "with application permissions": email,
 	} {

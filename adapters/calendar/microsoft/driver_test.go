@@ -68,6 +68,7 @@ func since(a *account, call func()) []string {
 }
 
 func TestABookingWithoutALinkOfTheProvidersIsOneRequest(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	b := booking(a)
@@ -101,6 +102,7 @@ func TestABookingWithoutALinkOfTheProvidersIsOneRequest(t *testing.T) {
 }
 
 func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	event := book(t, d, booking(a))
@@ -138,6 +140,7 @@ func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
 }
 
 func TestAClaimsChallengeIsNotAnsweredByKiota(t *testing.T) {
+	t.Parallel()
 	for _, challenge := range []string{
 		`Bearer claims="eyJhY2Nlc3NfdG9rZW4iOnt9fQ=="`, `Bearer claims=unquoted`, `Bearer claims`,
 	} {
@@ -158,6 +161,7 @@ func TestAClaimsChallengeIsNotAnsweredByKiota(t *testing.T) {
 }
 
 func TestAWriteGoesOutAgainWithRenewedCredentials(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1.0/") &&
@@ -193,6 +197,7 @@ func TestAWriteGoesOutAgainWithRenewedCredentials(t *testing.T) {
 }
 
 func TestWhatWasNeverSentIsSaidSo(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -213,6 +218,7 @@ func TestWhatWasNeverSentIsSaidSo(t *testing.T) {
 }
 
 func TestWhoseAccountItIs(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct {
 		how     fake.Options
 		mailbox string
@@ -237,6 +243,7 @@ func TestWhoseAccountItIs(t *testing.T) {
 }
 
 func TestAnAccountWithoutAMailboxIsToldWhatToDo(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{NoMailbox: true}, nil)
 	_, err := a.open().Events(t.Context(), week(a.Default()))
 	f := wantFault(t, "Events", err, fault.Unsupported, fault.ReasonProviderMisconfigured)
@@ -253,6 +260,7 @@ func TestAnAccountWithoutAMailboxIsToldWhatToDo(t *testing.T) {
 }
 
 func TestTheCalendarOfTheSettingsIsTheDefaultOne(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	second := a.AddCalendar("Second", false)
 	a.setting["calendar_id"] = second
@@ -269,6 +277,7 @@ func TestTheCalendarOfTheSettingsIsTheDefaultOne(t *testing.T) {
 }
 
 func TestCalendarsAreFollowedOverPages(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	for i := range 130 {
 		a.AddCalendar(fmt.Sprint("Room ", i), false)
@@ -280,6 +289,7 @@ func TestCalendarsAreFollowedOverPages(t *testing.T) {
 }
 
 func TestALinkThatCannotBeIsRefusedBeforeAnythingIsBooked(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{Personal: true}, nil)
 	b := booking(a)
 	b.Conferencing = calendar.ConferencingProvider
@@ -300,6 +310,7 @@ func TestALinkThatCannotBeIsRefusedBeforeAnythingIsBooked(t *testing.T) {
 }
 
 func TestAMeetingMadeWithoutItsLinkIsRemovedAgain(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{Silent: true}, nil)
 	b := booking(a)
 	b.Conferencing, b.Attendees = calendar.ConferencingProvider, []string{"bob@example.com"}
@@ -323,6 +334,7 @@ func TestAMeetingMadeWithoutItsLinkIsRemovedAgain(t *testing.T) {
 }
 
 func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	b := booking(a)
@@ -358,6 +370,7 @@ func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
 }
 
 func TestOnlyWhatChangesIsSent(t *testing.T) {
+	t.Parallel()
 	var sent []string
 	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -399,6 +412,7 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 }
 
 func TestAChangeOfAKnownVersionIsOneRequest(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	event := book(t, d, booking(a))
@@ -419,6 +433,7 @@ func TestAChangeOfAKnownVersionIsOneRequest(t *testing.T) {
 }
 
 func TestHowAnEventLeavesTheCalendar(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	unrelated := book(t, d, booking(a))
@@ -466,6 +481,7 @@ func TestHowAnEventLeavesTheCalendar(t *testing.T) {
 }
 
 func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	b := booking(a)
@@ -499,6 +515,7 @@ func TestABookingIsFoundAgainOrSaidToBeGone(t *testing.T) {
 }
 
 func TestIDsOutliveAMove(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	event := book(t, d, booking(a))
@@ -511,6 +528,7 @@ func TestIDsOutliveAMove(t *testing.T) {
 }
 
 func TestAZoneThatIsNoneIsNotShown(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	event := book(t, d, booking(a))
@@ -529,6 +547,7 @@ func TestAZoneThatIsNoneIsNotShown(t *testing.T) {
 }
 
 func TestAnOccurrenceStaysBetweenItsNeighbours(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	if _, err := a.Series(a.Default(), "Daily", monday, time.Hour, "Europe/Berlin",
@@ -550,6 +569,7 @@ func TestAnOccurrenceStaysBetweenItsNeighbours(t *testing.T) {
 }
 
 func TestASpanThatGraphRefusesIsNotAskedFor(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	q := week(a.Default())
@@ -567,6 +587,7 @@ func TestASpanThatGraphRefusesIsNotAskedFor(t *testing.T) {
 }
 
 func TestAPageElsewhereIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization"))
@@ -598,6 +619,7 @@ func TestAPageElsewhereIsNotFollowed(t *testing.T) {
 }
 
 func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	queries := []calendar.Query{week("")}
@@ -632,6 +654,7 @@ func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
 // The largest page may be longer than upstream reads. The list then goes on in smaller pages, from where the
 // pages before have ended.
 func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
+	t.Parallel()
 	for _, large := range []int{1, 2} {
 		t.Run(fmt.Sprint("page ", large), func(t *testing.T) {
 			var asked []string
@@ -688,6 +711,7 @@ func bookFive(t *testing.T, a *account, d calendar.Driver) {
 }
 
 func TestABatchGoesOnWhereAPageEnded(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	bookFive(t, a, d)
@@ -711,6 +735,7 @@ func TestABatchGoesOnWhereAPageEnded(t *testing.T) {
 }
 
 func TestABatchFailsAsThePartThatFailed(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	second := a.AddCalendar("Second", false)
 	d := a.open()
@@ -751,6 +776,7 @@ func TestABatchFailsAsThePartThatFailed(t *testing.T) {
 }
 
 func TestPagesThatLeadInACircleEnd(t *testing.T) {
+	t.Parallel()
 	d := answering(t, http.StatusOK,
 		`{"value":[{"id":"c","name":"n"}],"@odata.nextLink":"https://graph.example.com/v1.0/me/calendars?$skip=1"}`,
 		nil)
@@ -759,6 +785,7 @@ func TestPagesThatLeadInACircleEnd(t *testing.T) {
 }
 
 func TestIDsThatWouldLeadElsewhereAreNotAskedFor(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	title := "Other"
@@ -790,6 +817,7 @@ func TestIDsThatWouldLeadElsewhereAreNotAskedFor(t *testing.T) {
 }
 
 func TestNoMoreRequestsRunAtOneTimeThanTheMailboxTakes(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open()
 	queries := []calendar.Query{week(a.Default())}

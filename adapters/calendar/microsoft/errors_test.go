@@ -28,6 +28,7 @@ func errorBody(code string) string {
 }
 
 func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		status int
 		body   string
@@ -102,6 +103,7 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 }
 
 func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	title := "Other"
 	for _, body := range []string{"", "<html>Welcome</html>", "null", "{}"} {
 		d := answering(t, http.StatusCreated, body, nil)
@@ -118,6 +120,7 @@ func TestAWriteWhoseAnswerCannotBeReadIsOfUnknownOutcome(t *testing.T) {
 
 // An empty list would report that the day is free, or that there is no calendar.
 func TestAnAnswerThatIsNoListIsNotAnEmptyOne(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{`{}`, `{"error":{"code":"500"}}`, `{"value":null}`, `{"id":"x"}`} {
 		d := answering(t, http.StatusOK, body, nil)
 		_, err := d.Calendars(t.Context())

@@ -49,6 +49,7 @@ func rooms(t *testing.T, a *account, n int) (ids []string) {
 
 // Each batch reads twenty calendars, four at a time.
 func TestFreeBusyAsksInBatches(t *testing.T) {
+	t.Parallel()
 	for calendars, want := range map[int]int{1: 1, 10: 1, 20: 1, 25: 2} {
 		a := serve(t, fake.Options{}, nil)
 		ids, d := rooms(t, a, calendars), a.open()
@@ -85,6 +86,7 @@ func (c counted) Write(p []byte) (int, error) {
 
 // Free/busy of ten calendars is one request, as a listing of them is, but a fraction of its size.
 func TestFreeBusyReadsAFractionOfAListing(t *testing.T) {
+	t.Parallel()
 	var bytes atomic.Int64
 	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,6 +126,7 @@ func TestFreeBusyReadsAFractionOfAListing(t *testing.T) {
 
 // A view may have several pages. The next pages of all calendars are one more batch.
 func TestFreeBusyReadsEveryPage(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{MostPerPage: 2}, nil)
 	ids := rooms(t, a, 3)
 	for _, id := range ids[:2] {
@@ -146,6 +149,7 @@ func TestFreeBusyReadsEveryPage(t *testing.T) {
 
 // The statuses are those of learn.microsoft.com/graph/api/resources/event, showAs and responseStatus.
 func TestWhatCountsAsBusy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule   string
 		change func(a *account, id string) error
@@ -192,6 +196,7 @@ func TestWhatCountsAsBusy(t *testing.T) {
 
 // Whole days are those of the tenant, also where a day has 23 hours; an event without a length takes no time.
 func TestBusyTimesAreExact(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	days := must(t)(a.Days(a.Default(), "Closed", time.Date(2027, 3, 14, 0, 0, 0, 0, time.UTC),
 		time.Date(2027, 3, 15, 0, 0, 0, 0, time.UTC)))
@@ -209,6 +214,7 @@ func TestBusyTimesAreExact(t *testing.T) {
 
 // What Graph does not tell of a calendar is unknown, never free; the others are told.
 func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule   string
 		status int
@@ -253,6 +259,7 @@ func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
 
 // If no calendar can be read, the call fails, with the wait that Graph asks for.
 func TestFreeBusyFailsIfNothingCanBeRead(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	ids, d := rooms(t, a, 2), a.open()
 	ids = append(ids, "AAMkAGI/no+calendar=")
@@ -275,6 +282,7 @@ func TestFreeBusyFailsIfNothingCanBeRead(t *testing.T) {
 
 // Pages that lead elsewhere, or in a circle, do not count as all there is.
 func TestACalendarReadInPartIsUnknown(t *testing.T) {
+	t.Parallel()
 	const two = `{"responses":[{"id":"1","status":200,"body":{"value":[]}},` +
 		`{"id":"0","status":200,"body":{"value":[],"@odata.nextLink":%q}}]}`
 	for _, next := range []string{"https://example.com/v1.0/me", "https://graph.example.com/v1.0/me/more"} {
@@ -288,6 +296,7 @@ func TestACalendarReadInPartIsUnknown(t *testing.T) {
 
 // Answers that lack what they should have are not taken for free time.
 func TestWhatABatchLacksIsUnknown(t *testing.T) {
+	t.Parallel()
 	for rule, part := range map[string]string{
 		"no answer":            `{"id":"7","status":200,"body":{"value":[]}}`,
 		"no status":            `{"id":"1","body":{"value":[]}}`,

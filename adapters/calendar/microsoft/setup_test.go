@@ -15,6 +15,7 @@ import (
 )
 
 func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule    string
 		how     fake.Options
@@ -76,6 +77,7 @@ func TestWhatIsWrongWithTheSetupIsFoundByVerifying(t *testing.T) {
 }
 
 func TestASetupIsLookedAtAsMicrosoftDescribesIt(t *testing.T) {
+	t.Parallel()
 	for rule, meant := range map[string]bool{"of the default calendar": false, "of another": true} {
 		t.Run(rule, func(t *testing.T) {
 			api := described.Open(t, "msgraph-calendar.openapi.json", "/v1.0")
@@ -92,6 +94,7 @@ func TestASetupIsLookedAtAsMicrosoftDescribesIt(t *testing.T) {
 }
 
 func TestASetupThatCannotBeLookedAtIsToldSo(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open().(adapter.SetupChecker)
 	a.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

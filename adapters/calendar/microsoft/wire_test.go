@@ -10,6 +10,7 @@ import (
 )
 
 func TestTimesAreWrittenSoThatTheInstantStays(t *testing.T) {
+	t.Parallel()
 	at := func(s string) time.Time {
 		parsed, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {
@@ -51,6 +52,7 @@ func TestTimesAreWrittenSoThatTheInstantStays(t *testing.T) {
 }
 
 func TestTimesAreRead(t *testing.T) {
+	t.Parallel()
 	nine := time.Date(2027, 3, 8, 9, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		rule, value, zone, original string
@@ -87,6 +89,7 @@ func TestTimesAreRead(t *testing.T) {
 }
 
 func TestAnswersOfAttendeesHaveCommonWords(t *testing.T) {
+	t.Parallel()
 	for given, want := range map[string]string{
 		"": "needs_action", "none": "needs_action", "notResponded": "needs_action", "organizer": "accepted",
 		"accepted": "accepted", "declined": "declined", "tentativelyAccepted": "tentative",
@@ -102,6 +105,7 @@ func TestAnswersOfAttendeesHaveCommonWords(t *testing.T) {
 }
 
 func TestWhereAMeetingIs(t *testing.T) {
+	t.Parallel()
 	join, web := "https://teams.example.com/l/1", "https://outlook.example.com/1"
 	for _, c := range []struct{ join, location, uri, want string }{
 		{join, "https://meet.example.com/2", "", join},
@@ -126,6 +130,7 @@ func TestWhereAMeetingIs(t *testing.T) {
 }
 
 func TestTheDescriptionIsTheBodyWithoutHowToJoin(t *testing.T) {
+	t.Parallel()
 	const join, below = "https://teams.example.com/l/1?a=b&c=d",
 		"\r\n________________________________________________________________________________\r\n"
 	for _, c := range []struct{ rule, body, join, want string }{
@@ -148,6 +153,7 @@ func TestTheDescriptionIsTheBodyWithoutHowToJoin(t *testing.T) {
 }
 
 func TestADescriptionIsPutAboveHowToJoin(t *testing.T) {
+	t.Parallel()
 	const join = "https://teams.example.com/l/1?a=b&c=d"
 	const how = `<div style="width:100%"><span style="color:#5F5F5F">________________________________</span></div><div><a href="https://teams.example.com/l/1?a=b&amp;c=d">Join</a></div>`
 	got, ok := splice("<html><head><style>p{}</style></head><body><p>Old</p>\r\n<br>"+how+
@@ -167,6 +173,7 @@ func TestADescriptionIsPutAboveHowToJoin(t *testing.T) {
 }
 
 func TestAttendeesWhoStayAreWrittenAsTheyAre(t *testing.T) {
+	t.Parallel()
 	attendee := func(address, kind string) *graph.Attendee {
 		return &graph.Attendee{
 			EmailAddress: &graph.EmailAddress{Address: &address, Name: new("Name of " + address)}, Type: &kind,
@@ -194,6 +201,7 @@ func TestAttendeesWhoStayAreWrittenAsTheyAre(t *testing.T) {
 }
 
 func TestATransactionIsOfOneKeyInOneCalendar(t *testing.T) {
+	t.Parallel()
 	one := transactionID("calendar", "key")
 	if one != transactionID("calendar", "key") || one == transactionID("calendar", "kez") ||
 		one == transactionID("calendas", "key") ||

@@ -14,6 +14,7 @@ import (
 var workdays = []time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday}
 
 func TestWorkingHours(t *testing.T) {
+	t.Parallel()
 	in := func(name string) *time.Location {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
@@ -69,6 +70,7 @@ func TestWorkingHours(t *testing.T) {
 
 // An outage is not taken for an account without working hours.
 func TestWorkingHoursThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
 	d := a.open().(calendar.HoursTeller)
 	a.Fail("me/calendar/getSchedule", http.StatusServiceUnavailable, "ErrorServerBusy", nil)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestTheExamplesAreWholeConnections(t *testing.T) {
+	t.Parallel()
 	for file, want := range map[string]adapter.Auth{
 		"request-tracker.yaml": {Scheme: adapter.Basic, Username: "username", Password: "password",
 			BaseURL: "base_url"},
@@ -38,6 +39,7 @@ func TestTheExamplesAreWholeConnections(t *testing.T) {
 }
 
 func TestTheGuidesExamplesAreWhole(t *testing.T) {
+	t.Parallel()
 	guide, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +81,7 @@ func wrongIn(settings object, credentials map[string]string) []string {
 }
 
 func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
+	t.Parallel()
 	step := func(changes object) object {
 		s := object{"name": "ticket", "path": "tickets/{.number}"}
 		maps.Copy(s, changes)
@@ -176,6 +179,7 @@ func many(n int) []any {
 }
 
 func TestTheWayToAuthoriseIsChosenByWhatThereIs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule        string
 		settings    object
@@ -212,6 +216,7 @@ func TestTheWayToAuthoriseIsChosenByWhatThereIs(t *testing.T) {
 }
 
 func TestTokensOfOAuth(t *testing.T) {
+	t.Parallel()
 	oauth := object{
 		"token_url": "https://desk.example/token", "client_id": "me", "scopes": []any{"read", "write"},
 	}

@@ -121,6 +121,7 @@ func TestNoExpressionMakesMoreThanItsShare(t *testing.T) {
 }
 
 func TestTheSizeOfAValueCountsWhatIsInside(t *testing.T) {
+	t.Parallel()
 	type list = []any
 	type object = map[string]any
 	for _, c := range []struct {
@@ -152,6 +153,7 @@ func TestTheSizeOfAValueCountsWhatIsInside(t *testing.T) {
 // TestCountingChangesNoValue compares expressions that count what they make with the same expressions as
 // written.
 func TestCountingChangesNoValue(t *testing.T) {
+	t.Parallel()
 	input := map[string]any{
 		"a": 7, "b": 2.5, "s": "a-b-c", "t": "Größe: 3 x", "n": nil, "y": true, "l": []any{3, 1, 2, 1},
 		"o": map[string]any{"k": "v", "m": nil},

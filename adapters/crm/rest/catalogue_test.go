@@ -37,6 +37,7 @@ func wrong(err error) []string {
 }
 
 func TestEachDescriptionKeepsTheContractAsFarAsItsSystemCan(t *testing.T) {
+	t.Parallel()
 	list := rest.Catalogue()
 	for _, s := range systems() {
 		t.Run(s.name, func(t *testing.T) {
@@ -116,6 +117,7 @@ func (s *system) findsContacts(t *testing.T, list []adapter.Adapter, used *sync.
 }
 
 func TestADescriptionNamesItsSourcesAndNeedsNoMoreThanItDeclares(t *testing.T) {
+	t.Parallel()
 	guide, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +166,7 @@ func TestADescriptionNamesItsSourcesAndNeedsNoMoreThanItDeclares(t *testing.T) {
 }
 
 func TestOverridesAreMergedIntoADescription(t *testing.T) {
+	t.Parallel()
 	s := zammad()
 	server, a, values := s.run(t, rest.Catalogue(), &sync.Map{})
 	check := func(given object) []string {
@@ -221,6 +224,7 @@ func TestOverridesAreMergedIntoADescription(t *testing.T) {
 }
 
 func TestOAuthOfDescribedSystems(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]adapter.Grant{
 		"dynamics365": {Flow: adapter.ClientCredentials, ClientID: "app", TenantAddress: true,
 			TokenURL: "https://login.microsoftonline.com/acme.example/oauth2/v2.0/token"},
@@ -247,6 +251,7 @@ func TestOAuthOfDescribedSystems(t *testing.T) {
 }
 
 func TestNoAddressOfOAuthLeadsElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, directory := range []string{"a/../../evil.example", "..", "evil.example/x?y=#", "@evil.example"} {
 		s := dynamics365()
 		s.settings = maps.Clone(s.settings)
@@ -281,6 +286,7 @@ var hostile = []string{
 }
 
 func TestTextsStayOneValueOfAQuery(t *testing.T) {
+	t.Parallel()
 	for _, language := range []struct {
 		function string
 		one      *regexp.Regexp // what one value is in the language
@@ -315,6 +321,7 @@ func TestTextsStayOneValueOfAQuery(t *testing.T) {
 
 // Some queries take ids without quotes.
 func TestIDsOfContactsStayIDs(t *testing.T) {
+	t.Parallel()
 	for _, s := range systems() {
 		if s.name == "osticket" {
 			continue
@@ -331,6 +338,7 @@ func TestIDsOfContactsStayIDs(t *testing.T) {
 }
 
 func TestASearchThatLagsTellsNothingYet(t *testing.T) {
+	t.Parallel()
 	s := intercom()
 	d, _ := s.open(t)
 	now := time.Now()
@@ -353,6 +361,7 @@ func TestASearchThatLagsTellsNothingYet(t *testing.T) {
 
 // Dynamics wants a contact of the account, where a case has both.
 func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
+	t.Parallel()
 	s := dynamics365()
 	d, _ := s.open(t)
 	other := strings.Replace(s.harness.Known.ContactID, "07", "01", 1)
@@ -368,6 +377,7 @@ func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 // A case has the id that its key gives. So a create that arrives twice opens one case, and both tell its
 // number.
 func TestDynamicsOpensOneCaseForAKey(t *testing.T) {
+	t.Parallel()
 	d, server := dynamics365().open(t)
 	var numbers []string
 	for range 2 {
@@ -384,6 +394,7 @@ func TestDynamicsOpensOneCaseForAKey(t *testing.T) {
 
 // ServiceNow keeps a reference that it does not know as an empty field, so nobody would get the incident.
 func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
+	t.Parallel()
 	for group, known := range map[string]bool{
 		"Service Desk": true, "00000000000000000000000000000006": true, "Gone": false,
 	} {
@@ -402,6 +413,7 @@ func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
 
 // Zoho lists the oldest tickets of a contact first, unless it is asked for another order.
 func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
+	t.Parallel()
 	s := zohoDesk()
 	d, server := s.open(t)
 	for range 60 {
@@ -420,6 +432,7 @@ func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
 
 // GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
 func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
+	t.Parallel()
 	for _, code := range []string{"ERROR_APP_TOKEN_PARAMETERS_MISSING", "ERROR_WRONG_APP_TOKEN_PARAMETER"} {
 		s := glpi()
 		s.refusal = reply{status: 400, body: `["` + code + `","about the parameter app_token"]`}

@@ -47,6 +47,7 @@ func number(t *testing.T) phonenumber.Number {
 }
 
 func TestContactsAreReadFromAList(t *testing.T) {
+	t.Parallel()
 	pat := crm.Contact{
 		ID: "7", Name: "Pat", Emails: []string{"pat@example.com"}, Phones: []string{"(513) 555-7611"}, AccountID: "3",
 		AccountName: "Acme",
@@ -98,6 +99,7 @@ func TestContactsAreReadFromAList(t *testing.T) {
 }
 
 func TestALookUpSeesANumberOrAnAddress(t *testing.T) {
+	t.Parallel()
 	stub := says(map[string]reply{"GET /api/people": {status: http.StatusOK, body: "[]"}})
 	s := serve(t, stub, anonymous)
 	d := s.open(t, calling(s.url, object{"steps": []any{object{
@@ -119,6 +121,7 @@ func TestALookUpSeesANumberOrAnAddress(t *testing.T) {
 }
 
 func TestOpenTicketsAreReadFromAList(t *testing.T) {
+	t.Parallel()
 	early, late := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		rule, body string
@@ -155,6 +158,7 @@ func TestOpenTicketsAreReadFromAList(t *testing.T) {
 }
 
 func TestLabelsOfListedTicketsMayBeValues(t *testing.T) {
+	t.Parallel()
 	s := serve(t, says(map[string]reply{
 		"GET /api/people/7/tickets": {status: http.StatusOK, body: `[{"id": 1, "number": 1, "status_value": 20}]`},
 	}), anonymous)
@@ -168,6 +172,7 @@ func TestLabelsOfListedTicketsMayBeValues(t *testing.T) {
 }
 
 func TestLookingUpWhoCallsIsDescribedAsAWhole(t *testing.T) {
+	t.Parallel()
 	s := serve(t, says(nil), anonymous)
 	if _, can := s.open(t, plain(s.url, nil)).(crm.ContactFinder); can {
 		t.Error("a driver whose settings do not describe it looks up who calls")
@@ -191,6 +196,7 @@ func TestLookingUpWhoCallsIsDescribedAsAWhole(t *testing.T) {
 }
 
 func TestVerifyLooksUpTheSamplePhone(t *testing.T) {
+	t.Parallel()
 	const people = `[{"id": 7, "name": "Pat", "phones": ["513-555-7611"]}]`
 	for _, c := range []struct{ rule, sample, people, want string }{
 		{"a contact", "+15135557611", people, `contact: id "7", name "Pat", phones "513-555-7611"` +
@@ -218,6 +224,7 @@ func TestVerifyLooksUpTheSamplePhone(t *testing.T) {
 }
 
 func TestRequestTrackerHidesNumbersFromWhoMayNotSeeThem(t *testing.T) {
+	t.Parallel()
 	fake := &rtFake{mayNotAdmin: true}
 	s := rtServer{serve(t, fake, asRT)}
 	d := s.open(t, exampleAt(t, "request-tracker.yaml", s.at(""))).(crm.ContactFinder)

@@ -118,12 +118,14 @@ func (s rtServer) harness(t *testing.T) crmtest.Harness {
 }
 
 func TestRequestTrackerPretended(t *testing.T) {
+	t.Parallel()
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return rtServer{serve(t, &rtFake{}, asRT)}.harness(t) })
 }
 
 // If a search reports that no ticket has a key, another ticket is opened. So only the search itself may
 // report it.
 func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing.T) {
+	t.Parallel()
 	const noTickets = `{"count":0,"items":[],"page":1,"per_page":20,"total":0,"issues":[],"total_count":0}`
 	for rule, test := range map[string]struct {
 		reply reply
@@ -152,6 +154,7 @@ func TestOnlyASearchThatFoundNothingSaysThatThereIsNoTicketWithTheKey(t *testing
 }
 
 func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
+	t.Parallel()
 	api := described.Open(t, "rt-rest2.openapi.json", "/REST/2.0")
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
 		fake := &rtFake{}
@@ -172,6 +175,7 @@ func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 }
 
 func TestRequestTrackerReal(t *testing.T) {
+	t.Parallel()
 	account := servertest.RequestTracker(t)
 	proxy := proxyTo(t, account.URL)
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
@@ -234,6 +238,7 @@ func (s redmineServer) TellsTimes()                                 {}
 func asRedmine(r *http.Request) { r.Header.Set("X-Redmine-API-Key", redmineKey) }
 
 func TestRedminePretended(t *testing.T) {
+	t.Parallel()
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
 		fake := &redmineFake{}
 		s := redmineServer{serve(t, fake, asRedmine), fake}

@@ -103,6 +103,7 @@ func shownAs(changes object) object {
 }
 
 func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
+	t.Parallel()
 	system := says(map[string]reply{
 		"POST /api/search": {status: 200, body: `{"hits":[{"key":"k/9"}]}`},
 		"GET /api/records/k%2F9": {status: 200,
@@ -162,6 +163,7 @@ func TestATicketIsMappedFromSeveralSteps(t *testing.T) {
 }
 
 func TestNoNumberReachesAQuery(t *testing.T) {
+	t.Parallel()
 	hostile := []string{
 		"1' OR '1'='1", `1" OR key is not EMPTY`, "1) OR (1=1", "1 OR 1", "1;drop", "1/2", "../1", "..", ".", "",
 		"1?x=1", "1&x=1", "1#x", "1%2F2", "1%27",
@@ -197,6 +199,7 @@ func TestNoNumberReachesAQuery(t *testing.T) {
 }
 
 func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
+	t.Parallel()
 	system := says(map[string]reply{"GET /api/users/a%2F..%2Fb%3Fx=%27": {status: 200, body: `{}`}})
 	s := serve(t, system, anonymous)
 	settings := plain(s.url, object{"ticket": shownAs(nil), "create": object{"number": ".key", "steps": []any{
@@ -225,6 +228,7 @@ func TestValuesOfATicketStayWhereTheyAreSent(t *testing.T) {
 }
 
 func TestWhatAnAnswerMeans(t *testing.T) {
+	t.Parallel()
 	rules := []any{
 		object{"status": []any{float64(400)}, "match": `.body.code == "OWNER"`, "fault": "invalid",
 			"field": "owner_id", "message": "is nobody here."},
@@ -311,6 +315,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 }
 
 func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
+	t.Parallel()
 	system := says(map[string]reply{
 		"POST /api/tickets": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 503},
 	})
@@ -335,6 +340,7 @@ func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 }
 
 func TestCreateMayAnswerTheTicketItself(t *testing.T) {
+	t.Parallel()
 	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}),
 		anonymous)
 	d := s.open(t, plain(s.url, object{"create": object{
@@ -354,6 +360,7 @@ func TestCreateMayAnswerTheTicketItself(t *testing.T) {
 }
 
 func TestAnswersThatAreNoJSON(t *testing.T) {
+	t.Parallel()
 	page := reply{
 		status: 201, body: "<b>7</b>", header: http.Header{"Content-Type": {"text/html"}, "Resource-Id": {"7"}},
 	}
@@ -375,6 +382,7 @@ func TestAnswersThatAreNoJSON(t *testing.T) {
 }
 
 func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
+	t.Parallel()
 	system := says(map[string]reply{
 		"GET /api/find": {status: 200, body: `{"id":7}`}, "GET /api/tickets/7": {status: 404},
 	})
@@ -415,6 +423,7 @@ func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
 }
 
 func TestLabelsAndTheirValues(t *testing.T) {
+	t.Parallel()
 	system := says(map[string]reply{
 		"GET /api/states":    {status: 200, body: `[{"n":"Open","v":1}]`},
 		"POST /api/tickets":  {status: 200, body: `{"id":7}`},
@@ -457,6 +466,7 @@ func TestLabelsAndTheirValues(t *testing.T) {
 }
 
 func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
+	t.Parallel()
 	for path, c := range map[string]struct {
 		ticket object
 		body   string
@@ -493,6 +503,7 @@ func TestSettingsThatDoNotFitAreToldWithTheirPlace(t *testing.T) {
 }
 
 func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
+	t.Parallel()
 	for path, step := range map[string]object{
 		"settings.create.steps[0].headers.X-Subject: gives control characters": {
 			"headers": object{"X-Subject": "{.ticket.subject}"},
@@ -532,6 +543,7 @@ func TestRequestsThatCannotBeMadeAreNotSent(t *testing.T) {
 
 // The person who verifies a connection sees the field names in a response, if they are plain words.
 func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
+	t.Parallel()
 	system := says(map[string]reply{"GET /api/check": {status: 422,
 		body: `{"missing":["Cost centre","<b>","x@y","Étage 2","` +
 			strings.Repeat("x", 41) + `",7,"3","4","5","6"]}`}, "GET /api/me": {status: 200, body: `{}`}})
@@ -551,6 +563,7 @@ func TestVerifyingTellsTheNamesInAnAnswer(t *testing.T) {
 // TestNothingOfAnAnswerIsTold puts a word into every place of responses and makes every kind of expression
 // fail on them. The word must not be in any text that a caller sees, nor in the log above debug level.
 func TestNothingOfAnAnswerIsTold(t *testing.T) {
+	t.Parallel()
 	const canary = "canary"
 	bodies := []string{
 		`"canary"`, `{"canary":"canary"}`,
@@ -637,6 +650,7 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 }
 
 func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
+	t.Parallel()
 	for rule, body := range map[string]string{
 		"another number": `{"id":7}`, "an empty answer by a rule": `{"id":"007","hits":0}`,
 	} {
@@ -651,6 +665,7 @@ func TestATicketIsFoundOnlyByItsOwnNumber(t *testing.T) {
 }
 
 func TestExplainShowsEachStep(t *testing.T) {
+	t.Parallel()
 	replies := map[string]reply{
 		"GET /api/me":        {status: 200, body: `{"name":"Acme","email":"desk@acme.example"}`},
 		"GET /api/states":    {status: 200, body: `["Open"]`},

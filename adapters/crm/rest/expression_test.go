@@ -15,6 +15,7 @@ import (
 )
 
 func TestALeavingCallerEndsAnExpression(t *testing.T) {
+	t.Parallel()
 	// A single step takes so long that the deadline passes before anything else ends the expression. It
 	// compares two texts that differ at their ends.
 	long := strings.Repeat("x", 16<<20)
@@ -51,6 +52,7 @@ func TestExpressionsReachNothingButTheirInput(t *testing.T) {
 }
 
 func TestTemplates(t *testing.T) {
+	t.Parallel()
 	input := map[string]any{"n": "a/b c", "x": 7, "none": nil, "o": map[string]any{"k": "}"}}
 	for source, want := range map[string][2]string{
 		"":                             {"", ""},
@@ -81,6 +83,7 @@ func TestTemplates(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +125,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestSingleValuesAsText(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		source, want string
 	}{

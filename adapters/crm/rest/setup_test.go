@@ -42,6 +42,7 @@ func redmine(t *testing.T, fake *redmineFake, old, other string) (redmineServer,
 }
 
 func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
 	s, d := redmine(t, &redmineFake{}, "", "")
 	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A", AccountID: "1", ContactID: "2"})
 	want := []fault.Field{
@@ -101,6 +102,7 @@ func TestAFieldThatNoStepUsesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 
 // A caller cannot correct the connection. The person who verifies it learns what to correct.
 func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
+	t.Parallel()
 	for rule, c := range map[string]struct {
 		fake       *redmineFake
 		old, other string // in the settings
@@ -165,6 +167,7 @@ func TestAFaultOfTheSetUpIsNotBlamedOnTheCaller(t *testing.T) {
 }
 
 func TestFaultsOfAnEmptyRequestTracker(t *testing.T) {
+	t.Parallel()
 	at := func(t *testing.T, fake *rtFake, old, other string) (rtServer, crm.Driver) {
 		s := rtServer{serve(t, fake, asRT)}
 		return s, s.open(t, substitute(exampleAt(t, "request-tracker.yaml", s.at("")), old, other).(object))
@@ -187,6 +190,7 @@ func TestFaultsOfAnEmptyRequestTracker(t *testing.T) {
 }
 
 func TestAnEmptyTicketSystemIsVerified(t *testing.T) {
+	t.Parallel()
 	settings := exampleAt(t, "redmine.yaml", "")
 	settings["sample_number"] = "1"
 	fake := &redmineFake{}
@@ -201,6 +205,7 @@ func TestAnEmptyTicketSystemIsVerified(t *testing.T) {
 }
 
 func TestRequestTrackerRealIsVerifiedEmptyAndByWhatItsUserMay(t *testing.T) {
+	t.Parallel()
 	account := servertest.RequestTracker(t)
 	as := func(user, password string) crm.Driver {
 		s := rtServer{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(user, password) })}
@@ -241,6 +246,7 @@ func sameUsers(t *testing.T, d crm.Driver) {
 }
 
 func TestRedmineIsSearchedForTheKey(t *testing.T) {
+	t.Parallel()
 	since := time.Now()
 	wanted := crm.NewTicket{Key: "abc123", Since: since, Subject: "A", Description: "B"}
 	find := func(d crm.Driver) (crm.Ticket, error) { return d.(crm.Finder).Find(context.Background(), wanted) }
