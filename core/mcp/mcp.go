@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -56,10 +57,10 @@ type Server struct {
 	opts    Options
 	base    *url.URL
 	runner  toolcall.Runner
-	scopes  []apikey.Scope    // of the tools, each once, in order
-	servers map[string]served // by the names of a caller's scopes
-	json    http.Handler      // the library, which answers with JSON
-	stream  http.Handler      // the library, which answers with a stream of events
+	scopes  []apikey.Scope           // of the tools, each once, in order
+	servers map[string]func() served // by the names of a caller's scopes
+	json    http.Handler             // the library, which answers with JSON
+	stream  http.Handler             // the library, which answers with a stream of events
 	handler http.Handler
 }
 
@@ -83,12 +84,14 @@ func New(o Options) (*Server, error) {
 	if err != nil || base.Host == "" {
 		return nil, errors.New("mcp: PublicURL must be an absolute URL")
 	}
-	s := &Server{opts: o, base: base, servers: map[string]served{}, scopes: scopesOf(o.Tools), runner: toolcall.Runner{
+	s := &Server{opts: o, base: base, servers: map[string]func() served{}, scopes: scopesOf(o.Tools), runner: toolcall.Runner{
 		API: o.API, Within: cmp.Or(o.Within, answerWithin), Notes: o.Notes, Now: o.Now,
 	}}
 	for _, scopes := range subsets(s.scopes) {
-		s.servers[nameOf(scopes)] = s.serverFor(scopes)
+		// The library takes up to a millisecond to read the tools' schemas again, and few of the sets are ever asked for.
+		s.servers[nameOf(scopes)] = sync.OnceValue(func() served { return s.serverFor(scopes) })
 	}
+	s.servers[nameOf(s.scopes)]() // a tool that the library refuses is a defect, and no gateway starts with it
 	s.json, s.stream = s.library(true), s.library(false)
 	s.handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.serveTools))
 	return s, nil
@@ -136,7 +139,7 @@ func (s *Server) servedTo(ctx context.Context) served {
 			has = append(has, scope)
 		}
 	}
-	return s.servers[nameOf(has)]
+	return s.servers[nameOf(has)]()
 }
 
 // scopesOf returns the scopes of tools, each once, in order.
