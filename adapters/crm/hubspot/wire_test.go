@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 func decoded(t *testing.T, text string) record {
@@ -99,6 +100,8 @@ func FuzzAnswersAreReadWhateverTheyAre(f *testing.F) {
 		f.Add(403, []byte(seed))
 		f.Add(404, []byte(seed))
 		f.Add(429, []byte(seed))
+		f.Add(http.StatusLocked, []byte(seed))
+		f.Add(http.StatusNetworkAuthenticationRequired, []byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, status int, text []byte) {
 		var r record
@@ -109,8 +112,10 @@ func FuzzAnswersAreReadWhateverTheyAre(f *testing.F) {
 			}
 		}
 		refused := bare().refusal(status, http.Header{}, text)
+		nothingDone := status == http.StatusLocked || status == statusMigrating ||
+			upstream.StatusFault(name, status, http.Header{}, nil).Unsent
 		if refused.Code == "" || refused.Reason == "" || refused.Detail == "" || refused.RetryAfter < 0 ||
-			refused.Unsent {
+			refused.Unsent != nothingDone {
 			t.Errorf("told %+v", refused)
 		}
 		for _, field := range refused.Fields {
