@@ -213,11 +213,13 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/audit",
-			May:    []string{"core/durable", "core/fault", "core/pause", "core/store", "core/telemetry", "core/vault"},
-			Tests:  []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
+			May: []string{
+				"core/durable", "core/fault", "core/pause", "core/secret", "core/store", "core/telemetry", "core/vault",
+			},
+			Tests: []string{"core/store/storetest"}, Why: "What was changed, by whom, and the proof of it.",
 		},
 		{
-			Folder: "core/requestlog", May: []string{"core/pause", "core/store", "core/telemetry"},
+			Folder: "core/requestlog", May: []string{"core/pause", "core/secret", "core/store", "core/telemetry"},
 			Tests: []string{"core/store/storetest"}, Why: "What requests did, for people; it decides nothing.",
 		},
 		{

@@ -36,13 +36,13 @@ package audit
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
 	"frontdesk/core/vault"
@@ -138,8 +138,9 @@ func (l *Log) Row(ctx context.Context, e Entry) (store.AuditRow, error) {
 	if e.RequestID == "" {
 		e.RequestID = RequestID(ctx)
 	}
+	now := l.Now()
 	row := store.AuditRow{
-		UID: rand.Text(), At: time.UnixMilli(l.Now().UnixMilli()).UTC(), TenantID: e.TenantID,
+		UID: secret.NewIDAt(now), At: time.UnixMilli(now.UnixMilli()).UTC(), TenantID: e.TenantID,
 		Tenant: clean(e.Tenant), Actor: clean(e.Actor), Action: e.Action, ConnectionID: e.ConnectionID,
 		Subject: clean(e.Subject), Outcome: clean(e.Outcome), Effect: clean(e.Effect),
 		RequestID: clean(e.RequestID), KeyID: keys.current,

@@ -49,7 +49,7 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 		// The same key and request give the same effect key, even if our own record of the effect is lost.
 		intent.EffectKey = EffectKey(intent.TenantID, intent.Operation, intent.Key, c.ConnectionID, hashed)
 	case c.DedupeWindow > 0:
-		intent.Key = "same:" + intent.DedupeKey
+		intent.Key = store.EqualKey(intent.DedupeKey)
 		intent.EffectKey = EffectKey(rand.Text())
 	default:
 		intent.Key = "once:" + rand.Text()

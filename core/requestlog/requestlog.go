@@ -13,15 +13,13 @@ package requestlog
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base32"
-	"encoding/binary"
 	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
 
 	"frontdesk/core/pause"
+	"frontdesk/core/secret"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
 )
@@ -99,16 +97,8 @@ func (l *Log) Add(e Entry) {
 		l.dropped++
 		return
 	}
-	e.ID = newID(e.At)
+	e.ID = secret.NewIDAt(e.At)
 	l.waiting = append(l.waiting, e)
-}
-
-// newID returns an id that sorts by time, to the nanosecond.
-func newID(at time.Time) string {
-	var raw [15]byte
-	binary.BigEndian.PutUint64(raw[:], uint64(at.UnixNano()))
-	_, _ = rand.Read(raw[8:]) // never fails: it ends the process if there is no randomness
-	return base32.HexEncoding.EncodeToString(raw[:])
 }
 
 // Run writes requests and removes old ones until ctx ends.

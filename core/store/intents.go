@@ -144,9 +144,25 @@ const (
 
 	insertIntentUnlessRecent = "INSERT INTO intents (" + intentColumns + ") SELECT " + beginning + `
 	WHERE NOT EXISTS (SELECT 1 FROM intents
-		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15)
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15 AND ` + namedOtherwise + `)
 	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
+
+	// namedOtherwise is the condition that a row's key does not follow from its dedupe key; see EqualKey. Its index
+	// has these rows alone. A row whose key follows is in the way of an equal one by the primary key.
+	namedOtherwise = "key <> '" + equalPrefix + "' || dedupe_key"
+	equalPrefix    = "same:"
+
+	// equalIntents are the rows with a dedupe key: $3, from which the key $4 follows. One is found by its primary
+	// key, and the others by intents_named_otherwise.
+	equalIntents = "(SELECT " + intentColumns + ` FROM intents
+		WHERE tenant_id = $1 AND operation = $2 AND key = $4 AND dedupe_key = $3
+		UNION ALL SELECT ` + intentColumns + ` FROM intents
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND ` + namedOtherwise + ") AS equal_intents"
 )
+
+// EqualKey returns the key under which calls without a key of their own share an intent, and which follows from
+// their dedupe key.
+func EqualKey(dedupeKey string) string { return equalPrefix + dedupeKey }
 
 // sealBeginning returns the arguments of insertIntent.
 func (s *Store) sealBeginning(i Intent) ([]any, error) {
@@ -377,18 +393,17 @@ func (s *Store) ClaimEffect(
 func (s *Store) RecentIntent(
 	ctx context.Context, tenantID, operation, dedupeKey string, since time.Time,
 ) (Intent, bool, error) {
-	return findIn(ctx, s, s.scanIntent, "SELECT "+intentColumns+` FROM intents
-		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND created_at >= $4 ORDER BY created_at DESC LIMIT 1`,
-		tenantID, operation, dedupeKey, millis(since))
+	return findIn(ctx, s, s.scanIntent, "SELECT "+intentColumns+" FROM "+equalIntents+
+		" WHERE created_at >= $5 ORDER BY created_at DESC LIMIT 1",
+		tenantID, operation, dedupeKey, EqualKey(dedupeKey), millis(since))
 }
 
 // Overtaken reports whether another call with the same dedupe key began later than i, or began a run since
 // i's last run began and is done.
 func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
-	_, found, err := findIn(ctx, s, scanSealedIntent, "SELECT "+intentColumns+` FROM intents
-		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND key <> $4
-		AND (created_at > $5 OR (state = 'done' AND updated_at >= $6)) LIMIT 1`,
-		i.TenantID, i.Operation, i.DedupeKey, i.Key, millis(i.CreatedAt), millis(i.UpdatedAt))
+	_, found, err := findIn(ctx, s, scanSealedIntent, "SELECT "+intentColumns+" FROM "+equalIntents+
+		` WHERE key <> $5 AND (created_at > $6 OR (state = 'done' AND updated_at >= $7)) LIMIT 1`,
+		i.TenantID, i.Operation, i.DedupeKey, EqualKey(i.DedupeKey), i.Key, millis(i.CreatedAt), millis(i.UpdatedAt))
 	return found, err
 }
 

@@ -35,14 +35,17 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	// FULL: a commit is on the disk before it returns. The busy timeout is short because Store.try waits
 	// itself, and unlike SQLite it stops when the caller's context ends. The size limit is for what the log
 	// leaves on the disk. Deleted data is overwritten with zeros; see Forget for the log. In memory, the copies
-	// that a savepoint makes of the pages cost a tenth of what they cost in a file.
+	// that a savepoint makes of the pages cost a tenth of what they cost in a file. The log is copied into the file
+	// at 16 MiB instead of 4, and the writer keeps 16 MiB of pages instead of 2: of each booking, about a dozen pages
+	// in random places of the indexes are read, written to the log and copied.
 	common := url.Values{
 		"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"},
 		"_error_rc": {"1"},
 	}
 	writer, err := sqliteConnector(path, common, url.Values{
 		"_journal_mode": {"WAL"}, "_txlock": {"immediate"}, "_auto_vacuum": {incremental},
-		"_pragma": {"journal_size_limit(67108864)", "secure_delete(ON)", "temp_store(MEMORY)"}})
+		"_pragma": {"journal_size_limit(67108864)", "wal_autocheckpoint(4000)", "cache_size(-16384)",
+			"secure_delete(ON)", "temp_store(MEMORY)"}})
 	if err != nil {
 		return nil, unavailable(err)
 	}
