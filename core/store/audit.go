@@ -162,19 +162,32 @@ func (s *Store) execAudited(
 func (s *Store) execAuditedIn(
 	ctx context.Context, q querier, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
-	if len(rows) == 1 && s.dialect.joins {
-		row, err := auditArgs(rows[0])
-		if err != nil {
-			return 0, err
-		}
-		return exec(ctx, q, "WITH change AS ("+query+" RETURNING 1) INSERT INTO audit ("+auditWritten+") SELECT "+
-			places(len(args)+1, len(row))+" FROM change", slices.Concat(args, row)...)
+	if joined, joins, err := s.joinAudit(rows, query, args); err != nil {
+		return 0, err
+	} else if joins {
+		return joined.exec(ctx, q)
 	}
 	affected, err = exec(ctx, q, query, args...)
 	if err != nil || affected == 0 {
 		return affected, err
 	}
 	return affected, addAudit(ctx, q, rows)
+}
+
+// joinAudit returns the one statement that writes what query does and the row of the audit, if there is one.
+func (s *Store) joinAudit(rows []AuditRow, query string, args []any) (joined statement, joins bool, err error) {
+	if len(rows) != 1 || !s.dialect.joins {
+		return statement{}, false, nil
+	}
+	row, err := auditArgs(rows[0])
+	if err != nil {
+		return statement{}, false, err
+	}
+	return statement{
+		query: "WITH change AS (" + query + " RETURNING 1) INSERT INTO audit (" + auditWritten + ") SELECT " +
+			places(len(args)+1, len(row)) + " FROM change",
+		args: slices.Concat(args, row), must: true,
+	}, true, nil
 }
 
 // AuditLookedThrough bounds the time that it takes to list the rows of an action that callers take.

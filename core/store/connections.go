@@ -326,14 +326,17 @@ func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) e
 		}
 		return err
 	}
-	affected, err := exec(ctx, tx,
-		`WITH parent AS (SELECT id FROM connections WHERE id = $1`+s.dialect.lockParent+`)
-		UPDATE connection_turns SET taken = taken + 1
-		WHERE connection_id IN (SELECT id FROM parent)`, connectionID)
+	affected, err := s.turnOf(connectionID).exec(ctx, tx)
 	if err == nil && affected == 0 {
 		return connectionNotFound()
 	}
 	return err
+}
+
+func (s *Store) turnOf(connectionID string) statement {
+	return statement{query: `WITH parent AS (SELECT id FROM connections WHERE id = $1` + s.dialect.lockParent + `)
+		UPDATE connection_turns SET taken = taken + 1
+		WHERE connection_id IN (SELECT id FROM parent)`, args: []any{connectionID}, must: true}
 }
 
 func changedMeanwhile() error {

@@ -25,7 +25,7 @@ func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 	if len(seen) == 0 {
 		return nil
 	}
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return seeEvents(ctx, tx, seen) })
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return execAll(ctx, tx, seeEvents(seen)) })
 }
 
 // EventSeen returns where an event was seen last.
@@ -53,7 +53,7 @@ const seenBatch = 128
 // seeEvents writes in batches whose sizes are powers of two, so that the few statements stay prepared. The
 // rows are sorted, so that no two transactions deadlock. Each event is written once, because PostgreSQL
 // rejects a statement that writes a row twice.
-func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
+func seeEvents(seen []EventSeen) (all []statement) {
 	rows := slices.Clone(seen)
 	slices.SortStableFunc(rows, func(a, b EventSeen) int {
 		return cmp.Or(compareEvents(a, b), b.UpdatedAt.Compare(a.UpdatedAt))
@@ -69,17 +69,14 @@ func seeEvents(ctx context.Context, tx *sql.Tx, seen []EventSeen) error {
 			args = append(args, e.TenantID, e.ConnectionID, e.EventID, e.CalendarID, e.Gone, millis(e.UpdatedAt))
 		}
 		// The same events are listed again and again. Rows without a change are not written.
-		_, err := exec(ctx, tx, "INSERT INTO events_seen ("+eventColumns+") VALUES "+placeholders(size, 6)+`
+		all = append(all, statement{query: "INSERT INTO events_seen (" + eventColumns + ") VALUES " + placeholders(size, 6) + `
 			ON CONFLICT (tenant_id, connection_id, event_id) DO UPDATE
 			SET calendar_id = excluded.calendar_id, gone = excluded.gone, updated_at = excluded.updated_at
 			WHERE excluded.updated_at >= events_seen.updated_at
-			AND (excluded.calendar_id <> events_seen.calendar_id OR excluded.gone <> events_seen.gone)`, args...)
-		if err != nil {
-			return err
-		}
+			AND (excluded.calendar_id <> events_seen.calendar_id OR excluded.gone <> events_seen.gone)`, args: args})
 		rows = rows[size:]
 	}
-	return nil
+	return all
 }
 
 func compareEvents(a, b EventSeen) int {

@@ -69,8 +69,8 @@ func connectionsOf(holds []Hold) []string {
 	return slices.Compact(ids)
 }
 
-// takeHold takes a hold if nothing is in its way, by one statement.
-func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time.Time) (*Hold, error) {
+// insertHold returns the statement that takes a hold if nothing is in its way, and the query of what is.
+func insertHold(h Hold, except []string, now time.Time) (insert, others statement) {
 	inTheWay := "connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 AND valid_until > $5"
 	args := []any{
 		h.ConnectionID, h.CalendarID, millis(h.To.Add(h.After)), millis(h.From.Add(-h.Before)), millis(now),
@@ -82,18 +82,26 @@ func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time
 		}
 	}
 	own := slices.Concat(args, []any{h.ID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until)})
-	insert := "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
+	insert = statement{query: "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
 		"valid_until) SELECT $1, $2, " + places(len(args)+1, len(own)-len(args)) +
 		" WHERE NOT EXISTS (SELECT 1 FROM holds WHERE " + inTheWay + `)
 		ON CONFLICT (id) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
-		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`
+		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`, args: own, must: true}
+	others = statement{
+		query: "SELECT " + holdColumns + " FROM holds WHERE " + inTheWay + " ORDER BY starts_at LIMIT 1", args: args,
+	}
+	return insert, others
+}
+
+// takeHold takes a hold if nothing is in its way, by one statement.
+func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time.Time) (*Hold, error) {
+	insert, others := insertHold(h, except, now)
 	for range 10 {
-		affected, err := exec(ctx, tx, insert, own...)
+		affected, err := insert.exec(ctx, tx)
 		if err != nil || affected == 1 {
 			return nil, err
 		}
-		other, found, err := find(ctx, tx, scanHold,
-			"SELECT "+holdColumns+" FROM holds WHERE "+inTheWay+" ORDER BY starts_at LIMIT 1", args...)
+		other, found, err := find(ctx, tx, scanHold, others.query, others.args...)
 		if err != nil || found {
 			return &other, err
 		}
@@ -117,13 +125,13 @@ func (s *Store) KeepHolds(ctx context.Context, kept HoldsKept) error {
 	if !kept.any() {
 		return nil
 	}
-	return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return keepHolds(ctx, q, kept) })
+	return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return execAll(ctx, q, keepHolds(kept)) })
 }
 
 // keepHolds lets holds that are left expire, so that one statement writes all of them.
-func keepHolds(ctx context.Context, q querier, kept HoldsKept) error {
+func keepHolds(kept HoldsKept) []statement {
 	if len(kept.Left) == 0 {
-		return execHolds(ctx, q, kept.IDs, "UPDATE holds SET event_id = $1, moves = '', valid_until = $2",
+		return ofHolds(kept.IDs, "UPDATE holds SET event_id = $1, moves = '', valid_until = $2",
 			kept.EventID, millis(kept.Until))
 	}
 	left := "id IN (" + places(3, len(kept.Left)) + ")"
@@ -131,7 +139,7 @@ func keepHolds(ctx context.Context, q querier, kept HoldsKept) error {
 	for _, id := range kept.Left {
 		args = append(args, id)
 	}
-	return execHolds(ctx, q, slices.Concat(kept.IDs, kept.Left), `UPDATE holds SET moves = '',
+	return ofHolds(slices.Concat(kept.IDs, kept.Left), `UPDATE holds SET moves = '',
 		event_id = CASE WHEN `+left+` THEN '' ELSE $1 END,
 		valid_until = CASE WHEN `+left+` THEN 0 ELSE CAST($2 AS BIGINT) END`,
 		args...)
@@ -150,6 +158,11 @@ func (s *Store) DropHolds(ctx context.Context, ids []string) error {
 // execHolds writes all the holds in one statement. Between two statements, another transaction could lock the
 // second hold and wait for the first.
 func execHolds(ctx context.Context, q querier, ids []string, query string, args ...any) error {
+	return execAll(ctx, q, ofHolds(ids, query, args...))
+}
+
+// ofHolds returns the statement, or none if there are no ids.
+func ofHolds(ids []string, query string, args ...any) []statement {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -157,8 +170,7 @@ func execHolds(ctx context.Context, q querier, ids []string, query string, args 
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	_, err := exec(ctx, q, query, args...)
-	return err
+	return []statement{{query: query, args: args}}
 }
 
 // DropHoldsOfEvent removes the holds of an event that is gone, and those of slots to which it was moving.

@@ -108,6 +108,9 @@ func (s *Store) BeginIntentHolding(
 	if err != nil {
 		return Intent{}, false, false, err
 	}
+	if taken, err := s.together(ctx, s.beginHolding(row, with, now)); taken || err != nil {
+		return Intent{}, taken, taken, err
+	}
 	for {
 		err := s.changeOften(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			began, holds = false, false
@@ -134,6 +137,19 @@ func (s *Store) BeginIntentHolding(
 			return existing, false, false, err
 		}
 	}
+}
+
+// beginHolding returns the statements of an intent that gets all of its holds.
+func (s *Store) beginHolding(row []any, with Holding, now time.Time) []statement {
+	all := []statement{{query: insertIntent, args: row, must: true}}
+	for _, id := range connectionsOf(with.Holds) {
+		all = append(all, s.turnOf(id))
+	}
+	for _, h := range with.Holds {
+		insert, _ := insertHold(h, with.Except, now)
+		all = append(all, insert)
+	}
+	return all
 }
 
 const (
@@ -264,21 +280,21 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		}
 		return err
 	}
+	// The events come first because they lock their connection. The removal of a connection also locks it before
+	// its intents, so that no two transactions deadlock.
+	attached := slices.Concat(seeEvents(with.Seen), seeMeetings(with.Meetings), keepHolds(with.Holds))
+	if last, joins, err := s.joinAudit(audit, finish, args); joins && err == nil && !settles {
+		if done, err := s.together(ctx, append(attached, last)); done || err != nil {
+			return err
+		}
+	}
 	return s.changeOften(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		// The events come first because they lock their connection. The removal of a connection also locks it
-		// before its intents, so that no two transactions deadlock.
 		if settles {
 			if _, err := s.lockConnection(ctx, tx, i.TenantID, i.ConnectionID); err != nil {
 				return err
 			}
 		}
-		if err := seeEvents(ctx, tx, with.Seen); err != nil {
-			return err
-		}
-		if err := seeMeetings(ctx, tx, with.Meetings); err != nil {
-			return err
-		}
-		if err := keepHolds(ctx, tx, with.Holds); err != nil {
+		if err := execAll(ctx, tx, attached); err != nil {
 			return err
 		}
 		affected, err := s.execAuditedIn(ctx, tx, audit, finish, args...)

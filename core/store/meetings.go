@@ -25,7 +25,7 @@ func (s *Store) SeeMeetings(ctx context.Context, meetings []Meeting) error {
 	if len(meetings) == 0 {
 		return nil
 	}
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return seeMeetings(ctx, tx, meetings) })
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return execAll(ctx, tx, seeMeetings(meetings)) })
 }
 
 // meetingRow is a row of meetings.
@@ -38,7 +38,7 @@ const maxMeetingRows = 256 // of one statement
 
 // seeMeetings writes the rows sorted, so that no two transactions deadlock, and each of them once, because
 // PostgreSQL rejects a statement that writes a row twice.
-func seeMeetings(ctx context.Context, tx *sql.Tx, meetings []Meeting) error {
+func seeMeetings(meetings []Meeting) (all []statement) {
 	var rows []meetingRow
 	for _, m := range meetings {
 		for _, person := range append([]string{""}, m.People...) {
@@ -57,15 +57,12 @@ func seeMeetings(ctx context.Context, tx *sql.Tx, meetings []Meeting) error {
 			args = append(args, r.TenantID, r.ConnectionID, r.Reference, r.person, r.EventID, r.CalendarID,
 				millis(r.EndsAt))
 		}
-		_, err := exec(ctx, tx, `INSERT INTO meetings
-			(tenant_id, connection_id, reference, person, event_id, calendar_id, ends_at) VALUES `+
-			placeholders(len(batch), 7)+` ON CONFLICT (tenant_id, connection_id, reference, person) DO UPDATE
-			SET event_id = excluded.event_id, calendar_id = excluded.calendar_id, ends_at = excluded.ends_at`, args...)
-		if err != nil {
-			return err
-		}
+		all = append(all, statement{query: `INSERT INTO meetings
+			(tenant_id, connection_id, reference, person, event_id, calendar_id, ends_at) VALUES ` +
+			placeholders(len(batch), 7) + ` ON CONFLICT (tenant_id, connection_id, reference, person) DO UPDATE
+			SET event_id = excluded.event_id, calendar_id = excluded.calendar_id, ends_at = excluded.ends_at`, args: args})
 	}
-	return nil
+	return all
 }
 
 const meetingColumns = "m.tenant_id, m.connection_id, m.reference, m.event_id, m.calendar_id, m.ends_at"
