@@ -50,6 +50,28 @@ func TestThroughPgBouncer(t *testing.T) {
 			}
 			equal(t, n, 1)
 		},
+		"a booking's statements are sent together": func(t *testing.T) {
+			errs := at(30, func(i int) error {
+				mine := intent(store.Intent{TenantID: "acme", ConnectionID: "front", Key: fmt.Sprint("k", i)})
+				from := noon.Add(time.Duration(i) * time.Hour)
+				_, began, holds, err := s.BeginIntentHolding(t.Context(), mine, store.Holding{Holds: []store.Hold{{
+					ID: mine.Key, ConnectionID: "front", CalendarID: "d", From: from, To: from.Add(time.Hour), Until: from,
+				}}}, noon.Add(-time.Hour))
+				if err != nil || !began || !holds {
+					return fmt.Errorf("began %v, holds %v: %w", began, holds, err)
+				}
+				return s.FinishIntent(t.Context(), mine, store.Attached{
+					Meetings: []store.Meeting{{
+						TenantID: "acme", ConnectionID: "front", Reference: mine.Key, EventID: "e", EndsAt: from,
+					}},
+					Holds: store.HoldsKept{IDs: []string{mine.Key}, EventID: "e", Until: from},
+				}, store.AuditRow{UID: mine.Key, At: noon})
+			})
+			for _, err := range errs {
+				must(t, err)
+			}
+			equal(t, len(got(s.HoldsOfEvent(t.Context(), "front", "e"))(t)), 30)
+		},
 		"a turn is one process's": func(t *testing.T) {
 			release, held, err := s.HoldTurn(t.Context(), "front", time.Minute)
 			must(t, err)
