@@ -1,6 +1,6 @@
 // Package secret generates the ids of the gateway's rows and the secrets that the gateway hands out: API
-// keys, the tokens of links, and the secret that binds a consent to a browser. All are from the system's secure
-// random source, and all but those that sort by time are base62 characters.
+// keys, the tokens of links, and the secret that binds a consent to a browser. All are from the
+// system's secure random source, and all but those that sort by time are base62 characters.
 //
 //	key := secret.NewToken("fd_live_")
 //	hash, ok := secret.HashToken(key, "fd_live_")
@@ -39,8 +39,8 @@ func NewToken(prefix string) string {
 // NewID returns a new id such as "conn_3ZbV...", unique by its 119 random bits.
 func NewID(prefix string) string { return prefix + "_" + Text(20) }
 
-// NewIDAt returns a new id that sorts by time, to the nanosecond, unique by its 56 further random bits. Rows with such
-// ids follow each other in an index, so that those of one moment share its pages.
+// NewIDAt returns a new id that sorts by time, to the nanosecond, unique by its 56 further random bits. Rows
+// with such ids follow each other in an index, so that those of one moment share its pages.
 func NewIDAt(at time.Time) string {
 	var raw [15]byte
 	binary.BigEndian.PutUint64(raw[:], uint64(at.UnixNano()))

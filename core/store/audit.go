@@ -175,7 +175,9 @@ func (s *Store) execAuditedIn(
 }
 
 // joinAudit returns the one statement that writes what query does and the row of the audit, if there is one.
-func (s *Store) joinAudit(rows []AuditRow, query string, args []any) (joined statement, joins bool, err error) {
+func (s *Store) joinAudit(
+	rows []AuditRow, query string, args []any,
+) (joined statement, joins bool, err error) {
 	if len(rows) != 1 || !s.dialect.joins {
 		return statement{}, false, nil
 	}

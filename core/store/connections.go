@@ -334,9 +334,12 @@ func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) e
 }
 
 func (s *Store) turnOf(connectionID string) statement {
-	return statement{query: `WITH parent AS (SELECT id FROM connections WHERE id = $1` + s.dialect.lockParent + `)
-		UPDATE connection_turns SET taken = taken + 1
-		WHERE connection_id IN (SELECT id FROM parent)`, args: []any{connectionID}, must: true}
+	return statement{
+		query: `WITH parent AS (SELECT id FROM connections WHERE id = $1` + s.dialect.lockParent + `)
+			UPDATE connection_turns SET taken = taken + 1
+			WHERE connection_id IN (SELECT id FROM parent)`,
+		args: []any{connectionID}, must: true,
+	}
 }
 
 func changedMeanwhile() error {

@@ -25,7 +25,9 @@ func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 	if len(seen) == 0 {
 		return nil
 	}
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return execAll(ctx, tx, seeEvents(seen)) })
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return execAll(ctx, tx, seeEvents(seen))
+	})
 }
 
 // EventSeen returns where an event was seen last.
@@ -69,11 +71,12 @@ func seeEvents(seen []EventSeen) (all []statement) {
 			args = append(args, e.TenantID, e.ConnectionID, e.EventID, e.CalendarID, e.Gone, millis(e.UpdatedAt))
 		}
 		// The same events are listed again and again. Rows without a change are not written.
-		all = append(all, statement{query: "INSERT INTO events_seen (" + eventColumns + ") VALUES " + placeholders(size, 6) + `
+		query := "INSERT INTO events_seen (" + eventColumns + ") VALUES " + placeholders(size, 6) + `
 			ON CONFLICT (tenant_id, connection_id, event_id) DO UPDATE
 			SET calendar_id = excluded.calendar_id, gone = excluded.gone, updated_at = excluded.updated_at
 			WHERE excluded.updated_at >= events_seen.updated_at
-			AND (excluded.calendar_id <> events_seen.calendar_id OR excluded.gone <> events_seen.gone)`, args: args})
+			AND (excluded.calendar_id <> events_seen.calendar_id OR excluded.gone <> events_seen.gone)`
+		all = append(all, statement{query: query, args: args})
 		rows = rows[size:]
 	}
 	return all

@@ -82,15 +82,14 @@ func insertHold(h Hold, except []string, now time.Time) (insert, others statemen
 		}
 	}
 	own := slices.Concat(args, []any{h.ID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until)})
-	insert = statement{query: "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
+	query := "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
 		"valid_until) SELECT $1, $2, " + places(len(args)+1, len(own)-len(args)) +
 		" WHERE NOT EXISTS (SELECT 1 FROM holds WHERE " + inTheWay + `)
 		ON CONFLICT (id) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
-		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`, args: own, must: true}
-	others = statement{
-		query: "SELECT " + holdColumns + " FROM holds WHERE " + inTheWay + " ORDER BY starts_at LIMIT 1", args: args,
-	}
-	return insert, others
+		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`
+	others.query = "SELECT " + holdColumns + " FROM holds WHERE " + inTheWay + " ORDER BY starts_at LIMIT 1"
+	others.args = args
+	return statement{query: query, args: own, must: true}, others
 }
 
 // takeHold takes a hold if nothing is in its way, by one statement.
@@ -125,7 +124,9 @@ func (s *Store) KeepHolds(ctx context.Context, kept HoldsKept) error {
 	if !kept.any() {
 		return nil
 	}
-	return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return execAll(ctx, q, keepHolds(kept)) })
+	return s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+		return execAll(ctx, q, keepHolds(kept))
+	})
 }
 
 // keepHolds lets holds that are left expire, so that one statement writes all of them.

@@ -160,24 +160,26 @@ const (
 
 	insertIntentUnlessRecent = "INSERT INTO intents (" + intentColumns + ") SELECT " + beginning + `
 	WHERE NOT EXISTS (SELECT 1 FROM intents
-		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15 AND ` + namedOtherwise + `)
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15
+		AND ` + namedOtherwise + `)
 	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
 
-	// namedOtherwise is the condition that a row's key does not follow from its dedupe key; see EqualKey. Its index
-	// has these rows alone. A row whose key follows is in the way of an equal one by the primary key.
+	// namedOtherwise is the condition that a row's key does not follow from its dedupe key; see EqualKey. Its
+	// index has these rows alone. A row whose key follows is in the way of an equal one by the primary key.
 	namedOtherwise = "key <> '" + equalPrefix + "' || dedupe_key"
 	equalPrefix    = "same:"
 
-	// equalIntents are the rows with a dedupe key: $3, from which the key $4 follows. One is found by its primary
-	// key, and the others by intents_named_otherwise.
+	// equalIntents are the rows with a dedupe key: $3, from which the key $4 follows. One is found by its
+	// primary key, and the others by intents_named_otherwise.
 	equalIntents = "(SELECT " + intentColumns + ` FROM intents
 		WHERE tenant_id = $1 AND operation = $2 AND key = $4 AND dedupe_key = $3
 		UNION ALL SELECT ` + intentColumns + ` FROM intents
-		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3 AND ` + namedOtherwise + ") AS equal_intents"
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $3
+		AND ` + namedOtherwise + ") AS equal_intents"
 )
 
-// EqualKey returns the key under which calls without a key of their own share an intent, and which follows from
-// their dedupe key.
+// EqualKey returns the key under which calls without a key of their own share an intent, and which follows
+// from their dedupe key.
 func EqualKey(dedupeKey string) string { return equalPrefix + dedupeKey }
 
 // sealBeginning returns the arguments of insertIntent.
@@ -280,8 +282,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 		}
 		return err
 	}
-	// The events come first because they lock their connection. The removal of a connection also locks it before
-	// its intents, so that no two transactions deadlock.
+	// The events come first because they lock their connection. The removal of a connection also locks it
+	// before its intents, so that no two transactions deadlock.
 	attached := slices.Concat(seeEvents(with.Seen), seeMeetings(with.Meetings), keepHolds(with.Holds))
 	if last, joins, err := s.joinAudit(audit, finish, args); joins && err == nil && !settles {
 		if done, err := s.together(ctx, append(attached, last)); done || err != nil {
@@ -419,7 +421,8 @@ func (s *Store) RecentIntent(
 func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	_, found, err := findIn(ctx, s, scanSealedIntent, "SELECT "+intentColumns+" FROM "+equalIntents+
 		` WHERE key <> $5 AND (created_at > $6 OR (state = 'done' AND updated_at >= $7)) LIMIT 1`,
-		i.TenantID, i.Operation, i.DedupeKey, EqualKey(i.DedupeKey), i.Key, millis(i.CreatedAt), millis(i.UpdatedAt))
+		i.TenantID, i.Operation, i.DedupeKey, EqualKey(i.DedupeKey), i.Key, millis(i.CreatedAt),
+		millis(i.UpdatedAt))
 	return found, err
 }
 

@@ -25,7 +25,9 @@ func (s *Store) SeeMeetings(ctx context.Context, meetings []Meeting) error {
 	if len(meetings) == 0 {
 		return nil
 	}
-	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return execAll(ctx, tx, seeMeetings(meetings)) })
+	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return execAll(ctx, tx, seeMeetings(meetings))
+	})
 }
 
 // meetingRow is a row of meetings.
@@ -57,10 +59,11 @@ func seeMeetings(meetings []Meeting) (all []statement) {
 			args = append(args, r.TenantID, r.ConnectionID, r.Reference, r.person, r.EventID, r.CalendarID,
 				millis(r.EndsAt))
 		}
-		all = append(all, statement{query: `INSERT INTO meetings
+		query := `INSERT INTO meetings
 			(tenant_id, connection_id, reference, person, event_id, calendar_id, ends_at) VALUES ` +
 			placeholders(len(batch), 7) + ` ON CONFLICT (tenant_id, connection_id, reference, person) DO UPDATE
-			SET event_id = excluded.event_id, calendar_id = excluded.calendar_id, ends_at = excluded.ends_at`, args: args})
+			SET event_id = excluded.event_id, calendar_id = excluded.calendar_id, ends_at = excluded.ends_at`
+		all = append(all, statement{query: query, args: args})
 	}
 	return all
 }

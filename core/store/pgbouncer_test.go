@@ -54,9 +54,12 @@ func TestThroughPgBouncer(t *testing.T) {
 			errs := at(30, func(i int) error {
 				mine := intent(store.Intent{TenantID: "acme", ConnectionID: "front", Key: fmt.Sprint("k", i)})
 				from := noon.Add(time.Duration(i) * time.Hour)
-				_, began, holds, err := s.BeginIntentHolding(t.Context(), mine, store.Holding{Holds: []store.Hold{{
-					ID: mine.Key, ConnectionID: "front", CalendarID: "d", From: from, To: from.Add(time.Hour), Until: from,
-				}}}, noon.Add(-time.Hour))
+				hold := store.Hold{
+					ID: mine.Key, ConnectionID: "front", CalendarID: "d", From: from, To: from.Add(time.Hour),
+					Until: from,
+				}
+				with := store.Holding{Holds: []store.Hold{hold}}
+				_, began, holds, err := s.BeginIntentHolding(t.Context(), mine, with, noon.Add(-time.Hour))
 				if err != nil || !began || !holds {
 					return fmt.Errorf("began %v, holds %v: %w", began, holds, err)
 				}

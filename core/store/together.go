@@ -29,10 +29,10 @@ func execAll(ctx context.Context, q querier, all []statement) error {
 	return nil
 }
 
-// together runs statements in one transaction of PostgreSQL. They are sent together with its beginning, and so cost
-// one round trip, and the commit another one. Each has its own view of the data, as if it were sent alone. If one
-// that must change a row does not, nothing is changed, and together reports false: then the caller goes step by
-// step, as it does on SQLite and for all else that it has to decide between two statements.
+// together runs statements in one transaction of PostgreSQL. They are sent together with its beginning, and so
+// cost one round trip, and the commit another one. Each has its own view of the data, as if it were sent alone.
+// If one that must change a row does not, nothing is changed, and together reports false: then the caller goes
+// step by step, as it does on SQLite and for all else that it has to decide between two statements.
 func (s *Store) together(ctx context.Context, all []statement) (done bool, err error) {
 	if s.batches != nil {
 		return false, nil
@@ -53,7 +53,8 @@ func (s *Store) together(ctx context.Context, all []statement) (done bool, err e
 	return done && err == nil, err
 }
 
-// rollbackLimit bounds the time of a rollback whose caller may be gone. If it passes, the connection is closed.
+// rollbackLimit bounds the time of a rollback whose caller may be gone. If it passes, the connection is
+// closed.
 const rollbackLimit = time.Second
 
 func sendTogether(ctx context.Context, c *pgx.Conn, all []statement) (done bool, err error) {

@@ -54,7 +54,8 @@ func TestStatementsSentTogetherAreOneTransaction(t *testing.T) {
 	equal(t, count(open), 0)
 
 	mine.Answer = []byte("{}")
-	refused(t, s.FinishIntent(t.Context(), mine, meeting("gone"), row), fault.NotFound, store.ReasonConnectionNotFound)
+	refused(t, s.FinishIntent(t.Context(), mine, meeting("gone"), row), fault.NotFound,
+		store.ReasonConnectionNotFound)
 	equal(t, count(open), 0)
 	lost := mine
 	lost.EffectKey = "of another"
@@ -65,7 +66,8 @@ func TestStatementsSentTogetherAreOneTransaction(t *testing.T) {
 	equal(t, []int{count("SELECT COUNT(*) FROM meetings"), count("SELECT COUNT(*) FROM audit")}, []int{1, 1})
 }
 
-// A caller that leaves while the statements wait for a lock leaves nothing behind, though all of them are sent.
+// A caller that leaves while the statements wait for a lock leaves nothing behind, though all of them are
+// sent.
 func TestStatementsSentTogetherEndWithTheirCaller(t *testing.T) {
 	t.Parallel()
 	url := storetest.Postgres(t)
