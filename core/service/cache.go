@@ -34,17 +34,28 @@ func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
 
 // get returns the cached value, or calls ask and caches the result.
 func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, error) {
-	key := cacheKey{of.ID, of.Revision}
-	c.mu.Lock()
-	have, ok := c.kept[key]
-	c.mu.Unlock()
-	if ok && c.now().Before(have.until) {
-		return have.value, nil
+	if value, ok := c.peek(of); ok {
+		return value, nil
 	}
 	value, err := ask()
-	if err != nil {
-		return value, err
+	if err == nil {
+		c.put(of, value)
 	}
+	return value, err
+}
+
+// peek returns the cached value, if there is one.
+func (c *cache[V]) peek(of connection.Connection) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	have, ok := c.kept[cacheKey{of.ID, of.Revision}]
+	if !ok || !c.now().Before(have.until) {
+		return value, false
+	}
+	return have.value, true
+}
+
+func (c *cache[V]) put(of connection.Connection, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.kept) >= cacheEntries {
@@ -53,8 +64,7 @@ func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, erro
 			break
 		}
 	}
-	c.kept[key] = cached[V]{value, c.now().Add(c.life)}
-	return value, nil
+	c.kept[cacheKey{of.ID, of.Revision}] = cached[V]{value, c.now().Add(c.life)}
 }
 
 // forget removes a connection's value, so that the next get calls ask.

@@ -24,7 +24,8 @@ type Calendar struct {
 	journal *journal.Journal
 	kept    *keptCalendars
 	recent  *recentLocations
-	hours   *cache[*slots.Hours] // owners' working hours; nil: the provider does not tell them
+	hours   *cache[*slots.Hours]  // owners' working hours; nil: the provider does not tell them
+	long    *cache[time.Duration] // by calendar: the shortest window whose list took several pages
 }
 
 const rememberHours = time.Hour
@@ -33,6 +34,7 @@ func newCalendar(o *Options, j *journal.Journal) *Calendar {
 	return &Calendar{
 		opts: o, journal: j, recent: newRecentLocations(), kept: newKeptCalendars(),
 		hours: newCache[*slots.Hours](o.Now, rememberHours),
+		long:  newCache[time.Duration](o.Now, rememberLong),
 	}
 }
 
@@ -57,6 +59,7 @@ type calendarClient struct {
 	kept       *keptCalendars
 	view       *view // of the account's calendars, within a call of withCalendars; nil: none
 	hours      *cache[*slots.Hours]
+	long       *cache[time.Duration]
 	tenant     tenant.Tenant
 	traits     calendar.Traits
 	sandbox    bool
@@ -75,7 +78,7 @@ func (s *Calendar) newClient(c apikey.Caller, o connection.Opened[calendar.Drive
 	traits := o.Driver.Traits()
 	client := calendarClient{
 		opts: s.opts, driver: o.Driver, connection: o.Connection, kept: s.kept, hours: s.hours,
-		tenant: c.Tenant, traits: traits, sandbox: o.Target.Sandbox,
+		long: s.long, tenant: c.Tenant, traits: traits, sandbox: o.Target.Sandbox,
 		endpoint: newEndpoint(s.opts, o, traits.MaxConcurrent, o.Driver.Account),
 	}
 	client.endpoint.missing = client.calendarMissing

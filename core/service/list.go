@@ -78,11 +78,28 @@ func (c calendarClient) readEvents(
 		ids = []string{""}
 	}
 	lists, err := c.newLists(ctx, ids, w, requested)
-	if err == nil {
-		err = readLists(ctx, lists, c.readPages)
-	}
 	if err != nil {
 		return nil, err
+	}
+	read := c.readPages
+	if len(lists) == 1 && c.isLong(lists[0]) {
+		lists, read = lists[0].inParts(), c.readParts
+	}
+	err = readLists(ctx, lists, func(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+		count := 0
+		for _, l := range lists {
+			count += len(l.events)
+		}
+		if count > maxEvents {
+			return nil, tooManyEvents()
+		}
+		return read(ctx, queries)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(lists) == 1 {
+		c.learn(lists[0])
 	}
 	var all []calendar.Event
 	for _, l := range lists {

@@ -137,6 +137,136 @@ func TestListHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {
 	wantReason(t, err, fault.Exhausted, fault.ReasonTooManyEvents)
 }
 
+// dense fills the main calendar for a month, with events at and across the borders of its parts, and returns the
+// month. A week of it is less than a page.
+func dense(t *testing.T, w *world) ListEvents {
+	t.Helper()
+	in := ListEvents{Start: when(t, "2030-03-01T00:00:00Z"), End: when(t, "2030-03-29T00:00:00Z"), Timezone: "UTC",
+		CalendarIDs: []string{"main"}}
+	begin := time.Date(2030, 3, 1, 0, 0, 0, 0, time.UTC)
+	put := func(title string, start, end calendar.Time) {
+		w.meetings.put(calendar.Event{CalendarID: "main", Title: title, Start: start, End: end})
+	}
+	for day := range 28 {
+		at := begin.AddDate(0, 0, day)
+		put(fmt.Sprint("at ", day), calendar.At(at, "UTC"), calendar.At(at.Add(time.Hour), "UTC"))
+		put(fmt.Sprint("across ", day), calendar.At(at.Add(-time.Minute), "UTC"), calendar.At(at.Add(time.Minute), "UTC"))
+	}
+	for _, day := range []int{7, 8, 14} {
+		put(fmt.Sprint("day ", day), calendar.Day(2030, 3, day), calendar.Day(2030, 3, day+1))
+		at := calendar.At(begin.AddDate(0, 0, day), "UTC")
+		put(fmt.Sprint("moment ", day), at, at)
+	}
+	put("long", calendar.At(begin.AddDate(0, 0, -3), "UTC"), calendar.At(begin.AddDate(0, 0, 40), "UTC"))
+	w.meetings.pageSize = 25
+	return in
+}
+
+func TestAListOfSeveralPagesIsReadInPartsTheNextTime(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	month := dense(t, w)
+	list := func(in ListEvents, want int) []string {
+		t.Helper()
+		name := "events/" + in.CalendarIDs[0]
+		before := w.meetings.called(name)
+		answer, err := p.Calendar.List(background, c, in)
+		w.check(err)
+		if n := w.meetings.called(name) - before; n != want {
+			t.Errorf("the list takes %d pages, want %d", n, want)
+		}
+		return subjects(answer)
+	}
+	want := list(month, 3)
+	if len(want) != 63 {
+		t.Fatalf("%d events", len(want))
+	}
+	var reading atomic.Int32
+	all := make(chan struct{})
+	w.meetings.script(func(_ *process, call string) reaction {
+		return reaction{before: func(ctx context.Context) error {
+			if strings.HasPrefix(call, "events") && reading.Add(1) == listParts {
+				close(all)
+			}
+			select {
+			case <-all: // nobody is answered before all parts are asked for
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+	})
+	if got := list(month, listParts); !slices.Equal(got, want) {
+		t.Errorf("in parts, the list is %q, want %q", got, want)
+	}
+	week := month
+	week.End = when(t, "2030-03-08T00:00:00Z")
+	list(week, 1)
+	side := month
+	side.CalendarIDs = []string{"side"}
+	list(side, 1)
+	w.meetings.pageSize = 3 // parts go on where their page ends
+	if got := list(month, 24); !slices.Equal(got, want) {
+		t.Errorf("in parts of several pages, the list is %q, want %q", got, want)
+	}
+	w.clock.advance(rememberLong)
+	w.meetings.pageSize = 100
+	list(month, 1)
+}
+
+var answers429 = fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "The provider answers 429.")
+
+func TestAListInPartsFailsAsAWhole(t *testing.T) {
+	t.Parallel()
+	for at := 1; at <= listParts; at++ {
+		w, p, c := sqliteWorld(t)
+		month := dense(t, w)
+		_, err := p.Calendar.List(background, c, month)
+		w.check(err)
+		var parts atomic.Int32
+		w.meetings.script(func(_ *process, call string) reaction {
+			if strings.HasPrefix(call, "events") && int(parts.Add(1)) >= at {
+				return reaction{before: fails(answers429)}
+			}
+			return reaction{}
+		})
+		answer, err := p.Calendar.List(background, c, month)
+		wantReason(t, err, fault.RateLimited, fault.ReasonProviderRateLimited)
+		if answer.Events != nil {
+			t.Errorf("it answers a part: %v", answer)
+		}
+	}
+}
+
+func TestAListInPartsHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	week := window(t, "main")
+	fill := func(n int) {
+		for i := range n {
+			at := week.Start.In(time.UTC).Add(time.Duration(i) * 4 * time.Minute)
+			w.meetings.put(calendar.Event{
+				CalendarID: "main", Start: calendar.At(at, "UTC"), End: calendar.At(at.Add(time.Minute), "UTC"),
+			})
+		}
+	}
+	fill(2500)
+	for range 2 {
+		answer, err := p.Calendar.List(background, c, week)
+		if err != nil || len(answer.Events) != 2500 {
+			t.Fatalf("%d events, %v", len(answer.Events), err)
+		}
+	}
+	fill(2500)
+	fill(2500)
+	before := w.meetings.called("events/main")
+	_, err := p.Calendar.List(background, c, week)
+	wantReason(t, err, fault.Exhausted, fault.ReasonTooManyEvents)
+	if n := w.meetings.called("events/main") - before; n != listParts {
+		t.Errorf("%d pages are read", n)
+	}
+}
+
 func TestListEndsWherePagesDoNot(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

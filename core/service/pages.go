@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/calendar"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 )
 
@@ -21,6 +24,8 @@ const (
 // eventList is the events of one calendar, of which pages are being read.
 type eventList struct {
 	next     calendar.Query // for the next page
+	from     time.Time      // events that start before are in another part of the list; zero: there is none
+	pages    int
 	events   []calendar.Event
 	empty    int // consecutive pages without events
 	complete bool
@@ -33,7 +38,11 @@ func (l *eventList) add(p calendar.Page) {
 		start := &p.Events[i].Start
 		start.Zone = cmp.Or(start.Zone, l.next.Zone)
 	}
+	if !l.from.IsZero() {
+		p.Events = slices.DeleteFunc(p.Events, func(e calendar.Event) bool { return spanOf(e).From.Before(l.from) })
+	}
 	l.events = append(l.events, p.Events...)
+	l.pages++
 	if l.empty++; len(p.Events) > 0 {
 		l.empty = 0
 	}
@@ -46,6 +55,61 @@ func (l *eventList) add(p calendar.Page) {
 			"The provider's list of events does not end.")
 	}
 	l.next.Cursor = p.Next
+}
+
+const (
+	// listParts is how many parts of a window are read side by side. Microsoft runs four requests of a mailbox at
+	// a time.
+	listParts    = 4
+	rememberLong = 24 * time.Hour
+)
+
+// isLong reports whether the list probably takes several pages: one of the calendar, in a window that was no longer,
+// did.
+func (c calendarClient) isLong(l *eventList) bool {
+	shortest, ok := c.long.peek(c.calendarOf(l))
+	return ok && l.next.To.Sub(l.next.From) >= shortest
+}
+
+// learn remembers a list that took several pages.
+func (c calendarClient) learn(l *eventList) {
+	if l.pages > 1 && !c.isLong(l) {
+		c.long.put(c.calendarOf(l), l.next.To.Sub(l.next.From))
+	}
+}
+
+// calendarOf returns the key of a list's calendar in the cache.
+func (c calendarClient) calendarOf(l *eventList) connection.Connection {
+	return connection.Connection{ID: c.connection.ID + "/" + l.next.CalendarID, Revision: c.connection.Revision}
+}
+
+// inParts returns lists of equal parts of the window. Each event is in one of them: the one that it starts in, or
+// the first. A part is asked for a little more, since providers differ on an event without length at the start of
+// a window.
+func (l *eventList) inParts() []*eventList {
+	step := l.next.To.Sub(l.next.From) / listParts
+	parts := make([]*eventList, listParts)
+	for i := range parts {
+		part := &eventList{next: l.next}
+		if i > 0 {
+			part.from = l.next.From.Add(step * time.Duration(i))
+			part.next.From, parts[i-1].next.To = part.from.Add(-time.Minute), part.from
+		}
+		parts[i] = part
+	}
+	return parts
+}
+
+// readParts is a pageReader for parts of one list. Each is a request of its own, and all are one call of the
+// guard's: a response that held them all could be longer than is read.
+func (c calendarClient) readParts(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+	if c.isCountedApart() {
+		return c.readPages(ctx, queries)
+	}
+	pages, err := ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]calendar.Page, error) {
+		return eachPage(ctx, queries, c.driver.Events)
+	})
+	return readAll(pages), err
 }
 
 func tooManyEvents() error {
