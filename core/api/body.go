@@ -211,8 +211,8 @@ func membersIn(object []byte) ([]member, error) {
 
 // nameIn decodes a name and adds it to names. It fails if the name is already in names.
 func nameIn(text []byte, names map[string]bool) (string, error) {
-	var name string
-	if err := json.Unmarshal(text, &name); err != nil {
+	name, err := textOf(text)
+	if err != nil {
 		return "", malformed(syntaxError(err))
 	}
 	if names[name] {
@@ -220,6 +220,17 @@ func nameIn(text []byte, names map[string]bool) (string, error) {
 	}
 	names[name] = true
 	return name, nil
+}
+
+// textOf decodes a string of valid JSON. Most have no escapes and are ASCII, which decode to themselves.
+func textOf(quoted []byte) (text string, err error) {
+	for _, b := range quoted {
+		if b == '\\' || b >= utf8.RuneSelf {
+			err = json.Unmarshal(quoted, &text)
+			return text, err
+		}
+	}
+	return string(quoted[1 : len(quoted)-1]), nil
 }
 
 // endOfText returns the index after the closing quotation mark of the string that begins at i.

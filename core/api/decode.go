@@ -280,8 +280,8 @@ func (c *checks) text(path string, value json.RawMessage, maxBytes int) (string,
 		c.fail(path, "must be a string, not "+kindOf(value))
 		return "", false
 	}
-	var text string
-	if err := json.Unmarshal(value, &text); err != nil {
+	text, err := textOf(value)
+	if err != nil {
 		c.fail(path, "must be a string")
 		return "", false
 	}

@@ -92,9 +92,8 @@ func (a *api) observe(c *gin.Context) {
 	if x.untold {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took),
-	}
+	attrs := append(make([]slog.Attr, 0, 12),
+		slog.String("method", c.Request.Method), slog.Int("status", status), telemetry.Took(took))
 	attrs = append(attrs, x.identity...)
 	if x.operation == "" {
 		attrs = append(attrs, slog.String("path", a.loggedPath(c.Request.URL.Path)))

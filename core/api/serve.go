@@ -69,9 +69,10 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 func (a *api) admit(
 	c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context,
 ) (*call, error) {
-	arrives, cancel := context.WithTimeout(ctx, bodyWithin) // or less, if the request's deadline is sooner
-	defer cancel()
-	end, _ := arrives.Deadline()
+	end := time.Now().Add(bodyWithin)
+	if deadline, has := ctx.Deadline(); has && deadline.Before(end) {
+		end = deadline
+	}
 	if err := readUntil(c, end); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,8 @@ func (a *api) admit(
 		return nil, err
 	}
 	ctx = a.trace(ctx, c, x, caller.Tenant.ID)
-	x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
+	x.identity = append(make([]slog.Attr, 0, 5), // with the operation below
+		telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID))
 	if connection, connected := caller.Connections[op.Kind]; connected {
 		x.identity = append(x.identity, telemetry.Connection(connection.ID),
 			telemetry.Provider(connection.Provider))

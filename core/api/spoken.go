@@ -107,11 +107,13 @@ func (v voice) say(sentence string, kind adapter.Kind, wait time.Duration) strin
 	if v.Sentences != nil {
 		sentence, when, forms = v.Sentences[sentence], v.Waits[when], v.Systems[system]
 	}
-	replaced := []string{"{wait}", when}
+	if !strings.Contains(sentence, "{") {
+		return sentence
+	}
+	sentence = strings.ReplaceAll(sentence, "{wait}", when)
 	for name, form := range forms {
-		replaced = append(replaced, "{"+name+"}", form)
+		sentence = strings.ReplaceAll(sentence, "{"+name+"}", form)
 	}
 	first, size := utf8.DecodeRuneInString(forms["system"])
-	replaced = append(replaced, "{System}", string(unicode.ToUpper(first))+forms["system"][size:])
-	return strings.NewReplacer(replaced...).Replace(sentence)
+	return strings.ReplaceAll(sentence, "{System}", string(unicode.ToUpper(first))+forms["system"][size:])
 }

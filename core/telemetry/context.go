@@ -53,7 +53,10 @@ func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 			merged = append(merged, a)
 		}
 	}
-	return context.WithValue(ctx, attrsKey{}, append(merged, redactAttrs(attrs)...))
+	for _, a := range attrs {
+		merged = append(merged, redactor(false).attr(a))
+	}
+	return context.WithValue(ctx, attrsKey{}, merged)
 }
 
 // Attrs returns the attributes that With added.

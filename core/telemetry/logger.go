@@ -46,14 +46,16 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	redactAttr := redactor(h.inner.Enabled(ctx, slog.LevelDebug))
 	out := slog.NewRecord(r.Time, r.Level, Redact(r.Message), r.PC)
-	out.AddAttrs(Attrs(ctx)...)
+	known := Attrs(ctx)
+	attrs := append(make([]slog.Attr, 0, len(known)+1+r.NumAttrs()), known...)
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
-		out.AddAttrs(slog.String(keyTraceID, span.TraceID().String()))
+		attrs = append(attrs, slog.String(keyTraceID, span.TraceID().String()))
 	}
 	r.Attrs(func(a slog.Attr) bool {
-		out.AddAttrs(redactAttr.attr(a))
+		attrs = append(attrs, redactAttr.attr(a))
 		return true
 	})
+	out.AddAttrs(attrs...)
 	return h.inner.Handle(ctx, out)
 }
 
