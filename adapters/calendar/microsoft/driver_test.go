@@ -618,6 +618,45 @@ func TestAPageElsewhereIsNotFollowed(t *testing.T) {
 	}
 }
 
+// A whole day is where the query's zone has it, in whichever zone Exchange has it.
+func TestAWholeDayIsListedInTheZoneOfTheQuery(t *testing.T) {
+	t.Parallel()
+	zones := []string{"Pacific/Kiritimati", "Asia/Kolkata", "UTC", "America/New_York", "Etc/GMT+12"}
+	for _, lies := range zones {
+		a := serve(t, fake.Options{Zone: lies}, nil)
+		// Clocks in New York change on 14 March.
+		day := time.Date(2027, 3, 14, 0, 0, 0, 0, time.UTC)
+		if _, err := a.Days(a.Default(), "Closed", day, day.AddDate(0, 0, 1)); err != nil {
+			t.Fatal(err)
+		}
+		d := a.open()
+		for _, name := range zones {
+			zone, err := time.LoadLocation(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin, end := time.Date(2027, 3, 14, 0, 0, 0, 0, zone), time.Date(2027, 3, 15, 0, 0, 0, 0, zone)
+			for _, w := range []struct {
+				from, to time.Time
+				listed   int
+			}{
+				{begin.Add(-time.Hour), begin, 0}, {begin.Add(-time.Hour), begin.Add(time.Second), 1},
+				{end.Add(-time.Second), end.Add(time.Hour), 1}, {end, end.Add(time.Hour), 0},
+			} {
+				page, err := d.Events(t.Context(), calendar.Query{
+					CalendarID: a.Default(), From: w.from, To: w.to, Zone: name,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page.Events) != w.listed {
+					t.Errorf("a day in %s: from %s to %s, %d are listed", lies, w.from, w.to, len(page.Events))
+				}
+			}
+		}
+	}
+}
+
 func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
 	t.Parallel()
 	a := serve(t, fake.Options{}, nil)

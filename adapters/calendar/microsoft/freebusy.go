@@ -62,7 +62,7 @@ func (d *driver) busyAddress(ctx context.Context, calendarID string, span calend
 	if err != nil {
 		return "", err
 	}
-	query, err := viewOf(calendar.Query{From: span.From, To: span.To}, maxTop)
+	query, err := viewOf(calendar.Query{From: span.From, To: span.To, Zone: d.zone.String()}, maxTop)
 	if err != nil {
 		return "", err
 	}

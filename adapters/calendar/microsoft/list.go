@@ -23,9 +23,10 @@ const (
 	// longestView is the longest window that Graph accepts
 	// (learn.microsoft.com/graph/api/calendar-list-calendarview).
 	longestView = 1825 * 24 * time.Hour
-	// aDayAnywhere is how far apart the midnights of one day are on earth, from UTC+14 to UTC-12. For the
-	// caller, a whole day is in the zone of the query; Exchange looks for it in the zone it was created in.
-	aDayAnywhere = 26 * time.Hour
+	// The zones in which a day begins first and last on earth: UTC+14 and UTC-12. For the caller, a whole day is
+	// in the zone of the query; Exchange looks for it in the zone it was created in.
+	firstZone, lastZone = 14 * time.Hour, -12 * time.Hour
+	clockChange         = time.Hour // between the window's edge and a whole day there
 )
 
 // Events reads a page of a calendar's view, with series expanded.
@@ -97,20 +98,32 @@ func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
 		return graph.PageQuery{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
 			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.").With("provider", name)
 	}
-	around := min(aDayAnywhere, (longestView-span)/2)
+	room := (longestView - span) / 2
+	before := min(firstZone-offsetAt(q.From, q.Zone)+clockChange, room)
+	after := min(offsetAt(q.To, q.Zone)-lastZone+clockChange, room)
 	if q.Limit > 0 {
 		most = min(q.Limit, maxTop)
 	}
 	top := int32(most)
 	return graph.PageQuery{
 		Select: eventFields, OrderBy: []string{"start/dateTime"}, Top: &top,
-		StartDateTime: instant(q.From.Add(-around)), EndDateTime: instant(q.To.Add(around)),
+		StartDateTime: instant(q.From.Add(-before)), EndDateTime: instant(q.To.Add(after)),
 	}, nil
+}
+
+// offsetAt returns how far a zone is ahead of UTC.
+func offsetAt(t time.Time, name string) time.Duration {
+	zone, err := timezone.Load(name)
+	if err != nil {
+		zone = time.UTC // as in toPage
+	}
+	_, seconds := t.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
 }
 
 func instant(t time.Time) *string { return new(t.UTC().Format(time.RFC3339)) }
 
-// toPage returns the events in the window, which was requested with a margin of about a day on each side.
+// toPage returns the events in the window, which was requested with a margin on each side.
 func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Query) (calendar.Page, error) {
 	if page.Value == nil {
 		return calendar.Page{}, noList()
