@@ -47,14 +47,14 @@ func TestABookingIsOneTrace(t *testing.T) {
 	const trace, other = "4bf92f3577b34da6a3ce929d0e0e4736", "5bf92f3577b34da6a3ce929d0e0e4736"
 	const byID = "7bf92f3577b34da6a3ce929d0e0e4736" // of a request whose path has an id
 	const body = `{"title": "Consultation", "description": "Bring the plans.", "start_time": "2027-03-02T10:00:00Z",
-		"end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["sam@example.com"], "conferencing_type": "provider"}`
+		"end_time": "2027-03-02T10:30:00Z", "attendee_emails": ["samuel@example.com"], "conferencing_type": "provider"}`
 	book := func(key string, status int, parent string) answer {
-		return r.as(key).do(status, http.MethodPost, "/v1/calendar/book-meeting?from=sam@example.com", body,
-			"Idempotency-Key: sams-key", "Traceparent: "+parent, "X-Request-Id: sams-request", "Tracestate: sams=state")
+		return r.as(key).do(status, http.MethodPost, "/v1/calendar/book-meeting?from=samuel@example.com", body,
+			"Idempotency-Key: samuels-key", "Traceparent: "+parent, "X-Request-Id: samuels-request", "Tracestate: samuels=state")
 	}
 	booked := book(key, 200, "00-"+trace+"-00f067aa0ba902b7-01")
 	book(key, 200, "00-"+other+"-00f067aa0ba902b7-01")
-	r.as(key).do(422, http.MethodGet, "/beta/phone-numbers/sams-number", "",
+	r.as(key).do(422, http.MethodGet, "/beta/phone-numbers/samuels-number", "",
 		"Traceparent: 00-"+byID+"-00f067aa0ba902b7-01")
 	book("fd_live_wrong", 401, "00-6bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if code := r.stop(); code != 0 {
@@ -90,8 +90,8 @@ func TestABookingIsOneTrace(t *testing.T) {
 			}
 		}
 	}
-	for _, private := range []string{"Consultation", "plans", "sam", "pat@", "2027-03", booked.text("event", "event_id"),
-		key, "eyJ", "access-", "127.0.0.1:", "acme"} {
+	for _, private := range []string{"Consultation", "plans", "samuel", "pat@", "2027-03", booked.text("event", "event_id"),
+		key, "eyJhbGciOi", "access-", "127.0.0.1:", "acme"} {
 		if text := collected.text(); strings.Contains(text, private) {
 			t.Errorf("the traces hold %q", private)
 		}
