@@ -9,8 +9,8 @@ import (
 
 const cacheEntries = 10_000
 
-// cache stores values from a provider for a while, by connection and revision. Its size is bounded; a dropped
-// value is fetched again.
+// cache stores values from a provider for a while, by connection and revision, or by calendar of a connection.
+// Its size is bounded; a dropped value is fetched again.
 type cache[V any] struct {
 	now  func() time.Time
 	life time.Duration
@@ -21,7 +21,10 @@ type cache[V any] struct {
 type cacheKey struct {
 	connection string
 	revision   int64
+	calendar   string // "": the value is the connection's
 }
+
+func keyOf(c connection.Connection) cacheKey { return cacheKey{connection: c.ID, revision: c.Revision} }
 
 type cached[V any] struct {
 	value V
@@ -34,28 +37,29 @@ func newCache[V any](now func() time.Time, life time.Duration) *cache[V] {
 
 // get returns the cached value, or calls ask and caches the result.
 func (c *cache[V]) get(of connection.Connection, ask func() (V, error)) (V, error) {
-	if value, ok := c.peek(of); ok {
+	key := keyOf(of)
+	if value, ok := c.peek(key); ok {
 		return value, nil
 	}
 	value, err := ask()
 	if err == nil {
-		c.put(of, value)
+		c.put(key, value)
 	}
 	return value, err
 }
 
 // peek returns the cached value, if there is one.
-func (c *cache[V]) peek(of connection.Connection) (value V, ok bool) {
+func (c *cache[V]) peek(key cacheKey) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	have, ok := c.kept[cacheKey{of.ID, of.Revision}]
+	have, ok := c.kept[key]
 	if !ok || !c.now().Before(have.until) {
 		return value, false
 	}
 	return have.value, true
 }
 
-func (c *cache[V]) put(of connection.Connection, value V) {
+func (c *cache[V]) put(key cacheKey, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.kept) >= cacheEntries {
@@ -64,12 +68,12 @@ func (c *cache[V]) put(of connection.Connection, value V) {
 			break
 		}
 	}
-	c.kept[cacheKey{of.ID, of.Revision}] = cached[V]{value, c.now().Add(c.life)}
+	c.kept[key] = cached[V]{value, c.now().Add(c.life)}
 }
 
 // forget removes a connection's value, so that the next get calls ask.
 func (c *cache[V]) forget(of connection.Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.kept, cacheKey{of.ID, of.Revision})
+	delete(c.kept, keyOf(of))
 }

@@ -73,7 +73,7 @@ func TestListFailsAsAWhole(t *testing.T) {
 		answer, err := p.Calendar.List(background, c, window(t, "main", "side"))
 		wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 		if answer.Events != nil {
-			t.Errorf("it answers a part: %v", answer)
+			t.Errorf("a part of the list is answered: %v", answer)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestAListInPartsFailsAsAWhole(t *testing.T) {
 		answer, err := p.Calendar.List(background, c, month)
 		wantReason(t, err, fault.RateLimited, fault.ReasonProviderRateLimited)
 		if answer.Events != nil {
-			t.Errorf("it answers a part: %v", answer)
+			t.Errorf("a part of the list is answered: %v", answer)
 		}
 	}
 }

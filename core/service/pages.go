@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/calendar"
-	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 )
 
@@ -79,8 +78,10 @@ func (c calendarClient) learn(l *eventList) {
 }
 
 // calendarOf returns the key of a list's calendar in the cache.
-func (c calendarClient) calendarOf(l *eventList) connection.Connection {
-	return connection.Connection{ID: c.connection.ID + "/" + l.next.CalendarID, Revision: c.connection.Revision}
+func (c calendarClient) calendarOf(l *eventList) cacheKey {
+	key := keyOf(c.connection)
+	key.calendar = l.next.CalendarID
+	return key
 }
 
 // inParts returns lists of equal parts of the window. Each event is in one of them: the one that it starts in, or
