@@ -108,8 +108,10 @@ func (s *Store) BeginIntentHolding(
 	if err != nil {
 		return Intent{}, false, false, err
 	}
-	if taken, err := s.together(ctx, s.beginHolding(row, with, now)); taken || err != nil {
-		return Intent{}, taken, taken, err
+	if s.batches == nil {
+		if taken, err := s.together(ctx, s.beginHolding(row, with, now)); taken || err != nil {
+			return Intent{}, taken, taken, err
+		}
 	}
 	for {
 		err := s.changeOften(ctx, func(ctx context.Context, tx *sql.Tx) error {

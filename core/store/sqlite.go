@@ -36,7 +36,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	// itself, and unlike SQLite it stops when the caller's context ends. The size limit is for what the log
 	// leaves on the disk. Deleted data is overwritten with zeros; see Forget for the log. In memory, the copies
 	// that a savepoint makes of the pages cost a tenth of what they cost in a file. The log is copied into the
-	// file at 16 MiB instead of 4, and the writer keeps 16 MiB of pages instead of 2: of each booking, about a
+	// file at 16 MiB (SQLite's default is 4), and the writer keeps 16 MiB of pages (2): of each booking, about a
 	// dozen pages in random places of the indexes are read, written to the log and copied.
 	common := url.Values{
 		"_busy_timeout": {"200"}, "_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_dqs": {"0"},

@@ -29,14 +29,11 @@ func execAll(ctx context.Context, q querier, all []statement) error {
 	return nil
 }
 
-// together runs statements in one transaction of PostgreSQL. They are sent together with its beginning, and so
+// together runs statements in one transaction, on PostgreSQL only. They are sent together with its beginning, and so
 // cost one round trip, and the commit another one. Each has its own view of the data, as if it were sent alone.
 // If one that must change a row does not, nothing is changed, and together reports false: then the caller goes
 // step by step, as it does on SQLite and for all else that it has to decide between two statements.
 func (s *Store) together(ctx context.Context, all []statement) (done bool, err error) {
-	if s.batches != nil {
-		return false, nil
-	}
 	err = s.try(ctx, func(ctx context.Context) error {
 		conn, err := s.write.Conn(ctx)
 		if err != nil {
