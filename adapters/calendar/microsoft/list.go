@@ -99,8 +99,9 @@ func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
 			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.").With("provider", name)
 	}
 	room := (longestView - span) / 2
-	before := min(firstZone-offsetAt(q.From, q.Zone)+clockChange, room)
-	after := min(offsetAt(q.To, q.Zone)-lastZone+clockChange, room)
+	zone := queryZone(q)
+	before := min(firstZone-offsetAt(q.From, zone)+clockChange, room)
+	after := min(offsetAt(q.To, zone)-lastZone+clockChange, room)
 	if q.Limit > 0 {
 		most = min(q.Limit, maxTop)
 	}
@@ -111,12 +112,17 @@ func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
 	}, nil
 }
 
-// offsetAt returns how far a zone is ahead of UTC.
-func offsetAt(t time.Time, name string) time.Duration {
-	zone, err := timezone.Load(name)
+// queryZone returns the zone in which whole days are asked for, or UTC if the query names none that is known.
+func queryZone(q calendar.Query) *time.Location {
+	zone, err := timezone.Load(q.Zone)
 	if err != nil {
-		zone = time.UTC // as in toPage
+		return time.UTC
 	}
+	return zone
+}
+
+// offsetAt returns how far a zone is ahead of UTC.
+func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	_, seconds := t.In(zone).Zone()
 	return time.Duration(seconds) * time.Second
 }
@@ -128,10 +134,7 @@ func toPage(page *graph.EventCollectionResponse, calendarID string, q calendar.Q
 	if page.Value == nil {
 		return calendar.Page{}, noList()
 	}
-	zone, err := timezone.Load(q.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := queryZone(q)
 	var answer calendar.Page
 	link, before, _ := readCursor(q.Cursor)
 	switch next := text(page.NextLink); {
