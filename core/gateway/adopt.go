@@ -36,20 +36,18 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 			return fmt.Errorf("data_dir: %w", err)
 		}
 	}
-	at, err := g.rows.Standing(ctx)
-	switch {
-	case err != nil:
+	// A start reads every row only where the first of them says that something may be wrong.
+	if sealed, err := g.rows.AnySealed(ctx); sealed || err != nil {
 		return err
-	case at.Former > 0 && at.Sealed == 0:
+	}
+	at, err := g.rows.Standing(ctx, g.heldKeys())
+	if err == nil && at.Former > 0 && at.Sealed == 0 {
 		return fault.Newf(fault.Unavailable, "ROWS_NOT_SEALED",
 			"The database has %d rows of a version that did not seal them, so nothing shows whether "+
 				"somebody changed them. If this is the first start after an upgrade, or with a backup from "+
 				"before it, run: frontdesk migrate --adopt", at.Former)
-	case at.Former > 0:
-		g.log.ErrorContext(ctx, "some rows are refused because they are not sealed; run frontdesk doctor",
-			"rows", at.Former)
 	}
-	return nil
+	return err
 }
 
 // Adopt brings the tables up to date and seals the unsealed rows of an earlier version as they are. No

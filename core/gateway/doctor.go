@@ -296,19 +296,33 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 // gateway's key set, or a new one, created because the right one was not at its configured place.
 func (g *Gateway) checkKeys(ctx context.Context) error {
 	held := g.heldKeys()
-	used, err := g.rows.KeysNamed(ctx, func(key uint32) bool { return held[key] })
-	missing := keysWithout(used, held)
-	switch {
-	case err != nil:
+	if opens, err := g.rows.AnySealedWith(ctx, slices.Collect(maps.Keys(held))...); opens || err != nil {
 		return err
-	case len(missing) > 0 && len(missing) == len(used):
+	}
+	at, err := g.rows.Standing(ctx, held)
+	if missing := keysWithout(at.Keys, held); err == nil && len(missing) > 0 && len(missing) == len(at.Keys) {
 		return fmt.Errorf("secrets.keyset: this key set opens none of the stored credentials, which are "+
 			"sealed with the keys %v. Give every replica the same key set", missing)
-	case len(missing) > 0:
-		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with", "keys",
-			missing)
 	}
-	return nil
+	return err
+}
+
+// tellOfRows logs what will be refused to callers: rows that are not sealed, and those whose key the key set
+// lacks. It reads every row, so that no start waits for it.
+func (g *Gateway) tellOfRows(ctx context.Context) {
+	held := g.heldKeys()
+	at, err := g.rows.Standing(ctx, held)
+	switch missing := keysWithout(at.Keys, held); {
+	case ctx.Err() != nil:
+	case err != nil:
+		g.log.WarnContext(ctx, "it could not be seen how the rows are sealed; run frontdesk doctor", "error", err)
+	case at.Former > 0:
+		g.log.ErrorContext(ctx, "some rows are refused because they are not sealed; run frontdesk doctor",
+			"rows", at.Former)
+	case len(missing) > 0:
+		g.log.WarnContext(ctx, "the key set lacks keys that some credentials are sealed with; run frontdesk doctor",
+			"keys", missing)
+	}
 }
 
 // keysInUse returns how many credentials each key seals, and which of those keys the key set does not hold.

@@ -92,6 +92,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.showBreakers(background) })
 	work.Go(func() { g.probeWrites(background) })
 	work.Go(func() { g.takeCensus(background) })
+	work.Go(func() { g.tellOfRows(background) })
 	work.Go(func() { g.pool.KeepWarm(background) })
 	if certificates != nil {
 		work.Go(func() { certificates.Run(background) })

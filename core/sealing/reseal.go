@@ -183,19 +183,6 @@ func keysOf(seals ...map[string]int) map[uint32]int {
 	return keys
 }
 
-// KeysNamed is KeysInUse for the start of a gateway, which does not read every row. It counts API keys and
-// webhooks only if they name a key that is held: a row that names another one may be a wrong one.
-func (r *Rows) KeysNamed(ctx context.Context, isHeld func(key uint32) bool) (map[uint32]int, error) {
-	seals, err := r.opts.Store.Seals(ctx, r.opts.Now())
-	named := keysOf(seals.Connections, seals.Tokens)
-	for key, rows := range keysOf(seals.Keys, seals.Webhooks) {
-		if isHeld(key) {
-			named[key] += rows
-		}
-	}
-	return named, err
-}
-
 // KeysInUse counts, by the id of the key, the credentials, tokens, API keys and webhooks that are sealed with
 // it.
 func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {

@@ -88,13 +88,39 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	return wrong, err
 }
 
-// Standing counts the rows sealed as this version seals them, and those left by the version before.
-type Standing struct{ Sealed, Former int }
+// AnySealed reports whether there is a row sealed as this version seals rows. It does not read them all.
+func (r *Rows) AnySealed(ctx context.Context) (bool, error) {
+	return r.opts.Store.SealedByOneOf(ctx, vault.RowHead())
+}
 
-// Standing counts the rows.
-func (r *Rows) Standing(ctx context.Context) (Standing, error) {
-	var s Standing
+// AnySealedWith reports whether there is a row sealed as this version seals rows with one of the keys. It does
+// not read them all.
+func (r *Rows) AnySealedWith(ctx context.Context, keys ...uint32) (bool, error) {
+	var heads [][]byte
+	for _, key := range keys {
+		heads = append(heads, vault.RowHead(key))
+	}
+	return r.opts.Store.SealedByOneOf(ctx, heads...)
+}
+
+// Standing tells how the rows are sealed.
+type Standing struct {
+	Sealed int // as this version seals them
+	Former int // left by a version before
+	// Keys counts, by the id of the key, the credentials, tokens, API keys and webhooks that name it. API keys
+	// and webhooks count only if the key set holds the key: a row that names another one may be a wrong one.
+	Keys map[uint32]int
+}
+
+// Standing reads the beginning of every seal, and opens none.
+func (r *Rows) Standing(ctx context.Context, held map[uint32]bool) (Standing, error) {
 	seals, err := r.opts.Store.Seals(ctx, r.opts.Now())
+	s := Standing{Keys: keysOf(seals.Connections, seals.Tokens)}
+	for key, rows := range keysOf(seals.Keys, seals.Webhooks) {
+		if held[key] {
+			s.Keys[key] += rows
+		}
+	}
 	for _, counts := range []map[string]int{seals.Connections, seals.Keys, seals.Links} {
 		for head, rows := range counts {
 			if vault.IsRow([]byte(head)) {

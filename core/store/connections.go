@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"frontdesk/core/fault"
@@ -227,7 +229,7 @@ type Seals struct {
 const sealHead = 6
 
 // Seals counts the connections of every tenant, their tokens, the API keys, the links that can be used at
-// now, and the webhooks. A gateway asks at its start, and must not read every row for that.
+// now, and the webhooks. It reads every row.
 func (s *Store) Seals(ctx context.Context, now time.Time) (Seals, error) {
 	var all Seals
 	for table, counts := range map[string]*map[string]int{
@@ -254,6 +256,25 @@ func (s *Store) Seals(ctx context.Context, now time.Time) (Seals, error) {
 		}
 	}
 	return all, nil
+}
+
+// SealedByOneOf reports whether a connection or an API key, of any tenant, has a seal that begins with one of
+// heads, which are equally long. Where all is well, it reads one row.
+func (s *Store) SealedByOneOf(ctx context.Context, heads ...[]byte) (bool, error) {
+	if len(heads) == 0 {
+		return false, nil
+	}
+	args := []any{len(heads[0])}
+	var places []string
+	for _, head := range heads {
+		args = append(args, head)
+		places = append(places, fmt.Sprintf("$%d", len(args)))
+	}
+	is := ", 1, $1) IN (" + strings.Join(places, ", ") + ")"
+	found, err := listOf(ctx, s, func(row scanner) (one int, err error) { return one, row.Scan(&one) },
+		"SELECT 1 FROM connections WHERE substr(credentials"+is+" UNION ALL SELECT 1 FROM api_keys WHERE substr(seal"+is+
+			" LIMIT 1", args...)
+	return len(found) > 0, err
 }
 
 // ConnectionsToReconnect lists up to limit connections that a person must reconnect, by tenant and name:

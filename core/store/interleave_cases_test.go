@@ -372,6 +372,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	}},
 	{"AllConnections", func(c caller) (any, error) { return one(c.s.AllConnections(c.ctx)) }},
 	{"Seals", func(c caller) (any, error) { return one(c.s.Seals(c.ctx, noon)) }},
+	{"SealedByOneOf", func(c caller) (any, error) { return one(c.s.SealedByOneOf(c.ctx, []byte{2})) }},
 	{"ConnectionsToReconnect", func(c caller) (any, error) {
 		return one(c.s.ConnectionsToReconnect(c.ctx, "", 10))
 	}},

@@ -31,6 +31,15 @@ const rowForm = 2
 // IsRow reports whether sealed may come from SealRow. It is true of everything that OpenRow opens.
 func IsRow(sealed []byte) bool { return len(sealed) > 0 && sealed[0] == rowForm }
 
+// RowHead returns how everything begins that SealRow seals, or, with a key, what it seals with that one.
+func RowHead(key ...uint32) []byte {
+	head := []byte{rowForm}
+	for _, id := range key {
+		head = binary.BigEndian.AppendUint32(append(head, keyedForm), id)
+	}
+	return head
+}
+
 // SealRow seals a value for its row with the primary key. If the key set cannot be read again, SealRow uses
 // the keys read before: a rotation leaves them in the set.
 func (v *Vault) SealRow(row Row, plain []byte) ([]byte, error) {

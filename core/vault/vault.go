@@ -201,14 +201,16 @@ func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// keyedForm is the first byte of a ciphertext of Tink that names its key (Tink wire format, "Tink output prefix").
+const keyedForm = 1
+
 // KeyOf returns the id of the key that sealed a value, or 0 if the value has none. Tink prefixes a ciphertext
-// with a one-byte version and the key's id (Tink wire format, "Tink output prefix"). A value from
-// [Vault.SealRow] has one more byte before that.
+// with [keyedForm] and the key's id. A value from [Vault.SealRow] has one more byte before that.
 func KeyOf(sealed []byte) uint32 {
 	if IsRow(sealed) {
 		sealed = sealed[1:]
 	}
-	if len(sealed) < 5 || sealed[0] != 1 {
+	if len(sealed) < 5 || sealed[0] != keyedForm {
 		return 0
 	}
 	return binary.BigEndian.Uint32(sealed[1:5])
