@@ -58,7 +58,10 @@ const override = "override"
 // Catalogue returns the adapters of the ticket systems that are described in the folder catalogue. The name of
 // each is "rest/" and the name of its file. A connection keeps only what the operator gave, so that it works by
 // the description of the gateway that runs it.
-func Catalogue() []adapter.Adapter {
+func Catalogue() []adapter.Adapter { return slices.Clone(systems()) }
+
+// systems reads the catalogue once.
+var systems = sync.OnceValue(func() []adapter.Adapter {
 	files, err := fs.Glob(catalogue, "catalogue/*.yaml")
 	if err != nil {
 		panic(err) // the pattern is a constant
@@ -77,7 +80,7 @@ func Catalogue() []adapter.Adapter {
 		list = append(list, a)
 	}
 	return list
-}
+})
 
 // described returns the adapter of a ticket system from the text of its description.
 func described(systemName string, text []byte) (adapter.Adapter, error) {

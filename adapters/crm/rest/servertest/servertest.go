@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,33 +44,19 @@ func RequestTracker(tb testing.TB) Account {
 		}
 		tb.Skipf("%s is not installed", file)
 	}
+	made, err := database()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	folder := tb.TempDir()
 	host, port := "127.0.0.1", adaptertest.FreePort(tb)
 	address := net.JoinHostPort(host, port)
-	for _, name := range []string{"conf", "var", "mason", "sessions"} {
-		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	// A cheap hash of the password, since RT computes one for every call.
-	config := fmt.Sprintf(`
-Set($rtname, 'example.com'); Set($Organization, 'example.com'); Set($Timezone, 'UTC'); Set($BcryptCost, 4);
-Set($WebPath, ''); Set($WebDomain, '%[2]s'); Set($WebPort, %[3]s); Set($WebBaseURL, 'http://%[2]s:%[3]s');
-Set($DatabaseType, 'SQLite'); Set($DatabaseName, '%[1]s/var/rtdb');
-Set($MailCommand, 'testfile'); Set($LogToSyslog, undef); Set($LogToSTDERR, 'error');
-$RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSessionDir = '%[1]s/sessions';
-1;
-`, folder, host, port)
-	siteConfig := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
-	if err := os.WriteFile(siteConfig, []byte(config), 0o600); err != nil {
+	environ, err := configure(folder, host, port)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	environ := append(os.Environ(), "RT_SITE_CONFIG="+siteConfig,
-		"RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var"))
-	make := exec.CommandContext(tb.Context(), setUp, "--action", "init", "--skip-create")
-	make.Env = environ
-	if output, err := make.CombinedOutput(); err != nil {
-		tb.Fatalf("making the database: %v\n%s", err, tail(output))
+	if err := os.WriteFile(filepath.Join(folder, "var", databaseFile), made, 0o600); err != nil {
+		tb.Fatal(err)
 	}
 	serve := exec.Command("perl", program, "--host", host, "--port", port)
 	serve.Env, serve.Dir = environ, folder
@@ -78,6 +65,51 @@ $RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSession
 	a.await(tb)
 	return a
 }
+
+// databaseFile is the name of the SQLite database in the folder var.
+const databaseFile = "rtdb"
+
+// configure makes the folder of a Request Tracker and returns the environment of its programs.
+func configure(folder, host, port string) (environ []string, err error) {
+	for _, name := range []string{"conf", "var", "mason", "sessions"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	// A cheap hash of the password, since RT computes one for every call.
+	config := fmt.Sprintf(`
+Set($rtname, 'example.com'); Set($Organization, 'example.com'); Set($Timezone, 'UTC'); Set($BcryptCost, 4);
+Set($WebPath, ''); Set($WebDomain, '%[2]s'); Set($WebPort, %[3]s); Set($WebBaseURL, 'http://%[2]s:%[3]s');
+Set($DatabaseType, 'SQLite'); Set($DatabaseName, '%[1]s/var/%[4]s');
+Set($MailCommand, 'testfile'); Set($LogToSyslog, undef); Set($LogToSTDERR, 'error');
+$RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSessionDir = '%[1]s/sessions';
+1;
+`, folder, host, port, databaseFile)
+	siteConfig := filepath.Join(folder, "conf", "RT_SiteConfig.pm")
+	return append(os.Environ(), "RT_SITE_CONFIG="+siteConfig,
+			"RT_SITE_CONFIG_DIR="+filepath.Join(folder, "none"), "TMPDIR="+filepath.Join(folder, "var")),
+		os.WriteFile(siteConfig, []byte(config), 0o600)
+}
+
+// database returns a database with what the set-up puts in. That takes longer than anything else here, so that a
+// process does it once.
+var database = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "frontdesk-rt-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	environ, err := configure(folder, "127.0.0.1", "80")
+	if err != nil {
+		return nil, err
+	}
+	make := exec.Command(setUp, "--action", "init", "--skip-create")
+	make.Env = environ
+	if output, err := make.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("making the database: %w\n%s", err, tail(output))
+	}
+	return os.ReadFile(filepath.Join(folder, "var", databaseFile))
+})
 
 // start runs a program, and those that it starts, until the test ends.
 func start(tb testing.TB, command *exec.Cmd, logFile string) {
