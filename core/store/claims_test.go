@@ -148,8 +148,8 @@ func TestANumberHasOneHolderWhoeverComesBetweenTwoStatements(t *testing.T) {
 							ended <- outcome{has, err}
 						}()
 						for len(ended) == 0 && got(s.Count(t.Context(),
-							"SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'rival' AND "+
-								"wait_event_type = 'Lock'"))(t) == 0 {
+							"SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND "+
+								"application_name = 'rival' AND wait_event_type = 'Lock'"))(t) == 0 {
 							runtime.Gosched()
 						}
 					}

@@ -2,8 +2,11 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,8 +24,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// Postgres returns the URL of a new database that has every table and no row. All tests of a process share
-// one cluster, which stops when the process ends, even by a crash.
+// Postgres returns the URL of a new database that has every table and no row. All processes that test at one time
+// share one cluster, which stops when the last of them ends, even by a crash.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
@@ -43,7 +46,7 @@ func EmptyPostgres(tb testing.TB) (url string) {
 
 func (c *Cluster) database(tb testing.TB, from string) (url string) {
 	tb.Helper()
-	name := fmt.Sprintf("test_%d", c.databases.Add(1))
+	name := fmt.Sprintf("test_%d_%d", os.Getpid(), c.databases.Add(1))
 	if err := c.execute("CREATE DATABASE " + name + from); err != nil {
 		tb.Fatalf("PostgreSQL makes no database: %v", err)
 	}
@@ -84,9 +87,14 @@ func (c *Cluster) makeTemplate() error {
 // Start starts a cluster for one test that stops it or fills it up. It is removed when the test ends.
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
-	c, err := start()
+	c, err := newCluster()
+	wantStarted(tb, err)
+	c.template = sync.OnceValue(c.makeTemplate)
+	lock := filepath.Join(tb.TempDir(), "alive")
+	c.alive, err = locked(lock, syscall.LOCK_SH)
 	wantStarted(tb, err)
 	tb.Cleanup(func() { c.alive.Close() })
+	wantStarted(tb, c.start(lock))
 	return c
 }
 
@@ -106,62 +114,91 @@ type missingError struct{ what string }
 
 func (m *missingError) Error() string { return m.what + " is not installed" }
 
-// shared starts the process's one cluster at its first use.
+// shared joins the cluster that all processes use which test the same tables at one time. To start one takes as much
+// time as hundreds of databases in it. The first process that comes starts it, while the others wait.
 var shared = sync.OnceValues(func() (*Cluster, error) {
-	folder := os.Getenv("FRONTDESK_TEST_CLUSTER")
-	if folder == "" {
-		return start()
+	c, err := newCluster()
+	if err != nil {
+		return nil, err
 	}
-	return startCopy(folder)
+	tables, err := sumOfMigrations()
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("frontdesk-pg-%d-%s", os.Geteuid(), tables))
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if at, err := os.Lstat(folder); err != nil || !at.IsDir() || at.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
+		return nil, fmt.Errorf("%s is not a folder of this user's", folder)
+	}
+	users := filepath.Join(folder, "users")
+	alive, err := locked(users, syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := locked(filepath.Join(folder, "turn"), syscall.LOCK_EX)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.Close()
+	c.alive, c.template = alive, func() error { return nil }
+	place := filepath.Join(folder, "place")
+	if text, err := os.ReadFile(place); err == nil {
+		if c.dir = string(text); c.execute("SELECT") == nil {
+			return c, nil
+		}
+	}
+	if err := c.start(users); err != nil {
+		return nil, err
+	}
+	if err := c.makeTemplate(); err != nil {
+		return nil, err
+	}
+	return c, os.WriteFile(place, []byte(c.dir), 0o600)
 })
 
-// startCopy starts a copy of the cluster that lies in the folder, with the template in it. Making both takes
-// three times as long as starting a copy, so that the tests of a whole run share such a folder: the first process
-// that comes makes them, while the others wait.
-func startCopy(folder string) (*Cluster, error) {
-	lock, err := os.Create(filepath.Join(folder, "lock"))
+// sumOfMigrations returns a sum of what makes the tables.
+func sumOfMigrations() (string, error) {
+	root, err := os.Getwd()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, err
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		if root == filepath.Dir(root) {
+			return "", errors.New("tests with PostgreSQL run inside of the module")
+		}
+		root = filepath.Dir(root)
 	}
-	made := filepath.Join(folder, "data")
-	if _, err := os.Stat(made); err != nil {
-		c, err := start()
-		if err != nil {
-			return nil, err
-		}
-		err = errors.Join(c.template(), c.stop("fast"))
-		if err == nil {
-			err = copyAll(c.data(), made+".new")
-		}
-		c.alive.Close()
-		if err == nil {
-			err = os.Rename(made+".new", made)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	c, err := prepare()
+	files, err := filepath.Glob(filepath.Join(root, "core", "store", "migrations", "*"))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if err := copyAll(made, c.data()); err != nil {
-		return nil, err
+	sum := sha256.New()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", filepath.Base(file), len(text), text)
 	}
-	c.template = func() error { return nil }
-	return c, c.Up()
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// copyAll copies a folder with its owners.
-func copyAll(from, to string) error {
-	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
-		return fmt.Errorf("cp: %w: %s", err, out)
+// locked opens a file and locks it, until it is closed or the process ends. Children do not inherit it.
+func locked(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if err := syscall.Flock(int(f.Fd()), how); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // Cluster is a PostgreSQL server with no network port: it listens on a socket in its own directory.
@@ -169,7 +206,7 @@ type Cluster struct {
 	bin, dir  string
 	as        *syscall.Credential // nil: the user of this process
 	env       []string
-	alive     *os.File // the cluster lives until this is closed
+	alive     *os.File // locked: the cluster lives until every process that has the lock has closed this
 	databases atomic.Int64
 	template  func() error // makes the template at its first call
 
@@ -191,46 +228,41 @@ func inMemory(otherwise string) string {
 	return shm
 }
 
-// start starts a new cluster.
-func start() (*Cluster, error) {
-	c, err := prepare()
-	if err != nil {
-		return nil, err
-	}
-	c.template = sync.OnceValue(c.makeTemplate)
-	// A collation other than byte order, so that a query that silently relies on byte order fails here.
-	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
-		"--no-instructions", "--wal-segsize=4", // MB: a cluster is small, and copied
-		"--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
-	if err != nil {
-		return nil, err
-	}
-	return c, c.Up()
-}
-
-// prepare makes the directory of a cluster. The cluster is stopped and its directory removed when this process
-// ends, even by a crash: a shell waits for that on a pipe.
-func prepare() (*Cluster, error) {
+// newCluster returns a cluster that is not there yet.
+func newCluster() (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{bin: bin, env: []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH")}}
 	if os.Geteuid() == 0 { // PostgreSQL refuses to run as root
-		if c.as, err = postgresUser(); err != nil {
-			return nil, err
-		}
+		c.as, err = postgresUser()
 	}
+	return c, err
+}
+
+// start makes the cluster and starts it. It is stopped and its directory removed when nobody has a lock on the file
+// any more: a shell waits for that.
+func (c *Cluster) start(lock string) (err error) {
 	// Not under TMPDIR: the path of a socket has about a hundred bytes, and the server's user must reach it.
 	if c.dir, err = os.MkdirTemp(inMemory("/tmp"), "frontdesk-pg-"); err != nil {
-		return nil, err
+		return err
 	}
 	if c.as != nil {
 		if err := os.Chown(c.dir, int(c.as.Uid), int(c.as.Gid)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return c, c.removeAtExit()
+	if err := c.removeWithout(lock); err != nil {
+		return err
+	}
+	// A collation other than byte order, so that a query that silently relies on byte order fails here.
+	err = c.run("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync",
+		"--no-instructions", "--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
+	if err != nil {
+		return err
+	}
+	return c.Up()
 }
 
 // binaries finds the newest installed server.
@@ -268,7 +300,7 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *Cluster) Up() error {
 	// The data lives as long as the tests, so protecting it from a power cut would only cost time.
 	options := "-k " + c.dir + " -c listen_addresses= -c fsync=off -c full_page_writes=off -c " +
-		"max_connections=1000 -c shared_buffers=32MB -c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=64MB " +
+		"max_connections=1000 -c shared_buffers=64MB -c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=256MB " +
 		"-c autovacuum=off -c jit=off" // for databases that live for seconds
 	return c.run("pg_ctl", "start", "-w", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
 }
@@ -304,21 +336,17 @@ func (c *Cluster) run(name string, args ...string) error {
 	return nil
 }
 
-// removeAtExit starts the shell that waits for the end of this process.
-func (c *Cluster) removeAtExit() error {
-	wait, hold, err := os.Pipe()
+// removeWithout starts the shell that waits until nobody has a lock on the file.
+func (c *Cluster) removeWithout(lock string) error {
+	file, err := os.Open(lock)
 	if err != nil {
 		return err
 	}
-	defer wait.Close()
-	cmd := c.command("/bin/sh", "-c", `cat; "$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`,
+	defer file.Close()
+	cmd := c.command("/bin/sh", "-c", `flock -x 3; "$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`,
 		filepath.Join(c.bin, "pg_ctl"), c.dir)
-	cmd.Stdin = wait
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	c.alive = hold // closed at the latest by the end of the process; children do not inherit it
-	return nil
+	cmd.ExtraFiles = []*os.File{file} // descriptor 3
+	return cmd.Start()
 }
 
 // URL returns the address of a database for a store.
