@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 	if provider := os.Getenv(asFloor); provider != "" {
 		runFloor(provider)
 	}
+	storetest.ManyAtATime()
 	os.Exit(m.Run())
 }
 

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if url := os.Getenv(announceUntilKilled); url != "" {
 		announceAndWait(url)
 	}
+	storetest.ManyAtATime()
 	goleak.VerifyTestMain(m)
 }
 

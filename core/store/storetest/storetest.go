@@ -1,5 +1,5 @@
 // Package storetest gives tests a database: a SQLite file of their own, or a database in a PostgreSQL cluster
-// that the test process starts for itself from Debian's binaries.
+// that the tests start from Debian's binaries.
 //
 //	for _, open := range []func(testing.TB) string{storetest.SQLite, storetest.Postgres} {
 //		s := storetest.Open(t, open(t))
@@ -12,6 +12,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -23,6 +24,17 @@ import (
 
 	"frontdesk/core/store"
 )
+
+// ManyAtATime lets eight parallel tests of a package run at a time, however few processors there are, unless -parallel
+// says otherwise: with databases and processes of their own, they wait more than they compute. TestMain calls it.
+func ManyAtATime() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		_ = flag.Set("test.parallel", "8") // a number
+	}
+}
 
 // SQLite returns the URL of a new database file, which is removed when the test ends.
 func SQLite(tb testing.TB) (url string) {
