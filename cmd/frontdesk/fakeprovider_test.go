@@ -75,6 +75,10 @@ func fakeGoogle(t testing.TB) *fakeProvider {
 }
 
 func fakeMicrosoft(t testing.TB) *fakeProvider {
+	return filledMicrosoft(t, func(*microsoftfake.Server) {})
+}
+
+func filledMicrosoft(t testing.TB, fill func(*microsoftfake.Server)) *fakeProvider {
 	p := &fakeProvider{name: "microsoft", title: "Microsoft 365"}
 	base := p.serve(t, func(string) http.Handler {
 		fake := microsoftfake.New(microsoftfake.Options{
@@ -82,6 +86,7 @@ func fakeMicrosoft(t testing.TB) *fakeProvider {
 			Clients: map[string]string{"desk": "desk-secret", "own": "own-secret"},
 		})
 		p.oauth, p.revoke = fake.OAuth(), fake.Revoke
+		fill(fake)
 		return fake
 	})
 	p.environ = []string{

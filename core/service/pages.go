@@ -66,21 +66,26 @@ const (
 // isLong reports whether the list probably takes several pages: one of the calendar, in a window that was no longer,
 // did.
 func (c calendarClient) isLong(l *eventList) bool {
-	shortest, ok := c.long.peek(c.calendarOf(l))
+	shortest, ok := c.long.peek(c.calendarKey(l.next.CalendarID))
+	if !ok && c.view != nil { // a first call does not know the id of the default calendar
+		if cal, err := findIn(c.view.calendars, ""); err == nil && cal.ID == l.next.CalendarID {
+			shortest, ok = c.long.peek(c.calendarKey(""))
+		}
+	}
 	return ok && l.next.To.Sub(l.next.From) >= shortest
 }
 
 // learn remembers a list that took several pages.
 func (c calendarClient) learn(l *eventList) {
 	if l.pages > 1 && !c.isLong(l) {
-		c.long.put(c.calendarOf(l), l.next.To.Sub(l.next.From))
+		c.long.put(c.calendarKey(l.next.CalendarID), l.next.To.Sub(l.next.From))
 	}
 }
 
-// calendarOf returns the key of a list's calendar in the cache.
-func (c calendarClient) calendarOf(l *eventList) cacheKey {
+// calendarKey returns the key of a calendar in the cache.
+func (c calendarClient) calendarKey(id string) cacheKey {
 	key := keyOf(c.connection)
-	key.calendar = l.next.CalendarID
+	key.calendar = id
 	return key
 }
 
@@ -102,15 +107,31 @@ func (l *eventList) inParts() []*eventList {
 }
 
 // readParts is a pageReader for parts of one list. Each is a request of its own, and all are one call of the
-// guard's: a response that held them all could be longer than is read.
+// guard's: a response that held them all could be longer than is read. If one fails, the others are not cut off: the
+// provider would go on with them, and count the next try beside them.
 func (c calendarClient) readParts(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
 	if c.isCountedApart() {
 		return c.readPages(ctx, queries)
 	}
-	pages, err := ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]calendar.Page, error) {
-		return eachPage(ctx, queries, c.driver.Events)
+	got, err := ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]pageRead, error) {
+		got, err := c.sideBySide(ctx, queries)
+		for _, part := range got {
+			if part.err != nil && !mayWorkAgain(part.err) { // the guard has to know, for example of a pause
+				return nil, part.err
+			}
+		}
+		return got, err
 	})
-	return readAll(pages), err
+	if err != nil {
+		return nil, err
+	}
+	c.readAgain(ctx, queries, got)
+	for _, part := range got {
+		if part.err != nil {
+			return nil, part.err
+		}
+	}
+	return got, nil
 }
 
 func tooManyEvents() error {
@@ -228,13 +249,13 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 	}
 	many, can := c.driver.(calendar.ManyLister)
 	got, err := ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]pageRead, error) {
+		if !can {
+			return c.sideBySide(ctx, queries)
+		}
 		ctx, cancel := withShare(ctx, readingShare)
 		defer cancel()
-		if can {
-			pages, err := many.EventsOf(ctx, queries)
-			return readAll(pages), err
-		}
-		return oneRead(tryEachPage(ctx, queries, c.driver.Events))
+		pages, err := many.EventsOf(ctx, queries)
+		return readAll(pages), err
 	})
 	switch {
 	case can && isOfOnePart(err): // which has failed the whole
@@ -246,18 +267,33 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 		}
 		return got, ctx.Err()
 	}
+	c.readAgain(ctx, queries, got)
+	return got, ctx.Err()
+}
+
+// sideBySide reads the pages several at a time, within a call of the guard's, of which a page that hangs takes at most
+// a share.
+func (c calendarClient) sideBySide(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
+	ctx, cancel := withShare(ctx, readingShare)
+	defer cancel()
+	return oneRead(tryEachPage(ctx, queries, c.driver.Events))
+}
+
+// readAgain reads those of the pages that failed, and may work the next time, each in a call of its own.
+func (c calendarClient) readAgain(ctx context.Context, queries []calendar.Query, got []pageRead) {
 	var again []int
 	var some []calendar.Query
 	for i := range got {
-		if errors.Is(got[i].err, fault.Unavailable) {
+		if mayWorkAgain(got[i].err) {
 			again, some = append(again, i), append(some, queries[i])
 		}
 	}
 	for i, page := range tryEachPage(ctx, some, c.readPage) {
 		got[again[i]] = page
 	}
-	return got, ctx.Err()
 }
+
+func mayWorkAgain(err error) bool { return errors.Is(err, fault.Unavailable) }
 
 // isOfOnePart reports whether an error is about one calendar, not about the account or the provider.
 func isOfOnePart(err error) bool {
