@@ -13,7 +13,7 @@ import (
 )
 
 // A long list at Microsoft is read in parts side by side. Whatever happens to one of them, the answer is the whole
-// list or says that there is none: a caller who is told of half a calendar books over the other half.
+// list or an error. A caller who heard of half a calendar would book over the other half.
 func TestALongListIsWholeWhateverHappensToOneOfItsParts(t *testing.T) {
 	t.Parallel()
 	const events = 1100 // more than a page

@@ -36,11 +36,11 @@ func (g *Gateway) Migrate(ctx context.Context) error {
 			return fmt.Errorf("data_dir: %w", err)
 		}
 	}
-	// A start reads every row only where the first of them says that something may be wrong.
-	if sealed, err := g.rows.AnySealed(ctx); sealed || err != nil {
+	held := g.heldKeys()
+	if well, err := g.anyRowOf(ctx, held); well || err != nil {
 		return err
 	}
-	at, err := g.rows.Standing(ctx, g.heldKeys())
+	at, err := g.rows.Standing(ctx, held)
 	if err == nil && at.Former > 0 && at.Sealed == 0 {
 		return fault.Newf(fault.Unavailable, "ROWS_NOT_SEALED",
 			"The database has %d rows of a version that did not seal them, so nothing shows whether "+

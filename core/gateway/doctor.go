@@ -296,7 +296,7 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 // gateway's key set, or a new one, created because the right one was not at its configured place.
 func (g *Gateway) checkKeys(ctx context.Context) error {
 	held := g.heldKeys()
-	if opens, err := g.rows.AnySealedWith(ctx, slices.Collect(maps.Keys(held))...); opens || err != nil {
+	if well, err := g.anyRowOf(ctx, held); well || err != nil {
 		return err
 	}
 	at, err := g.rows.Standing(ctx, held)
@@ -305,6 +305,12 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 			"sealed with the keys %v. Give every replica the same key set", missing)
 	}
 	return err
+}
+
+// anyRowOf reports whether a row is sealed with one of the keys. Where there is one, a start has nothing to refuse,
+// and need not read all the others.
+func (g *Gateway) anyRowOf(ctx context.Context, held map[uint32]bool) (bool, error) {
+	return g.rows.AnySealedWith(ctx, slices.Collect(maps.Keys(held))...)
 }
 
 // tellOfRows logs what will be refused to callers: rows that are not sealed, and those whose key the key set

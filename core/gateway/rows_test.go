@@ -32,13 +32,9 @@ func TestWhatAStartSaysOfTheRows(t *testing.T) {
 			desk := &tenanttest.Provider{}
 			desk.Says(calendar.Account{Email: "desk@acme.example"}, nil)
 			log := &lockedBuffer{}
-			open := func() *Gateway {
-				g, err := Open(t.Context(), cfg, Options{LogTo: log, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())}})
-				tenanttest.Must(t, err)
-				t.Cleanup(g.Close)
-				return g
-			}
-			g := open()
+			g, err := Open(t.Context(), cfg, Options{LogTo: log, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())}})
+			tenanttest.Must(t, err)
+			t.Cleanup(g.Close)
 			for _, name := range []string{"front", "back"} {
 				_, err := g.Connections().Add(t.Context(), "acme", connection.Spec{Name: name, Kind: adapter.KindCalendar,
 					Provider: "dav", Settings: map[string]any{"url": "https://calendar.example.com/"},

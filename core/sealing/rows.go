@@ -88,11 +88,6 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	return wrong, err
 }
 
-// AnySealed reports whether there is a row sealed as this version seals rows. It does not read them all.
-func (r *Rows) AnySealed(ctx context.Context) (bool, error) {
-	return r.opts.Store.SealedByOneOf(ctx, vault.RowHead())
-}
-
 // AnySealedWith reports whether there is a row sealed as this version seals rows with one of the keys. It does
 // not read them all.
 func (r *Rows) AnySealedWith(ctx context.Context, keys ...uint32) (bool, error) {

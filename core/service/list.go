@@ -82,7 +82,7 @@ func (c calendarClient) readEvents(
 		return nil, err
 	}
 	read := c.readPages
-	if len(lists) == 1 && c.isLong(lists[0]) {
+	if len(lists) == 1 && c.isLong(ids[0], w) {
 		lists, read = lists[0].inParts(), c.readParts
 	}
 	err = readLists(ctx, lists, func(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
@@ -99,7 +99,7 @@ func (c calendarClient) readEvents(
 		return nil, err
 	}
 	if len(lists) == 1 {
-		c.learn(lists[0])
+		c.learn(ids[0], w, lists[0].pages)
 	}
 	var all []calendar.Event
 	for _, l := range lists {

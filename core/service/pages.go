@@ -65,24 +65,20 @@ const (
 
 // isLong reports whether the list probably takes several pages: one of the calendar, in a window that was no longer,
 // did.
-func (c calendarClient) isLong(l *eventList) bool {
-	shortest, ok := c.long.peek(c.calendarKey(l.next.CalendarID))
-	if !ok && c.view != nil { // a first call does not know the id of the default calendar
-		if cal, err := findIn(c.view.calendars, ""); err == nil && cal.ID == l.next.CalendarID {
-			shortest, ok = c.long.peek(c.calendarKey(""))
-		}
-	}
-	return ok && l.next.To.Sub(l.next.From) >= shortest
+func (c calendarClient) isLong(calendarID string, w calendar.Span) bool {
+	shortest, ok := c.long.peek(c.calendarKey(calendarID))
+	return ok && w.To.Sub(w.From) >= shortest
 }
 
-// learn remembers a list that took several pages.
-func (c calendarClient) learn(l *eventList) {
-	if l.pages > 1 && !c.isLong(l) {
-		c.long.put(c.calendarKey(l.next.CalendarID), l.next.To.Sub(l.next.From))
+// learn remembers a list that took so many pages.
+func (c calendarClient) learn(calendarID string, w calendar.Span, pages int) {
+	if pages > 1 && !c.isLong(calendarID, w) {
+		c.long.put(c.calendarKey(calendarID), w.To.Sub(w.From))
 	}
 }
 
-// calendarKey returns the key of a calendar in the cache.
+// calendarKey returns the key in the cache of a calendar as callers name it: the default one is "", since a first
+// call does not know its id.
 func (c calendarClient) calendarKey(id string) cacheKey {
 	key := keyOf(c.connection)
 	key.calendar = id

@@ -31,13 +31,9 @@ const rowForm = 2
 // IsRow reports whether sealed may come from SealRow. It is true of everything that OpenRow opens.
 func IsRow(sealed []byte) bool { return len(sealed) > 0 && sealed[0] == rowForm }
 
-// RowHead returns how everything begins that SealRow seals, or, with a key, what it seals with that one.
-func RowHead(key ...uint32) []byte {
-	head := []byte{rowForm}
-	for _, id := range key {
-		head = binary.BigEndian.AppendUint32(append(head, keyedForm), id)
-	}
-	return head
+// RowHead returns how everything begins that SealRow seals with a key.
+func RowHead(key uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{rowForm, keyedForm}, key)
 }
 
 // SealRow seals a value for its row with the primary key. If the key set cannot be read again, SealRow uses

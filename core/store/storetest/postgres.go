@@ -30,9 +30,6 @@ func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
 	wantStarted(tb, err)
-	if err := c.template(); err != nil {
-		tb.Fatalf("PostgreSQL's tables are not made: %v", err)
-	}
 	return c.database(tb, " TEMPLATE "+template+" STRATEGY FILE_COPY")
 }
 
@@ -89,7 +86,6 @@ func Start(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := newCluster()
 	wantStarted(tb, err)
-	c.template = sync.OnceValue(c.makeTemplate)
 	lock := filepath.Join(tb.TempDir(), "alive")
 	c.alive, err = locked(lock, syscall.LOCK_SH)
 	wantStarted(tb, err)
@@ -142,7 +138,7 @@ var shared = sync.OnceValues(func() (*Cluster, error) {
 		return nil, err
 	}
 	defer turn.Close()
-	c.alive, c.template = alive, func() error { return nil }
+	c.alive = alive
 	place := filepath.Join(folder, "place")
 	if text, err := os.ReadFile(place); err == nil {
 		if c.dir = string(text); c.execute("SELECT") == nil {
@@ -208,7 +204,6 @@ type Cluster struct {
 	env       []string
 	alive     *os.File // locked: the cluster lives until every process that has the lock has closed this
 	databases atomic.Int64
-	template  func() error // makes the template at its first call
 
 	admin struct {
 		sync.Mutex
@@ -306,10 +301,8 @@ func (c *Cluster) Up() error {
 }
 
 // Down stops the server as a crash would.
-func (c *Cluster) Down() error { return c.stop("immediate") }
-
-func (c *Cluster) stop(mode string) error {
-	return c.run("pg_ctl", "stop", "-w", "-m", mode, "-D", c.data())
+func (c *Cluster) Down() error {
+	return c.run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", c.data())
 }
 
 func (c *Cluster) command(name string, args ...string) *exec.Cmd {
