@@ -6,7 +6,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"math/big"
+	mathrand "math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -28,15 +28,15 @@ type run struct {
 func with(do func(ctx context.Context, r *run) error) func(context.Context, Harness) error {
 	return func(ctx context.Context, h Harness) error {
 		driver := h.Open()
-		days, err := rand.Int(rand.Reader, big.NewInt(200))
-		if err != nil {
-			return err
-		}
-		r := &run{Harness: h, driver: driver, traits: driver.Traits(),
-			base: h.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 40+int(days.Int64()))}
+		r := &run{Harness: h, driver: driver, traits: driver.Traits(), base: randomDay(h.Now())}
 		defer r.clean(context.WithoutCancel(ctx))
 		return do(ctx, r)
 	}
+}
+
+// randomDay returns the start of a day, in UTC, between 40 and 240 days from now.
+func randomDay(now time.Time) time.Time {
+	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 40+mathrand.IntN(200))
 }
 
 // clean removes what was booked. It ignores errors, because a check may have stopped the provider.

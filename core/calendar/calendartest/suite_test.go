@@ -1,9 +1,11 @@
 package calendartest_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 	_ "time/tzdata"
 
 	"go.uber.org/goleak"
@@ -43,6 +45,31 @@ func TestTheReferencePassesWhateverItPromises(t *testing.T) {
 						t.Errorf("%s: %v", check.Name, err)
 					}
 				})
+			}
+		})
+	}
+}
+
+// TestOtherEventsDisturbNoCheck fills most afternoons of the year, as other checks and their account's owner do.
+func TestOtherEventsDisturbNoCheck(t *testing.T) {
+	for _, check := range calendartest.Checks() {
+		synctest.Test(t, func(t *testing.T) {
+			h := newProvider(everyTrait).harness()
+			if !check.Binds(h) {
+				return
+			}
+			for day := range 365 {
+				if day%4 == 0 {
+					continue
+				}
+				from := h.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, day).Add(12 * time.Hour)
+				if _, err := h.Open().Book(t.Context(), calendar.Booking{Key: fmt.Sprint("another", day), Zone: "UTC",
+					CalendarID: h.Calendar, Title: "Another", Start: from, End: from.Add(8 * time.Hour)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := check.Do(t.Context(), h); err != nil {
+				t.Errorf("%s: %v", check.Name, err)
 			}
 		})
 	}
