@@ -102,6 +102,7 @@ func (s *testServer) openAs(
 func (s *testServer) driver(t testing.TB) calendar.Driver { t.Helper(); return s.open(t, s.token, nil) }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rule string
 		how  fake.Options
@@ -135,6 +136,7 @@ func (s *testServer) consentWithout(t testing.TB, scope string) {
 }
 
 func TestEveryRequestIsAsGoogleDescribesThem(t *testing.T) {
+	t.Parallel()
 	api := described.Open(t, "google-calendar.openapi.json", "/calendar/v3")
 	calendartest.Run(t, func(t *testing.T) calendartest.Harness {
 		return harness(t, serve(t, fake.Options{PageSize: 2, MeetPolls: 1}, api.Handler), nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"frontdesk/core/fault"
@@ -75,8 +76,13 @@ func endedContext(ctx context.Context, s Subject) error {
 func hangs(ctx context.Context, s Subject) error {
 	release := s.Provider.(Hanger).Hang()
 	defer release()
-	for _, c := range s.Calls {
-		if err := leftAtDeadline(ctx, c); err != nil {
+	return FourAtATime(s.Calls, func(c Call) error { return leftAtDeadline(ctx, c) })
+}
+
+// FourAtATime waits for each of the calls, of which every driver allows four at one time.
+func FourAtATime(calls []Call, wait func(Call) error) error {
+	for four := range slices.Chunk(calls, 4) {
+		if err := AtOnce(len(four), func(i int) error { return wait(four[i]) }); err != nil {
 			return err
 		}
 	}

@@ -184,27 +184,21 @@ func leavingIsHeeded(ctx context.Context, r *run) error {
 	const patience, grace = 50 * time.Millisecond, 10 * time.Second
 	release := r.Provider.(conformance.Hanger).Hang()
 	defer release()
-	for _, c := range subject(r.Harness).Calls {
+	return conformance.FourAtATime(subject(r.Harness).Calls, func(c conformance.Call) error {
 		ctx, leave := context.WithCancel(ctx)
-		left := time.AfterFunc(patience, leave)
+		defer leave()
+		defer time.AfterFunc(patience, leave).Stop()
 		done := make(chan error, 1)
 		go func() { done <- c.Run(ctx) }()
 		timer := time.NewTimer(grace)
-		var err error
+		defer timer.Stop()
 		select {
-		case err = <-done:
-			err = conformance.WantEnded(c.Name, err)
+		case err := <-done:
+			return conformance.WantEnded(c.Name, err)
 		case <-timer.C:
-			err = fmt.Errorf("%s did not return when its caller left", c.Name)
+			return fmt.Errorf("%s did not return when its caller left", c.Name)
 		}
-		timer.Stop()
-		left.Stop()
-		leave()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // mayHaveActed returns nil if err allows that the provider may have carried out the request.
