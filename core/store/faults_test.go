@@ -250,18 +250,22 @@ func TestSQLiteFile(t *testing.T) {
 	})
 	for name, make := range map[string]func(t *testing.T, path string){
 		"in a folder that is not there": func(t *testing.T, path string) {},
-		"that is a folder":              func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o700)) },
+		"that is a folder":              func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o755)) },
 		"that is no database": func(t *testing.T, path string) {
 			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-			must(t, os.WriteFile(path, []byte(strings.Repeat("this is no database ", 100)), 0o600))
+			must(t, os.WriteFile(path, []byte(strings.Repeat("this is no database ", 100)), 0o644))
 		},
 	} {
-		t.Run("a file "+name+" is unavailable", func(t *testing.T) {
+		t.Run("a file "+name+" is unavailable, and left as it is", func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "folder", "f.db")
 			make(t, path)
+			before, _ := os.Stat(path)
 			_, err := store.Open(t.Context(), "sqlite:"+path)
 			refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
 			silent(t, err, "sqlite:"+path)
+			if before != nil {
+				equal(t, got(os.Stat(path))(t).Mode(), before.Mode())
+			}
 		})
 	}
 	t.Run("damage is found", func(t *testing.T) {

@@ -29,7 +29,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	if err := private(path); err != nil {
+	if err := found(path); err != nil {
 		return nil, orUnavailable(err)
 	}
 	// FULL: a commit is on the disk before it returns. The busy timeout is short because Store.try waits
@@ -73,14 +73,18 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		_ = s.Close() // the first error says more
 		return nil, err
 	}
+	if err := private(path); err != nil {
+		_ = s.Close()
+		return nil, orUnavailable(err)
+	}
 	return s, nil
 }
 
-// private creates the file if it does not exist, and removes other users' access to it. It never opens an
+// found creates the file if it does not exist, and refuses one that other users can write to. It never opens an
 // existing file: closing any descriptor of the file would drop the locks of this process's other connections
 // (fcntl(2)).
-func private(path string) error {
-	info, err := os.Stat(path)
+func found(path string) error {
+	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if errors.Is(err, fs.ErrExist) { // another process was faster
@@ -94,15 +98,30 @@ func private(path string) error {
 	if err != nil {
 		return cause(err)
 	}
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+	for _, name := range filesOf(path) {
 		if err := notWritable(name); err != nil {
 			return err
 		}
 	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return nil
+	return nil
+}
+
+// filesOf returns the names of a database's files (sqlite.org/tempfiles.html).
+func filesOf(path string) []string { return []string{path, path + "-wal", path + "-shm"} }
+
+// private removes other users' access to the files of a database. What is not known to be one is left as it is: a
+// wrong setting may name any file or folder of the machine.
+func private(path string) error {
+	for _, name := range filesOf(path) {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(name, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cause(err)
+		}
 	}
-	return cause(os.Chmod(path, 0o600))
+	return nil
 }
 
 // notWritable returns an error if other users can write to the file, and so may have changed it.
