@@ -250,7 +250,7 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	fresh, done := s.isFresh(there), there.State == store.IntentDone
 	pending, known := j.answers.find(there)
 	switch {
-	case known && fresh:
+	case known && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
 		return nil, &pending, nil
 	case !fresh && (done || there.Kept) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")

@@ -102,6 +102,16 @@ func (l *localRuns) keep(owner string, d time.Duration) {
 	}
 }
 
+// reopen takes keep back: the run has something to do again, and end removes it.
+func (l *localRuns) reopen(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if run, there := l.runs[owner]; there {
+		run.until = time.Time{}
+		l.runs[owner] = run
+	}
+}
+
 func (l *localRuns) has(owner string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

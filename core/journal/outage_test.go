@@ -2,10 +2,86 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/store/storetest"
 )
+
+// refuseAnswers makes the store fail at recording answers, and at nothing else, until the returned function is called.
+func (w *world) refuseAnswers() (again func()) {
+	w.tb.Helper()
+	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done'
+		BEGIN SELECT RAISE(ABORT, 'not now'); END`)
+	w.check(err)
+	return func() {
+		_, err := w.database().Exec(`DROP TRIGGER failing`)
+		w.check(err)
+	}
+}
+
+// TestAnAnswerThatWaitsToBeRecordedIsOfItsRequestAlone: the same key with another request is refused, as it is when
+// the answer has been recorded.
+func TestAnAnswerThatWaitsToBeRecordedIsOfItsRequestAlone(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	again := w.refuseAnswers()
+	_, err := w.perform(j, "k", "front")
+	w.check(err)
+	if got, err := w.perform(j, "k", "front"); err != nil || !got.Replayed || got.Record.Door != "front" {
+		t.Errorf("the repeat is answered %s, %v", got.Body, err)
+	}
+	for _, when := range []string{"while the store fails", "when it does no more"} {
+		got, err := w.perform(j, "k", "back")
+		if err == nil || fault.From(err).Reason != fault.ReasonIdempotencyReused {
+			t.Errorf("%s, another request with the key is answered %s, %v", when, got.Body, err)
+		}
+		if when == "while the store fails" {
+			again()
+		}
+	}
+}
+
+// TestNothingIsLeftOfARunWhoseAnswerCameLate: the process lets go of it when the provider has answered.
+func TestNothingIsLeftOfARunWhoseAnswerCameLate(t *testing.T) {
+	lost := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection broke.")
+	for how, answer := range map[string]func(late func(any, error), r *Run){
+		"by an answer":                     func(late func(any, error), r *Run) { late(door{Door: "front"}, nil) },
+		"by an error":                      func(late func(any, error), r *Run) { late(nil, lost) },
+		"by what does not settle the call": func(_ func(any, error), r *Run) { r.LateUnknown(nil, lost) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			j := w.journal(Operation{})
+			var answers []func()
+			for n := range 3 {
+				c := w.call(fmt.Sprint(n), "front")
+				c.Repeatable = false
+				_, err := Perform(t.Context(), j, c, func(_ context.Context, r *Run, _ doorPlan) (Result[door], error) {
+					r.ExpectEffect(false)
+					late := Late(r, func(_ context.Context, d door) (Result[door], error) {
+						return Result[door]{Record: d, Ref: d.Door}, nil
+					})
+					answers = append(answers, func() { answer(late, r) })
+					return Result[door]{}, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "No answer in time.")
+				})
+				if fault.From(err).Code != fault.Timeout {
+					t.Fatal(err)
+				}
+			}
+			if len(j.local.runs) != 3 {
+				t.Fatalf("%d runs count as running, want 3", len(j.local.runs))
+			}
+			for _, answer := range answers {
+				answer()
+			}
+			if len(j.local.runs) > 0 {
+				t.Errorf("%d runs are left", len(j.local.runs))
+			}
+		})
+	}
+}
 
 // TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash: a process that keeps all the answers it may holds up no
 // repeat of a call whose answer it has to let go.
@@ -16,16 +92,13 @@ func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 	for n := range j.answers.list {
 		j.answers.list[n].record = func(context.Context) error { return nil }
 	}
-	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done'
-		BEGIN SELECT RAISE(ABORT, 'not now'); END`)
-	w.check(err)
-	_, err = w.perform(j, "late", "front")
+	again := w.refuseAnswers()
+	_, err := w.perform(j, "late", "front")
 	w.check(err)
 	if len(j.answers.list) != maxAnswers {
 		t.Fatalf("the process keeps %d answers", len(j.answers.list))
 	}
-	_, err = w.database().Exec(`DROP TRIGGER failing`)
-	w.check(err)
+	again()
 	if again, err := w.perform(j, "late", "front"); err != nil || again.Record.Door != "front" ||
 		len(w.opened) != 1 {
 		t.Errorf("the repeat is answered %s, %v; opened %v", again.Body, err, w.opened)

@@ -248,6 +248,8 @@ func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) 
 		defer cancel()
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		r.journal.local.reopen(r.intent.Owner)
+		defer r.journal.local.end(r.intent.Owner)
 		var done Result[T]
 		if err == nil {
 			given, _ := answer.(R)
@@ -280,6 +282,8 @@ func (r *Run) LateUnknown(any, error) {
 	defer cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.journal.local.reopen(r.intent.Owner)
+	defer r.journal.local.end(r.intent.Owner)
 	r.release(ctx, store.IntentUnknown, "")
 }
 
