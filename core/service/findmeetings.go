@@ -44,36 +44,42 @@ func (s *Calendar) FindMeetings(
 	if err != nil {
 		return record.MeetingsAnswer{}, err
 	}
-	type meetings struct {
-		zone   *time.Location
-		found  []calendar.Event
-		unread []string
-	}
+	var zone *time.Location
 	got, client, err := withCalendars(ctx, client, func(
 		ctx context.Context, client calendarClient,
-	) (m meetings, err error) {
-		if m.zone, err = client.zone(ctx, in.Timezone, first(in.CalendarIDs)); err != nil {
+	) (m foundMeetings, err error) {
+		if zone, err = client.zone(ctx, in.Timezone, first(in.CalendarIDs)); err != nil {
 			return m, err
 		}
-		window, err := s.meetingWindow(in, m.zone)
+		window, err := s.meetingWindow(in, zone)
 		if err != nil {
 			return m, err
 		}
-		m.found, m.unread, err = client.meetingsWith(ctx, in, window)
-		return m, err
+		return client.meetingsWith(ctx, in, window)
 	})
 	if err != nil {
 		return record.MeetingsAnswer{}, err
 	}
-	found, zone := got.found, got.zone
+	found := got.events
 	answer := record.MeetingsAnswer{
 		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: true, UnreadSources: []string{},
+		More: got.more,
 	}
 	for _, source := range got.unread {
 		answer.Complete, answer.UnreadSources = false, append(answer.UnreadSources, source)
 	}
 	slices.SortFunc(found, func(a, b calendar.Event) int {
-		return cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID))
+		earlier := cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID))
+		if earlier == 0 && isCopy(a) != isCopy(b) {
+			earlier = 1
+			if isCopy(b) {
+				earlier = -1
+			}
+		}
+		return earlier
+	})
+	found = slices.CompactFunc(found, func(a, b calendar.Event) bool { // one meeting in two calendars
+		return a.ID == b.ID && spanOf(a).From.Equal(spanOf(b).From)
 	})
 	if len(found) > mostMeetings {
 		found, answer.More = found[:mostMeetings], true
@@ -116,24 +122,35 @@ func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar
 	return w, nil
 }
 
-// meetingsWith returns the meetings with the caller in the window, and the sources that could not be read.
+// foundMeetings are meetings with a caller.
+type foundMeetings struct {
+	events []calendar.Event
+	unread []string // the sources that could not be read
+	more   bool     // there are later ones
+}
+
+// meetingsWith returns the meetings with the caller in the window.
 func (c calendarClient) meetingsWith(
 	ctx context.Context, in FindMeetings, window calendar.Span,
-) (found []calendar.Event, unread []string, err error) {
+) (all foundMeetings, err error) {
 	var email []string
 	if in.Email != "" {
 		email = []string{in.Email}
 	}
 	people, err := c.digests(ctx, email, in.Phone)
 	if err != nil || len(people) == 0 {
-		return nil, nil, err
+		return all, err
 	}
 	booked := map[string]store.Meeting{}
 	for _, person := range people {
 		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From,
-			mostBookedHere)
+			mostBookedHere+1)
 		if err != nil {
-			return nil, nil, err
+			return all, err
+		}
+		if len(rows) > mostBookedHere {
+			all.more = all.more || rows[mostBookedHere].EndsAt.Before(window.To)
+			rows = rows[:mostBookedHere]
 		}
 		for _, m := range rows {
 			booked[m.EventID] = m
@@ -147,29 +164,29 @@ func (c calendarClient) meetingsWith(
 		asked++
 		listed, err := c.invitedTo(reading, in, window)
 		if err != nil {
-			unread, failures = append(unread, sourceCalendar), append(failures, err)
+			all.unread, failures = append(all.unread, sourceCalendar), append(failures, err)
 		}
 		for _, e := range listed {
 			delete(booked, e.ID)
-			found = append(found, e)
+			all.events = append(all.events, e)
 		}
 	}
 	if len(booked) > 0 {
 		asked++
 		events, err := c.bookedHere(reading, booked, window)
 		if err != nil {
-			unread, failures = append(unread, sourceBookedHere), append(failures, err)
+			all.unread, failures = append(all.unread, sourceBookedHere), append(failures, err)
 		}
-		found = append(found, events...)
+		all.events = append(all.events, events...)
 	}
-	if asked > 0 && len(failures) == asked && len(found) == 0 {
-		return nil, nil, failures[0]
+	if asked > 0 && len(failures) == asked && len(all.events) == 0 {
+		return all, failures[0]
 	}
 	for _, err := range failures {
 		c.opts.Log.WarnContext(ctx, "some meetings of a caller could not be read",
 			"connection", c.connection.ID, "error", err)
 	}
-	return found, unread, ctx.Err()
+	return all, ctx.Err()
 }
 
 // invitedTo returns the events of the calendars to which the address is invited.

@@ -110,6 +110,78 @@ func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 }
 
+func TestTheNearestMeetingsAreFoundAndThatThereAreMore(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	for week := range mostBookedHere + 6 {
+		in := meeting(t, "therapy", 10+7*24*week)
+		in.phone = "+12025550101"
+		book(t, p, c, Write{}, in)
+	}
+	for rule, f := range map[string]struct {
+		end  string
+		want int
+		more bool
+	}{
+		"in a window of three weeks": {"2030-03-25", 3, false},
+		"as many as are read":        {"2030-07-22", mostMeetings, true},
+		"in a window that has more":  {"2030-09-02", mostMeetings, true},
+	} {
+		answer := findMeetings(t, p, c, FindMeetings{
+			Phone: "+12025550101", Start: when(t, "2030-03-04"), End: when(t, f.end),
+		})
+		if len(answer.Meetings) != f.want || answer.More != f.more || !answer.Complete ||
+			answer.Meetings[0].Start != "2030-03-04T05:00:00-05:00" {
+			t.Errorf("%s: found %+v, want %d meetings from the first on, more %t", rule, answer, f.want, f.more)
+		}
+	}
+}
+
+// TestACopyOfAMeetingIsNotTakenForIt: at Google, a calendar that is invited has a copy of the meeting under the same id.
+func TestACopyOfAMeetingIsNotTakenForIt(t *testing.T) {
+	t.Parallel()
+	for rule, f := range map[string]struct {
+		listed []string
+		cancel CancelMeeting
+	}{
+		"both calendars were listed":             {listed: []string{"main", "side"}},
+		"the copy was listed":                    {listed: []string{"side"}},
+		"the copy was listed, and it is named":   {listed: []string{"side"}, cancel: CancelMeeting{CalendarID: "side"}},
+		"the meeting's own calendar is named":    {listed: []string{"side"}, cancel: CancelMeeting{CalendarID: "main"}},
+		"the copy is that of a second organizer": {listed: []string{"third", "side"}},
+	} {
+		w, p, c := sqliteWorld(t)
+		meant, organizer := "main", "main"
+		if slices.Contains(f.listed, "third") {
+			meant, organizer = "third", "third"
+		}
+		if f.cancel.CalendarID == "side" {
+			meant = "side"
+		}
+		for _, in := range []string{organizer, "side"} {
+			w.meetings.put(calendar.Event{ID: "one", CalendarID: in, Title: "in " + in,
+				Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
+				Organizer: calendar.Person{Email: organizer}, Attendees: []calendar.Attendee{{Email: "pat@example.com"}}})
+		}
+		found := findMeetings(t, p, c, FindMeetings{Email: "pat@example.com", CalendarIDs: []string{"side", organizer}})
+		if got := titles(found); !slices.Equal(got, []string{"in " + organizer}) {
+			t.Errorf("%s: found %q", rule, got)
+		}
+		if _, err := p.Calendar.List(background, c, window(t, f.listed...)); err != nil {
+			t.Fatal(err)
+		}
+		f.cancel.EventID = "one"
+		if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, f.cancel); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range w.meetings.live() {
+			if e.CalendarID == meant {
+				t.Errorf("%s: the meeting in %s still stands", rule, meant)
+			}
+		}
+	}
+}
+
 func TestMeetingsThatCannotBeReadAreNamed(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

@@ -28,7 +28,9 @@ func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []stor
 	return c.locationsOf(ctx, []calendar.Event{e})
 }
 
-// locationsOf returns what to remember about the events outside the default calendar.
+// locationsOf returns what to remember about the events outside the default calendar. At Google, a calendar that is
+// invited has a copy of the event, with the same id. The copy is not remembered: who cancels or changes the event means
+// its organizer's.
 func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
 	if !c.traits.IDsPerCalendar {
 		return nil
@@ -37,14 +39,26 @@ func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event
 	if err != nil {
 		standard = calendar.Calendar{} // no default calendar: remember them all
 	}
+	type place struct{ event, calendar string }
+	there := map[place]bool{}
+	for _, e := range events {
+		there[place{e.ID, e.CalendarID}] = true
+	}
 	var seen []store.EventSeen
 	for _, e := range events {
-		if e.CalendarID != "" && e.CalendarID != standard.ID {
-			seen = append(seen, c.location(e.ID, e.CalendarID, false))
+		if e.CalendarID == "" || e.CalendarID == standard.ID || there[place{e.ID, standard.ID}] {
+			continue
 		}
+		if isCopy(e) && (e.Organizer.Email == standard.ID || there[place{e.ID, e.Organizer.Email}]) {
+			continue
+		}
+		seen = append(seen, c.location(e.ID, e.CalendarID, false))
 	}
 	return seen
 }
+
+// isCopy reports whether the event is that of somebody who was invited. At Google, the id of a calendar is its address.
+func isCopy(e calendar.Event) bool { return e.Organizer.Email != e.CalendarID }
 
 func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
@@ -68,9 +82,10 @@ func (s *Calendar) rememberLocations(
 	return nil
 }
 
-// candidates returns the calendars to look for an event in, in this order: the one where it was seen, those
-// that the caller names, the default one. If event ids are unique in the account, it returns a single
-// calendar. gone reports whether the event was cancelled through this gateway.
+// candidates returns the calendars to look for an event in, in this order: those that the caller names, the one
+// where it was seen, the default one. Of several that the caller names, the one where it was seen comes first. If
+// event ids are unique in the account, it returns a single calendar. gone reports whether the event was cancelled
+// through this gateway.
 func (c calendarClient) candidates(
 	ctx context.Context, eventID string, named []string,
 ) (list []string, gone bool, err error) {
@@ -81,10 +96,11 @@ func (c calendarClient) candidates(
 	if !c.traits.IDsPerCalendar {
 		return []string{seen.CalendarID}, found && seen.Gone, nil
 	}
-	if found && seen.CalendarID != "" {
-		list = append(list, seen.CalendarID)
+	where := seen.CalendarID // "": the default one, or it was not seen
+	if slices.Contains(named, where) {
+		list = append(list, where)
 	}
-	for _, id := range append(slices.Clone(named), "") {
+	for _, id := range append(slices.Clone(named), where, "") {
 		if !slices.Contains(list, id) {
 			list = append(list, id)
 		}

@@ -86,7 +86,7 @@ func (s *Store) Meeting(
 		tenantID, connectionID, reference)
 }
 
-// MeetingsWith returns the meetings with a person that end after the time, those that end last first, and at
+// MeetingsWith returns the meetings with a person that end after the time, those that end first first, and at
 // most so many.
 func (s *Store) MeetingsWith(
 	ctx context.Context, tenantID, connectionID, person string, after time.Time, most int,
@@ -97,7 +97,7 @@ func (s *Store) MeetingsWith(
 		WHERE m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id AND m.reference = p.reference
 		AND m.event_id = p.event_id AND m.person = ''
 		AND p.tenant_id = $1 AND p.connection_id = $2 AND p.person = $3 AND p.person <> '' AND m.ends_at > $4
-		ORDER BY m.ends_at DESC, m.reference LIMIT $5`, tenantID, connectionID, person, millis(after), most)
+		ORDER BY m.ends_at, m.reference LIMIT $5`, tenantID, connectionID, person, millis(after), most)
 }
 
 const purgeableMeetings = `SELECT tenant_id, connection_id, reference, person FROM meetings WHERE ends_at < $1

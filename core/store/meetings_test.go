@@ -41,8 +41,8 @@ func TestMeetingsAreKnownByReferenceAndPerson(t *testing.T) {
 		want(c1.TenantID, "c1", "first", first)
 		want("other", "c1", "first", store.Meeting{})
 		want(c1.TenantID, "c2", "second", store.Meeting{})
-		with("c1", "pat", 9, "second", "first")
-		with("c1", "pat", 1, "second")
+		with("c1", "pat", 9, "first", "second")
+		with("c1", "pat", 1, "first")
 		with("c1", "kim", 9, "first")
 		with("c1", "", 9)
 
