@@ -252,7 +252,7 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	switch {
 	case known && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
 		return nil, &pending, nil
-	case !fresh && (done || there.Kept) && !j.IsRunning(there): // too old to count
+	case !fresh && (done || there.Kept || s.operation.gaveUp(there.Plan)) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
 	case s.intent.Kept && !isSameRequest(there, s.intent):
 		return nil, nil, KeyReused()

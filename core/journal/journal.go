@@ -90,6 +90,8 @@ type Operation struct {
 	AdviseLook func(began string) string
 }
 
+func (o Operation) gaveUp(plan json.RawMessage) bool { return o.GaveUp != nil && o.GaveUp(plan) }
+
 // Journal runs mutating calls. It is safe for concurrent use.
 type Journal struct {
 	opts       Options

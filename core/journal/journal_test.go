@@ -92,6 +92,11 @@ func TestWhatAnOperationGaveUpIsLeftToCallers(t *testing.T) {
 	if len(w.opened) != 0 {
 		t.Fatal("recovery looks again")
 	}
+	open, err := j.opts.Store.RecoverableIntents(t.Context(), w.now(), w.now(), 1)
+	w.check(err)
+	if len(open) > 0 {
+		t.Errorf("recovery would read %+v, in the place of another", open)
+	}
 	answer, err := w.perform(j, "k", "front")
 	if err != nil || answer.Replayed || len(w.opened) != 1 {
 		t.Errorf("who asks again is answered %+v, %v", answer, err)

@@ -192,7 +192,7 @@ func (j *Journal) findAbandoned(ctx context.Context, limit int) ([]store.Intent,
 	if j.opts.Store.TracksProcesses() { // the state of a process says more than its lease
 		from = to
 	}
-	open, err := j.opts.Store.UnsettledIntents(ctx, from, to, limit)
+	open, err := j.opts.Store.RecoverableIntents(ctx, from, to, limit)
 	if err != nil {
 		return nil, err
 	}

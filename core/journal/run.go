@@ -201,6 +201,9 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	}
 	rows := r.rowsIfAny(ctx, outcome)
 	var err error
+	if state == store.IntentUnknown && r.operation.gaveUp(r.intent.Plan) {
+		state = store.IntentLeft
+	}
 	if reason, failed := strings.CutPrefix(outcome, audit.Failed("")); failed && r.settles() {
 		err = r.journal.opts.Store.SettleFailed(ctx, r.intent, reason, rows...)
 	} else {

@@ -74,6 +74,24 @@ func TestAnOutcomeThatNothingWillTellIsSaidOnceAndLeftAlone(t *testing.T) {
 	}
 }
 
+// TestWhatNothingWillTellIsInNobodysWayLater: without a key, an equal call is the same one within the window alone,
+// whatever has become of the first.
+func TestWhatNothingWillTellIsInNobodysWayLater(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	cutOffs(w)
+	_, err := create(p, c, Write{}, CreateTicket{Subject: "door"})
+	wantUnknowable(t, err)
+	w.tickets.script(nil)
+	w.clock.advance(10*time.Minute - time.Second)
+	_, err = create(p, c, Write{}, CreateTicket{Subject: "door"})
+	wantUnknowable(t, err)
+	w.clock.advance(time.Second)
+	if _, err := create(p, c, Write{}, CreateTicket{Subject: "door"}); err != nil || w.ticketCount() != 2 {
+		t.Errorf("after the window: %v; %d tickets", err, w.ticketCount())
+	}
+}
+
 func TestWhoAsksAgainLearnsWhatHasBecomeKnown(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -15,7 +16,7 @@ import (
 //	(no row) -------> running (leased) --------> done, kept for replay until purged
 //	    ^                |    ^    |
 //	    |   Release("")  |    |    |  Release(IntentUnknown)
-//	    +----------------+    |    +------------------------> unknown
+//	    +----------------+    |    +------------------------> unknown (or IntentLeft: not for recovery)
 //	                          |                                  |
 //	                          +---------- TakeOver --------------+   (also of running, once its run is over)
 //
@@ -321,12 +322,20 @@ func (s *Store) publishSettled(ctx context.Context, tx *sql.Tx, i Intent, outcom
 const finish = `UPDATE intents SET state = 'done', owner = $4, answer = $5, effect_ref = $6
 	WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND effect_key = $7 AND state <> 'done'`
 
-// ReleaseIntent ends a run without an answer. With IntentUnknown the intent stays and can be taken over at
-// once. With "" it is removed, because nothing happened; a finished intent can be removed too. If the
+// leftUntil is the end of the lease of what is left to callers: the year 9999, in milliseconds.
+const leftUntil = 253_402_300_799_000
+
+// ReleaseIntent ends a run without an answer. With IntentUnknown or IntentLeft the intent stays and can be taken
+// over at once. With "" it is removed, because nothing happened; a finished intent can be removed too. If the
 // intent's owner or state is no longer that of i, nothing changes, and no audit rows are added.
 func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit ...AuditRow) error {
-	if state == IntentUnknown {
+	switch state {
+	case IntentUnknown:
 		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
+		return err
+	case IntentLeft:
+		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown', lease_until = $5 WHERE "+held,
+			heldBy(i, leftUntil)...)
 		return err
 	}
 	_, err := s.execAudited(ctx, audit, removeIntent, heldBy(i, cmp.Or(i.State, IntentRunning))...)
@@ -433,6 +442,15 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 // run began the longest ago. Intents without a connection are left out, because nothing can settle them, and
 // so are those that cannot be opened.
 func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit int) ([]Intent, error) {
+	return s.unsettled(ctx, from, to, limit, "")
+}
+
+// RecoverableIntents lists those of UnsettledIntents that are not left to callers.
+func (s *Store) RecoverableIntents(ctx context.Context, from, to time.Time, limit int) ([]Intent, error) {
+	return s.unsettled(ctx, from, to, limit, fmt.Sprintf(" AND (state <> 'unknown' OR lease_until <> %d)", leftUntil))
+}
+
+func (s *Store) unsettled(ctx context.Context, from, to time.Time, limit int, and string) ([]Intent, error) {
 	all, err := listOf(ctx, s, func(row scanner) (readable []Intent, err error) {
 		i, err := s.scanIntent(row)
 		if isUnreadable(err) {
@@ -440,7 +458,7 @@ func (s *Store) UnsettledIntents(ctx context.Context, from, to time.Time, limit 
 		}
 		return []Intent{i}, err
 	}, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
-		AND (state = 'unknown' OR lease_until <= $1 OR lease_until > $2) ORDER BY state, updated_at LIMIT $3`,
+		AND (state = 'unknown' OR lease_until <= $1 OR lease_until > $2)`+and+` ORDER BY state, updated_at LIMIT $3`,
 		millis(from), millis(to), limit)
 	return append([]Intent{}, slices.Concat(all...)...), err
 }

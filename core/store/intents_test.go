@@ -593,6 +593,20 @@ func TestUnsettledIntents(t *testing.T) {
 		far.LeaseUntil = noon.Add(2 * time.Hour)
 		must(t, s.ExtendIntent(t.Context(), far))
 		equal(t, keys(noon, 10), []string{"running, far ahead", "unknown, old", "unknown, young"})
+
+		left := begun(t, s, store.Intent{Key: "left", CreatedAt: noon.Add(-2 * time.Hour)})
+		must(t, s.ReleaseIntent(t.Context(), left, store.IntentLeft))
+		equal(t, keys(noon, 1+1), []string{"running, far ahead", "left"})
+		var recoverable []string
+		for _, i := range got(s.RecoverableIntents(t.Context(), noon, noon.Add(time.Hour), 2))(t) {
+			recoverable = append(recoverable, i.Key)
+		}
+		equal(t, recoverable, []string{"running, far ahead", "unknown, old"})
+		there, _, err := s.Intent(t.Context(), left.TenantID, left.Operation, left.Key)
+		must(t, err)
+		ours := there
+		ours.Owner, ours.LeaseUntil = "another", noon.Add(time.Minute)
+		equal(t, got(s.TakeOverIntent(t.Context(), there, ours, noon))(t), true)
 	})
 }
 

@@ -558,6 +558,9 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"UnsettledIntents", func(c caller) (any, error) {
 		return one(c.s.UnsettledIntents(c.ctx, noon, noon.Add(time.Hour), 10))
 	}},
+	{"RecoverableIntents", func(c caller) (any, error) {
+		return one(c.s.RecoverableIntents(c.ctx, noon, noon.Add(time.Hour), 10))
+	}},
 	{"PurgeIntents", func(c caller) (any, error) { // fewer than one batch
 		return one(c.s.PurgeIntents(c.ctx, noon, noon, 100))
 	}},

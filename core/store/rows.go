@@ -97,6 +97,10 @@ const (
 	IntentUnknown = "unknown" // the outcome could not be learned yet
 )
 
+// IntentLeft ends a run as IntentUnknown does, of which the outcome can never be learned: only a caller's repeat may
+// take it over.
+const IntentLeft = "left"
+
 // EventSeen is a row of events_seen: where an event was seen, and whether it was cancelled through the
 // gateway.
 type EventSeen struct {
