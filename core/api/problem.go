@@ -46,7 +46,8 @@ func (a *api) problemBody(f failure) ErrorModel {
 // locationOf converts the path of a fault into a location of problem details.
 func locationOf(path string) string {
 	switch {
-	case path == locationBody, strings.HasPrefix(path, prefixOfPath), strings.HasPrefix(path, prefixOfHeader):
+	case path == locationBody, strings.HasPrefix(path, prefixOfPath), strings.HasPrefix(path, prefixOfHeader),
+		strings.HasPrefix(path, prefixOfQuery):
 		return path
 	case strings.HasPrefix(path, "["):
 		return locationBody + path
