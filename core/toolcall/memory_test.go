@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"frontdesk/core/api"
@@ -205,5 +206,22 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 	key("call", "12", "move_meeting", `{"meeting_reference":"mt_2","slot_id":"st_2"}`)
 	if key("call", "13", "move_meeting", `{"meeting_reference":"mt_2","slot_id":"st_1"}`) == there {
 		t.Error("who moves a meeting there and back again is told of the first time")
+	}
+}
+
+// A platform that hangs up leaves the calls of tools that it asked for and that have not begun. Writes are not
+// cancelled with it, so that none may begin.
+func TestNothingBeginsForAClientThatIsGone(t *testing.T) {
+	for _, tool := range api.Tools() {
+		synctest.Test(t, func(t *testing.T) {
+			w, r := newWorld()
+			ctx, hangUp := context.WithCancel(t.Context())
+			hangUp()
+			_, err := r.Run(ctx, Call{Tool: tool, Arguments: json.RawMessage(`{}`), Header: http.Header{}})
+			synctest.Wait()
+			if !errors.Is(err, context.Canceled) || len(w.bodies) != 0 {
+				t.Errorf("%s: %v, and the interface got %d requests", tool.Name, err, len(w.bodies))
+			}
+		})
 	}
 }

@@ -85,6 +85,9 @@ func (r Result) Object() map[string]any {
 
 // Run calls a tool. It returns an error only if ctx ends.
 func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
+	if err := ctx.Err(); err != nil { // a write goes on once it has begun, so that none begins for a client that is gone
+		return Result{}, err
+	}
 	body := []byte(c.Arguments)
 	if c.Tool.CallerNumber != "" {
 		body = withNumber(body, c.Tool.CallerNumber, c.Caller)
