@@ -48,7 +48,8 @@ func look(s string) clues {
 	}
 	c.parameter = marked && separated
 	c.address = c.address && strings.Contains(s, "://")
-	c.ownKey = strings.Contains(s, "fd_") || strings.Contains(s, "fdc_")
+	c.ownKey = strings.Contains(s, "fd_") || strings.Contains(s, "fdc_") || strings.Contains(s, "fds_") ||
+		strings.Contains(s, "whsec_")
 	c.webToken = strings.Contains(s, "eyJ")
 	return c
 }

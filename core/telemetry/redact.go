@@ -18,8 +18,10 @@ const secretNames = `authorization|cookie|passw(?:or)?d|passphrase|secret|token|
 	`access[-_]?key|private[-_]?key|credential|session[-_]?id|client[-_]?assertion|signature`
 
 var (
-	// Our own API keys and link tokens. Their prefixes are fixed, so that they can be found anywhere.
-	ownKey = regexp.MustCompile(`\b(fd_live|fd_test|fdc)_[0-9A-Za-z]+`)
+	// Our own keys, the tokens of links and the signing secrets of webhooks. Their prefixes are fixed, so that they
+	// can be found anywhere. TestEveryPrefixOfOurSecretsIsRedacted finds one that is not here.
+	ownKey = regexp.MustCompile(
+		`\b(?:(fd_live|fd_test|fd_admin|fd_agent|fdc|fds)_[0-9A-Za-z]+|(whsec)_[0-9A-Za-z+/=%]+)`)
 
 	// RFC 6750 and RFC 7617 credentials without the header's name before them.
 	authScheme = regexp.MustCompile(
@@ -49,10 +51,10 @@ var (
 	userinfo = regexp.MustCompile(`([A-Za-z][0-9A-Za-z+.-]*://)[^\s/?#"'<>]*@`)
 )
 
-// Redact removes secrets from a text that others wrote: our API keys, bearer and basic credentials,
-// Authorization and Cookie values, the userinfo of addresses, and the values of parameters and fields with
-// names of secrets. Use it for providers' responses and for errors of libraries. It removes too much rather
-// than too little.
+// Redact removes secrets from a text that others wrote: our keys, tokens and signing secrets, bearer and basic
+// credentials, Authorization and Cookie values, the userinfo of addresses, and the values of parameters and
+// fields with names of secrets. Use it for providers' responses and for errors of libraries. It removes too much
+// rather than too little.
 func Redact(s string) string {
 	seen := look(s)
 	if seen.address {
@@ -62,7 +64,7 @@ func Redact(s string) string {
 		s = secretHeader.ReplaceAllString(s, "${1}${2}"+redacted)
 	}
 	if seen.ownKey {
-		s = ownKey.ReplaceAllString(s, "${1}_"+redacted)
+		s = ownKey.ReplaceAllString(s, "${1}${2}_"+redacted)
 	}
 	if seen.webToken {
 		s = webToken.ReplaceAllString(s, redacted)

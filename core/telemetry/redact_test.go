@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +23,12 @@ func TestRedactTakesSecretsOut(t *testing.T) {
 			"key fd_live_REDACTED is revoked"},
 		"own link":     {"/connect/fdc_" + canary + "/x", "/connect/fdc_REDACTED/x"},
 		"own test key": {"fd_test_" + canary, "fd_test_REDACTED"},
+		"own admin key in a path": {"/alpha/admin/keys/fd_admin_" + canary + "/x",
+			"/alpha/admin/keys/fd_admin_REDACTED/x"},
+		"own sign-in link": {"/frontdesk/settings/sign-in/fds_" + canary, "/frontdesk/settings/sign-in/fds_REDACTED"},
+		"own signing secret": {"whsec_a+b/" + canary + "== is shown once",
+			"whsec_REDACTED is shown once"},
+		"own signing secret in a path": {"/x/whsec_a%2Bb%2F" + canary + "%3D", "/x/whsec_REDACTED"},
 		"header line": {"Authorization: Bearer " + canary + "\r\nAccept: */*",
 			"Authorization: REDACTED\r\nAccept: */*"},
 		"header in Go's map form": {"map[Authorization:[Bearer " + canary + "] Accept:[*/*]]",
@@ -79,6 +87,40 @@ func TestRedactTakesSecretsOut(t *testing.T) {
 	}
 }
 
+// TestEveryPrefixOfOurSecretsIsRedacted looks for the prefixes in the source: a kind of secret that is added there
+// is redacted wherever it stands, also in a path that leads nowhere.
+func TestEveryPrefixOfOurSecretsIsRedacted(t *testing.T) {
+	declared := regexp.MustCompile(`(?i)\b\w*prefix\s*=\s*"([a-z]+(?:_[a-z]+)*_)"|NewToken\("([a-z_]+)"\)`)
+	noSecrets := []string{"st_", "hd_", "mt_", "was_"} // references, and names of fields of a form
+	paths, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range declared.FindAllStringSubmatch(string(source), -1) {
+			prefix := match[1] + match[2]
+			if slices.Contains(noSecrets, prefix) {
+				continue
+			}
+			found++
+			if got := Redact("GET /nowhere/" + prefix + canary); got != "GET /nowhere/"+prefix+redacted {
+				t.Errorf("%s: a secret with the prefix %s is redacted as %q", path, prefix, got)
+			}
+		}
+	}
+	if found < 7 {
+		t.Errorf("%d prefixes were found in the source", found)
+	}
+}
+
 // FuzzRedact puts a secret into each of the places where Redact finds it, with any text around it.
 func FuzzRedact(f *testing.F) {
 	f.Add("", "")
@@ -87,7 +129,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("x=y&", "&a=b")
 	f.Add("[", "]")
 	places := []string{
-		"fd_live_%", "fdc_%", "Authorization: Bearer %", "Cookie: session=%", `{"access_token":"%"}`,
+		"fd_live_%", "fdc_%", "fds_%", "whsec_%", "Authorization: Bearer %", "Cookie: session=%", `{"access_token":"%"}`,
 		"?access_token=%", "&client_secret=%",
 		"https://user:%@example.com/", " Bearer %", "X-Api-Key: %", "password=%",
 	}
@@ -180,8 +222,8 @@ func TestCluesAreNoFewerThanTheMatches(t *testing.T) {
 	parts := slices.Concat(strings.Split(strings.NewReplacer("(?:or)?", "o", "[-_ ]?", "-", "[-_]?", "_").
 		Replace(secretNames), "|"), []string{
 		"Bearer", "basic", "DIGEST", "negotiate", "apikey", "Token", "proxy-", "set-", "x-", "X-a-", "key", "Key",
-		"\u017f", "\u212a", "api key", "passwd", "://", "@", "fd_live_", "fdc_", "eyJhbGciOi.", "code", "state",
-		" ", "  ", "\t", "\n", "\f", "\r", "\v", "%20", "+", ":", "=", "?", "&", "#", `"`, "'", `\`, `\"`, "[", "]",
+		"\u017f", "\u212a", "api key", "passwd", "://", "@", "fd_live_", "fd_admin_", "fdc_", "fds_", "whsec_", "eyJhbGciOi.",
+		"code", "state", " ", "  ", "\t", "\n", "\f", "\r", "\v", "%20", "+", ":", "=", "?", "&", "#", `"`, "'", `\`, `\"`, "[", "]",
 		"a", "Z", "0", "-", "_", ".", "/", "é", "abcdef12", canary,
 	})
 	rapid.Check(t, func(r *rapid.T) {
