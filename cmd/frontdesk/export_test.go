@@ -28,6 +28,7 @@ func TestATenantIsExported(t *testing.T) {
 			hook := d.must("webhook", "add", "--tenant", name, "--url", "https://platform.example.com/"+name)
 			secrets[name] = []string{key, adminKey, hook}
 		}
+		operator := d.must("admin", "key", "create")
 		r := d.serve()
 		for name, s := range secrets {
 			agent := r.as(s[0])
@@ -45,6 +46,25 @@ func TestATenantIsExported(t *testing.T) {
 				t.Fatal(err)
 			}
 			return export
+		}
+		following := page(secrets["acme"][1], "").Next
+		var other admin.Export
+		got := r.as(secrets["zebra"][1]).do(http.StatusOK, http.MethodGet, adminTenants+"/zebra/export?limit=7", "")
+		if err := json.Unmarshal(got.body, &other); err != nil || other.Next == "" {
+			t.Fatalf("%+v, %v", other, err)
+		}
+		for rule, c := range map[string]struct{ key, after string }{
+			"the beginning, as it is in JSON":  {secrets["acme"][1], "e30"},
+			"a position, as it is in JSON":     {secrets["acme"][1], "eyJ0IjoxfQ"},
+			"no base64":                        {secrets["acme"][1], "!"},
+			"a position of another tenant":     {secrets["acme"][1], other.Next},
+			"a position that another key got":  {operator, following},
+			"a position with another last bit": {secrets["acme"][1], following[:len(following)-2] + "AA"},
+		} {
+			a := r.as(c.key).do(http.StatusUnprocessableEntity, http.MethodGet, path+"?after="+url.QueryEscape(c.after), "")
+			if !strings.Contains(string(a.body), `"location":"query.after"`) {
+				t.Errorf("%s: %s", rule, a.body)
+			}
 		}
 		var paged []admin.ExportRecord
 		kinds := map[string]int{}
@@ -95,7 +115,7 @@ func TestATenantIsExported(t *testing.T) {
 				t.Errorf("tenant export %v succeeds", wrong)
 			}
 		}
-		if rows := d.audit("--tenant", "acme", "--action", "export-tenant"); len(rows) != 2 {
+		if rows := d.audit("--tenant", "acme", "--action", "export-tenant"); len(rows) != 3 {
 			t.Errorf("the audit has %d exports", len(rows))
 		}
 	})

@@ -42,6 +42,7 @@ type Options struct {
 	Audit       *audit.Log
 	Webhooks    *webhook.Directory
 	Requests    *requestlog.Log
+	Sealer      Sealer
 	Breaker     func(connectionID string) string // the state of a connection's circuit breaker in this process
 
 	// Breakers returns the breakers of a connection, and of its provider's host, that are not closed at some

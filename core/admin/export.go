@@ -22,6 +22,12 @@ const (
 	actionExport = "export-tenant"
 )
 
+// Sealer seals the position of an export. [*vault.Vault] implements it.
+type Sealer interface {
+	SealColumn(table, column string, row []string, plain []byte) ([]byte, error)
+	OpenColumn(table, column string, row []string, sealed []byte) ([]byte, error)
+}
+
 // ExportRecord is something that is kept for a tenant.
 type ExportRecord struct {
 	Record string         `json:"record" doc:"What it is: tenant, connection, tokens, provider_health, connect_link, key, session, webhook, delivery, number, purchase, hold, slot, event, ticket, document, call, request or audit." example:"connection"`
@@ -43,7 +49,8 @@ type ExportQuery struct {
 }
 
 // ExportTenant returns everything that is kept for a tenant, page by page, but for secrets: credentials,
-// tokens, the keys themselves and the signing secrets of webhooks. The first page is recorded in the audit.
+// tokens, the keys themselves and the signing secrets of webhooks. The first page is recorded in the audit. The
+// others follow it only: their positions are sealed for the tenant and the key.
 func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQuery) (Export, error) {
 	page := Export{Format: ExportFormat, Records: []ExportRecord{}}
 	of, err := s.tenant(ctx, c, q.Tenant)
@@ -52,12 +59,8 @@ func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQue
 	}
 	var from store.ExportMark
 	if q.After != "" {
-		text, err := base64.RawURLEncoding.DecodeString(q.After)
-		if err == nil {
-			err = json.Unmarshal(text, &from)
-		}
-		if err != nil {
-			return page, fault.InvalidField("after", "must be next of the page before")
+		if from, err = s.openMark(of.ID, c.KeyID, q.After); err != nil {
+			return page, err
 		}
 	} else if err := s.opts.Audit.Record(ctx, audit.Entry{
 		TenantID: of.ID, Tenant: of.Name, Action: actionExport, Subject: of.ID, Outcome: audit.Done,
@@ -75,11 +78,36 @@ func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQue
 		page.Records = append(page.Records, ExportRecord(row))
 	}
 	if next != nil {
-		text, err := json.Marshal(next)
-		if err != nil {
-			return page, err
-		}
-		page.Next = base64.RawURLEncoding.EncodeToString(text)
+		page.Next, err = s.sealMark(of.ID, c.KeyID, *next)
 	}
-	return page, nil
+	return page, err
+}
+
+// sealMark returns a position as text. Nobody else can make one, so that no export begins behind the page that is
+// recorded.
+func (s *Service) sealMark(tenantID, keyID string, m store.ExportMark) (string, error) {
+	plain, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	sealed, err := s.opts.Sealer.SealColumn("export", "position", []string{tenantID, keyID}, plain)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(sealed), nil
+}
+
+func (s *Service) openMark(tenantID, keyID, text string) (m store.ExportMark, err error) {
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		sealed, err = s.opts.Sealer.OpenColumn("export", "position", []string{tenantID, keyID}, sealed)
+	}
+	if err == nil {
+		err = json.Unmarshal(sealed, &m)
+	}
+	if err != nil {
+		return m, fault.InvalidField("query.after", "must be next of the page before, which the same key got. Without "+
+			"after, an export begins")
+	}
+	return m, nil
 }

@@ -177,7 +177,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		Registry: g.registry, Store: g.store, Tenants: g.tenants, Connections: g.connections, Keys: g.keys,
 		Links: g.links, Callers: g.callers, Numbers: g.services.Numbers,
 		Calendar: g.services.Calendar, Audit: g.audit,
-		Webhooks: g.webhooks, Requests: g.requests, Breaker: g.guard.Breaker, Breakers: g.breakersOf,
+		Webhooks: g.webhooks, Requests: g.requests, Sealer: g.vault, Breaker: g.guard.Breaker, Breakers: g.breakersOf,
 		Now:         g.now,
 		KeepAnswers: cfg.Idempotency.Keep,
 		ConnectURL:  func(token string) string { return ConnectURL(cfg.Server.PublicURL, token) },
