@@ -150,6 +150,31 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 }
 
+// Arguments with a name twice reach the interface as they are, which refuses them: which of the two was meant is
+// nobody's to choose, whatever else is put into arguments.
+func TestANameThatComesTwiceIsLeftToTheInterface(t *testing.T) {
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme", Caller: "+12025550101"}
+	w.say(t, r, call, "find_slots", `{}`, twoSlots)
+	for rule, c := range map[string]struct{ tool, given, want string }{
+		"the address":         {"look_up_caller", `{"email":"a@example.com","email":"b@example.com"}`, ""},
+		"the caller's number": {"find_meetings", `{"phone_number":"+12025550666","phone_number":"+12025550667"}`, ""},
+		"by an escape":        {"look_up_caller", `{"email":"a@example.com", "\u0065mail":"b@example.com"}`, ""},
+		"a reference":         {"move_meeting", `{"slot_id":"the first","slot_id":"the second"}`, ""},
+		"further in": {"look_up_caller", `{"email":"a@example.com","a":[{"b":1,"b":2}]}`,
+			`{"a":[{"b":1,"b":2}],"email":"a@example.com"}`},
+		"in different objects": {"hold_slot", `{"slot_id":"the second","a":{"slot_id":1}}`,
+			`{"a":{"slot_id":1},"phone_number":"+12025550101","slot_id":"st_2"}`},
+	} {
+		if c.want == "" {
+			c.want = c.given
+		}
+		if got, _ := w.say(t, r, call, c.tool, c.given, `{}`); got != c.want {
+			t.Errorf("%s: the interface got %s, want %s", rule, got, c.want)
+		}
+	}
+}
+
 // A change is one within its call, however often the platform or the model asks for it, until a change that
 // undoes others came in between.
 func TestEqualChangesOfACallHaveOneKey(t *testing.T) {

@@ -89,11 +89,13 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		return Result{}, err
 	}
 	body := []byte(c.Arguments)
-	if c.Tool.CallerNumber != "" {
-		body = withNumber(body, c.Tool.CallerNumber, c.Caller)
-	}
 	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now()}
-	body = remembered.resolve(ctx, c.Tool, body)
+	if !repeats(body) {
+		if c.Tool.CallerNumber != "" {
+			body = withNumber(body, c.Tool.CallerNumber, c.Caller)
+		}
+		body = remembered.resolve(ctx, c.Tool, body)
+	}
 	spoken := language.Match(c.Header.Get("Accept-Language"))
 	words := wordsIn(spoken)
 	running := ctx
@@ -122,6 +124,29 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		}
 		return Result{OK: true, GoesOn: true, Said: words.goesOn}, nil
 	}
+}
+
+// repeats reports whether an object has a name twice. To write such arguments anew would choose one of the two
+// values, where the interface refuses both.
+func repeats(arguments []byte) bool {
+	from := json.NewDecoder(bytes.NewReader(arguments))
+	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
+		return false
+	}
+	names := map[string]bool{}
+	for from.More() {
+		name, err := from.Token()
+		text, is := name.(string)
+		var value json.RawMessage
+		if err != nil || !is || from.Decode(&value) != nil {
+			return false // the interface says what is wrong
+		}
+		if names[text] {
+			return true
+		}
+		names[text] = true
+	}
+	return false
 }
 
 // withNumber puts the number of whoever calls into a field of the arguments of a tool, in place of what a model
