@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +63,12 @@ func open(t *testing.T) *world {
 				err = p.Serve(rw, r, caller)
 			}
 			if err != nil {
-				http.Error(rw, fault.From(err).Reason+" "+fault.From(err).Detail, http.StatusBadRequest)
+				f := fault.From(err)
+				text := f.Reason + " " + f.Detail
+				for _, field := range f.Fields {
+					text += " " + field.Path + " " + field.Message
+				}
+				http.Error(rw, text, http.StatusBadRequest)
 			}
 		})
 	}
@@ -236,6 +242,39 @@ func TestVapiGetsAnAnswerToEachCall(t *testing.T) {
 		}
 		if strings.ContainsAny(r.Result+r.Error, "\r\n") {
 			t.Errorf("%d: more than one line: %q", i, r.Result+r.Error)
+		}
+	}
+}
+
+// Each call of a tool has an answer of some hundred bytes, so that their number is bounded, and a list is not read
+// further than that. The list of old servers counts where it is the one that is answered.
+func TestVapiAsksForAFewCallsAtATime(t *testing.T) {
+	w := open(t)
+	list := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("{},", n), ",") + "]" }
+	for rule, c := range map[string]struct{ lists, refused string }{
+		"as many as are allowed":         {`"toolCallList":` + list(32), ""},
+		"one more":                       {`"toolCallList":` + list(33), "message.toolCallList"},
+		"a body full":                    {`"toolCallList":` + list(340_000), "message.toolCallList"},
+		"a body full for old servers":    {`"toolCallList":null,"toolCalls":` + list(340_000), "message.toolCalls"},
+		"beside a list that is answered": {`"toolCallList":` + list(1) + `,"toolCalls":` + list(33), ""},
+	} {
+		body := `{"message":{"type":"tool-calls",` + c.lists + `}}`
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		status, answer := w.post("/alpha/agents/vapi", body)
+		runtime.ReadMemStats(&after)
+		if c.refused == "" {
+			if status != http.StatusOK {
+				t.Errorf("%s: %d %s", rule, status, answer)
+			}
+			continue
+		}
+		if status != http.StatusBadRequest || !strings.HasPrefix(answer, "INVALID_REQUEST") ||
+			!strings.Contains(answer, c.refused+" has more than 32 calls of tools") {
+			t.Errorf("%s: %d %.300s", rule, status, answer)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+			t.Errorf("%s: a body of %d bytes took %d", rule, len(body), took)
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package agents
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/toolcall"
 )
 
@@ -21,8 +24,8 @@ type vapiRequest struct {
 		Chat     struct {
 			ID string `json:"id"`
 		} `json:"chat"`
-		ToolCallList []vapiToolCall `json:"toolCallList"`
-		ToolCalls    []vapiToolCall `json:"toolCalls"` // of old servers
+		ToolCallList vapiToolCalls `json:"toolCallList"`
+		ToolCalls    vapiToolCalls `json:"toolCalls"` // of old servers
 	} `json:"message"`
 }
 
@@ -33,6 +36,32 @@ type vapiCall struct {
 
 type vapiCustomer struct {
 	Number string `json:"number"`
+}
+
+// vapiToolCalls is a list of calls, as far as it is read.
+type vapiToolCalls struct {
+	calls []vapiToolCall
+	more  bool // there are more than vapiAtMost
+}
+
+// UnmarshalJSON reads up to vapiAtMost calls. Of more, none is answered: a body has room for 350,000 empty ones, and
+// each has an answer.
+func (l *vapiToolCalls) UnmarshalJSON(list []byte) error {
+	from := json.NewDecoder(bytes.NewReader(list))
+	if begin, err := from.Token(); err != nil || begin != json.Delim('[') {
+		return json.Unmarshal(list, &l.calls) // null, or what is no list
+	}
+	for l.calls = nil; from.More(); {
+		if l.more = len(l.calls) == vapiAtMost; l.more {
+			return nil
+		}
+		var c vapiToolCall
+		if err := from.Decode(&c); err != nil {
+			return err
+		}
+		l.calls = append(l.calls, c)
+	}
+	return nil
 }
 
 // vapiToolCall is a call in one of the three documented forms.
@@ -64,7 +93,10 @@ type vapiMessage struct {
 	Content string `json:"content"`
 }
 
-const vapiAtOnce = 4 // calls of tools
+const (
+	vapiAtOnce = 4  // calls of tools that run
+	vapiAtMost = 32 // calls of tools in one request; a model asks for a few
+)
 
 // vapi answers a server message. Those that ask for nothing get an empty object.
 func (a *Agents) vapi(r request) (any, error) {
@@ -82,10 +114,15 @@ func (a *Agents) vapi(r request) (any, error) {
 }
 
 func (a *Agents) vapiTools(r request, q vapiRequest) (any, error) {
-	calls := q.Message.ToolCallList
-	if len(calls) == 0 {
-		calls = q.Message.ToolCalls
+	list, name := q.Message.ToolCallList, "message.toolCallList"
+	if len(list.calls) == 0 {
+		list, name = q.Message.ToolCalls, "message.toolCalls"
 	}
+	if list.more {
+		return nil, fault.InvalidField(name, fmt.Sprintf("has more than %d calls of tools, at most %d are allowed",
+			vapiAtMost, vapiAtMost))
+	}
+	calls := list.calls
 	results := make([]vapiResult, len(calls))
 	var group errgroup.Group
 	group.SetLimit(vapiAtOnce)
