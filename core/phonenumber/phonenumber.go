@@ -100,7 +100,7 @@ func (n Number) Compare(stored string) Match {
 	other, err := phonenumbers.Parse(stored, phonenumbers.UNKNOWN_REGION)
 	if errors.Is(err, phonenumbers.ErrInvalidCountryCode) {
 		match = National
-		other, err = phonenumbers.Parse(stored, phonenumbers.GetRegionCodeForNumber(own))
+		other, err = phonenumbers.Parse(stored, regionOf(own))
 	}
 	if err != nil || other.GetCountryCode() != own.GetCountryCode() {
 		return None
@@ -113,6 +113,15 @@ func (n Number) Compare(stored string) Match {
 		return Suffix
 	}
 	return None
+}
+
+// regionOf returns the region by whose rules a number without a country code is read. If no region's plan has n,
+// as that of a new area code, it is the main region of the country code.
+func regionOf(n *phonenumbers.PhoneNumber) string {
+	if region := phonenumbers.GetRegionCodeForNumber(n); region != "" {
+		return region
+	}
+	return phonenumbers.GetRegionCodeForCountryCode(int(n.GetCountryCode()))
 }
 
 // Formats returns the usual ways to write n, each once, the most frequent first, for CRMs that find a number

@@ -76,6 +76,11 @@ func TestCompare(t *testing.T) {
 		{"+390612345678", "06 1234 5678", phonenumber.National},
 		{"+442079460000", "020 7946 0000", phonenumber.National},
 		{"+33123456789", "01 23 45 67 89", phonenumber.National},
+		{"+15551234567", "(555) 123-4567", phonenumber.National}, // no area has 555: the plan does not know it
+		{"+15551234567", "1 555 123 4567", phonenumber.Exact},
+		{"+15551234567", "011 1 555 123 4567", phonenumber.National},
+		{"+447700900123", "07700 900123", phonenumber.National}, // for drama (ofcom.org.uk)
+		{"+447700900123", "07700 900124", phonenumber.None},
 		{"", "+15135557611", phonenumber.None},
 	} {
 		n, _ := phonenumber.Parse(c.number)
