@@ -35,8 +35,12 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 		return telephony.Number{}, unreadable(http.MethodPost)
 	}
 	n, err := d.became(ctx, o, made.Data)
-	if isFault(err, fault.Conflict, fault.ReasonNumberTaken) {
+	switch {
+	case isFault(err, fault.Conflict, fault.ReasonNumberTaken):
 		return d.explainRefusal(ctx, o, err)
+	case err != nil && !errors.Is(err, fault.Conflict):
+		// The order stands, and only its number could not be read. Buy's fault would say that nothing was bought.
+		return telephony.Number{E164: o.E164, Pending: true}, nil
 	}
 	return n, err
 }

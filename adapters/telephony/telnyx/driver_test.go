@@ -257,6 +257,46 @@ func TestAnOrderUnderWay(t *testing.T) {
 	wantFault(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 
+func TestAFilledOrderStandsWhateverCannotBeReadOfIt(t *testing.T) {
+	for rule, instead := range map[string]http.Handler{
+		"a key that is refused":     says(401, `{"errors":[{"code":"10009"}]}`),
+		"a key that may not read":   says(403, `{"errors":[{"code":"10010"}]}`),
+		"no such path":              says(404, `{}`),
+		"too many calls":            says(429, `{"errors":[{"code":"10011"}]}`),
+		"a server that is down":     says(503, ``),
+		"a page that is not Telnyx": says(200, `<html>`),
+		"no answer": http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
+		}),
+	} {
+		t.Run(rule, func(t *testing.T) {
+			var filled atomic.Bool
+			s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if filled.Load() && strings.HasSuffix(r.URL.Path, "/phone_numbers") {
+						instead.ServeHTTP(w, r)
+						return
+					}
+					next.ServeHTTP(w, r)
+					if r.Method == http.MethodPost {
+						filled.Store(true)
+					}
+				})
+			})
+			d := s.open(t, nil)
+			o := telephony.Order{Key: "k1", E164: offered(t, d, "415")}
+			n, err := d.Buy(t.Context(), o)
+			if err != nil || n != (telephony.Number{E164: o.E164, Pending: true}) {
+				t.Errorf("ordered: %+v, %v", n, err)
+			}
+			filled.Store(false)
+			if n, err := d.FindOrder(t.Context(), o); err != nil || n.Pending || n.Ref != s.Held()[0].ID {
+				t.Errorf("once it can be read: %+v, %v", n, err)
+			}
+		})
+	}
+}
+
 func TestAnOrderThatFailsLaterIsTaken(t *testing.T) {
 	var c clock
 	s := serve(t, fake.Options{OrderTime: time.Minute, Now: c.now})
