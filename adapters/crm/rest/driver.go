@@ -95,8 +95,8 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if !d.sendable(number) {
 		number = "" // text of the ticket system, which no fault repeats
 	}
-	if err != nil && r.acted && d.settings.IdempotencyHeader == "" {
-		return crm.Ticket{}, afterActing(err, number)
+	if err != nil && r.acted {
+		return crm.Ticket{}, d.afterActing(err, number)
 	}
 	return made, err
 }

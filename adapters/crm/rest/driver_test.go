@@ -339,6 +339,37 @@ func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 	}
 }
 
+// The journal takes a refusal as proof that nothing happened, and forgets the key.
+func TestAKeyInAHeaderDoesNotUndoWhatWasOpened(t *testing.T) {
+	t.Parallel()
+	for rule, c := range map[string]struct {
+		back reply
+		code fault.Code
+	}{
+		"a read that is refused":       {reply{status: 403}, fault.UnknownOutcome},
+		"credentials that are refused": {reply{status: 401}, fault.UnknownOutcome},
+		"a ticket that is not shown":   {reply{status: 404, body: `{}`}, fault.UnknownOutcome},
+		"too many requests":            {reply{status: 429}, fault.UnknownOutcome},
+		"something that is not JSON":   {reply{status: 200, body: `<html>`}, fault.UnknownOutcome},
+		"another shape":                {reply{status: 200, body: `{"id":[7],"title":"A"}`}, fault.UnknownOutcome},
+		"another ticket":               {reply{status: 200, body: `{"id":8,"title":"A"}`}, fault.UnknownOutcome},
+		"a pause":                      {reply{status: 503}, fault.Unavailable},
+		"a time-out":                   {reply{status: 504}, fault.Timeout},
+		"a read that arrives nowhere":  {reply{status: 521}, fault.Unavailable}, // Cloudflare could not connect
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{
+				"POST /api/tickets": {status: 201, body: `{"id":7}`}, "GET /api/tickets/7": c.back,
+			}), anonymous)
+			d := s.open(t, plain(s.url, object{"idempotency_header": "Idempotency-Key"}))
+			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"})
+			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent {
+				t.Errorf("got %+v, want %s", f, string(c.code))
+			}
+		})
+	}
+}
+
 func TestCreateMayAnswerTheTicketItself(t *testing.T) {
 	t.Parallel()
 	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}),

@@ -163,9 +163,18 @@ func at(s step, f *fault.Error) *fault.Error {
 }
 
 // afterActing converts an error into an UnknownOutcome fault if the ticket may exist already: the error must
-// not look as if nothing had happened.
-func afterActing(err error, number string) error {
+// not look as if nothing had happened. If the system recognises a repeated request, a fault that a repeat may
+// cure stays, so that the gateway repeats it.
+func (d *driver) afterActing(err error, number string) error {
 	f := fault.From(err)
+	if d.settings.IdempotencyHeader != "" {
+		switch f.Code {
+		case fault.Unavailable, fault.Timeout, fault.Canceled:
+			acted := *f
+			acted.Unsent = false // the request before was sent
+			return &acted
+		}
+	}
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"The ticket system accepted the ticket, but the outcome could not be read. Check in the ticket "+
 			"system. "+f.Detail)
