@@ -55,18 +55,21 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 	if strings.ContainsFunc(q.Email, unicode.IsControl) { // no address has them, and SOQL would need escapes
 		return crm.Contacts{}, nil
 	}
-	found, err := d.contacts(ctx, "Email = "+quote(q.Email), q.Limit+1)
+	found, more, err := d.contacts(ctx, "Email = "+quote(q.Email), q.Limit+1)
 	if err != nil {
 		return crm.Contacts{}, err
 	}
-	return upTo(q.Limit, found), nil
+	all := upTo(q.Limit, found)
+	all.More = all.More || more
+	return all, nil
 }
 
 func (d *driver) byPhone(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error) {
 	var recent []contact
+	var moreRecent bool
 	var recentErr error
 	var beside sync.WaitGroup
-	beside.Go(func() { recent, recentErr = d.changedLately(ctx, q.Phone) })
+	beside.Go(func() { recent, moreRecent, recentErr = d.changedLately(ctx, q.Phone) })
 	known, knownErr := d.search(ctx, q.Phone)
 	beside.Wait()
 	failed := slices.DeleteFunc([]error{knownErr, recentErr}, func(err error) bool { return err == nil })
@@ -74,7 +77,7 @@ func (d *driver) byPhone(ctx context.Context, q crm.ContactQuery) (crm.Contacts,
 		return crm.Contacts{}, failed[0]
 	}
 	found := upTo(q.Limit, bestFirst(q.Phone, slices.Concat(known, recent)))
-	found.More = found.More || max(len(known), len(recent)) == mostByPhone
+	found.More = found.More || moreRecent || max(len(known), len(recent)) == mostByPhone
 	found.Incomplete = len(failed) > 0
 	return found, nil
 }
@@ -129,7 +132,7 @@ func local(n phonenumber.Number) string { return n.National[max(0, len(n.Nationa
 
 // changedLately finds contacts that were changed so recently that the search may not know it. The database
 // has an index of SystemModstamp.
-func (d *driver) changedLately(ctx context.Context, n phonenumber.Number) ([]contact, error) {
+func (d *driver) changedLately(ctx context.Context, n phonenumber.Number) (_ []contact, more bool, _ error) {
 	pattern := quote("%" + strings.Join(strings.Split(local(n), ""), "%") + "%") // in any format
 	has := make([]string, 0, len(phoneFields))
 	for _, field := range phoneFields {
@@ -140,11 +143,16 @@ func (d *driver) changedLately(ctx context.Context, n phonenumber.Number) ([]con
 		" AND ("+strings.Join(has, " OR ")+")", mostByPhone)
 }
 
-// contacts queries contacts, up to the limit.
-func (d *driver) contacts(ctx context.Context, condition string, limit int) ([]contact, error) {
-	found, err := query[contact](ctx, d, "SELECT "+contactFields+" FROM Contact WHERE "+condition+
+// contacts queries contacts, up to the limit. It also reports whether more were found than it returns.
+func (d *driver) contacts(
+	ctx context.Context, condition string, limit int,
+) (found []contact, more bool, err error) {
+	found, whole, err := queryBatches[contact](ctx, d, "SELECT "+contactFields+" FROM Contact WHERE "+condition+
 		" ORDER BY Id LIMIT "+strconv.Itoa(limit))
-	return found, ofContacts(err)
+	if err != nil {
+		return nil, false, ofContacts(err)
+	}
+	return found, !whole, nil
 }
 
 // upTo returns each contact once, up to the limit.

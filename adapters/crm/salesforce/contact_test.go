@@ -91,6 +91,26 @@ func TestANumberIsFoundBeforeTheSearchKnowsIt(t *testing.T) {
 	}
 }
 
+func TestContactsInLaterBatchesAreFound(t *testing.T) {
+	for _, c := range []struct {
+		there, limit, want int
+		more               bool
+	}{{3, 5, 3, false}, {3, 2, 2, true}, {11, 20, 10, true}} { // ten batches are read
+		s := serve(t, fake.Options{BatchSize: 1, SearchLag: time.Hour})
+		for range c.there {
+			s.AddContact(fake.Person{Name: "Pat", Email: "pat@example.com", Phone: "+1 513 555 7611"})
+		}
+		for _, q := range []crm.ContactQuery{
+			{Phone: phone(t, "+15135557611"), Limit: c.limit}, {Email: "pat@example.com", Limit: c.limit},
+		} {
+			found, err := s.open(t, nil).(crm.ContactFinder).FindContacts(t.Context(), q)
+			if err != nil || len(found.Contacts) != c.want || found.More != c.more || found.Incomplete {
+				t.Errorf("%d of %d: found %+v, %v", c.limit, c.there, found, err)
+			}
+		}
+	}
+}
+
 // refusing responds with status 503 to requests whose path and query contain part.
 func refusing(parts ...string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {

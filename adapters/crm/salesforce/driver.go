@@ -216,16 +216,48 @@ func only(found []crm.Ticket) (crm.Ticket, error) {
 	return crm.Ticket{}, ambiguous()
 }
 
-// query returns the records that a query finds. A response without a list of records is an error.
+// query returns all records that a query finds.
 func query[T any](ctx context.Context, d *driver, soql string) ([]T, error) {
-	var found result[T]
-	if err := d.call(ctx, http.MethodGet, "/query?q="+url.QueryEscape(soql), nil, &found); err != nil {
+	found, whole, err := queryBatches[T](ctx, d, soql)
+	if err != nil {
 		return nil, err
 	}
-	if found.Records == nil {
+	if !whole {
 		return nil, unreadable(nil)
 	}
-	return found.Records, nil
+	return found, nil
+}
+
+// mostBatches is the most batches of a list that are read.
+const mostBatches = 10
+
+// locator matches what leads to the next batch ("Query More Results", REST API Developer Guide).
+var locator = regexp.MustCompile(`\A/query/[A-Za-z0-9-]+\z`)
+
+// queryBatches returns the records that a query finds, and whether these are all of them. Salesforce may
+// return fewer in one response than the query's limit, "based on the size and complexity of records queried"
+// ("Query", REST API Developer Guide). A response without a list of records is an error. So is one that
+// neither ends the list nor leads to its rest: what is missing would seem not to exist.
+func queryBatches[T any](ctx context.Context, d *driver, soql string) (records []T, whole bool, err error) {
+	next := "/query?q=" + url.QueryEscape(soql)
+	for range mostBatches {
+		var found result[T]
+		if err := d.call(ctx, http.MethodGet, next, nil, &found); err != nil {
+			return nil, false, err
+		}
+		if found.Records == nil {
+			return nil, false, unreadable(nil)
+		}
+		records = append(records, found.Records...)
+		if found.Done {
+			return records, true, nil
+		}
+		next = strings.TrimPrefix(found.Next, d.path(""))
+		if !locator.MatchString(next) {
+			return nil, false, unreadable(nil)
+		}
+	}
+	return records, false, nil
 }
 
 func (d *driver) path(resource string) string { return "/services/data/" + d.version + resource }

@@ -111,6 +111,9 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 	case "SERVER_UNAVAILABLE":
 		return plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"Salesforce is not available at the moment.")
+	case "INVALID_QUERY_LOCATOR": // it holds few open lists of a user (SOAP API Developer Guide, "QueryLocator")
+		return plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"Salesforce does not have the rest of a list any more. Try again.")
 	case "QUERY_TIMEOUT":
 		return plain.Restate(fault.Timeout, fault.ReasonDeadlineExceeded, "Salesforce did not finish in time.")
 	case "UNABLE_TO_LOCK_ROW":

@@ -22,6 +22,7 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 		{"INVALID_SESSION_ID", nil, fault.Disconnected, fault.ReasonReconnectRequired, nil},
 		{"REQUEST_LIMIT_EXCEEDED", nil, fault.RateLimited, fault.ReasonProviderRateLimited, nil},
 		{"SERVER_UNAVAILABLE", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
+		{"INVALID_QUERY_LOCATOR", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
 		{"QUERY_TIMEOUT", nil, fault.Timeout, fault.ReasonDeadlineExceeded, nil},
 		{"UNABLE_TO_LOCK_ROW", nil, fault.Conflict, fault.ReasonProviderConflict, nil},
 		{"STORAGE_LIMIT_EXCEEDED", nil, fault.Exhausted, fault.ReasonStorageFull, nil},

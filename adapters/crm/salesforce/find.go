@@ -29,11 +29,11 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 		conditions += " AND CreatedById = " + quote(user)
 	}
 	conditions += " ORDER BY CreatedDate DESC LIMIT " + strconv.Itoa(mostCases+1)
-	found, err := query[record](ctx, d, d.selected+conditions)
+	found, whole, err := queryBatches[record](ctx, d, d.selected+conditions)
 	if err != nil {
 		return crm.Ticket{}, err
 	}
-	if len(found) > mostCases {
+	if len(found) > mostCases || !whole {
 		return crm.Ticket{}, fault.Unknowable("More cases were opened at Salesforce since then than the "+
 			"gateway looks through.").
 			With("provider", name)

@@ -1,8 +1,10 @@
 package salesforce_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -94,11 +96,50 @@ func TestWhereCasesArePrivateNoneIsNeverSure(t *testing.T) {
 	}
 }
 
-func TestMoreCasesThanCanBeLookedThroughAreNotGuessedAt(t *testing.T) {
-	s := serve(t, fake.Options{})
-	for i := range 201 {
-		s.Add(map[string]any{"Subject": fmt.Sprint("Pipe ", i)})
+func TestACaseInALaterBatchIsFound(t *testing.T) {
+	s := serve(t, fake.Options{BatchSize: 1})
+	d := s.open(t, nil)
+	n := wanted()
+	create(t, d, n)
+	for range 2 { // the last changed come first
+		create(t, d, crm.NewTicket{Subject: "Another pipe", Description: "In room 13."})
 	}
-	_, err := find(t, s.open(t, nil), wanted())
-	wantUnknowable(t, err)
+	if found, err := find(t, d, n); err != nil || found.Subject != n.Subject {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	n.Subject, n.Description = "A third pipe", "In room 14."
+	if found, err := find(t, d, n); !errors.Is(err, fault.NotFound) {
+		t.Errorf("of no case: found %+v, %v", found, err)
+	}
+}
+
+func TestMoreCasesThanCanBeLookedThroughAreNotGuessedAt(t *testing.T) {
+	for _, c := range []struct{ cases, batch int }{{201, 0}, {11, 1}} {
+		s := serve(t, fake.Options{BatchSize: c.batch})
+		for i := range c.cases {
+			s.Add(map[string]any{"Subject": fmt.Sprint("Pipe ", i)})
+		}
+		_, err := find(t, s.open(t, nil), wanted())
+		wantUnknowable(t, err)
+	}
+}
+
+func TestTheRestOfAListIsReadAtSalesforceOrNotAtAll(t *testing.T) {
+	for _, next := range []any{
+		nil, "", "https://example.com/services/data/v62.0/query/01gRO0000016PIAYA2-1",
+		"//example.com/services/data/v62.0/query/01gRO0000016PIAYA2-1",
+		"/services/data/v62.0/sobjects/Case/describe", "/services/data/v62.0/query?q=SELECT+Id+FROM+Case",
+		"/services/data/v62.0/query/../query?q=SELECT+Id+FROM+Case",
+	} {
+		s := serve(t, fake.Options{})
+		d := s.open(t, map[string]any{"external_id_field": keyField})
+		calls := s.Calls()
+		s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(
+				map[string]any{"totalSize": 1, "done": false, "nextRecordsUrl": next, "records": []any{}})
+		}))
+		if _, err := find(t, d, wanted()); !errors.Is(err, fault.Unsupported) || s.Calls()-calls != 1 {
+			t.Errorf("%v: answered %v in %d calls", next, err, s.Calls()-calls)
+		}
+	}
 }

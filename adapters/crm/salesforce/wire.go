@@ -102,9 +102,11 @@ func decode(body []byte, out any) error {
 	return json.Unmarshal(body, out)
 }
 
-// result is the response to a query.
+// result is a response to a query.
 type result[T any] struct {
-	Records []T `json:"records"`
+	Records []T    `json:"records"`
+	Done    bool   `json:"done"`           // there are no more
+	Next    string `json:"nextRecordsUrl"` // path of the next batch
 }
 
 // record is a case.

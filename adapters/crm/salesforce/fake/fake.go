@@ -9,7 +9,8 @@
 // It has one organisation. It serves the part of the API that handles cases: query, describe, insert and
 // upsert, alone and in composite calls, the list of resources, and the search for contacts. Its SOQL has
 // fields, those of an account through its contact, toLabel, one level of child queries, comparisons by =, !=,
-// LIKE and >=, AND, OR in parentheses, ORDER BY and LIMIT. Its SOSL searches the phone numbers of contacts.
+// LIKE and >=, AND, OR in parentheses, ORDER BY and LIMIT. A long list comes in batches, but for child
+// records. Its SOSL searches the phone numbers of contacts.
 package fake
 
 import (
@@ -48,6 +49,7 @@ type Options struct {
 	Fields                        []Field  // custom fields
 
 	SearchLag time.Duration // until a search finds a new contact
+	BatchSize int           // the most records in one response to a query; 0 is 2,000
 
 	// A custom field of cases, marked External ID and Unique; "" is none.
 	ExternalID           string
@@ -102,6 +104,7 @@ type Server struct {
 	cases   []*caseRow
 	numbers int
 	made    int
+	cursors map[string]cursor // by locator
 }
 
 // row is a record: a string, a bool or nil by field.
@@ -133,6 +136,7 @@ func New(o Options) *Server {
 		o.Origins = []Value{{Value: "Phone"}, {Value: "Email"}, {Value: "Web"}}
 	}
 	o.Name, o.Numbers = cmp.Or(o.Name, "Acme"), cmp.Or(o.Numbers, "%08d")
+	o.BatchSize = cmp.Or(o.BatchSize, 2000)
 	auth := o.OAuth
 	auth.AuthorizePath, auth.TokenPath = AuthorizePath, TokenPath
 	if auth.Accounts == nil {
@@ -148,7 +152,10 @@ func New(o Options) *Server {
 			return slices.Contains(strings.Fields(ask.Get("scope")), "refresh_token")
 		}
 	}
-	s := &Server{OAuth: oauthtest.New(auth), options: o, rows: map[string]row{}, numbers: 1000, made: 1000}
+	s := &Server{
+		OAuth: oauthtest.New(auth), options: o, rows: map[string]row{}, numbers: 1000, made: 1000,
+		cursors: map[string]cursor{},
+	}
 	for _, id := range []string{Owner, Queue, DefaultOwner, Account, Contact} {
 		s.rows[id[:15]] = row{"Id": id}
 	}
@@ -269,7 +276,9 @@ func (s *Server) resource(c call) reply {
 			"identity": "https://login.salesforce.com/id/" + RecordID("00D", 1) + "/" + c.user,
 		}}
 	case path == "query" && c.method == http.MethodGet:
-		return s.query(c)
+		return s.query(c, versioned)
+	case len(segments) == 2 && segments[0] == "query" && c.method == http.MethodGet:
+		return s.queryMore(c, versioned, segments[1])
 	case path == "search" && c.method == http.MethodGet:
 		return s.search(c)
 	case path == "composite" && c.method == http.MethodPost && c.within == "":

@@ -174,6 +174,43 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+func TestALongListComesInBatches(t *testing.T) {
+	s := serve(t, fake.Options{BatchSize: 2})
+	for _, number := range []string{"1", "2", "3", "4", "5"} {
+		s.Add(map[string]any{"CaseNumber": number})
+	}
+	next := "query?q=" + url.QueryEscape("SELECT CaseNumber FROM Case ORDER BY CaseNumber")
+	for _, want := range []string{"12", "34", "5"} {
+		status, text := s.call(http.MethodGet, next, "")
+		var batch struct {
+			Total   int                           `json:"totalSize"`
+			Done    bool                          `json:"done"`
+			Next    string                        `json:"nextRecordsUrl"`
+			Records []struct{ CaseNumber string } `json:"records"`
+		}
+		if err := json.Unmarshal([]byte(text), &batch); err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for _, r := range batch.Records {
+			got.WriteString(r.CaseNumber)
+		}
+		if last := want == "5"; status != http.StatusOK || got.String() != want || batch.Total != 5 ||
+			batch.Done != last || (batch.Next == "") != last {
+			t.Errorf("answered %d %s, want %s", status, text, want)
+		}
+		if batch.Next != "" {
+			next = strings.TrimPrefix(batch.Next, "/services/data/v62.0/")
+		}
+	}
+	for _, wrong := range []string{"query/01gdM0000000001QAA-2", next + "0", next + "?q=SELECT+Id+FROM+Case"} {
+		if status, text := s.call(http.MethodGet, wrong, ""); status != http.StatusBadRequest ||
+			!strings.Contains(text, "INVALID_QUERY_LOCATOR") {
+			t.Errorf("%s: answered %d %s", wrong, status, text)
+		}
+	}
+}
+
 func TestWrites(t *testing.T) {
 	for _, c := range []struct {
 		rule, method, resource, body string

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,7 +13,7 @@ import (
 )
 
 // query handles GET query?q=.
-func (s *Server) query(c call) reply {
+func (s *Server) query(c call, versioned string) reply {
 	values := c.address.Query()
 	if len(values) != 1 || len(values["q"]) != 1 {
 		return refuse(http.StatusBadRequest, "MALFORMED_QUERY",
@@ -42,7 +43,42 @@ func (s *Server) query(c call) reply {
 	if no != nil {
 		return *no
 	}
+	s.made++
+	s.cut(found, versioned, cursor{id: RecordID("01g", s.made)})
 	return reply{http.StatusOK, found}
+}
+
+// cursor is what follows a batch of a query's records.
+type cursor struct {
+	id     string
+	offset int // of the first record
+	rest   []any
+}
+
+// cut leaves the first batch of the records in a response, and a locator if there are more. The records begin
+// at the cursor.
+func (s *Server) cut(result map[string]any, versioned string, at cursor) {
+	records, size := result["records"].([]any), s.options.BatchSize
+	if len(records) <= size {
+		return
+	}
+	at.offset, at.rest = at.offset+size, records[size:]
+	locator := fmt.Sprintf("%s-%d", at.id, at.offset)
+	s.cursors[locator] = at
+	result["records"], result["done"] = records[:size], false
+	result["nextRecordsUrl"] = DataPath + versioned + "/query/" + locator
+}
+
+// queryMore handles GET query/{locator} ("Query More Results", REST API Developer Guide). A locator that it
+// does not know is refused as Salesforce Help documents ("INVALID_QUERY_LOCATOR").
+func (s *Server) queryMore(c call, versioned, locator string) reply {
+	at, known := s.cursors[locator]
+	if !known || c.address.RawQuery != "" {
+		return refuse(http.StatusBadRequest, "INVALID_QUERY_LOCATOR", "invalid query locator")
+	}
+	result := map[string]any{"totalSize": at.offset + len(at.rest), "done": true, "records": at.rest}
+	s.cut(result, versioned, at)
+	return reply{http.StatusOK, result}
 }
 
 // ofKind returns the records of a kind that cases refer to, in the order of their ids.
