@@ -359,6 +359,29 @@ func TestASearchThatLagsTellsNothingYet(t *testing.T) {
 	}
 }
 
+// Zammad keeps the time of a ticket's first closing when the ticket is opened again.
+func TestZammadTellsTheLastClosingOfWhatIsClosed(t *testing.T) {
+	t.Parallel()
+	d, server := zammad().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Twice", Status: "closed"})
+	if err != nil || !made.ClosedAt.Equal(made.UpdatedAt) {
+		t.Fatalf("opened as closed: %+v, %v", made, wrong(err))
+	}
+	for _, status := range []string{"open", "closed", "merged", "new"} {
+		if err := (mover{server.v}).Move(t.Context(), made.ID, status); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.ByNumber(t.Context(), made.Number)
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		if is := status == "closed" || status == "merged"; is != got.ClosedAt.After(made.ClosedAt) ||
+			is == got.ClosedAt.IsZero() {
+			t.Errorf("%s: closed at %s, first at %s", status, got.ClosedAt, made.ClosedAt)
+		}
+	}
+}
+
 // Dynamics wants a contact of the account, where a case has both.
 func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 	t.Parallel()

@@ -69,11 +69,20 @@ func zammad() *system {
 		shown := object{"id": o["id"], "number": o["number"], "title": o["title"], "group_id": 1, "owner_id": o["owner"],
 			"customer_id": o["customer"], "state_id": o["state"], "state": states[whole(o["state"])-1],
 			"priority_id": o["priority"], "priority": priorities[whole(o["priority"])-1], "close_at": nil,
-			"created_at": stamp(o["created"]), "updated_at": stamp(o["updated"])}
-		if whole(o["state"]) == 4 {
-			shown["close_at"] = stamp(o["updated"])
+			"last_close_at": nil, "created_at": stamp(o["created"]), "updated_at": stamp(o["updated"])}
+		if o["closed"] != nil {
+			shown["close_at"], shown["last_close_at"] = stamp(o["closed"]), stamp(o["last_closed"])
 		}
 		return shown
+	}
+	settle := func(o object) { // nothing clears the times (app/models/ticket/sets_close_time.rb)
+		if types[whole(o["state"])-1] == 5 {
+			o["last_closed"] = o["updated"]
+			o["closed"] = or(o["closed"], o["updated"])
+		}
+	}
+	state := func(id int) any {
+		return object{"id": id, "name": states[id-1], "state_type_id": types[id-1], "active": true}
 	}
 	user := func(o object) any {
 		return object{"id": o["id"], "firstname": o["name"], "lastname": "", "email": o["email"], "phone": o["phone"],
@@ -112,10 +121,16 @@ func zammad() *system {
 			showing("/api/v1/users/{id}", "user", "expand", gone, user),
 			{method: "GET", path: "/api/v1/ticket_states", do: func(*vendor, ask) (int, any) {
 				var list []any
-				for i, s := range states {
-					list = append(list, object{"id": i + 1, "name": s, "state_type_id": types[i], "active": true})
+				for i := range states {
+					list = append(list, state(i+1))
 				}
 				return 200, list
+			}},
+			{method: "GET", path: "/api/v1/ticket_states/{id}", do: func(_ *vendor, q ask) (int, any) {
+				if id := whole(q.vars["id"]); id > 0 && id <= len(states) {
+					return 200, state(id)
+				}
+				return 404, gone
 			}},
 			{method: "GET", path: "/api/v1/ticket_priorities", do: func(*vendor, ask) (int, any) {
 				var list []any
@@ -140,6 +155,7 @@ func zammad() *system {
 						"owner": or(q.get("owner_id"), 1), "state": or(q.get("state_id"), 1),
 						"priority": or(q.get("priority_id"), 2)})
 					o["id"], o["number"] = o["n"], fmt.Sprint(22000+o["n"].(int))
+					settle(o)
 					v.add("article", object{"ticket": o["id"], "body": q.get("article.body"), "internal": false,
 						"content_type": q.get("article.content_type")})
 					return 201, ticket(o)
@@ -179,6 +195,7 @@ func zammad() *system {
 			o := v.one("ticket", "id", id)
 			o["state"] = slices.Index(states, status) + 1
 			touch(o)
+			settle(o)
 		},
 		labels: [3]string{"", "closed", "open"},
 		addContact: func(v *vendor, c crmtest.NewContact) string {
