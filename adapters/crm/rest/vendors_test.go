@@ -126,12 +126,6 @@ func zammad() *system {
 				}
 				return 200, list
 			}},
-			{method: "GET", path: "/api/v1/ticket_states/{id}", do: func(_ *vendor, q ask) (int, any) {
-				if id := whole(q.vars["id"]); id > 0 && id <= len(states) {
-					return 200, state(id)
-				}
-				return 404, gone
-			}},
 			{method: "GET", path: "/api/v1/ticket_priorities", do: func(*vendor, ask) (int, any) {
 				var list []any
 				for i, p := range priorities {

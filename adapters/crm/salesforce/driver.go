@@ -249,7 +249,7 @@ func queryBatches[T any](ctx context.Context, d *driver, soql string) (records [
 			return nil, false, unreadable(nil)
 		}
 		records = append(records, found.Records...)
-		if found.Done {
+		if found.isLast() {
 			return records, true, nil
 		}
 		next = strings.TrimPrefix(found.Next, d.path(""))

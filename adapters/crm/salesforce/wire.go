@@ -105,9 +105,11 @@ func decode(body []byte, out any) error {
 // result is a response to a query.
 type result[T any] struct {
 	Records []T    `json:"records"`
-	Done    bool   `json:"done"`           // there are no more
+	Done    *bool  `json:"done"`           // false: there are more
 	Next    string `json:"nextRecordsUrl"` // path of the next batch
 }
+
+func (r result[T]) isLast() bool { return r.Next == "" && (r.Done == nil || *r.Done) }
 
 // record is a case.
 type record struct {
