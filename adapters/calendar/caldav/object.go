@@ -359,9 +359,12 @@ func (o *object) end(event *ical.Component, begin ical.Moment) ical.Moment {
 	return begin
 }
 
+// endLike returns the end of an instance that starts at begin if the first one ends at last. A whole day
+// that ends with its start, or before it, has no valid end (RFC 5545 section 3.8.2.2). It lasts one day, as
+// without an end (section 3.6.1).
 func (o *object) endLike(event *ical.Component, begin, last ical.Moment) ical.Moment {
 	first := startOf(event)
-	if begin.Equal(first) && (first.Form == ical.Date) == (last.Form == ical.Date) {
+	if begin.Equal(first) && first.Form != ical.Date && last.Form != ical.Date {
 		if o.instant(last, time.UTC).Before(o.instant(first, time.UTC)) {
 			return begin // an end before the start is ignored
 		}
