@@ -23,7 +23,7 @@ type object struct {
 // override is an instance that differs from its series.
 type override struct {
 	event     *ical.Component
-	of        ical.Moment // RECURRENCE-ID: when the instance would have started
+	of        ical.Moment // RECURRENCE-ID, like the series: when the instance would have started
 	following bool        // RANGE=THISANDFUTURE: the later instances differ in the same way
 }
 
@@ -76,7 +76,34 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 	if o.master == nil && len(o.overrides) == 0 {
 		return nil, errNoEvent
 	}
+	for _, list := range [][]override{o.overrides, o.ranged} {
+		for i := range list {
+			list[i].of = o.likeSeries(list[i].of)
+		}
+	}
 	return o, nil
+}
+
+// likeSeries returns the original start of an instance, or UNTIL, as a date if the series is one of whole
+// days. RFC 5545 requires a date (sections 3.3.10, 3.8.4.4 and 3.8.5.1), but Outlook and Exchange write
+// midnight of the day, in a zone or in UTC (phw198/OutlookGoogleCalendarSync#1360, jens-maus/node-ical#454
+// and #543).
+func (o *object) likeSeries(m ical.Moment) ical.Moment {
+	if o.master == nil || m.Form == ical.Date || startOf(o.master).Form != ical.Date {
+		return m
+	}
+	day := midnight(m.Wall)
+	if m.Form == ical.UTC && isMidnightEast(m.Wall) {
+		day = day.AddDate(0, 0, 1)
+	}
+	return ical.Moment{Wall: day, Form: ical.Date}
+}
+
+// isMidnightEast reports whether a time in UTC is midnight of the next day somewhere east of Greenwich. It
+// takes offsets to lie between -10:45 and +13:00, which is wrong only on a few islands of the Pacific, and to
+// be whole quarters of an hour, since many programs write a day's end as 23:59:59.
+func isMidnightEast(utc time.Time) bool {
+	return utc.Hour() >= 24-13 && utc.Equal(utc.Truncate(15*time.Minute))
 }
 
 // recurs reports whether the object is a series. Each instance of a series has its own id.

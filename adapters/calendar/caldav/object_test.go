@@ -62,6 +62,7 @@ func TestWhatLiesInMarch(t *testing.T) {
 	berlin := mustZone(t, "Europe/Berlin")
 	from, to := time.Date(2026, 3, 1, 0, 0, 0, 0, berlin), time.Date(2026, 4, 1, 0, 0, 0, 0, berlin)
 	const daily = "DTSTART;TZID=Europe/Berlin:20260328T090000\nDTEND;TZID=Europe/Berlin:20260328T100000\n"
+	const days = "DTSTART;VALUE=DATE:20260328\nDTEND;VALUE=DATE:20260329\n"
 	for _, c := range []struct {
 		rule, lines string
 		want        []string
@@ -189,6 +190,43 @@ func TestWhatLiesInMarch(t *testing.T) {
 				"DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260401\nRRULE:FREQ=WEEKLY;COUNT=2\n" +
 					"EXDATE;VALUE=DATE:20260406"),
 			[]string{"03-30 to 04-01"}},
+		{"UNTIL of a series of days may be midnight of the last one, west of Greenwich",
+			event(days + "RRULE:FREQ=DAILY;UNTIL=20260330T040000Z"), []string{"03-28 to 03-29", "03-29 to 03-30",
+				"03-30 to 03-31"}},
+		{"or east of it, on the day before",
+			event(days + "RRULE:FREQ=DAILY;UNTIL=20260329T220000Z"), []string{"03-28 to 03-29", "03-29 to 03-30",
+				"03-30 to 03-31"}},
+		{"or in New Zealand's summer",
+			event(days + "RRULE:FREQ=DAILY;UNTIL=20260329T110000Z"), []string{"03-28 to 03-29", "03-29 to 03-30",
+				"03-30 to 03-31"}},
+		{"or midnight of no zone",
+			event(days + "RRULE:FREQ=DAILY;UNTIL=20260330T000000"), []string{"03-28 to 03-29", "03-29 to 03-30",
+				"03-30 to 03-31"}},
+		{"but the last second of a day is on that day",
+			event(days + "RRULE:FREQ=DAILY;UNTIL=20260329T235959Z"), []string{"03-28 to 03-29", "03-29 to 03-30"}},
+		{"EXDATE of a series of days may be a day's midnight in a zone",
+			event(days + "RRULE:FREQ=DAILY;COUNT=3\nEXDATE;TZID=W. Europe Standard Time:20260329T000000"),
+			[]string{"03-28 to 03-29", "03-30 to 03-31"}},
+		{"or in an unknown zone, or in none",
+			event(days + "RRULE:FREQ=DAILY;COUNT=3\nEXDATE;TZID=Nowhere:20260328T000000\nEXDATE:20260330T000000"),
+			[]string{"03-29 to 03-30"}},
+		{"or in UTC, from west or east",
+			event(days + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T040000Z,20260329T220000Z,20260331T000000Z"),
+			[]string{"03-29 to 03-30"}},
+		{"RECURRENCE-ID of a series of days may be a day's midnight in a zone",
+			event(days+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") +
+				event("RECURRENCE-ID;TZID=W. Europe Standard Time:20260329T000000\nSUMMARY:B\n"+
+					"DTSTART;VALUE=DATE:20260310\nDTEND;VALUE=DATE:20260311"),
+			[]string{"03-10 to 03-11 B", "03-28 to 03-29 A"}},
+		{"or in UTC, also for those that follow",
+			event("RECURRENCE-ID;RANGE=THISANDFUTURE:20260328T230000Z\nSUMMARY:B\n"+
+				"DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260331") +
+				event(days+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3"),
+			[]string{"03-28 to 03-29 A", "03-30 to 03-31 B", "03-31 to 04-01 B"}},
+		{"RDATE of a series of days may be a day's midnight in a zone",
+			event(days + "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=W. Europe Standard Time:20260329T000000," +
+				"20260310T000000\nRDATE:20260310T230000Z"),
+			[]string{"03-10 to 03-11", "03-11 to 03-12", "03-28 to 03-29", "03-29 to 03-30"}},
 		{"a floating series",
 			event("DTSTART:20260331T220000\nDTEND:20260331T230000\nRRULE:FREQ=DAILY"),
 			[]string{"03-31 22:00 floating to 03-31 23:00 floating"}},

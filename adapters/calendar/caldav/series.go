@@ -79,6 +79,7 @@ func (o *object) expand(
 // isBehind reports whether a wall clock is after UNTIL. UNTIL should have the form of the start, or be in UTC
 // for a zoned start, but real objects use any form.
 func (o *object) isBehind(wall time.Time, first, until ical.Moment) bool {
+	until = o.likeSeries(until)
 	switch {
 	case until.Form == ical.Date:
 		return midnight(wall).After(until.Wall)
@@ -98,14 +99,16 @@ func (o *object) dates(property ical.Property) ([]start, error) {
 		if err != nil {
 			return nil, errRule
 		}
+		if !isPeriod {
+			list = append(list, start{Moment: o.likeSeries(m)})
+			continue
+		}
 		s := start{Moment: m}
-		if isPeriod {
-			if last, err := ical.ParseMoment(end, tzid); err == nil {
-				s.end = &last
-			} else if d, err := ical.ParseDuration(end); err == nil && d.Days >= 0 && d.Exact >= 0 {
-				last := o.after(m, d)
-				s.end = &last
-			}
+		if last, err := ical.ParseMoment(end, tzid); err == nil {
+			s.end = &last
+		} else if d, err := ical.ParseDuration(end); err == nil && d.Days >= 0 && d.Exact >= 0 {
+			last := o.after(m, d)
+			s.end = &last
 		}
 		list = append(list, s)
 	}
@@ -126,7 +129,9 @@ func (o *object) exclusions() ([]ical.Moment, error) {
 		if err != nil {
 			return nil, errRule
 		}
-		list = append(list, moments...)
+		for _, m := range moments {
+			list = append(list, o.likeSeries(m))
+		}
 	}
 	return list, nil
 }
