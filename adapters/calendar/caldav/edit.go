@@ -171,8 +171,9 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 }
 
 // cancel removes one instance. It reports whether no event is left, so that the caller must remove the
-// resource. own means that the account organizes the event. An invited account may add an EXDATE, which
-// declines the instance, but must not raise the SEQUENCE (RFC 6638 section 3.2.2.1).
+// resource: servers with sabre/dav answer 500 to a series without instances (sabre-io/Baikal#817). own means
+// that the account organizes the event. An invited account may add an EXDATE, which declines the instance,
+// but must not raise the SEQUENCE (RFC 6638 section 3.2.2.1).
 func (e edit) cancel(i instance, own bool) (empty bool) {
 	o := e.object
 	key := o.key(i.of)
@@ -185,6 +186,9 @@ func (e edit) cancel(i instance, own bool) (empty bool) {
 		return len(o.root.ChildrenNamed("VEVENT")) == 0
 	}
 	o.master.Add(e.asMaster(i.of).Property("EXDATE"))
+	if o.isEmpty() {
+		return true
+	}
 	if own {
 		raiseSequence(o.master)
 	}

@@ -194,6 +194,22 @@ func TestAnInstanceThatTheServerKeepsIsNotCalledCancelled(t *testing.T) {
 	want(t, err, fault.Unsupported, fault.ReasonProviderRefused)
 }
 
+// Servers with sabre/dav fail on an object without instances (sabre-io/Baikal#817).
+func TestASeriesIsRemovedWithItsLastInstance(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	d := a.open(t, "", nil)
+	id := a.Put(a.home, "lunch.ics", meeting("lunch", append(lunchTime, "RRULE:FREQ=DAILY;COUNT=2")...))
+	for i, key := range []string{"#20270503T120000Z", "#20270504T120000Z"} {
+		if err := d.Cancel(t.Context(), calendar.EventRef{ID: id + key}, calendar.Cancellation{}); err != nil {
+			t.Fatal(err)
+		}
+		if asked := a.Requests(); asked["PUT"] != 1 || asked["DELETE"] != i {
+			t.Errorf("after %d: %d objects were written and %d removed", i+1, asked["PUT"], asked["DELETE"])
+		}
+	}
+}
+
 // A connection with auto_schedule invites nobody if its server has stopped sending invitations.
 func TestNobodyIsInvitedThroughAServerThatSendsNoInvitationsAnyMore(t *testing.T) {
 	t.Parallel()

@@ -161,3 +161,17 @@ func (o *object) reach() (length, shift time.Duration) {
 	}
 	return length, shift
 }
+
+// emptySteps bounds the search for an instance that is left: a daily series of eighteen years.
+const emptySteps = 20_000
+
+// isEmpty reports whether a series has no instance left. A series that is too long to tell is not empty.
+func (o *object) isEmpty() bool {
+	exceptions, err := o.exdates()
+	if err != nil || slices.ContainsFunc(o.overrides, func(ov override) bool { return !exceptions.has(ov.of) }) {
+		return false
+	}
+	last := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	starts, err := o.starts(time.Time{}, last, &recur.Budget{Steps: emptySteps})
+	return err == nil && !slices.ContainsFunc(starts, func(s start) bool { return !exceptions.has(s.Moment) })
+}

@@ -267,3 +267,37 @@ func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 		t.Error("the only instance of an object was cancelled, and something is left")
 	}
 }
+
+func TestACancelledInstanceLeavesNothingIfItWasTheLast(t *testing.T) {
+	t.Parallel()
+	const lunch, noon = "DTSTART:20260105T120000Z\nDURATION:PT1H\n", "20260105T120000Z"
+	for _, c := range []struct {
+		rule, lines string
+		empty       bool
+	}{
+		{"the only one", event(lunch + "RRULE:FREQ=DAILY;COUNT=1"), true},
+		{"the last of a count", event(lunch + "RRULE:FREQ=DAILY;COUNT=2\nEXDATE:20260106T120000Z"), true},
+		{"the last before the end",
+			event(lunch + "RRULE:FREQ=DAILY;UNTIL=20260107T120000Z\nEXDATE;VALUE=DATE:20260106,20260107"), true},
+		{"another is before the end", event(lunch + "RRULE:FREQ=DAILY;UNTIL=20260107T120000Z"), false},
+		{"the series has no end", event(lunch + "RRULE:FREQ=DAILY"), false},
+		{"the series has more than are counted", event(lunch + "RRULE:FREQ=MINUTELY;COUNT=1000000000"), false},
+		{"a date was added", event(lunch + "RRULE:FREQ=DAILY;COUNT=1\nRDATE:20260301T120000Z"), false},
+		{"the other was moved", event(lunch+"RRULE:FREQ=DAILY;COUNT=2") +
+			event("RECURRENCE-ID:20260106T120000Z\nDTSTART:20260201T120000Z"), false},
+		{"it was changed itself", event(lunch+"RRULE:FREQ=DAILY;COUNT=1") +
+			event("RECURRENCE-ID:20260105T120000Z\nDTSTART:20260105T150000Z"), true},
+		{"the other was changed and then cancelled",
+			event(lunch+"RRULE:FREQ=DAILY;COUNT=2\nEXDATE:20260106T120000Z") +
+				event("RECURRENCE-ID:20260106T120000Z\nDTSTART:20260201T120000Z"), true},
+	} {
+		o := objectOfLines(t, c.lines)
+		i, ok, err := o.find(noon)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v, %v", c.rule, ok, err)
+		}
+		if empty := (edit{object: o, now: stampTime}).cancel(i, true); empty != c.empty {
+			t.Errorf("%s: nothing is left: %t, want %t", c.rule, empty, c.empty)
+		}
+	}
+}
