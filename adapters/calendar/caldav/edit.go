@@ -84,19 +84,21 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 	o := e.object
 	old := startOf(o.master)
 	by := begin.Wall.Sub(old.Wall)
-	sameDay := midnight(begin.Wall).Equal(midnight(old.Wall))
+	byDays := midnight(begin.Wall).Sub(midnight(old.Wall))
 	refused := fault.New(fault.Unsupported, fault.ReasonNotSupported,
 		"The event repeats by a rule that does not fit the new time. Change its instances one by one, or book a "+
 			"new event.")
 	if (old.Form == ical.Date) != (begin.Form == ical.Date) || begin.Form == ical.UTC && old.Form != ical.UTC {
 		return refused
 	}
+	// The instances keep their distance on the clock, not in time, where clocks are set in between.
 	shifted := func(m ical.Moment) ical.Moment {
 		if m.Form == ical.Date {
+			m.Wall = m.Wall.Add(byDays)
 			return m
 		}
-		if at := o.instant(m, time.UTC); m.Form != old.Form || m.TZID != old.TZID {
-			m = o.momentLike(at, old)
+		if m.Form != old.Form || m.TZID != old.TZID {
+			m.Wall = o.wallLike(m, old)
 		}
 		return ical.Moment{Wall: m.Wall.Add(by), Form: begin.Form, TZID: begin.TZID}
 	}
@@ -107,12 +109,14 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			if err != nil {
 				return refused
 			}
-			if onDay, onClock := rule.Dependent(); onClock || onDay && !sameDay {
+			if onDay, onClock := rule.Dependent(); onClock || onDay && byDays != 0 {
 				return refused
 			}
-			if rule.Until != nil && rule.Until.Form != ical.Date {
-				until := *rule.Until
-				until.Wall = until.Wall.Add(o.instant(begin, time.UTC).Sub(o.instant(old, time.UTC)))
+			if rule.Until != nil {
+				until := shifted(*rule.Until)
+				if until.Form == ical.Zoned { // a rule has no TZID
+					until = ical.Moment{Wall: o.instant(until, time.UTC).UTC(), Form: ical.UTC}
+				}
 				o.master.Properties[i].Value = replaceUntil(property.Value, until)
 			}
 		case property.Is("EXDATE"), property.Is("RDATE"):

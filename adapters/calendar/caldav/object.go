@@ -354,6 +354,18 @@ func (o *object) shift(m ical.Moment, ov override) ical.Moment {
 	return o.momentLike(at, own)
 }
 
+// wallLike returns what the clock of the model shows at a moment. Without a zone, both show the same.
+func (o *object) wallLike(m, model ical.Moment) time.Time {
+	if o.isLocal(m) || o.isLocal(model) {
+		return m.Wall
+	}
+	at := o.instant(m, time.UTC).UTC()
+	if model.Form == ical.Zoned {
+		return o.zone(model.TZID).wall(at)
+	}
+	return at
+}
+
 // momentLike returns an instant in the zone of the model, or in UTC if the model's zone cannot express it.
 func (o *object) momentLike(at time.Time, model ical.Moment) ical.Moment {
 	if model.Form == ical.Zoned {

@@ -13,10 +13,11 @@ import (
 	"frontdesk/core/timezone"
 )
 
-// zone converts wall clocks into instants. A wall clock in a gap is read with the offset before the gap; one
-// that occurs twice is read as the first (RFC 5545 section 3.3.5).
+// zone converts wall clocks into instants, and back. A wall clock in a gap is read with the offset before the
+// gap; one that occurs twice is read as the first (RFC 5545 section 3.3.5).
 type zone interface {
 	localize(wall time.Time) time.Time
+	wall(at time.Time) time.Time
 	name() string // IANA; "" for a zone that only the object itself defines
 }
 
@@ -38,6 +39,8 @@ func (z namedZone) localize(wall time.Time) time.Time {
 	}
 	return earlier
 }
+
+func (z namedZone) wall(at time.Time) time.Time { return wallIn(at, z.location) }
 
 // wallIn returns the local time of the instant in the location, as if UTC.
 func wallIn(t time.Time, location *time.Location) time.Time {
@@ -130,12 +133,23 @@ type change struct {
 func (ruledZone) name() string { return "" }
 
 func (z ruledZone) localize(wall time.Time) time.Time {
-	offset := z.before
-	i := sort.Search(len(z.changes), func(i int) bool { return z.changes[i].wall.After(wall) })
-	if i > 0 {
-		offset = z.changes[i-1].offset
+	return wall.Add(-z.offset(sort.Search(len(z.changes), func(i int) bool {
+		return z.changes[i].wall.After(wall)
+	})))
+}
+
+func (z ruledZone) wall(at time.Time) time.Time {
+	return at.UTC().Add(z.offset(sort.Search(len(z.changes), func(i int) bool {
+		return z.changes[i].wall.Add(-max(z.offset(i), z.offset(i+1))).After(at)
+	})))
+}
+
+// offset returns the offset after the first n changes.
+func (z ruledZone) offset(n int) time.Duration {
+	if n == 0 {
+		return time.Duration(z.before) * time.Second
 	}
-	return wall.Add(-time.Duration(offset) * time.Second)
+	return time.Duration(z.changes[n-1].offset) * time.Second
 }
 
 const (

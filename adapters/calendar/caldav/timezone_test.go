@@ -135,6 +135,9 @@ func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
 			if got, want := z.localize(wall), (namedZone{location}).localize(wall); !got.Equal(want) {
 				t.Fatalf("%s: %v is %v, want %v\n%s", location, wall, got.UTC(), want.UTC(), ical.Encode(root))
 			}
+			if got := z.wall(at); !got.Equal(wall) {
+				t.Fatalf("%s: clocks show %v at %v, want %v\n%s", location, got, at.UTC(), wall, ical.Encode(root))
+			}
 		}
 	})
 }

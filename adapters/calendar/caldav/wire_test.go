@@ -236,6 +236,69 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 	}
 }
 
+func TestAMovedSeriesKeepsItsInstances(t *testing.T) {
+	t.Parallel()
+	const start, utc = "DTSTART;TZID=America/New_York:20270311T100000\n", "DTSTART:20271015T150000Z\n"
+	own := strings.ReplaceAll(outlook, "Customized Time Zone", "Ours")
+	for _, c := range []struct {
+		rule, lines, to, zone string
+		want                  []string // in the new zone
+	}{
+		{"UNTIL in UTC, past a change of clocks", event(start + "RRULE:FREQ=WEEKLY;UNTIL=20270325T140000Z"),
+			"2027-03-18 10:00", "America/New_York", []string{"03-18 10:00", "03-25 10:00", "04-01 10:00"}},
+		{"UNTIL in UTC, back before one", event(start + "RRULE:FREQ=WEEKLY;UNTIL=20270325T140000Z"),
+			"2027-02-25 09:00", "America/New_York", []string{"02-25 09:00", "03-04 09:00", "03-11 09:00"}},
+		{"UNTIL in UTC, into another zone", event(start + "RRULE:FREQ=WEEKLY;UNTIL=20270325T140000Z"),
+			"2027-03-11 16:00", "Europe/Berlin", []string{"03-11 16:00", "03-18 16:00", "03-25 16:00"}},
+		{"a series in UTC, into a zone", event(utc + "RRULE:FREQ=WEEKLY;UNTIL=20271112T150000Z"),
+			"2027-10-15 11:30", "America/New_York",
+			[]string{"10-15 11:30", "10-22 11:30", "10-29 11:30", "11-05 11:30", "11-12 11:30"}},
+		{"a series of a zone that only it defines", own + event("DTSTART;TZID=Ours:20270318T090000\n"+
+			"RRULE:FREQ=WEEKLY;UNTIL=20270401T070000Z\nEXDATE:20270325T080000Z"),
+			"2027-03-25 10:00", "Europe/Berlin", []string{"03-25 10:00", "04-08 10:00"}},
+		{"a floating series", event("DTSTART:20270318T090000\nRRULE:FREQ=WEEKLY;UNTIL=20270401T090000Z"),
+			"2027-03-25 10:00", "Europe/Berlin", []string{"03-25 10:00", "04-01 10:00", "04-08 10:00"}},
+		{"a floating UNTIL", event(start + "RRULE:FREQ=WEEKLY;UNTIL=20270318T100000"),
+			"2027-03-18 10:30", "America/New_York", []string{"03-18 10:30", "03-25 10:30"}},
+		{"UNTIL is a date", event(start + "RRULE:FREQ=WEEKLY;UNTIL=20270318"),
+			"2027-03-12 10:00", "America/New_York", []string{"03-12 10:00", "03-19 10:00"}},
+		{"UNTIL is a date, within the day", event(start + "RRULE:FREQ=WEEKLY;UNTIL=20270318"),
+			"2027-03-11 23:00", "America/New_York", []string{"03-11 23:00", "03-18 23:00"}},
+		{"EXDATE is a date", event(start + "RRULE:FREQ=WEEKLY;COUNT=3\nEXDATE;VALUE=DATE:20270318"),
+			"2027-03-09 20:00", "America/New_York", []string{"03-09 20:00", "03-23 20:00"}},
+		{"RECURRENCE-ID is a date", event(start+"RRULE:FREQ=WEEKLY;COUNT=2") +
+			event("RECURRENCE-ID;VALUE=DATE:20270318\nDTSTART;TZID=America/New_York:20270319T120000"),
+			"2027-03-09 20:00", "America/New_York", []string{"03-09 20:00", "03-19 12:00"}},
+	} {
+		o, zone := objectOfLines(t, c.lines), mustZone(t, c.zone)
+		begin, err := time.ParseInLocation("2006-01-02 15:04", c.to, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (edit{object: o, now: stampTime}).apply(o.single(), false, calendar.Change{
+			Start: &begin, End: &begin, Zone: c.zone,
+		}); err != nil {
+			t.Fatalf("%s: %v", c.rule, err)
+		}
+		o, err = readObject(ical.Encode(o.root), zones{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.rule, err)
+		}
+		instances, err := o.within(begin.AddDate(-1, 0, 0), begin.AddDate(1, 0, 0), zone, newLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", c.rule, err)
+		}
+		var got []string
+		for _, i := range instances {
+			got = append(got, o.instant(i.start, zone).In(zone).Format("01-02 15:04"))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q\n%s", c.rule, got, c.want, ical.Encode(o.root))
+		}
+	}
+}
+
 func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lines, key, want string }{
