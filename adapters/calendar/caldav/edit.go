@@ -166,7 +166,9 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 	own := i.event.Clone()
 	own.Remove("RRULE", "RDATE", "EXDATE", "EXRULE", "RECURRENCE-ID", "DURATION")
 	own.Set(i.start.Property("DTSTART"))
-	if !i.end.Equal(i.start) {
+	if i.end.Equal(i.start) {
+		own.Remove("DTEND") // the series' own lies before this start
+	} else {
 		own.Set(i.end.Property("DTEND"))
 	}
 	own.Add(i.of.Property("RECURRENCE-ID"))

@@ -214,6 +214,33 @@ func TestAChangeTouchesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestAChangedInstanceHasItsOwnLength(t *testing.T) {
+	t.Parallel()
+	title := "New"
+	for _, c := range []struct{ rule, lines, key, start, end string }{
+		{"no length", "DTSTART:20260105T090000Z\nDTEND:20260105T090000Z", "20260106T090000Z",
+			"20260106T090000Z", ""},
+		{"an end before the start", "DTSTART:20260105T090000Z\nDTEND:20260105T080000Z", "20260106T090000Z",
+			"20260106T090000Z", ""},
+		{"an hour", "DTSTART:20260105T090000Z\nDTEND:20260105T100000Z", "20260106T090000Z",
+			"20260106T090000Z", "20260106T100000Z"},
+		{"a day without an end", "DTSTART;VALUE=DATE:20260105", "20260106", "20260106", "20260107"},
+	} {
+		o := objectOfLines(t, event(c.lines+"\nRRULE:FREQ=DAILY"))
+		i, ok, err := o.find(c.key)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v, %v", c.rule, ok, err)
+		}
+		if err := (edit{object: o, now: stampTime}).apply(i, true, calendar.Change{Title: &title}); err != nil {
+			t.Fatalf("%s: %v", c.rule, err)
+		}
+		own := o.root.ChildrenNamed("VEVENT")[1]
+		if start, end := own.Text("DTSTART"), own.Text("DTEND"); start != c.start || end != c.end {
+			t.Errorf("%s: from %s to %q, want %s to %q", c.rule, start, end, c.start, c.end)
+		}
+	}
+}
+
 func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 6, 9, 0, 0, 0, time.UTC) // a Tuesday
