@@ -397,6 +397,37 @@ func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 	}
 }
 
+// Dataverse reads ids in capitals and answers them in lower case. They are the same records.
+func TestDynamicsTakesIDsInCapitals(t *testing.T) {
+	t.Parallel()
+	s := dynamics365()
+	d, _ := s.open(t)
+	known := s.harness.Known
+	for key, wanted := range map[string]crm.NewTicket{
+		"k1": {OwnerID: known.OwnerID, ContactID: known.ContactID},
+		"k2": {OwnerID: known.OwnerID, AccountID: known.AccountID, ContactID: known.ContactID},
+	} {
+		wanted.Key, wanted.Subject, wanted.Since = key, "In capitals", time.Now()
+		for _, id := range []*string{&wanted.OwnerID, &wanted.AccountID, &wanted.ContactID} {
+			*id = strings.ToUpper(*id)
+		}
+		made, err := d.Create(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		found, err := d.(crm.Finder).Find(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(wrong(err))
+		}
+		for _, got := range []crm.Ticket{made, found} {
+			if got.OwnerID != wanted.OwnerID || got.AccountID != wanted.AccountID ||
+				got.ContactID != wanted.ContactID {
+				t.Errorf("%+v of %+v", got, wanted)
+			}
+		}
+	}
+}
+
 // A case has the id that its key gives. So a create that arrives twice opens one case, and both tell its
 // number.
 func TestDynamicsOpensOneCaseForAKey(t *testing.T) {

@@ -730,7 +730,7 @@ func pipedrive() *system {
 }
 
 func dynamics365() *system {
-	guid := func(n any) string { return fmt.Sprintf("00000000-0000-0000-0000-%012x", whole(n)) }
+	guid := func(n any) string { return fmt.Sprintf("a0b1c2d3-0000-0000-0000-%012x", whole(n)) }
 	reasons := map[int]string{1: "In Progress", 2: "On Hold", 3: "Waiting for Details", 4: "Researching", 5: "Problem Solved"}
 	const formatted, logical = "@OData.Community.Display.V1.FormattedValue", "@Microsoft.Dynamics.CRM.lookuplogicalname"
 	ticket := func(o object) any {
@@ -742,8 +742,14 @@ func dynamics365() *system {
 			"_customerid_value" + logical: o["customer_is"], "_primarycontactid_value": o["primary"]}
 	}
 	gone := object{"error": object{"code": "0x80040217", "message": "Entity 'x' With Id = y Does Not Exist"}}
-	short := func(member string) func(object) any {
-		return func(o object) any { return object{member: o["id"]} }
+	row := func(path, kind, member string) route {
+		r := showing(path, kind, "$select", gone, func(o object) any { return object{member: o["id"]} })
+		do := r.do
+		r.do = func(v *vendor, q ask) (int, any) {
+			q.vars["id"] = strings.ToLower(q.vars["id"]) // a GUID has no case (OData ABNF, guidValue)
+			return do(v, q)
+		}
+		return r
 	}
 	linked := func(v *vendor, q ask, member string) any {
 		for name, value := range q.body {
@@ -776,9 +782,9 @@ func dynamics365() *system {
 			}},
 			{method: "GET", path: "/api/data/v9.2/organizations({id})", query: "$select",
 				do: func(*vendor, ask) (int, any) { return 200, object{"name": "acme"} }},
-			showing("/api/data/v9.2/systemusers({id})", "user", "$select", gone, short("systemuserid")),
-			showing("/api/data/v9.2/contacts({id})", "contact", "$select", gone, short("contactid")),
-			showing("/api/data/v9.2/accounts({id})", "account", "$select", gone, short("accountid")),
+			row("/api/data/v9.2/systemusers({id})", "user", "systemuserid"),
+			row("/api/data/v9.2/contacts({id})", "contact", "contactid"),
+			row("/api/data/v9.2/accounts({id})", "account", "accountid"),
 			{method: "POST", path: "/api/data/v9.2/incidents", query: "$select", headers: "Prefer OData-Version",
 				body: "incidentid title! description caseorigincode statuscode prioritycode ownerid@odata.bind " +
 					"customerid_contact@odata.bind customerid_account@odata.bind primarycontactid@odata.bind",
