@@ -148,10 +148,8 @@ func link(event *ical.Component) string {
 	best := ""
 	for _, name := range meetingLinks {
 		for _, property := range event.All(name) {
-			value := property.Text() // a URI's commas and semicolons may be escaped by mistake
-			u, err := url.Parse(value)
-			if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" &&
-				strings.HasPrefix(value, best) {
+			value := calendar.WebAddress(property.Text()) // a URI's commas may be escaped by mistake
+			if strings.HasPrefix(value, best) {
 				best = value
 			}
 		}

@@ -148,6 +148,9 @@ func TestTheLinkIsFoundWhereProgramsPutIt(t *testing.T) {
 			"CONFERENCE;VALUE=URI:https://m.example.com/1": "https://m.example.com/1",
 		"CONFERENCE;VALUE=URI:https://m.example.com/1\n" +
 			"URL:https://m.example.com/1,2": "https://m.example.com/1,2",
+		"LOCATION:https://m.example.com/1\\; Room 5": "https://m.example.com/1",
+		"URL:https://m.example.com/1\n" +
+			"LOCATION:https://m.example.com/1\\, Room 5": "https://m.example.com/1",
 		"URL:javascript:alert(1)\nLOCATION:ftp://example.com/": "",
 	} {
 		o := objectOfLines(t, event("DTSTART:20260101T000000Z\n"+lines))

@@ -3,7 +3,6 @@ package google
 import (
 	"cmp"
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -213,9 +212,9 @@ func private(e *gcal.Event, property string) string {
 }
 
 // linkOf returns where the event takes place: the link it was booked with, else the link of its video
-// conference, else a location that is a link, else Google's page of the event.
+// conference, else a location that begins with a link, else Google's page of the event.
 func linkOf(e *gcal.Event) string {
-	return cmp.Or(private(e, linkProperty), meetLink(e), webAddress(e.Location), e.HtmlLink)
+	return cmp.Or(private(e, linkProperty), meetLink(e), calendar.WebAddress(e.Location), e.HtmlLink)
 }
 
 func meetLink(e *gcal.Event) string {
@@ -227,15 +226,4 @@ func meetLink(e *gcal.Event) string {
 		}
 	}
 	return e.HangoutLink
-}
-
-// webAddress returns a location that consists only of a link, else "".
-func webAddress(location string) string {
-	location = strings.TrimSpace(location)
-	u, err := url.Parse(location)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
-		strings.ContainsAny(location, " \n\t") {
-		return ""
-	}
-	return location
 }

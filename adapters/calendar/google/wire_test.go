@@ -120,8 +120,13 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://l.example.com/a?b=c"},
 		},
 		{
+			"a location with a link in front",
+			`{"id":"abc","htmlLink":"https://h","location":"https://l.example.com; Room 5",` + times + `}`,
+			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://l.example.com"},
+		},
+		{
 			"a location with a link in it",
-			`{"id":"abc","htmlLink":"https://h","location":"https://l.example.com or by phone",` + times + `}`,
+			`{"id":"abc","htmlLink":"https://h","location":"Room 5 or https://l.example.com",` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://h"},
 		},
 		{

@@ -1,7 +1,6 @@
 package microsoft
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
@@ -107,17 +106,16 @@ func joinURL(e *graph.Event) string {
 	return text(e.OnlineMeeting.JoinURL)
 }
 
-// link returns where the meeting takes place: its join link or a location that is a link, else Outlook's page
-// of the event.
+// link returns where the meeting takes place: its join link or a location that begins with a link, else
+// Outlook's page of the event.
 func link(e *graph.Event) string {
 	if join := joinURL(e); join != "" {
 		return join
 	}
 	if e.Location != nil {
 		for _, location := range []string{text(e.Location.DisplayName), text(e.Location.LocationURI)} {
-			if u, err := url.Parse(location); err == nil && u.Host != "" &&
-				(u.Scheme == "https" || u.Scheme == "http") {
-				return location
+			if address := calendar.WebAddress(location); address != "" {
+				return address
 			}
 		}
 	}

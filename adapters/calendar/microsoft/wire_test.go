@@ -112,6 +112,7 @@ func TestWhereAMeetingIs(t *testing.T) {
 		{"", "https://meet.example.com/2?a=b#c", "", "https://meet.example.com/2?a=b#c"},
 		{"", "Room 3", "https://meet.example.com/3", "https://meet.example.com/3"},
 		{"", "Room 3", "room3@example.com", web},
+		{"", "https://meet.example.com/4; Room 4", "", "https://meet.example.com/4"},
 		{"", "javascript:alert(1)", "", web},
 		{"", "https:", "", web},
 		{"", "See https://meet.example.com", "", web},
