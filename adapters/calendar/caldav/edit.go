@@ -121,8 +121,11 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			}
 		case property.Is("EXDATE"), property.Is("RDATE"):
 			moments, err := property.Moments()
-			if err != nil || len(moments) == 0 || strings.Contains(property.Value, "/") {
+			if err != nil || strings.Contains(property.Value, "/") {
 				return refused
+			}
+			if len(moments) == 0 {
+				continue
 			}
 			for j := range moments {
 				moments[j] = shifted(moments[j])

@@ -127,6 +127,11 @@ func TestWhatLiesInMarch(t *testing.T) {
 				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE;TZID=Europe/Berlin:20260328T090000,20260331T090000\n" +
 					"EXDATE;VALUE=DATE:20260329"),
 			[]string{"03-30 09:00 to 03-30 10:00"}},
+		{"EXDATE and RDATE may be empty, or end with a comma",
+			event(
+				daily + "RRULE:FREQ=DAILY;COUNT=2\nRDATE:\nEXDATE:\nRDATE:20260311T110000Z,\n" +
+					"EXDATE;TZID=Europe/Berlin:20260329T090000,"),
+			[]string{"03-11 12:00 to 03-11 13:00", "03-28 09:00 to 03-28 10:00"}},
 		{"RDATE adds, each once",
 			event(
 				daily + "RRULE:FREQ=DAILY;COUNT=2\nRDATE;TZID=Europe/Berlin:20260329T090000,20260310T110000\n" +

@@ -94,6 +94,9 @@ func (o *object) dates(property ical.Property) ([]start, error) {
 	tzid := property.Param("TZID")
 	var list []start
 	for text := range strings.SplitSeq(property.Value, ",") {
+		if strings.TrimSpace(text) == "" { // as in ical.Property.Moments
+			continue
+		}
 		begin, end, isPeriod := strings.Cut(strings.TrimSpace(text), "/")
 		m, err := ical.ParseMoment(begin, tzid)
 		if err != nil {
@@ -122,9 +125,6 @@ func (o *object) exclusions() ([]ical.Moment, error) {
 	}
 	var list []ical.Moment
 	for _, property := range o.master.All("EXDATE") {
-		if strings.TrimSpace(property.Value) == "" {
-			continue
-		}
 		moments, err := property.Moments()
 		if err != nil {
 			return nil, errRule

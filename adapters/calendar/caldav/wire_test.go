@@ -249,12 +249,13 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 	start := time.Date(2026, 1, 6, 9, 0, 0, 0, time.UTC) // a Tuesday
 	end := start.Add(time.Hour)
 	for lines, refused := range map[string]bool{
-		"RRULE:FREQ=WEEKLY":                        false,
-		"RRULE:FREQ=WEEKLY;BYDAY=MO":               true,
-		"RRULE:FREQ=DAILY;BYHOUR=9":                true,
-		"RRULE:FREQ=MONTHLY;BYMONTHDAY=5":          true,
-		"RDATE;VALUE=PERIOD:20260110T080000Z/PT1H": true,
-		"RDATE:20260110T080000Z":                   false,
+		"RRULE:FREQ=WEEKLY":                         false,
+		"RRULE:FREQ=WEEKLY;BYDAY=MO":                true,
+		"RRULE:FREQ=DAILY;BYHOUR=9":                 true,
+		"RRULE:FREQ=MONTHLY;BYMONTHDAY=5":           true,
+		"RDATE;VALUE=PERIOD:20260110T080000Z/PT1H":  true,
+		"RDATE:20260110T080000Z":                    false,
+		"RDATE:\nEXDATE:\nEXDATE:20260110T080000Z,": false,
 	} {
 		o := objectOfLines(t, event("DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\n"+lines))
 		err := edit{object: o, now: stampTime}.apply(o.single(), false, calendar.Change{

@@ -62,11 +62,15 @@ func (m Moment) Property(name string, more ...Moment) Property {
 	return p
 }
 
-// Moments parses the moments of a property such as DTSTART, EXDATE or RDATE. For a period it returns only the
-// start. A value that cannot be parsed is an error.
+// Moments parses the moments of a property such as EXDATE or RDATE. For a period it returns only the start. A
+// value that cannot be parsed is an error, but none at all, or a comma behind the last, is not: some programs
+// write that.
 func (p Property) Moments() ([]Moment, error) {
 	var list []Moment
 	for text := range strings.SplitSeq(p.Value, ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
 		text, _, _ = strings.Cut(text, "/")
 		m, err := ParseMoment(strings.TrimSpace(text), p.Param("TZID"))
 		if err != nil {
