@@ -82,8 +82,9 @@ func (zs zones) location(tzid string) *time.Location {
 
 const maxZoneNameBytes = 256
 
-// findLocation reads a TZID as an IANA name, as a Windows name, or as an IANA name behind the prefix of a
-// vendor: "/freeassociation.sourceforge.net/Europe/Berlin",
+// findLocation reads a TZID as an IANA name, as a Windows name, or as an IANA name behind the slash of a
+// globally unique TZID (RFC 5545 section 3.2.19), alone or with the prefix of a vendor: "/Europe/Paris",
+// "/freeassociation.sourceforge.net/Europe/Berlin",
 // "/softwarestudio.org/Olson_20011030_5/America/New_York".
 func findLocation(tzid string) *time.Location {
 	tzid = strings.Trim(strings.TrimSpace(tzid), `"`)
@@ -97,7 +98,7 @@ func findLocation(tzid string) *time.Location {
 		return location
 	}
 	parts := strings.Split(strings.Trim(tzid, "/"), "/")
-	for i := max(1, len(parts)-3); i < len(parts); i++ {
+	for i := max(0, len(parts)-3); i < len(parts); i++ {
 		if location := loadZone(strings.Join(parts[i:], "/")); location != nil && i < len(parts)-1 {
 			return location
 		}

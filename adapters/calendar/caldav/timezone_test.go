@@ -13,12 +13,14 @@ import (
 func TestNamesOfZones(t *testing.T) {
 	t.Parallel()
 	for tzid, want := range map[string]string{
-		"Europe/Berlin":           "Europe/Berlin",
-		`"America/New_York"`:      "America/New_York",
-		"US/Eastern":              "US/Eastern",
-		"Eastern Standard Time":   "America/New_York",
-		"W. Europe Standard Time": "Europe/Berlin",
-		"/freeassociation.sourceforge.net/Europe/Berlin":           "Europe/Berlin",
+		"Europe/Berlin":                                  "Europe/Berlin",
+		`"America/New_York"`:                             "America/New_York",
+		"US/Eastern":                                     "US/Eastern",
+		"Eastern Standard Time":                          "America/New_York",
+		"W. Europe Standard Time":                        "Europe/Berlin",
+		"/Europe/Paris":                                  "Europe/Paris",
+		"/America/Argentina/Buenos_Aires":                "America/Argentina/Buenos_Aires",
+		"/freeassociation.sourceforge.net/Europe/Berlin": "Europe/Berlin",
 		"/freeassociation.sourceforge.net/Tzfile/America/New_York": "America/New_York",
 		"/softwarestudio.org/Olson_20011030_5/America/New_York":    "America/New_York",
 		"/mozilla.org/20050126_1/America/Argentina/Buenos_Aires":   "America/Argentina/Buenos_Aires",
