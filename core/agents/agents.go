@@ -27,8 +27,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -125,13 +123,9 @@ func (a *Agents) serve(
 	handle func(request) (any, error),
 ) func(http.ResponseWriter, *http.Request, apikey.Caller) error {
 	return func(w http.ResponseWriter, r *http.Request, caller apikey.Caller) error {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
-		if large, is := errors.AsType[*http.MaxBytesError](err); is {
-			return fault.Newf(fault.Invalid, "BODY_TOO_LARGE",
-				"The body has more than %d bytes. Send less of the transcript.", large.Limit)
-		}
+		body, err := api.ReadBody(w, r, maxBodyBytes)
 		if err != nil {
-			return fault.From(err)
+			return err
 		}
 		ctx := r.Context()
 		if isAgent(r.PathValue("name")) {

@@ -3,7 +3,9 @@ package agents_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -430,6 +432,24 @@ func TestCallStartedAsksForWhatTheKeyMay(t *testing.T) {
 	status, body := w.post("/alpha/agents/telnyx/call-started", `{"data":{"payload":{"telnyx_end_user_target":"+12025550101"}}}`)
 	if status != 200 || len(w.got) != 0 || !strings.Contains(body, `"caller_known":"false"`) {
 		t.Errorf("%d %s after %d requests", status, body, len(w.got))
+	}
+}
+
+// A body that breaks off is its sender's fault. That a body is too slow is told by the interface; see core/api.
+func TestABrokenBodyIsItsSendersFault(t *testing.T) {
+	w := open(t)
+	w.agents = map[string]apikey.Agent{"agent_a": {Caller: w.caller, Platform: "vapi", Signing: []byte("s")}}
+	for _, path := range []string{"/alpha/agents/vapi", "/alpha/agents/tools/find_slots", "/alpha/agents/vapi/agent_a"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}", path)
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.Contains(string(answer), "\r\n\r\nMALFORMED_JSON ") {
+			t.Errorf("%s: %s, %v", path, answer, err)
+		}
 	}
 }
 

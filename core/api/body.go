@@ -36,13 +36,31 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 			return nil, err
 		}
 	}
-	if r.ContentLength > maxBodyBytes {
-		return nil, tooLarge(r)
+	body, err := readUpTo(ctx, r, maxBodyBytes)
+	if err != nil || !wanted {
+		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+	return body, nil
+}
+
+// ReadBody reads the body of a request that [Protocol.Serve] got, up to limit bytes. It fails as operations do if
+// the body is larger, is broken or does not arrive within the time for bodies.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, error) {
+	body, err := readUpTo(r.Context(), r, limit)
+	if err != nil {
+		return nil, err
+	}
+	return body, readUntil(w, r, time.Time{}) // as in (*api).body
+}
+
+func readUpTo(ctx context.Context, r *http.Request, limit int) ([]byte, error) {
+	if r.ContentLength > int64(limit) {
+		return nil, tooLarge(r, limit)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
 	switch {
-	case len(body) > maxBodyBytes:
-		return nil, tooLarge(r)
+	case len(body) > limit:
+		return nil, tooLarge(r, limit)
 	case errors.Is(err, os.ErrDeadlineExceeded) && passed(ctx):
 		return nil, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded,
 			"The deadline passed before the whole body arrived.").Because(err)
@@ -54,8 +72,6 @@ func readBody(ctx context.Context, r *http.Request, wanted bool) ([]byte, error)
 	case err != nil:
 		// The body is shorter than announced, or its chunks are malformed: the sender is at fault.
 		return nil, malformed("it ended too early").Because(err)
-	case !wanted:
-		return nil, nil
 	}
 	return body, nil
 }
@@ -68,10 +84,10 @@ func passed(ctx context.Context) bool {
 
 // tooLarge discards up to drainBodySize of the body and returns the fault. A sender that is refused while it
 // still sends often loses the response with the connection.
-func tooLarge(r *http.Request) error {
+func tooLarge(r *http.Request, limit int) error {
 	_, err := io.CopyN(io.Discard, r.Body, drainBodySize)
 	f := fault.Newf(fault.Invalid, reasonBodyTooLarge, "The body is larger than %s bytes.",
-		thousands(maxBodyBytes))
+		thousands(limit))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return f.Because(err)
 	}

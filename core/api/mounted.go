@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -48,8 +49,8 @@ type Protocol struct {
 	// Identify returns who a request claims to come from, if it needs no API key. Serve has to see that it does
 	// before anything else. nil: each request needs an API key.
 	Identify func(*http.Request) (caller apikey.Caller, claimed bool, err error)
-	// Serve responds to a POST request of an authenticated caller, or of one that Identify returned. Whether the
-	// caller may do what the request asks for is for the operations to decide.
+	// Serve responds to a POST request of an authenticated caller, or of one that Identify returned. It reads the
+	// body by [ReadBody]. Whether the caller may do what the request asks for is for the operations to decide.
 	Serve func(http.ResponseWriter, *http.Request, apikey.Caller) error
 }
 
@@ -59,6 +60,10 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 		x := exchangeOf(c)
 		x.operation = p.Operation
 		setPathValues(c)
+		if err := readUntil(c.Writer, c.Request, time.Now().Add(bodyWithin)); err != nil {
+			a.fail(c, err)
+			return
+		}
 		caller, err := a.claimant(c.Request, p)
 		if err != nil {
 			a.unauthenticated(c, err)

@@ -73,7 +73,7 @@ func (a *api) admit(
 	if deadline, has := ctx.Deadline(); has && deadline.Before(end) {
 		end = deadline
 	}
-	if err := readUntil(c, end); err != nil {
+	if err := readUntil(c.Writer, c.Request, end); err != nil {
 		return nil, err
 	}
 	caller, err := a.authenticate(ctx, c.Request.Header)
@@ -133,16 +133,16 @@ func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant str
 		return nil, err
 	}
 	// From here on, a read deadline would only make the server believe that the caller disconnected.
-	return body, readUntil(c, time.Time{})
+	return body, readUntil(c.Writer, c.Request, time.Time{})
 }
 
 // readUntil sets the deadline for reading the rest of a request, in this package or in net/http. It sets none
 // for a request without a body: the server continues to read in order to notice a disconnect.
-func readUntil(c *gin.Context, end time.Time) error {
-	if c.Request.ContentLength == 0 {
+func readUntil(w http.ResponseWriter, r *http.Request, end time.Time) error {
+	if r.ContentLength == 0 {
 		return nil
 	}
-	err := http.NewResponseController(c.Writer).SetReadDeadline(end)
+	err := http.NewResponseController(w).SetReadDeadline(end)
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}

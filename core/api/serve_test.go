@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/telemetry"
 )
@@ -245,6 +248,120 @@ func TestABodyThatTricklesEndsAtTheDeadline(t *testing.T) {
 	if !strings.HasPrefix(string(answer), "HTTP/1.1 504 ") ||
 		!strings.Contains(string(answer), "DEADLINE_EXCEEDED") {
 		t.Errorf("%s", answer)
+	}
+}
+
+// pipe is a listener of one connection, whose deadlines go by the clock of a synctest bubble.
+type pipe struct {
+	net.Conn
+	ended chan struct{}
+	once  *sync.Once
+}
+
+func (p pipe) Accept() (net.Conn, error) {
+	var first net.Conn
+	p.once.Do(func() { first = p.Conn })
+	if first != nil {
+		return first, nil
+	}
+	<-p.ended
+	return nil, net.ErrClosed
+}
+
+func (p pipe) Addr() net.Addr { return p.LocalAddr() }
+
+func (p pipe) Close() error {
+	close(p.ended)
+	return nil
+}
+
+// The body of a protocol is bounded in time and size as that of an operation is, and its faults are the same. Once
+// it has arrived, the answer may take its time, and the next request on the connection has its own.
+func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, rest string
+		status     int
+		wants      string
+		after      time.Duration
+	}{
+		"it never ends": {"/mcp", "Content-Length: 9\r\n\r\n{", 408, "body-too-slow", bodyWithin},
+		"it never ends, of a tool": {"/alpha/agents/x", "Content-Length: 9\r\n\r\n{", 408, "BODY_TOO_SLOW",
+			bodyWithin},
+		"it never ends, of a stranger": {"/alpha/agents/strange", "Content-Length: 9\r\n\r\n{", 401,
+			"INVALID_API_KEY", bodyWithin},
+		"it never ends, and nobody reads": {"/alpha/agents/refused", "Content-Length: 9\r\n\r\n{", 403,
+			"SCOPE_MISSING", bodyWithin},
+		"broken chunks": {"/mcp", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400, "malformed-json", 0},
+		"broken chunks, of a tool": {"/alpha/agents/x", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400,
+			"INVALID_REQUEST", 0},
+		"too large": {"/mcp", "Content-Length: 11\r\n\r\n[1,2,3,4,5]", 413, "body-too-large", 0},
+		"too large, in chunks": {"/alpha/agents/x",
+			"Transfer-Encoding: chunked\r\n\r\nb\r\n[1,2,3,4,5]\r\n0\r\n\r\n", 413, "BODY_TOO_LARGE", 0},
+		"whole":            {"/mcp", "Content-Length: 10\r\n\r\n[1,2,3,45]", 200, "[1,2,3,45]", time.Minute},
+		"whole, in chunks": {"/mcp", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200, "{}", time.Minute},
+		"none":             {"/mcp", "Content-Length: 0\r\n\r\n", 200, "", time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				echo := func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {
+					body, err := ReadBody(w, r, 10)
+					if err != nil {
+						return err
+					}
+					select {
+					case <-time.After(time.Minute):
+					case <-r.Context().Done():
+						t.Error("the request ended before its answer")
+					}
+					_, err = w.Write(body)
+					return err
+				}
+				refuse := func(http.ResponseWriter, *http.Request, apikey.Caller) error {
+					return fault.New(fault.Forbidden, fault.ReasonScopeMissing, "")
+				}
+				handler, err := New(Options{
+					PublicURL: publicURL, Keys: fakeKeys{}, Speaks: []Protocol{
+						{Path: "/mcp", Serve: echo}, {Path: "/alpha/agents/x", Serve: echo},
+						{Path: "/alpha/agents/strange", Serve: echo}, {Path: "/alpha/agents/refused", Serve: refuse},
+					},
+					Services: Services{
+						Calendar: fakeCalendar{}, Tickets: fakeTickets{}, Numbers: fakeNumbers{}, Contacts: fakeContacts{},
+						Admin: fakeAdmin{},
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				client, conn := net.Pipe()
+				server := &http.Server{Handler: handler, ReadTimeout: 15 * time.Second}
+				go server.Serve(pipe{conn, make(chan struct{}), new(sync.Once)}) //nolint:errcheck // it ends with Close
+				defer server.Close()
+				defer client.Close()
+				key := testKey
+				if strings.HasSuffix(c.path, "strange") {
+					key = "fd_live_none"
+				}
+				answers := bufio.NewReader(client)
+				for range 2 {
+					began := time.Now()
+					go fmt.Fprintf(client, "POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%s", c.path, key, c.rest)
+					res, err := http.ReadResponse(answers, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					body, err := io.ReadAll(res.Body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if res.StatusCode != c.status || !strings.Contains(string(body), c.wants) || time.Since(began) != c.after {
+						t.Errorf("%d after %v: %s", res.StatusCode, time.Since(began), body)
+					}
+					if c.status != http.StatusOK || res.Close { // the connection is of no more use
+						return
+					}
+				}
+			})
+		})
 	}
 }
 

@@ -117,7 +117,7 @@ func (r request) isPlain(header http.Header) bool {
 func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
 	library := s.json
 	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
-		body, err := io.ReadAll(r.Body)
+		body, err := io.ReadAll(r.Body) // serve has read it
 		if call, ok := read(body); ok && err == nil {
 			if tool, has := s.servedTo(r.Context()).tools[call.name]; has && call.isPlain(r.Header) {
 				s.answer(w, r, call, tool)
@@ -127,7 +127,7 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
 				library = s.stream
 			}
 		}
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	library.ServeHTTP(w, r)
 }

@@ -14,9 +14,11 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -118,6 +120,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 		return fault.New(fault.Forbidden, "HOST_REFUSED", "The tools are served at "+s.base.String()+Path+
 			" and on loopback only. Use that address, or have the proxy pass on the Host header.")
 	}
+	body, err := api.ReadBody(w, r, maxBodyBytes)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body)) // what the library says of a body that it cannot read is not for callers
 	s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	return nil
 }

@@ -2,9 +2,13 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +19,7 @@ import (
 
 	"frontdesk/core/api"
 	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
 	"frontdesk/core/mcp"
 	"frontdesk/core/tenant"
 	"frontdesk/core/toolcall"
@@ -96,8 +101,11 @@ func openWith(t *testing.T, within time.Duration, by func(*sdk.ServerOptions) fu
 		t.Fatal(err)
 	}
 	h := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if err := server.Protocol().Serve(rw, r, w.caller); err != nil {
+		switch err := server.Protocol().Serve(rw, r, w.caller); {
+		case errors.Is(err, fault.Forbidden):
 			http.Error(rw, err.Error(), http.StatusForbidden)
+		case err != nil:
+			http.Error(rw, fault.From(err).Reason+" "+fault.From(err).Detail, http.StatusBadRequest)
 		}
 	}))
 	t.Cleanup(h.Close)
@@ -388,8 +396,30 @@ func TestStrangersPagesAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", rule, status, body)
 		}
 	}
-	if status, _ := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"` +
-		strings.Repeat("x", 300<<10) + `"}}}`); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a body of 300 KiB: %d", status)
+	if status, body := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"` +
+		strings.Repeat("x", 300<<10) + `"}}}`); status != 400 || !strings.HasPrefix(body, "BODY_TOO_LARGE ") {
+		t.Errorf("a body of 300 KiB: %d %s", status, body)
+	}
+}
+
+// A body that breaks off is refused as everywhere, and its sender is told nothing of the gateway's network. That a
+// body is too slow is told by the interface; see core/api.
+func TestABrokenBodyIsItsSendersFault(t *testing.T) {
+	w := open(t, 0)
+	at, err := url.Parse(w.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}", at.Host)
+	answer, err := io.ReadAll(conn)
+	if _, said, _ := strings.Cut(string(answer), "\r\n\r\n"); err != nil ||
+		!strings.HasPrefix(said, "MALFORMED_JSON ") || strings.Contains(said, at.Host) {
+		t.Errorf("%s, %v", answer, err)
 	}
 }
