@@ -17,7 +17,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -77,6 +79,7 @@ const (
 	// (livekit/agents, livekit-agents/livekit/agents/llm/mcp.py: client_session_timeout_seconds).
 	answerWithin = 4500 * time.Millisecond
 	maxBodyBytes = 256 << 10
+	maxBatch     = 32          // messages; clients of former versions send a few at once
 	listedFor    = time.Minute // how long a client may keep the list of tools
 )
 
@@ -124,9 +127,30 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	if err != nil {
 		return err
 	}
+	if isLongBatch(body) {
+		return fault.InvalidField("body", fmt.Sprintf("must be one message, or a batch of at most %d", maxBatch))
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body)) // what the library says of a body that it cannot read is not for callers
 	s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	return nil
+}
+
+// isLongBatch reports whether a body is a list of more than maxBatch messages, or one that cannot be read so far.
+// The library would answer any number, each with as much as the list of tools.
+func isLongBatch(body []byte) bool {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		return false
+	}
+	from := json.NewDecoder(bytes.NewReader(body))
+	_, err := from.Token() // the bracket
+	for n := 0; err == nil && from.More(); n++ {
+		if n == maxBatch {
+			return true
+		}
+		var message json.RawMessage
+		err = from.Decode(&message)
+	}
+	return err != nil
 }
 
 func callerOf(ctx context.Context) apikey.Caller {

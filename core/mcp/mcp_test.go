@@ -402,6 +402,35 @@ func TestStrangersPagesAreRefused(t *testing.T) {
 	}
 }
 
+// Clients of former versions may send several messages at once. Each may have the list of tools as its answer, so
+// that their number is bounded.
+func TestABatchHasAFewMessages(t *testing.T) {
+	w := open(t, 0)
+	batch := func(n int) string {
+		messages := make([]string, n)
+		for i := range messages {
+			messages[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i)
+		}
+		return "[" + strings.Join(messages, ",") + "]"
+	}
+	for rule, c := range map[string]struct {
+		body   string
+		status int
+		wants  string
+	}{
+		"as many as are allowed": {batch(32), 200, "find_slots"},
+		"one more":               {batch(33), 400, "INVALID_REQUEST"},
+		"behind blanks":          {"\n " + batch(33), 400, "INVALID_REQUEST"},
+		"a body full":            {batch(5000), 400, "INVALID_REQUEST"},
+		"broken":                 {strings.Replace(batch(5000), "2.0", "\n", 1), 400, "INVALID_REQUEST"},
+	} {
+		if status, body := w.post(c.body, "Mcp-Protocol-Version", "2025-03-26"); status != c.status ||
+			!strings.Contains(body, c.wants) || len(body) > 1<<20 {
+			t.Errorf("%s: %d with %d bytes, %.100s", rule, status, len(body), body)
+		}
+	}
+}
+
 // A body that breaks off is refused as everywhere, and its sender is told nothing of the gateway's network. That a
 // body is too slow is told by the interface; see core/api.
 func TestABrokenBodyIsItsSendersFault(t *testing.T) {
