@@ -640,12 +640,13 @@ func problemTypes() []problemType {
 		},
 		{
 			Reason: connection.ReasonInUse, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
-			Slug: "connection-in-use", Title: "API keys are bound to the connection",
+			Slug: "connection-in-use", Title: "API keys or voice agents are bound to the connection",
 			Spoken: "I cannot remove that, because it is in use.",
 			Sample: "The connection \"office\" is what these API keys are bound to: key_7f3c (fd_live_Ab3x). " +
 				"Revoke them first.",
-			Means:  "API keys that are valid are bound to the connection. They would silently lose it.",
-			Remedy: "Revoke the keys that the error names, and remove the connection then.",
+			Means: "API keys or voice agents in force are bound to the connection. They would silently lose it.",
+			Remedy: "Revoke the keys that the error names, and remove the agents or give them other connections. " +
+				"Remove the connection then.",
 		},
 		{
 			Reason: reasonKeyRevoked, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,

@@ -40,6 +40,7 @@ func (p *planner) agents(
 		if slices.ContainsFunc(want.Agents, func(a Agent) bool { return a.Label == now.Label }) {
 			continue
 		}
+		p.leaving = append(p.leaving, now.ID)
 		p.deletions = append(p.deletions, &step{
 			change: Change{Action: ActionDelete, Tenant: want.Name, Agent: now.Label},
 			do: func(ctx context.Context) error {
@@ -119,6 +120,7 @@ func (p *planner) agent(
 	}
 	if !sameSet(a.Connections, now.Connections) {
 		change.Connections = append([]string{}, a.Connections...)
+		p.leaving = append(p.leaving, now.ID) // what it is bound to then is desired, or checkAgent reports it
 		details = append(details, fmt.Sprintf("connections: %s -> %s", joined(now.Connections),
 			joined(a.Connections)))
 	}

@@ -67,6 +67,35 @@ func TestAgentsAreApplied(t *testing.T) {
 	})
 }
 
+// An agent that goes with its connection, or to another one, does not hold the connection.
+func TestApplyPrunesAConnectionThatItsAgentsLeave(t *testing.T) {
+	removed, moved := desired(), withAgent()
+	removed.Tenants[0].Connections = removed.Tenants[0].Connections[1:]
+	moved.Tenants[0].Connections = moved.Tenants[0].Connections[1:]
+	moved.Tenants[0].Agents[0].Connections = []string{"rehearsal"}
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		for _, rule := range []struct {
+			name string
+			want apply.Desired
+			does string
+		}{
+			{"the agent moves", moved, "update agent acme/reception: connections: front-office -> rehearsal"},
+			{"the agent goes too", removed, "delete agent acme/reception"},
+		} {
+			applied(h, withAgent(), apply.Options{})
+			for _, o := range []apply.Options{{Prune: true, DryRun: true}, {Prune: true}} {
+				got, err := h.Applier.Apply(t.Context(), rule.want, o)
+				if err != nil || len(got) != 2 {
+					t.Fatalf("%s: %v, %v", rule.name, got, err)
+				}
+				wantChanges(t, []string{got[0].String(), got[1].String()},
+					rule.does, "delete connection acme/front-office")
+			}
+		}
+	})
+}
+
 func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	want := withAgent()

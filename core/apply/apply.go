@@ -171,6 +171,7 @@ type planner struct {
 	steps     []*step // in order; nothing is deleted before its replacement is created
 	deletions []*step
 	added     []addition
+	leaving   []string // ids of the agents that are deleted or get other connections, in one tenant
 	faults    []fault.Field
 }
 
@@ -421,13 +422,14 @@ func (p *planner) connection(path, tenantName string, want connection.Spec, row 
 	return nil
 }
 
-// pruneConnections plans the deletion of connections that are not desired. It fails if a key is bound to one.
+// pruneConnections plans the deletion of connections that are not desired. It fails if a key is bound to one,
+// or an agent that the plan leaves bound. Agents are changed, and deleted, before any connection is deleted.
 func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []store.Connection) error {
 	for _, row := range there {
 		if slices.ContainsFunc(want.Connections, func(c connection.Spec) bool { return c.Name == row.Name }) {
 			continue
 		}
-		if err := p.applier.Connections.CheckUnbound(ctx, row); err != nil {
+		if err := p.applier.Connections.CheckUnbound(ctx, row, p.leaving...); err != nil {
 			return err
 		}
 		deleted := Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name}

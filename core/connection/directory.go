@@ -325,8 +325,8 @@ func (d *Directory) Working(ctx context.Context, kind adapter.Kind) ([]Connectio
 	return all, nil
 }
 
-// Remove deletes a connection and everything stored for it. It fails while a key is bound to the connection:
-// see CheckUnbound.
+// Remove deletes a connection and everything stored for it. It fails while a key or a voice agent is bound
+// to the connection: see CheckUnbound.
 func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
 	owner, row, err := d.find(ctx, tenantName, name)
 	if err != nil {
@@ -349,25 +349,37 @@ func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
 	return nil
 }
 
-// CheckUnbound returns fault.Conflict if keys in force are bound to a connection, and names them: each would
-// silently lose the connection that it was created for.
-func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection) error {
-	keys, err := d.opts.Store.Keys(ctx, row.TenantID)
+// CheckUnbound returns fault.Conflict if keys or voice agents in force are bound to a connection, and names
+// them: each would silently lose the connection that it was created for. Those whose ids are in leaving do not
+// count: the caller removes them, or binds them to other connections, before it removes the connection.
+func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection, leaving ...string) error {
+	all, err := d.opts.Store.Keys(ctx, row.TenantID)
 	if err != nil {
 		return err
 	}
-	var bound []string // id and prefix of each key
-	for _, k := range keys {
-		if k.InForce(d.opts.Now()) && slices.Contains(k.Connections, row.ID) {
-			bound = append(bound, fmt.Sprintf("%s (%s)", k.ID, k.Prefix))
+	var keys, agents []string
+	for _, k := range all {
+		switch {
+		case !k.InForce(d.opts.Now()), !slices.Contains(k.Connections, row.ID), slices.Contains(leaving, k.ID):
+		case k.Platform != "":
+			agents = append(agents, fmt.Sprintf("%s (%s)", k.Label, k.ID))
+		default:
+			keys = append(keys, fmt.Sprintf("%s (%s)", k.ID, k.Prefix))
 		}
 	}
-	if len(bound) == 0 {
+	var uses []string
+	if len(keys) > 0 {
+		uses = append(uses, fmt.Sprintf("The connection %q is what these API keys are bound to: %s. "+
+			"Revoke them first.", row.Name, strings.Join(keys, ", ")))
+	}
+	if len(agents) > 0 {
+		uses = append(uses, fmt.Sprintf("The connection %q is what these voice agents are bound to: %s. "+
+			"Remove them, or give them other connections, first.", row.Name, strings.Join(agents, ", ")))
+	}
+	if len(uses) == 0 {
 		return nil
 	}
-	return fault.Newf(fault.Conflict, ReasonInUse,
-		"The connection %q is what these API keys are bound to: %s. Revoke them first.",
-		row.Name, strings.Join(bound, ", "))
+	return fault.New(fault.Conflict, ReasonInUse, strings.Join(uses, " "))
 }
 
 // MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once

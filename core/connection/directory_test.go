@@ -166,7 +166,22 @@ func TestConnectionThatKeysAreBoundToStays(t *testing.T) {
 	if !strings.Contains(f.Detail, made.ID) || !strings.Contains(f.Detail, made.Prefix) {
 		t.Errorf("the keys are not named: %s", f.Detail)
 	}
+	agent, err := h.Keys.CreateAgent(t.Context(), "acme", apikey.AgentSpec{
+		Platform: "retell", Spec: apikey.Spec{Label: "reception", Connections: []string{"a"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := h.Keys.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	f = tenanttest.WantFault(t, h.Connections.Remove(t.Context(), "acme", "a"), fault.Conflict,
+		connection.ReasonInUse)
+	if want := `The connection "a" is what these voice agents are bound to: reception (` + agent.ID +
+		`). Remove them, or give them other connections, first.`; f.Detail != want {
+		t.Errorf("got %s, want %s", f.Detail, want)
+	}
+	if err := h.Keys.RemoveAgent(t.Context(), "acme", agent.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Connections.Remove(t.Context(), "acme", "a"); err != nil {
