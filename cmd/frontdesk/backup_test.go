@@ -210,16 +210,22 @@ func TestABadCopyIsNotRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for says, content := range map[string][]byte{
-		"damaged":            append(slices.Clone(raw[:len(raw)/2]), make([]byte, len(raw)-len(raw)/2)...),
-		"is not its data":    []byte(strings.Repeat("this is no database ", 100)),
-		"none of its tables": nil,
+	for why, content := range map[string][]byte{
+		"a damaged copy":  append(slices.Clone(raw[:len(raw)/2]), make([]byte, len(raw)-len(raw)/2)...),
+		"the first half":  raw[:len(raw)/2],
+		"another file":    []byte(strings.Repeat("this is no database ", 100)),
+		"an empty file":   nil,
+		"less than a row": raw[:50],
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.db")
 		if err := os.WriteFile(bad, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d.wantFailure(says, "restore", bad)
+		_, errs, code := d.do("", "restore", bad)
+		if code != exitFailed || !strings.Contains(errs, bad+" is not a sound backup of Frontdesk") ||
+			!strings.Contains(errs, "The gateway's database was not touched") {
+			t.Errorf("%s: exit %d\n%s", why, code, errs)
+		}
 	}
 	d.must("tenant", "create", "beta")
 	if out := d.must("tenant", "list"); !strings.Contains(out, "acme") {

@@ -55,7 +55,10 @@ func Restore(ctx context.Context, cfg config.Config, file string, o Options) (do
 	if err := copyFile(ctx, file, filepath.Join(proving, "candidate.db")); err != nil {
 		return done, err
 	}
-	older, err := prove(ctx, candidate, o, &done)
+	older, err := prove(ctx, candidate, o, file, &done)
+	if store.IsDamaged(err) { // the store means the candidate, and would say that the gateway's own is damaged
+		err = noBackup(file, "it is damaged, or is no database").Because(err)
+	}
 	if err != nil {
 		return done, err
 	}
@@ -80,8 +83,10 @@ func wantKeySet(cfg config.Config) error {
 }
 
 // prove opens and checks the candidate as a gateway does. It reports whether the candidate is older than the
-// head in the data directory.
-func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (older bool, err error) {
+// head in the data directory. file is what the candidate is a copy of.
+func prove(
+	ctx context.Context, cfg config.Config, o Options, file string, found *Restored,
+) (older bool, err error) {
 	g, err := Open(ctx, cfg, o)
 	if err != nil {
 		return false, err
@@ -91,8 +96,7 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 	case err != nil:
 		return false, err
 	case version == 0:
-		return false, fault.New(fault.Invalid, store.ReasonNoBackup,
-			"The file is not a backup of Frontdesk: it has none of its tables.")
+		return false, noBackup(file, "it has none of Frontdesk's tables")
 	}
 	// Check the candidate before any statement changes it.
 	if err := errors.Join(g.store.Check(ctx), g.store.Migrate(ctx), g.checkKeys(ctx)); err != nil {
@@ -117,6 +121,12 @@ func prove(ctx context.Context, cfg config.Config, o Options, found *Restored) (
 	}
 	held, err := g.audit.Verify(ctx, audit.VerifyOptions{Known: known})
 	return !held.Sound, err
+}
+
+// noBackup returns the fault for a file that Backup did not write, or that was damaged since.
+func noBackup(file, why string) *fault.Error {
+	return fault.Newf(fault.Invalid, store.ReasonNoBackup, "The file %s is not a sound backup of Frontdesk: %s. "+
+		"The gateway's database was not touched. Restore another copy.", file, why)
 }
 
 // copyFile copies a backup to a new file that only its owner can read.

@@ -94,6 +94,12 @@ func damaged(err error) *fault.Error {
 	return f
 }
 
+// IsDamaged reports whether the error says that the database file is damaged, or is no database.
+func IsDamaged(err error) bool {
+	f, is := errors.AsType[*fault.Error](err)
+	return is && f.Reason == fault.ReasonStoreUnavailable && f.NoRetry
+}
+
 func tooNew(version, last int64) *fault.Error {
 	f := fault.Newf(fault.Unavailable, ReasonSchemaTooNew, "A later version of Frontdesk has changed the "+
 		"database: its schema has version %d, and this program knows version %d at most. Run the later "+
