@@ -234,6 +234,9 @@ func TestABadCopyIsNotRestored(t *testing.T) {
 	if output := d.wants("restore", good); !strings.Contains(output, "made after the copy are not in it") {
 		t.Errorf("restore says: %s", output)
 	}
+	if aside, err := filepath.Glob(d.databaseFile() + ".until-*"); err != nil || len(aside) != 1 {
+		t.Errorf("beside the former database there is more: %v, %v", aside, err)
+	}
 	if out := d.must("tenant", "list"); strings.Contains(out, "beta") {
 		t.Errorf("what was made after the copy is there: %s", out)
 	}

@@ -164,6 +164,11 @@ func exclusively(ctx context.Context, path string) (release func(), err error) {
 	if err != nil && classifySQLite(err) == again {
 		return nil, errors.Join(storeInUse(path), db.Close())
 	}
+	if err == nil {
+		// In this mode SQLite keeps the journal after the commit, with nothing left to roll back ("PRAGMA
+		// locking_mode", sqlite.org). It would be put aside with the file.
+		_ = os.Remove(path + "-journal")
+	}
 	return func() { _ = db.Close() }, nil
 }
 
