@@ -277,6 +277,7 @@ func TestVariablesThatAreNoKeys(t *testing.T) {
 		{"of a provider that none declares", "FRONTDESK_PROVIDERS__ACME__CLIENT=x",
 			"Names of your own variables must not begin with FRONTDESK_."},
 		{"of the tests", "FRONTDESK_REQUIRE_ALL=1", ""},
+		{"of the clients", "FRONTDESK_API_KEY=fd_live_x", ""},
 		{"Kubernetes: host", "FRONTDESK_SERVICE_HOST=10.0.0.1", ""},
 		{"Kubernetes: named port", "FRONTDESK_SERVICE_PORT_HTTP=80", ""},
 		{"Kubernetes: another service", "FRONTDESK_OPS_SERVICE_PORT=80", ""},

@@ -75,13 +75,14 @@ func variableMeantBy(name string, known []string) string {
 	return ""
 }
 
-// isForOthers reports whether a variable with our prefix is not a key but is set for another purpose: by our
-// tests, or by Kubernetes. For a Service named frontdesk or frontdesk-*, Kubernetes sets variables such as
+// isForOthers reports whether a variable with our prefix is not a key but is set for another purpose: for a
+// client of the API, whose key our documents and examples read from FRONTDESK_API_KEY, for our tests, or by
+// Kubernetes. For a Service named frontdesk or frontdesk-*, Kubernetes sets variables such as
 // FRONTDESK_SERVICE_HOST and FRONTDESK_PORT_8080_TCP_ADDR in every container ("Environment variables" in
 // "Service", kubernetes.io).
 func isForOthers(name string) bool {
-	return name == "FRONTDESK_REQUIRE_ALL" || strings.HasPrefix(name, "FRONTDESK_TEST_") ||
-		serviceLink.MatchString(name)
+	return name == "FRONTDESK_API_KEY" || name == "FRONTDESK_REQUIRE_ALL" ||
+		strings.HasPrefix(name, "FRONTDESK_TEST_") || serviceLink.MatchString(name)
 }
 
 var serviceLink = regexp.MustCompile(

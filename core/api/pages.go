@@ -246,7 +246,7 @@ func typeName(t reflect.Type) string {
 // curl returns an example as a curl command.
 func (a *api) curl(op operation, e example) string {
 	path := strings.ReplaceAll(op.Path, "{id}", "4711")
-	lines := []string{"curl -X " + op.Method + " " + a.publicURL + path, `-H "X-Api-Key: $FRONTDESK_KEY"`}
+	lines := []string{"curl -X " + op.Method + " " + a.publicURL + path, `-H "X-Api-Key: $FRONTDESK_API_KEY"`}
 	if op.writes {
 		lines = append(lines, `-H "Idempotency-Key: call-7f3c-1"`)
 	}
