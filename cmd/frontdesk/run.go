@@ -167,7 +167,13 @@ func run(args []string, w world) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)                         // a second signal ends the process at once
+	context.AfterFunc(ctx, stop)         // a second one ends the process at once
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it: the command goes on
+		// A closed terminal can send it twice, and SIGTERM with it. That ends nothing at once.
+		hungUp, forget := signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer forget()
+		ctx = hungUp
+	}
 	command, _, _ := strings.Cut(parsed.Command(), " <") // without its arguments
 	parsed.Bind(parser)
 	parsed.BindTo(gateway.AsOperator(ctx, command), (*context.Context)(nil))

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,6 +55,44 @@ func demo(t *testing.T, d *deployment) (*running, caller) {
 		t.Fatalf("no key is printed:\n%s", out)
 	}
 	return r, r.as(out[at : at+len("fd_live_")+38])
+}
+
+// A closed terminal tells the gateway to end, often twice: by its shell and by the kernel. Calls are answered
+// as long as after SIGTERM. A gateway that was started by nohup goes on.
+func TestAClosedTerminalCutsOffNoCall(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=1s")
+	hangUp := func(r *running) {
+		for range 2 {
+			if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			r.as("").do(200, http.MethodGet, "/healthz", "")
+		}
+	}
+	r := d.serve()
+	hangUp(r)
+	<-r.done
+	if code := r.cmd.ProcessState.ExitCode(); code != exitOK {
+		t.Errorf("SIGHUP ended it with %d:\n%s", code, r.log())
+	}
+
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.binary = filepath.Join(t.TempDir(), "nohup")
+	script := "#!/bin/sh\ntrap '' HUP\nexec '" + own + "' \"$@\"\n"
+	if err := os.WriteFile(d.binary, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r = d.serve()
+	hangUp(r)
+	select {
+	case <-r.done:
+		t.Errorf("SIGHUP ended what nohup started:\n%s", r.log())
+	case <-time.After(2 * time.Second): // longer than it takes to end
+	}
 }
 
 func TestLifeOfAMeeting(t *testing.T) {
