@@ -149,6 +149,25 @@ tenants:
 	})
 }
 
+func TestApplyNamesTheAgentsThatItChanges(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	file := filepath.Join(t.TempDir(), "tenants.yaml")
+	for _, step := range []struct{ file, want string }{
+		{"tenants: [{name: acme, agents: [{name: rec, platform: tools, credentials: {signing: env:HOME}}]}]",
+			"create agent acme/rec\n"},
+		{"tenants: [{name: acme}]", "delete agent acme/rec"},
+	} {
+		if err := os.WriteFile(file, []byte(step.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.must("apply", "-f", file, "--prune"); !strings.Contains(got+"\n", step.want) ||
+			strings.Contains(got, "delete tenant") {
+			t.Errorf("%s prints:\n%s", step.file, got)
+		}
+	}
+}
+
 func TestDoctorSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", "PASSWORD=x")

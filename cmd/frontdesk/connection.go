@@ -314,13 +314,13 @@ func (s *session) describe(registry adapter.Registry, provider string) error {
 }
 
 type applyCommand struct {
-	File   string `short:"f" required:"" help:"The file of tenants and connections." placeholder:"FILE"`
+	File   string `short:"f" required:"" help:"The file of tenants, connections and voice agents." placeholder:"FILE"`
 	DryRun bool   `help:"Print what would change, and change nothing."`
-	Prune  bool   `help:"Also delete tenants and connections that the file does not name."`
+	Prune  bool   `help:"Also delete tenants, connections and voice agents that the file does not name."`
 	JSON   bool   `help:"Print the changes as JSON."`
 }
 
-// Run makes the tenants and connections match the file and prints what changed.
+// Run makes the tenants, connections and voice agents match the file and prints what changed.
 func (c applyCommand) Run(ctx context.Context, s *session) error {
 	file, err := config.LoadTenants(c.File, s.environ)
 	if err != nil {
@@ -335,11 +335,7 @@ func (c applyCommand) Run(ctx context.Context, s *session) error {
 			return s.list(true, append([]apply.Change{}, changes...), nil, nil)
 		}
 		for _, change := range changes {
-			subject := "tenant " + change.Tenant
-			if change.Connection != "" {
-				subject = "connection " + change.Tenant + "/" + change.Connection
-			}
-			fmt.Fprintln(s.out, change.Action, subject)
+			fmt.Fprintln(s.out, change.Title())
 			for _, detail := range change.Details {
 				fmt.Fprintln(s.out, "   ", detail)
 			}

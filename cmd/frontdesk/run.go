@@ -107,7 +107,7 @@ type commands struct {
 	} `cmd:"" help:"Phone numbers."`
 
 	Providers providersCommand `cmd:"" help:"List the providers with their settings and credentials."`
-	Apply     applyCommand     `cmd:"" help:"Make tenants and connections match a file."`
+	Apply     applyCommand     `cmd:"" help:"Make tenants, connections and voice agents match a file."`
 	Doctor    doctorCommand    `cmd:"" help:"Check the configuration, the store, the clock, the key set, the audit and every connection."`
 
 	Request struct {

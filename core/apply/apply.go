@@ -70,15 +70,20 @@ type Change struct {
 	Details []string `json:"details,omitempty"`
 }
 
+// Title returns what is done to what, without the details.
+func (c Change) Title() string {
+	switch {
+	case c.Connection != "":
+		return fmt.Sprintf("%s connection %s/%s", c.Action, c.Tenant, c.Connection)
+	case c.Agent != "":
+		return fmt.Sprintf("%s agent %s/%s", c.Action, c.Tenant, c.Agent)
+	}
+	return fmt.Sprintf("%s tenant %s", c.Action, c.Tenant)
+}
+
 // String returns the change as one line.
 func (c Change) String() string {
-	line := fmt.Sprintf("%s tenant %s", c.Action, c.Tenant)
-	if c.Connection != "" {
-		line = fmt.Sprintf("%s connection %s/%s", c.Action, c.Tenant, c.Connection)
-	}
-	if c.Agent != "" {
-		line = fmt.Sprintf("%s agent %s/%s", c.Action, c.Tenant, c.Agent)
-	}
+	line := c.Title()
 	if len(c.Details) > 0 {
 		line += ": " + strings.Join(c.Details, "; ")
 	}
