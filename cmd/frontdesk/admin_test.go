@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"frontdesk/core/store/storetest"
 )
 
 func TestAValueAskedForIsAllOfStandardOutput(t *testing.T) {
@@ -167,6 +171,64 @@ func TestApplyNamesTheAgentsThatItChanges(t *testing.T) {
 		}
 	}
 }
+
+// What was done before a step failed stays done, so it is told, and so is the step.
+func TestAFailedApplyTellsWhatItHasDone(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
+	db := storetest.Database(t, "sqlite:"+filepath.Join(strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR="),
+		"frontdesk.db"))
+	defer db.Close()
+	if _, err := db.Exec("CREATE TRIGGER kept BEFORE UPDATE OF deleted_at ON tenants BEGIN SELECT RAISE(ABORT, 'kept'); END"); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "tenants.yaml")
+	for _, c := range []struct {
+		name, done string
+		flags      []string
+	}{
+		{"beta", "create tenant beta\n", nil},
+		{"gamma", `"tenant": "gamma"`, []string{"--json"}},
+	} {
+		if err := os.WriteFile(file, []byte("tenants: [{name: "+c.name+"}]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, code := d.do("", append([]string{"apply", "-f", file, "--prune"}, c.flags...)...)
+		if code != exitFailed || !strings.Contains(out, c.done) || strings.Contains(out, "acme") {
+			t.Errorf("exit %d, and it prints:\n%s", code, out)
+		}
+		if !strings.Contains(errs, "frontdesk: delete tenant ") || strings.Contains(errs, "INTERNAL") {
+			t.Errorf("the step that failed is not named:\n%s", errs)
+		}
+	}
+}
+
+func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "crm", "--provider", "sandbox")
+	file := filepath.Join(t.TempDir(), "tenants.yaml")
+	if err := os.WriteFile(file, []byte("tenants: [{name: beta}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"apply", "-f", file}, {"connection", "verify", "--tenant", "acme", "sandbox"}, {"tenant", "create", "gamma"},
+	} {
+		var errs bytes.Buffer
+		w := world{in: strings.NewReader(""), out: fullDisk{}, err: &errs}
+		w.adapters, w.environ = known(d.environ)
+		if code := run(args, w); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: exit %d\n%s", args, code, errs.String())
+		}
+	}
+}
+
+// fullDisk is where nothing can be written.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestDoctorSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -222,8 +223,10 @@ func (c connectionVerify) Run(ctx context.Context, s *session) error {
 		if c.JSON {
 			return nil
 		}
-		fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", v.Email, v.Name},
-			func(part string) bool { return part == "" }), " "))
+		if _, err := fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", v.Email, v.Name},
+			func(part string) bool { return part == "" }), " ")); err != nil {
+			return err
+		}
 		for _, line := range v.Details {
 			fmt.Fprintln(s.err, " ", line)
 		}
@@ -327,25 +330,34 @@ func (c applyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		changes, err := g.Apply(ctx, file, apply.Options{DryRun: c.DryRun, Prune: c.Prune})
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return s.list(true, append([]apply.Change{}, changes...), nil, nil)
-		}
-		for _, change := range changes {
-			fmt.Fprintln(s.out, change.Title())
-			for _, detail := range change.Details {
-				fmt.Fprintln(s.out, "   ", detail)
+		changes, failed := g.Apply(ctx, file, apply.Options{DryRun: c.DryRun, Prune: c.Prune})
+		if failed == nil || len(changes) > 0 { // what was done before a step failed stays done
+			if err := c.print(s, changes); err != nil {
+				return errors.Join(failed, err)
 			}
 		}
 		switch {
+		case failed != nil && len(changes) > 0:
+			fmt.Fprintln(s.err, "Not everything was changed. What is printed is done, and stays.")
+		case failed != nil || c.JSON:
 		case len(changes) == 0:
 			fmt.Fprintln(s.err, "Nothing to change.")
 		case c.DryRun:
 			fmt.Fprintln(s.err, "Nothing was changed: this was a dry run.")
 		}
-		return nil
+		return failed
 	})
+}
+
+func (c applyCommand) print(s *session, changes []apply.Change) error {
+	if c.JSON {
+		return s.list(true, append([]apply.Change{}, changes...), nil, nil)
+	}
+	for _, change := range changes {
+		lines := append([]string{change.Title()}, change.Details...)
+		if _, err := fmt.Fprintln(s.out, strings.Join(lines, "\n    ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

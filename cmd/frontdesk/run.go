@@ -195,14 +195,19 @@ func (e usageError) Error() string { return string(e) }
 
 func usage(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// explain prints an error for people. For a fault it prints the detail and the fields, but no codes.
+// explain prints an error for people. For a fault it prints the detail, with what the error says before it, and the
+// fields, but no codes.
 func explain(to io.Writer, err error) {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		fmt.Fprintln(to, "frontdesk:", err)
 		return
 	}
-	fmt.Fprintln(to, "frontdesk:", f.Detail)
+	before, ends := strings.CutSuffix(err.Error(), f.Error())
+	if !ends { // several errors, of which the fault is not the last
+		before = ""
+	}
+	fmt.Fprintln(to, "frontdesk:", before+f.Detail)
 	for _, field := range f.Fields {
 		fmt.Fprintf(to, "  %s %s\n", field.Path, field.Text())
 	}

@@ -124,7 +124,7 @@ func (a Applier) Apply(ctx context.Context, want Desired, o Options) ([]Change, 
 			changes = append(changes, s.change)
 		}
 		if err == nil && s.err != nil {
-			err = fmt.Errorf("%s: %w", s.change, s.err)
+			err = fmt.Errorf("%s: %w", s.change.Title(), s.err)
 		}
 	}
 	return changes, err
