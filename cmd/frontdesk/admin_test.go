@@ -246,6 +246,20 @@ func TestDoctorSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestACommandSaysWhyTheDatabaseDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "postgres://u:hunter2@127.0.0.1:1/nowhere")
+	for _, args := range [][]string{{"tenant", "list"}, {"doctor"}} {
+		out, errs, code := d.do("", args...)
+		if code != exitFailed || !strings.Contains(out+errs, "nobody listens there. Check") {
+			t.Errorf("%v: exit %d\n%s%s", args, code, out, errs)
+		}
+		if strings.Contains(out+errs, "hunter2") {
+			t.Errorf("%v prints the password", args)
+		}
+	}
+}
+
 func TestKeysRotateWhileTheGatewayServes(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "", "PASSWORD=x")

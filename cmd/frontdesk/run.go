@@ -211,8 +211,8 @@ func explain(to io.Writer, err error) {
 	for _, field := range f.Fields {
 		fmt.Fprintf(to, "  %s %s\n", field.Path, field.Text())
 	}
-	if f.Code == fault.Internal && f.Err != nil {
-		fmt.Fprintln(to, "  cause:", f.Err)
+	if cause := f.ForOperator(); cause != "" {
+		fmt.Fprintln(to, "  cause:", cause)
 	}
 }
 

@@ -161,6 +161,15 @@ func (e *Error) Words() string {
 	return e.Upstream
 }
 
+// ForOperator returns what the operator must know of the cause, on the command line and from the doctor, or "": that
+// of a defect, and of a store that does not answer. The store's causes hold neither its address nor its password.
+func (e *Error) ForOperator() string {
+	if e.Err == nil || e.Code != Internal && e.Reason != ReasonStoreUnavailable {
+		return ""
+	}
+	return e.Err.Error()
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

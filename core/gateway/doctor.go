@@ -158,7 +158,7 @@ func Unusable(err error) []Finding {
 	if !is {
 		says := err.Error()
 		if f, is := errors.AsType[*fault.Error](err); is {
-			says = f.Detail
+			says = detailOf(err)
 			for _, field := range f.Fields {
 				says += " " + field.Path + " " + field.Text()
 			}
@@ -189,10 +189,19 @@ func Unusable(err error) []Finding {
 	return of(CheckConfiguration, findings...)
 }
 
+// detailOf returns what a finding says of an error, with the cause if the operator must know it.
+func detailOf(err error) string {
+	f := fault.From(err)
+	if cause := f.ForOperator(); cause != "" {
+		return f.Detail + " Cause: " + cause + "."
+	}
+	return f.Detail
+}
+
 func (g *Gateway) examineStore(ctx context.Context) Finding {
 	f := Finding{Subject: "store", OK: true, Says: "reachable, intact and up to date"}
 	if err := g.checkDatabase(ctx); err != nil {
-		return Finding{Subject: "store", Says: fault.From(err).Detail,
+		return Finding{Subject: "store", Says: detailOf(err),
 			Advice: "Check store.url, the database's " +
 				"own log, and that the database is the one that this gateway used last."}
 	}
@@ -208,12 +217,12 @@ func (g *Gateway) examineStore(ctx context.Context) Finding {
 	}
 	if err == nil {
 		if err = g.store.Probe(ctx); err != nil {
-			return Finding{Subject: "store", Says: "accepts no writes: " + fault.From(err).Detail,
+			return Finding{Subject: "store", Says: "accepts no writes: " + detailOf(err),
 				Advice: "Make room on its disk, or let store.url lead to the primary server."}
 		}
 	}
 	if err != nil {
-		f.OK, f.Says = false, fault.From(err).Detail
+		f.OK, f.Says = false, detailOf(err)
 		f.Advice = "Check store.url and the database's own log. A damaged file is replaced by: frontdesk " +
 			"restore"
 	}

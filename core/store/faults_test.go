@@ -58,12 +58,14 @@ func TestAStoreThatIsDown(t *testing.T) {
 	const closed = "127.0.0.1:1" // no server listens on this port
 	hangs := listener(t)
 	defer hangs.Close()
-	for name, url := range map[string]string{
-		"refuses connections": fmt.Sprintf("postgres://u:%s@%s/db", secret, closed),
-		"has no such host":    fmt.Sprintf("postgres://u:%s@nowhere.invalid:5432/db", secret),
-		"has no such socket":  fmt.Sprintf("postgres://u:%s@/db?host=/nowhere", secret),
+	for name, c := range map[string]struct{ url, says string }{
+		"refuses connections": {fmt.Sprintf("postgres://u:%s@%s/db", secret, closed), "nobody listens"},
+		"has no such host":    {fmt.Sprintf("postgres://u:%s@nowhere.invalid:5432/db", secret), "host is not found"},
+		"speaks no TLS":       {fmt.Sprintf("postgres://u:%s@%s/db?sslmode=require", secret, withoutTLS(t)), "speaks no TLS"},
+		"has no such socket":  {fmt.Sprintf("postgres://u:%s@/db?host=/nowhere", secret), "nobody listens"},
 	} {
-		t.Run(name+": every call is unavailable at once, and tells no secret", func(t *testing.T) {
+		t.Run(name+": every call is unavailable at once, and tells the cause but no secret", func(t *testing.T) {
+			url := c.url
 			s := got(store.Open(t.Context(), url))(t)
 			defer s.Close()
 			for name, call := range calls {
@@ -71,6 +73,7 @@ func TestAStoreThatIsDown(t *testing.T) {
 				err := call(t.Context(), s)
 				refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
 				silent(t, err, url)
+				tells(t, err, c.says)
 				if took := time.Since(began); took > 4*time.Second {
 					t.Errorf("%s took %s", name, took)
 				}
@@ -122,20 +125,52 @@ func TestTheURLSaysHowManyConnectionsAreOpened(t *testing.T) {
 	}
 }
 
+// withoutTLS returns the address of a server that refuses TLS, as PostgreSQL does ("SSL Session Encryption").
+func withoutTLS(t *testing.T) net.Addr {
+	l := listener(t)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.CopyN(io.Discard, conn, 8)
+			_, _ = conn.Write([]byte("N"))
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr()
+}
+
 func listener(t *testing.T) net.Listener {
 	t.Helper()
 	return got(net.Listen("tcp", "127.0.0.1:0"))(t)
 }
 
-func TestAServerThatRefusesTheUserIsUnavailable(t *testing.T) {
+func TestAServerThatRefusesTheConnectionIsUnavailableAndTellsWhatToCheck(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
-	url = strings.Replace(url, "user=postgres", "user=stranger&password="+secret, 1)
-	s := got(store.Open(t.Context(), url))(t)
-	defer s.Close()
-	err := s.Ping(t.Context())
-	refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
-	silent(t, err, url)
+	base := storetest.Postgres(t)
+	for says, change := range map[string][2]string{
+		"the user may not connect":  {"user=postgres", "user=stranger&password=" + secret},
+		"there is no such database": {"user=postgres", "user=postgres&dbname=nowhere&password=" + secret},
+	} {
+		url := strings.Replace(base, change[0], change[1], 1)
+		s := got(store.Open(t.Context(), url))(t)
+		defer s.Close()
+		err := s.Ping(t.Context())
+		refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
+		silent(t, err, url)
+		tells(t, err, says)
+	}
+}
+
+// tells fails the test if the cause of an error is not told to the operator.
+func tells(t *testing.T, err error, says string) {
+	t.Helper()
+	if cause := fault.From(err).ForOperator(); !strings.Contains(cause, says) {
+		t.Errorf("the cause is %q; want %q", cause, says)
+	}
 }
 
 func TestAnAddressThatIsNoneIsRefusedWithoutRepeatingIt(t *testing.T) {
@@ -248,21 +283,26 @@ func TestSQLiteFile(t *testing.T) {
 		storetest.Open(t, "sqlite://"+path)
 		equal(t, got(os.Stat(path))(t).Mode().Perm(), os.FileMode(0o600))
 	})
-	for name, make := range map[string]func(t *testing.T, path string){
-		"in a folder that is not there": func(t *testing.T, path string) {},
-		"that is a folder":              func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o755)) },
-		"that is no database": func(t *testing.T, path string) {
+	for name, c := range map[string]struct {
+		make func(t *testing.T, path string)
+		says string
+	}{
+		"in a folder that is not there": {func(t *testing.T, path string) {}, "no such file or directory. Check its path"},
+		"that is a folder": {func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o755)) },
+			"unable to open database file"},
+		"that is no database": {func(t *testing.T, path string) {
 			must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			must(t, os.WriteFile(path, []byte(strings.Repeat("this is no database ", 100)), 0o644))
-		},
+		}, "file is not a database"},
 	} {
 		t.Run("a file "+name+" is unavailable, and left as it is", func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "folder", "f.db")
-			make(t, path)
+			c.make(t, path)
 			before, _ := os.Stat(path)
 			_, err := store.Open(t.Context(), "sqlite:"+path)
 			refused(t, err, fault.Unavailable, fault.ReasonStoreUnavailable)
 			silent(t, err, "sqlite:"+path)
+			tells(t, err, c.says)
 			if before != nil {
 				equal(t, got(os.Stat(path))(t).Mode(), before.Mode())
 			}

@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"frontdesk/core/fault"
@@ -103,19 +106,49 @@ func (d dialer) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// unreachable is the error of a failed connection attempt. It hides the text of its cause, which names the
-// user, the database and every address, but unwraps to the cause.
+// unreachable is the error of a failed connection attempt. It says what is wrong and what to check, in its own words:
+// those of its cause name the user, the database and every address. It unwraps to the cause.
 type unreachable struct{ err error }
 
 func (u *unreachable) Error() string {
 	var refused *pgconn.PgError
 	if errors.As(u.err, &refused) {
-		return "PostgreSQL refuses the connection (SQLSTATE " + refused.Code + ")"
+		return "PostgreSQL refuses the connection (SQLSTATE " + refused.Code + ")" + checkRefused(refused.Code)
 	}
-	if errors.Is(u.err, context.DeadlineExceeded) {
-		return "PostgreSQL cannot be reached: no answer in time"
+	var host *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(u.err, context.DeadlineExceeded):
+		return "PostgreSQL cannot be reached: no answer in time. Check the host and the port in store.url, and the " +
+			"network between"
+	case errors.As(u.err, &host):
+		return "PostgreSQL cannot be reached: its host is not found. Check the host in store.url, and the name service"
+	case errors.Is(u.err, syscall.ECONNREFUSED), errors.Is(u.err, syscall.ENOENT):
+		return "PostgreSQL cannot be reached: nobody listens there. Check that it runs, and the host and the port in " +
+			"store.url"
+	case errors.As(u.err, &certificate):
+		return "PostgreSQL's certificate is not accepted. Check sslmode, sslrootcert and the host in store.url"
+	case strings.Contains(u.err.Error(), "server refused TLS"): // pgconn has no type for it
+		return "PostgreSQL speaks no TLS. Have it do so, or check sslmode in store.url"
 	}
-	return "PostgreSQL cannot be reached"
+	return "PostgreSQL cannot be reached. Check store.url, and that PostgreSQL runs"
+}
+
+// checkRefused says what to check by the SQLSTATE with which PostgreSQL refuses a connection.
+func checkRefused(code string) string {
+	switch code {
+	case "28P01":
+		return ": the user or the password is wrong. Check both in store.url"
+	case "28000":
+		return ": the user may not connect. Check the user and sslmode in store.url, and pg_hba.conf"
+	case "3D000":
+		return ": there is no such database. Check its name in store.url, or create it"
+	case "53300":
+		return ": it has too many connections. Check max_connections, and pool_max_conns in store.url"
+	case "57P03":
+		return ": it is starting or stopping. Wait for it"
+	}
+	return ". See its log"
 }
 
 func (u *unreachable) Unwrap() error { return u.err }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -30,7 +31,7 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		return nil, unavailable(err)
 	}
 	if err := found(path); err != nil {
-		return nil, orUnavailable(err)
+		return nil, orUnavailable(notOpened(err))
 	}
 	// FULL: a commit is on the disk before it returns. The busy timeout is short because Store.try waits
 	// itself, and unlike SQLite it stops when the caller's context ends. The size limit is for what the log
@@ -71,6 +72,9 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 	// The file must be in write-ahead mode before the first reader opens it.
 	if err := s.tryFor(ctx, longLimit, s.write.PingContext); err != nil {
 		_ = s.Close() // the first error says more
+		if f, is := errors.AsType[*fault.Error](err); is && f.Err != nil && classifySQLite(f.Err) == down {
+			err = f.Because(notOpened(f.Err))
+		}
 		return nil, err
 	}
 	if err := private(path); err != nil {
@@ -104,6 +108,15 @@ func found(path string) error {
 		}
 	}
 	return nil
+}
+
+// notOpened says of an error that is no fault what to check.
+func notOpened(err error) error {
+	if _, is := errors.AsType[*fault.Error](err); is {
+		return err
+	}
+	return fmt.Errorf("the database file cannot be opened: %w. Check its path in store.url, and that it and its "+
+		"folder are there and belong to the user that runs frontdesk", err)
 }
 
 // filesOf returns the names of a database's files (sqlite.org/tempfiles.html).
