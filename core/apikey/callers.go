@@ -210,13 +210,20 @@ func (c *Callers) load(ctx context.Context, hash secret.Hash) (knownKey, error) 
 }
 
 // callerOf returns the caller of a key. It fails with fault.Unauthenticated if the key is not in force or not
-// as the gateway wrote it.
+// as the gateway wrote it, and with fault.Unavailable if the key set, which tells that, cannot be read.
 func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, error) {
 	key := owner.Key
 	if !key.InForce(c.opts.Now()) {
 		return Caller{}, badKey()
 	}
-	if what := c.sealer.WrongKey(key); what != "" {
+	what, err := c.sealer.WrongKey(key)
+	if err != nil { // the key may be in force
+		c.opts.Log.ErrorContext(ctx, "an API key cannot be checked, because the key set cannot be read; make it "+
+			"readable for the user that the gateway runs as", "key", key.ID, "tenant", key.TenantID,
+			"error", errors.Unwrap(err))
+		return Caller{}, err
+	}
+	if what != "" {
 		c.opts.Log.ErrorContext(ctx,
 			"an API key is refused: its row is not as the gateway wrote it; run frontdesk doctor",
 			"key", key.ID, "tenant", key.TenantID, "what", "the row "+what)
@@ -232,7 +239,6 @@ func (c *Callers) callerOf(ctx context.Context, owner store.KeyOwner) (Caller, e
 	if owner.Tenant.ID == "" { // deleted since
 		return Caller{}, badKey()
 	}
-	var err error
 	if caller.Tenant, err = tenant.Of(owner.Tenant); err != nil {
 		return Caller{}, err
 	}

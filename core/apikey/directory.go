@@ -177,7 +177,10 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if old.Platform != "" {
 		return "", Key{}, NotFound(id)
 	}
-	if what := d.sealer.WrongKey(old); what != "" { // a new seal would make the row pass for genuine
+	switch what, err := d.sealer.WrongKey(old); {
+	case err != nil:
+		return "", Key{}, err
+	case what != "": // a new seal would make the row pass for genuine
 		return "", Key{}, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
 			"The row of the API key %s %s. Run frontdesk doctor, and create a new key.", id, what)
 	}

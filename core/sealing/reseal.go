@@ -85,10 +85,15 @@ func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) e
 		return err
 	}
 	for _, k := range keys {
-		switch {
-		case vault.KeyOf(k.Seal) == primary:
+		if vault.KeyOf(k.Seal) == primary {
 			done.Already++
-		case r.sealer.WrongKey(k) != "":
+			continue
+		}
+		what, err := r.sealer.WrongKey(k)
+		switch {
+		case err != nil:
+			return err
+		case what != "":
 			r.opts.Log.ErrorContext(ctx, "the row of an API key is not as the gateway wrote it, and is not "+
 				"sealed again; run frontdesk doctor", "key", k.ID)
 		default:
@@ -196,7 +201,11 @@ func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 		return nil, err
 	}
 	for _, k := range keys {
-		if r.sealer.WrongKey(k) == "" { // a wrong row keeps no key in use
+		what, err := r.sealer.WrongKey(k)
+		if err != nil {
+			return nil, err
+		}
+		if what == "" { // a wrong row keeps no key in use
 			inUse[vault.KeyOf(k.Seal)]++
 		}
 	}

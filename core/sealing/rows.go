@@ -64,7 +64,11 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 		return nil, err
 	}
 	for _, k := range keys {
-		if what := r.sealer.WrongKey(k); what != "" {
+		what, err := r.sealer.WrongKey(k)
+		if err != nil {
+			return nil, err
+		}
+		if what != "" {
 			wrong = append(wrong, WrongRow{"api_keys", k.ID, k.TenantID, what})
 		}
 	}

@@ -99,25 +99,31 @@ func (s Sealer) SealKey(k *store.APIKey, signing []byte) (err error) {
 
 // Signing returns the signing secret of a voice agent. It fails if the row is not as the gateway wrote it.
 func (s Sealer) Signing(k store.APIKey) ([]byte, error) {
-	if what := s.WrongKey(k); what != "" {
+	switch what, err := s.WrongKey(k); {
+	case err != nil:
+		return nil, err
+	case what != "":
 		return nil, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
 			"The row of the API key %s %s. Run frontdesk doctor, and create it anew.", k.ID, what)
 	}
 	return s.vault.OpenRow(boundKey(k), k.Seal)
 }
 
-// WrongKey returns what is wrong with a key's row, or "" if nothing is.
-func (s Sealer) WrongKey(k store.APIKey) string {
-	_, err := s.vault.OpenRow(boundKey(k), k.Seal)
+// WrongKey returns what is wrong with a key's row, or "" if nothing is. It fails if the key set cannot be read: then
+// nothing is known of the row.
+func (s Sealer) WrongKey(k store.APIKey) (what string, err error) {
+	_, err = s.vault.OpenRow(boundKey(k), k.Seal)
 	switch {
 	case k.Seal == nil:
-		return "was not written by this version of the gateway"
+		return "was not written by this version of the gateway", nil
+	case vault.IsAway(err):
+		return "", err
 	case err != nil:
-		return "was changed or inserted, or belongs to another key set"
+		return "was changed or inserted, or belongs to another key set", nil
 	case k.Ended && k.RevokedAt.IsZero(), k.Rolled && k.EndsAt.IsZero():
-		return "is of a revoked or rolled key, and was put back to its former state"
+		return "is of a revoked or rolled key, and was put back to its former state", nil
 	}
-	return ""
+	return "", nil
 }
 
 // boundLink returns every column of a link's row but the time of its use.

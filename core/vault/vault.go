@@ -27,6 +27,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -389,7 +390,19 @@ func unreadable() *fault.Error {
 
 func unreachable(err error) *fault.Error {
 	f := fault.New(fault.Unavailable, ReasonUnreadable, "The gateway's key set cannot be read at the moment.").
-		Because(err)
+		Because(away{err})
 	f.Unsent = true
 	return f
+}
+
+// away is the error of a key set that cannot be read.
+type away struct{ error }
+
+func (a away) Unwrap() error { return a.error }
+
+// IsAway reports whether an error says that the key set could not be read. Then nothing is known of what was to be
+// opened: it may be as the gateway sealed it.
+func IsAway(err error) bool {
+	_, is := errors.AsType[away](err)
+	return is
 }
