@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,6 +86,46 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	}
 	d.wantSound()
 	d.must("audit", "verify")
+}
+
+// An operator runs commands as root, beside a gateway that runs as a user of its own: what a command makes or replaces
+// in the data directory belongs to that user, or the gateway could not start again.
+func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	const user = 4001
+	d := newDeployment(t, "")
+	dir := strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR=")
+	wantOwner := func(after string) {
+		t.Helper()
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) < 2 {
+			t.Fatalf("%v, %v", files, err)
+		}
+		for _, file := range files {
+			info, err := file.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if owner := info.Sys().(*syscall.Stat_t); owner.Uid != user || owner.Gid != user {
+				t.Errorf("after %s, %s belongs to %d:%d", after, file.Name(), owner.Uid, owner.Gid)
+			}
+		}
+	}
+	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(dir, user, user)); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	for _, command := range [][]string{
+		{"tenant", "create", "acme"}, {"admin", "link"}, {"tenant", "create", "beta"}, {"keyset", "rotate"},
+		{"keyset", "copy", "--cleartext", filepath.Join(dir, "copy.json")}, {"backup", copied}, {"restore", copied},
+		{"tenant", "create", "gamma"}, {"migrate", "--begin-anew"},
+	} {
+		d.must(command...)
+		wantOwner(strings.Join(command, " "))
+	}
 }
 
 // The same on PostgreSQL, by its own tools: what was in the copy is there, and what came after it is not. The

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -126,6 +127,20 @@ func shownFiles(t *testing.T) (files []string) {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
+}
+
+// A command in a shell has the unit's configuration, and not its variables.
+func TestCommandsBesideTheUnitUseItsDirectory(t *testing.T) {
+	t.Parallel()
+	unit := regexp.MustCompile(`(?m)^Environment=FRONTDESK_DATA_DIR=(\S+)$`).FindStringSubmatch(
+		read(t, "../../deploy/frontdesk.service"))
+	if unit == nil {
+		t.Fatal("the unit names no directory")
+	}
+	const says = "\n```yaml\ndata_dir: %s\n```\n"
+	if !strings.Contains(read(t, "../../deploy/README.md"), fmt.Sprintf(says, unit[1])) {
+		t.Errorf("deploy/README.md has no configuration with the directory %s", unit[1])
+	}
 }
 
 // The licences are those of what is linked for any of the systems that releases are built for.

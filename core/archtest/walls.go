@@ -118,7 +118,7 @@ func Walls() []Wall {
 		{Folder: "core/fault/faulttest", ForTests: true, Why: "Faults at the moment that a test means."},
 		{Folder: "core/spelling", Why: "Mistyped names."},
 		{Folder: "core/pause", Why: "A wait that its context ends."},
-		{Folder: "core/durable", Why: "Names of files that survive a power loss."},
+		{Folder: "core/durable", Why: "Names of files that survive a power loss, and owners that survive a command of root's."},
 		{Folder: "core/speech", May: []string{"core/language"}, Why: "Words for dates and times."},
 		{
 			Folder: "core/agenttools", Tests: []string{"core/api", "core/page/browsertest"},

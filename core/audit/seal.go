@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"frontdesk/core/durable"
 	"frontdesk/core/store"
 )
 
@@ -265,7 +266,7 @@ func writeHead(path string, h Head) error {
 	}
 	defer os.Remove(file.Name()) // without effect after the rename
 	_, err = file.Write(append(raw, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, durable.KeepOwner(file, path), file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), path)

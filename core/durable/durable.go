@@ -1,6 +1,7 @@
-// Package durable makes the names of files survive a power loss.
+// Package durable makes the names of files survive a power loss, and their owners a command that root runs.
 //
-//	err := os.Rename(temporary, path)
+//	err := durable.KeepOwner(temporary, path)
+//	err = os.Rename(temporary.Name(), path)
 //	err = durable.SyncFolder(filepath.Dir(path))
 //
 // A file's own Sync makes its content durable. The file's name belongs to its folder, which has a Sync of its own

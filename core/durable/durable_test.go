@@ -3,7 +3,9 @@ package durable_test
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"frontdesk/core/durable"
@@ -16,5 +18,36 @@ func TestSyncFolder(t *testing.T) {
 	}
 	if err := durable.SyncFolder(filepath.Join(folder, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+func TestANewFileHasTheOwnerOfTheOneThatItReplacesElseOfItsFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	folder := t.TempDir()
+	there := filepath.Join(folder, "there")
+	if err := errors.Join(os.WriteFile(there, nil, 0o600), os.Chown(there, 4001, 4002),
+		os.Chown(folder, 4003, 4004)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][2]uint32{
+		there: {4001, 4002}, filepath.Join(folder, "missing"): {4003, 4004}, folder: {4003, 4004},
+	} {
+		file, err := os.CreateTemp(folder, "new")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if err := durable.KeepOwner(file, path); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of := info.Sys().(*syscall.Stat_t); [2]uint32{of.Uid, of.Gid} != want {
+			t.Errorf("in place of %s, it belongs to %d:%d; want %v", path, of.Uid, of.Gid, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"frontdesk/core/audit"
+	"frontdesk/core/durable"
 	"frontdesk/core/fault"
 	"frontdesk/core/sealing"
 	"frontdesk/core/store"
@@ -87,7 +88,11 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	if g.config.Secrets.Keyset != "" {
 		return nil
 	}
-	if err := os.WriteFile(g.sealedPath(), nil, 0o600); err != nil {
+	file, err := os.OpenFile(g.sealedPath(), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = errors.Join(durable.KeepOwner(file, g.config.DataDir), file.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("data_dir: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"frontdesk/core/durable"
 	"frontdesk/core/fault"
@@ -103,6 +104,9 @@ func Replace(ctx context.Context, url, file, aside string) (moved string, err er
 		return "", err
 	}
 	defer release()
+	if err := keepOwner(file, path); err != nil {
+		return "", err
+	}
 	if moved, err = rename(path, aside); err == nil {
 		err = publish(file, path)
 	}
@@ -111,6 +115,15 @@ func Replace(ctx context.Context, url, file, aside string) (moved string, err er
 		return "", errors.Join(err, back)
 	}
 	return moved, err
+}
+
+// keepOwner gives a database file, which no process has open, the owner of the one that it will replace.
+func keepOwner(path, replaced string) error {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(durable.KeepOwner(file, replaced), file.Close())
 }
 
 // rename renames a database file and the files that belong to it. It returns the new name, or "" if there is

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"frontdesk/core/durable"
 )
 
 // ProcessState is what a store knows about a process that shares it.
@@ -47,6 +49,9 @@ func (s *Store) Announce(name string) error {
 		return unavailable(cause(err))
 	}
 	if err = lock(file, syscall.LOCK_EX); err == nil {
+		err = durable.KeepOwner(file, s.path) // so that those who share the database can see the lock
+	}
+	if err == nil {
 		err = os.Rename(file.Name(), s.path+processFile+name)
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"frontdesk/core/durable"
 	"frontdesk/core/fault"
 
 	"github.com/pressly/goose/v3"
@@ -97,7 +98,7 @@ func found(path string) error {
 		if err != nil {
 			return cause(err)
 		}
-		return file.Close()
+		return cause(errors.Join(durable.KeepOwner(file, filepath.Dir(path)), file.Close()))
 	}
 	if err != nil {
 		return cause(err)

@@ -135,7 +135,8 @@ func (v *Vault) Copy(ctx context.Context, path string, kek KEK) error {
 	if err != nil {
 		return fmt.Errorf("the key set cannot be written: %w", err)
 	}
-	if err := writeDurably(file, raw); err != nil {
+	// Whoever may read the key set may read its copy. One in a variable has no owner: the copy stays whose it is.
+	if err := writeDurably(file, cmp.Or(v.source.path, path), raw); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))

@@ -104,7 +104,7 @@ func (s source) create(fresh func() ([]byte, error)) error {
 		return fmt.Errorf("the key set cannot be written: %w", err)
 	}
 	defer os.Remove(made.Name())
-	if err := writeDurably(made, raw); err != nil {
+	if err := writeDurably(made, s.path, raw); err != nil {
 		return err
 	}
 	if err := os.Link(made.Name(), s.path); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -188,7 +188,7 @@ func (s source) replace(change func(raw []byte) ([]byte, error)) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// fill writes the changed key set into next and renames next to path, with path's mode.
+// fill writes the changed key set into next and renames next to path, with path's owner and mode.
 func (s source) fill(next *os.File, path string, change func(raw []byte) ([]byte, error)) error {
 	raw, err := s.load()
 	if err != nil {
@@ -205,7 +205,7 @@ func (s source) fill(next *os.File, path string, change func(raw []byte) ([]byte
 	if err := next.Chmod(info.Mode().Perm()); err != nil {
 		return fmt.Errorf("the key set cannot be written: %w", err)
 	}
-	if err := writeDurably(next, changed); err != nil {
+	if err := writeDurably(next, path, changed); err != nil {
 		return err
 	}
 	if err := os.Rename(next.Name(), path); err != nil {
@@ -214,9 +214,13 @@ func (s source) fill(next *os.File, path string, change func(raw []byte) ([]byte
 	return nil
 }
 
-// writeDurably writes and closes the file. Once it returns nil, the content survives a power loss.
-func writeDurably(file *os.File, raw []byte) error {
+// writeDurably writes and closes the file, and gives it the owner of the file at like. Once it returns nil, the
+// content survives a power loss.
+func writeDurably(file *os.File, like string, raw []byte) error {
 	_, err := file.Write(raw)
+	if err == nil {
+		err = durable.KeepOwner(file, like)
+	}
 	if err == nil {
 		err = file.Sync()
 	}
