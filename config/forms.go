@@ -88,6 +88,10 @@ func address(s string) string {
 	return ""
 }
 
+// BaseURL returns an address to which paths are appended, in the form in which server.public_url is kept, or
+// what is wrong with it.
+func BaseURL(s string) (address, problem string) { return strings.TrimRight(s, "/"), base(s) }
+
 // base checks a URL to which paths are appended.
 func base(s string) string {
 	u, err := url.Parse(s)

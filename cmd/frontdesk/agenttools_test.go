@@ -69,7 +69,7 @@ func TestToolsForAnAgentByScopes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, platform := range agenttools.IDs() {
-		out, errs, code := d.do("", "agent-tools", "--platform", platform, "--scopes", "calendar:read")
+		out, errs, code := d.do("", "agent-tools", "--platform", platform, "--key-scopes", "calendar:read")
 		if code != exitOK || !strings.Contains(out, "find_slots") || strings.Contains(out, "book_slot") {
 			t.Errorf("%s: exit %d\n%s\n%s", platform, code, out, errs)
 		}
@@ -83,13 +83,43 @@ func TestToolsForAnAgentByScopes(t *testing.T) {
 		{"a platform there is not", exitUsage, []string{"--platform", "siri"}},
 		{"a scope there is not", exitUsage, []string{"--platform", "vapi", "--scopes", "calendar:all"}},
 		{"a scope of administrators", exitUsage, []string{"--platform", "vapi", "--scopes", "admin:write"}},
-		{"both", exitUsage, []string{"--platform", "vapi", "--scopes", "calendar:read", "--key", "key_1"}},
+		{"a base that is no address", exitUsage, []string{"--platform", "vapi", "--base-url", "gw.example"}},
+		{"both", exitUsage, []string{"--platform", "vapi", "--key-scopes", "calendar:read", "--key", "key_1"}},
 		{"an unknown key", exitFailed, []string{"--platform", "vapi", "--key", "key_1"}},
 		{"a key of the admin interface", exitFailed, []string{"--platform", "vapi", "--key", admins[0].ID}},
 	} {
 		out, errs, code := d.do("", append([]string{"agent-tools"}, c.args...)...)
 		if code != c.code || out != "" {
 			t.Errorf("%s: exit %d\n%s\n%s", c.says, code, out, errs)
+		}
+	}
+}
+
+// The platform may reach the gateway at another address than customers do.
+func TestToolsForAnAgentAreAtTheBaseURL(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "", "FRONTDESK_SERVER__PUBLIC_URL=https://gw.example/desk")
+	d.must("tenant", "create", "acme")
+	d.must("key", "create", "--tenant", "acme")
+	d.must("agent", "add", "--tenant", "acme", "--platform", "retell")
+	id := func(of string) string {
+		var all []struct{ ID string }
+		if err := json.Unmarshal([]byte(d.must(of, "list", "--tenant", "acme", "--json")), &all); err != nil ||
+			len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		return all[0].ID
+	}
+	for _, args := range [][]string{
+		{"--scopes", "calendar:read"}, {"--key-scopes", "calendar:read"}, {"--key", id("key")}, {"--agent", id("agent")},
+	} {
+		args = append([]string{"agent-tools", "--platform", "retell"}, args...)
+		if out := d.must(args...); !strings.Contains(out, `"https://gw.example/desk/`) {
+			t.Errorf("%s: server.public_url is not called:\n%s", args, out)
+		}
+		out := d.must(append(args, "--base-url", "https://agents.example/")...)
+		if !strings.Contains(out, `"https://agents.example/alpha/`) || strings.Contains(out, "gw.example") {
+			t.Errorf("%s: the base is not called:\n%s", args, out)
 		}
 	}
 }

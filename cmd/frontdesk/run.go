@@ -244,12 +244,25 @@ func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.open(ctx, cfg)
+}
+
+func (s *session) open(ctx context.Context, cfg config.Config) (*gateway.Gateway, error) {
 	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
 }
 
 // with opens the gateway, brings its store up to date, calls do and closes the gateway.
 func (s *session) with(ctx context.Context, do func(*gateway.Gateway) error) error {
-	g, err := s.gateway(ctx)
+	cfg, err := s.configForCommand()
+	if err != nil {
+		return err
+	}
+	return s.withConfig(ctx, cfg, do)
+}
+
+// withConfig is with for a configuration that the command has changed.
+func (s *session) withConfig(ctx context.Context, cfg config.Config, do func(*gateway.Gateway) error) error {
+	g, err := s.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
