@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -469,5 +470,9 @@ func TestBodiesThatAreNoneAreRefused(t *testing.T) {
 	}
 	if len(w.got) != 0 {
 		t.Errorf("the interface got %d requests", len(w.got))
+	}
+	limits, err := os.ReadFile("../../deploy/limits.md")
+	if row := "(`/alpha/agents`) | 1 MiB |"; err != nil || !strings.Contains(string(limits), row) {
+		t.Errorf("deploy/limits.md does not say %s: %v", row, err)
 	}
 }

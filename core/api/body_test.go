@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 )
@@ -175,5 +176,21 @@ func TestAcceptIsNotLookedAt(t *testing.T) {
 	g := startGateway(t)
 	if a := g.send(http.MethodGet, numbersPath, "", "Accept", "text/html"); a.status != http.StatusOK {
 		t.Errorf("status %d", a.status)
+	}
+}
+
+func TestTheLimitsOfABodyAreDocumented(t *testing.T) {
+	limits, err := os.ReadFile("../../deploy/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		fmt.Sprintf("| body of a request | %d KiB, within %.0f seconds | |", maxBodyBytes>>10, bodyWithin.Seconds()),
+		fmt.Sprintf("| names, values and levels in a body | %d, %s and %d | |", maxBodyNames,
+			thousands(maxBodyValues), maxBodyDepth),
+	} {
+		if !strings.Contains(string(limits), row) {
+			t.Errorf("deploy/limits.md does not say %s", row)
+		}
 	}
 }
