@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -61,7 +62,11 @@ func demo(t *testing.T, d *deployment) (*running, caller) {
 // as long as after SIGTERM. A gateway that was started by nohup goes on.
 func TestAClosedTerminalCutsOffNoCall(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=1s")
+	// What ignores the signal in this process, such as nohup, would do so in its children. A handler would not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
+	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=5s") // there is time for another request
 	hangUp := func(r *running) {
 		for range 2 {
 			if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -72,7 +77,11 @@ func TestAClosedTerminalCutsOffNoCall(t *testing.T) {
 	}
 	r := d.serve()
 	hangUp(r)
-	<-r.done
+	select {
+	case <-r.done:
+	case <-time.After(time.Minute):
+		t.Fatalf("SIGHUP does not end it:\n%s", r.log())
+	}
 	if code := r.cmd.ProcessState.ExitCode(); code != exitOK {
 		t.Errorf("SIGHUP ended it with %d:\n%s", code, r.log())
 	}
