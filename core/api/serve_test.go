@@ -334,7 +334,7 @@ func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
 				}
 				client, conn := net.Pipe()
 				server := &http.Server{Handler: handler, ReadTimeout: 15 * time.Second}
-				go server.Serve(pipe{conn, make(chan struct{}), new(sync.Once)}) //nolint:errcheck // it ends with Close
+				go server.Serve(pipe{conn, make(chan struct{}), new(sync.Once)})
 				defer server.Close()
 				defer client.Close()
 				key := testKey

@@ -112,14 +112,14 @@ func (s Sealer) Signing(k store.APIKey) ([]byte, error) {
 // WrongKey returns what is wrong with a key's row, or "" if nothing is. It fails if the key set cannot be read: then
 // nothing is known of the row.
 func (s Sealer) WrongKey(k store.APIKey) (what string, err error) {
-	_, err = s.vault.OpenRow(boundKey(k), k.Seal)
+	_, opened := s.vault.OpenRow(boundKey(k), k.Seal)
 	switch {
 	case k.Seal == nil:
 		return "was not written by this version of the gateway", nil
-	case vault.IsAway(err):
-		return "", err
-	case err != nil:
-		return "was changed or inserted, or belongs to another key set", nil
+	case vault.IsAway(opened):
+		return "", opened
+	case opened != nil:
+		return "was changed or inserted, or belongs to another key set", nil //nolint:nilerr // that is what is wrong
 	case k.Ended && k.RevokedAt.IsZero(), k.Rolled && k.EndsAt.IsZero():
 		return "is of a revoked or rolled key, and was put back to its former state", nil
 	}
