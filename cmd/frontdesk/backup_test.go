@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,6 +126,37 @@ func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 	} {
 		d.must(command...)
 		wantOwner(strings.Join(command, " "))
+	}
+}
+
+// The user of the gateway may put a link in the place of a file that a command of root's makes. Root then gives away
+// nothing that the link leads to.
+func TestRootGivesAwayNothingThatALinkLeadsTo(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	const user = 4001
+	d := newDeployment(t, "")
+	dir := strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR=")
+	link, roots := filepath.Join(dir, "rows-sealed"), filepath.Join(t.TempDir(), "of-root")
+	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(dir, user, user), os.Symlink(roots, link)); err != nil {
+		t.Fatal(err)
+	}
+	d.must("tenant", "create", "acme")
+	if _, err := os.Stat(roots); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what the link leads to is made: %v", err)
+	}
+	if err := os.WriteFile(roots, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.must("migrate", "--adopt")
+	info, err := os.Stat(roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 {
+		t.Errorf("what the link leads to belongs to %d", owner)
 	}
 }
 

@@ -88,7 +88,12 @@ func (g *Gateway) adopt(ctx context.Context) error {
 	if g.config.Secrets.Keyset != "" {
 		return nil
 	}
-	file, err := os.OpenFile(g.sealedPath(), os.O_CREATE|os.O_WRONLY, 0o600)
+	// A new file, and not what a link of that name leads to: root gives it to the owner of the directory, who may have
+	// put a link there.
+	file, err := os.OpenFile(g.sealedPath(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
 	if err == nil {
 		err = errors.Join(durable.KeepOwner(file, g.config.DataDir), file.Close())
 	}
