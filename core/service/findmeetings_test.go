@@ -1,16 +1,19 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -137,23 +140,31 @@ func TestTheNearestMeetingsAreFoundAndThatThereAreMore(t *testing.T) {
 	}
 }
 
-// TestACopyOfAMeetingIsNotTakenForIt: at Google, a calendar that is invited has a copy of the meeting under the same id.
+// TestACopyOfAMeetingIsNotTakenForIt: at Google, a calendar that is invited has a copy of the meeting, with the same
+// id.
 func TestACopyOfAMeetingIsNotTakenForIt(t *testing.T) {
 	t.Parallel()
 	for rule, f := range map[string]struct {
-		listed []string
-		cancel CancelMeeting
+		organizer string
+		before    bool
+		listed    []string
+		cancel    CancelMeeting
 	}{
 		"both calendars were listed":             {listed: []string{"main", "side"}},
 		"the copy was listed":                    {listed: []string{"side"}},
 		"the copy was listed, and it is named":   {listed: []string{"side"}, cancel: CancelMeeting{CalendarID: "side"}},
 		"the meeting's own calendar is named":    {listed: []string{"side"}, cancel: CancelMeeting{CalendarID: "main"}},
-		"the copy is that of a second organizer": {listed: []string{"third", "side"}},
+		"the copy is that of a second organizer": {organizer: "third", listed: []string{"third", "side"}},
+		"the copy of such a one was listed":      {organizer: "third", listed: []string{"side"}},
+		"the copy was remembered before":         {before: true, listed: []string{"main", "side"}},
 	} {
 		w, p, c := sqliteWorld(t)
-		meant, organizer := "main", "main"
-		if slices.Contains(f.listed, "third") {
-			meant, organizer = "third", "third"
+		organizer := cmp.Or(f.organizer, "main")
+		meant := organizer
+		if f.before {
+			w.check(p.store.SeeEvents(background, []store.EventSeen{{TenantID: c.Tenant.ID,
+				ConnectionID: c.Connections[adapter.KindCalendar].ID, EventID: "one", CalendarID: "side",
+				UpdatedAt: w.clock.now()}}))
 		}
 		if f.cancel.CalendarID == "side" {
 			meant = "side"
@@ -179,6 +190,20 @@ func TestACopyOfAMeetingIsNotTakenForIt(t *testing.T) {
 				t.Errorf("%s: the meeting in %s still stands", rule, meant)
 			}
 		}
+	}
+}
+
+func TestAnEventIsFoundAgainWhereNoCalendarIsTheDefault(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.put(calendar.Event{ID: "one", CalendarID: "side", Title: "in side",
+		Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+	w.meetings.calendars[0].IsDefault = false
+	if _, err := p.Calendar.List(background, c, window(t, "side")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: "one"}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -29,36 +29,55 @@ func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []stor
 }
 
 // locationsOf returns what to remember about the events outside the default calendar. At Google, a calendar that is
-// invited has a copy of the event, with the same id. The copy is not remembered: who cancels or changes the event means
-// its organizer's.
+// invited has a copy of the event, with the same id: who cancels or changes the event means its organizer's. So
+// the organizer's calendar is remembered for a copy, in the place of what was remembered before.
 func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
 	if !c.traits.IDsPerCalendar {
 		return nil
 	}
-	standard, err := c.findCalendar(ctx, "")
+	all := c.listed(ctx)
+	standard, err := findIn(all, "")
 	if err != nil {
 		standard = calendar.Calendar{} // no default calendar: remember them all
 	}
-	type place struct{ event, calendar string }
-	there := map[place]bool{}
+	inStandard := map[string]bool{} // by id
 	for _, e := range events {
-		there[place{e.ID, e.CalendarID}] = true
+		inStandard[e.ID] = inStandard[e.ID] || e.CalendarID == standard.ID
 	}
 	var seen []store.EventSeen
 	for _, e := range events {
-		if e.CalendarID == "" || e.CalendarID == standard.ID || there[place{e.ID, standard.ID}] {
+		if e.CalendarID == "" || e.CalendarID == standard.ID {
 			continue
 		}
-		if isCopy(e) && (e.Organizer.Email == standard.ID || there[place{e.ID, e.Organizer.Email}]) {
-			continue
+		where := e.CalendarID
+		if isCopy(e) && slices.ContainsFunc(all, func(c calendar.Calendar) bool { return c.ID == e.Organizer.Email }) {
+			where = e.Organizer.Email
 		}
-		seen = append(seen, c.location(e.ID, e.CalendarID, false))
+		if inStandard[e.ID] || where == standard.ID {
+			where = "" // the default one
+		}
+		seen = append(seen, c.location(e.ID, where, false))
 	}
 	return seen
 }
 
-// isCopy reports whether the event is that of somebody who was invited. At Google, the id of a calendar is its address.
-func isCopy(e calendar.Event) bool { return e.Organizer.Email != e.CalendarID }
+// listed returns the account's calendars, or none if they cannot be listed.
+func (c calendarClient) listed(ctx context.Context) []calendar.Calendar {
+	if c.view != nil {
+		return c.view.calendars
+	}
+	all, err := c.listCalendars(ctx)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// isCopy reports whether the event is that of somebody who was invited. At Google, the id of a calendar is its
+// address.
+func isCopy(e calendar.Event) bool {
+	return e.Organizer.Email != "" && e.Organizer.Email != e.CalendarID
+}
 
 func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
