@@ -92,11 +92,19 @@ func TestWhatAnOperationGaveUpIsLeftToCallers(t *testing.T) {
 	if len(w.opened) != 0 {
 		t.Fatal("recovery looks again")
 	}
-	open, err := j.opts.Store.RecoverableIntents(t.Context(), w.now(), w.now(), 1)
-	w.check(err)
-	if len(open) > 0 {
-		t.Errorf("recovery would read %+v, in the place of another", open)
+	readsNone := func(when string) {
+		t.Helper()
+		open, err := j.opts.Store.RecoverableIntents(t.Context(), w.now(), w.now(), 1)
+		w.check(err)
+		if len(open) > 0 {
+			t.Errorf("%s, recovery would read %+v, in the place of another", when, open)
+		}
 	}
+	readsNone("when it is given up")
+	_, err := w.database().Exec("UPDATE intents SET lease_until = created_at") // as an earlier version left it
+	w.check(err)
+	w.recover(j)
+	readsNone("after a round")
 	answer, err := w.perform(j, "k", "front")
 	if err != nil || answer.Replayed || len(w.opened) != 1 {
 		t.Errorf("who asks again is answered %+v, %v", answer, err)

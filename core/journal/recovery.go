@@ -96,6 +96,13 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, i := range open { // an earlier version did not leave these to callers in the store
+		if i.State == store.IntentUnknown && j.operations[i.Operation].gaveUp(i.Plan) {
+			if err := j.opts.Store.ReleaseIntent(ctx, i, store.IntentLeft); err != nil {
+				return err
+			}
+		}
+	}
 	open = slices.DeleteFunc(open, func(i store.Intent) bool {
 		return !j.isDue(i, began, slices.Contains(inProgress, i.EffectKey))
 	})
@@ -134,8 +141,8 @@ func (j *Journal) isDue(i store.Intent, now time.Time, inProgress bool) bool {
 	if i.State == store.IntentRunning {
 		return true
 	}
-	if j.operations[i.Operation].gaveUp(i.Plan) { // an older version did not leave it to callers in the store
-		return false
+	if j.operations[i.Operation].gaveUp(i.Plan) {
+		return false // until a caller repeats the call
 	}
 	most := maxRetryDelay
 	if !i.Kept {

@@ -334,7 +334,8 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown' WHERE "+held, heldBy(i)...)
 		return err
 	case IntentLeft:
-		_, err := s.execAudited(ctx, audit, "UPDATE intents SET state = 'unknown', lease_until = $5 WHERE "+held,
+		_, err := s.execAudited(ctx, audit, `UPDATE intents SET state = 'unknown', lease_until = $5
+			WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND owner = $4 AND state <> 'done'`,
 			heldBy(i, leftUntil)...)
 		return err
 	}
