@@ -87,7 +87,7 @@ func TestASecretComesFromStandardInput(t *testing.T) {
 	if strings.Contains(listed, "canary") || !strings.Contains(listed, "calendar.example.com") {
 		t.Errorf("connection list: %s", listed)
 	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR="), "*"))
+	files, err := filepath.Glob(filepath.Join(d.dataDir(), "*"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("data directory: %v %v", files, err)
 	}
@@ -177,7 +177,7 @@ func TestAFailedApplyTellsWhatItHasDone(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
 	d.must("tenant", "create", "acme")
-	db := storetest.Database(t, "sqlite:"+filepath.Join(strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR="),
+	db := storetest.Database(t, "sqlite:"+filepath.Join(d.dataDir(),
 		"frontdesk.db"))
 	defer db.Close()
 	if _, err := db.Exec("CREATE TRIGGER kept BEFORE UPDATE OF deleted_at ON tenants BEGIN SELECT RAISE(ABORT, 'kept'); END"); err != nil {

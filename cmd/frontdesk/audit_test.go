@@ -166,7 +166,7 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 func TestAuditVerifyFailsOnTampering(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
-	dir := strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR=")
+	dir := d.dataDir()
 	for _, name := range []string{"a", "b", "c"} {
 		d.must("tenant", "create", name)
 	}

@@ -98,7 +98,7 @@ func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 	}
 	const user = 4001
 	d := newDeployment(t, "")
-	dir := strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR=")
+	dir := d.dataDir()
 	wantOwner := func(after string) {
 		t.Helper()
 		files, err := os.ReadDir(dir)
@@ -138,7 +138,7 @@ func TestRootGivesAwayNothingThatALinkLeadsTo(t *testing.T) {
 	}
 	const user = 4001
 	d := newDeployment(t, "")
-	dir := strings.TrimPrefix(d.environ[3], "FRONTDESK_DATA_DIR=")
+	dir := d.dataDir()
 	link, roots := filepath.Join(dir, "rows-sealed"), filepath.Join(t.TempDir(), "of-root")
 	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(dir, user, user), os.Symlink(roots, link)); err != nil {
 		t.Fatal(err)

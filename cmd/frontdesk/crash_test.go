@@ -292,10 +292,12 @@ func (d *deployment) databaseFile() string {
 			return ""
 		}
 	}
-	for _, v := range d.environ {
-		if dir, found := strings.CutPrefix(v, "FRONTDESK_DATA_DIR="); found {
-			return filepath.Join(dir, "frontdesk.db")
-		}
-	}
-	return ""
+	return filepath.Join(d.dataDir(), "frontdesk.db")
+}
+
+// dataDir returns the deployment's data directory.
+func (d *deployment) dataDir() string {
+	const variable = "FRONTDESK_DATA_DIR="
+	is := func(v string) bool { return strings.HasPrefix(v, variable) }
+	return strings.TrimPrefix(d.environ[slices.IndexFunc(d.environ, is)], variable)
 }

@@ -422,7 +422,7 @@ func TestABatchHasAFewMessages(t *testing.T) {
 		"one more":               {batch(33), 400, "INVALID_REQUEST"},
 		"behind blanks":          {"\n " + batch(33), 400, "INVALID_REQUEST"},
 		"a body full":            {batch(5000), 400, "INVALID_REQUEST"},
-		"broken":                 {strings.Replace(batch(5000), "2.0", "\n", 1), 400, "INVALID_REQUEST"},
+		"broken":                 {strings.Replace(batch(5000), "2.0", "\n", 1), 400, "malformed payload"},
 	} {
 		if status, body := w.post(c.body, "Mcp-Protocol-Version", "2025-03-26"); status != c.status ||
 			!strings.Contains(body, c.wants) || len(body) > 1<<20 {

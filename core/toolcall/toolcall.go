@@ -85,7 +85,8 @@ func (r Result) Object() map[string]any {
 
 // Run calls a tool. It returns an error only if ctx ends.
 func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
-	if err := ctx.Err(); err != nil { // a write goes on once it has begun, so that none begins for a client that is gone
+	// A write goes on once it has begun, so that none begins for a client that is gone.
+	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	body := []byte(c.Arguments)

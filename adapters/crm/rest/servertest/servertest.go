@@ -58,7 +58,8 @@ func RequestTracker(tb testing.TB) Account {
 	if err := os.WriteFile(filepath.Join(folder, "var", databaseFile), made, 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	// Each of its ten processes would load what it needs at its first request, and another take its place after a hundred.
+	// Each of its ten processes would load what it needs at its first request, and another would take its place
+	// after a hundred.
 	serve := exec.Command("perl", program, "--host", host, "--port", port,
 		"--max-workers", "2", "--max-reqs-per-child", "100000", "--min-reqs-per-child", "100000")
 	serve.Env, serve.Dir = environ, folder
