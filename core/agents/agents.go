@@ -89,7 +89,7 @@ func (a *Agents) Protocols() []api.Protocol {
 	add("vapi", "/{name}", "agentsVapi", a.atAgent(a.vapi))
 	add("retell", "", "agentsRetell", a.retell)
 	add("retell", "/{name}", "agentsRetell", a.retellAt)
-	add("retell", "/{name}/{tool}", "agentsRetell", a.atAgent(a.plain))
+	add("retell", "/{name}/{tool}", "agentsRetell", a.atAgent(a.retellPlain))
 	add("tools", "/{name}", "agentsTools", a.plain)
 	for _, platform := range []string{"tools", "elevenlabs", "telnyx"} {
 		add(platform, "/{name}/{tool}", "agentsTools", a.atAgent(a.plain))

@@ -321,6 +321,46 @@ func TestRetellCallsTools(t *testing.T) {
 	}
 }
 
+// What Retell adds to the arguments is none of the tool's: the interface would refuse the call for it. Everything
+// else reaches the interface as it is, which says what is wrong.
+func TestWhatRetellAddsIsNoArgument(t *testing.T) {
+	w := open(t)
+	const spoken = `"execution_message":"One moment, {\"I\"} am looking."`
+	for rule, c := range map[string]struct{ path, body, want string }{
+		"with the envelope": {"/alpha/agents/retell", `{"name":"create_ticket","args":{"subject":"A",` + spoken + `}}`,
+			`{"subject":"A"}`},
+		"nothing else": {"/alpha/agents/retell", `{"name":"create_ticket","args":{` + spoken + `}}`, `{}`},
+		"at the root":  {"/alpha/agents/retell/create_ticket", `{` + spoken + `,"subject":"A"}`, `{"subject":"A"}`},
+		"at the root with the call": {"/alpha/agents/retell/create_ticket", `{"call":{"call_id":"c"},"subject":"A"}`,
+			`{"subject":"A"}`},
+		"a name twice": {"/alpha/agents/retell", `{"name":"create_ticket","args":{"subject":"A","subject":"B",` +
+			spoken + `}}`, `{"subject":"A","subject":"B"}`},
+		"further in": {"/alpha/agents/retell", `{"name":"create_ticket","args":{"a":{` + spoken + `}}}`,
+			`{"a":{` + spoken + `}}`},
+		"what breaks off":    {"/alpha/agents/retell/create_ticket", `{` + spoken, `{` + spoken},
+		"what goes on":       {"/alpha/agents/retell/create_ticket", `{` + spoken + `} {}`, `{` + spoken + `} {}`},
+		"of other platforms": {"/alpha/agents/tools/create_ticket", `{` + spoken + `}`, `{` + spoken + `}`},
+	} {
+		if status, body := w.post(c.path, c.body); status != 200 {
+			t.Errorf("%s: %d %s", rule, status, body)
+		}
+		if got := w.one(); got.body != c.want {
+			t.Errorf("%s: the interface got %s, want %s", rule, got.body, c.want)
+		}
+	}
+	for _, tool := range api.Tools() {
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for _, added := range []string{"call", "execution_message"} {
+			if _, has := schema.Properties[added]; has {
+				t.Errorf("%s has a field %s, which is never filled for Retell", tool.Name, added)
+			}
+		}
+	}
+}
+
 // Who calls is what the platform says. What the model says of it is thrown away, and without a platform's word
 // nobody is looked up.
 func TestAModelCannotSayWhoCalls(t *testing.T) {

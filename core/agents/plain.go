@@ -1,8 +1,10 @@
 package agents
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"frontdesk/core/toolcall"
 )
@@ -47,7 +49,48 @@ func (a *Agents) retellAt(r request) (any, error) {
 	if isAgent(r.path("name")) {
 		return a.retell(r)
 	}
+	return a.retellPlain(r)
+}
+
+// retellPlain answers a function with args_at_root. The body may have the call besides, which is no argument.
+// No tool has a field of that name.
+func (a *Agents) retellPlain(r request) (any, error) {
+	r.body = without(r.body, executionMessage, "call")
 	return a.plain(r)
+}
+
+// executionMessage is what the model says while a function runs. Where Retell lets it (speak_during_execution with
+// a prompt), it asks the model for that as one more argument, and sends it along. No tool has a field of that name.
+const executionMessage = "execution_message"
+
+// without returns an object without some of its fields. The others stay as they are, also those that come twice,
+// which the interface refuses.
+func without(object json.RawMessage, names ...string) json.RawMessage {
+	from := json.NewDecoder(bytes.NewReader(object))
+	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
+		return object
+	}
+	var kept [][]byte
+	for from.More() {
+		name, err := from.Token()
+		text, is := name.(string)
+		var value json.RawMessage
+		if err != nil || !is || from.Decode(&value) != nil {
+			return object // the interface says what is wrong
+		}
+		if slices.Contains(names, text) {
+			continue
+		}
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			return object
+		}
+		kept = append(kept, append(append(quoted, ':'), value...))
+	}
+	if _, err := from.Token(); err != nil || len(bytes.TrimSpace(object[from.InputOffset():])) > 0 {
+		return object // it breaks off, or more follows
+	}
+	return slices.Concat([]byte("{"), bytes.Join(kept, []byte(",")), []byte("}"))
 }
 
 // retell answers a custom function. Retell gives a call of a function no id, so that equal calls within
@@ -57,7 +100,7 @@ func (a *Agents) retell(r request) (any, error) {
 	if err := r.read(&q); err != nil {
 		return nil, err
 	}
-	c := call{tool: q.Name, arguments: q.Args, number: q.Call.From, callID: q.Call.ID}
+	c := call{tool: q.Name, arguments: without(q.Args, executionMessage), number: q.Call.From, callID: q.Call.ID}
 	if q.Call.Direction == "outbound" {
 		c.number = q.Call.To
 	}
