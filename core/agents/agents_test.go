@@ -249,6 +249,35 @@ func TestVapiGetsAnAnswerToEachCall(t *testing.T) {
 	}
 }
 
+// Vapi says a message in place of what the model would say. So it gets one only where the sentence is the whole
+// answer: otherwise nobody hears the status of a ticket, and a model cannot correct its own call.
+func TestVapiSaysForTheModelOnlyWhatIsTheWholeAnswer(t *testing.T) {
+	w := open(t)
+	said := func(tool string) bool {
+		_, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"c"},"toolCallList":[`+
+			`{"id":"1","name":"`+tool+`","arguments":{}}]}}`)
+		return strings.Contains(body, `"message":{"type"`)
+	}
+	whole := []string{"find_slots", "book_slot", "find_meetings", "move_meeting", "cancel_meeting", "create_ticket"}
+	for _, tool := range api.Tools() {
+		if got, want := said(tool.Name), slices.Contains(whole, tool.Name); got != want {
+			t.Errorf("%s: said for the model: %v", tool.Name, got)
+		}
+	}
+	if !said("book-slot") {
+		t.Error("a name with a hyphen is another tool")
+	}
+	w.answer = func(string) (int, string) {
+		return 400, `{"code":3,"message":"No.","details":[{"@type":"x/google.rpc.ErrorInfo","reason":"INVALID_REQUEST"},` +
+			`{"@type":"x/google.rpc.LocalizedMessage","message":"I did not get that."}]}`
+	}
+	for _, tool := range whole {
+		if said(tool) {
+			t.Errorf("%s: a failure is said for the model", tool)
+		}
+	}
+}
+
 // Each call of a tool has an answer of some hundred bytes, so that their number is bounded, and a list is not read
 // further than that. The list of old servers counts where it is the one that is answered.
 func TestVapiAsksForAFewCallsAtATime(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/api"
 	"frontdesk/core/fault"
 	"frontdesk/core/toolcall"
 )
@@ -85,7 +86,7 @@ type vapiResult struct {
 	Name       string       `json:"name"`
 	Result     string       `json:"result,omitempty"`
 	Error      string       `json:"error,omitempty"`
-	Message    *vapiMessage `json:"message,omitempty"` // is said as it is
+	Message    *vapiMessage `json:"message,omitempty"` // is said in place of an answer of the model
 }
 
 type vapiMessage struct {
@@ -133,8 +134,8 @@ func (a *Agents) vapiTools(r request, q vapiRequest) (any, error) {
 				return err
 			}
 			results[i] = c.answer(result)
-			if t, known := a.tool(c.name()); known && len(calls) == 1 && result.Said != "" && !t.AboutCaller {
-				results[i].Message = sayVapi(result)
+			if t, known := a.tool(c.name()); known && len(calls) == 1 && sayVapi(t, result) {
+				results[i].Message = &vapiMessage{"request-complete", result.Said}
 			}
 			return nil
 		})
@@ -188,9 +189,18 @@ func (c vapiToolCall) answer(r toolcall.Result) vapiResult {
 	return vapiResult{ToolCallID: c.ID, Name: c.name(), Result: line}
 }
 
-func sayVapi(r toolcall.Result) *vapiMessage {
-	if !r.OK {
-		return &vapiMessage{"request-failed", r.Said}
+// sayVapi reports whether the sentence of a result is to be said in place of what the model would say. "If this
+// message is provided, only this message will be spoken and the model will not be requested to come up with a
+// response" (ToolMessageComplete). So the sentence must be all that there is to say: nothing of a ticket is said
+// but its number, of a held slot nothing that a booking needs besides, and after a failure, or while a write goes
+// on, the model has to call once more.
+func sayVapi(t api.Tool, r toolcall.Result) bool {
+	if !r.OK || r.GoesOn || r.Said == "" {
+		return false
 	}
-	return &vapiMessage{"request-complete", r.Said}
+	switch t.Name {
+	case "find_slots", "book_slot", "find_meetings", "move_meeting", "cancel_meeting", "create_ticket":
+		return true
+	}
+	return false
 }
