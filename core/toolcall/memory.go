@@ -56,6 +56,7 @@ func (m memory) row(kind string, value []string) store.CallNote {
 const (
 	notedSlots    = "slots"
 	notedHold     = "hold"
+	notedChosen   = "chosen" // the hold, until other slots are told
 	notedMeetings = "meetings"
 	notedTickets  = "tickets"
 	notedContacts = "contacts"
@@ -70,7 +71,7 @@ type reference struct {
 
 var references = []reference{
 	{"slot_id", notedSlots, "st_"}, {"hold_id", notedHold, "hd_"}, {"meeting_reference", notedMeetings, "mt_"},
-	{"ticket_number", notedTickets, ""}, {"contact_id", notedContacts, ""},
+	{"reschedule_meeting_id", notedMeetings, "mt_"}, {"ticket_number", notedTickets, ""}, {"contact_id", notedContacts, ""},
 }
 
 // resolve puts references into the arguments where a model says which of those that it was told, or says
@@ -103,7 +104,7 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 	_, slot := schema.Properties["slot_id"]
 	_, hold := schema.Properties["hold_id"]
 	if slot && hold && textOf(given["slot_id"]) == "" && textOf(given["hold_id"]) == "" { // either is required
-		for _, r := range []reference{references[1], references[0]} {
+		for _, r := range []reference{{"hold_id", notedChosen, "hd_"}, references[0]} {
 			if id := r.choose("", m.recall(ctx, r.kind)); id != "" {
 				given[r.field], changed = asJSON(id), true
 				break
@@ -215,13 +216,15 @@ func setOf(list string) map[string]bool {
 }
 
 // keep notes what a result tells. A repeat must mean what the first call meant, so a cancelled meeting stays
-// noted, and a refusal that tells of other slots leaves none to choose from by words.
+// noted, and a refusal that tells of other slots leaves none to choose from by words. A hold is no longer what is
+// booked where nothing is said once other slots are told: a caller may have asked for them to take one instead.
 func (m memory) keep(ctx context.Context, r Result) {
 	if !m.works() {
 		return
 	}
 	if _, others := r.Answer["nearest_slots"]; others {
 		m.note(ctx, notedSlots, nil)
+		m.unchoose(ctx)
 	}
 	for _, list := range []struct{ name, field, kind string }{
 		{"slots", "slot_id", notedSlots}, {"meetings", "meeting_reference", notedMeetings},
@@ -236,17 +239,27 @@ func (m memory) keep(ctx context.Context, r Result) {
 				}
 			}
 			m.note(ctx, list.kind, told)
+			if list.kind == notedSlots && len(told) > 0 {
+				m.unchoose(ctx)
+			}
 		}
 	}
 	var ticket map[string]json.RawMessage
 	_ = json.Unmarshal(r.Answer["ticket"], &ticket) // without a ticket there is nothing to note
 	for kind, id := range map[string]string{
-		notedHold: textOf(r.Answer["hold_id"]), notedMeetings: textOf(r.Answer["meeting_reference"]),
+		notedHold: textOf(r.Answer["hold_id"]), notedChosen: textOf(r.Answer["hold_id"]), notedMeetings: textOf(r.Answer["meeting_reference"]),
 		notedTickets: textOf(ticket["ticket_number"]),
 	} {
 		if id != "" {
 			m.note(ctx, kind, []string{id})
 		}
+	}
+}
+
+// unchoose forgets which hold is booked where nothing is said.
+func (m memory) unchoose(ctx context.Context) {
+	if len(m.recall(ctx, notedChosen)) > 0 { // a read costs less than a write
+		m.note(ctx, notedChosen, nil)
 	}
 }
 

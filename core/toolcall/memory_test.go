@@ -135,6 +135,12 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 		{TenantID: "acme"}} {
 		wants(other, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 	}
+	w.say(t, r, call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`)
+	wants(call, "find_slots", `{"reschedule_meeting_id":"1"}`, `{}`, `{"reschedule_meeting_id":"mt_2"}`)
+	wants(call, "find_slots", `{"reschedule_meeting_id":"evt_1"}`, `{}`, `{"reschedule_meeting_id":"evt_1"}`)
+	w.say(t, r, call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_2"}]}`)
+	wants(call, "find_slots", `{}`, `{}`, `{}`) // who looks for a time need not move a meeting
+
 	w.say(t, r, call, "find_slots", `{}`, twoSlots)
 	wants(call, "hold_slot", `{"slot_id":"2"}`, `{"nearest_slots":[{"slot_id":"st_3"},{"slot_id":"st_4"}]}`,
 		`{"phone_number":"unknown","slot_id":"st_2"}`)
@@ -148,6 +154,38 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 
 	w.fails = errors.New("the store is down")
 	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
+}
+
+// Where nothing is said of a slot, the hold is booked, but not once other slots were told since: the caller may have
+// asked for them to take one of those instead. The hold can still be named.
+func TestAHoldIsBookedUntilOtherSlotsAreTold(t *testing.T) {
+	const held, one = `{"hold_id":"hd_1"}`, `{"slots":[{"slot_id":"st_9"}]}`
+	for rule, c := range map[string]struct{ tool, arguments, answer, held, slot string }{
+		"nothing came in between":    {"get_ticket", `{"ticket_number":"7"}`, `{}`, `"hold_id":"hd_1",`, ``},
+		"another slot is told":       {"find_slots", `{}`, one, ``, `"slot_id":"st_9",`},
+		"two others are told":        {"find_slots", `{}`, twoSlots, ``, ``},
+		"none is told":               {"find_slots", `{}`, `{"slots":[]}`, `"hold_id":"hd_1",`, ``},
+		"a refusal tells of others":  {"hold_slot", `{"slot_id":"st_2"}`, `{"nearest_slots":[{"slot_id":"st_3"}]}`, ``, ``},
+		"another slot is held since": {"hold_slot", `{"slot_id":"st_2"}`, `{"hold_id":"hd_2"}`, `"hold_id":"hd_2",`, ``},
+	} {
+		w, r := newWorld()
+		call := Call{CallID: "call", TenantID: "acme"}
+		w.say(t, r, call, "find_slots", `{}`, twoSlots)
+		w.say(t, r, call, "hold_slot", `{"slot_id":"1"}`, held)
+		w.say(t, r, call, c.tool, c.arguments, c.answer)
+		got, _ := w.say(t, r, call, "book_slot", `{"title":"A"}`, `{}`)
+		if want := `{` + c.held + `"phone_number":"unknown",` + c.slot + `"title":"A"}`; got != want {
+			t.Errorf("%s: the interface got %s, want %s", rule, got, want)
+		}
+	}
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme"}
+	w.say(t, r, call, "hold_slot", `{"slot_id":"st_1"}`, held)
+	w.say(t, r, call, "find_slots", `{}`, one)
+	got, _ := w.say(t, r, call, "book_slot", `{"title":"A","hold_id":"that hold"}`, `{}`)
+	if want := `{"hold_id":"hd_1","phone_number":"unknown","title":"A"}`; got != want {
+		t.Errorf("the hold is named: the interface got %s, want %s", got, want)
+	}
 }
 
 // Arguments with a name twice reach the interface as they are, which refuses them: which of the two was meant is
