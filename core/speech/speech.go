@@ -73,14 +73,21 @@ func (l Language) Say(s Sentence, t, now time.Time) string {
 // nearDays is how many days ahead a day of the month is clear without its month.
 const nearDays = 14
 
-// Day says a day. It says the month too if the day is not within the next two weeks.
+// Day says a day. It says the month too if the day is not today nor within the next two weeks. All times of a day
+// are said with the same words.
 func (l Language) Day(t, now time.Time) string {
 	template := l.day
-	if today := now.In(t.Location()); t.Before(today) || t.After(today.AddDate(0, 0, nearDays)) {
+	today := dateOf(now.In(t.Location()))
+	if day := dateOf(t); day.Before(today) || day.After(today.AddDate(0, 0, nearDays)) {
 		template = l.dayOfMonth
 	}
 	return strings.NewReplacer("{weekday}", l.weekdays[t.Weekday()], "{day}", l.days[t.Day()-1],
 		"{month}", l.months[t.Month()-1]).Replace(template)
+}
+
+// dateOf returns the date of a time in its zone. It is in UTC, where each day has a midnight.
+func dateOf(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
 // Time says a time of day to the minute.

@@ -70,6 +70,32 @@ func TestSentencesAboutSlots(t *testing.T) {
 	}
 }
 
+// One day is said once, however its times lie to the time of day at which it is said: so do the first and the last day
+// without a month.
+func TestAllTimesOfADayAreSaidAlike(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", -5*60*60)
+	now := time.Date(2026, 11, 26, 2, 0, 0, 0, time.UTC) // nine in the evening of the day before, there
+	for rule, c := range map[string]struct {
+		day   int
+		month bool
+	}{"yesterday": {-1, true}, "today": {0, false}, "in two weeks": {14, false}, "a day later": {15, true}} {
+		first := time.Date(2026, 11, 25+c.day, 0, 0, 0, 0, zone)
+		for _, name := range []string{language.English, language.German, language.Spanish, language.French} {
+			l := speech.In(name)
+			said := l.Day(first, now)
+			if withMonth := said == l.Day(first, time.Time{}); withMonth != c.month {
+				t.Errorf("%s: %q", rule, said)
+			}
+			for at := first; at.Day() == first.Day(); at = at.Add(time.Minute) {
+				if got := l.Day(at, now); got != said {
+					t.Fatalf("%s, at %s: %q, and at midnight %q", rule, at.Format("15:04"), got, said)
+				}
+			}
+		}
+	}
+}
+
 // A sentence holds nothing that a voice would have to read out: digits, offsets, years.
 func TestEveryMinuteHasWords(t *testing.T) {
 	t.Parallel()
