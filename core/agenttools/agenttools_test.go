@@ -141,6 +141,22 @@ func TestNoModelSaysWhoCalls(t *testing.T) {
 	}
 }
 
+// The prompts promise that a tool takes a place in the list for an id. That needs the id of the telephone call, which
+// the gateway is told over MCP in this header alone.
+func TestTheIDOfTheTelephoneCallIsSentOverMCP(t *testing.T) {
+	for id, header := range map[string]string{
+		"livekit": `"X-Call-Id": call,`, "pipecat": `"X-Call-Id": call,`, "openai": `"X-Call-Id": "CALL_ID"`,
+	} {
+		m := made(t, id, samples())
+		if !strings.Contains(m.Definitions, header) {
+			t.Errorf("%s does not send %s:\n%s", id, header, m.Definitions)
+		}
+		if steps := strings.Join(m.Where, " "); strings.Contains(header, "CALL_ID") && !strings.Contains(steps, "CALL_ID") {
+			t.Errorf("%s does not say what CALL_ID is: %s", id, steps)
+		}
+	}
+}
+
 func at(value any, path ...string) any {
 	for _, name := range path {
 		value = value.(map[string]any)[name]

@@ -7,8 +7,9 @@ import (
 
 // Sources: livekit/agents at da6af86a, livekit-agents/livekit/agents/llm/mcp.py (the URL must end in /mcp or
 // name its transport; a session waits 5 s for a result unless told), and pipecat-ai/pipecat at acead050,
-// src/pipecat/services/mcp_service.py. In LiveKit, sip.phoneNumber is an attribute of whoever calls
-// (docs.livekit.io/sip/sip-participant).
+// src/pipecat/services/mcp_service.py. In LiveKit, sip.phoneNumber and sip.callID are attributes of whoever calls
+// (docs.livekit.io/sip/sip-participant). A dispatch rule may bring many calls into one room, so that its name is
+// the id of a call only where there is no other.
 
 const liveKitCode = `import os
 
@@ -23,6 +24,7 @@ def frontdesk(caller: str, call: str) -> mcp.MCPServerHTTP:
             "X-Api-Key": os.environ["FRONTDESK_API_KEY"],
             "X-Caller-Number": caller or "unknown",
             "X-Request-Id": call,
+            "X-Call-Id": call,
         },
         allowed_tools=[
 %s
@@ -36,7 +38,8 @@ def frontdesk(caller: str, call: str) -> mcp.MCPServerHTTP:
 #
 #     participant = await ctx.wait_for_participant()
 #     caller = participant.attributes.get("sip.phoneNumber", "")
-#     session = AgentSession(mcp_servers=[frontdesk(caller, ctx.room.name)], ...)`
+#     call = participant.attributes.get("sip.callID", ctx.room.name)
+#     session = AgentSession(mcp_servers=[frontdesk(caller, call)], ...)`
 
 func liveKit() Platform {
 	return Platform{
@@ -66,6 +69,7 @@ def frontdesk(caller: str, call: str) -> MCPClient:
                 "X-Api-Key": os.environ["FRONTDESK_API_KEY"],
                 "X-Caller-Number": caller or "unknown",
                 "X-Request-Id": call,
+                "X-Call-Id": call,
             },
         ),
         tools_filter=[

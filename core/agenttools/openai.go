@@ -35,15 +35,15 @@ func openAI() Platform {
 	return Platform{
 		ID: "openai", Name: "OpenAI Realtime", Language: "json", overMCP: true,
 		where: []string{
-			"Put the API key in the place of " + keyHere + ", and the number in the From header of the SIP call " +
-				"in the place of CALLER_NUMBER.",
+			"Put the API key in the place of " + keyHere + ", the number in the From header of the SIP call " +
+				"in the place of CALLER_NUMBER, and the id of the SIP call in the place of CALL_ID.",
 			"Send the event over the session's socket once the call is accepted.",
 			"Add the lines below to the session's instructions.",
 		},
 		write: func(e endpoint) (any, string) {
 			return openAIUpdate{"session.update", openAISession{"realtime", []any{openAIServer{
 				Type: "mcp", ServerLabel: label, ServerURL: e.mcp(),
-				Headers:      map[string]string{headerKey: keyHere, headerCaller: "CALLER_NUMBER"},
+				Headers:      map[string]string{headerKey: keyHere, headerCaller: "CALLER_NUMBER", headerCall: "CALL_ID"},
 				AllowedTools: e.names(), RequireApproval: "never",
 			}}}}, ""
 		},
