@@ -61,6 +61,7 @@ const (
 	notedTickets  = "tickets"
 	notedContacts = "contacts"
 	notedChange   = "change"
+	notedUntil    = "until " // followed by the change: when its hold ends
 )
 
 // reference is a field of arguments that names something which an earlier tool told.
@@ -266,13 +267,19 @@ func (m memory) unchoose(ctx context.Context) {
 // key returns the idempotency key of a change, or "" outside a call. Within a call, equal changes are one,
 // whether the platform repeats the call of the tool or the model asks again. After a change that undoes others,
 // such as a cancellation, an equal change is another: somebody may cancel a meeting and book it again. A
-// platform that repeats a call of a tool, by its id, gets the answer of that call even then.
+// platform that repeats a call of a tool, by its id, gets the answer of that call even then. After a hold has ended,
+// an equal one is another, too: the slot may be somebody else's by now, so that it must not be promised again.
 func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallID string) string {
 	if m.callID == "" {
 		return ""
 	}
 	change := changeOf(t, arguments)
 	since := m.since(ctx, change)
+	if t.Name == toolHold {
+		if ended := m.ended(m.recall(ctx, notedUntil+change)); ended != "" {
+			since = digest(since, ended)
+		}
+	}
 	if toolCallID != "" && m.works() {
 		first, err := m.notes.NoteCallOnce(ctx, m.row("of "+digest(toolCallID), []string{since}))
 		if err == nil && len(first) == 1 {
@@ -302,6 +309,42 @@ func (m memory) undid(ctx context.Context, t api.Tool, arguments []byte) {
 	change := changeOf(t, arguments)
 	before := m.since(ctx, change)
 	m.note(ctx, notedChange, []string{digest(before, change), change, before})
+}
+
+// toolHold is the tool whose change ends by itself.
+const toolHold = "hold_slot"
+
+// ended names the last of equal holds that has ended by the note of the latest, or is "". The note is of when that
+// one ends, and of which had ended when it began.
+func (m memory) ended(latest []string) string {
+	if len(latest) != 2 {
+		return ""
+	}
+	until, err := time.Parse(time.RFC3339, latest[0])
+	if err == nil && m.now.Before(until.Add(time.Second)) { // it ends within the second that its answer tells
+		return latest[1]
+	}
+	return latest[0]
+}
+
+// held notes until when a result holds a slot. A repeat may be answered with an earlier hold, which is not noted.
+func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result) {
+	if !m.works() || t.Name != toolHold {
+		return
+	}
+	told := textOf(r.Answer["held_until"])
+	until, err := time.Parse(time.RFC3339, told)
+	if err != nil {
+		return // nothing is held
+	}
+	kind := notedUntil + changeOf(t, arguments)
+	latest := m.recall(ctx, kind)
+	if len(latest) == 2 {
+		if noted, err := time.Parse(time.RFC3339, latest[0]); err == nil && !until.After(noted) {
+			return
+		}
+	}
+	m.note(ctx, kind, []string{told, m.ended(latest)})
 }
 
 // changeOf names what a change asks for. Equal changes have one name.

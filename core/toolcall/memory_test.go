@@ -272,6 +272,57 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 	}
 }
 
+// A hold is promised as long as it lasts. An equal one after its end is another, which is one again while it lasts:
+// the answer of the first would promise a slot that somebody else may have taken.
+func TestAHoldThatHasEndedIsNotPromisedAgain(t *testing.T) {
+	w, r := newWorld()
+	begin := time.Date(2026, time.November, 26, 15, 0, 0, 0, time.UTC)
+	at := begin
+	r.Now = func() time.Time { return at }
+	zone := time.FixedZone("", -5*60*60)
+	hold := func(after time.Duration, toolCallID, slotID string, until time.Duration) string {
+		t.Helper()
+		at = begin.Add(after)
+		_, key := w.say(t, r, Call{CallID: "call", ToolCallID: toolCallID, TenantID: "acme"}, "hold_slot",
+			`{"slot_id":"`+slotID+`"}`,
+			`{"hold_id":"hd_1","held_until":"`+begin.Add(until).In(zone).Format(time.RFC3339)+`"}`)
+		return key
+	}
+	const minute = time.Minute
+	first := hold(0, "1", "st_1", 5*minute)
+	other := hold(minute, "2", "st_2", 6*minute)
+	if hold(4*minute, "3", "st_1", 5*minute) != first {
+		t.Error("a repeat while the hold lasts is another hold")
+	}
+	if hold(5*minute+time.Second/2, "", "st_1", 5*minute) != first {
+		t.Error("within its last second, a hold is in the way of an equal one")
+	}
+	second := hold(6*minute, "4", "st_1", 11*minute)
+	if second == first {
+		t.Error("a hold that has ended is promised again")
+	}
+	if hold(6*minute, "5", "st_2", 6*minute) != other {
+		t.Error("the end of one hold ends another")
+	}
+	if hold(7*minute, "1", "st_1", 5*minute) != first {
+		t.Error("the platform's own repeat has another key")
+	}
+	if hold(8*minute, "6", "st_1", 11*minute) != second || hold(9*minute, "", "st_1", 11*minute) != second {
+		t.Error("a repeat while the second hold lasts is another hold")
+	}
+	if third := hold(12*minute, "7", "st_1", 17*minute); third == first || third == second {
+		t.Error("the second hold is promised after its end")
+	}
+	at = begin.Add(30 * minute)
+	key := func() string {
+		_, key := w.say(t, r, Call{CallID: "call", TenantID: "acme"}, "book_slot", `{"title":"A","slot_id":"st_1"}`, `{}`)
+		return key
+	}
+	if booked := key(); booked != key() {
+		t.Error("a booking is another one after a hold has ended")
+	}
+}
+
 // A platform that hangs up leaves the calls of tools that it asked for and that have not begun. Writes are not
 // cancelled with it, so that none may begin.
 func TestNothingBeginsForAClientThatIsGone(t *testing.T) {

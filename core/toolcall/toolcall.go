@@ -107,6 +107,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	go func() {
 		result := resultOf(r.call(running, c, body, remembered), c.Tool, words, speech.In(spoken))
 		remembered.keep(running, result)
+		remembered.held(running, c.Tool, body, result)
 		if result.OK && c.Tool.Destructive {
 			remembered.undid(running, c.Tool, body)
 		}
