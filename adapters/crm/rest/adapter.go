@@ -18,7 +18,8 @@
 //   - An error that a caller sees holds nothing of the ticket system's response.
 //   - A ticket that was found counts only if its number is exactly the requested one.
 //   - If a create fails after a request that may have had an effect, the fault is UnknownOutcome. If the system
-//     recognises a repeated request (idempotency_header), a fault that a repeat may cure stays as it is.
+//     recognises a repeated request (idempotency_header), a fault that a repeat may cure stays as it is, and
+//     so does a refusal before the ticket is opened.
 //
 // It does not follow the pages of a list.
 package rest

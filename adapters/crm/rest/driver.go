@@ -96,7 +96,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		number = "" // text of the ticket system, which no fault repeats
 	}
 	if err != nil && r.acted {
-		return crm.Ticket{}, d.afterActing(err, number)
+		return crm.Ticket{}, d.afterActing(ctx, r, err, number)
 	}
 	return made, err
 }

@@ -370,6 +370,64 @@ func TestAKeyInAHeaderDoesNotUndoWhatWasOpened(t *testing.T) {
 	}
 }
 
+// Nothing is open yet, so the caller is told what to correct, and may repeat it under the same key.
+func TestAKeyInAHeaderLeavesARefusalBeforeTheTicketIsOpened(t *testing.T) {
+	t.Parallel()
+	acts := func(name, method, path string) object {
+		return object{"name": name, "method": method, "path": path, "body": ".ticket", "faults": []any{
+			object{"status": []any{422}, "fault": "invalid", "field": "subject", "message": "is too long."},
+		}}
+	}
+	customer, create := acts("customer", "POST", "customers"), acts("create", "POST", "tickets")
+	assign := acts("assign", "PUT", "tickets/{.steps.create.body.id}")
+	team := object{"name": "team", "path": "team"}
+	made, refused := reply{status: 201, body: `{"id":7,"title":"A"}`}, reply{status: 422}
+	forbidden, pause := reply{status: 403}, reply{status: 503}
+	for rule, c := range map[string]struct {
+		steps                []any
+		ticket, assign, team reply
+		code                 fault.Code
+		subject              bool // the caller is told that the subject is refused
+	}{
+		"the ticket": {[]any{customer, create}, refused, made, made, fault.Invalid, true},
+		"a look-up before the ticket": {
+			[]any{customer, team, create}, made, made, forbidden, fault.Forbidden, false,
+		},
+		"a pause": {[]any{customer, create}, pause, made, made, fault.Unavailable, false},
+		"a look-up after the ticket": {
+			[]any{customer, create, team}, made, made, forbidden, fault.UnknownOutcome, false,
+		},
+		"a change of the open ticket": {
+			[]any{customer, create, assign}, made, refused, made, fault.UnknownOutcome, false,
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{
+				"POST /api/customers": {status: 201, body: `{"id":3}`}, "POST /api/tickets": c.ticket,
+				"PUT /api/tickets/7": c.assign, "GET /api/team": c.team,
+			}), anonymous)
+			for form, read := range map[string]object{
+				"read back": {"number": ".steps.create.body.id"},
+				"answered": {"ticket": object{
+					"id": ".steps.create.body.id", "number": ".steps.create.body.id",
+					"subject": ".steps.create.body.title",
+				}},
+			} {
+				read["steps"] = c.steps
+				d := s.open(t, plain(s.url, object{"idempotency_header": "Idempotency-Key", "create": read}))
+				_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"})
+				f := fault.From(err)
+				if f == nil || f.Code != c.code || f.Unsent {
+					t.Fatalf("%s: got %+v, want %s", form, f, string(c.code))
+				}
+				if told := len(f.Fields) == 1 && f.Fields[0].Path == "subject"; told != c.subject {
+					t.Errorf("%s: fields %+v", form, f.Fields)
+				}
+			}
+		})
+	}
+}
+
 func TestCreateMayAnswerTheTicketItself(t *testing.T) {
 	t.Parallel()
 	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}),

@@ -164,8 +164,9 @@ func at(s step, f *fault.Error) *fault.Error {
 
 // afterActing converts an error into an UnknownOutcome fault if the ticket may exist already: the error must
 // not look as if nothing had happened. If the system recognises a repeated request, a fault that a repeat may
-// cure stays, so that the gateway repeats it.
-func (d *driver) afterActing(err error, number string) error {
+// cure stays, so that the gateway repeats it. So does a refusal before the ticket was opened, so that the
+// caller can correct what was refused.
+func (d *driver) afterActing(ctx context.Context, r *run, err error, number string) error {
 	f := fault.From(err)
 	if d.settings.IdempotencyHeader != "" {
 		switch f.Code {
@@ -173,6 +174,9 @@ func (d *driver) afterActing(err error, number string) error {
 			acted := *f
 			acted.Unsent = false // the request before was sent
 			return &acted
+		}
+		if !d.mayBeOpen(ctx, r) {
+			return err
 		}
 	}
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
@@ -184,4 +188,18 @@ func (d *driver) afterActing(err error, number string) error {
 	}
 	unknown.Metadata, unknown.Upstream = f.Metadata, f.Upstream
 	return unknown.Because(err)
+}
+
+// mayBeOpen reports whether the steps of create that were done may have opened the ticket: none that acts is
+// ahead, or they have given its number.
+func (d *driver) mayBeOpen(ctx context.Context, r *run) bool {
+	if !slices.ContainsFunc(r.ahead, func(s step) bool { return s.acts }) {
+		return true
+	}
+	from := d.createNumber
+	if !from.given() {
+		from = d.createTicket.number
+	}
+	number, err := from.text(context.WithoutCancel(ctx), r.input) // what was opened stays, whoever still waits
+	return err == nil && number != ""
 }

@@ -25,6 +25,7 @@ type run struct {
 	input  map[string]any // of expressions: ticket and key (create), number (get), key (by_key), and so on
 	done   map[string]any // input["steps"]
 	acted  bool           // a step that may change something was done
+	ahead  []step         // those that are not done, the one that failed first
 	trace  func(line string)
 
 	forOperator bool // errors go to the person who verifies the connection, not to a caller
@@ -38,7 +39,8 @@ func (d *driver) begin(input map[string]any) *run {
 
 // steps runs the steps of an operation, one after the other.
 func (r *run) steps(ctx context.Context, list []step) error {
-	for _, s := range list {
+	for i, s := range list {
+		r.ahead = list[i:]
 		r.done[s.name] = nil
 		wanted := true
 		if s.when.given() {
@@ -55,6 +57,7 @@ func (r *run) steps(ctx context.Context, list []step) error {
 			return err
 		}
 	}
+	r.ahead = nil
 	return nil
 }
 
