@@ -2,6 +2,7 @@ package sealing_test
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"sync"
 	"testing"
@@ -98,6 +99,41 @@ func TestResealOfWhatIsRemovedMeanwhile(t *testing.T) {
 	if err := h.Rows.ResealConnection(t.Context(), row); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestARotationKeepsTheDefaultThatIsChosenMeanwhile(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		h.Connection("acme", "m-first", adapter.KindCalendar, "dav") // the default
+		h.Connection("acme", "a-other", adapter.KindCalendar, "dav")
+		h.Connection("acme", "z-chosen", adapter.KindCalendar, "dav")
+		if _, err := h.Vault.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		choose := sync.OnceFunc(func() { // after a-other is sealed, and before the others
+			change := connection.Change{Default: true}
+			if _, err := h.Connections.Update(t.Context(), "acme", "z-chosen", change); err != nil {
+				t.Error(err)
+			}
+		})
+		rows := sealing.NewRows(sealing.Options{
+			Store: h.Store, Vault: h.Vault, Now: h.Clock.Now, Log: slog.New(slog.DiscardHandler),
+			Changed: choose,
+		})
+		if done, err := rows.Reseal(t.Context()); err != nil || len(done.InUse) != 1 {
+			t.Fatalf("done %+v, %v", done, err)
+		}
+		all, err := h.Connections.List(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range all {
+			if c.IsDefault != (c.Name == "z-chosen") {
+				t.Errorf("%s: default %v", c.Name, c.IsDefault)
+			}
+		}
+	})
 }
 
 func TestCallsGoOnDuringRotations(t *testing.T) {

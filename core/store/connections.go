@@ -329,9 +329,11 @@ func defaultOf(ctx context.Context, tx *sql.Tx, tenantID, kind string) (id strin
 		"SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 AND is_default", tenantID, kind)
 }
 
+// noDefault takes the default from the connection that has it. Its revision grows, so that whoever read it
+// before cannot write that it is the default.
 func noDefault(ctx context.Context, tx *sql.Tx, tenantID, kind string) error {
-	_, err := exec(ctx, tx, "UPDATE connections SET is_default = FALSE WHERE tenant_id = $1 AND kind = $2 AND "+
-		"is_default", tenantID, kind)
+	_, err := exec(ctx, tx, "UPDATE connections SET is_default = FALSE, revision = revision + 1 "+
+		"WHERE tenant_id = $1 AND kind = $2 AND is_default", tenantID, kind)
 	return err
 }
 

@@ -63,6 +63,22 @@ func TestConnections(t *testing.T) {
 			equal(t, defaults(t, s), []string{"c1"})
 		})
 	})
+	t.Run("a change that read the former default does not make it the default again", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			was := connection(t, s, "c1")
+			chosen := connectionOf(t, s, "acme", "c2", "calendar")
+			chosen.IsDefault = true
+			must(t, s.UpdateConnection(t.Context(), chosen, chosen.Revision))
+			refused(t, s.UpdateConnection(t.Context(), was, was.Revision), fault.Conflict,
+				fault.ReasonChangedMeanwhile)
+			got(s.ChangeConnection(t.Context(), was, func(c *store.Connection) ([]store.AuditRow, error) {
+				c.Credentials = []byte("sealed again")
+				return nil, nil
+			}))(t)
+			equal(t, defaults(t, s), []string{"c2"})
+			equal(t, string(got(s.Connection(t.Context(), "acme", "c1"))(t).Credentials), "sealed again")
+		})
+	})
 	t.Run("when the default goes, the oldest of its kind follows it", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")

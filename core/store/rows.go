@@ -25,7 +25,7 @@ type Connection struct {
 	Credentials []byte // sealed by core/vault; nil when there are none
 	Status      string // "ok" or "reconnect_required"
 	Email       string // the account's address as last verified
-	Revision    int64  // grows with every change of settings, credentials or status
+	Revision    int64  // grows with every change of settings, credentials or status, and when IsDefault ends
 	CreatedAt   time.Time
 }
 
