@@ -92,9 +92,16 @@ func (h *Health) learn(ctx context.Context) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	// What others saw come up again is not kept: its next outage is a change, which must be told.
+	h.down = map[string]bool{}
 	for _, id := range all {
-		if _, pending := h.changes[id]; !pending {
+		h.down[id] = true
+	}
+	for id, down := range h.changes { // what is not stored yet
+		if down {
 			h.down[id] = true
+		} else {
+			delete(h.down, id)
 		}
 	}
 	h.some.Store(len(h.down) > 0)

@@ -669,6 +669,36 @@ func TestEachChangeOfAProviderIsToldOnce(t *testing.T) {
 	})
 }
 
+// A replica that no call has reached since the last outage, which another saw end, tells the next one.
+func TestAReplicaTellsTheNextOutageThoughAnotherSawTheLastOneEnd(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		k := open(t, url)
+		k.Tenant("acme")
+		front := k.connect("acme", "front")
+		r := receive(t, nil)
+		k.add("acme", r.URL)
+		other, _ := k.replica()
+		a, b := webhook.NewHealth(k.Store, discard()), webhook.NewHealth(other, discard())
+		both := func() {
+			for _, h := range []*webhook.Health{a, b} {
+				h.Write(t.Context())
+			}
+		}
+		a.Down(front)
+		both()
+		a.Up(front)
+		both()
+		b.Down(front)
+		both()
+		b.Up(front)
+		both()
+		k.must(k.sender.Drain(t.Context()))
+		if got := told(r.received(), "front"); got != downUp+" "+downUp {
+			t.Errorf("it was told %s", got)
+		}
+	})
+}
+
 // A test is a message like others, and says what became of it.
 func TestATestSaysWhatBecameOfIt(t *testing.T) {
 	k := open(t, storetest.SQLite(t))
