@@ -45,6 +45,12 @@ type world struct {
 
 func open(t *testing.T) *world {
 	t.Helper()
+	return openWithin(t, 0)
+}
+
+// openWithin is open, where a call may take so long.
+func openWithin(t *testing.T, limit time.Duration) *world {
+	t.Helper()
 	w := &world{t: t, answer: func(string) (int, string) { return 200, `{"say":"Done."}` }, caller: apikey.Caller{
 		Tenant: tenant.Tenant{ID: "t-acme", Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}},
 		Scopes: apikey.Scopes(),
@@ -53,7 +59,7 @@ func open(t *testing.T) *world {
 		API: func() http.Handler {
 			return w
 		}, Callers: w, Tools: api.Tools(), Notes: storetest.Open(t, storetest.SQLite(t)),
-		Now: func() time.Time { return today },
+		Now: func() time.Time { return today }, Within: limit,
 	})
 	mux := http.NewServeMux()
 	for _, p := range a.Protocols() {
@@ -275,6 +281,22 @@ func TestVapiSaysForTheModelOnlyWhatIsTheWholeAnswer(t *testing.T) {
 		if said(tool) {
 			t.Errorf("%s: a failure is said for the model", tool)
 		}
+	}
+}
+
+// While a write goes on, the model has to ask again, for which it needs its turn.
+func TestVapiDoesNotSayForTheModelThatAWriteGoesOn(t *testing.T) {
+	w := openWithin(t, time.Millisecond)
+	goOn := make(chan struct{})
+	w.answer = func(string) (int, string) {
+		<-goOn
+		return 200, `{"say":"Done."}`
+	}
+	_, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"c"},"toolCallList":[`+
+		`{"id":"1","name":"book_slot","arguments":{"slot_id":"st_1"}}]}}`)
+	close(goOn)
+	if !strings.Contains(body, `"result":"I am still working on that.`) || strings.Contains(body, `"message"`) {
+		t.Error(body)
 	}
 }
 

@@ -72,7 +72,8 @@ type reference struct {
 
 var references = []reference{
 	{"slot_id", notedSlots, "st_"}, {"hold_id", notedHold, "hd_"}, {"meeting_reference", notedMeetings, "mt_"},
-	{"reschedule_meeting_id", notedMeetings, "mt_"}, {"ticket_number", notedTickets, ""}, {"contact_id", notedContacts, ""},
+	{"reschedule_meeting_id", notedMeetings, "mt_"}, {"ticket_number", notedTickets, ""},
+	{"contact_id", notedContacts, ""},
 }
 
 // resolve puts references into the arguments where a model says which of those that it was told, or says
@@ -248,8 +249,8 @@ func (m memory) keep(ctx context.Context, r Result) {
 	var ticket map[string]json.RawMessage
 	_ = json.Unmarshal(r.Answer["ticket"], &ticket) // without a ticket there is nothing to note
 	for kind, id := range map[string]string{
-		notedHold: textOf(r.Answer["hold_id"]), notedChosen: textOf(r.Answer["hold_id"]), notedMeetings: textOf(r.Answer["meeting_reference"]),
-		notedTickets: textOf(ticket["ticket_number"]),
+		notedHold: textOf(r.Answer["hold_id"]), notedChosen: textOf(r.Answer["hold_id"]),
+		notedMeetings: textOf(r.Answer["meeting_reference"]), notedTickets: textOf(ticket["ticket_number"]),
 	} {
 		if id != "" {
 			m.note(ctx, kind, []string{id})
