@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +26,7 @@ import (
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
 	"frontdesk/core/upstream"
+	"frontdesk/core/vault"
 	"frontdesk/core/webhook"
 )
 
@@ -345,4 +348,28 @@ func TestTheRecordedAnswerIsTheConnectionAsItIsKept(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Another replica sealed the position with a key that this one cannot read.
+func TestKeySetThatCannotBeReadIsNoBadPositionOfAnExport(t *testing.T) {
+	h := open(t, storetest.SQLite(t))
+	other, err := vault.Open("", h.DataDir)
+	h.must(err)
+	_, err = other.Rotate()
+	h.must(err)
+	by := func(v *vault.Vault) *admin.Service {
+		log := audit.New(audit.Options{Store: h.Store, Vault: v, Now: h.Clock.Now})
+		return admin.New(admin.Options{Store: h.Store, Sealer: v, Now: h.Clock.Now, Audit: log})
+	}
+	query := admin.ExportQuery{Tenant: "acme", Limit: 1}
+	first, err := by(other).ExportTenant(t.Context(), apikey.Caller{}, query)
+	h.must(err)
+	query.After = first.Next
+	path := filepath.Join(h.DataDir, "keyset.json")
+	h.must(os.Chmod(path, 0o644))
+	_, err = by(h.Vault).ExportTenant(t.Context(), apikey.Caller{}, query)
+	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
+	h.must(os.Chmod(path, 0o600))
+	_, err = by(h.Vault).ExportTenant(t.Context(), apikey.Caller{}, query)
+	h.must(err)
 }

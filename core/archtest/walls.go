@@ -322,7 +322,7 @@ func Walls() []Wall {
 			May: []string{
 				"core/adapter", "core/apikey", "core/audit", "core/connection", "core/fault", "core/link",
 				"core/record", "core/requestlog", "core/service", "core/store", "core/telemetry", "core/tenant",
-				"core/webhook",
+				"core/vault", "core/webhook",
 			},
 			Tests: []string{"core/**"}, Why: "What the operator and tenants' administrators do.",
 		},

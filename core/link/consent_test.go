@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,10 +26,12 @@ import (
 	"frontdesk/core/link"
 	"frontdesk/core/oauth"
 	"frontdesk/core/oauth/oauthtest"
+	"frontdesk/core/sealing"
 	"frontdesk/core/secret"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
 	"frontdesk/core/tenant/tenanttest"
+	"frontdesk/core/vault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -630,4 +634,29 @@ func TestAConsentIsInTheAudit(t *testing.T) {
 		step("a customer who reconnects", func() string { h.connect(second); return second },
 			"consent update-connection acme front-office []", "consent connect-account acme front-office []")
 	})
+}
+
+// Another process rotated the key set, and left it as this one must not use it.
+func TestKeySetThatCannotBeReadIsNoBadLink(t *testing.T) {
+	h := buildConsent(t, storetest.SQLite(t))
+	token := h.link()
+	other, err := vault.Open("", h.DataDir)
+	tenanttest.Must(t, err)
+	_, err = other.Rotate()
+	tenanttest.Must(t, err)
+	_, err = sealing.NewRows(sealing.Options{
+		Store: h.Store, Vault: other, Now: h.Clock.Now, Log: slog.New(slog.DiscardHandler), Changed: func() {},
+	}).Reseal(t.Context())
+	tenanttest.Must(t, err)
+	path := filepath.Join(h.DataDir, "keyset.json")
+	tenanttest.Must(t, os.Chmod(path, 0o644))
+	_, err = h.Links.Get(t.Context(), token)
+	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
+	if said := h.Logged.String(); !strings.Contains(said, "chmod 600") ||
+		strings.Contains(said, "changed or inserted") {
+		t.Errorf("the log does not tell the cause: %s", said)
+	}
+	tenanttest.Must(t, os.Chmod(path, 0o600))
+	_, err = h.Links.Get(t.Context(), token)
+	tenanttest.Must(t, err)
 }

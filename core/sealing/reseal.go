@@ -108,7 +108,14 @@ func (r *Rows) resealKeys(ctx context.Context, primary uint32, done *Resealed) e
 		return err
 	}
 	for _, l := range links {
-		if vault.KeyOf(l.Seal) == primary || !r.sealer.Genuine(l) {
+		if vault.KeyOf(l.Seal) == primary {
+			continue
+		}
+		genuine, err := r.sealer.Genuine(l)
+		if err != nil {
+			return err
+		}
+		if !genuine {
 			continue
 		}
 		if _, err := r.sealLink(ctx, l); err != nil {
@@ -133,6 +140,9 @@ func (r *Rows) resealWebhooks(ctx context.Context, primary uint32, done *Reseale
 			continue
 		}
 		secrets, err := r.sealer.OpenWebhook(was)
+		if vault.IsAway(err) {
+			return err
+		}
 		if err != nil {
 			r.opts.Log.ErrorContext(ctx, "the row of a webhook is not as the gateway wrote it, and is not sealed "+
 				"again; run frontdesk doctor", "webhook", was.ID)
@@ -214,7 +224,10 @@ func (r *Rows) KeysInUse(ctx context.Context) (map[uint32]int, error) {
 		return nil, err
 	}
 	for _, w := range webhooks {
-		if _, err := r.sealer.OpenWebhook(w); err == nil {
+		switch _, err := r.sealer.OpenWebhook(w); {
+		case vault.IsAway(err):
+			return nil, err
+		case err == nil: // a wrong row keeps no key in use
 			inUse[vault.KeyOf(w.Sealed)]++
 		}
 	}

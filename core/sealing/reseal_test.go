@@ -4,8 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -86,6 +89,62 @@ func TestInterruptedResealIsCompleted(t *testing.T) {
 	}
 	if _, err := h.Sealer.OpenConnection(h.Row(b)); err != nil {
 		t.Error(err)
+	}
+}
+
+// Another process sealed a row with a key that this one cannot read. Nothing is known of the row, so it is
+// neither wrong nor passed over: its key would count as unneeded.
+func TestRowsAreNotWrongWhileTheKeySetCannotBeRead(t *testing.T) {
+	for kind, put := range map[string]func(*tenanttest.Kit, store.Connection, sealing.Sealer) error{
+		"a connection": func(h *tenanttest.Kit, row store.Connection, by sealing.Sealer) error {
+			if err := by.SealConnection(&row, nil); err != nil {
+				return err
+			}
+			return h.Store.UpdateConnection(t.Context(), row, row.Revision)
+		},
+		"a link": func(h *tenanttest.Kit, row store.Connection, by sealing.Sealer) error {
+			l := store.ConnectLink{
+				Hash: make([]byte, 32), TenantID: row.TenantID, ConnectionID: "conn_b", Kind: "crm",
+				Provider: "bearer", Name: "desk", Settings: []byte("{}"), CreatedAt: h.Clock.Now(),
+				ExpiresAt: h.Clock.Now().Add(time.Hour),
+			}
+			if err := by.SealLink(&l); err != nil {
+				return err
+			}
+			return h.Store.CreateConnectLink(t.Context(), l)
+		},
+		"a webhook": func(h *tenanttest.Kit, _ store.Connection, by sealing.Sealer) error {
+			w := store.Webhook{ID: "hook_a", URL: "https://platform.example.com/", CreatedAt: h.Clock.Now()}
+			if err := by.SealWebhook(&w, []byte("{}")); err != nil {
+				return err
+			}
+			return h.Store.CreateWebhook(t.Context(), w, 1)
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			h := tenanttest.Open(t, storetest.SQLite(t))
+			h.Tenant("acme")
+			row := h.Row(h.Connection("acme", "a", adapter.KindCalendar, "dav"))
+			other, err := vault.Open("", h.DataDir)
+			tenanttest.Must(t, err)
+			_, err = other.Rotate()
+			tenanttest.Must(t, err)
+			tenanttest.Must(t, put(h, row, sealing.New(other)))
+			path := filepath.Join(h.DataDir, "keyset.json")
+			tenanttest.Must(t, os.Chmod(path, 0o644))
+			if wrong, err := h.Rows.Wrong(t.Context()); !vault.IsAway(err) {
+				t.Errorf("wrong: %v, %v", wrong, err)
+			}
+			if kind == "a webhook" {
+				if inUse, err := h.Rows.KeysInUse(t.Context()); !vault.IsAway(err) {
+					t.Errorf("in use: %v, %v", inUse, err)
+				}
+			}
+			tenanttest.Must(t, os.Chmod(path, 0o600))
+			if wrong, err := h.Rows.Wrong(t.Context()); len(wrong) > 0 || err != nil {
+				t.Errorf("once it can be read: %v, %v", wrong, err)
+			}
+		})
 	}
 }
 

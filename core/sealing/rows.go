@@ -51,7 +51,11 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	}
 	var wrong []WrongRow
 	for _, row := range connections {
-		if _, err := r.sealer.OpenConnection(row); err != nil {
+		_, err := r.sealer.OpenConnection(row)
+		if vault.IsAway(err) {
+			return nil, err
+		}
+		if err != nil {
 			what := "was changed, or the key set is another one"
 			if !vault.IsRow(row.Credentials) {
 				what = "was not written by this version of the gateway"
@@ -77,7 +81,11 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 		return nil, err
 	}
 	for _, l := range links {
-		if !r.sealer.Genuine(l) {
+		genuine, err := r.sealer.Genuine(l)
+		if err != nil {
+			return nil, err
+		}
+		if !genuine {
 			wrong = append(wrong, WrongRow{
 				"connect_links", hex.EncodeToString(l.Hash), l.TenantID, "was changed or put in",
 			})
@@ -85,7 +93,11 @@ func (r *Rows) Wrong(ctx context.Context) ([]WrongRow, error) {
 	}
 	webhooks, err := r.opts.Store.Webhooks(ctx)
 	for _, w := range webhooks {
-		if _, err := r.sealer.OpenWebhook(w); err != nil {
+		_, err := r.sealer.OpenWebhook(w)
+		if vault.IsAway(err) {
+			return nil, err
+		}
+		if err != nil {
 			wrong = append(wrong, WrongRow{"webhooks", w.ID, w.TenantID, "was changed, or the key set is another one"})
 		}
 	}

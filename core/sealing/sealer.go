@@ -151,9 +151,13 @@ func (s Sealer) SealWebhook(w *store.Webhook, secrets []byte) (err error) {
 	return err
 }
 
-// OpenWebhook returns the signing secrets of a webhook. It fails if the row is not as the gateway wrote it.
+// OpenWebhook returns the signing secrets of a webhook. It fails if the row is not as the gateway wrote it, or
+// if the key set, which tells that, cannot be read: see [vault.IsAway].
 func (s Sealer) OpenWebhook(w store.Webhook) ([]byte, error) {
 	secrets, err := s.vault.OpenRow(boundWebhook(w), w.Sealed)
+	if vault.IsAway(err) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fault.Newf(fault.Unavailable, vault.ReasonUnreadable,
 			"The row of the webhook %s was changed in the database, or the key set is another one. Run "+
@@ -168,8 +172,12 @@ func (s Sealer) SealLink(l *store.ConnectLink) (err error) {
 	return err
 }
 
-// Genuine reports whether a link's row is as the gateway wrote it.
-func (s Sealer) Genuine(l store.ConnectLink) bool {
-	_, err := s.vault.OpenRow(boundLink(l), l.Seal)
-	return err == nil
+// Genuine reports whether a link's row is as the gateway wrote it. It fails if the key set cannot be read:
+// then nothing is known of the row.
+func (s Sealer) Genuine(l store.ConnectLink) (bool, error) {
+	_, opened := s.vault.OpenRow(boundLink(l), l.Seal)
+	if vault.IsAway(opened) {
+		return false, opened
+	}
+	return opened == nil, nil
 }
