@@ -240,7 +240,8 @@ func appendNames(names []string, credentials map[string]string, isDefault bool) 
 
 // AwaitConsent creates the connection that a customer's consent is about to give tokens to, or changes the
 // existing one, there. The connection has the account's address, and must be reconnected until the tokens are
-// stored. The spec's settings are merged into existing ones.
+// stored, unless it works and neither the account nor the settings change. The spec's settings are merged
+// into existing ones.
 func (d *Directory) AwaitConsent(
 	ctx context.Context, owner tenant.Tenant, there store.Connection, id string, s Spec, email string,
 ) error {
@@ -266,10 +267,17 @@ func (d *Directory) AwaitConsent(
 		if err != nil {
 			return err
 		}
-		row.Status, row.Email, row.IsDefault = string(StatusReconnectRequired), email, row.IsDefault || s.Default
 		settings, err := MarshalSettings(Merge(now.Settings, s.Settings))
-		if err != nil || bytes.Equal(settings, row.Settings) {
+		if err != nil {
 			return err
+		}
+		isSame := bytes.Equal(settings, row.Settings)
+		if !isSame || !strings.EqualFold(row.Email, email) {
+			row.Status = string(StatusReconnectRequired) // else its tokens work until the new ones are stored
+		}
+		row.Email, row.IsDefault = email, row.IsDefault || s.Default
+		if isSame {
+			return nil
 		}
 		row.Settings = settings
 		return d.sealer.SealConnection(row, plain)

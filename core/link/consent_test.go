@@ -504,6 +504,48 @@ func TestACrashBetweenTheStepsLeavesNothingThatClaimsToWork(t *testing.T) {
 	}
 }
 
+func TestAReconnectLeavesAWorkingConnectionInUseUntilTheNewTokensAreThere(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		email   string
+		setting string
+		status  connection.Status
+	}{
+		{"to the same account", "desk@acme.example", "", connection.StatusOK},
+		{"to the same account in other letters", "Desk@acme.example", "", connection.StatusOK},
+		{"with another setting", "desk@acme.example", "Front desk", connection.StatusReconnectRequired},
+		{"to another account", "other@acme.example", "", connection.StatusReconnectRequired},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			h := buildConsent(t, storetest.SQLite(t))
+			h.connect(h.link())
+			h.works("desk@acme.example")
+			token := h.link(func(n *link.Spec) {
+				n.OtherAccount = true
+				if c.setting != "" {
+					n.Connection.Settings = map[string]any{"calendar_id": c.setting}
+				}
+			})
+			h.Consented.TokenStore = crashing{h.Tokens, false} // before the new tokens are stored
+			h.meet.SignIn(c.email)
+			_, err := h.Links.FinishConsent(t.Context(), h.answered(token, "approve"))
+			if !errors.Is(err, errCrash) {
+				t.Fatal(err)
+			}
+			if is := h.connections()[0]; is.Status != c.status || is.Email != c.email {
+				t.Errorf("left: %+v", is)
+			}
+			if c.status == connection.StatusOK {
+				h.works("desk@acme.example") // with the tokens of before
+			}
+			h.Consented.TokenStore = h.Tokens
+			h.meet.SignIn(c.email)
+			h.connect(token)
+			h.works(c.email)
+		})
+	}
+}
+
 func TestAClaimOfAProcessThatDiedEndsByItself(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	token := h.link()
