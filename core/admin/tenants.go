@@ -81,15 +81,9 @@ func (s *Service) ChangeTenant(ctx context.Context, c apikey.Caller, spec Tenant
 	if err := reaches(c, spec.Name); err != nil {
 		return Tenant{}, err
 	}
-	t, err := tenant.ByName(ctx, s.opts.Store, spec.Name)
-	if err != nil {
-		return Tenant{}, err
-	}
-	settings, faults := t.Settings.Merge("settings.", spec.Settings)
-	if len(faults) > 0 {
-		return Tenant{}, fault.InvalidFields(faults...)
-	}
-	t, err = s.opts.Tenants.Update(ctx, spec.Name, settings)
+	t, err := s.opts.Tenants.Change(ctx, spec.Name, func(now tenant.Settings) (tenant.Settings, []fault.Field) {
+		return now.Merge("settings.", spec.Settings)
+	})
 	return tenantOf(t), err
 }
 

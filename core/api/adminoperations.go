@@ -96,7 +96,7 @@ func tenantOperations(s Admin) []operation {
 		{
 			ID: "changeTenant", Method: http.MethodPatch, Path: tenantRoot, Summary: "Change a tenant",
 			Description: "Changes the given settings of a tenant, and leaves the others alone.",
-			Reasons:     []string{fault.ReasonNotFound},
+			Reasons:     []string{fault.ReasonNotFound, fault.ReasonChangedMeanwhile},
 			endpoint:    query(s, Admin.ChangeTenant, TenantChange.input),
 		},
 		{

@@ -333,6 +333,10 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"UpdateTenant", func(c caller) (any, error) {
 		return only(c.s.UpdateTenant(c.ctx, "acme", json.RawMessage(`{"by":"`+c.name+`"}`), c.audit()))
 	}},
+	{"ChangeTenant", func(c caller) (any, error) {
+		return only(c.s.ChangeTenant(c.ctx, "acme", json.RawMessage(`{"timezone":"UTC"}`),
+			json.RawMessage(`{"by":"`+c.name+`"}`), c.audit()))
+	}},
 	{"DeleteTenant", func(c caller) (any, error) { return only(c.s.DeleteTenant(c.ctx, "acme", c.audit())) }},
 	{"EraseTenants", func(c caller) (any, error) { return one(c.s.EraseTenants(c.ctx, 100)) }},
 	{"Tenants", func(c caller) (any, error) { return one(c.s.Tenants(c.ctx)) }},

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+
+	"frontdesk/core/fault"
 )
 
 const tenantColumns = "id, name, settings, created_at"
@@ -34,6 +36,21 @@ func (s *Store) UpdateTenant(
 		object(settings))
 	if err == nil && affected == 0 {
 		return tenantNotFound()
+	}
+	return err
+}
+
+// ChangeTenant is UpdateTenant for settings that were made from those of before, as they were read. If the
+// tenant has others by now, or is gone, it returns a Conflict with the reason CHANGED_MEANWHILE.
+func (s *Store) ChangeTenant(
+	ctx context.Context, id string, before, settings json.RawMessage, audit ...AuditRow,
+) error {
+	affected, err := s.execAudited(ctx, audit,
+		"UPDATE tenants SET settings = $2 WHERE id = $1 AND settings = $3 AND deleted_at IS NULL", id,
+		object(settings), object(before))
+	if err == nil && affected == 0 {
+		return fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+			"The tenant was changed in the meantime. Look at it again.")
 	}
 	return err
 }

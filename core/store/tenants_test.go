@@ -44,6 +44,18 @@ func TestTenants(t *testing.T) {
 			equal(t, string(got(s.TenantByID(t.Context(), "acme"))(t).Settings), `{}`)
 		})
 	})
+	t.Run("settings made from others than the tenant has are refused", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			before := tenant(t, s, "acme").Settings
+			first, second := json.RawMessage(`{"reject_past":true}`), json.RawMessage(`{"timezone":"UTC"}`)
+			must(t, s.ChangeTenant(t.Context(), "acme", before, first))
+			refused(t, s.ChangeTenant(t.Context(), "acme", before, second), fault.Conflict,
+				fault.ReasonChangedMeanwhile)
+			equal(t, string(got(s.TenantByID(t.Context(), "acme"))(t).Settings), string(first))
+			must(t, s.ChangeTenant(t.Context(), "acme", first, second))
+			equal(t, string(got(s.TenantByID(t.Context(), "acme"))(t).Settings), string(second))
+		})
+	})
 	t.Run("a name is given once", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			row := tenant(t, s, "acme")

@@ -98,6 +98,49 @@ func (d *Directory) Update(ctx context.Context, name string, s Settings) (Tenant
 	if err != nil {
 		return Tenant{}, err
 	}
+	return d.update(ctx, t, s, func(settings json.RawMessage, audited []store.AuditRow) error {
+		return d.opts.Store.UpdateTenant(ctx, t.ID, settings, audited...)
+	})
+}
+
+// changeAttempts is how often Change tries to change a tenant that others change at the same time. Each
+// failed attempt means that another change succeeded.
+const changeAttempts = 10
+
+// Change replaces a tenant's settings by what change makes of them. If they are changed in between, it calls
+// change again, so that neither change is lost.
+func (d *Directory) Change(
+	ctx context.Context, name string, change func(Settings) (Settings, []fault.Field),
+) (Tenant, error) {
+	for attempt := 1; ; attempt++ {
+		row, err := rowByName(ctx, d.opts.Store, name)
+		if err != nil {
+			return Tenant{}, err
+		}
+		t, err := Of(row)
+		if err != nil {
+			return Tenant{}, err
+		}
+		s, faults := change(t.Settings)
+		if len(faults) == 0 {
+			faults = s.Check("")
+		}
+		if len(faults) > 0 {
+			return Tenant{}, fault.InvalidFields(faults...)
+		}
+		t, err = d.update(ctx, t, s, func(settings json.RawMessage, audited []store.AuditRow) error {
+			return d.opts.Store.ChangeTenant(ctx, t.ID, row.Settings, settings, audited...)
+		})
+		if !errors.Is(err, fault.Conflict) || attempt == changeAttempts {
+			return t, err
+		}
+	}
+}
+
+// update stores other settings of a tenant, with a row of the audit that names what differs.
+func (d *Directory) update(
+	ctx context.Context, t Tenant, s Settings, put func(json.RawMessage, []store.AuditRow) error,
+) (Tenant, error) {
 	settings, err := json.Marshal(s)
 	if err != nil {
 		return Tenant{}, fault.From(err)
@@ -108,7 +151,7 @@ func (d *Directory) Update(ctx context.Context, name string, s Settings) (Tenant
 	if err != nil {
 		return Tenant{}, err
 	}
-	if err := d.opts.Store.UpdateTenant(ctx, t.ID, settings, audited...); err != nil {
+	if err := put(settings, audited); err != nil {
 		return Tenant{}, err
 	}
 	d.opts.Changed()

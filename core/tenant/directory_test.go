@@ -3,6 +3,7 @@ package tenant_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,55 @@ func TestTenantsAreMadeListedChangedAndDeleted(t *testing.T) {
 		if _, err := h.Store.Connection(t.Context(), c.TenantID, c.ID); !errors.Is(err, fault.NotFound) {
 			t.Errorf("its connection: %v", err)
 		}
+	})
+}
+
+func TestOfChangesOfATenantAtOnceNoneIsLost(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url, tenanttest.Audited)
+		h.Tenant("acme")
+		given := func(settings map[string]any) func(tenant.Settings) (tenant.Settings, []fault.Field) {
+			return func(now tenant.Settings) (tenant.Settings, []fault.Field) { return now.Merge("", settings) }
+		}
+		second := given(map[string]any{"timezone": "Europe/Berlin"})
+		calls := 0
+		changed, err := h.Tenants.Change(t.Context(), "acme",
+			func(now tenant.Settings) (tenant.Settings, []fault.Field) {
+				if calls++; calls == 1 { // another change is made between the reading and the writing
+					if _, err := h.Tenants.Change(t.Context(), "acme", second); err != nil {
+						t.Error(err)
+					}
+				}
+				return given(map[string]any{"reject_past": true})(now)
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := tenant.Settings{Timezone: "Europe/Berlin", RejectPast: true}
+		got, err := tenant.ByName(t.Context(), h.Store, "acme")
+		if err != nil || !reflect.DeepEqual(got.Settings, want) || !reflect.DeepEqual(changed, got) {
+			t.Errorf("got %+v, %v\nanswered %+v", got, err, changed)
+		}
+		rows, _ := h.NewAuditRows(map[string]bool{})
+		slices.Sort(rows)
+		if !slices.Equal(rows, []string{
+			"gateway create-tenant acme tenant []", "gateway update-tenant acme tenant [reject_past]",
+			"gateway update-tenant acme tenant [timezone]",
+		}) {
+			t.Errorf("the audit has\n%s", strings.Join(rows, "\n"))
+		}
+		never := 0
+		_, err = h.Tenants.Change(t.Context(), "acme", // each time another is first
+			func(now tenant.Settings) (tenant.Settings, []fault.Field) {
+				never++
+				if _, err := h.Tenants.Change(t.Context(), "acme", given(map[string]any{
+					"max_purchases_per_day": never,
+				})); err != nil {
+					t.Error(err)
+				}
+				return given(map[string]any{"reject_past": false})(now)
+			})
+		tenanttest.WantFault(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
 	})
 }
 
