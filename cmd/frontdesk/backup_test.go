@@ -101,18 +101,22 @@ func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 	dir := d.dataDir()
 	wantOwner := func(after string) {
 		t.Helper()
-		files, err := os.ReadDir(dir)
-		if err != nil || len(files) < 2 {
-			t.Fatalf("%v, %v", files, err)
-		}
-		for _, file := range files {
+		files := 0
+		if err := filepath.WalkDir(dir, func(path string, file fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			files++
 			info, err := file.Info()
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
 			if owner := info.Sys().(*syscall.Stat_t); owner.Uid != user || owner.Gid != user {
-				t.Errorf("after %s, %s belongs to %d:%d", after, file.Name(), owner.Uid, owner.Gid)
+				t.Errorf("after %s, %s belongs to %d:%d", after, path, owner.Uid, owner.Gid)
 			}
+			return nil
+		}); err != nil || files < 3 {
+			t.Fatalf("%d files, %v", files, err)
 		}
 	}
 	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(dir, user, user)); err != nil {
@@ -123,6 +127,7 @@ func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 		{"tenant", "create", "acme"}, {"admin", "link"}, {"tenant", "create", "beta"}, {"keyset", "rotate"},
 		{"keyset", "copy", "--cleartext", filepath.Join(dir, "copy.json")}, {"backup", copied}, {"restore", copied},
 		{"tenant", "create", "gamma"}, {"migrate", "--begin-anew"},
+		{"audit", "archive", "--older-than", "0s", "--dir", filepath.Join(dir, "kept", "archives")},
 	} {
 		d.must(command...)
 		wantOwner(strings.Join(command, " "))

@@ -3,10 +3,10 @@ package audit
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"frontdesk/core/durable"
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
@@ -38,7 +38,7 @@ func (l *Log) Archive(ctx context.Context, o ArchiveOptions) (files []File, err 
 	if o.most == 0 {
 		o.most = archivedAtOnce
 	}
-	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
+	if err := durable.MakeFolder(o.Folder); err != nil {
 		return nil, err
 	}
 	removeLeftovers(o.Folder, time.Now())

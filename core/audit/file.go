@@ -84,10 +84,12 @@ func (w *fileWriter) add(r store.AuditRow) error {
 	})
 }
 
-// close ends the file and waits until it is on the disk.
+// close ends the file and waits until it is on the disk. The file belongs to the owner of the folder, so that
+// a gateway reads what a command that root runs has archived.
 func (w *fileWriter) close() error {
 	w.open = false
-	return errors.Join(w.zip.Close(), w.temporary.Sync(), w.temporary.Close())
+	owner := durable.KeepOwner(w.temporary, filepath.Dir(w.temporary.Name()))
+	return errors.Join(w.zip.Close(), owner, w.temporary.Sync(), w.temporary.Close())
 }
 
 // publish gives the file its name, and waits until the name is on the disk.
