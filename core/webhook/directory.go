@@ -188,7 +188,7 @@ func (d *Directory) change(
 }
 
 // Roll gives a webhook a new secret and returns it. Deliveries are signed with the former one as well for the
-// overlap.
+// overlap, and with those before it for theirs, unless the overlap is 0.
 func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) (string, Webhook, error) {
 	if overlap < 0 || overlap > maxOverlap {
 		return "", Webhook{}, fault.InvalidField("overlap", fmt.Sprintf("must be from 0 to %s.", maxOverlap))
@@ -206,10 +206,7 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if err != nil {
 		return "", Webhook{}, err
 	}
-	next := secrets{Current: text}
-	if overlap > 0 {
-		next.Former, next.FormerUntil = keys.Current, d.opts.Now().Add(overlap).UTC()
-	}
+	next := keys.next(text, d.opts.Now(), overlap)
 	is := was
 	if err := next.seal(d.sealer, &is); err != nil {
 		return "", Webhook{}, err

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,12 +23,40 @@ const (
 	secretBytes  = 32
 )
 
-// secrets are the signing secrets of a webhook, as its row has them sealed. While two are valid, each
-// delivery has both signatures, so that its receiver can change from one to the other at any time.
+// secrets are the signing secrets of a webhook, as its row has them sealed. While several are valid, each
+// delivery has all their signatures, so that its receiver can change from one to another at any time.
 type secrets struct {
-	Current     string    `json:"current"`
-	Former      string    `json:"former,omitempty"`
-	FormerUntil time.Time `json:"former_until,omitzero"`
+	Current     string         `json:"current"`
+	Former      string         `json:"former,omitempty"` // the last one before
+	FormerUntil time.Time      `json:"former_until,omitzero"`
+	Earlier     []formerSecret `json:"earlier,omitempty"` // those before Former, the newest first
+}
+
+// formerSecret is a secret that still signs until its end.
+type formerSecret struct {
+	Secret string    `json:"secret"`
+	Until  time.Time `json:"until"`
+}
+
+// maxFormers keeps the header with the signatures short.
+const maxFormers = 5
+
+// formers returns the former secrets that are valid, the newest first.
+func (s secrets) formers(at time.Time) []formerSecret {
+	all := append([]formerSecret{{s.Former, s.FormerUntil}}, s.Earlier...)
+	return slices.DeleteFunc(all, func(f formerSecret) bool { return f.Secret == "" || !at.Before(f.Until) })
+}
+
+// next returns the secrets after text has taken the current one's place. Those that are valid stay so as long
+// as was promised. An overlap of 0 ends them all: it is for a secret that others have come to know.
+func (s secrets) next(text string, at time.Time, overlap time.Duration) secrets {
+	next := secrets{Current: text}
+	if overlap > 0 {
+		next.Former, next.FormerUntil = s.Current, at.Add(overlap).UTC()
+		next.Earlier = s.formers(at)
+		next.Earlier = next.Earlier[:min(len(next.Earlier), maxFormers-1)]
+	}
+	return next
 }
 
 func newSecret() (string, error) {
@@ -65,8 +94,8 @@ func openSecrets(sealer sealing.Sealer, w store.Webhook) (s secrets, err error) 
 // sign returns the value of webhook-signature: a signature by each secret that is valid.
 func (s secrets) sign(id string, at time.Time, body []byte) (string, error) {
 	valid := []string{s.Current}
-	if s.Former != "" && at.Before(s.FormerUntil) {
-		valid = append(valid, s.Former)
+	for _, f := range s.formers(at) {
+		valid = append(valid, f.Secret)
 	}
 	signatures := make([]string, 0, len(valid))
 	for _, text := range valid {

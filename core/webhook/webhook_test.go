@@ -238,6 +238,51 @@ func TestSecretsAreRolled(t *testing.T) {
 	})
 }
 
+// A roll within the overlap of the last one, whose answer may have been lost, does not end what it promised.
+func TestASecretSignsAsLongAsWasPromisedThoughAnotherRollFollows(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		k := open(t, url)
+		k.Tenant("acme")
+		front := k.connect("acme", "front")
+		r := receive(t, nil)
+		first, id := k.add("acme", r.URL)
+		all, down := []string{first}, false
+		roll := func(overlap time.Duration) {
+			t.Helper()
+			text, _, err := k.directory.Roll(t.Context(), id, overlap)
+			k.must(err)
+			all = append(all, text)
+		}
+		signs := func(want ...int) {
+			t.Helper()
+			down = !down
+			k.change(front, down)
+			k.must(k.sender.Drain(t.Context()))
+			got := r.received()
+			var by []int
+			for i, text := range all {
+				if verifies(t, text, got[len(got)-1]) {
+					by = append(by, i)
+				}
+			}
+			if !slices.Equal(by, want) {
+				t.Errorf("signed by %v, want %v", by, want)
+			}
+		}
+		roll(time.Hour)
+		roll(3 * time.Hour)
+		signs(0, 1, 2)
+		k.Clock.Advance(time.Hour)
+		signs(1, 2)
+		for range 6 {
+			roll(time.Hour)
+		}
+		signs(3, 4, 5, 6, 7, 8) // the current one and five former ones
+		roll(0)
+		signs(9)
+	})
+}
+
 // A rotation of the key set seals secrets and payloads anew. Messages go on being signed with the same secret
 // once the old key is gone.
 func TestSecretsOutliveTheKeyThatSealedThem(t *testing.T) {
