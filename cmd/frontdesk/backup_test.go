@@ -89,15 +89,27 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	d.must("audit", "verify")
 }
 
+const itsUser = 4001
+
+// deploymentOfItsUser returns a deployment whose data directory belongs to a user other than root. Only root can make
+// one.
+func deploymentOfItsUser(t *testing.T) *deployment {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	d := newDeployment(t, "")
+	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(d.dataDir(), itsUser, itsUser)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // An operator runs commands as root, beside a gateway that runs as a user of its own: what a command makes or replaces
 // in the data directory belongs to that user, or the gateway could not start again.
 func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
-	}
-	const user = 4001
-	d := newDeployment(t, "")
+	d := deploymentOfItsUser(t)
 	dir := d.dataDir()
 	wantOwner := func(after string) {
 		t.Helper()
@@ -111,16 +123,13 @@ func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if owner := info.Sys().(*syscall.Stat_t); owner.Uid != user || owner.Gid != user {
+			if owner := info.Sys().(*syscall.Stat_t); owner.Uid != itsUser || owner.Gid != itsUser {
 				t.Errorf("after %s, %s belongs to %d:%d", after, path, owner.Uid, owner.Gid)
 			}
 			return nil
 		}); err != nil || files < 3 {
 			t.Fatalf("%d files, %v", files, err)
 		}
-	}
-	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(dir, user, user)); err != nil {
-		t.Fatal(err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	for _, command := range [][]string{
@@ -138,14 +147,9 @@ func TestWhatRootMakesBelongsToTheUserOfTheDataDirectory(t *testing.T) {
 // nothing that the link leads to.
 func TestRootGivesAwayNothingThatALinkLeadsTo(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
-	}
-	const user = 4001
-	d := newDeployment(t, "")
-	dir := d.dataDir()
-	link, roots := filepath.Join(dir, "rows-sealed"), filepath.Join(t.TempDir(), "of-root")
-	if err := errors.Join(os.Remove(d.databaseFile()), os.Chown(dir, user, user), os.Symlink(roots, link)); err != nil {
+	d := deploymentOfItsUser(t)
+	roots := filepath.Join(t.TempDir(), "of-root")
+	if err := os.Symlink(roots, filepath.Join(d.dataDir(), "rows-sealed")); err != nil {
 		t.Fatal(err)
 	}
 	d.must("tenant", "create", "acme")

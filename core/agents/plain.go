@@ -66,29 +66,20 @@ const executionMessage = "execution_message"
 // without returns an object without some of its fields. The others stay as they are, also those that come twice,
 // which the interface refuses.
 func without(object json.RawMessage, names ...string) json.RawMessage {
-	from := json.NewDecoder(bytes.NewReader(object))
-	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
-		return object
-	}
-	var kept [][]byte
-	for from.More() {
-		name, err := from.Token()
-		text, is := name.(string)
-		var value json.RawMessage
-		if err != nil || !is || from.Decode(&value) != nil {
-			return object // the interface says what is wrong
-		}
-		if slices.Contains(names, text) {
+	all := toolcall.Members(object)
+	kept := make([][]byte, 0, len(all))
+	for _, m := range all {
+		if slices.Contains(names, m.Name) {
 			continue
 		}
-		quoted, err := json.Marshal(text)
+		name, err := json.Marshal(m.Name)
 		if err != nil {
 			return object
 		}
-		kept = append(kept, append(append(quoted, ':'), value...))
+		kept = append(kept, slices.Concat(name, []byte(":"), m.Value))
 	}
-	if _, err := from.Token(); err != nil || len(bytes.TrimSpace(object[from.InputOffset():])) > 0 {
-		return object // it breaks off, or more follows
+	if len(kept) == len(all) {
+		return object
 	}
 	return slices.Concat([]byte("{"), bytes.Join(kept, []byte(",")), []byte("}"))
 }

@@ -2,10 +2,8 @@ package apikey_test
 
 import (
 	"fmt"
-	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
-	"frontdesk/core/sealing"
 	"frontdesk/core/secret"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
@@ -217,22 +214,12 @@ func TestStoreThatIsDownIsNoBadKey(t *testing.T) {
 	}
 }
 
-// Another process rotated the key set, and left it as this one must not use it.
 func TestKeySetThatCannotBeReadIsNoBadKey(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	h.Tenant("acme")
 	text, made := h.Key("acme", apikey.Spec{})
-	other, err := vault.Open("", h.DataDir)
-	tenanttest.Must(t, err)
-	_, err = other.Rotate()
-	tenanttest.Must(t, err)
-	_, err = sealing.NewRows(sealing.Options{
-		Store: h.Store, Vault: other, Now: h.Clock.Now, Log: slog.New(slog.DiscardHandler), Changed: func() {},
-	}).Reseal(t.Context())
-	tenanttest.Must(t, err)
-	path := filepath.Join(h.DataDir, "keyset.json")
-	tenanttest.Must(t, os.Chmod(path, 0o644))
-	_, err = h.Callers.Authenticate(t.Context(), text)
+	again := h.LoseKeySet()
+	_, err := h.Callers.Authenticate(t.Context(), text)
 	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
 	if _, at := h.Callers.Remembered(text); !at.IsZero() {
 		t.Error("the failure is remembered")
@@ -244,7 +231,7 @@ func TestKeySetThatCannotBeReadIsNoBadKey(t *testing.T) {
 	if _, err := h.Rows.KeysInUse(t.Context()); err == nil { // or a rotation would drop the keys of such rows
 		t.Error("the keys that rows need are known without the key set")
 	}
-	tenanttest.Must(t, os.Chmod(path, 0o600))
+	again()
 	h.Caller(text)
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +24,6 @@ import (
 	"frontdesk/core/link"
 	"frontdesk/core/oauth"
 	"frontdesk/core/oauth/oauthtest"
-	"frontdesk/core/sealing"
 	"frontdesk/core/secret"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
@@ -678,27 +675,17 @@ func TestAConsentIsInTheAudit(t *testing.T) {
 	})
 }
 
-// Another process rotated the key set, and left it as this one must not use it.
 func TestKeySetThatCannotBeReadIsNoBadLink(t *testing.T) {
 	h := buildConsent(t, storetest.SQLite(t))
 	token := h.link()
-	other, err := vault.Open("", h.DataDir)
-	tenanttest.Must(t, err)
-	_, err = other.Rotate()
-	tenanttest.Must(t, err)
-	_, err = sealing.NewRows(sealing.Options{
-		Store: h.Store, Vault: other, Now: h.Clock.Now, Log: slog.New(slog.DiscardHandler), Changed: func() {},
-	}).Reseal(t.Context())
-	tenanttest.Must(t, err)
-	path := filepath.Join(h.DataDir, "keyset.json")
-	tenanttest.Must(t, os.Chmod(path, 0o644))
-	_, err = h.Links.Get(t.Context(), token)
+	again := h.LoseKeySet()
+	_, err := h.Links.Get(t.Context(), token)
 	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
 	if said := h.Logged.String(); !strings.Contains(said, "chmod 600") ||
 		strings.Contains(said, "changed or inserted") {
 		t.Errorf("the log does not tell the cause: %s", said)
 	}
-	tenanttest.Must(t, os.Chmod(path, 0o600))
+	again()
 	_, err = h.Links.Get(t.Context(), token)
 	tenanttest.Must(t, err)
 }

@@ -69,14 +69,8 @@ func (s *Calendar) FindMeetings(
 		answer.Complete, answer.UnreadSources = false, append(answer.UnreadSources, source)
 	}
 	slices.SortFunc(found, func(a, b calendar.Event) int {
-		earlier := cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID))
-		if earlier == 0 && isCopy(a) != isCopy(b) {
-			earlier = 1
-			if isCopy(b) {
-				earlier = -1
-			}
-		}
-		return earlier
+		return cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID),
+			strings.Compare(copyOf(a), copyOf(b)))
 	})
 	found = slices.CompactFunc(found, func(a, b calendar.Event) bool { // one meeting in two calendars
 		return a.ID == b.ID && spanOf(a).From.Equal(spanOf(b).From)

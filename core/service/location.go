@@ -49,9 +49,9 @@ func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event
 		if e.CalendarID == "" || e.CalendarID == standard.ID {
 			continue
 		}
-		where := e.CalendarID
-		if isCopy(e) && slices.ContainsFunc(all, func(c calendar.Calendar) bool { return c.ID == e.Organizer.Email }) {
-			where = e.Organizer.Email
+		where, of := e.CalendarID, copyOf(e)
+		if slices.ContainsFunc(all, func(c calendar.Calendar) bool { return c.ID == of }) {
+			where = of
 		}
 		if inStandard[e.ID] || where == standard.ID {
 			where = "" // the default one
@@ -73,10 +73,13 @@ func (c calendarClient) listed(ctx context.Context) []calendar.Calendar {
 	return all
 }
 
-// isCopy reports whether the event is that of somebody who was invited. At Google, the id of a calendar is its
-// address.
-func isCopy(e calendar.Event) bool {
-	return e.Organizer.Email != "" && e.Organizer.Email != e.CalendarID
+// copyOf returns the organizer's calendar if the event is the copy of somebody who was invited, or "". At Google, the
+// id of a calendar is its address.
+func copyOf(e calendar.Event) string {
+	if e.Organizer.Email == e.CalendarID {
+		return ""
+	}
+	return e.Organizer.Email
 }
 
 func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {

@@ -131,24 +131,43 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 // repeats reports whether an object has a name twice. To write such arguments anew would choose one of the two
 // values, where the interface refuses both.
 func repeats(arguments []byte) bool {
-	from := json.NewDecoder(bytes.NewReader(arguments))
-	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
-		return false
-	}
 	names := map[string]bool{}
-	for from.More() {
-		name, err := from.Token()
-		text, is := name.(string)
-		var value json.RawMessage
-		if err != nil || !is || from.Decode(&value) != nil {
-			return false // the interface says what is wrong
-		}
-		if names[text] {
+	for _, m := range Members(arguments) {
+		if names[m.Name] {
 			return true
 		}
-		names[text] = true
+		names[m.Name] = true
 	}
 	return false
+}
+
+// Member is a field of an object, as it was sent.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Members returns the fields of an object in their order, also those that come twice. What is not one whole object
+// has none: what is wrong with it is for the interface to say.
+func Members(object []byte) (all []Member) {
+	from := json.NewDecoder(bytes.NewReader(object))
+	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
+		return nil
+	}
+	for from.More() {
+		token, err := from.Token()
+		m := Member{}
+		name, is := token.(string)
+		if err != nil || !is || from.Decode(&m.Value) != nil {
+			return nil
+		}
+		m.Name = name
+		all = append(all, m)
+	}
+	if _, err := from.Token(); err != nil || len(bytes.TrimSpace(object[from.InputOffset():])) > 0 {
+		return nil // it breaks off, or more follows
+	}
+	return all
 }
 
 // withNumber puts the number of whoever calls into a field of the arguments of a tool, in place of what a model

@@ -17,6 +17,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -436,6 +438,23 @@ func (k *Kit) Overwrite(c connection.Connection, provider, settings string, seal
 		Must(k.T, k.Sealer.SealConnection(&row, nil))
 	}
 	Must(k.T, k.Store.UpdateConnection(k.T.Context(), row, row.Revision))
+}
+
+// LoseKeySet lets another process rotate the key set, and leave it as this one must not use it, until the returned
+// function is called.
+func (k *Kit) LoseKeySet() (again func()) {
+	k.T.Helper()
+	other, err := vault.Open("", k.DataDir)
+	Must(k.T, err)
+	_, err = other.Rotate()
+	Must(k.T, err)
+	_, err = sealing.NewRows(sealing.Options{
+		Store: k.Store, Vault: other, Now: k.Clock.Now, Log: slog.New(slog.DiscardHandler), Changed: func() {},
+	}).Reseal(k.T.Context())
+	Must(k.T, err)
+	path := filepath.Join(k.DataDir, "keyset.json")
+	Must(k.T, os.Chmod(path, 0o644))
+	return func() { Must(k.T, os.Chmod(path, 0o600)) }
 }
 
 // Must fails the test if there is an error.
