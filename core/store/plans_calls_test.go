@@ -110,7 +110,7 @@ func TestCallsReadNoTableThatGrows(t *testing.T) {
 		db := storetest.Database(t, address)
 		populate(t, s, func(statement string) { got(db.ExecContext(t.Context(), statement))(t) })
 		connectionOf(t, s, "acme", "front", "calendar")
-		must(t, store.FillForCalls(t.Context(), s, 20_000))
+		must(t, store.FillForCalls(t.Context(), s, 5_000))
 		to.seen = map[string]statement{}
 		ran := map[string]bool{}
 		for _, o := range operations {
