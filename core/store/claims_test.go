@@ -223,7 +223,7 @@ func TestARunThatLostItsIntentTakesNoStepOfThePurchase(t *testing.T) {
 func TestPurchasesOfTheVersionBeforeAreCarriedOn(t *testing.T) {
 	t.Parallel()
 	bothEmpty(t, func(t *testing.T, address string) {
-		s := got(store.Open(t.Context(), address))(t)
+		s := storetest.Connect(t, address)
 		defer s.Close()
 		must(t, s.MigrateTo(t.Context(), 6))
 		run := func(query string, args ...any) {

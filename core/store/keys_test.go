@@ -6,6 +6,7 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
 )
 
 func TestKeys(t *testing.T) {
@@ -115,7 +116,7 @@ func TestKeys(t *testing.T) {
 func TestKeysOfTheVersionBeforeGoOn(t *testing.T) {
 	t.Parallel()
 	bothEmpty(t, func(t *testing.T, address string) {
-		s := got(store.Open(t.Context(), address))(t)
+		s := storetest.Connect(t, address)
 		defer s.Close()
 		must(t, s.MigrateTo(t.Context(), 9))
 		tenant(t, s, "acme")

@@ -18,7 +18,7 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	t.Run("a new database has steps pending, and none once migrated", func(t *testing.T) {
 		bothEmpty(t, func(t *testing.T, url string) {
-			s := got(store.Open(t.Context(), url))(t)
+			s := storetest.Connect(t, url)
 			defer s.Close()
 			if got(s.Pending(t.Context()))(t) == 0 {
 				t.Fatal("nothing is pending")
@@ -36,16 +36,17 @@ func TestMigrate(t *testing.T) {
 	})
 	t.Run("replicas that start at once all come up", func(t *testing.T) {
 		bothEmpty(t, func(t *testing.T, url string) {
-			for _, err := range at(6, func(int) error {
-				s, err := store.Open(t.Context(), url)
-				if err != nil {
-					return err
-				}
+			var replicas []*store.Store
+			for range 6 {
+				replicas = append(replicas, storetest.Connect(t, url))
+			}
+			for _, err := range at(len(replicas), func(i int) error {
+				s := replicas[i]
 				defer s.Close()
 				if err := s.Migrate(t.Context()); err != nil {
 					return err
 				}
-				_, err = s.Tenants(t.Context())
+				_, err := s.Tenants(t.Context())
 				return err
 			}) {
 				must(t, err)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
 )
 
 // Pages freed by a purge are returned to the disk, except for a quarter of the file.
 func TestFreedPagesAreGivenBack(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/f.db"
-	s := got(store.Open(t.Context(), "sqlite:"+path))(t)
+	s := storetest.Connect(t, "sqlite:"+path)
 	must(t, s.Migrate(t.Context()))
 	connection(t, s, "front")
 	size := func() int64 {

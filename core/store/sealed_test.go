@@ -231,12 +231,8 @@ func TestDigestsAreOfOneKey(t *testing.T) {
 		found := map[string]bool{}
 		var work sync.WaitGroup
 		for range 4 {
+			replica := storetest.Connect(t, url)
 			work.Go(func() {
-				replica, err := store.Open(t.Context(), url)
-				if err != nil {
-					t.Error(err)
-					return
-				}
 				defer replica.Close()
 				plain, _ := replica.Digest(t.Context(), person)
 				replica.SealWith(v)
