@@ -342,8 +342,10 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/signin",
-			May:    []string{"core/apikey", "core/audit", "core/fault", "core/secret", "core/store", "core/tenant"},
-			Tests:  []string{"core/**"}, Why: "Who may open the settings page, and for how long.",
+			May: []string{
+				"core/apikey", "core/audit", "core/fault", "core/secret", "core/store", "core/tenant", "core/vault",
+			},
+			Tests: []string{"core/**"}, Why: "Who may open the settings page, and for how long.",
 		},
 		{
 			Folder: "core/mcp",

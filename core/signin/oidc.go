@@ -20,6 +20,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/secret"
 	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
 )
 
 // Reasons of faults about signing in at an OpenID provider.
@@ -217,6 +218,9 @@ func (o *OpenID) begunBy(r *http.Request) (begun, error) {
 		return b, notBegun()
 	}
 	plain, err := o.opts.Sealer.OpenColumn("browser", "openid", nil, sealed)
+	if vault.IsAway(err) { // the sign-in may be right
+		return b, err
+	}
 	if err != nil || json.Unmarshal(plain, &b) != nil {
 		return b, notBegun()
 	}

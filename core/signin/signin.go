@@ -27,6 +27,7 @@ import (
 	"frontdesk/core/secret"
 	"frontdesk/core/store"
 	"frontdesk/core/tenant"
+	"frontdesk/core/vault"
 )
 
 // Person is who signed in, and what for.
@@ -239,7 +240,9 @@ func unusable() error {
 			"with frontdesk admin link.")
 }
 
+// isUnreadable reports whether a row is not as the gateway wrote it. While the key set cannot be read, nothing is
+// known of the row.
 func isUnreadable(err error) bool {
 	f := fault.From(err)
-	return f != nil && f.Reason == store.ReasonRowUnreadable
+	return f != nil && f.Reason == store.ReasonRowUnreadable && !vault.IsAway(err)
 }

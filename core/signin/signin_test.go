@@ -2,9 +2,12 @@ package signin_test
 
 import (
 	"context"
+	"encoding/base64"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,9 +16,12 @@ import (
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
+	"frontdesk/core/fault"
 	"frontdesk/core/signin"
+	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
+	"frontdesk/core/vault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -172,4 +178,39 @@ func TestLinksForNobody(t *testing.T) {
 	if err != nil || made.Name != "administrator" || made.Role != apikey.RoleAdmin || made.TenantID == "" {
 		t.Errorf("%+v, %v", made, err)
 	}
+}
+
+// Another process rotated the key set, and left it as this one cannot read it: nothing is known of what that
+// process sealed.
+func TestKeySetThatCannotBeReadSignsNobodyOut(t *testing.T) {
+	o, k := options(t, storetest.SQLite(t), time.Now)
+	other, err := vault.Open("", k.DataDir)
+	tenanttest.Must(t, err)
+	_, err = other.Rotate()
+	tenanttest.Must(t, err)
+	k.Store.SealWith(other)
+	sessions, links := signin.NewSessions(o), signin.NewLinks(o)
+	cookie := begin(t, sessions)
+	token, _, err := links.Create(t.Context(), signin.NewLink{})
+	tenanttest.Must(t, err)
+	begun, err := other.SealColumn("browser", "openid", nil, []byte("{}"))
+	tenanttest.Must(t, err)
+	back := request(&http.Cookie{Name: "__Host-frontdesk-openid", Value: base64.RawURLEncoding.EncodeToString(begun)})
+	openID := signin.NewOpenID(signin.OpenIDOptions{Options: o, Sealer: k.Vault})
+
+	k.Store.SealWith(k.Vault)
+	path := filepath.Join(k.DataDir, "keyset.json")
+	tenanttest.Must(t, os.Chmod(path, 0o644))
+	_, _, err = sessions.Load(request(cookie))
+	tenanttest.WantFault(t, err, fault.Unavailable, store.ReasonRowUnreadable)
+	_, err = links.Get(t.Context(), token)
+	tenanttest.WantFault(t, err, fault.Unavailable, store.ReasonRowUnreadable)
+	_, err = openID.Finish(back)
+	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
+	tenanttest.Must(t, os.Chmod(path, 0o600))
+	if _, p := load(t, sessions, cookie); p != pat {
+		t.Errorf("signed in is %+v", p)
+	}
+	_, err = links.Get(t.Context(), token)
+	tenanttest.Must(t, err)
 }
