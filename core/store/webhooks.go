@@ -38,6 +38,7 @@ type Delivery struct {
 	QueuedAt     time.Time // when it was created, or sent again
 	EndedAt      time.Time // zero: it waits
 	NextAt       time.Time // of the queue; zero: nothing of it waits
+	Unreadable   error     // why the payload is left out; nil if it is there
 }
 
 // The states of a delivery.
@@ -89,6 +90,7 @@ func (s *Store) scanDelivery(row scanner) (d Delivery, err error) {
 	d.CreatedAt, d.QueuedAt, d.EndedAt, d.NextAt = instant(created), instant(queued), optionalInstant(ended),
 		optionalInstant(next)
 	if d.Payload, err = s.open(sealedDeliveries, 0, deliveryRow(d), d.Payload); isUnreadable(err) {
+		d.Unreadable = err
 		return d, nil
 	}
 	return d, err

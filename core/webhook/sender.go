@@ -214,8 +214,8 @@ func (s *Sender) send(ctx context.Context, w store.Webhook, d store.Delivery) (d
 	switch {
 	case !w.DisabledAt.IsZero():
 		return Outcome{Reason: reasonDisabled}, true
-	case d.Payload == nil:
-		return Outcome{Reason: reasonUnreadable}, true
+	case d.Unreadable != nil: // for good, or until the key set can be read again
+		return Outcome{Reason: reasonUnreadable}, !vault.IsAway(d.Unreadable)
 	}
 	done = s.poster.post(ctx, w, d.ID, d.Payload)
 	if done.Status != http.StatusGone { // by which a receiver asks for no more events

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -510,6 +512,34 @@ func TestChangedRowsAreNotSent(t *testing.T) {
 	wrong, err := k.Rows.Wrong(t.Context())
 	if err != nil || len(wrong) != 1 || wrong[0].Table != "webhooks" || wrong[0].ID != id {
 		t.Errorf("wrong rows are %v, %v", wrong, err)
+	}
+}
+
+// Another replica rotated the key set and sealed an event, and this one cannot read the key set. The event waits.
+func TestNoEventIsGivenUpWhileTheKeySetCannotBeRead(t *testing.T) {
+	k := open(t, storetest.SQLite(t))
+	k.Tenant("acme")
+	front := k.connect("acme", "front")
+	r := receive(t, nil)
+	_, id := k.add("acme", r.URL)
+	other, err := vault.Open("", k.DataDir)
+	k.must(err)
+	_, err = other.Rotate()
+	k.must(err)
+	k.Store.SealWith(other)
+	k.change(front, true)
+	k.Store.SealWith(k.Vault)
+	path := filepath.Join(k.DataDir, "keyset.json")
+	k.must(os.Chmod(path, 0o644))
+	k.must(k.sender.Drain(t.Context()))
+	if states, _ := k.deliveries(id); states != "waiting" || len(r.received()) != 0 {
+		t.Errorf("the delivery is %s, and %d were sent", states, len(r.received()))
+	}
+	k.must(os.Chmod(path, 0o600))
+	k.Clock.Advance(time.Minute)
+	k.must(k.sender.Drain(t.Context()))
+	if states, _ := k.deliveries(id); states != "delivered" || told(r.received(), "front") != "provider.down" {
+		t.Errorf("the delivery is %s, and it was told %q", states, told(r.received(), "front"))
 	}
 }
 
