@@ -100,6 +100,7 @@ type Gateway struct {
 	health   *webhook.Health
 
 	unwritable atomic.Pointer[error] // why the last probe write failed; nil if it succeeded
+	unopenable atomic.Pointer[error] // why the key set opened no row at the last probe; nil if it did
 
 	volumeOf func(path string) (volume, error) // of the doctor
 	outside  *http.Client                      // with which the doctor asks addresses of the configuration

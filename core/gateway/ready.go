@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"frontdesk/config"
@@ -20,20 +21,23 @@ const (
 
 var errDraining = errors.New("the gateway is shutting down")
 
-// ready returns an error if the gateway is shutting down, its last probe failed or the store does not
-// respond.
+// ready returns an error if the gateway is shutting down, its last probe failed, its key set opens nothing of what is
+// stored or the store does not respond.
 func (g *Gateway) ready(ctx context.Context) error {
 	if g.draining.Load() {
 		return errDraining
 	}
-	if failed := g.unwritable.Load(); failed != nil {
-		return *failed
+	for _, last := range []*atomic.Pointer[error]{&g.unwritable, &g.unopenable} {
+		if failed := last.Load(); failed != nil {
+			return *failed
+		}
 	}
 	return g.store.Ping(ctx)
 }
 
-// probeWrites checks regularly whether the store accepts writes, independently of requests, until ctx ends.
-func (g *Gateway) probeWrites(ctx context.Context) {
+// probeStore checks regularly whether the store accepts writes and the key set opens what is stored, independently of
+// requests, until ctx ends.
+func (g *Gateway) probeStore(ctx context.Context) {
 	for {
 		wait := probeEvery
 		if !g.probe(ctx) {
@@ -47,22 +51,42 @@ func (g *Gateway) probeWrites(ctx context.Context) {
 	}
 }
 
-// probe writes once, and reports whether that succeeded.
+// probe writes once and looks at one row, and reports whether both succeeded.
 func (g *Gateway) probe(ctx context.Context) bool {
-	err := g.store.Probe(ctx)
+	if !g.probed(ctx, &g.unwritable, g.store.Probe(ctx), "the store accepts no writes",
+		"the store accepts writes again") {
+		return false
+	}
+	return g.probed(ctx, &g.unopenable, g.opensRows(ctx), "the key set opens nothing of what is stored",
+		"the key set opens what is stored again")
+}
+
+// probed keeps the result of a probe, logs when it changes, and reports whether it is a success.
+func (g *Gateway) probed(ctx context.Context, last *atomic.Pointer[error], err error, trouble, over string) bool {
 	if err == nil {
-		if g.unwritable.Swap(nil) != nil {
-			g.log.InfoContext(ctx, "the store accepts writes again")
+		if last.Swap(nil) != nil {
+			g.log.InfoContext(ctx, over)
 		}
 		return true
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return false // the gateway is stopping; the store may be fine
 	}
-	if g.unwritable.Swap(&err) == nil {
-		g.log.ErrorContext(ctx, "the store accepts no writes; the gateway is not ready", "error", err)
+	if last.Swap(&err) == nil {
+		g.log.ErrorContext(ctx, trouble+"; the gateway is not ready", "error", err)
 	}
 	return false
+}
+
+// opensRows returns an error if every call would be refused because the key set, as this process last could read it,
+// opens nothing of what is stored: another replica has rotated it, and this one cannot follow. Calls then belong
+// at the other replicas. A key set that cannot be read while its keys suffice refuses no call.
+func (g *Gateway) opensRows(ctx context.Context) error {
+	unread := g.vault.CatchUp()
+	if err := g.checkKeys(ctx); err != nil {
+		return errors.Join(err, unread)
+	}
+	return nil
 }
 
 // askReadyWait is longer than readiness may take to find out (core/api), and shorter than those wait who ask by
@@ -108,8 +132,8 @@ func AskReady(ctx context.Context, cfg config.Server) error {
 	case http.StatusOK:
 		return nil
 	case http.StatusServiceUnavailable:
-		return fmt.Errorf("the gateway at %s is not ready: it is shutting down, or its store takes no writes; "+
-			"its log says which", address)
+		return fmt.Errorf("the gateway at %s is not ready: it is shutting down, its store takes no writes, or "+
+			"its key set opens nothing of what is stored; its log says which", address)
 	}
 	return fmt.Errorf("what answers at %s, with status %d, is no gateway", address, res.StatusCode)
 }

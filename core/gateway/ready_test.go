@@ -6,14 +6,19 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"frontdesk/config"
+	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
 	"frontdesk/core/certificate/certificatetest"
+	"frontdesk/core/connection"
 	"frontdesk/core/store/storetest"
+	"frontdesk/core/tenant/tenanttest"
 )
 
 // The gateway is not ready while the store answers reads but accepts no writes. Afterwards it is ready again.
@@ -59,6 +64,50 @@ func TestReadyzFailsWhileWritesFail(t *testing.T) {
 			readyz(http.StatusOK)
 		})
 	}
+}
+
+// Another replica has rotated the key set, and this one cannot read it: it would refuse every call. While its keys
+// suffice, it stays ready.
+func TestReadyzFailsWhileTheKeySetOpensNothing(t *testing.T) {
+	t.Parallel()
+	cfg := readyConfig(t, storetest.SQLite(t))
+	desk := &tenanttest.Provider{}
+	desk.Says(calendar.Account{Email: "desk@acme.example"}, nil)
+	g, err := Open(t.Context(), cfg, Options{
+		LogTo: io.Discard, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())},
+	})
+	tenanttest.Must(t, err)
+	defer g.Close()
+	rotating := opened(t, cfg)
+	defer rotating.Close()
+	_, err = g.Connections().Add(t.Context(), "acme", connection.Spec{
+		Name: "desk", Kind: adapter.KindCalendar, Provider: "dav",
+		Settings:    map[string]any{"url": "https://calendar.example.com/"},
+		Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
+	})
+	tenanttest.Must(t, err)
+	readyz := func(want int) {
+		t.Helper()
+		g.probe(t.Context())
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		if w.Code != want {
+			t.Errorf("/readyz answers %d, want %d", w.Code, want)
+		}
+	}
+	mode := func(mode os.FileMode) {
+		t.Helper()
+		tenanttest.Must(t, os.Chmod(filepath.Join(cfg.DataDir, "keyset.json"), mode))
+	}
+	mode(0o644) // which the gateway refuses to read
+	readyz(http.StatusOK)
+	mode(0o600)
+	_, err = rotating.RotateKeys(t.Context())
+	tenanttest.Must(t, err)
+	mode(0o644)
+	readyz(http.StatusServiceUnavailable)
+	mode(0o600)
+	readyz(http.StatusOK)
 }
 
 func lockedElsewhere(t *testing.T, url string) (unlock func()) {

@@ -90,7 +90,7 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 	work.Go(func() { g.health.Run(background) })
 	work.Go(func() { g.forget(background) })
 	work.Go(func() { g.showBreakers(background) })
-	work.Go(func() { g.probeWrites(background) })
+	work.Go(func() { g.probeStore(background) })
 	work.Go(func() { g.takeCensus(background) })
 	work.Go(func() { g.tellOfRows(background) })
 	work.Go(func() { g.pool.KeepWarm(background) })

@@ -41,8 +41,9 @@ func (v *Vault) Follow(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// catchUp reads the key set again for a call that needs a key which is not known.
-func (v *Vault) catchUp() error {
+// CatchUp reads the key set again if its source changed, so that a key which is not known may be. It takes no longer
+// than a call can wait.
+func (v *Vault) CatchUp() error {
 	if !v.form.isEncrypted() {
 		return v.refresh()
 	}

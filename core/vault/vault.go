@@ -187,7 +187,7 @@ func (v *Vault) open(p purpose, tenantID, connectionID string, sealed []byte) ([
 func (v *Vault) decrypt(sealed, binding []byte) ([]byte, error) {
 	id := KeyOf(sealed)
 	if !v.current().has(id) {
-		if err := v.catchUp(); err != nil {
+		if err := v.CatchUp(); err != nil {
 			return nil, err
 		}
 		if !v.current().has(id) {
