@@ -250,13 +250,15 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	fresh, done := s.isFresh(there), there.State == store.IntentDone
 	pending, known := j.answers.find(there)
 	switch {
+	case known && fresh && s.isStale(ctx, pending.intent): // once it is recorded, it is dropped
+		return nil, nil, j.writeAnswer(ctx, pending)
 	case known && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
-		return nil, &pending, nil
+		return nil, &pending.intent, nil
 	case !fresh && (done || there.Kept || s.operation.gaveUp(there.Plan)) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
 	case s.intent.Kept && !isSameRequest(there, s.intent):
 		return nil, nil, KeyReused()
-	case done && !s.intent.Kept && s.call.Stale != nil && s.call.Stale(ctx, there):
+	case done && s.isStale(ctx, there):
 		return nil, nil, j.opts.Store.DropIntentsOfEffect(ctx,
 			there.TenantID, there.ConnectionID, there.Operation, there.EffectRef)
 	case done:
@@ -305,6 +307,11 @@ func (s *submission) await(ctx, waiting context.Context, there store.Intent) err
 		return s.journal.stillRunning(ctx, there)
 	}
 	return err
+}
+
+// isStale reports whether the answer of an equal call without a key is no longer true.
+func (s *submission) isStale(ctx context.Context, answered store.Intent) bool {
+	return !s.intent.Kept && s.call.Stale != nil && s.call.Stale(ctx, answered)
 }
 
 // isFresh reports whether an earlier intent still counts for this call.

@@ -88,18 +88,18 @@ func (p *pendingAnswers) add(i store.Intent, record func(context.Context) error)
 	return true
 }
 
-// find returns the intent with its pending answer, if the process has one for the effect of the stored row.
-func (p *pendingAnswers) find(there store.Intent) (store.Intent, bool) {
+// find returns the pending answer, if the process has one for the effect of the stored row.
+func (p *pendingAnswers) find(there store.Intent) (pendingAnswer, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.list {
 		i := a.intent
 		isSame := i.EffectKey == there.EffectKey && string(i.RequestHash) == string(there.RequestHash)
 		if isSame && idOf(i) == idOf(there) {
-			return i, true
+			return a, true
 		}
 	}
-	return store.Intent{}, false
+	return pendingAnswer{}, false
 }
 
 // remove drops the answer of a run.
@@ -119,12 +119,19 @@ func (p *pendingAnswers) all() []pendingAnswer {
 // answer that the store rejects for another reason blocks neither the other answers nor the rest of recovery.
 func (j *Journal) writeAnswers(ctx context.Context) error {
 	for _, a := range j.answers.all() {
-		switch err := a.record(ctx); {
-		case err == nil:
-			j.answers.remove(a.intent.Owner)
+		switch err := j.writeAnswer(ctx, a); {
 		case errors.Is(err, fault.Unavailable), errors.Is(err, fault.Timeout), errors.Is(err, fault.Canceled):
 			return err
 		}
 	}
 	return nil
+}
+
+// writeAnswer records a pending answer, which then pends no more.
+func (j *Journal) writeAnswer(ctx context.Context, a pendingAnswer) error {
+	err := a.record(ctx)
+	if err == nil {
+		j.answers.remove(a.intent.Owner)
+	}
+	return err
 }

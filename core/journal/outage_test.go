@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 )
 
@@ -40,6 +42,37 @@ func TestAnAnswerThatWaitsToBeRecordedIsOfItsRequestAlone(t *testing.T) {
 		if when == "while the store fails" {
 			again()
 		}
+	}
+}
+
+// TestAnAnswerThatWaitsToBeRecordedCanBeStale: who asks without a key, after somebody has undone the effect, is not
+// told that it is there.
+func TestAnAnswerThatWaitsToBeRecordedCanBeStale(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	undone := false
+	open := func() (Answer[door], error) {
+		c := w.call("", "front")
+		c.DedupeWindow = time.Minute
+		c.Stale = func(context.Context, store.Intent) bool { return undone && len(w.opened) == 1 }
+		return Perform(t.Context(), j, c, w.handle)
+	}
+	again := w.refuseAnswers()
+	_, err := open()
+	w.check(err)
+	if got, err := open(); err != nil || !got.Replayed {
+		t.Errorf("the repeat is answered %s, %v", got.Body, err)
+	}
+	undone = true
+	if got, err := open(); err == nil {
+		t.Errorf("while the store fails, it is answered %s", got.Body)
+	}
+	again()
+	if got, err := open(); err != nil || got.Replayed || len(w.opened) != 2 {
+		t.Errorf("it is answered %s, %v; opened %v", got.Body, err, w.opened)
+	}
+	if len(j.answers.list) != 0 || len(j.local.runs) != 0 {
+		t.Errorf("%d answers and %d runs are left", len(j.answers.list), len(j.local.runs))
 	}
 }
 
