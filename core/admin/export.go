@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"time"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
@@ -20,8 +21,18 @@ const (
 	// MaxExportLimit is how many records one answer of ExportTenant can have.
 	MaxExportLimit = 500
 
+	// exportLife is how long the pages of an export follow the first one, which the audit has.
+	exportLife = 24 * time.Hour
+
 	actionExport = "export-tenant"
 )
+
+// exportPosition is where an export goes on.
+type exportPosition struct {
+	store.ExportMark
+
+	Began time.Time `json:"began"`
+}
 
 // Sealer seals the position of an export. [*vault.Vault] implements it.
 type Sealer interface {
@@ -58,7 +69,7 @@ func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQue
 	if err != nil {
 		return page, err
 	}
-	var from store.ExportMark
+	from := exportPosition{Began: s.opts.Now()}
 	if q.After != "" {
 		if from, err = s.openMark(of.ID, c.KeyID, q.After); err != nil {
 			return page, err
@@ -71,7 +82,7 @@ func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQue
 	if q.Limit == 0 {
 		q.Limit = defaultExportLimit
 	}
-	rows, next, err := s.opts.Store.TenantRecords(ctx, of.ID, from, q.Limit)
+	rows, next, err := s.opts.Store.TenantRecords(ctx, of.ID, from.ExportMark, q.Limit)
 	if err != nil {
 		return page, err
 	}
@@ -79,14 +90,14 @@ func (s *Service) ExportTenant(ctx context.Context, c apikey.Caller, q ExportQue
 		page.Records = append(page.Records, ExportRecord(row))
 	}
 	if next != nil {
-		page.Next, err = s.sealMark(of.ID, c.KeyID, *next)
+		page.Next, err = s.sealMark(of.ID, c.KeyID, exportPosition{*next, from.Began})
 	}
 	return page, err
 }
 
 // sealMark returns a position as text. Nobody else can make one, so that no export begins behind the page that is
 // recorded.
-func (s *Service) sealMark(tenantID, keyID string, m store.ExportMark) (string, error) {
+func (s *Service) sealMark(tenantID, keyID string, m exportPosition) (string, error) {
 	plain, err := json.Marshal(m)
 	if err != nil {
 		return "", err
@@ -98,7 +109,7 @@ func (s *Service) sealMark(tenantID, keyID string, m store.ExportMark) (string, 
 	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-func (s *Service) openMark(tenantID, keyID, text string) (m store.ExportMark, err error) {
+func (s *Service) openMark(tenantID, keyID, text string) (m exportPosition, err error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
 		sealed, err = s.opts.Sealer.OpenColumn("export", "position", []string{tenantID, keyID}, sealed)
@@ -109,9 +120,9 @@ func (s *Service) openMark(tenantID, keyID, text string) (m store.ExportMark, er
 	if vault.IsAway(err) { // the position may be right
 		return m, err
 	}
-	if err != nil {
-		return m, fault.InvalidField("query.after", "must be next of the page before, which the same key got. Without "+
-			"after, an export begins")
+	if err != nil || s.opts.Now().Sub(m.Began) > exportLife {
+		return m, fault.InvalidField("query.after", "must be next of the page before, which the same key got, of an export "+
+			"that began within a day. Without after, an export begins")
 	}
 	return m, nil
 }

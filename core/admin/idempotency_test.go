@@ -373,3 +373,24 @@ func TestKeySetThatCannotBeReadIsNoBadPositionOfAnExport(t *testing.T) {
 	_, err = by(h.Vault).ExportTenant(t.Context(), apikey.Caller{}, query)
 	h.must(err)
 }
+
+// Only the first page is recorded in the audit, so its export does not go on for ever.
+func TestAnExportGoesOnForADay(t *testing.T) {
+	h := open(t, storetest.SQLite(t))
+	s := admin.New(admin.Options{
+		Store: h.Store, Sealer: h.Vault, Now: h.Clock.Now,
+		Audit: audit.New(audit.Options{Store: h.Store, Vault: h.Vault, Now: h.Clock.Now}),
+	})
+	query := admin.ExportQuery{Tenant: "acme", Limit: 1}
+	first, err := s.ExportTenant(t.Context(), apikey.Caller{}, query)
+	h.must(err)
+	h.Clock.Advance(24 * time.Hour)
+	query.After = first.Next
+	second, err := s.ExportTenant(t.Context(), apikey.Caller{}, query)
+	h.must(err)
+	h.Clock.Advance(time.Second)
+	for _, query.After = range []string{first.Next, second.Next} {
+		_, err = s.ExportTenant(t.Context(), apikey.Caller{}, query)
+		tenanttest.WantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	}
+}

@@ -104,7 +104,7 @@ func (r tenantPath) input(*checks) string { return r.Tenant }
 // exportQuery asks for a page of what is kept for a tenant.
 type exportQuery struct {
 	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	After  string `json:"-" query:"after" doc:"Only what follows another page, which the same key got: its next." example:"AgEAAABx7s2fKq"`
+	After  string `json:"-" query:"after" doc:"Only what follows another page, which the same key got within a day of the first: its next." example:"AgEAAABx7s2fKq"`
 	Limit  int    `json:"-" query:"limit" doc:"How many records at most, up to 500. The default is 100." example:"100"`
 }
 
