@@ -110,6 +110,32 @@ func TestReadyzFailsWhileTheKeySetOpensNothing(t *testing.T) {
 	readyz(http.StatusOK)
 }
 
+// A gateway whose database file was put aside goes on writing to it, where the next start finds nothing.
+func TestReadyzFailsWhenTheDatabaseFileIsReplaced(t *testing.T) {
+	t.Parallel()
+	cfg := readyConfig(t, "")
+	g := opened(t, cfg)
+	defer g.Close()
+	file := filepath.Join(cfg.DataDir, "frontdesk.db")
+	readyz := func(want int) {
+		t.Helper()
+		g.probe(t.Context())
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		if w.Code != want {
+			t.Errorf("/readyz answers %d, want %d", w.Code, want)
+		}
+	}
+	readyz(http.StatusOK)
+	tenanttest.Must(t, g.Backup(t.Context(), file+".copy"))
+	tenanttest.Must(t, os.Rename(file, file+".aside"))
+	readyz(http.StatusServiceUnavailable)
+	tenanttest.Must(t, os.Rename(file+".copy", file))
+	readyz(http.StatusServiceUnavailable)
+	tenanttest.Must(t, os.Rename(file+".aside", file))
+	readyz(http.StatusOK)
+}
+
 func lockedElsewhere(t *testing.T, url string) (unlock func()) {
 	t.Helper()
 	db := storetest.Database(t, url)

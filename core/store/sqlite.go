@@ -78,9 +78,12 @@ func openSQLite(ctx context.Context, path string, pool newPool) (*Store, error) 
 		}
 		return nil, err
 	}
-	if err := private(path); err != nil {
+	if err = private(path); err == nil {
+		s.file, err = os.Stat(path)
+	}
+	if err != nil {
 		_ = s.Close()
-		return nil, orUnavailable(err)
+		return nil, orUnavailable(cause(err))
 	}
 	return s, nil
 }
