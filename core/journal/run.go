@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -309,6 +310,9 @@ func (r *Run) complete(
 	}
 	if fault.From(err).Code == fault.Conflict {
 		first, found, err := j.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)
+		if err == nil && !found { // its tenant was deleted meanwhile: the audit keeps what was done all the same
+			r.auditAlone(ctx)
+		}
 		answered := err == nil && found && first.State == store.IntentDone
 		return first, answered && first.EffectKey == r.intent.EffectKey
 	}
@@ -328,11 +332,25 @@ func (r *Run) complete(
 	return r.intent, false
 }
 
-// record writes the answer, what is attached to it, and the audit row.
+// auditAlone records what was done in the audit, without an answer.
+func (r *Run) auditAlone(ctx context.Context) {
+	rows := r.rowsIfAny(ctx, audit.Done)
+	if err := r.journal.opts.Store.AddAudit(ctx, rows...); err != nil {
+		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
+			"operation", r.intent.Operation, "outcome", audit.Done, "error", err)
+	}
+}
+
+// record writes the answer, what is attached to it, and the audit row. If the connection was removed meanwhile,
+// what is attached would have gone with it, and is left out.
 func (r *Run) record(ctx context.Context, with store.Attached) error {
 	rows, err := r.rows(ctx, audit.Done)
 	if err != nil {
 		return err
 	}
-	return r.journal.opts.Store.FinishIntent(ctx, r.intent, with, rows...)
+	err = r.journal.opts.Store.FinishIntent(ctx, r.intent, with, rows...)
+	if errors.Is(err, fault.NotFound) {
+		return r.journal.opts.Store.FinishIntent(ctx, r.intent, store.Attached{}, rows...)
+	}
+	return err
 }

@@ -88,6 +88,40 @@ func canaryMeeting(t *testing.T, h int) BookMeeting {
 	return in
 }
 
+// A call that is under way while its connection or its tenant is removed has booked its meeting all the same. The
+// audit has it, and a repeat gets the answer as long as the tenant is there.
+func TestACallDuringARemovalIsInTheAudit(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(testing.TB) string{
+		"sqlite": storetest.SQLite, "postgres": storetest.Postgres,
+	} {
+		for what, remove := range map[string]func(*store.Store) error{
+			"connection": func(s *store.Store) error {
+				return s.DeleteConnection(background, "t-acme", "c-acme-calendar")
+			},
+			"tenant": func(s *store.Store) error { return s.DeleteTenant(background, "t-acme") },
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, open)
+				p, c := w.start(), w.tenant("acme")
+				w.meetings.once("book", reaction{after: func(context.Context) error { return remove(w.store) }})
+				first := book(t, p, c, key("k"), canaryMeeting(t, 10))
+				p.recover(t)
+				if what == "connection" {
+					again := book(t, p, c, key("k"), canaryMeeting(t, 10))
+					if !again.Replayed || string(again.Body) != string(first.Body) {
+						t.Errorf("the repeat is answered %s", again.Body)
+					}
+				}
+				if got := w.recorded(); !slices.Equal(got, []string{"acme key:k-acme book-meeting ev1 done"}) {
+					t.Errorf("the audit has %q", got)
+				}
+			})
+		}
+	}
+}
+
 // TestEveryCallIsInTheAuditOnce goes through all operations and outcomes.
 func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	t.Parallel()
