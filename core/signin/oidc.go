@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -57,11 +57,9 @@ type OpenIDOptions struct {
 //
 // The first that fits counts. It is safe for concurrent use. Create it with [NewOpenID].
 type OpenID struct {
-	opts   OpenIDOptions
-	client *http.Client
-
-	mu       sync.Mutex // guards provider
-	provider *oidc.Provider
+	opts     OpenIDOptions
+	client   *http.Client
+	provider atomic.Pointer[oidc.Provider] // nil: not asked for yet
 }
 
 const (
@@ -236,21 +234,21 @@ func notBegun() error {
 		"longer than ten minutes. Sign in again.")
 }
 
-// config returns the OAuth client and the provider, whose description it asks for once.
+// config returns the OAuth client and the provider, whose description it asks for until it has it. Nobody waits for
+// somebody else's question: each has a time of its own.
 func (o *OpenID) config(ctx context.Context) (*oauth2.Config, *oidc.Provider, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.provider == nil {
-		provider, err := oidc.NewProvider(oidc.ClientContext(ctx, o.client), o.opts.Issuer)
-		if err != nil {
+	provider := o.provider.Load()
+	if provider == nil {
+		var err error
+		if provider, err = oidc.NewProvider(oidc.ClientContext(ctx, o.client), o.opts.Issuer); err != nil {
 			return nil, nil, wrongProvider("issuer", err)
 		}
-		o.provider = provider
+		o.provider.Store(provider)
 	}
 	return &oauth2.Config{
-		ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: o.provider.Endpoint(),
+		ClientID: o.opts.ClientID, ClientSecret: o.opts.ClientSecret, Endpoint: provider.Endpoint(),
 		RedirectURL: o.opts.RedirectURI, Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
-	}, o.provider, nil
+	}, provider, nil
 }
 
 // wrongProvider says which setting is wrong, and what was received.

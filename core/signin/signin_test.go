@@ -3,11 +3,13 @@ package signin_test
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,4 +215,40 @@ func TestKeySetThatCannotBeReadSignsNobodyOut(t *testing.T) {
 	}
 	_, err = links.Get(t.Context(), token)
 	tenanttest.Must(t, err)
+}
+
+// While the provider leaves one question without an answer, others can sign in.
+func TestNobodyWaitsForAnotherSignIn(t *testing.T) {
+	o, k := options(t, storetest.SQLite(t), time.Now)
+	asked, hang, calls := make(chan struct{}), make(chan struct{}), atomic.Int64{}
+	var issuer string
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			close(asked)
+			<-hang
+		}
+		fmt.Fprintf(w, `{"issuer": %q, "authorization_endpoint": %q}`, issuer, issuer+"/authorize")
+	}))
+	defer provider.Close()
+	issuer = provider.URL
+	openID := signin.NewOpenID(signin.OpenIDOptions{Options: o, Sealer: k.Vault, Issuer: issuer})
+	defer openID.Close()
+	begin := func() <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := openID.Begin(t.Context())
+			done <- err
+		}()
+		return done
+	}
+	first := begin()
+	<-asked
+	select {
+	case err := <-begin():
+		tenanttest.Must(t, err)
+	case <-time.After(10 * time.Second):
+		t.Error("the second sign-in waits for the first")
+	}
+	close(hang)
+	tenanttest.Must(t, <-first)
 }
