@@ -166,8 +166,14 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	f := fault.From(err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ofNobody := false
 	if WasTakenOver(err) {
-		return f
+		removed, withTenant := r.isRemoved(ctx)
+		if !r.effectExpected || !removed {
+			return f
+		}
+		ofNobody = withTenant
+		f = fault.Unknowable("The connection or its tenant was removed meanwhile.")
 	}
 	if r.HadNoEffect(f) {
 		r.release(ctx, "", audit.Failed(f.Reason))
@@ -181,6 +187,11 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		outcome = ""
 	}
 	r.toldUnknown = r.toldUnknown || !r.unattended
+	if ofNobody {
+		r.count("unknown")
+		r.auditAlone(ctx, outcome)
+		return reported
+	}
 	if mayBeRunning || stopped {
 		r.journal.local.keep(r.intent.Owner, r.journal.opts.WriteGrace+leaseMargin)
 		// The request may still arrive at the provider. Until it certainly has, no other run may take over
@@ -311,7 +322,7 @@ func (r *Run) complete(
 	if fault.From(err).Code == fault.Conflict {
 		first, found, err := j.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)
 		if err == nil && !found { // its tenant was deleted meanwhile: the audit keeps what was done all the same
-			r.auditAlone(ctx)
+			r.auditAlone(ctx, audit.Done)
 		}
 		answered := err == nil && found && first.State == store.IntentDone
 		return first, answered && first.EffectKey == r.intent.EffectKey
@@ -332,12 +343,24 @@ func (r *Run) complete(
 	return r.intent, false
 }
 
-// auditAlone records what was done in the audit, without an answer.
-func (r *Run) auditAlone(ctx context.Context) {
-	rows := r.rowsIfAny(ctx, audit.Done)
+// isRemoved reports whether the connection of the run was removed, and with it what the run has recorded beside its
+// intent, and whether its tenant was deleted with the intent itself.
+func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
+	there, found, err := r.journal.opts.Store.Intent(ctx, r.intent.TenantID, r.intent.Operation, r.intent.Key)
+	if err != nil || found {
+		return err == nil && there.Owner == r.intent.Owner && there.ConnectionID == "", false
+	}
+	_, err = r.journal.opts.Store.TenantByID(ctx, r.intent.TenantID)
+	withTenant = errors.Is(err, fault.NotFound)
+	return withTenant, withTenant
+}
+
+// auditAlone records the outcome in the audit, where there is no intent to record it with.
+func (r *Run) auditAlone(ctx context.Context, outcome string) {
+	rows := r.rowsIfAny(ctx, outcome)
 	if err := r.journal.opts.Store.AddAudit(ctx, rows...); err != nil {
 		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
-			"operation", r.intent.Operation, "outcome", audit.Done, "error", err)
+			"operation", r.intent.Operation, "outcome", outcome, "error", err)
 	}
 }
 

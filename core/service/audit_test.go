@@ -122,6 +122,30 @@ func TestACallDuringARemovalIsInTheAudit(t *testing.T) {
 	}
 }
 
+// A number that is bought while its connection or its tenant is removed is nobody's any more. Its buyer is told that
+// the provider may have acted, and the audit has it.
+func TestANumberBoughtDuringARemovalIsReported(t *testing.T) {
+	t.Parallel()
+	for what, remove := range map[string]func(*store.Store) error{
+		"connection": func(s *store.Store) error {
+			return s.DeleteConnection(background, "t-acme", "c-acme-telephony")
+		},
+		"tenant": func(s *store.Store) error { return s.DeleteTenant(background, "t-acme") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w, p, c := sqliteWorld(t)
+			w.phones.once("buy", reaction{after: func(context.Context) error { return remove(w.store) }})
+			_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			want := []string{"acme key:k-acme buy-phone-number  unknown:OUTCOME_UNKNOWN"}
+			if got := w.recorded(); !slices.Equal(got, want) {
+				t.Errorf("the audit has %q", got)
+			}
+		})
+	}
+}
+
 // TestEveryCallIsInTheAuditOnce goes through all operations and outcomes.
 func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 	t.Parallel()
