@@ -144,13 +144,13 @@ func TestRevocationElsewhereTakesEffectInTwoSeconds(t *testing.T) {
 	text, made := h.Key("acme", apikey.Spec{})
 	h.Caller(text)
 	// Another replica revokes the key.
-	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil {
-		t.Fatal(err)
-	}
+	row, err := h.Store.Key(t.Context(), made.ID)
+	tenanttest.Must(t, err)
+	tenanttest.Must(t, h.Store.RevokeKey(t.Context(), row, h.Clock.Now(), nil))
 	h.Clock.Advance(900 * time.Millisecond)
 	h.Caller(text) // from the cache
 	h.Clock.Advance(1100 * time.Millisecond)
-	_, err := h.Callers.Authenticate(t.Context(), text)
+	_, err = h.Callers.Authenticate(t.Context(), text)
 	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 }
 
@@ -190,11 +190,11 @@ func TestClockThatGoesBackEndsWhatIsRemembered(t *testing.T) {
 	h.Tenant("acme")
 	text, made := h.Key("acme", apikey.Spec{})
 	h.Caller(text)
-	if err := h.Store.RevokeKey(t.Context(), made.ID, h.Clock.Now(), nil); err != nil {
-		t.Fatal(err)
-	}
+	row, err := h.Store.Key(t.Context(), made.ID)
+	tenanttest.Must(t, err)
+	tenanttest.Must(t, h.Store.RevokeKey(t.Context(), row, h.Clock.Now(), nil))
 	h.Clock.Advance(-time.Hour)
-	_, err := h.Callers.Authenticate(t.Context(), text)
+	_, err = h.Callers.Authenticate(t.Context(), text)
 	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 }
 

@@ -402,6 +402,18 @@ func keyOf(row store.APIKey, names map[string]string) Key {
 
 // Revoke revokes a key. The key stops working in this process at once, and elsewhere within two seconds.
 func (d *Directory) Revoke(ctx context.Context, id string) error {
+	for try := 1; ; try++ {
+		err := d.revoke(ctx, id)
+		if !errors.Is(err, fault.Conflict) || try == revokeTries {
+			return err
+		}
+	}
+}
+
+// revokeTries is how often Revoke tries to revoke a key that is rolled or changed at the same time.
+const revokeTries = 5
+
+func (d *Directory) revoke(ctx context.Context, id string) error {
 	key, owner, err := d.find(ctx, id)
 	if err != nil {
 		return err
@@ -412,11 +424,12 @@ func (d *Directory) Revoke(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	was := key
 	key.RevokedAt = d.opts.Now().UTC()
 	if err := d.sealer.SealKey(&key, nil); err != nil { // an agent that is removed needs no signing secret
 		return err
 	}
-	if err := d.opts.Store.RevokeKey(ctx, id, key.RevokedAt, key.Seal, audited...); err != nil {
+	if err := d.opts.Store.RevokeKey(ctx, was, key.RevokedAt, key.Seal, audited...); err != nil {
 		return err
 	}
 	d.opts.Changed()

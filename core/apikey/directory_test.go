@@ -132,6 +132,33 @@ func TestARolledKeyCanBeRevokedEarlier(t *testing.T) {
 	tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 }
 
+// A key that is rolled while it is being revoked is revoked, and its row is as the gateway wrote it.
+func TestAKeyIsRevokedWhileItIsRolled(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		h.Tenant("acme")
+		text, made := h.Key("acme", apikey.Spec{})
+		rolled := false
+		keys := apikey.NewDirectory(apikey.Options{
+			Store: h.Store, Vault: h.Vault, Changed: h.Callers.Forget,
+			Now: func() time.Time { // which Revoke asks for after it has read the row
+				if !rolled {
+					rolled = true
+					_, _, err := h.Keys.Roll(t.Context(), made.ID, time.Hour)
+					tenanttest.Must(t, err)
+				}
+				return h.Clock.Now()
+			},
+		})
+		tenanttest.Must(t, keys.Revoke(t.Context(), made.ID))
+		_, err := h.Callers.Authenticate(t.Context(), text)
+		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
+		if wrong, err := h.Rows.Wrong(t.Context()); err != nil || len(wrong) > 0 {
+			t.Errorf("wrong are %v, %v", wrong, err)
+		}
+	})
+}
+
 func TestKeysThatCannotBeRolled(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
 	h.Tenant("acme")

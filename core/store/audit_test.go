@@ -49,9 +49,9 @@ func TestChangesAndWhatTheAuditSaysOfThem(t *testing.T) {
 			key := store.APIKey{ID: "k", TenantID: "acme", Hash: []byte{1}, CreatedAt: noon}
 			must(t, s.CreateKey(ctx, key, rowOf("create key")))
 			refused(t, s.CreateKey(ctx, key, rowOf("no")), fault.Conflict, store.ReasonAlreadyExists)
-			must(t, s.RevokeKey(ctx, "k", noon, nil, rowOf("revoke key")))
-			must(t, s.RevokeKey(ctx, "k", noon, nil, rowOf("no"))) // it changes nothing
-			refused(t, s.RevokeKey(ctx, "none", noon, nil, rowOf("no")), fault.NotFound, store.ReasonKeyNotFound)
+			must(t, s.RevokeKey(ctx, key, noon, nil, rowOf("revoke key")))
+			must(t, s.RevokeKey(ctx, key, noon, nil, rowOf("no"))) // it changes nothing
+			refused(t, s.RevokeKey(ctx, store.APIKey{ID: "none"}, noon, nil, rowOf("no")), fault.NotFound, store.ReasonKeyNotFound)
 			conn := store.Connection{
 				ID: "c", TenantID: "acme", Name: "c", Kind: "calendar", Provider: "p", CreatedAt: noon,
 			}

@@ -394,14 +394,14 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	{"Keys", func(c caller) (any, error) { return one(c.s.Keys(c.ctx, "acme")) }},
 	{"Key", func(c caller) (any, error) { return one(c.s.Key(c.ctx, "key1")) }},
 	{"RevokeKey", func(c caller) (any, error) {
-		return only(c.s.RevokeKey(c.ctx, "key1", noon, []byte("revoked"), c.audit()))
+		return only(c.s.RevokeKey(c.ctx, store.APIKey{ID: "key1"}, noon, []byte("revoked"), c.audit()))
 	}},
 	{"AllKeys", func(c caller) (any, error) { return one(c.s.AllKeys(c.ctx)) }},
 	{"SealKey", func(c caller) (any, error) {
 		return one(c.s.SealKey(c.ctx, store.APIKey{ID: "key1"}, []byte("by "+c.name)))
 	}},
 	{"RevokeKey: once more", func(c caller) (any, error) {
-		return only(c.s.RevokeKey(c.ctx, "key2", noon.Add(1), nil, c.audit()))
+		return only(c.s.RevokeKey(c.ctx, store.APIKey{ID: "key2"}, noon.Add(1), nil, c.audit()))
 	}},
 	{"ChangeAgent", func(c caller) (any, error) {
 		was := store.APIKey{ID: "agent1", Seal: []byte("sealed")}
@@ -409,7 +409,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return only(c.s.ChangeAgent(c.ctx, was, is, c.audit()))
 	}},
 	{"RevokeKey: of an agent", func(c caller) (any, error) {
-		return only(c.s.RevokeKey(c.ctx, "agent1", noon, []byte("revoked"), c.audit()))
+		return only(c.s.RevokeKey(c.ctx, store.APIKey{ID: "agent1", Seal: []byte("sealed")}, noon, []byte("revoked"), c.audit()))
 	}},
 	{"ReplaceKey", func(c caller) (any, error) { return c.replaceKey() }},
 	{"NoteCall", func(c caller) (any, error) {

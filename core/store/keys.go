@@ -176,17 +176,24 @@ func (s *Store) AllKeys(ctx context.Context) ([]APIKey, error) {
 }
 
 // RevokeKey revokes a key and stores the seal of the revoked row. A key that was revoked before is left
-// unchanged, and no audit row is added.
+// unchanged, and no audit row is added. RevokeKey returns fault.Conflict if the key has changed since it was read as
+// was: the seal would not fit it.
 func (s *Store) RevokeKey(
-	ctx context.Context, id string, at time.Time, seal []byte, audit ...AuditRow,
+	ctx context.Context, was APIKey, at time.Time, seal []byte, audit ...AuditRow,
 ) error {
 	affected, err := s.execAudited(ctx, audit,
-		"UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL",
-		id, millis(at), seal)
-	if err == nil && affected == 0 {
-		_, err = s.Key(ctx, id)
+		"UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL AND seal IS NOT DISTINCT FROM $4",
+		was.ID, millis(at), seal, was.Seal)
+	if err != nil || affected == 1 {
+		return err
 	}
-	return err
+	switch now, err := s.Key(ctx, was.ID); {
+	case err != nil:
+		return err
+	case now.RevokedAt.IsZero():
+		return changedMeanwhile()
+	}
+	return nil
 }
 
 // ReplaceKey adds a key and lets the one in whose place it comes end, as EndsAt and Seal of old say. It

@@ -30,8 +30,8 @@ func TestKeys(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			tenant(t, s, "acme")
 			must(t, s.CreateKey(t.Context(), key))
-			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Minute), []byte("revoked")))
-			must(t, s.RevokeKey(t.Context(), "k1", noon.Add(time.Hour), []byte("again")))
+			must(t, s.RevokeKey(t.Context(), key, noon.Add(time.Minute), []byte("revoked")))
+			must(t, s.RevokeKey(t.Context(), key, noon.Add(time.Hour), []byte("again")))
 			k := got(s.KeyOwnerByHash(t.Context(), key.Hash))(t).Key
 			equal(t, k.RevokedAt, noon.Add(time.Minute))
 			equal(t, string(k.Seal), "revoked")
@@ -91,7 +91,7 @@ func TestKeys(t *testing.T) {
 
 			next.ID, next.Hash = "k3", []byte("another")
 			refused(t, s.ReplaceKey(t.Context(), old, next), fault.Conflict, store.ReasonKeyRevoked)
-			must(t, s.RevokeKey(t.Context(), "k2", noon, nil))
+			must(t, s.RevokeKey(t.Context(), store.APIKey{ID: "k2"}, noon, nil))
 			refused(t, s.ReplaceKey(t.Context(), store.APIKey{ID: "k2"}, next), fault.Conflict, store.ReasonKeyRevoked)
 			equal(t, len(got(s.Keys(t.Context(), "acme"))(t)), 2)
 		})
@@ -106,7 +106,7 @@ func TestKeys(t *testing.T) {
 			refused(t, s.CreateKey(t.Context(), again), fault.Conflict, store.ReasonAlreadyExists)
 			_, err := s.KeyOwnerByHash(t.Context(), []byte("nothing"))
 			refused(t, err, fault.NotFound, store.ReasonKeyNotFound)
-			refused(t, s.RevokeKey(t.Context(), "nothing", noon, nil), fault.NotFound, store.ReasonKeyNotFound)
+			refused(t, s.RevokeKey(t.Context(), store.APIKey{ID: "nothing"}, noon, nil), fault.NotFound, store.ReasonKeyNotFound)
 		})
 	})
 }
