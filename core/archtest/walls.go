@@ -130,7 +130,7 @@ func Walls() []Wall {
 			Why: "Limits of all replicas together: what they limit is not known here.",
 		},
 		{Folder: "core/fair", Why: "Turns among tenants: nothing else is known of them."},
-		{Folder: "core/timezone", Why: "The names of time zones."},
+		{Folder: "core/timezone", Why: "The names of time zones, and what their clocks show."},
 		{Folder: "core/jsonread", Why: "JSON of a known shape."},
 		{Folder: "core/heap", Why: "When garbage is collected."},
 		{Folder: "core/hostname", Why: "The gateway's own host name."},

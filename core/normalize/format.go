@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"frontdesk/core/calendar"
+	"frontdesk/core/timezone"
 )
 
 // Format formats t in RFC 3339 with the offset of the zone, in whole seconds unless t has a fraction. "Z" is
@@ -52,9 +53,9 @@ func Instant(t calendar.Time, zone *time.Location) time.Time {
 	switch {
 	case t.AllDay:
 		year, month, day := wall.Date()
-		return localize(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone)
+		return timezone.Localize(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone)
 	case t.Floating:
-		return localize(wall, zone)
+		return timezone.Localize(wall, zone)
 	}
 	return t.Instant.In(zone)
 }

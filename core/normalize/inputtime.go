@@ -1,6 +1,10 @@
 package normalize
 
-import "time"
+import (
+	"time"
+
+	"frontdesk/core/timezone"
+)
 
 // InputTime is a time as a caller wrote it, not yet placed in a zone. The zero value means that no time was
 // given. Two are equal with == if they were written with the same clock time and the same offset.
@@ -26,7 +30,7 @@ func (t InputTime) IsZero() bool { return t.kind == notGiven }
 func (t InputTime) HasOffset() bool { return t.kind == withOffset }
 
 // In returns the instant that the time means, shown in the zone. A time with an offset is only shown in the
-// zone. A local time is read in the zone as RFC 5545 section 3.3.5 says, see localize. In returns the zero
+// zone. A local time is read in the zone as RFC 5545 section 3.3.5 says, see [timezone.Localize]. In returns the zero
 // time for the zero value. A nil zone is UTC.
 func (t InputTime) In(zone *time.Location) time.Time {
 	if zone == nil {
@@ -36,7 +40,7 @@ func (t InputTime) In(zone *time.Location) time.Time {
 	case withOffset:
 		return time.Unix(t.wall-int64(t.offset), int64(t.nanos)).In(zone)
 	case localTime:
-		return localize(time.Unix(t.wall, int64(t.nanos)).UTC(), zone)
+		return timezone.Localize(time.Unix(t.wall, int64(t.nanos)).UTC(), zone)
 	}
 	return time.Time{}
 }

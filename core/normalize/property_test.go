@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/record"
+	"frontdesk/core/timezone"
 )
 
 // zoneGen draws any zone there is.
@@ -210,10 +211,15 @@ func TestRecordsKeepDurations(t *testing.T) {
 				t.Fatalf("%d days became %s", days, got)
 			}
 		}
-		if want := localize(e.Start.Instant, z); !start.Equal(want) {
+		if want := timezone.Localize(e.Start.Instant, z); !start.Equal(want) {
 			t.Fatalf("%s in %s starts at %s, want %s", e.Start.Instant, z, start, want)
 		}
 	})
+}
+
+func offsetAt(at time.Time, z *time.Location) time.Duration {
+	_, offset := at.In(z).Zone()
+	return time.Duration(offset) * time.Second
 }
 
 func parseRecord(t *rapid.T, rfc3339 string) time.Time {

@@ -5,6 +5,8 @@
 //
 // A Windows name stands for many IANA names, of which FromWindows returns one. The others have the same rules
 // today, but not always the same rules in the past.
+//
+// Localize tells when the clocks of a zone show a local time, also where they skip it or show it twice.
 package timezone
 
 import (

@@ -220,7 +220,8 @@ func instantOf(t *gcal.EventDateTime, zone *time.Location) (time.Time, error) {
 	case t == nil:
 		return time.Time{}, errors.New("an event without a time")
 	case t.Date != "":
-		return time.ParseInLocation(time.DateOnly, t.Date, zone)
+		day, err := time.Parse(time.DateOnly, t.Date)
+		return timezone.Localize(day, zone), err
 	}
 	return time.Parse(time.RFC3339, t.DateTime)
 }

@@ -117,6 +117,24 @@ func TestWholeDaysAreBusyInTheCalendarsZone(t *testing.T) {
 	}
 }
 
+// A whole day whose midnight clocks skip begins just after it, not an hour before.
+func TestAWholeDayWithoutMidnightIsBusyFromItsBeginning(t *testing.T) {
+	s := serve(t, fake.Options{})
+	const santiago = "c_santiago@group.calendar.google.com"
+	s.AddCalendar(email, fake.Calendar{ID: santiago, Name: "Santiago", Zone: "America/Santiago"})
+	must[string](t)(s.Make(email, santiago, map[string]any{
+		"start": map[string]any{"date": "2027-09-05"}, "end": map[string]any{"date": "2027-09-06"},
+	}))
+	s.consentWithout(t, "calendar.freebusy")
+	busy := freeBusy(t, s.driver(t), calendar.Span{
+		From: time.Date(2027, 9, 4, 0, 0, 0, 0, time.UTC), To: time.Date(2027, 9, 7, 0, 0, 0, 0, time.UTC),
+	}, santiago)
+	want := calendar.Span{From: time.Date(2027, 9, 5, 4, 0, 0, 0, time.UTC), To: time.Date(2027, 9, 6, 3, 0, 0, 0, time.UTC)}
+	if len(busy) != 1 || !busy[0].Span.From.Equal(want.From) || !busy[0].Span.To.Equal(want.To) {
+		t.Errorf("busy are %+v, want %+v", busy, want)
+	}
+}
+
 // answering answers every question for free/busy in the provider's place.
 func answering(answer string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {

@@ -657,6 +657,41 @@ func TestAWholeDayIsListedInTheZoneOfTheQuery(t *testing.T) {
 	}
 }
 
+// A day whose midnight clocks skip begins just after it, and one that has two midnights begins at the first.
+func TestAWholeDayBeginsWhereClocksChangeAtMidnight(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		zone       string
+		day        time.Time
+		begin, end time.Duration // after the day's midnight in UTC
+	}{
+		{"America/Santiago", time.Date(2027, 9, 5, 0, 0, 0, 0, time.UTC), 4 * time.Hour, 27 * time.Hour},
+		{"Asia/Beirut", time.Date(2027, 3, 28, 0, 0, 0, 0, time.UTC), -2 * time.Hour, 21 * time.Hour},
+		{"America/Havana", time.Date(2027, 11, 7, 0, 0, 0, 0, time.UTC), 4 * time.Hour, 29 * time.Hour},
+	} {
+		a := serve(t, fake.Options{Zone: c.zone}, nil)
+		must(t)(a.Days(a.Default(), "Closed", c.day, c.day.AddDate(0, 0, 1)))
+		d, begin, end := a.open(), c.day.Add(c.begin), c.day.Add(c.end)
+		for _, w := range []struct {
+			from, to time.Time
+			listed   int
+		}{
+			{begin.Add(-time.Hour), begin, 0}, {begin, begin.Add(time.Second), 1}, {end.Add(-time.Second), end, 1},
+			{end, end.Add(time.Hour), 0},
+		} {
+			page, err := d.Events(t.Context(), calendar.Query{
+				CalendarID: a.Default(), From: w.from, To: w.to, Zone: c.zone,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page.Events) != w.listed {
+				t.Errorf("%s: from %s to %s, %d are listed", c.zone, w.from, w.to, len(page.Events))
+			}
+		}
+	}
+}
+
 func TestABatchReadsManyCalendarsInFewRequests(t *testing.T) {
 	t.Parallel()
 	a := serve(t, fake.Options{}, nil)

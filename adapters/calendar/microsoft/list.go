@@ -162,14 +162,13 @@ func overlaps(start, end, from, to time.Time) bool {
 	return end.After(from) || start.Equal(end) && start.Equal(from)
 }
 
-// instantOf returns the instant of a time. A whole day begins at midnight in the zone or, if midnight is
-// skipped, just after it.
+// instantOf returns the instant of a time. A whole day begins at the first midnight in the zone or, if clocks
+// skip midnight, just after it.
 func instantOf(t calendar.Time, zone *time.Location) time.Time {
 	if !t.AllDay {
 		return t.Instant
 	}
-	year, month, day := t.Instant.Date()
-	return time.Date(year, month, day, 0, 0, 0, 0, zone)
+	return timezone.Localize(t.Instant, zone)
 }
 
 // EventsOf reads pages of several calendars in batches. It fails if any part fails.

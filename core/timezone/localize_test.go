@@ -1,8 +1,9 @@
-package normalize
+package timezone
 
 import (
+	"maps"
+	"slices"
 	"sort"
-	"strings"
 	"testing"
 	"time"
 )
@@ -48,11 +49,11 @@ func TestLocalTimesArePlaced(t *testing.T) {
 		"a gap beyond the table": {"America/New_York", "2150-03-08T02:30:00",
 			"2150-03-08T03:30:00-04:00"},
 		"before standard time": {"America/New_York", "1800-01-01T12:00:00",
-			"1800-01-01T12:00:02-04:56"},
+			"1800-01-01T12:00:00-04:56"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			z := zone(t, c.zone)
-			if got := Format(localize(instant(t, c.wall+"Z"), z), z); got != c.want {
+			if got := Localize(instant(t, c.wall+"Z"), z).Format(time.RFC3339); got != c.want {
 				t.Errorf("%s in %s is %s, want %s", c.wall, c.zone, got, c.want)
 			}
 		})
@@ -64,7 +65,7 @@ func TestNothingIsFarFromTheEndOfALeapYear(t *testing.T) {
 	for _, wall := range []string{"2040-12-31T00:30:00", "2040-12-31T12:00:00", "2041-01-01T00:30:00"} {
 		for _, name := range []string{"America/New_York", "Europe/Berlin", "Australia/Sydney", "UTC"} {
 			z := zone(t, name)
-			got := localize(instant(t, wall+"Z"), z)
+			got := Localize(instant(t, wall+"Z"), z)
 			if shown := got.Format("2006-01-02T15:04:05"); shown != wall {
 				t.Errorf("%s in %s is placed at %s", wall, name, shown)
 			}
@@ -72,13 +73,17 @@ func TestNothingIsFarFromTheEndOfALeapYear(t *testing.T) {
 	}
 }
 
-// TestEveryChangeOfClocksInEveryZone holds place against the rule, worked out by trial from nothing but what
+// TestEveryChangeOfClocksInEveryZone holds Localize against the rule, worked out by trial from nothing but what
 // clocks show: around each change of clocks, in each zone, in all of recorded time and some of the future.
 func TestEveryChangeOfClocksInEveryZone(t *testing.T) {
 	end := time.Date(2045, time.January, 1, 0, 0, 0, 0, time.UTC)
 	changes := 0
-	for name := range strings.Lines(zoneNames) {
-		z := zone(t, strings.TrimSpace(name))
+	names := slices.AppendSeq([]string{"Antarctica/Troll"}, maps.Keys(zones())) // Windows has no zone for Troll
+	for _, name := range names {
+		z, err := Load(name)
+		if err != nil {
+			continue // only older databases have it
+		}
 		change, last := endOfPeriod(time.Date(1800, time.January, 1, 0, 0, 0, 0, time.UTC).In(z))
 		for ; !last && change.Before(end); change, last = endOfPeriod(change.In(z)) {
 			before, after := offsetAt(change.Add(-time.Second), z), offsetAt(change, z)
@@ -90,7 +95,7 @@ func TestEveryChangeOfClocksInEveryZone(t *testing.T) {
 			for _, at := range []time.Duration{before, after, (before + after) / 2} {
 				for _, shift := range []time.Duration{-time.Second, 0, time.Second} {
 					wall := change.UTC().Add(at.Truncate(time.Second) + shift)
-					if got, want := localize(wall, z), trial.localize(wall); !got.Equal(want) {
+					if got, want := Localize(wall, z), trial.localize(wall); !got.Equal(want) {
 						t.Fatalf("%s in %s is %s, want %s", wall.Format(time.DateTime), z, got, want.In(z))
 					}
 				}
@@ -100,6 +105,24 @@ func TestEveryChangeOfClocksInEveryZone(t *testing.T) {
 	if changes < 40_000 {
 		t.Errorf("only %d changes of clocks were found", changes)
 	}
+}
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	z, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+func instant(t *testing.T, rfc3339 string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, rfc3339)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 func offsetAt(at time.Time, z *time.Location) time.Duration {

@@ -1,4 +1,4 @@
-package normalize
+package timezone
 
 import "time"
 
@@ -6,7 +6,7 @@ import "time"
 // most 23:59, and the largest offset in the time-zone data is Manila's before 1845, at almost 16 hours.
 const farthestOffset = 24 * time.Hour
 
-// localize returns the instant at which a clock in the zone shows the wall time, which is given as if in UTC.
+// Localize returns the instant at which a clock in the zone shows the wall time, which is given as if in UTC.
 //
 // A time that occurs twice, when clocks are turned back, is its first occurrence. A time that never occurs,
 // when clocks are turned forward, is read with the offset in force before the gap, so that 02:30 becomes what
@@ -15,7 +15,7 @@ const farthestOffset = 24 * time.Hour
 // It walks the zone's periods of constant offset in order and reads the time with the offset of each. It
 // stops at the first period for which the result is not behind the period's end. That period either holds the
 // time or begins after it.
-func localize(wall time.Time, zone *time.Location) time.Time {
+func Localize(wall time.Time, zone *time.Location) time.Time {
 	begin := wall.Add(-farthestOffset).In(zone)
 	before := begin
 	for {
