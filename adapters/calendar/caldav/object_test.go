@@ -195,6 +195,9 @@ func TestWhatLiesInMarch(t *testing.T) {
 				"DTSTART;VALUE=DATE:20260330\nDTEND;VALUE=DATE:20260401\nRRULE:FREQ=WEEKLY;COUNT=2\n" +
 					"EXDATE;VALUE=DATE:20260406"),
 			[]string{"03-30 to 04-01"}},
+		{"the hours, minutes and seconds of a series of days are ignored",
+			event(days + "RRULE:FREQ=DAILY;COUNT=3;BYHOUR=9,17;BYMINUTE=30;BYSECOND=0"),
+			[]string{"03-28 to 03-29", "03-29 to 03-30", "03-30 to 03-31"}},
 		{"UNTIL of a series of days may be midnight of the last one, west of Greenwich",
 			event(days + "RRULE:FREQ=DAILY;UNTIL=20260330T040000Z"), []string{"03-28 to 03-29", "03-29 to 03-30",
 				"03-30 to 03-31"}},

@@ -61,6 +61,9 @@ func (o *object) expand(
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRule, err)
 	}
+	if first.Form == ical.Date { // these parts must be ignored then (RFC 5545 section 3.3.10)
+		rule.Hours, rule.Minutes, rule.Seconds = nil, nil, nil
+	}
 	if rule.Until != nil && rule.Until.Wall.Add(maxOffset).Before(to) {
 		to = rule.Until.Wall.Add(maxOffset)
 		if to.Before(first.Wall) {
