@@ -97,10 +97,7 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			m.Wall = m.Wall.Add(byDays)
 			return m
 		}
-		if m.Form != old.Form || m.TZID != old.TZID {
-			m.Wall = o.wallLike(m, old)
-		}
-		return ical.Moment{Wall: m.Wall.Add(by), Form: begin.Form, TZID: begin.TZID}
+		return ical.Moment{Wall: o.wallLike(m, old).Add(by), Form: begin.Form, TZID: begin.TZID}
 	}
 	for i, property := range o.master.Properties {
 		switch {

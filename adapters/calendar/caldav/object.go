@@ -343,8 +343,8 @@ func (o *object) following(m ical.Moment) (override, bool) {
 // shift moves a start by as much as the override moved its own instance.
 func (o *object) shift(m ical.Moment, ov override) ical.Moment {
 	own := startOf(ov.event)
-	if own.Form == m.Form && own.TZID == m.TZID && ov.of.Form == m.Form && ov.of.TZID == m.TZID {
-		m.Wall = m.Wall.Add(own.Wall.Sub(ov.of.Wall))
+	if own.Form == m.Form && own.TZID == m.TZID {
+		m.Wall = m.Wall.Add(own.Wall.Sub(o.wallLike(ov.of, own)))
 		return m
 	}
 	if o.isLocal(own) || o.isLocal(m) {
@@ -354,9 +354,10 @@ func (o *object) shift(m ical.Moment, ov override) ical.Moment {
 	return o.momentLike(at, own)
 }
 
-// wallLike returns what the clock of the model shows at a moment. Without a zone, both show the same.
+// wallLike returns what the clock of the model shows at a moment. In one zone, or without one, both show the
+// same.
 func (o *object) wallLike(m, model ical.Moment) time.Time {
-	if o.isLocal(m) || o.isLocal(model) {
+	if o.isLocal(m) || o.isLocal(model) || m.Form == model.Form && m.TZID == model.TZID {
 		return m.Wall
 	}
 	at := o.instant(m, time.UTC).UTC()

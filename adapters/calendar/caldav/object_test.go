@@ -185,6 +185,16 @@ func TestWhatLiesInMarch(t *testing.T) {
 						"DTSTART;TZID=Europe/Berlin:20260331T180000\nDURATION:PT1H"),
 			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 11:00 to 03-29 11:30 B", "03-30 11:00 to 03-30 11:30 B",
 				"03-31 18:00 to 03-31 19:00 C"}},
+		{"and keeps the others' wall clocks, if it is named in UTC and moves over a change of clocks",
+			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") +
+				event("RECURRENCE-ID;RANGE=THISANDFUTURE:20260328T080000Z\nSUMMARY:B\n"+
+					"DTSTART;TZID=Europe/Berlin:20260329T110000\nDURATION:PT30M"),
+			[]string{"03-29 11:00 to 03-29 11:30 B", "03-30 11:00 to 03-30 11:30 B"}},
+		{"and keeps them also if clocks skip the time at which it would have started",
+			event("DTSTART;TZID=Europe/Berlin:20260328T023000\nDURATION:PT1H\nSUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3") +
+				event("RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20260329T023000\nSUMMARY:B\n"+
+					"DTSTART;TZID=Europe/Berlin:20260329T043000\nDURATION:PT1H"),
+			[]string{"03-28 02:30 to 03-28 03:30 A", "03-29 04:30 to 03-29 05:30 B", "03-30 04:30 to 03-30 05:30 B"}},
 		{"instances without their series stand alone",
 			event(
 				"RECURRENCE-ID;TZID=Europe/Berlin:20260329T090000\nDTSTART;TZID=Europe/Berlin:20260329T110000\n" +
