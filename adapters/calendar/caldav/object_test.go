@@ -141,6 +141,9 @@ func TestWhatLiesInMarch(t *testing.T) {
 		{"RDATE of periods have ends of their own",
 			event(daily + "RDATE;VALUE=PERIOD:20260305T080000Z/20260305T113000Z,20260306T080000Z/PT15M"),
 			[]string{"03-05 09:00 to 03-05 12:30", "03-06 09:00 to 03-06 09:15", "03-28 09:00 to 03-28 10:00"}},
+		{"but not one before their start",
+			event(daily + "RDATE;VALUE=PERIOD:20260305T080000Z/20260305T070000Z"),
+			[]string{"03-05 09:00 to 03-05 10:00", "03-28 09:00 to 03-28 10:00"}},
 		{"an override takes the place of its instance",
 			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3") +
 				event(

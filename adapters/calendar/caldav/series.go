@@ -92,7 +92,8 @@ func (o *object) isBehind(wall time.Time, first, until ical.Moment) bool {
 	return wall.After(until.Wall)
 }
 
-// dates reads an RDATE: dates, times or periods.
+// dates reads an RDATE: dates, times or periods. A period that ends before its start (RFC 5545 section 3.3.9
+// forbids it) is as long as the other instances.
 func (o *object) dates(property ical.Property) ([]start, error) {
 	tzid := property.Param("TZID")
 	var list []start
@@ -111,7 +112,9 @@ func (o *object) dates(property ical.Property) ([]start, error) {
 		}
 		s := start{Moment: m}
 		if last, err := ical.ParseMoment(end, tzid); err == nil {
-			s.end = &last
+			if !o.instant(last, time.UTC).Before(o.instant(m, time.UTC)) {
+				s.end = &last
+			}
 		} else if d, err := ical.ParseDuration(end); err == nil && d.Days >= 0 && d.Exact >= 0 {
 			last := o.after(m, d)
 			s.end = &last

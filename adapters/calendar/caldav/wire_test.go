@@ -228,6 +228,9 @@ func TestAChangedInstanceHasItsOwnLength(t *testing.T) {
 		{"an hour", "DTSTART:20260105T090000Z\nDTEND:20260105T100000Z", "20260106T090000Z",
 			"20260106T090000Z", "20260106T100000Z"},
 		{"a day without an end", "DTSTART;VALUE=DATE:20260105", "20260106", "20260106", "20260107"},
+		{"a period that ends before its start", "DTSTART:20260105T090000Z\nDTEND:20260105T100000Z\n" +
+			"RDATE;VALUE=PERIOD:20260106T120000Z/20260106T110000Z", "20260106T120000Z",
+			"20260106T120000Z", "20260106T130000Z"},
 	} {
 		o := objectOfLines(t, event(c.lines+"\nRRULE:FREQ=DAILY"))
 		i, ok, err := o.find(c.key)
