@@ -87,9 +87,16 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 // likeSeries returns the original start of an instance, or UNTIL, as a date if the series is one of whole
 // days. RFC 5545 requires a date (sections 3.3.10, 3.8.4.4 and 3.8.5.1), but Outlook and Exchange write
 // midnight of the day, in a zone or in UTC (phw198/OutlookGoogleCalendarSync#1360, jens-maus/node-ical#454
-// and #543).
+// and #543). A floating time is in the zone of the series, which some programs leave out of EXDATE and RDATE
+// (ical-org/ical.net#614).
 func (o *object) likeSeries(m ical.Moment) ical.Moment {
-	if o.master == nil || m.Form == ical.Date || startOf(o.master).Form != ical.Date {
+	if o.master == nil || m.Form == ical.Date {
+		return m
+	}
+	switch first := startOf(o.master); {
+	case m.Form == ical.Floating && first.Form == ical.Zoned:
+		return ical.Moment{Wall: m.Wall, Form: ical.Zoned, TZID: first.TZID}
+	case first.Form != ical.Date:
 		return m
 	}
 	day := midnight(m.Wall)
@@ -227,7 +234,9 @@ func (o *object) within(from, to time.Time, fallback *time.Location, l *limits) 
 }
 
 // exceptions holds the original starts at which the series itself has no instance. A date excludes every
-// instance that starts on it, since Exchange writes dates for timed events too.
+// instance that starts on it, since Exchange writes dates for timed events too. In a floating series, a wall
+// clock excludes the instance that starts at it, since some programs write those in UTC
+// (sebbo2002/ical-generator#442).
 type exceptions struct {
 	object      *object
 	keys, dates map[string]bool
@@ -250,6 +259,9 @@ func (e exceptions) addOverrides() {
 
 func (e exceptions) add(id ical.Moment) {
 	e.keys[e.object.key(id)] = true
+	if id.Form != ical.Date && startOf(e.object.master).Form == ical.Floating {
+		e.keys[e.object.key(ical.Moment{Wall: id.Wall})] = true
+	}
 	if id.Form == ical.Date {
 		e.dates[id.String()] = true
 	}

@@ -122,6 +122,15 @@ func TestWhatLiesInMarch(t *testing.T) {
 				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T080000Z\n" +
 					"EXDATE;TZID=America/New_York:20260330T030000"),
 			[]string{"03-29 09:00 to 03-29 10:00", "03-31 09:00 to 03-31 10:00"}},
+		{"EXDATE and RDATE without a zone are on the clock of the series",
+			event(
+				daily + "RRULE:FREQ=DAILY;COUNT=3\nEXDATE:20260329T090000\nRDATE:20260310T110000"),
+			[]string{"03-10 11:00 to 03-10 12:00", "03-28 09:00 to 03-28 10:00", "03-30 09:00 to 03-30 10:00"}},
+		{"EXDATE of a floating series names a wall clock, also in UTC",
+			event("DTSTART:20260328T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=3\nEXDATE:20260329T090000Z\n" +
+				"RDATE:20260310T110000Z"),
+			[]string{"03-10 12:00 to 03-10 13:00", "03-28 09:00 floating to 03-28 10:00 floating",
+				"03-30 09:00 floating to 03-30 10:00 floating"}},
 		{"EXDATE may list several, and dates for timed events",
 			event(
 				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE;TZID=Europe/Berlin:20260328T090000,20260331T090000\n" +
@@ -154,6 +163,17 @@ func TestWhatLiesInMarch(t *testing.T) {
 			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") +
 				event("RECURRENCE-ID:20260329T070000Z\nSUMMARY:B\nDTSTART:20260329T120000Z\nDURATION:PT1H"),
 			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 14:00 to 03-29 15:00 B"}},
+		{"or in no zone",
+			event(daily+"SUMMARY:A\nRRULE:FREQ=DAILY;COUNT=2") +
+				event("RECURRENCE-ID:20260329T090000\nSUMMARY:B\nDTSTART:20260329T120000Z\nDURATION:PT1H"),
+			[]string{"03-28 09:00 to 03-28 10:00 A", "03-29 14:00 to 03-29 15:00 B"}},
+		{"an override of a floating series names a wall clock, in whatever zone",
+			event("DTSTART:20260328T090000\nDURATION:PT1H\nSUMMARY:A\nRRULE:FREQ=DAILY;COUNT=3") +
+				event("RECURRENCE-ID:20260329T090000Z\nSUMMARY:B\nDTSTART:20260329T120000\nDURATION:PT1H") +
+				event("RECURRENCE-ID;TZID=Europe/Berlin:20260330T090000\nSUMMARY:C\n"+
+					"DTSTART;TZID=Europe/Berlin:20260330T120000\nDURATION:PT1H"),
+			[]string{"03-28 09:00 floating to 03-28 10:00 floating A",
+				"03-29 12:00 floating to 03-29 13:00 floating B", "03-30 12:00 to 03-30 13:00 C"}},
 		{"an override may move an instance out of the time",
 			event(daily+"RRULE:FREQ=DAILY;COUNT=2") +
 				event(
