@@ -127,6 +127,21 @@ func TestWhatCountsAsBusy(t *testing.T) {
 	}
 }
 
+// What the account declined takes the time of others all the same, whose calendars it may see.
+func TestWhatTheAccountDeclinedIsBusyInACalendarOfOthers(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	shared := a.AddShared("boss", "Boss", "boss", "boss@example.com")
+	for _, id := range []string{a.home, shared} {
+		a.Put(id, "1.ics", meeting("1", append([]string{"ORGANIZER:mailto:boss@example.com",
+			"ATTENDEE;PARTSTAT=DECLINED:mailto:alice@example.com"}, lunchTime...)...))
+	}
+	busy := freeBusy(t, a.open(t, "", nil), thisWeek(), a.home, shared)
+	if len(busy) != 1 || busy[0].CalendarID != shared || busy[0].Unknown != nil {
+		t.Errorf("busy are %+v", busy)
+	}
+}
+
 // Whole days and floating times are those of the calendar, or of the tenant where it has no zone.
 func TestBusyTimesLieInTheCalendarsZone(t *testing.T) {
 	t.Parallel()

@@ -53,14 +53,10 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 		return true, nil
 	}
 	i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID })
-	if i < 0 || a.calendars[i].owner == nil {
+	if i < 0 || a.owns(a.calendars[i]) {
 		return false, nil
 	}
-	owner := a.calendars[i].owner
-	if a.addresses[addressKey(a.principal, owner.String())] {
-		return false, nil
-	}
-	m, answered, err := d.query(ctx, methodPropfind, owner, "0", addressProps)
+	m, answered, err := d.query(ctx, methodPropfind, a.calendars[i].owner, "0", addressProps)
 	switch {
 	case err != nil && isDeadEnd(err):
 		return false, nil // the account may not read the owner's principal
@@ -71,6 +67,11 @@ func (d *driver) organizes(ctx context.Context, a *account, calendarID string, o
 	}
 	user := calendarUserOf(answered.url, m.Responses[0].properties())
 	return !slices.ContainsFunc(others, func(p ical.Property) bool { return !user.is(answered.url, p) }), nil
+}
+
+// owns reports whether a calendar is the account's own, as far as the server tells.
+func (a *account) owns(c calendarCollection) bool {
+	return c.owner == nil || a.addresses[addressKey(a.principal, c.owner.String())]
 }
 
 const addressProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
