@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/vault"
 )
 
-// ReasonNoKeySet is the reason of the fault that Restore returns if there is no key set.
+// ReasonNoKeySet is the reason of the fault if the key set is gone that a database or its copy was sealed with.
 const ReasonNoKeySet = "KEY_SET_MISSING"
 
 // Backup writes a consistent copy of the database to a file while gateways serve. The copy holds no key.

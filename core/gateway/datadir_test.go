@@ -209,12 +209,20 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 	}
 }
 
-// If only the key set was lost, the database is not refused: the audit shows the loss, and the gateway
-// starts.
-func TestAnotherKeySetBesideItsDatabaseIsNotAnotherDatabase(t *testing.T) {
+// If only the key set was lost, nothing makes another one beside the database without being told: a gateway that
+// serves would take it for its own. The database is not refused then: the audit shows the loss.
+func TestALostKeySetIsNotReplacedUnasked(t *testing.T) {
 	t.Parallel()
 	cfg := readyConfig(t, "")
-	if err := os.Remove(filepath.Join(cfg.DataDir, "keyset.json")); err != nil {
+	lost, mark := filepath.Join(cfg.DataDir, "keyset.json"), filepath.Join(cfg.DataDir, sealedFile)
+	if err := os.Remove(lost); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, err := Open(t.Context(), cfg, Options{LogTo: io.Discard})
+		wantRefused(t, err, ReasonNoKeySet, lost, "Put it back", "remove "+mark)
+	}
+	if err := os.Remove(mark); err != nil {
 		t.Fatal(err)
 	}
 	if err := starts(t.Context(), cfg); err != nil {

@@ -195,6 +195,9 @@ type planted struct {
 var atOpening = []planted{
 	{"data_dir is open to others", func(p *patient) { p.mode("", 0o777) }, CheckConfiguration, LevelError,
 		"other users can write", "Correct this first"},
+	{"the key set is gone", func(p *patient) {
+		tenanttest.Must(p.t, os.Remove(filepath.Join(p.cfg.DataDir, "keyset.json")))
+	}, CheckConfiguration, LevelError, "keyset.json is gone", "Correct this first"},
 	{"the key set is open to others", func(p *patient) { p.mode("keyset.json", 0o644) }, CheckConfiguration,
 		LevelError,
 		"chmod 600", "Correct this first"},
@@ -292,6 +295,7 @@ var configured = []planted{
 		CheckOAuthClient, LevelError, "cannot be reached", "providers.meet"},
 	{"another key set beside the database", func(p *patient) {
 		tenanttest.Must(p.t, os.Remove(filepath.Join(p.cfg.DataDir, "keyset.json")))
+		tenanttest.Must(p.t, os.Remove(filepath.Join(p.cfg.DataDir, sealedFile)))
 	}, CheckKeySet, LevelError, "not in the key set", "Restore the key set"},
 	{"the tables are those of an older version", func(p *patient) {
 		p.g.Close() // which writes the head of the audit

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"frontdesk/config"
@@ -15,6 +16,9 @@ import (
 )
 
 func openVault(ctx context.Context, cfg config.Config, now func() time.Time) (*vault.Vault, error) {
+	if err := wantFormerKeySet(cfg); err != nil {
+		return nil, err
+	}
 	kek, err := keyEncryptionKey(cfg, cfg.Secrets.KMS.Key)
 	if err != nil {
 		return nil, err
@@ -22,6 +26,23 @@ func openVault(ctx context.Context, cfg config.Config, now func() time.Time) (*v
 	return vault.OpenEncrypted(ctx, vault.Options{
 		Source: cfg.Secrets.Keyset, DataDir: cfg.DataDir, KEK: kek, Now: now,
 	})
+}
+
+// wantFormerKeySet returns a fault if the key set that the gateway made is gone from its data directory. No command
+// makes another one in its place: a gateway that serves would take it for a rotated one, and fail to open its rows.
+func wantFormerKeySet(cfg config.Config) error {
+	path := vault.Missing(cfg.Secrets.Keyset, cfg.DataDir, cfg.Secrets.KMS.Key != "")
+	if path == "" {
+		return nil
+	}
+	mark := filepath.Join(cfg.DataDir, sealedFile)
+	if _, err := os.Stat(mark); err != nil {
+		return nil
+	}
+	return fault.Newf(fault.NotFound, ReasonNoKeySet,
+		"The key set %s is gone, with which the gateway's database is sealed. Put it back from a backup (mode 0600), or "+
+			"name it by secrets.keyset. If it is lost for good, stop the gateway and remove %s. The next command then makes "+
+			"a new key set, and all credentials and API keys have to be entered or created again.", path, mark)
 }
 
 // keyEncryptionKey returns the key of that name, or nil if the name is empty.

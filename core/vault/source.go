@@ -64,8 +64,10 @@ func Missing(text, dataDir string, encrypted bool) string {
 	if err != nil || !from.ours {
 		return ""
 	}
-	if _, err := os.Stat(from.path); !errors.Is(err, fs.ErrNotExist) {
-		return ""
+	for _, path := range []string{from.path, from.former} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
 	}
 	return from.path
 }
