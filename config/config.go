@@ -291,11 +291,7 @@ func (t *TLS) settle(d *decoder) {
 func (o *OIDC) settle(d *decoder) {
 	const path = "settings_page.oidc."
 	if source := SecretSource(o.ClientSecret); source.isReference() {
-		secret, err := source.resolve(d.environ, nil)
-		if err != nil {
-			d.wrong(path+"client_secret", "%s.", err)
-		}
-		o.ClientSecret = secret
+		o.ClientSecret = d.clientSecret(path+"client_secret", source)
 	}
 	if o.Issuer == "" {
 		return

@@ -386,6 +386,14 @@ func TestClientSecretMayBeElsewhere(t *testing.T) {
 	if err != nil || !slices.Equal(secrets, []string{"canary", "other canary"}) {
 		t.Errorf("got %+v, %v", cfg.Providers, err)
 	}
+	for _, path := range []string{"providers.google.client_secret", "settings_page.oidc.client_secret"} {
+		for name, text := range map[string]string{"two lines": "canary\n\n", "UTF-16": "\xff\xfec\x00"} {
+			_, err := Load("", []string{variableOf(path) + "=file:" + write(t, "secret", text)}, declared())
+			if err == nil || !strings.Contains(err.Error(), path+" must be one line") || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s of %s: %v", path, name, err)
+			}
+		}
+	}
 }
 
 func TestADefaultThatIsNotOfItsKindIsADefect(t *testing.T) {

@@ -116,10 +116,18 @@ func (d *decoder) resolveClientSecrets(in Providers) {
 		if !source.isReference() {
 			continue
 		}
-		secret, err := source.resolve(d.environ, nil)
-		if err != nil {
-			d.wrong(providerPath(provider, name), "%s.", err)
-		}
-		in[provider][name] = secret
+		in[provider][name] = d.clientSecret(providerPath(provider, name), source)
 	}
+}
+
+// clientSecret returns the secret that a key refers to. It is one line there as well: otherwise a provider refuses it,
+// and does not say why.
+func (d *decoder) clientSecret(path string, source SecretSource) string {
+	secret, err := source.resolve(d.environ, nil)
+	if err != nil {
+		d.wrong(path, "%s.", err)
+	} else if problem := checkForm(clientSecret, secret); problem != "" {
+		d.wrong(path, "%s", problem)
+	}
+	return secret
 }

@@ -17,8 +17,7 @@ type SecretSource string
 const maxSecretBytes = 64 << 10
 
 // Resolve returns the secret. environ holds the variables (NAME=VALUE). stdin is the input for "-", which is
-// refused if stdin is nil. One line break at the end of a file or of standard input is not part of the
-// secret. The error never holds the secret.
+// refused if stdin is nil. The error never holds the secret.
 func Resolve(s SecretSource, environ []string, stdin io.Reader) (string, error) {
 	return s.resolve(variables(environ), stdin)
 }
@@ -61,11 +60,13 @@ func readSecret(from io.Reader, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be read: %w", name, err)
 	}
-	text := strings.TrimSuffix(string(raw), "\n")
-	return fitting(strings.TrimSuffix(text, "\r"), name)
+	return fitting(string(raw), name)
 }
 
-func fitting(value, name string) (string, error) {
+// fitting returns the secret that a text holds. What editors, shells and Kubernetes put around it is not part of it:
+// one line break at the end, and a byte order mark at the beginning (RFC 3629 section 6).
+func fitting(text, name string) (string, error) {
+	value := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(text, byteOrderMark), "\n"), "\r")
 	switch {
 	case value == "":
 		return "", fmt.Errorf("%s is empty", name)
@@ -74,3 +75,5 @@ func fitting(value, name string) (string, error) {
 	}
 	return value, nil
 }
+
+const byteOrderMark = "\ufeff"

@@ -179,9 +179,11 @@ func TestSecretSources(t *testing.T) {
 		}
 		return "file:" + path
 	}
-	environ := []string{"TOKEN=a=b", "EMPTY="}
+	environ := []string{"TOKEN=a=b", "EMPTY=", "LINE=secret\n"}
 	for _, rule := range []struct{ name, source, stdin, want, wrong string }{
 		{"variable", "env:TOKEN", "", "a=b", ""},
+		{"variable with a line break, as Kubernetes has from a file", "env:LINE", "", "secret", ""},
+		{"file with a byte order mark", file("marked", "\ufeffsecret\r\n"), "", "secret", ""},
 		{"variable that is empty", "env:EMPTY", "", "", "is empty"},
 		{"variable that is not set", "env:NONE", "", "", "is not set"},
 		{"file without its line break", file("plain", "secret\n"), "", "secret", ""},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
@@ -44,9 +45,12 @@ func (s AgentSpec) Check(prefix string) []fault.Field {
 		faults = append(faults, fault.Field{Path: prefix + "platform",
 			Message: "must be one of " + strings.Join(Platforms(), ", ") + "."})
 	}
-	if s.Signing != "" && len(s.Signing) < minSigning {
-		faults = append(faults, fault.Field{Path: prefix + "credentials.signing",
-			Message: fmt.Sprintf("must have at least %d bytes.", minSigning)})
+	switch path := prefix + "credentials.signing"; {
+	case s.Signing != "" && len(s.Signing) < minSigning:
+		faults = append(faults, fault.Field{Path: path, Message: fmt.Sprintf("must have at least %d bytes.", minSigning)})
+	case strings.ContainsFunc(s.Signing, unicode.IsControl):
+		faults = append(faults, fault.Field{Path: path,
+			Message: "must be one line without control characters; check how it was copied."})
 	}
 	return faults
 }

@@ -103,6 +103,8 @@ func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
 	*agents = append(*agents, (*agents)[0], apply.Agent{AgentSpec: apikey.AgentSpec{
 		Platform: "fax", Signing: "short", Spec: apikey.Spec{Label: "A B", Scopes: []apikey.Scope{"all"},
 			Connections: []string{"none"}},
+	}}, apply.Agent{AgentSpec: apikey.AgentSpec{
+		Platform: "tools", Signing: "sixteen bytes or more\n", Spec: apikey.Spec{Label: "copied"},
 	}})
 	_, err := h.Applier.Apply(t.Context(), want, apply.Options{})
 	var paths []string
@@ -111,6 +113,7 @@ func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
 	}
 	if want := []string{
 		"[0].name", "[1].name", "[2].name", "[2].platform", "[2].credentials.signing", "[2].connections[0]", "[2].scopes[0]",
+		"[3].credentials.signing",
 	}; !slices.Equal(paths, want) {
 		t.Errorf("got %q, want %q", paths, want)
 	}
