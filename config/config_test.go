@@ -230,6 +230,14 @@ func TestFaultsOfTheFile(t *testing.T) {
 	}
 }
 
+// Editors of Windows begin a file with a byte order mark.
+func TestAFileMayBeginWithAByteOrderMark(t *testing.T) {
+	cfg, err := Load(write(t, "frontdesk.yaml", "\ufeffserver:\r\n  listen: ':80'\r\n"), nil, declared())
+	if err != nil || cfg.Server.Listen != ":80" {
+		t.Errorf("got %q, %v", cfg.Server.Listen, err)
+	}
+}
+
 func TestTextThatIsNotYAMLIsNotQuoted(t *testing.T) {
 	for _, text := range []string{
 		"store: {url: 'postgres://u:canary@h/d'", "store:\n  url: \"canary\n: [", "a: 1\na: canary",

@@ -37,10 +37,10 @@ func (d *decoder) file(raw []byte, into any) {
 	d.value("", tree, root, form{})
 }
 
-// parse reads one YAML document. It shortens the parser's message to its first line: the rest quotes the
+// parse reads one YAML document, which a byte order mark may begin (YAML 1.2.2 section 5.2). It shortens the parser's message to its first line: the rest quotes the
 // file, which may hold an address with a password.
 func parse(raw []byte) (tree any, problem string) {
-	documents := yaml.NewDecoder(bytes.NewReader(raw))
+	documents := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(raw, []byte(byteOrderMark))))
 	if err := documents.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
 		message, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
 		return nil, "is not YAML: " + message
