@@ -126,6 +126,8 @@ func TestFaultsOfTheFile(t *testing.T) {
 			"server.lisen is not a known key; did you mean server.listen?"},
 		{"unknown section", "servre: {listen: ':80'}", "servre is not a known key; did you mean server?"},
 		{"key on the wrong level", "listen: ':80'", "listen is not a known key; did you mean server.listen?"},
+		{"key with its section in one", "server.listen: ':80'",
+			"server.listen is not a known key; write listen below server, on a line of its own."},
 		{"key in other letters", "Data_Dir: x", "Data_Dir is not a known key; did you mean data_dir?"},
 		{"unknown key with no neighbour", "resilience: {breaker: {xyz: 1}}",
 			"resilience.breaker.xyz is not a known key."},

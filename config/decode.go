@@ -37,8 +37,8 @@ func (d *decoder) file(raw []byte, into any) {
 	d.value("", tree, root, form{})
 }
 
-// parse reads one YAML document, which a byte order mark may begin (YAML 1.2.2 section 5.2). It shortens the parser's message to its first line: the rest quotes the
-// file, which may hold an address with a password.
+// parse reads one YAML document, which a byte order mark may begin (YAML 1.2.2 section 5.2). It shortens the
+// parser's message to its first line: the rest quotes the file, which may hold an address with a password.
 func parse(raw []byte) (tree any, problem string) {
 	documents := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(raw, []byte(byteOrderMark))))
 	if err := documents.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
@@ -126,11 +126,15 @@ func (d *decoder) mapping(path string, node any, into reflect.Value) {
 // unknown records a fault for an unknown key, with the known key that was most likely meant.
 func (d *decoder) unknown(path string) {
 	// Known keys have no list indexes: "tenants[].name" stands for "tenants[2].name".
-	if meant := meantBy(withoutIndexes(path), d.known); meant != "" {
+	switch meant := meantBy(withoutIndexes(path), d.known); {
+	case meant == withoutIndexes(path): // the name itself has the dots
+		level, name := split(path)
+		d.wrong(path, "is not a known key; write %s below %s, on a line of its own.", name, level[:len(level)-1])
+	case meant != "":
 		d.wrong(path, "is not a known key; did you mean %s?", meant)
-		return
+	default:
+		d.wrong(path, "is not a known key.")
 	}
-	d.wrong(path, "is not a known key.")
 }
 
 func (d *decoder) list(path string, node any, into reflect.Value, is form) {
