@@ -218,17 +218,17 @@ func (c connectionVerify) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if !v.OK {
-			return fmt.Errorf("%s: %s\n  %s", c.Name, v.Problem, v.Advice)
+			return fmt.Errorf("%s: %s\n  %s", c.Name, plain(v.Problem), v.Advice)
 		}
 		if c.JSON {
 			return nil
 		}
-		if _, err := fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", v.Email, v.Name},
+		if _, err := fmt.Fprintln(s.out, strings.Join(slices.DeleteFunc([]string{"ok", plain(v.Email), plain(v.Name)},
 			func(part string) bool { return part == "" }), " ")); err != nil {
 			return err
 		}
 		for _, line := range v.Details {
-			fmt.Fprintln(s.err, " ", line)
+			fmt.Fprintln(s.err, " ", plain(line))
 		}
 		return nil
 	})

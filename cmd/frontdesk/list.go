@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // list prints values as JSON, or as a table for people.
@@ -18,9 +21,22 @@ func (s *session) list(asJSON bool, values any, head []string, rows [][]string) 
 	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, strings.Join(head, "\t"))
 	for _, row := range rows {
-		fmt.Fprintln(table, strings.Join(row, "\t"))
+		cells := make([]string, 0, len(row))
+		for _, cell := range row {
+			cells = append(cells, plain(cell))
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+// plain returns a text for a terminal. Callers, tenants and their servers write such texts: what is not seen, as a
+// line break or the escape that begins a control sequence (ECMA-48), neither forges a row nor reaches the terminal.
+func plain(text string) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		return strconv.QuoteToGraphic(text)
+	}
+	return text
 }
 
 // moment formats a time for people. It returns "-" for the zero time.
