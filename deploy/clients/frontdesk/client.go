@@ -5,7 +5,8 @@
 //	agent.Say(found.Say)
 //
 // An error is an [*Error], which has a sentence to say as well, or one of the network. A change is sent with an
-// Idempotency-Key, and sent again if no answer came: it has one effect.
+// Idempotency-Key, and sent again if no answer came: it has one effect. The context's deadline ends a call with its
+// repeats; without one, no repeat begins after ten seconds.
 //
 // The records are generated from the gateway's OpenAPI document. The package needs the standard library only.
 package frontdesk
@@ -206,7 +207,11 @@ func keyOf(ctx context.Context) string {
 // tries is how often a call is sent. A repeat of a read changes nothing, and one of a change has its key.
 const tries = 3
 
-// call sends a request until there is an answer, as long as ctx lives.
+// patience is how long repeats may go on where ctx has no deadline: a tenant that has bought its numbers of a day is told
+// to come back tomorrow.
+const patience = 10 * time.Second
+
+// call sends a request until there is an answer, as long as ctx lives, or for patience.
 func (c Client) call(ctx context.Context, method, path string, body any, key string, answer any) error {
 	var raw []byte
 	if body != nil {
@@ -215,16 +220,17 @@ func (c Client) call(ctx context.Context, method, path string, body any, key str
 			return fmt.Errorf("frontdesk: %w", err)
 		}
 	}
+	end, has := ctx.Deadline()
+	if !has {
+		end = time.Now().Add(patience)
+	}
 	for try := 1; ; try++ {
 		err := c.send(ctx, method, path, raw, key, answer)
 		wait := 100 * time.Millisecond
 		if refused, is := errors.AsType[*Error](err); is {
 			wait = refused.RetryAfter
 		}
-		if err == nil || wait == 0 || try == tries || ctx.Err() != nil {
-			return err
-		}
-		if end, has := ctx.Deadline(); has && time.Until(end) < wait {
+		if err == nil || wait == 0 || try == tries || ctx.Err() != nil || time.Until(end) < wait {
 			return err
 		}
 		select {

@@ -80,6 +80,15 @@ func TestACallIsRepeatedWhereThatCanHelp(t *testing.T) {
 	}
 }
 
+// Without a deadline, nobody waits for as long as a tenant that has bought its numbers of a day.
+func TestARepeatThatIsFarAwayIsLeftToTheCaller(t *testing.T) {
+	s, client := serve(t, []int{429}, `{"title":"No more numbers may be bought today"}`, "Retry-After", "86400")
+	_, err := client.BuyPhoneNumber(t.Context(), frontdesk.BuyPhoneNumberRequest{AreaCode: "415"})
+	if e, is := errors.AsType[*frontdesk.Error](err); !is || e.RetryAfter != 24*time.Hour || len(s.asked) != 1 {
+		t.Errorf("%+v after %d requests", err, len(s.asked))
+	}
+}
+
 func TestAnErrorTellsWhatTheGatewayTold(t *testing.T) {
 	_, client := serve(t, []int{409}, refusal+`,{"@type":"x/google.rpc.BadRequest","fieldViolations":[{"field":"a","description":"is b"}]},`+
 		`{"@type":"x/google.protobuf.Struct","value":{"nearest_slots":[{"slot_id":"st_1"}]}}]}`)
