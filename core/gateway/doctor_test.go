@@ -531,3 +531,18 @@ func TestTheDoctorFindsFaultsOfTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// The default of data_dir is a relative path, and that of the database lies in it.
+func TestOneVolumeIsToldOnce(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	tenanttest.Must(t, err)
+	cfg := readyConfig(t, "")
+	cfg.DataDir, err = filepath.Rel(here, cfg.DataDir)
+	tenanttest.Must(t, err)
+	g := opened(t, cfg)
+	defer g.Close()
+	if told := g.examineVolume(); len(told) != 1 {
+		t.Errorf("got %+v", told)
+	}
+}

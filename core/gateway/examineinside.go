@@ -34,7 +34,8 @@ func (g *Gateway) examineVolume() []Finding {
 	places := []string{g.config.DataDir}
 	file, err := store.PathOf(storeURL(g.config))
 	isSQLite := err == nil
-	if dir := filepath.Dir(file); isSQLite && filepath.Clean(g.config.DataDir) != dir {
+	home, _ := filepath.Abs(g.config.DataDir)
+	if dir := filepath.Dir(file); isSQLite && home != dir {
 		places = append(places, dir)
 	}
 	var findings []Finding
