@@ -12,7 +12,8 @@ const (
 	LineageOther                // the key set opens no key of it, and the head's row is not in it
 )
 
-// Lineage returns how the database is related to the head: LineageNone without tables. It changes nothing.
+// Lineage returns how the database is related to the head: LineageNone without tables. For a zero head, only the keys
+// count. It changes nothing.
 func (l *Log) Lineage(ctx context.Context, head Head) (Lineage, error) {
 	version, err := l.Store.Version(ctx)
 	if err != nil || version == 0 {
@@ -24,6 +25,9 @@ func (l *Log) Lineage(ctx context.Context, head Head) (Lineage, error) {
 	}
 	if len(keys.held) > 0 {
 		return LineageSame, nil
+	}
+	if head == (Head{}) { // none was kept
+		return LineageOther, nil
 	}
 	at, err := l.at(ctx, keys, head.Rows)
 	if err != nil || at.hash != head.Hash {

@@ -65,6 +65,9 @@ func (g *Gateway) Adopt(ctx context.Context) error {
 }
 
 func (g *Gateway) adopt(ctx context.Context) error {
+	if err := g.checkOwnKeySet(ctx); err != nil {
+		return err
+	}
 	adopted, err := g.rows.Adopt(ctx)
 	if err != nil {
 		return err

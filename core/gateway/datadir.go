@@ -81,6 +81,25 @@ func (g *Gateway) checkDatabase(ctx context.Context) error {
 	return nil
 }
 
+// checkOwnKeySet refuses a key set that the gateway made in a new data directory, beside a database that another one
+// has sealed: keys and credentials that it seals are of no use to the gateways there, and break their audit.
+func (g *Gateway) checkOwnKeySet(ctx context.Context) error {
+	if g.config.Secrets.Keyset != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(g.config.DataDir, headFile)); err == nil {
+		return nil // checkDatabase has compared it
+	}
+	state, err := g.audit.Lineage(ctx, audit.Head{})
+	if err != nil || state != audit.LineageOther {
+		return err
+	}
+	return fault.Newf(fault.Conflict, ReasonDatabaseUnknown,
+		"The database is sealed with another key set than the one in %s, which no gateway has used yet. Name the right "+
+			"one by secrets.keyset, or use its data_dir. If it is lost for good, begin with an empty database.",
+		g.config.DataDir)
+}
+
 // asideStamp is the layout of the time that ends the name of a file put aside.
 const asideStamp = ".until-20060102T150405Z"
 

@@ -209,20 +209,49 @@ func TestAnotherDatabaseBesideAUsedKeySetIsRefused(t *testing.T) {
 	}
 }
 
-// If only the key set was lost, nothing makes another one beside the database without being told: a gateway that
-// serves would take it for its own. The database is not refused then: the audit shows the loss.
-func TestALostKeySetIsNotReplacedUnasked(t *testing.T) {
+// A command on another machine that was not told the key set makes nothing that the gateways cannot use.
+func TestANewKeySetBesideAUsedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			url, _ := database(t)
+			first := readyConfig(t, url)
+			another := first
+			another.DataDir = filepath.Join(t.TempDir(), "data")
+			for range 2 {
+				wantRefused(t, starts(t.Context(), another), ReasonDatabaseUnknown, another.DataDir, "secrets.keyset")
+			}
+			g := opened(t, another)
+			wantRefused(t, g.Adopt(t.Context()), ReasonDatabaseUnknown)
+			g.Close()
+			replica := another
+			replica.Secrets.Keyset = "file:" + filepath.Join(first.DataDir, "keyset.json")
+			for _, cfg := range []config.Config{first, replica} {
+				if err := starts(t.Context(), cfg); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// If only the key set was lost, nothing makes another one beside the database: a gateway that serves would take it
+// for its own, and what the new one sealed would be lost when the right one is back.
+func TestALostKeySetIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	cfg := readyConfig(t, "")
-	lost, mark := filepath.Join(cfg.DataDir, "keyset.json"), filepath.Join(cfg.DataDir, sealedFile)
+	lost := filepath.Join(cfg.DataDir, "keyset.json")
+	kept, err := os.ReadFile(lost)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(lost); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		_, err := Open(t.Context(), cfg, Options{LogTo: io.Discard})
-		wantRefused(t, err, ReasonNoKeySet, lost, "Put it back", "remove "+mark)
+		wantRefused(t, starts(t.Context(), cfg), ReasonNoKeySet, lost, "Put it back")
 	}
-	if err := os.Remove(mark); err != nil {
+	if err := os.WriteFile(lost, kept, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := starts(t.Context(), cfg); err != nil {

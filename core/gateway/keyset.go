@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,14 +36,16 @@ func wantFormerKeySet(cfg config.Config) error {
 	if path == "" {
 		return nil
 	}
-	mark := filepath.Join(cfg.DataDir, sealedFile)
-	if _, err := os.Stat(mark); err != nil {
+	switch _, err := os.Stat(filepath.Join(cfg.DataDir, sealedFile)); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return fmt.Errorf("data_dir: %w", err)
 	}
 	return fault.Newf(fault.NotFound, ReasonNoKeySet,
 		"The key set %s is gone, with which the gateway's database is sealed. Put it back from a backup (mode 0600), or "+
-			"name it by secrets.keyset. If it is lost for good, stop the gateway and remove %s. The next command then makes "+
-			"a new key set, and all credentials and API keys have to be entered or created again.", path, mark)
+			"name it by secrets.keyset. Without it, nobody can open what the database holds: if it is lost for good, begin "+
+			"with another data_dir and an empty database.", path)
 }
 
 // keyEncryptionKey returns the key of that name, or nil if the name is empty.
