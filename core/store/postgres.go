@@ -51,7 +51,8 @@ func openPostgres(url string, pool newPool) (*Store, error) {
 	if err != nil {
 		// The parser's error may contain the password.
 		return nil, fault.InvalidField("store.url",
-			`must be an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE".`)
+			`must be an address of PostgreSQL, such as "postgres://USER:PASSWORD@HOST/DATABASE". Characters other than `+
+				`letters and digits are escaped in it, such as / as %2F. The password can be in the variable PGPASSWORD, too.`)
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "frontdesk"
