@@ -113,9 +113,11 @@ func (c webhookRoll) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "The webhook %s has a new signing secret. The former one signs as well until %s.\n",
-			c.ID,
-			moment(valueOf(made.Record.FormerUntil)))
+		former := "nothing any more"
+		if until := valueOf(made.Record.FormerUntil); !until.IsZero() {
+			former = "as well until " + moment(until)
+		}
+		fmt.Fprintf(s.err, "The webhook %s has a new signing secret, shown only once. The former one signs %s.\n", c.ID, former)
 		_, err = fmt.Fprintln(s.out, made.Record.Secret)
 		return err
 	})

@@ -160,3 +160,16 @@ func TestEventsReachThePlatform(t *testing.T) {
 		}
 	})
 }
+
+// Whoever rolls a secret is told for how long the former one signs.
+func TestARolledSecretTellsHowLongTheFormerSigns(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("webhook", "add", "--url", "https://platform.example.com/hooks")
+	id := webhookID(d, "")
+	for overlap, want := range map[string]string{"1h": " signs as well until 20", "0s": " signs nothing any more."} {
+		if _, errs, code := d.do("", "webhook", "roll", id, "--overlap", overlap); code != exitOK || !strings.Contains(errs, want) {
+			t.Errorf("with an overlap of %s: exit %d, %q", overlap, code, errs)
+		}
+	}
+}
