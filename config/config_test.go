@@ -155,6 +155,9 @@ func TestFaultsOfTheFile(t *testing.T) {
 			"limits.max_in_flight must be a whole number, at least 1, without quotes."},
 		{"quoted number", "limits: {max_in_flight: '10'}",
 			"limits.max_in_flight must be a whole number, at least 1, without quotes."},
+		{"number that versions of YAML read differently", "log: {level: info}\nlimits: {max_in_flight: 0100}",
+			"has a number in line 2 that begins with 0: some versions of YAML read it as octal. Leave the 0 out, " +
+				"or put it in quotes if it is text."},
 		{"fraction", "limits: {max_in_flight: 1.5}", "limits.max_in_flight must be a whole number, at least 1."},
 		{"number beneath its bound", "limits: {max_in_flight: 0}",
 			"limits.max_in_flight must be a whole number, at least 1."},

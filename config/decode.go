@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 )
 
 // decoder reads YAML and variables into structs, and collects every fault.
@@ -40,7 +42,15 @@ func (d *decoder) file(raw []byte, into any) {
 // parse reads one YAML document, which a byte order mark may begin (YAML 1.2.2 section 5.2). It shortens the
 // parser's message to its first line: the rest quotes the file, which may hold an address with a password.
 func parse(raw []byte) (tree any, problem string) {
-	documents := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(raw, []byte(byteOrderMark))))
+	raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
+	// The decoder reads 010 as YAML 1.1 does, as 8; by YAML 1.2.2 (section 10.3.2), and in a variable, it is 10.
+	for _, t := range lexer.Tokenize(string(raw)) {
+		if t.Type == token.OctetIntegerType && !strings.Contains(t.Value, "0o") {
+			return nil, fmt.Sprintf("has a number in line %d that begins with 0: some versions of YAML read it as "+
+				"octal. Leave the 0 out, or put it in quotes if it is text.", t.Position.Line)
+		}
+	}
+	documents := yaml.NewDecoder(bytes.NewReader(raw))
 	if err := documents.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
 		message, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
 		return nil, "is not YAML: " + message
