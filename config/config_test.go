@@ -151,6 +151,8 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"client secret that is not where it should be",
 			"providers: {google: {client_secret: env:NO_SUCH_VARIABLE}}",
 			"providers.google.client_secret the variable NO_SUCH_VARIABLE is not set."},
+		{"address of the store with a line break, as Kubernetes has from a file", "store: {url: \"sqlite:a.db\\n\"}",
+			"store.url must be one line without control characters; check how it was copied."},
 		{"text for a number", "limits: {max_in_flight: many}",
 			"limits.max_in_flight must be a whole number, at least 1, without quotes."},
 		{"quoted number", "limits: {max_in_flight: '10'}",

@@ -131,6 +131,9 @@ func contactOrNone(s string) string {
 }
 
 func storeURL(s string) string {
+	if problem := lineOrNone(s); problem != "" {
+		return problem
+	}
 	if SecretSource(s).isReference() || isStoreURL(s) {
 		return ""
 	}
