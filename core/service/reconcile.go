@@ -322,26 +322,31 @@ func (c telephonyClient) newRow(n telephony.Number) store.Number {
 }
 
 // adopt claims a number that was found in the account and gives it an id. The list in which it was found may
-// be out of date. So adopt reads the number itself if it was given back here before, or if it is held under
-// another reference.
+// be out of date. So adopt reads the number itself first if it was given back here before, and also if it is
+// held under another reference.
 func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.Number, error) {
 	rows, err := c.opts.auditNumber(ctx, actionAdopt, found)
 	if err != nil {
 		return store.Number{}, err
 	}
-	kept, again, err := c.opts.Store.AddNumber(ctx, found, rows...)
-	if err != nil || !again && kept.Ref == found.Ref {
+	kept, returned, err := c.opts.Store.AddNumber(ctx, found, 0, rows...)
+	for err == nil && kept.ID == 0 { // each time, it has been given back once more
+		if _, err = c.readNumber(ctx, found.Ref); err != nil {
+			if fault.From(err).Code == fault.NotFound {
+				err = notInAccount(found)
+			}
+			return kept, err
+		}
+		kept, returned, err = c.opts.Store.AddNumber(ctx, found, returned, rows...)
+	}
+	if err != nil || kept.Ref == found.Ref {
 		return kept, err
 	}
-	if kept.Ref != found.Ref {
-		if _, err := c.readNumber(ctx, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
-			return kept, err // the list is out of date
-		}
+	if _, err := c.readNumber(ctx, kept.Ref); err == nil || fault.From(err).Code != fault.NotFound {
+		return kept, err // the list is out of date
 	}
 	_, err = c.readNumber(ctx, found.Ref)
 	switch {
-	case err == nil && kept.Ref == found.Ref:
-		return kept, nil
 	case err == nil:
 		return c.opts.Store.ChangeRef(ctx, kept, found.Ref)
 	case fault.From(err).Code != fault.NotFound:
@@ -351,10 +356,14 @@ func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.N
 		err = c.opts.Store.LoseNumber(ctx, kept, c.opts.Now(), rows...)
 	}
 	if err == nil || fault.From(err).Code == fault.NotFound {
-		err = fault.Newf(fault.Conflict, fault.ReasonNumberTaken,
-			"The account no longer has %s.", found.E164)
+		err = notInAccount(found)
 	}
 	return kept, err
+}
+
+// notInAccount is the error for a number that only an outdated list of the account still shows.
+func notInAccount(n store.Number) error {
+	return fault.Newf(fault.Conflict, fault.ReasonNumberTaken, "The account no longer has %s.", n.E164)
 }
 
 // Adopt adds a number of the account to the table, for connections that hold only their own numbers.

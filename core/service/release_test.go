@@ -2,12 +2,14 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"testing"
 	"time"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
+	"frontdesk/core/store"
 	"frontdesk/core/telephony"
 )
 
@@ -191,6 +193,13 @@ func TestAListThatIsBehindChangesNothing(t *testing.T) {
 			t.Run(name+", listed by "+lister, func(t *testing.T) {
 				w, p, c := sqliteWorld(t)
 				callers := map[string]apikey.Caller{"acme": c, "bolt": w.tenant("bolt")}
+				w.check(w.store.CreateWebhook(background, store.Webhook{
+					ID: "hook", URL: "https://example.com/", Sealed: []byte("sealed"), CreatedAt: w.clock.now(),
+				}, 9))
+				p.store.PublishWith(store.Publisher{
+					Now: w.clock.now, NewID: rand.Text,
+					Payload: func(e store.Event) ([]byte, error) { return []byte(e.Type), nil },
+				})
 				first := buyOne(t, p, c, BuyNumber{Name: "Front"})
 				var second record.PhoneNumber
 				w.phones.once("numbers", reaction{after: func(context.Context) error {
@@ -219,6 +228,11 @@ func TestAListThatIsBehindChangesNothing(t *testing.T) {
 				w.check(err)
 				if (len(taken) > 0) != again {
 					t.Errorf("claimed are %q", taken)
+				}
+				told, err := w.store.Deliveries(background, "hook", 10)
+				w.check(err)
+				if len(told) > 0 {
+					t.Errorf("of a number that neither came nor went, webhooks are told %s", told[0].Type)
 				}
 			})
 		}

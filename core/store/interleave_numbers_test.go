@@ -17,7 +17,7 @@ func populateNumbers(t *testing.T, s *store.Store, raw func(statement string)) {
 	connectionOf(t, s, "beta", "p2", "telephony")
 	raw("UPDATE sequences SET value = 1000 WHERE name = 'numbers'") // so that no id is one of those given below
 	for id, name := range numberNames {
-		got2(s.AddNumber(ctx, numberRow(name, "p1")))(t)
+		got2(s.AddNumber(ctx, numberRow(name, "p1"), 0))(t)
 		raw("UPDATE numbers SET id = " + string(rune('1'+id)) + " WHERE ref = '" + name + "'")
 		raw("UPDATE number_claims SET number_id = " + string(rune('1'+id)) + " WHERE number_id > 10")
 		if name == "used" {
@@ -104,10 +104,10 @@ func (c caller) reserve(key string, limits store.PurchaseLimits) (any, error) {
 
 var numberOperations = []operation{
 	{"AddNumber", func(c caller) (any, error) {
-		return two(c.s.AddNumber(c.ctx, numberRow("new", "p1"), c.audit()))
+		return two(c.s.AddNumber(c.ctx, numberRow("new", "p1"), 0, c.audit()))
 	}},
 	{"AddNumber: of another tenant", func(c caller) (any, error) {
-		return two(c.s.AddNumber(c.ctx, numberRow("new", "p2"), c.audit()))
+		return two(c.s.AddNumber(c.ctx, numberRow("new", "p2"), 0, c.audit()))
 	}},
 	{"ChangeRef", func(c caller) (any, error) { return one(c.s.ChangeRef(c.ctx, kept("used"), "of "+c.name)) }},
 	{"Numbers", func(c caller) (any, error) { return one(c.s.Numbers(c.ctx, "acme", "p1")) }},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"math/big"
 	"time"
 
@@ -37,14 +38,15 @@ const largestGap = 997
 
 // AddNumber records a number that was found in a connection's account, claims it and gives it an id. If the
 // connection already has the number, AddNumber returns that row. If someone else in the realm has the number
-// or is buying it, it returns fault.Conflict. again reports that the number was returned before: a list read
-// before that still shows it, so the caller must ask the provider once more. The audit rows are added with a
-// new row only.
+// or is buying it, it returns fault.Conflict. returns is how often the number had been returned when the
+// caller read it. If it has been returned more often, a list that was read before still shows it. Then
+// AddNumber adds nothing, so that nobody is told of it. It returns no number but how often it was returned,
+// and the caller must ask the provider once more. The audit rows are added with a new row only.
 func (s *Store) AddNumber(
-	ctx context.Context, n Number, audit ...AuditRow,
-) (kept Number, again bool, err error) {
+	ctx context.Context, n Number, returns int64, audit ...AuditRow,
+) (kept Number, returned int64, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		again = false
+		kept, returned = Number{}, returns
 		if err := s.takeTurn(ctx, tx, n.ConnectionID); err != nil {
 			return err
 		}
@@ -58,11 +60,12 @@ func (s *Store) AddNumber(
 			kept = there
 			return nil
 		}
-		if kept, err = insertNumber(ctx, tx, n); err != nil {
+		added, err := insertNumber(ctx, tx, n)
+		if err != nil {
 			return err
 		}
 		claimed, err := exec(ctx, tx, `INSERT INTO number_claims (realm, e164, number_id) VALUES ($1, $2, $3)
-			ON CONFLICT (realm, e164) DO NOTHING`, n.Realm, n.E164, kept.ID)
+			ON CONFLICT (realm, e164) DO NOTHING`, n.Realm, n.E164, added.ID)
 		if err == nil && claimed == 0 {
 			return heldElsewhere()
 		}
@@ -70,19 +73,26 @@ func (s *Store) AddNumber(
 			return err
 		}
 		// The transaction that removed an earlier claim also ended its number or purchase.
-		_, again, err = find(ctx, tx, scanText,
-			`SELECT tenant_id FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NOT NULL
-			UNION ALL SELECT tenant_id FROM purchases WHERE realm = $1 AND e164 = $2 AND state = 'returned' LIMIT 1`,
+		returned, _, err = find(ctx, tx, scanInt,
+			`SELECT (SELECT COUNT(*) FROM numbers WHERE realm = $1 AND e164 = $2 AND released_at IS NOT NULL)
+			+ (SELECT COUNT(*) FROM purchases WHERE realm = $1 AND e164 = $2 AND state = 'returned')`,
 			n.Realm, n.E164)
+		if err == nil && returned != returns {
+			err = errUndone
+		}
 		if err != nil {
 			return err
 		}
+		kept = added
 		if err := addAudit(ctx, tx, audit); err != nil {
 			return err
 		}
 		return s.publish(ctx, tx, n.TenantID, n.ConnectionID, Event{Type: EventNumberAppeared, Number: kept})
 	})
-	return kept, again, err
+	if errors.Is(err, errUndone) {
+		err = nil
+	}
+	return kept, returned, err
 }
 
 // ChangeRef records that the account has a number again under another reference. It returns fault.Conflict if

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,18 +92,25 @@ func TestNumbers(t *testing.T) {
 	t.Run("a held ref is answered as it is, a released one anew", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
+			must(t, s.CreateWebhook(t.Context(), webhookRow("hook", "acme"), 9))
+			s.PublishWith(publisher(noon))
 			first := got(add(t, s, number("1")))(t)
 			again := number("1")
 			again.Name = "another name"
-			for _, want := range []struct {
-				name  string
-				again bool
-			}{{first.Name, false}, {"another name", true}} {
-				kept, known, err := s.AddNumber(t.Context(), again)
+			for releases, want := range []string{first.Name, "another name", "another name"} {
+				kept, returned, err := s.AddNumber(t.Context(), again, max(0, int64(releases)-1))
 				must(t, err)
-				equal(t, kept.Name, want.name)
-				equal(t, known, want.again)
+				if releases > 0 { // it was given back since the caller read it
+					equal(t, kept, store.Number{})
+					equal(t, returned, int64(releases))
+					kept, _, err = s.AddNumber(t.Context(), again, returned)
+					must(t, err)
+				}
+				equal(t, kept.Name, want)
 				must(t, s.ReleaseNumber(t.Context(), kept, noon))
+			}
+			if types, _ := toldOf(t, s); types != strings.TrimSpace(strings.Repeat(store.EventNumberAppeared+" ", 3)) {
+				t.Errorf("it was told %s", types)
 			}
 		})
 	})
@@ -240,6 +248,6 @@ func TestNumbers(t *testing.T) {
 
 func add(t *testing.T, s *store.Store, n store.Number) (store.Number, error) {
 	t.Helper()
-	kept, _, err := s.AddNumber(t.Context(), n)
+	kept, _, err := s.AddNumber(t.Context(), n, 0)
 	return kept, err
 }

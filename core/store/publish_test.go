@@ -135,9 +135,9 @@ func TestOutcomesAndNumbersAreTold(t *testing.T) {
 			t.Errorf("it was told %s, %+v", types, last.Settled)
 		}
 		n := store.Number{TenantID: "acme", ConnectionID: "c1", Ref: "r1", E164: "+14155550123", CreatedAt: noon}
-		kept, _, err := s.AddNumber(ctx, n)
+		kept, _, err := s.AddNumber(ctx, n, 0)
 		must(t, err)
-		got2(s.AddNumber(ctx, n))(t) // it is there already
+		got2(s.AddNumber(ctx, n, 0))(t) // it is there already
 		must(t, s.LoseNumber(ctx, kept, noon))
 		refused(t, s.LoseNumber(ctx, kept, noon), fault.NotFound, fault.ReasonNumberNotFound)
 		types, last = toldOf(t, s)
