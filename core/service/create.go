@@ -140,7 +140,9 @@ func (c *creation) find(ctx context.Context) (crm.Ticket, error) {
 		}
 		return crm.Ticket{}, f
 	case c.run.HadNoEffect(f): // the lookup itself failed
-		return crm.Ticket{}, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, f.Detail).Because(f)
+		unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, f.Detail).Because(f)
+		unknown.RetryAfter = f.RetryAfter
+		return crm.Ticket{}, unknown
 	}
 	return crm.Ticket{}, err
 }

@@ -132,6 +132,22 @@ func TestWhileASearchLagsTheCallerIsToldHowLong(t *testing.T) {
 	}
 }
 
+func TestALookThatIsRateLimitedSaysHowLong(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.tickets.findsKeys = true
+	limited := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Too many requests.")
+	limited.RetryAfter = 40 * time.Second
+	w.tickets.script(func(_ *process, call string) reaction {
+		return map[string]reaction{"create": {after: fails(cutOff())}, "find": {before: fails(limited)}}[call]
+	})
+	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if f := fault.From(err); f.RetryAfter != limited.RetryAfter {
+		t.Errorf("it says to wait for %s", f.RetryAfter)
+	}
+}
+
 func TestTwoEqualCallsThatWereCutOffDoNotShareATicket(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

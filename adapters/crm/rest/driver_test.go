@@ -14,6 +14,7 @@ import (
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // stubServer responds to each request with the reply that a test sets.
@@ -342,6 +343,7 @@ func TestAKeyInAHeaderMakesCreateRepeatable(t *testing.T) {
 // The journal takes a refusal as proof that nothing happened, and forgets the key.
 func TestAKeyInAHeaderDoesNotUndoWhatWasOpened(t *testing.T) {
 	t.Parallel()
+	pause := http.Header{"Retry-After": {"40"}}
 	for rule, c := range map[string]struct {
 		back reply
 		code fault.Code
@@ -349,11 +351,11 @@ func TestAKeyInAHeaderDoesNotUndoWhatWasOpened(t *testing.T) {
 		"a read that is refused":       {reply{status: 403}, fault.UnknownOutcome},
 		"credentials that are refused": {reply{status: 401}, fault.UnknownOutcome},
 		"a ticket that is not shown":   {reply{status: 404, body: `{}`}, fault.UnknownOutcome},
-		"too many requests":            {reply{status: 429}, fault.UnknownOutcome},
+		"too many requests":            {reply{status: 429, header: pause}, fault.UnknownOutcome},
 		"something that is not JSON":   {reply{status: 200, body: `<html>`}, fault.UnknownOutcome},
 		"another shape":                {reply{status: 200, body: `{"id":[7],"title":"A"}`}, fault.UnknownOutcome},
 		"another ticket":               {reply{status: 200, body: `{"id":8,"title":"A"}`}, fault.UnknownOutcome},
-		"a pause":                      {reply{status: 503}, fault.Unavailable},
+		"a pause":                      {reply{status: 503, header: pause}, fault.Unavailable},
 		"a time-out":                   {reply{status: 504}, fault.Timeout},
 		"a read that arrives nowhere":  {reply{status: 521}, fault.Unavailable}, // Cloudflare could not connect
 	} {
@@ -363,8 +365,12 @@ func TestAKeyInAHeaderDoesNotUndoWhatWasOpened(t *testing.T) {
 			}), anonymous)
 			d := s.open(t, plain(s.url, object{"idempotency_header": "Idempotency-Key"}))
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"})
-			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent {
-				t.Errorf("got %+v, want %s", f, string(c.code))
+			f := fault.From(err)
+			if f == nil || f.Code != c.code || f.Unsent {
+				t.Fatalf("got %+v, want %s", f, string(c.code))
+			}
+			if wait := upstream.RetryAfter(c.back.header, time.Now()); f.RetryAfter != wait {
+				t.Errorf("it says to wait for %s, and the ticket system %s", f.RetryAfter, wait)
 			}
 		})
 	}

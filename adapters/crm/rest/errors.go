@@ -186,7 +186,7 @@ func (d *driver) afterActing(ctx context.Context, r *run, err error, number stri
 		unknown = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"The ticket %s was opened, but could not be read back. Check in the ticket system. %s", number, f.Detail)
 	}
-	unknown.Metadata, unknown.Upstream = f.Metadata, f.Upstream
+	unknown.Metadata, unknown.Upstream, unknown.RetryAfter = f.Metadata, f.Upstream, f.RetryAfter
 	return unknown.Because(err)
 }
 
