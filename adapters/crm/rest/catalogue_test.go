@@ -451,8 +451,14 @@ func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
 	t.Parallel()
 	for group, known := range map[string]bool{
 		"Service Desk": true, "00000000000000000000000000000006": true, "Gone": false,
+		"ABABABABABABABABABABABABABABABAB": true,
 	} {
 		s := servicenow()
+		seed := s.seed
+		s.seed = func(v *vendor) {
+			seed(v)
+			v.add("group", object{"id": strings.Repeat("ab", 16), "name": "Night Shift"})
+		}
 		s.settings = object{"assignment_group": group}
 		d, server := s.open(t)
 		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "For a group"})
@@ -462,6 +468,36 @@ func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
 		if n, _ := server.Tickets(t.Context()); known != (n == 1) {
 			t.Errorf("%s: %d incidents", group, n)
 		}
+	}
+}
+
+// A sys_id is 32 hexadecimal digits, which ServiceNow writes in lower case.
+func TestServiceNowTakesIDsInCapitals(t *testing.T) {
+	t.Parallel()
+	s := servicenow()
+	s.settings = object{} // no group
+	d, server := s.open(t)
+	id := strings.Repeat("ab", 16)
+	server.v.add("user", object{"id": id, "name": "Both"})
+	server.v.add("company", object{"id": id, "name": "Firm"})
+	capitals := strings.ToUpper(id)
+	wanted := crm.NewTicket{Key: "k1", Subject: "In capitals", Since: time.Now(),
+		OwnerID: capitals, AccountID: capitals, ContactID: capitals}
+	made, err := d.Create(t.Context(), wanted)
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	found, err := d.(crm.Finder).Find(t.Context(), wanted)
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	for _, got := range []crm.Ticket{made, found} {
+		if got.OwnerID != capitals || got.AccountID != capitals || got.ContactID != capitals {
+			t.Errorf("%+v", got)
+		}
+	}
+	if open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), capitals, 5); err != nil || len(open) != 1 {
+		t.Errorf("%+v, %v", open, wrong(err))
 	}
 }
 
