@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/nyaruka/phonenumbers"
 )
@@ -87,13 +88,33 @@ const (
 const fewestOfSuffix = 7
 
 // Compare says how well a number that people typed agrees with n. A number without a country code is read as
-// one of n's country. Extensions do not count.
+// one of n's country. Extensions do not count. People also type a word beside the number, or several numbers
+// into one field: then a part that is n as a whole counts. The end of a part does not, since "0171 / 1234567"
+// is one number.
 func (n Number) Compare(stored string) Match {
+	if match := n.compare(stored); match != None {
+		return match
+	}
+	first, _, _ := strings.Cut(stored, " / ")
+	if len(digits(first)) >= fewestOfSuffix {
+		stored = strings.ReplaceAll(stored, " / ", ";")
+	}
+	for part := range strings.FieldsFuncSeq(stored, func(r rune) bool {
+		return unicode.IsLetter(r) || strings.ContainsRune(";,|", r)
+	}) {
+		if match := n.compare(part); match >= National {
+			return match
+		}
+	}
+	return None
+}
+
+func (n Number) compare(stored string) Match {
 	own, err := phonenumbers.Parse(n.E164, phonenumbers.UNKNOWN_REGION)
 	if err != nil {
 		return None
 	}
-	if strings.Join(strings.FieldsFunc(stored, isNoDigit), "") == n.CountryCode+n.National {
+	if digits(stored) == n.CountryCode+n.National {
 		return Exact // typed without the plus, which not every numbering plan can tell
 	}
 	match := Exact
@@ -151,5 +172,7 @@ func (n Number) Formats() []string {
 	}
 	return distinct
 }
+
+func digits(s string) string { return strings.Join(strings.FieldsFunc(s, isNoDigit), "") }
 
 func isNoDigit(r rune) bool { return r < '0' || r > '9' }

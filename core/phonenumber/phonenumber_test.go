@@ -82,6 +82,14 @@ func TestCompare(t *testing.T) {
 		{"+447700900123", "07700 900123", phonenumber.National}, // for drama (ofcom.org.uk)
 		{"+447700900123", "07700 900124", phonenumber.None},
 		{"", "+15135557611", phonenumber.None},
+		{"+15135557611", "513-555-7611 cell", phonenumber.National},
+		{"+15135557611", "+1 513-555-7611 (mobile)", phonenumber.Exact},
+		{"+15135557611", "513-555-0000; 513-555-7611", phonenumber.National},
+		{"+491711234567", "030 5556677 / 0171 1234567 privat", phonenumber.National},
+		{"+491711234567", "0152/1234567", phonenumber.None},
+		{"+491711234567", "0152 / 1234567 privat", phonenumber.None}, // what remains has no area
+		{"+15135557611", "+44 5135557611 home", phonenumber.None},
+		{"+15135557611", "+44 / 5135557611", phonenumber.None},
 	} {
 		n, _ := phonenumber.Parse(c.number)
 		if got := n.Compare(c.stored); got != c.want {
