@@ -146,7 +146,10 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	}
 	if refused, f := answer.refusal(t, d.fields); f != nil {
 		if d.keyField != "" && refused == duplicateValue { // another call with this key came first
-			return keyed{d}.Find(ctx, t)
+			found, err := keyed{d}.Find(ctx, t)
+			if err == nil || fault.From(err).Code != fault.NotFound { // otherwise another field is unique, too
+				return found, err
+			}
 		}
 		d.labels.Store(nil) // outdated labels may be why the case was refused
 		return crm.Ticket{}, d.fields.Attribute(name, f, t, paths)

@@ -117,6 +117,23 @@ func TestACaseOfAnotherCallWithTheKeyIsFound(t *testing.T) {
 	}
 }
 
+// A field of the organisation's own can be unique, too.
+func TestADuplicateOfAnotherFieldIsNoMissingTicket(t *testing.T) {
+	s := serve(t, fake.Options{ExternalID: keyField})
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			io.WriteString(w, `{"totalSize":0,"done":true,"records":[]}`)
+			return
+		}
+		io.WriteString(w, failedPart(http.StatusBadRequest, "DUPLICATE_VALUE"))
+	}))
+	_, err := s.open(t, map[string]any{"external_id_field": keyField}).
+		Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
+	if f := fault.From(err); f == nil || f.Code != fault.Conflict || !f.NoRetry {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnUpsertMakesNoSecondCaseOfAKey(t *testing.T) {
 	s := serve(t, fake.Options{ExternalID: keyField})
 	made := s.Add(map[string]any{"CaseNumber": "00001001", "Subject": "A pipe", "Status": "New", keyField: "k1"})
