@@ -37,12 +37,18 @@ const (
 // Allocations").
 const limitWait = 5 * time.Minute
 
-func firstError(body []byte) apiError {
-	var answers []apiError
-	if json.Unmarshal(body, &answers) != nil || len(answers) == 0 {
-		return apiError{}
+func errorsOf(body []byte) (all []apiError) {
+	if json.Unmarshal(body, &all) != nil {
+		return nil
 	}
-	return answers[0]
+	return all
+}
+
+func firstError(body []byte) apiError {
+	for _, e := range errorsOf(body) {
+		return e
+	}
+	return apiError{}
 }
 
 // refusal converts the error response to a whole call into a fault.
@@ -93,7 +99,27 @@ func partRefusal(
 			"The connection's external_id_field is not marked External ID at Salesforce, or the connected "+
 				"user cannot see it.")
 	}
-	return meaning(plain, first, t, setting)
+	f := meaning(plain, first, t, setting)
+	for _, e := range errorsOf(body) { // each rule that refuses the case has an error of its own
+		f = alsoInvalid(f, meaning(plain, e, t, setting))
+	}
+	return f
+}
+
+// alsoInvalid returns the refusal f with the fields that another error names, if the caller can correct f.
+func alsoInvalid(f, other *fault.Error) *fault.Error {
+	switch {
+	case f.Code != fault.Invalid:
+		return f
+	case len(f.Fields) == 0 && len(other.Fields) > 0:
+		return other
+	}
+	for _, field := range other.Fields {
+		if !slices.ContainsFunc(f.Fields, func(known fault.Field) bool { return known.Path == field.Path }) {
+			f.Fields = append(f.Fields, field)
+		}
+	}
+	return f
 }
 
 // meaning converts the error codes whose status is too vague: most are 400, and 403 can mean a limit. See

@@ -3,6 +3,7 @@ package salesforce
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,29 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 				t.Errorf("the log is told %q of %v", f.Upstream, f.Metadata)
 			}
 		})
+	}
+}
+
+// Several rules refuse a case at once, each with an error of its own. One answer reports every field.
+func TestEachErrorNamesItsFields(t *testing.T) {
+	rule := func(fields string) string {
+		return `{"errorCode":"FIELD_CUSTOM_VALIDATION_EXCEPTION","message":"words","fields":[` + fields + `]}`
+	}
+	for body, want := range map[string]string{
+		`[` + rule(`"Subject"`) + `,` + rule(`"Description","Subject"`) + `]`:                                "subject description",
+		`[` + rule(``) + `,` + rule(`"Priority"`) + `]`:                                                      "priority",
+		`[` + rule(`"Priority"`) + `,{"errorCode":"STRING_TOO_LONG","fields":["Subject"]},` + rule(``) + `]`: "priority subject",
+		`[{"errorCode":"INVALID_FIELD"},` + rule(`"Priority"`) + `]`:                                         "",
+		`[` + rule(`"Priority"`) + `,{"errorCode":"REQUIRED_FIELD_MISSING","fields":["Origin"]}]`:            "priority",
+	} {
+		f := partRefusal(http.StatusBadRequest, []byte(body), firstError([]byte(body)), crm.NewTicket{}, nil)
+		var named []string
+		for _, field := range f.Fields {
+			named = append(named, field.Path)
+		}
+		if got := strings.Join(named, " "); got != want || (want != "") != (f.Reason == fault.ReasonInvalidRequest) {
+			t.Errorf("%s names %q (%s), want %q", body, got, f.Reason, want)
+		}
 	}
 }
 
