@@ -13,7 +13,8 @@ import (
 const ClockSkew = 2 * time.Minute
 
 // Choose returns the ticket among found that a Create of t created. It is for CRMs that do not store the key.
-// found must hold every possible ticket: all those created no earlier than t.Since, less [ClockSkew].
+// found must hold every possible ticket: all those created no earlier than t.Since, less [ClockSkew]. It may
+// hold one twice, as lists do that get longer while their pages are read.
 //
 // A ticket fits if its subject, its description and the ids that t gives equal those of t. If exactly one
 // ticket fits, Choose returns it. A ticket that equals t only in part proves neither that it is the one nor
@@ -25,6 +26,7 @@ func Choose(t NewTicket, found []Ticket) (Ticket, error) {
 		switch {
 		case slices.Contains(t.Others, f.ID):
 		case !f.CreatedAt.IsZero() && f.CreatedAt.Before(t.Since.Add(-ClockSkew)):
+		case slices.ContainsFunc(fitting, func(known Ticket) bool { return known.ID == f.ID }):
 		case fits(t, f):
 			fitting = append(fitting, f)
 		case resembles(t, f):

@@ -42,6 +42,7 @@ func TestChoose(t *testing.T) {
 		"another call's": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" })}, ""},
 		"the one and another call's": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID = "other" }), duplicate},
 			"2"},
+		"the one, on two pages of a list that moved": {[]crm.Ticket{fitting, fitting}, "1"},
 		"two that fit":       {[]crm.Ticket{fitting, duplicate}, "?"},
 		"of another contact": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ContactID = "8" })}, "?"},
 		"of another subject": {[]crm.Ticket{with(func(t *crm.Ticket) { t.Subject = "Re: A pipe" })},
