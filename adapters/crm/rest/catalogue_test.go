@@ -520,6 +520,28 @@ func TestZohoIsAskedForTheLatestTickets(t *testing.T) {
 	}
 }
 
+// In many countries people write the digits of a number in pairs, so that four of them do not stand together.
+func TestACallerIsFoundWhoseNumberIsWrittenInPairs(t *testing.T) {
+	t.Parallel()
+	caller, err := phonenumber.Parse("+33612345678")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*system{glpi(), pipedrive()} {
+		for _, stored := range []string{"+33612345678", "06 12 34 56 78", "+33 (0)6 12 34 56 78", "0612345678"} {
+			t.Run(s.name+" "+stored, func(t *testing.T) {
+				d, server := s.open(t)
+				id := s.addContact(server.v, crmtest.NewContact{Name: "Pat", Phone: stored})
+				s.addContact(server.v, crmtest.NewContact{Name: "Sam", Phone: "06 12 34 57 78"})
+				found, err := d.(crm.ContactFinder).FindContacts(t.Context(), crm.ContactQuery{Phone: caller, Limit: 5})
+				if err != nil || len(found.Contacts) != 1 || found.Contacts[0].ID != id {
+					t.Errorf("%+v, %v", found, wrong(err))
+				}
+			})
+		}
+	}
+}
+
 // GLPI answers 400 where an API client needs an app token and got none or another one, as where a parameter is wrong.
 func TestAnAppTokenThatGLPIRefusesIsAFaultOfTheCredentials(t *testing.T) {
 	t.Parallel()

@@ -482,7 +482,11 @@ func glpi() *system {
 				found := v.where("user", func(o object) bool {
 					for i := range 3 {
 						field := q.query.Get(fmt.Sprintf("criteria[%d][field]", i))
-						if o[field] != nil && contains(o[field], q.query.Get(fmt.Sprintf("criteria[%d][value]", i))) {
+						// The value becomes a pattern of LIKE, of which GLPI escapes the underscore alone
+						// (github.com/glpi-project/glpi/issues/19011).
+						like := regexp.QuoteMeta(q.query.Get(fmt.Sprintf("criteria[%d][value]", i)))
+						pattern := regexp.MustCompile("(?i)" + strings.ReplaceAll(like, "%", ".*"))
+						if o[field] != nil && pattern.MatchString(fmt.Sprint(o[field])) {
 							return true
 						}
 					}
