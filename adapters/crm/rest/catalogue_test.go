@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -539,6 +540,49 @@ func TestACallerIsFoundWhoseNumberIsWrittenInPairs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A text that the system does not take is the caller's to correct, and no fault of the connection.
+func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
+	t.Parallel()
+	tooLong := func(column, most string) string { // github.com/verbb/formie/issues/1305
+		return `{"error":{"code":"0x80044331","message":"A validation error occurred.  The length of the '` + column +
+			`' attribute of the 'incident' entity exceeded the maximum allowed length of '` + most + `'."}}`
+	}
+	unfit := func(field string) string { // of the common error responses in zoho/zohodesk-oas
+		return `{"errorCode":"INVALID_DATA","errors":[{"fieldName":"` + field + `","errorType":"invalid","errorMessage":""}]}`
+	}
+	for name, c := range map[string]struct {
+		system *system
+		answer reply
+		field  string
+	}{
+		"title in Dynamics":       {dynamics365(), reply{status: 400, body: tooLong("title", "200")}, "subject"},
+		"description in Dynamics": {dynamics365(), reply{status: 400, body: tooLong("description", "2000")}, "description"},
+		"summary in Jira": {jiraServiceManagement(), reply{
+			status: 400, body: `{"errorMessage":"Summary can't exceed 255 characters."}`,
+		}, "subject"},
+		"subject in Zoho":     {zohoDesk(), reply{status: 422, body: unfit("/subject")}, "subject"},
+		"description in Zoho": {zohoDesk(), reply{status: 422, body: unfit("/description")}, "description"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, server := c.system.open(t)
+			server.with(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					server.v.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(c.answer.status)
+				io.WriteString(w, c.answer.body)
+			})
+			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Long", Description: "Long"})
+			f := fault.From(err)
+			if f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != c.field {
+				t.Errorf("%v", wrong(err))
+			}
+		})
 	}
 }
 
