@@ -563,6 +563,9 @@ func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
 		"summary in Jira": {jiraServiceManagement(), reply{
 			status: 400, body: `{"errorMessage":"Summary can't exceed 255 characters."}`,
 		}, "subject"},
+		"both in Zoho": {zohoDesk(), reply{
+			status: 422, body: strings.Replace(unfit("/subject"), "[", `[{"fieldName":"/description","errorType":"invalid"},`, 1),
+		}, "subject description"},
 		"subject in Zoho":     {zohoDesk(), reply{status: 422, body: unfit("/subject")}, "subject"},
 		"description in Zoho": {zohoDesk(), reply{status: 422, body: unfit("/description")}, "description"},
 	} {
@@ -579,8 +582,15 @@ func TestATextThatIsTooLongIsTheCallersToCorrect(t *testing.T) {
 			})
 			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Long", Description: "Long"})
 			f := fault.From(err)
-			if f == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != c.field {
-				t.Errorf("%v", wrong(err))
+			if f == nil || f.Code != fault.Invalid {
+				t.Fatalf("%v", wrong(err))
+			}
+			var named []string
+			for _, field := range f.Fields {
+				named = append(named, field.Path)
+			}
+			if got := strings.Join(named, " "); got != c.field {
+				t.Errorf("it names %q: %v", got, wrong(err))
 			}
 		})
 	}

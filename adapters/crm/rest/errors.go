@@ -23,9 +23,15 @@ var statusFor = map[string]int{
 // misconfigured is the fault of a rule if the settings or the ticket system have to be changed.
 const misconfigured = "misconfigured"
 
-// matchRules returns the fault of the first rule that fits a response, or nil if none does.
+// matchRules returns the fault of the first rule that fits a response, or nil if none does. If that rule says
+// that a field is invalid, the fault has the fields of all such rules that fit, so that a caller can correct
+// them at once.
 func (r *run) matchRules(ctx context.Context, s step, got answer) error {
+	var invalid *fault.Error
 	for _, rule := range s.rules {
+		if invalid != nil && rule.field == "" {
+			continue
+		}
 		if len(rule.status) > 0 && !slices.Contains(rule.status, got.status) {
 			continue
 		}
@@ -60,12 +66,30 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 				message = "is refused by the ticket system."
 			}
 			f.Fields = []fault.Field{{Path: rule.field, Message: message}}
-		} else if rule.message != "" {
+			invalid = alsoInvalid(invalid, f) // a rule with a field is for invalid ones alone
+			continue
+		}
+		if rule.message != "" {
 			f.Detail = rule.message
 		}
 		return at(s, f)
 	}
+	if invalid != nil {
+		return at(s, invalid)
+	}
 	return nil
+}
+
+// alsoInvalid returns the fault of one more rule, with the fields of those before.
+func alsoInvalid(before, f *fault.Error) *fault.Error {
+	if before == nil {
+		return f
+	}
+	if !slices.ContainsFunc(before.Fields, func(known fault.Field) bool { return known.Path == f.Fields[0].Path }) {
+		before.Fields = append(before.Fields, f.Fields[0])
+		before.Detail = "The ticket system refuses the ticket. See the listed fields."
+	}
+	return before
 }
 
 // asks reports whether the new ticket has the field.
