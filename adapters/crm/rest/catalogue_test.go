@@ -383,6 +383,28 @@ func TestZammadTellsTheLastClosingOfWhatIsClosed(t *testing.T) {
 	}
 }
 
+// A ticket can have states that a new one cannot: those that wait for a date, and those of merged tickets.
+func TestZammadTellsEveryState(t *testing.T) {
+	t.Parallel()
+	d, server := zammad().open(t)
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Waits", ContactID: "7"})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	for _, status := range []string{"pending reminder", "merged"} {
+		if err := (mover{server.v}).Move(t.Context(), made.ID, status); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.ByNumber(t.Context(), made.Number); err != nil || got.Status != status {
+			t.Errorf("%s: status %q, %v", status, got.Status, wrong(err))
+		}
+		open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "7", 5)
+		if isOpen := status != "merged"; err != nil || isOpen != (len(open) == 1) || isOpen && open[0].Status != status {
+			t.Errorf("%s: open are %+v, %v", status, open, wrong(err))
+		}
+	}
+}
+
 // Dynamics wants a contact of the account, where a case has both.
 func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 	t.Parallel()
