@@ -135,9 +135,9 @@ type ticketSettings struct {
 	Subject       string `setting:"subject" help:"Expression."`
 	Description   string `setting:"description" help:"Expression: text, or {text, html: true}."`
 	Status        string `setting:"status" help:"Expression: the status's label."`
-	StatusValue   string `setting:"status_value" help:"Instead of status: expression for the value that stands for the label in the vocabulary."`
+	StatusValue   string `setting:"status_value" help:"Expression for the value that stands for the label in the vocabulary. If the vocabulary does not have it, status counts."`
 	Priority      string `setting:"priority" help:"Expression: the priority's label."`
-	PriorityValue string `setting:"priority_value" help:"Instead of priority: expression for the value that stands for the label in the vocabulary."`
+	PriorityValue string `setting:"priority_value" help:"Expression for the value that stands for the label in the vocabulary. If the vocabulary does not have it, priority counts."`
 	OwnerID       string `setting:"owner_id" help:"Expression."`
 	AccountID     string `setting:"account_id" help:"Expression."`
 	ContactID     string `setting:"contact_id" help:"Expression."`

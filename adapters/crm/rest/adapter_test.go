@@ -143,11 +143,10 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.get.steps must have a step.",
 		}},
 		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{
-			"id": "1", "number": "1", "status": "1", "status_value": "2",
+			"id": "1", "number": "1",
 		},
 			"statuses": []any{"Open"}, "vocabulary": object{"statuses": "[]"}}, []string{
 			"settings.statuses cannot be combined with vocabulary.statuses.",
-			"settings.ticket.status_value cannot be combined with status.",
 			"settings.create must have either number, so that get reads the new ticket back, or ticket.",
 			"settings.create.steps must have a step that opens the ticket: one whose method is not GET.",
 		}},

@@ -494,6 +494,26 @@ func TestServiceNowKnowsTheGroupOfNewIncidents(t *testing.T) {
 	}
 }
 
+// Many instances have states of their own, which the description cannot know.
+func TestServiceNowTellsStatesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := servicenow()
+	d, server := s.open(t)
+	known := s.harness.Known.ContactID
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Waits", ContactID: known})
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	server.v.one("incident", "id", made.ID)["state"] = "9"
+	if got, err := d.ByNumber(t.Context(), made.Number); err != nil || got.Status != "Awaiting Vendor" {
+		t.Errorf("status %q, %v", got.Status, wrong(err))
+	}
+	open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), known, 5)
+	if err != nil || len(open) != 1 || open[0].Status != "Awaiting Vendor" {
+		t.Errorf("open are %+v, %v", open, wrong(err))
+	}
+}
+
 // A sys_id is 32 hexadecimal digits, which ServiceNow writes in lower case.
 func TestServiceNowTakesIDsInCapitals(t *testing.T) {
 	t.Parallel()

@@ -383,13 +383,6 @@ func (c *compiled) rules(path string, list []ruleSettings) []rule {
 
 func (c *compiled) mapping(path string, s ticketSettings) mapping {
 	e := func(field, source string) expression { return c.expression(path+"."+field, source) }
-	either := func(field, one, other string) {
-		if one != "" && other != "" {
-			c.wrong(path+"."+field+"_value", "cannot be combined with "+field+".")
-		}
-	}
-	either("status", s.Status, s.StatusValue)
-	either("priority", s.Priority, s.PriorityValue)
 	return mapping{
 		id: e("id", s.ID), number: e("number", s.Number), subject: e("subject", s.Subject),
 		description: e("description", s.Description), status: e("status", s.Status),

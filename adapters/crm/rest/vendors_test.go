@@ -236,7 +236,8 @@ func osticket() *system {
 
 func servicenow() *system {
 	id := func(n any) string { return fmt.Sprintf("%032x", whole(n)) }
-	states := []string{"New", "In Progress", "On Hold", "", "", "Resolved", "Closed", "Canceled"}
+	states := []string{"New", "In Progress", "On Hold", "", "", "Resolved", "Closed", "Canceled", "Awaiting Vendor"}
+	priorities := []string{"1 - Critical", "2 - High", "3 - Moderate", "4 - Low", "5 - Planning"}
 	ticket := func(o object) any {
 		shown := object{"sys_id": o["id"], "number": o["number"], "short_description": o["subject"],
 			"description": o["description"], "state": o["state"], "priority": o["priority"], "caller_id": o["caller"],
@@ -250,6 +251,15 @@ func servicenow() *system {
 			shown["closed_at"] = plainTime(o["updated"])
 		}
 		return shown
+	}
+	displayed := func(o object) any { // with sysparm_display_value=all
+		all := object{}
+		for name, value := range ticket(o).(object) {
+			all[name] = object{"value": value, "display_value": value}
+		}
+		all["state"].(object)["display_value"] = states[whole(o["state"])-1]
+		all["priority"].(object)["display_value"] = priorities[whole(o["priority"])-1]
+		return all
 	}
 	gone := object{"error": object{"message": "No Record found", "detail": "Record doesn't exist or ACL restricts"},
 		"status": "failure"}
@@ -266,9 +276,10 @@ func servicenow() *system {
 		},
 		routes: []route{
 			{method: "GET", path: "/api/now/table/incident",
-				query: "sysparm_query sysparm_limit sysparm_fields sysparm_exclude_reference_link",
+				query: "sysparm_query sysparm_limit sysparm_fields sysparm_display_value sysparm_exclude_reference_link",
 				do: func(v *vendor, q ask) (int, any) {
 					query := q.query.Get("sysparm_query")
+					show := map[string]func(object) any{"": ticket, "all": displayed}[q.query.Get("sysparm_display_value")]
 					found := shown(v.where("incident", func(o object) bool {
 						for condition := range strings.SplitSeq(query, "^") {
 							field, value, isEqual := strings.Cut(condition, "=")
@@ -279,7 +290,7 @@ func servicenow() *system {
 									return false
 								}
 							case condition == "stateNOT IN6,7,8":
-								if whole(o["state"]) >= 6 {
+								if state := whole(o["state"]); state >= 6 && state <= 8 {
 									return false
 								}
 							case !isEqual || fmt.Sprint(ticket(o).(object)[field]) != value:
@@ -287,7 +298,7 @@ func servicenow() *system {
 							}
 						}
 						return true
-					}), ticket)
+					}), show)
 					return 200, object{"result": found[:min(len(found), whole(q.query.Get("sysparm_limit")))]}
 				}},
 			{method: "POST", path: "/api/now/table/incident", query: "sysparm_fields",

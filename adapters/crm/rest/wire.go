@@ -37,8 +37,12 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 		if err != nil {
 			return crm.Ticket{}, err
 		}
-		if *field.into, err = r.driver.labelOf(ctx, field.from, field.of, v); err != nil {
+		known, err := r.driver.labelOf(ctx, field.from, field.of, v)
+		if err != nil {
 			return crm.Ticket{}, err
+		}
+		if known != "" { // the system may have others than the vocabulary, which is of new tickets
+			*field.into = known
 		}
 	}
 	for _, field := range []struct {
