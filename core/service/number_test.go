@@ -414,8 +414,15 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 		_, err := p.Numbers.List(background, c)
 		return err
 	}})
+	told := w.tellsNumbers(p)
 	if _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); err != nil {
 		t.Fatal(err)
+	}
+	if types := told(); len(types) > 0 {
+		t.Errorf("of a number that was released here, webhooks are told %s", types)
+	}
+	if got := listed(t, p, c); len(got) > 0 {
+		t.Errorf("listed are %+v", got)
 	}
 }
 

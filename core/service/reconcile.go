@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -44,8 +45,10 @@ const (
 )
 
 const (
-	maxNumbers = 5000 // most numbers of one account
-	maxRepairs = 20   // most numbers whose routing one list restores, since a caller waits for it
+	maxNumbers   = 5000 // most numbers of one account
+	maxUnsettled = 1000 // most calls among which a release is looked for
+
+	maxRepairs = 20 // most numbers whose routing one list restores, since a caller waits for it
 )
 
 // Reconcile compares a connection's account with the gateway's table.
@@ -180,6 +183,9 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 		r.report(row, DriftGone, false, goneText, "The next list of the numbers removes it.")
 		return row, false, nil
 	}
+	if released, err := r.isBeingReleased(ctx, row); err != nil || released {
+		return row, false, err
+	}
 	rows, err := r.opts.auditNumber(ctx, actionLose, row)
 	if err == nil {
 		err = r.opts.Store.LoseNumber(ctx, row, r.opts.Now(), rows...)
@@ -196,6 +202,18 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 	}
 	r.report(row, DriftGone, true, goneText, "")
 	return row, false, nil
+}
+
+// isBeingReleased reports whether a release through the gateway has given the number back but not recorded it
+// yet. It does so itself, and nobody is to be told that the number is gone.
+func (r *reconciliation) isBeingReleased(ctx context.Context, row store.Number) (bool, error) {
+	always := r.opts.Now().AddDate(100, 0, 0) // whatever lease a run has
+	open, err := r.opts.Store.UnsettledIntents(ctx, always, always, maxUnsettled)
+	return slices.ContainsFunc(open, func(i store.Intent) bool {
+		var plan releasePlan
+		return i.Operation == opReturn && i.ConnectionID == row.ConnectionID &&
+			json.Unmarshal(i.Plan, &plan) == nil && plan.ID == row.ID
+	}), err
 }
 
 const goneText = "The account no longer has the number."
