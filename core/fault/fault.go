@@ -136,6 +136,9 @@ type Error struct {
 	RetryAfter time.Duration     // zero if the provider gave none
 	// Nothing has happened at the provider: it was not reached, or reported that it did nothing.
 	Unsent bool
+	// What failed is not the provider, but something that the call needs first: its access token, from the
+	// sign-in service or the store, or its turn. So it says nothing about the provider.
+	Prerequisite bool
 	// A retry cannot help, or could take effect twice, so it must not be suggested.
 	NoRetry  bool
 	Instead  *Instead // what the caller can have in its place; nil: nothing is known

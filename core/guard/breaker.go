@@ -40,10 +40,13 @@ func (v verdict) err() error {
 }
 
 // judge returns the verdict on an outcome. A fault that is Unsent, and neither Unavailable nor Timeout, comes
-// from the gateway itself.
+// from the gateway itself. So does one of a prerequisite, and of an answer for which the gateway has no room.
 func judge(f *fault.Error, ended bool, took, patience time.Duration) verdict {
 	if f == nil {
 		return success
+	}
+	if f.Prerequisite || f.Reason == fault.ReasonOverloaded {
+		return excluded
 	}
 	switch f.Code {
 	case fault.Timeout:

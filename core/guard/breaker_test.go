@@ -52,12 +52,16 @@ func TestARealAnswerIsHealthy(t *testing.T) {
 }
 
 func TestOurOwnFaultsSayNothing(t *testing.T) {
-	for _, f := range []*fault.Error{
-		failing(fault.Internal), failing(fault.UnknownOutcome), failingUnsent(fault.Forbidden),
-		failingUnsent(fault.Unsupported),
+	noToken, late := failingUnsent(fault.Unavailable), failingUnsent(fault.Timeout)
+	noToken.Prerequisite, late.Prerequisite = true, true
+	noRoom := fault.New(fault.Unavailable, fault.ReasonOverloaded, "A sentence.")
+	for rule, f := range map[string]*fault.Error{
+		"a defect": failing(fault.Internal), "an unknown outcome": failing(fault.UnknownOutcome),
+		"an address that is refused": failingUnsent(fault.Forbidden), "no such call": failingUnsent(fault.Unsupported),
+		"no token": noToken, "no token in time": late, "no room for the answer": noRoom,
 	} {
-		t.Run(string(f.Code), func(t *testing.T) {
-			bubble(t, Options{}, func(t *testing.T, g *Guard) {
+		t.Run(rule, func(t *testing.T) {
+			bubble(t, Options{MaxTries: 1}, func(t *testing.T, g *Guard) {
 				// Between failures they neither reset the count, as a real response would, nor add to it.
 				if n := fail(t, g, target, 9, failing(fault.Unavailable)); n != 9 {
 					t.Fatalf("%d", n)

@@ -101,6 +101,34 @@ func TestRefusedCredentialsAreRenewedOnce(t *testing.T) {
 	}
 }
 
+// What a call lacks before it is sent is no failure of its provider.
+func TestWhatACallNeedsFirstIsNotItsProvider(t *testing.T) {
+	signIn := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service is not available.")
+	refuses := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	gone := "http://" + closedPort(t)
+	for _, rule := range []struct {
+		name, address string
+		client        ClientOptions
+		want          bool
+	}{
+		{"no token", refuses.String(), ClientOptions{Authorize: func(*http.Request) error { return signIn }}, true},
+		{"no new token", refuses.String(), ClientOptions{
+			Renew: func(*http.Request) (bool, error) { return false, signIn },
+		}, true},
+		{"no turn", refuses.String(), ClientOptions{
+			Pace: func(*http.Request) (func(), error) { return nil, signIn },
+		}, true},
+		{"nobody answers", gone, ClientOptions{}, false},
+	} {
+		t.Run(rule.name, func(t *testing.T) {
+			_, _, _, err := Do(newPool(t, PoolOptions{}).Client(rule.client), request(t, http.MethodGet, rule.address, ""))
+			if f := faultOf(t, err); f.Prerequisite != rule.want || !f.Unsent {
+				t.Errorf("prerequisite %t, unsent %t: %v", f.Prerequisite, f.Unsent, f)
+			}
+		})
+	}
+}
+
 func TestNoOtherSiteHasCredentialsRenewed(t *testing.T) {
 	otherHost := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
