@@ -207,6 +207,10 @@ type Event struct {
 	URL         string // the meeting link when there is one, else the provider's page of the event, else ""
 	IsCancelled bool
 	IsFree      bool // does not make its owner busy, as with TRANSP:TRANSPARENT
+
+	// OwnerResponse is the answer of the calendar's owner to the invitation, in the words of Attendee.Response. It
+	// is "" where the provider does not tell whose the calendar is: then the account's counts.
+	OwnerResponse string
 }
 
 // Person is a name and address.

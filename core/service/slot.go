@@ -218,16 +218,20 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 // takesTime reports whether an event makes its calendar's owner busy, where what was accepted tentatively may
 // be free.
 func (c calendarClient) takesTime(e calendar.Event, tentativeIsFree bool) bool {
-	if tentativeIsFree && hasAnswered(e, c.connection.Email, "tentative") {
+	if tentativeIsFree && c.hasAnswered(e, "tentative") {
 		return false
 	}
 	span := spanOf(e)
-	return !e.IsCancelled && !e.IsFree && !hasAnswered(e, c.connection.Email, "declined") &&
-		span.From.Before(span.To)
+	return !e.IsCancelled && !e.IsFree && !c.hasAnswered(e, "declined") && span.From.Before(span.To)
 }
 
-// hasAnswered reports whether the calendar's owner gave this answer to the event's invitation.
-func hasAnswered(e calendar.Event, owner, answer string) bool {
+// hasAnswered reports whether the calendar's owner gave this answer to the event's invitation. An account that
+// books in the calendars of others may be invited beside them.
+func (c calendarClient) hasAnswered(e calendar.Event, answer string) bool {
+	if e.OwnerResponse != "" {
+		return e.OwnerResponse == answer
+	}
+	owner := c.connection.Email
 	return owner != "" && slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
 		return strings.EqualFold(a.Email, owner) && a.Response == answer
 	})

@@ -89,6 +89,13 @@ func TestSlotIsTakenByWhatMakesItsOwnerBusy(t *testing.T) {
 		"one that someone else declined": {func(e *calendar.Event) {
 			e.Attendees = []calendar.Attendee{{Email: "pat@example.com", Response: "declined"}}
 		}, true},
+		"one that the account declined, and not the calendar's owner": {func(e *calendar.Event) {
+			e.CalendarID, e.OwnerResponse = "side", "accepted"
+			e.Attendees = []calendar.Attendee{{Email: "office@example.com", Response: "declined"}}
+		}, true},
+		"one that the owner of another calendar declined": {func(e *calendar.Event) {
+			e.CalendarID, e.OwnerResponse = "side", "declined"
+		}, false},
 		"one that is free":             {func(e *calendar.Event) { e.IsFree = true }, false},
 		"one that is cancelled":        {func(e *calendar.Event) { e.IsCancelled = true }, false},
 		"one that ends as this begins": {func(e *calendar.Event) { *e = event(hour(9), hour(10)) }, false},

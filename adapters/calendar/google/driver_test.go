@@ -444,7 +444,7 @@ func TestEntriesThatSayNothingAreNotListed(t *testing.T) {
 	}))
 	want := calendar.Page{Next: "more", Events: []calendar.Event{
 		{ID: "withdrawn", CalendarID: second, IsCancelled: true, Start: calendar.Day(2027, 3, 4),
-			End: calendar.Day(2027, 3, 5)},
+			End: calendar.Day(2027, 3, 5), OwnerResponse: "accepted"},
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -225,6 +225,9 @@ func (d *decoder) attendee() *gcal.EventAttendee {
 		case "responseStatus":
 			d.Once(&seen, 4)
 			a.ResponseStatus = d.recent(&d.response)
+		case "self":
+			d.Once(&seen, 5)
+			a.Self = d.Bool()
 		default:
 			d.GiveUp()
 		}

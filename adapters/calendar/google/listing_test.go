@@ -21,7 +21,7 @@ const fullPage = `{
    "end": {"dateTime": "2026-12-01T10:30:00-05:00", "timeZone": "America/New_York"},
    "organizer": {"email": "office@example.com", "displayName": "Office", "self": true},
    "attendees": [
-    {"email": "pat@example.com", "displayName": "Pat", "optional": true, "responseStatus": "accepted"},
+    {"email": "pat@example.com", "displayName": "Pat", "optional": true, "responseStatus": "accepted", "self": true},
     {"email": "room@example.com", "resource": true, "responseStatus": "needsAction"}
    ],
    "extendedProperties": {"private": {"frontdeskKey": "k1", "frontdeskUrl": "https://a.example", "other": null}},
@@ -82,7 +82,7 @@ func unusualPages() []string {
 	return []string{
 		`null`, ``, `[]`, `{"items":null}`, `{"items":[null]}`, `{"items":[{"id":1}]}`, `{"items":[{"ID":"a"}]}`,
 		`{"items":[{"id":"a","id":"b"}]}`, `{"items":[],"items":[]}`, `{"items":[{"start":null}]}`, `{"items":[{"id":"a"`,
-		`{"items":[{"start":{"date":"a","date":"b"}}]}`, `{"items":[{"attendees":[{"self":true}]}]}`, `{"summary":"Work"}`,
+		`{"items":[{"start":{"date":"a","date":"b"}}]}`, `{"items":[{"attendees":[{"comment":"Late"}]}]}`, `{"summary":"Work"}`,
 		`{"items":[{"organizer":{"email":"a","email":"b"}}]}`, `{"items":[{"extendedProperties":{"shared":{}}}]}`,
 		`{"items":[{"conferenceData":{"createRequest":{"status":{"statusCode":"a","statusCode":"b"}}}}]}`,
 		`{"items":[]} x`, "{\"kind\":\"\xff\"}",

@@ -18,7 +18,7 @@ import (
 // (developers.google.com/workspace/calendar/api/guides/performance#partial-response).
 const eventFields = "id,etag,status,summary,description,location,start,end,recurringEventId," +
 	"originalStartTime,transparency," +
-	"organizer(email,displayName,self),attendees(email,displayName,optional,resource,responseStatus)," +
+	"organizer(email,displayName,self),attendees(email,displayName,optional,resource,responseStatus,self)," +
 	"hangoutLink,htmlLink,extendedProperties/private," +
 	"conferenceData(entryPoints(entryPointType,uri),createRequest/status)"
 
@@ -154,6 +154,7 @@ func eventOf(e *gcal.Event) (calendar.Event, error) {
 	event := calendar.Event{
 		ID: e.Id, SeriesID: e.RecurringEventId, Version: e.Etag, Title: e.Summary, Description: e.Description,
 		URL: linkOf(e), IsCancelled: isCancelled(e), IsFree: e.Transparency == "transparent",
+		OwnerResponse: "accepted", // unless the calendar is among those invited
 	}
 	var err1, err2 error
 	event.Start, err1 = timeOf(cmp.Or(e.Start, e.OriginalStartTime))
@@ -165,8 +166,13 @@ func eventOf(e *gcal.Event) (calendar.Event, error) {
 		event.Organizer = calendar.Person{Email: e.Organizer.Email, Name: e.Organizer.DisplayName}
 	}
 	for _, a := range e.Attendees {
-		if a != nil && a.Email != "" {
-			event.Attendees = append(event.Attendees, attendeeOf(a))
+		if a == nil || a.Email == "" {
+			continue
+		}
+		attendee := attendeeOf(a)
+		event.Attendees = append(event.Attendees, attendee)
+		if a.Self {
+			event.OwnerResponse = attendee.Response
 		}
 	}
 	return event, nil

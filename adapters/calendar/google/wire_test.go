@@ -2,6 +2,7 @@ package google
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -51,6 +52,14 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 					{Email: "max@example.com", Type: "required", Response: "tentative"},
 				},
 			},
+		},
+		{
+			"in the calendar of somebody else who is invited beside the account",
+			`{"id":"abc","attendees":[{"email":"office@example.com","responseStatus":"declined"},{"email":"bob@example.com","responseStatus":"needsAction","self":true}],` + times + `}`,
+			calendar.Event{ID: "abc", Start: start, End: end, OwnerResponse: "needs_action", Attendees: []calendar.Attendee{
+				{Email: "office@example.com", Type: "required", Response: "declined"},
+				{Email: "bob@example.com", Type: "required", Response: "needs_action"},
+			}},
 		},
 		{
 			"whole days, whose end is exclusive",
@@ -141,6 +150,7 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := eventOf(&event)
+			c.want.OwnerResponse = cmp.Or(c.want.OwnerResponse, "accepted")
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v, %v\nwant %+v", got, err, c.want)
 			}

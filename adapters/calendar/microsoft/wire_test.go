@@ -104,6 +104,24 @@ func TestAnswersOfAttendeesHaveCommonWords(t *testing.T) {
 	}
 }
 
+// The owner's answer is that of the calendar's owner, whoever else is invited.
+func TestTheOwnersAnswerIsNotTheAccounts(t *testing.T) {
+	t.Parallel()
+	nine, office, declined, accepted := "2027-03-08T09:00:00.0000000", "office@example.com", "declined", "accepted"
+	e := &graph.Event{
+		ID: &office, Start: &graph.DateTimeTimeZone{DateTime: &nine}, End: &graph.DateTimeTimeZone{DateTime: &nine},
+		Attendees: []*graph.Attendee{{
+			EmailAddress: &graph.EmailAddress{Address: &office}, Status: &graph.ResponseStatus{Response: &declined},
+		}},
+	}
+	for want, status := range map[string]*graph.ResponseStatus{"": nil, "accepted": {Response: &accepted}} {
+		e.ResponseStatus = status
+		if got, err := toEvent(e, "bob"); err != nil || got.OwnerResponse != want {
+			t.Errorf("got %q, %v, want %q", got.OwnerResponse, err, want)
+		}
+	}
+}
+
 func TestWhereAMeetingIs(t *testing.T) {
 	t.Parallel()
 	join, web := "https://teams.example.com/l/1", "https://outlook.example.com/1"
