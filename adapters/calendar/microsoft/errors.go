@@ -63,10 +63,14 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 		"ErrorInvalidMailboxItemId",
 		"ErrorFolderNotFound", "ErrorCalendarNotFound", "ErrorParentFolderNotFound", "RequestBroker--ParseUri":
 		return about.missing
-	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox",
-		"ErrorMailboxMoveInProgress":
+	case "MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI", "ErrorNonExistentMailbox":
 		return misconfigured("has no mailbox in the cloud for this account. Give the account an Exchange " +
 			"Online mailbox, or connect another account")
+	case "ErrorMailboxMoveInProgress", "ErrorMailboxStoreUnavailable":
+		// Exchange moves mailboxes among its databases by itself (learn.microsoft.com/exchange/client-developer/
+		// web-service-reference/responsecode).
+		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"Microsoft is moving the account's mailbox, or cannot reach it at the moment. Try again later.")
 	case "Request_ResourceNotFound", "ResourceNotFound", "ErrorInvalidUser":
 		if d.settings.Mailbox != "" {
 			return misconfigured("does not know this mailbox. Check settings.mailbox and settings.directory")

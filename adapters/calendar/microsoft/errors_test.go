@@ -39,6 +39,8 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{404, errorBody("ErrorItemNotFound"), fault.NotFound, fault.ReasonEventNotFound},
 		{404, errorBody("MailboxNotEnabledForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, errorBody("MailboxNotSupportedForRESTAPI"), fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{404, errorBody("ErrorMailboxMoveInProgress"), fault.Unavailable, fault.ReasonProviderUnavailable},
+		{503, errorBody("ErrorMailboxStoreUnavailable"), fault.Unavailable, fault.ReasonProviderUnavailable},
 		{404, errorBody("ErrorInvalidUser"), fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{403, errorBody("ErrorAccessDenied"), fault.Forbidden, fault.ReasonPermissionDenied},
 		{403, errorBody("ErrorInsufficientPermissionsInAccessToken"), fault.Forbidden,
