@@ -166,6 +166,10 @@ func (c Client) tokensOf(t *oauth2.Token, err error, w *wire, secrets ...string)
 	if err != nil {
 		return Tokens{}, c.fault(err, w, append(secrets, c.Secret, c.Key))
 	}
+	if t.AccessToken == "" { // x/oauth2 accepts that in the answer to an assertion
+		return Tokens{}, c.misfit("answered a request for a token with something that is none").
+			With("provider", c.Provider)
+	}
 	answer := Tokens{Access: t.AccessToken, Refresh: t.RefreshToken, Expires: t.Expiry}
 	// Google sends this for access of limited time ("Using OAuth 2.0 for Web Server Applications").
 	if seconds, _ := t.Extra("refresh_token_expires_in").(float64); seconds > 0 && seconds < mostSeconds {

@@ -239,6 +239,16 @@ func TestGrantsWithoutAPerson(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	for _, body := range []string{`{}`, `{"access_token":null}`, `{"token_type":"Bearer","expires_in":3600}`} {
+		t.Run("an answer without a token is none: "+body, func(t *testing.T) {
+			c := signing("ada@example.com", key)
+			c.HTTP = &http.Client{Transport: tokenReply{http.StatusOK, "application/json", body}}
+			given, err := c.Token(t.Context(), "")
+			if f := fault.From(err); err == nil || f.Reason != fault.ReasonProviderMisconfigured {
+				t.Errorf("the token is %q, %v", given.Access, err)
+			}
+		})
+	}
 	t.Run("a key that cannot be read is no fault of the call", func(t *testing.T) {
 		if _, err := signing("ada@example.com", nil).Token(t.Context(),
 			""); fault.From(err).Reason != fault.ReasonProviderMisconfigured {
