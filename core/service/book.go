@@ -121,7 +121,7 @@ func emailKeys(emails []string) []string {
 
 // matches reports whether an event looks like the booking.
 func (p bookPlan) matches(e calendar.Event) bool {
-	return e.Title == p.Title && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
+	return sameText(p.Title, e.Title) && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
 }
 
 // showsLate is how long a provider without consistent reads may take to show a new event.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -109,11 +110,17 @@ func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
 			invited = append(invited, a.Email)
 		}
 	}
-	return (p.Title == "" || p.Title == e.Title) &&
-		(p.Description == "" || p.Description == e.Description) &&
+	return (p.Title == "" || sameText(p.Title, e.Title)) &&
+		(p.Description == "" || sameText(p.Description, e.Description)) &&
 		(p.Start == nil || normalize.Instant(*p.Start, zone).Equal(normalize.Instant(e.Start, zone))) &&
 		(p.End == nil || normalize.Instant(*p.End, zone).Equal(normalize.Instant(e.End, zone))) &&
 		(len(p.Attendees) == 0 || slices.Equal(wanted, emailKeys(invited)))
+}
+
+// sameText reports whether a provider's text is the one that it was sent. Exchange ends lines with CRLF, and does
+// not keep white space at the end of a text.
+func sameText(sent, kept string) bool {
+	return slices.Equal(strings.Fields(sent), strings.Fields(kept))
 }
 
 // update is the state of one change of a meeting.

@@ -7,6 +7,20 @@ import (
 	"frontdesk/core/calendar"
 )
 
+// Providers keep texts with white space of their own: Exchange ends lines with CRLF, and a body with one more.
+func TestAChangeIsThereWhateverBecameOfItsWhiteSpace(t *testing.T) {
+	t.Parallel()
+	plan := updatePlan{Title: "Second  visit ", Description: "Bring ID.\r\n\r\nAnd a pen.\n"}
+	event := calendar.Event{Title: "Second visit", Description: "Bring ID.\n\nAnd a pen."}
+	if !plan.isAppliedTo(event, time.UTC) {
+		t.Error("it counts as not made")
+	}
+	event.Description = "Bring ID."
+	if plan.isAppliedTo(event, time.UTC) {
+		t.Error("another text counts as the one that was asked for")
+	}
+}
+
 func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
 	t.Parallel()
 	guests := func(emails ...string) (list []calendar.Attendee) {

@@ -154,7 +154,7 @@ func attendeeKey(a *graph.Attendee) string {
 func (d *driver) buildBody(
 	ctx context.Context, calendarID string, now *graph.Event, description string,
 ) (*graph.ItemBody, error) {
-	if readBody(now) == description {
+	if readBody(now) == strings.TrimRight(strings.ReplaceAll(description, "\r\n", "\n"), "\n") {
 		return nil, nil
 	}
 	if joinURL(now) == "" && !is(now.IsOnlineMeeting) {

@@ -386,12 +386,14 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 	event := book(t, d, b)
 	title, same, fewer := "Other", []string{"EVE@example.com", "bob@example.com", "bob@EXAMPLE.com"}, []string{}
 	from, to := monday.Add(24*time.Hour), monday.Add(25*time.Hour)
+	ended := strings.ReplaceAll(b.Description, "\n", "\r\n") + "\n"
 	for _, c := range []struct {
 		change calendar.Change
 		want   string
 	}{
 		{calendar.Change{Title: &title}, `{"subject":"Other"} `},
 		{calendar.Change{Attendees: &same, Description: &b.Description}, ""},
+		{calendar.Change{Description: &ended}, ""},
 		{calendar.Change{}, ""},
 		{calendar.Change{Start: &from, End: &to, Zone: "America/New_York"},
 			`{"start":{"dateTime":"2027-03-09T04:00:00.0000000","timeZone":"Eastern Standard Time"},"end":{"dateTime":"2027-03-09T05:00:00.0000000","timeZone":"Eastern Standard Time"},"isAllDay":false} `},
