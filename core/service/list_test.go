@@ -53,6 +53,23 @@ func TestListFollowsEveryPageAndMergesTheCalendars(t *testing.T) {
 	}
 }
 
+func TestAnEventOnTwoPagesIsListedOnceAsItIsNow(t *testing.T) {
+	t.Parallel()
+	event := func(id, title string) calendar.Event {
+		return calendar.Event{ID: id, Title: title, Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(10), "UTC")}
+	}
+	var l eventList
+	l.add(calendar.Page{Events: []calendar.Event{event("a", "one"), event("b", "two")}, Next: "2"})
+	l.add(calendar.Page{Events: []calendar.Event{event("b", "moved"), event("c", "three")}})
+	var titles []string
+	for _, e := range l.events {
+		titles = append(titles, e.Title)
+	}
+	if want := []string{"one", "moved", "three"}; !slices.Equal(titles, want) || !l.complete {
+		t.Errorf("listed are %q, want %q", titles, want)
+	}
+}
+
 func TestListFailsAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{1, 2} { // the first page fails, or a later one

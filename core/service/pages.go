@@ -40,6 +40,7 @@ func (l *eventList) add(p calendar.Page) {
 	if !l.from.IsZero() {
 		p.Events = slices.DeleteFunc(p.Events, func(e calendar.Event) bool { return spanOf(e).From.Before(l.from) })
 	}
+	l.dropRepeated(p.Events)
 	l.events = append(l.events, p.Events...)
 	l.pages++
 	if l.empty++; len(p.Events) > 0 {
@@ -54,6 +55,19 @@ func (l *eventList) add(p calendar.Page) {
 			"The provider's list of events does not end.")
 	}
 	l.next.Cursor = p.Next
+}
+
+// dropRepeated drops the events of earlier pages that a page repeats: it tells them as they are now. Graph counts
+// pages from the start of the list ($skip), so that an event booked meanwhile moves others to the next page.
+func (l *eventList) dropRepeated(page []calendar.Event) {
+	if l.pages == 0 {
+		return
+	}
+	repeated := make(map[string]bool, len(page))
+	for i := range page {
+		repeated[page[i].ID] = true
+	}
+	l.events = slices.DeleteFunc(l.events, func(e calendar.Event) bool { return e.ID != "" && repeated[e.ID] })
 }
 
 const (
