@@ -12,6 +12,10 @@ import (
 // busyFields are the fields that tell whether an event takes time, and when.
 var busyFields = []string{"start", "end", "isAllDay", "isCancelled", "responseStatus", "showAs"}
 
+// mostTimes is how many events a batch may tell the times of: of more, its answer could be longer than upstream
+// reads.
+const mostTimes = 8000
+
 const preferTimes = immutable + ", " + inUTC
 
 // busyView is a calendar whose events are read for their times.
@@ -31,9 +35,10 @@ func (d *driver) FreeBusy(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {
 	views := make([]busyView, len(calendarIDs))
+	top := min(maxTop, mostTimes/max(1, min(len(calendarIDs), graph.MaxBatchParts)))
 	for i, id := range calendarIDs {
 		views[i].CalendarID = id
-		views[i].address, views[i].Err = d.busyAddress(ctx, id, span)
+		views[i].address, views[i].Err = d.busyAddress(ctx, id, span, top)
 	}
 	for range mostPages {
 		var unread []*busyView
@@ -56,13 +61,15 @@ func (d *driver) FreeBusy(
 	return calendar.BusyTimes(ctx, span, readings)
 }
 
-// busyAddress returns the address of the first page.
-func (d *driver) busyAddress(ctx context.Context, calendarID string, span calendar.Span) (string, error) {
+// busyAddress returns the address of the first page, of at most top events.
+func (d *driver) busyAddress(
+	ctx context.Context, calendarID string, span calendar.Span, top int,
+) (string, error) {
 	id, err := d.calendarID(ctx, calendarID)
 	if err != nil {
 		return "", err
 	}
-	query, err := viewOf(calendar.Query{From: span.From, To: span.To, Zone: d.zone.String()}, maxTop)
+	query, err := viewOf(calendar.Query{From: span.From, To: span.To, Zone: d.zone.String()}, top)
 	if err != nil {
 		return "", err
 	}

@@ -185,7 +185,22 @@ func (d *driver) EventsOf(ctx context.Context, queries []calendar.Query) ([]cale
 	return pages, nil
 }
 
+// batch reads up to graph.MaxBatchParts pages in one request, or in two if the answer is longer than upstream
+// reads.
 func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
+	pages, err := d.inOneBatch(ctx, queries)
+	half := len(queries) / 2
+	if err == nil || half == 0 || fault.From(err).Reason != upstream.ReasonAnswerTooLarge {
+		return pages, err
+	}
+	if pages, err = d.batch(ctx, queries[:half]); err != nil {
+		return nil, err
+	}
+	more, err := d.batch(ctx, queries[half:])
+	return append(pages, more...), err
+}
+
+func (d *driver) inOneBatch(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
 	ids, addresses := make([]string, len(queries)), make([]string, len(queries))
 	for i, q := range queries {
 		id, err := d.calendarID(ctx, q.CalendarID)
