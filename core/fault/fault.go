@@ -230,6 +230,14 @@ func Unacted(err error) *Error {
 	return &f
 }
 
+// Unprepared converts an error into the fault of a call that was not made, because it lacked what it needs first:
+// see [Error].Prerequisite.
+func Unprepared(err error) *Error {
+	f := Unacted(err)
+	f.Prerequisite = true
+	return f
+}
+
 // Because returns a copy with the cause set, for the logs.
 func (e *Error) Because(err error) *Error {
 	c := *e

@@ -30,7 +30,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		done, err := t.client.Pace(req)
 		if err != nil {
 			closeBody(req.Body)
-			return nil, prerequisite(err)
+			return nil, fault.Unprepared(err)
 		}
 		defer done()
 	}
@@ -114,7 +114,7 @@ func (t *transport) exchange(ctx context.Context, hop *http.Request, trusted boo
 		closeBody(body)
 		if err != nil {
 			drain(resp.Body)
-			return nil, prerequisite(err)
+			return nil, fault.Unprepared(err)
 		}
 		return resp, nil
 	}
@@ -234,7 +234,7 @@ func (t *transport) authorize(out *http.Request, trusted bool) error {
 		return nil
 	}
 	if err := t.client.Authorize(out); err != nil {
-		return prerequisite(err)
+		return fault.Unprepared(err)
 	}
 	return nil
 }
@@ -259,13 +259,6 @@ func (t *transport) unsent(f *fault.Error) *fault.Error {
 	c := *f
 	c.Unsent = true
 	return &c
-}
-
-// prerequisite returns the fault for a request that lacked what it needs before it can be sent.
-func prerequisite(err error) *fault.Error {
-	f := fault.Unacted(err)
-	f.Prerequisite = true
-	return f
 }
 
 func closeBody(body io.ReadCloser) {

@@ -74,6 +74,14 @@ func (s *testServer) redeem(t testing.TB, form url.Values) (token, instance stri
 // open opens a driver as the gateway does: with an authorised client, and without any token.
 func (s *testServer) open(t testing.TB, more map[string]any) crm.Driver {
 	t.Helper()
+	return s.openAt(t, more, func(context.Context) (string, error) { return s.url, nil })
+}
+
+// openAt is open with the function that tells the address of the account.
+func (s *testServer) openAt(
+	t testing.TB, more map[string]any, instance func(context.Context) (string, error),
+) crm.Driver {
+	t.Helper()
 	client := adaptertest.Client(t, "salesforce", "", func(r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+s.token)
 		return nil
@@ -82,7 +90,7 @@ func (s *testServer) open(t testing.TB, more map[string]any) crm.Driver {
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": "withheld"}},
 		adapter.Environment{
 			Zone: "Europe/London", HTTP: client, Now: time.Now,
-			Instance: func(context.Context) (string, error) { return s.url, nil },
+			Instance: instance,
 		})
 	if err != nil {
 		t.Fatal(err)

@@ -275,7 +275,7 @@ func (d *driver) home(ctx context.Context) (string, error) {
 	}
 	address, err := d.instance(ctx)
 	if err != nil {
-		return "", fault.From(err)
+		return "", fault.Unprepared(err)
 	}
 	if address == "" {
 		return "", noInstance()

@@ -1,6 +1,7 @@
 package salesforce_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,6 +49,20 @@ func TestACaseIsOpenedAndReadInOneCall(t *testing.T) {
 		if calls := s.Calls() - before; calls != how.calls || made.Number != "00001002" || made.Status != "New" {
 			t.Errorf("%v: %+v in %d calls", how.more, made, calls)
 		}
+	}
+}
+
+// The address of the account comes with its access token. Without one, nothing was sent.
+func TestNoCaseIsOpenedWithoutAToken(t *testing.T) {
+	s := serve(t, fake.Options{})
+	var noToken error
+	d := s.openAt(t, nil, func(context.Context) (string, error) { return s.url, noToken })
+	create(t, d, crm.NewTicket{Key: "k0", Subject: "A pipe"})
+	noToken = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The sign-in service has not answered.")
+	before := s.Calls()
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
+	if f := fault.From(err); err == nil || !f.Unsent || !f.Prerequisite || s.Calls() != before {
+		t.Errorf("%v, after %d calls", err, s.Calls()-before)
 	}
 }
 
