@@ -176,7 +176,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	wantsMeet := b.Conferencing == calendar.ConferencingProvider
 	if wantsMeet {
 		if err := d.canMeet(ctx, calendarID); err != nil {
-			return calendar.Event{}, err
+			return calendar.Event{}, fault.Unacted(err)
 		}
 	}
 	made, err := present(d.api.Events.Insert(calendarID, event).ConferenceDataVersion(1).SendUpdates("all").
@@ -275,7 +275,7 @@ func (d *driver) Change(
 		before, err := d.get(ctx, calendarID, ref.ID, fields)
 		switch {
 		case err != nil:
-			return calendar.Event{}, err
+			return calendar.Event{}, fault.Unacted(err)
 		case isCancelled(before):
 			return calendar.Event{}, noEvent()
 		case version != "" && version != before.Etag:

@@ -529,3 +529,33 @@ func TestALargestPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 		t.Errorf("asked for pages of %v, want %v", asked, want)
 	}
 }
+
+// A write whose preparation fails has had no effect.
+func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
+	away := false
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if away && r.Method == http.MethodGet {
+				http.Error(w, "down", http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	event := must[calendar.Event](t)(s.driver(t).Book(t.Context(), booking("k1")))
+	linked := booking("k2")
+	linked.Conferencing = calendar.ConferencingProvider
+	guests := []string{"lee@example.com"}
+	away = true
+	for what, call := range map[string]func(calendar.Driver) error{
+		"a booking with a link": func(d calendar.Driver) error { _, err := d.Book(t.Context(), linked); return err },
+		"other guests": func(d calendar.Driver) error {
+			_, err := d.Change(t.Context(), calendar.EventRef{ID: event.ID}, calendar.Change{Attendees: &guests})
+			return err
+		},
+	} {
+		if err := call(s.driver(t)); !errors.Is(err, fault.Unavailable) || !fault.From(err).Unsent {
+			t.Errorf("%s may have happened: %v", what, err)
+		}
+	}
+}

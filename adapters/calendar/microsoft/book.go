@@ -25,11 +25,11 @@ import (
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	id, err := d.calendarID(ctx, b.CalendarID)
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, fault.Unacted(err)
 	}
 	event, err := d.buildEvent(ctx, id, b)
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, fault.Unacted(err)
 	}
 	began := d.now()
 	answer, err := ask(ctx, d, exchange{missing: noCalendar(), writes: true}, func(

@@ -5,6 +5,7 @@ import (
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
 
@@ -16,11 +17,11 @@ var cancelFields = []string{"id", "isOrganizer", "isCancelled", "responseRequest
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
-		return eventOf(err)
+		return fault.Unacted(eventOf(err))
 	}
 	event, err := d.read(ctx, calendarID, ref.ID, cancelFields, preferText)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	if c.IfUnchanged != "" && c.IfUnchanged != versionOf(event) {
 		return changedMeanwhile()

@@ -7,6 +7,7 @@ import (
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
 )
 
 // eventFields are the fields of an event to read.
@@ -60,7 +61,7 @@ func (d *driver) Change(
 ) (calendar.Event, error) {
 	calendarID, err := d.calendarID(ctx, ref.CalendarID)
 	if err != nil {
-		return calendar.Event{}, eventOf(err)
+		return calendar.Event{}, fault.Unacted(eventOf(err))
 	}
 	patch := &graph.Event{Subject: c.Title}
 	if c.Start != nil && c.End != nil {
@@ -71,7 +72,7 @@ func (d *driver) Change(
 	if c.Description != nil || c.Attendees != nil || !changes || version == "" || isAttendees(version) {
 		now, err := d.read(ctx, calendarID, ref.ID, eventFields, preferText)
 		if err != nil {
-			return calendar.Event{}, err
+			return calendar.Event{}, fault.Unacted(err)
 		}
 		switch {
 		case is(now.IsCancelled):
@@ -86,7 +87,7 @@ func (d *driver) Change(
 		}
 		if c.Description != nil {
 			if patch.Body, err = d.buildBody(ctx, calendarID, now, *c.Description); err != nil {
-				return calendar.Event{}, err
+				return calendar.Event{}, fault.Unacted(err)
 			}
 		}
 		switch whole := patch.Attendees != nil || patch.Body != nil; {

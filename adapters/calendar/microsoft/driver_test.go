@@ -133,7 +133,8 @@ func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
 		if n := a.Calls() - before; n != 1 {
 			t.Errorf("%s: %d requests", what, n)
 		}
-		if f.RetryAfter != time.Second || f.Unsent || !strings.Contains(f.Upstream, "request-id") {
+		readFirst := what == "Change" || what == "Cancel"
+		if f.RetryAfter != time.Second || f.Unsent != readFirst || !strings.Contains(f.Upstream, "request-id") {
 			t.Errorf("%s: wait %s, unsent %t, upstream %q", what, f.RetryAfter, f.Unsent, f.Upstream)
 		}
 	}
@@ -910,5 +911,48 @@ func TestNoMoreRequestsRunAtOneTimeThanTheMailboxTakes(t *testing.T) {
 	})
 	if err != nil || a.Crowded() > 0 || a.Peak() > 4 {
 		t.Errorf("%d ran at one time, %d were refused: %v", a.Peak(), a.Crowded(), err)
+	}
+}
+
+// A write whose preparation fails has had no effect.
+func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
+	t.Parallel()
+	away := false
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if away && r.Method == http.MethodGet {
+				http.Error(w, "down", http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	event := book(t, a.open(), booking(a))
+	linked := booking(a)
+	linked.Key, linked.Conferencing = "k2", calendar.ConferencingProvider
+	unnamed := booking(a)
+	unnamed.Key, unnamed.CalendarID = "k3", ""
+	title, text, guests := "Other", "Other", []string{"bob@example.com"}
+	change := func(c calendar.Change) func(calendar.Driver) error {
+		return func(d calendar.Driver) error { _, err := d.Change(t.Context(), refOf(event), c); return err }
+	}
+	bookAs := func(b calendar.Booking) func(calendar.Driver) error {
+		return func(d calendar.Driver) error { _, err := d.Book(t.Context(), b); return err }
+	}
+	away = true
+	for what, call := range map[string]func(calendar.Driver) error{
+		"a booking in the default calendar": bookAs(unnamed),
+		"a booking with a link":             bookAs(linked),
+		"another title":                     change(calendar.Change{Title: &title}),
+		"another text":                      change(calendar.Change{Description: &text}),
+		"other guests":                      change(calendar.Change{Attendees: &guests}),
+		"a cancellation": func(d calendar.Driver) error {
+			return d.Cancel(t.Context(), refOf(event), calendar.Cancellation{})
+		},
+	} {
+		f := wantFault(t, what, call(a.open()), fault.Unavailable, fault.ReasonProviderUnavailable)
+		if !f.Unsent {
+			t.Errorf("%s may have happened: %v", what, f)
+		}
 	}
 }
