@@ -41,9 +41,11 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		answer, err = d.lookUp(ctx, id, b, *event.TransactionID)
 	} else if err == nil && madeBefore(answer, began) {
 		answer, err = d.still(ctx, id, text(answer.ID))
+	} else if err != nil {
+		return calendar.Event{}, err
 	}
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, unread(err)
 	}
 	if text(answer.ID) == "" {
 		return calendar.Event{}, unreadable(errNoID, true)
@@ -133,6 +135,19 @@ func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event
 		return nil, removedSince()
 	}
 	return event, err
+}
+
+// unread converts the error of reading an event that a booking has made. That nothing was sent, or that the
+// reading was refused, does not mean that nothing was booked.
+func unread(err error) error {
+	f := *fault.From(err)
+	switch f.Unsent = false; f.Code {
+	case fault.Conflict, fault.Unavailable, fault.Timeout, fault.Canceled:
+		return &f
+	}
+	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").
+		With("provider", name).Because(err)
 }
 
 // lookUp finds the event of a transaction near the time it was booked for. calendarView and $filter cannot

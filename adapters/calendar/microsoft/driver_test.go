@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/calendar/microsoft/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -954,5 +955,42 @@ func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
 		if !f.Unsent {
 			t.Errorf("%s may have happened: %v", what, f)
 		}
+	}
+}
+
+// That what is asked after a booking was not sent, or was refused, does not mean that nothing was booked.
+func TestABookingThatCannotBeReadAgainMayHaveHappened(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				http.Error(w, errorBody("TooManyRequests"), http.StatusTooManyRequests)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	event := book(t, a.open(), booking(a))
+	if err := a.Age(event.ID, time.Minute); err != nil { // so that it is read after the POST
+		t.Fatal(err)
+	}
+	token := a.token()
+	noToken := openDriver(t, adaptertest.Client(t, "microsoft", a.url, func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		if r.Method == http.MethodGet {
+			return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "There is no token.")
+		}
+		return nil
+	}), a.url+"/v1.0", "", nil)
+	other := booking(a)
+	other.Description = "An event that is not quite the same" // is answered as a duplicate, and looked for
+	for what, b := range map[string]calendar.Booking{"the same": booking(a), "another": other} {
+		_, err := noToken.Book(t.Context(), b)
+		f := wantFault(t, what+" without a token", err, fault.Unavailable, fault.ReasonProviderUnavailable)
+		if f.Unsent {
+			t.Errorf("%s: an event that is there counts as not booked: %v", what, f)
+		}
+		_, err = a.open().Book(t.Context(), b)
+		wantFault(t, what+" beyond the limit", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	}
 }
