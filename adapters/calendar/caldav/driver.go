@@ -91,7 +91,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	}
 	a, target, err := d.calendar(ctx, b.CalendarID)
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, fault.Unacted(err)
 	}
 	if target.ReadOnly {
 		return calendar.Event{}, readOnly()
@@ -211,11 +211,11 @@ func (d *driver) Change(
 ) (calendar.Event, error) {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, fault.Unacted(err)
 	}
 	o, r, err := d.read(ctx, r)
 	if err != nil {
-		return calendar.Event{}, err
+		return calendar.Event{}, fault.Unacted(err)
 	}
 	i, err := o.pick(r)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *driver) Change(
 	}
 	switch own, err := d.organizes(ctx, a, r.calendarID, o); {
 	case err != nil:
-		return calendar.Event{}, err
+		return calendar.Event{}, fault.Unacted(err)
 	case !own:
 		return calendar.Event{}, d.notOrganizer(a)
 	}
@@ -251,7 +251,7 @@ func (d *driver) Change(
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	if !r.isInstance {
 		if c.IfUnchanged != "" {
@@ -261,7 +261,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	}
 	o, r, err := d.read(ctx, r)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	i, err := o.pick(r)
 	if err != nil {
@@ -272,7 +272,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	}
 	own, err := d.organizes(ctx, a, r.calendarID, o)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	e := edit{object: o, now: d.now()}
 	if e.cancel(i, own) {

@@ -292,7 +292,7 @@ func (d *driver) removeIfUnchanged(ctx context.Context, r resource, version stri
 	}
 	_, r, err := d.read(ctx, r)
 	if err != nil {
-		return err
+		return fault.Unacted(err)
 	}
 	if r.version != version {
 		return changedMeanwhile()

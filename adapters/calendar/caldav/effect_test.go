@@ -1,0 +1,69 @@
+package caldav_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/fake"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// readings is a server that sends invitations, and refuses all that changes nothing with a status, unless it is 0.
+func readings(t *testing.T) (a account, refuse *atomic.Int32) {
+	t.Helper()
+	a, refuse = newAccount(t, fake.Options{AutoSchedule: true}), new(atomic.Int32)
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status := int(refuse.Load()); status != 0 && r.Method != http.MethodPut && r.Method != http.MethodDelete {
+			http.Error(w, "refused", status)
+			return
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	return a, refuse
+}
+
+func consultation(calendarID, key string) calendar.Booking {
+	start := time.Date(2027, 3, 4, 12, 0, 0, 0, time.UTC)
+	return calendar.Booking{
+		Key: key, CalendarID: calendarID, Title: "Consultation", Start: start, End: start.Add(time.Hour),
+		Zone: "Europe/Berlin",
+	}
+}
+
+// A write whose preparation fails has had no effect.
+func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
+	t.Parallel()
+	a, refuse := readings(t)
+	d := a.open(t, "", nil)
+	event, err := d.Book(t.Context(), consultation(a.home, "k1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse.Store(http.StatusServiceUnavailable)
+	title := "Other"
+	ref := calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}
+	for what, call := range map[string]func() error{
+		"a booking": func() error {
+			_, err := a.open(t, "", nil).Book(t.Context(), consultation(a.home, "k2"))
+			return err
+		},
+		"a change": func() error { _, err := d.Change(t.Context(), ref, calendar.Change{Title: &title}); return err },
+		"a cancellation": func() error {
+			return a.open(t, "", nil).Cancel(t.Context(), ref, calendar.Cancellation{})
+		},
+		"a cancellation of a version": func() error {
+			return d.Cancel(t.Context(), ref, calendar.Cancellation{IfUnchanged: "W/" + event.Version})
+		},
+	} {
+		if err := call(); !errors.Is(err, fault.Unavailable) || !fault.From(err).Unsent {
+			t.Errorf("%s may have happened: %v", what, err)
+		}
+	}
+}
