@@ -67,3 +67,22 @@ func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
 		}
 	}
 }
+
+// A refusal to read what was written does not mean that nothing was written.
+func TestAWriteThatCannotBeReadBackMayHaveHappened(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusForbidden, http.StatusInsufficientStorage} {
+		a, refuse := readings(t)
+		d := a.open(t, "", nil)
+		if _, err := d.Calendars(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		refuse.Store(int32(status))
+		for _, what := range []string{"a booking", "the same booking again"} {
+			_, err := d.Book(t.Context(), consultation(a.home, "k1"))
+			if !errors.Is(err, fault.UnknownOutcome) {
+				t.Errorf("%s with status %d: %v", what, status, err)
+			}
+		}
+	}
+}

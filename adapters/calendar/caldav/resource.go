@@ -247,15 +247,19 @@ func (d *driver) readStored(
 }
 
 // readBackFault returns the fault for a failure to read back what was written, or what the server reported to
-// exist. If it is not found, someone removed it in between. The fault is never Unsent, because the write was
-// sent even if the read was not.
+// exist. If it is not found, someone removed it in between. The fault never says that nothing happened, because
+// the write was sent and accepted, even if the read was not.
 func readBackFault(err error) error {
 	f := *fault.From(err)
-	f.Unsent = false
-	if f.Code == fault.NotFound {
+	switch f.Unsent = false; f.Code {
+	case fault.NotFound:
 		return changedMeanwhile().Because(err)
+	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.UnknownOutcome:
+		return &f
 	}
-	return &f
+	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+		"The calendar server accepted the request, but what it made of it could not be read.").
+		With("provider", name).Because(err)
 }
 
 // stale returns the fault for a failed precondition: the event was changed, or is gone.
