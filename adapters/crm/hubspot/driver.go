@@ -101,11 +101,11 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	}
 	p, s, err := d.opening(ctx, t.Status)
 	if err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	priority, err := d.priorityNamed(ctx, t.Priority)
 	if err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	own, err := d.own(t)
 	if err != nil {

@@ -561,6 +561,17 @@ func TestARefusalThatArrivedIsNoLostAnswer(t *testing.T) {
 	}
 }
 
+// A create whose preparation fails has opened no ticket.
+func TestATicketThatCannotBePreparedIsNotOpened(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.driver(t)
+	s.Answer(http.StatusServiceUnavailable, 0) // to the question for the pipelines
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
+	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestTheDayIsTheAccountsOnceItIsKnown(t *testing.T) {
 	s := serve(t, fake.Options{Zone: "Asia/Tokyo"})
 	d := s.open(t, private, nil, newClock(noon).now)
