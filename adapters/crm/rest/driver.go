@@ -84,7 +84,7 @@ func (d *driver) account(ctx context.Context, r *run) (crm.Account, error) {
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	ticket, err := d.newTicket(ctx, t)
 	if err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	r := d.begin(map[string]any{"ticket": ticket, "key": t.Key})
 	r.key = t.Key
@@ -97,6 +97,9 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	}
 	if err != nil && r.acted {
 		return crm.Ticket{}, d.afterActing(ctx, r, err, number)
+	}
+	if err != nil && len(r.ahead) > 0 && !r.ahead[0].acts { // the step that failed
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	return made, err
 }

@@ -434,6 +434,27 @@ func TestAKeyInAHeaderLeavesARefusalBeforeTheTicketIsOpened(t *testing.T) {
 	}
 }
 
+// A look-up that fails before anything was changed has opened no ticket.
+func TestATicketThatCannotBePreparedIsNotOpened(t *testing.T) {
+	t.Parallel()
+	create := object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket"}
+	team := object{"name": "team", "path": "team"}
+	s := serve(t, says(map[string]reply{"GET /api/team": {status: 503}, "POST /api/tickets": {status: 503}}), anonymous)
+	for rule, c := range map[string]struct {
+		steps  []any
+		unsent bool
+	}{
+		"a look-up fails":  {[]any{team, create}, true},
+		"the create fails": {[]any{create, team}, false},
+	} {
+		d := s.open(t, plain(s.url, object{"create": object{"steps": c.steps, "number": ".steps.create.body.id"}}))
+		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A"})
+		if f := fault.From(err); f == nil || f.Code != fault.Unavailable || f.Unsent != c.unsent {
+			t.Errorf("%s: %+v", rule, f)
+		}
+	}
+}
+
 func TestCreateMayAnswerTheTicketItself(t *testing.T) {
 	t.Parallel()
 	s := serve(t, says(map[string]reply{"POST /api/tickets": {status: 201, body: `{"id":7,"title":"A"}`}}),
