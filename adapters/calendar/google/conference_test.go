@@ -186,3 +186,18 @@ func TestAnEventCancelledWhileItsLinkIsMadeStaysCancelled(t *testing.T) {
 	_, err := s.driver(t).Book(t.Context(), meeting("k1"))
 	wanted(t, conformance.WantFault("Book", err, fault.Conflict, fault.ReasonChangedMeanwhile))
 }
+
+// A booking that is repeated leaves a meeting alone whose link somebody has removed since.
+func TestARepeatDoesNotCancelAMeetingWithoutItsLink(t *testing.T) {
+	s := serve(t, fake.Options{})
+	driver := s.driver(t)
+	booked := must[calendar.Event](t)(driver.Book(t.Context(), meeting("k1")))
+	event := s.Event(email, email, booked.ID)
+	delete(event, "conferenceData")
+	delete(event, "hangoutLink")
+	must[string](t)(s.Make(email, email, event))
+	again := must[calendar.Event](t)(driver.Book(t.Context(), meeting("k1")))
+	if again.ID != booked.ID || s.Event(email, email, booked.ID)["status"] == "cancelled" {
+		t.Errorf("the repeat answers %+v", again)
+	}
+}

@@ -187,6 +187,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		if made, err = d.bookedBefore(ctx, calendarID, b); err != nil {
 			return calendar.Event{}, err
 		}
+		wantsMeet = wantsMeet && made.ConferenceData != nil // without, somebody has removed the link since
 	case hasStatus(f, http.StatusBadRequest) && wantsMeet && d.cannotMeetAnyMore(ctx, calendarID):
 		return calendar.Event{}, noMeet()
 	default:
