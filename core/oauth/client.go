@@ -256,8 +256,11 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		}
 	}
 	plain := upstream.StatusFault(c.Provider, e.Response.StatusCode, e.Response.Header, e.Body)
-	refused := plain
-	switch e.ErrorCode {
+	refused, code := plain, e.ErrorCode
+	if plain.Code == fault.RateLimited { // Microsoft has sent it with invalid_grant (microsoft/azure-pipelines-tasks#17620)
+		code = ""
+	}
+	switch code {
 	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":
 		refused = fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
 			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
@@ -268,7 +271,7 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
 		refused = c.misfit("refuses the request for a token (" + e.ErrorCode +
 			"). Check the OAuth client's registration and the connection's settings")
-	case "temporarily_unavailable", "server_error":
+	case "temporarily_unavailable", "server_error", "internal_failure":
 		refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The sign-in service of %s is not available at the moment.", c.Provider)
 	case "":
@@ -280,14 +283,14 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 			refused = c.misfit("answered a request for a token with something that is none")
 		}
 	default:
-		if e.Response.StatusCode < 500 && plain.Code != fault.RateLimited {
+		if e.Response.StatusCode < 500 {
 			refused = c.misfit(
 				"refuses the request for a token. Check the OAuth client's registration and the connection's settings")
 		}
 	}
 	refused = refused.With("provider", c.Provider)
-	if isErrorCode(e.ErrorCode) {
-		refused = refused.With("oauth_error", e.ErrorCode)
+	if isErrorCode(code) {
+		refused = refused.With("oauth_error", code)
 	}
 	refused.RetryAfter, refused.Upstream = plain.RetryAfter, plain.Upstream
 	// A response with an OAuth error code issued no tokens (RFC 6749 section 5.2). A plain 5xx other than 503

@@ -305,6 +305,11 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 			fault.ReasonReconnectRequired, 0},
 		{"temporarily_unavailable", answer(400, "", `{"error":"temporarily_unavailable"}`), fault.Unavailable,
 			fault.ReasonProviderUnavailable, 0},
+		// google-auth-library-python, google/oauth2/_client.py, takes it for one that passes.
+		{"Google's internal_failure", answer(400, "", `{"error":"internal_failure","error_description":"Backend Error"}`),
+			fault.Unavailable, fault.ReasonProviderUnavailable, 0},
+		{"429 with invalid_grant", answer(429, "Retry-After: 60", `{"error":"invalid_grant"}`), fault.RateLimited,
+			fault.ReasonProviderRateLimited, time.Minute},
 		{"429 with Retry-After", answer(429, "Retry-After: 7", `{}`), fault.RateLimited,
 			fault.ReasonProviderRateLimited, 7 * time.Second},
 		{"503 with Retry-After", answer(503, "Retry-After: 3", `no`), fault.Unavailable,
