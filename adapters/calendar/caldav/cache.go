@@ -99,7 +99,7 @@ func (d *driver) missing(ctx context.Context, calendarID string, answered answer
 	}
 	a, err := d.discoverAgain(ctx)
 	if err != nil {
-		return err
+		return fault.Unacted(err) // the server refused a write
 	}
 	if slices.ContainsFunc(a.calendars, func(p calendarCollection) bool { return p.ID == calendarID }) {
 		return refusal(answered)

@@ -86,3 +86,31 @@ func TestAWriteThatCannotBeReadBackMayHaveHappened(t *testing.T) {
 		}
 	}
 }
+
+// A booking that the server refused has had no effect, though it cannot be found out why.
+func TestABookingThatWasRefusedHasNotHappened(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	var away atomic.Bool
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !away.Load():
+			a.ServeHTTP(w, r)
+		case r.Method == http.MethodPut:
+			http.NotFound(w, r)
+		default:
+			http.Error(w, "down", http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	d := a.open(t, "", nil)
+	if _, err := d.Calendars(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	away.Store(true)
+	_, err := d.Book(t.Context(), consultation(a.home, "k1"))
+	if !errors.Is(err, fault.Unavailable) || !fault.From(err).Unsent {
+		t.Errorf("it may have happened: %v", err)
+	}
+}
