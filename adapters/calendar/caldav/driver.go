@@ -303,9 +303,11 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 			if r.object.recurs() {
 				event = r.object.instanceEvent
 			}
-			list = append(list, listed{
-				event(i, r.calendarID, r.id, r.version), r.object.instant(i.start, fallback),
-			})
+			e := event(i, r.calendarID, r.id, r.version)
+			if !a.owns(target) {
+				e.OwnerResponse = "accepted" // as far as the account knows: its own answer is not the owner's
+			}
+			list = append(list, listed{e, r.object.instant(i.start, fallback)})
 		})
 	if err != nil {
 		return calendar.Page{}, err

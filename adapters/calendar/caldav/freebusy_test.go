@@ -127,7 +127,8 @@ func TestWhatCountsAsBusy(t *testing.T) {
 	}
 }
 
-// What the account declined takes the time of others all the same, whose calendars it may see.
+// What the account declined takes the time of others all the same, whose calendars it may see, also where their events
+// are read in place of free/busy.
 func TestWhatTheAccountDeclinedIsBusyInACalendarOfOthers(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, fake.Options{})
@@ -136,9 +137,17 @@ func TestWhatTheAccountDeclinedIsBusyInACalendarOfOthers(t *testing.T) {
 		a.Put(id, "1.ics", meeting("1", append([]string{"ORGANIZER:mailto:boss@example.com",
 			"ATTENDEE;PARTSTAT=DECLINED:mailto:alice@example.com"}, lunchTime...)...))
 	}
-	busy := freeBusy(t, a.open(t, "", nil), thisWeek(), a.home, shared)
+	d := a.open(t, "", nil)
+	busy := freeBusy(t, d, thisWeek(), a.home, shared)
 	if len(busy) != 1 || busy[0].CalendarID != shared || busy[0].Unknown != nil {
 		t.Errorf("busy are %+v", busy)
+	}
+	for id, want := range map[string]string{a.home: "", shared: "accepted"} {
+		week := thisWeek()
+		page, err := d.Events(t.Context(), calendar.Query{CalendarID: id, From: week.From, To: week.To, Zone: "UTC"})
+		if err != nil || len(page.Events) != 1 || page.Events[0].OwnerResponse != want {
+			t.Errorf("the events of %s are %+v, %v; want the owner's answer %q", id, page.Events, err, want)
+		}
 	}
 }
 
