@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -61,7 +62,10 @@ const (
 	notedTickets  = "tickets"
 	notedContacts = "contacts"
 	notedChange   = "change"
-	notedUntil    = "until " // followed by the change: when its hold ends
+	notedUntil    = "until "  // followed by the change: when its hold ends
+	notedMade     = "made "   // followed by the change: what it came after, and the meeting or hold that it made
+	notedBooked   = "booked " // followed by the hold: the meeting that it became
+	notedUndone   = "undone " // followed by the meeting: the change that undid what had made it
 )
 
 // reference is a field of arguments that names something which an earlier tool told.
@@ -70,8 +74,10 @@ type reference struct {
 	prefix      string // of every such reference; "": its texts have no form, and may be numbers
 }
 
+const prefixOfHolds = "hd_"
+
 var references = []reference{
-	{"slot_id", notedSlots, "st_"}, {"hold_id", notedHold, "hd_"}, {"meeting_reference", notedMeetings, "mt_"},
+	{"slot_id", notedSlots, "st_"}, {"hold_id", notedHold, prefixOfHolds}, {"meeting_reference", notedMeetings, "mt_"},
 	{"reschedule_meeting_id", notedMeetings, "mt_"}, {"ticket_number", notedTickets, ""},
 	{"contact_id", notedContacts, ""},
 }
@@ -106,7 +112,7 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 	_, slot := schema.Properties["slot_id"]
 	_, hold := schema.Properties["hold_id"]
 	if slot && hold && textOf(given["slot_id"]) == "" && textOf(given["hold_id"]) == "" { // either is required
-		for _, r := range []reference{{"hold_id", notedChosen, "hd_"}, references[0]} {
+		for _, r := range []reference{{"hold_id", notedChosen, prefixOfHolds}, references[0]} {
 			if id := r.choose("", m.recall(ctx, r.kind)); id != "" {
 				given[r.field], changed = asJSON(id), true
 				break
@@ -265,17 +271,19 @@ func (m memory) unchoose(ctx context.Context) {
 	}
 }
 
-// key returns the idempotency key of a change, or "" outside a call. Within a call, equal changes are one,
-// whether the platform repeats the call of the tool or the model asks again. After a change that undoes others,
-// such as a cancellation, an equal change is another: somebody may cancel a meeting and book it again. A
-// platform that repeats a call of a tool, by its id, gets the answer of that call even then. After a hold has ended,
-// an equal one is another, too: the slot may be somebody else's by now, so that it must not be promised again.
-func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallID string) string {
+// key returns the idempotency key of a change, or "" outside a call, and which change it came after. Within a call,
+// equal changes are one, whether the platform repeats the call of the tool or the model asks again. After a change
+// that undoes what it made, such as a cancellation, an equal change is another: somebody may cancel a meeting and book
+// it again. A platform that repeats a call of a tool, by its id, gets the answer of that call even then. After a hold
+// has ended, an equal one is another, too: the slot may be somebody else's by now, so that it must not be promised
+// again.
+func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallID string) (key, after string) {
 	if m.callID == "" {
-		return ""
+		return "", ""
 	}
 	change := changeOf(t, arguments)
-	since := m.since(ctx, change)
+	after = m.since(ctx, t, change)
+	since := after
 	if t.Name == toolHold {
 		if ended := m.ended(m.recall(ctx, notedUntil+change)); ended != "" {
 			since = digest(since, ended)
@@ -287,11 +295,15 @@ func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallI
 			since = first[0]
 		}
 	}
-	return "call-" + digest(m.callID, change, since)[:32]
+	return "call-" + digest(m.callID, change, since)[:32], after
 }
 
-// since names the last change before this one that undid others, if there was one.
-func (m memory) since(ctx context.Context, change string) string {
+// since names the last change before this one that undid others, if there was one. Of a change whose meeting or hold
+// none of them undid, it is what that change came after.
+func (m memory) since(ctx context.Context, t api.Tool, change string) string {
+	if t.Name == toolTicket { // nothing undoes one
+		return ""
+	}
 	last := m.recall(ctx, notedChange)
 	switch {
 	case len(last) != 3:
@@ -299,21 +311,60 @@ func (m memory) since(ctx context.Context, change string) string {
 	case last[1] == change: // this one, asked for again
 		return last[2]
 	}
+	if made := m.recall(ctx, notedMade+change); len(made) == 2 && !m.isUndone(ctx, made[1]) {
+		return made[0]
+	}
 	return last[0]
 }
 
-// undid notes that a change undid others.
+// isUndone reports whether a meeting was cancelled or moved, or the one that a hold became.
+func (m memory) isUndone(ctx context.Context, what string) bool {
+	if became := m.recall(ctx, notedBooked+what); len(became) == 1 {
+		what = became[0]
+	}
+	return len(m.recall(ctx, notedUndone+what)) > 0
+}
+
+// undid notes that a change undid others, and of which meeting.
 func (m memory) undid(ctx context.Context, t api.Tool, arguments []byte) {
 	if !m.works() {
 		return
 	}
+	var asked struct {
+		Meeting string `json:"meeting_reference"`
+	}
+	_ = json.Unmarshal(arguments, &asked) // the interface has read them
 	change := changeOf(t, arguments)
-	before := m.since(ctx, change)
+	before := m.since(ctx, t, change)
 	m.note(ctx, notedChange, []string{digest(before, change), change, before})
+	m.note(ctx, notedUndone+asked.Meeting, []string{change})
 }
 
-// toolHold is the tool whose change ends by itself.
-const toolHold = "hold_slot"
+// made notes which meeting or hold a change made, so that a change of another one is no reason to make it again, and
+// which meeting a hold became.
+func (m memory) made(ctx context.Context, t api.Tool, arguments []byte, after string, r Result) {
+	what := cmp.Or(textOf(r.Answer["meeting_reference"]), textOf(r.Answer["hold_id"]))
+	if !m.works() || what == "" {
+		return
+	}
+	if !t.Destructive {
+		m.note(ctx, notedMade+changeOf(t, arguments), []string{after, what})
+	}
+	var asked struct {
+		Slot string `json:"slot_id"`
+		Hold string `json:"hold_id"`
+	}
+	_ = json.Unmarshal(arguments, &asked)                                               // the interface has read them
+	if hold := cmp.Or(asked.Hold, asked.Slot); strings.HasPrefix(hold, prefixOfHolds) { // a model takes one for the other
+		m.note(ctx, notedBooked+hold, []string{what})
+	}
+}
+
+// Tools whose changes differ from the others: a hold ends by itself, and nothing undoes a ticket.
+const (
+	toolHold   = "hold_slot"
+	toolTicket = "create_ticket"
+)
 
 // ended names the last of equal holds that has ended by the note of the latest, or is "". The note is of when that
 // one ends, and of which had ended when it began.

@@ -272,6 +272,61 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 	}
 }
 
+// A change of one meeting is no reason to make another one again, nor a hold, nor a ticket: an interrupted model asks
+// for all that it had asked for. What a hold became is undone with its meeting.
+func TestAChangeOfOneMeetingUndoesNoOther(t *testing.T) {
+	const (
+		book, booked      = `{"title":"A","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`
+		hold, held        = `{"slot_id":"st_2"}`, `{"hold_id":"hd_2","held_until":"2126-11-26T15:05:00Z"}`
+		take, taken       = `{"title":"B","hold_id":"hd_2"}`, `{"meeting_reference":"mt_2"}`
+		ticket, opened    = `{"subject":"A"}`, `{"ticket":{"ticket_number":"1042"}}`
+		ofOther, ofBooked = `{"meeting_reference":"mt_9"}`, `{"meeting_reference":"mt_1"}`
+	)
+	w, r := newWorld()
+	key := func(name, arguments, answer string) string {
+		t.Helper()
+		_, key := w.say(t, r, Call{CallID: "call", TenantID: "acme"}, name, arguments, answer)
+		return key
+	}
+	first, kept, open := key("book_slot", book, booked), key("hold_slot", hold, held), key("create_ticket", ticket, opened)
+	key("cancel_meeting", ofOther, `{}`)
+	key("move_meeting", `{"meeting_reference":"mt_8","slot_id":"st_8"}`, `{"meeting_reference":"mt_8"}`)
+	if key("book_slot", book, booked) != first {
+		t.Error("a meeting is booked again after another one was changed")
+	}
+	if key("hold_slot", hold, held) != kept {
+		t.Error("a slot is held again after another meeting was changed")
+	}
+	if key("create_ticket", ticket, opened) != open {
+		t.Error("a ticket is opened again after a meeting was changed")
+	}
+
+	key("cancel_meeting", ofBooked, `{}`)
+	second := key("book_slot", book, `{"meeting_reference":"mt_3"}`)
+	if second == first {
+		t.Error("who books again after the cancellation gets the cancelled meeting")
+	}
+	key("cancel_meeting", ofOther, `{}`)
+	if key("book_slot", book, `{"meeting_reference":"mt_3"}`) != second {
+		t.Error("the second meeting is booked again after another one was changed")
+	}
+
+	key("book_slot", take, taken)
+	if key("hold_slot", hold, held) != kept {
+		t.Error("a slot is held again for which there is a meeting")
+	}
+	key("cancel_meeting", `{"meeting_reference":"mt_2"}`, `{}`)
+	if key("hold_slot", hold, held) == kept {
+		t.Error("a hold is promised again though its meeting was cancelled")
+	}
+	key("hold_slot", `{"slot_id":"st_4"}`, `{"hold_id":"hd_4","held_until":"2126-11-26T15:05:00Z"}`)
+	there := key("hold_slot", `{"slot_id":"st_4"}`, `{"hold_id":"hd_4","held_until":"2126-11-26T15:05:00Z"}`)
+	key("move_meeting", `{"meeting_reference":"mt_3","hold_id":"hd_4"}`, `{"meeting_reference":"mt_3"}`)
+	if key("hold_slot", `{"slot_id":"st_4"}`, held) == there {
+		t.Error("a hold is promised again though a meeting was moved to it")
+	}
+}
+
 // A hold is promised as long as it lasts. An equal one after its end is another, which is one again while it lasts:
 // the answer of the first would promise a slot that somebody else may have taken.
 func TestAHoldThatHasEndedIsNotPromisedAgain(t *testing.T) {

@@ -105,11 +105,18 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	}
 	answered := make(chan Result, 1)
 	go func() {
-		result := resultOf(r.call(running, c, body, remembered), c.Tool, words, speech.In(spoken))
+		var key, after string
+		if c.Tool.Writes {
+			key, after = remembered.key(running, c.Tool, body, c.ToolCallID)
+		}
+		result := resultOf(r.call(running, c, body, key), c.Tool, words, speech.In(spoken))
 		remembered.keep(running, result)
 		remembered.held(running, c.Tool, body, result)
 		if result.OK && c.Tool.Destructive {
 			remembered.undid(running, c.Tool, body)
+		}
+		if result.OK && c.Tool.Writes {
+			remembered.made(running, c.Tool, body, after, result)
 		}
 		answered <- result
 	}()
@@ -206,7 +213,7 @@ var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Tra
 
 // call calls the operation. Its time limit is that of the tool for reads, and that of the interface for
 // writes.
-func (r Runner) call(ctx context.Context, c Call, body []byte, remembered memory) *api.Recorder {
+func (r Runner) call(ctx context.Context, c Call, body []byte, key string) *api.Recorder {
 	answer := api.NewRecorder()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Tool.Path,
 		io.NopCloser(bytes.NewReader(body)))
@@ -222,7 +229,7 @@ func (r Runner) call(ctx context.Context, c Call, body []byte, remembered memory
 	req.Header.Set("Content-Type", "application/json")
 	if !c.Tool.Writes {
 		req.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(r.Within.Milliseconds(), 10))
-	} else if key := remembered.key(ctx, c.Tool, body, c.ToolCallID); key != "" {
+	} else if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
 	r.API().ServeHTTP(answer, req)
