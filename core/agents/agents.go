@@ -187,11 +187,11 @@ const clock = "get_current_time"
 func (a *Agents) run(r request, c call) (toolcall.Result, error) {
 	if strings.ReplaceAll(c.tool, "-", "_") == clock {
 		now, err := a.now(r.caller)
-		return toolcall.Clock(now), err
+		return toolcall.Clock(r.header, now), err
 	}
 	t, known := a.tool(c.tool)
 	if !known {
-		return toolcall.Refused("UNKNOWN_TOOL", "There is no tool of this name. Those that there are: "+
+		return toolcall.Refused(r.header, "UNKNOWN_TOOL", "There is no tool of this name. Those that there are: "+
 			strings.Join(a.names(), ", ")+"."), nil
 	}
 	return a.runner.Run(r.ctx, toolcall.Call{

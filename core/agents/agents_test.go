@@ -255,6 +255,21 @@ func TestVapiGetsAnAnswerToEachCall(t *testing.T) {
 	}
 }
 
+// The sentences that come from no operation are in the caller's language, too.
+func TestTheTimeAndARefusalAreSaidInTheCallersLanguage(t *testing.T) {
+	w := open(t)
+	for tool, want := range map[string]string{
+		"get_current_time": "Es ist Montag, der 30. November, 22:04 Uhr.",
+		"fly":              "Bei mir ist etwas schiefgegangen. Es tut mir leid.",
+	} {
+		_, body := w.post("/alpha/agents/tools/"+tool, `{}`, "Accept-Language: de-AT, en;q=0.5")
+		var answer struct{ Say string }
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Say != want {
+			t.Errorf("%s: said %q, %v, want %q", tool, answer.Say, err, want)
+		}
+	}
+}
+
 // Vapi says a message in place of what the model would say. So it gets one only where the sentence is the whole
 // answer: otherwise nobody hears the status of a ticket, and a model cannot correct its own call.
 func TestVapiSaysForTheModelOnlyWhatIsTheWholeAnswer(t *testing.T) {

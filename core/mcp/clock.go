@@ -26,11 +26,10 @@ func clockTool() *mcp.Tool {
 }
 
 // tellTime returns the time in the zone of the caller's tenant.
-func (s *Server) tellTime(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *Server) tellTime(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	zone, err := time.LoadLocation(callerOf(ctx).Tenant.Zone())
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	now := s.opts.Now().In(zone)
-	return text(toolcall.Clock(now)), nil
+	return text(toolcall.Clock(headerOf(req), s.opts.Now().In(zone))), nil
 }

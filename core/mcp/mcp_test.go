@@ -359,6 +359,11 @@ func TestTheTimeIsThatOfTheTenant(t *testing.T) {
 	if said != want || failed {
 		t.Errorf("said %q", said)
 	}
+	w.header.Set("Accept-Language", "fr")
+	said, _ = w.call("get_current_time", `{}`)
+	if !strings.HasPrefix(said, "Nous sommes le lundi trente novembre, il est vingt-deux heures quatre.\n") {
+		t.Errorf("in French: said %q", said)
+	}
 }
 
 // Clients of the versions with a handshake are served as well, without a session.

@@ -33,6 +33,7 @@ func English() Language {
 		meeting: "I see an appointment on {slots}.", meetings: "I see appointments on {slots}.",
 		nobody: "I could not find an appointment.",
 		opened: "The ticket is open. Its number is {number}.", ticket: "This is ticket {number}.",
+		now:   "It is {weekday}, {month} {number}, {clock}.",
 		signs: map[rune]string{'-': "dash", '.': "dot", '@': "at", '_': "underscore", '+': "plus", '/': "slash", '#': ""},
 	}
 	l.full[0], l.full[12] = "midnight", "noon"

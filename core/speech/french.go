@@ -48,6 +48,7 @@ func French() Language {
 		meeting: "Je vois un rendez-vous le {slots}.", meetings: "Je vois des rendez-vous : {slots}.",
 		nobody: "Je n’ai trouvé aucun rendez-vous.",
 		opened: "Le ticket est ouvert. Son numéro est le {number}.", ticket: "Voici le ticket {number}.",
+		now:   "Nous sommes le {weekday} {day} {month}, il est {time}.",
 		signs: map[rune]string{'-': "tiret", '.': "point", '@': "arobase", '_': "tiret bas", '+': "plus", '/': "barre oblique", '#': ""},
 	}
 }

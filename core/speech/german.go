@@ -51,6 +51,7 @@ func German() Language {
 		meeting: "Ich sehe einen Termin für {slots}.", meetings: "Ich sehe Termine für {slots}.",
 		nobody: "Ich habe keinen Termin gefunden.",
 		opened: "Das Ticket ist eröffnet. Seine Nummer ist {number}.", ticket: "Das ist Ticket {number}.",
+		now:   "Es ist {weekday}, der {number}. {month}, {clock} Uhr.",
 		signs: map[rune]string{'-': "Bindestrich", '.': "Punkt", '@': "at", '_': "Unterstrich", '+': "plus", '/': "Schrägstrich", '#': ""},
 	}
 }

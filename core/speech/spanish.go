@@ -58,6 +58,7 @@ func Spanish() Language {
 		meeting: "Veo una cita para {slots}.", meetings: "Veo citas para {slots}.",
 		nobody: "No he encontrado ninguna cita.",
 		opened: "El ticket está abierto. Su número es {number}.", ticket: "Este es el ticket {number}.",
+		now:   "Hoy es {weekday} {day} de {month}. La hora es {clock}.",
 		signs: map[rune]string{'-': "guion", '.': "punto", '@': "arroba", '_': "guion bajo", '+': "más", '/': "barra", '#': ""},
 	}
 }

@@ -8,6 +8,7 @@
 package speech
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -47,6 +48,7 @@ type Language struct {
 	said                      [sentences]string // with {slot}
 	meeting, meetings, nobody string            // the first two with {slots}
 	opened, ticket            string            // with {number}
+	now                       string            // with {weekday}, {month}, {day} or {number}, {clock} or {time}
 	signs                     map[rune]string   // the names of signs in numbers and addresses
 }
 
@@ -83,6 +85,13 @@ func (l Language) Day(t, now time.Time) string {
 	}
 	return strings.NewReplacer("{weekday}", l.weekdays[t.Weekday()], "{day}", l.days[t.Day()-1],
 		"{month}", l.months[t.Month()-1]).Replace(template)
+}
+
+// Now says which day it is and what time, as a model needs it to speak of other days.
+func (l Language) Now(t time.Time) string {
+	return strings.NewReplacer("{weekday}", l.weekdays[t.Weekday()], "{month}", l.months[t.Month()-1],
+		"{day}", l.days[t.Day()-1], "{number}", strconv.Itoa(t.Day()), "{clock}", t.Format("15:04"),
+		"{time}", l.Time(t)).Replace(l.now)
 }
 
 // dateOf returns the date of a time in its zone. It is in UTC, where each day has a midnight.

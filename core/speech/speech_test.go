@@ -233,6 +233,20 @@ func TestWhatBecameOfATime(t *testing.T) {
 	}
 }
 
+func TestTheTimeIsTold(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		language.English: "It is Tuesday, December 1, 13:05.",
+		language.Spanish: "Hoy es martes uno de diciembre. La hora es 13:05.",
+		language.German:  "Es ist Dienstag, der 1. Dezember, 13:05 Uhr.",
+		language.French:  "Nous sommes le mardi premier décembre, il est treize heures cinq.",
+	} {
+		if got := speech.In(name).Now(time.Date(2026, 12, 1, 13, 5, 0, 0, time.UTC)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestNumbersAreSpelled(t *testing.T) {
 	for _, c := range []struct{ language, text, want string }{
 		{language.English, "00001042", "0 0 0 0 1 0 4 2"}, {language.English, "#cs-7", "C S dash 7"},

@@ -97,7 +97,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		}
 		body = remembered.resolve(ctx, c.Tool, body)
 	}
-	spoken := language.Match(c.Header.Get("Accept-Language"))
+	spoken := languageOf(c.Header)
 	words := wordsIn(spoken)
 	running := ctx
 	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
@@ -134,6 +134,9 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		return Result{OK: true, GoesOn: true, Said: words.goesOn}, nil
 	}
 }
+
+// languageOf returns the language in which whoever sent a request is spoken to.
+func languageOf(of http.Header) string { return language.Match(of.Get("Accept-Language")) }
 
 // repeats reports whether an object has a name twice. To write such arguments anew would choose one of the two
 // values, where the interface refuses both.
@@ -303,18 +306,18 @@ func failureOf(body []byte, words words) Result {
 	return failure
 }
 
-// Clock returns the result of a tool that tells the time.
-func Clock(now time.Time) Result {
-	return Result{OK: true, Said: now.Format("It is Monday, January 2, 15:04."),
+// Clock returns the result of a tool that tells the time, to a request with a header.
+func Clock(of http.Header, now time.Time) Result {
+	return Result{OK: true, Said: speech.In(languageOf(of)).Now(now),
 		Answer: map[string]json.RawMessage{
 			"date": asJSON(now.Format(time.DateOnly)), "weekday": asJSON(now.Weekday().String()),
 			"time": asJSON(now.Format("15:04")), "time_zone": asJSON(now.Location().String()),
 		}}
 }
 
-// Refused returns the result of a call that led to no operation.
-func Refused(reason, message string) Result {
-	return Result{Said: wordsIn(language.English).broken, Answer: map[string]json.RawMessage{
+// Refused returns the result of a call that led to no operation, to a request with a header.
+func Refused(of http.Header, reason, message string) Result {
+	return Result{Said: wordsIn(languageOf(of)).broken, Answer: map[string]json.RawMessage{
 		"reason": asJSON(reason), "message": asJSON(message),
 	}}
 }
