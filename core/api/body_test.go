@@ -76,13 +76,18 @@ func TestABodyThatIsNoObjectIsAFaultOfTheInput(t *testing.T) {
 		`[]`: "an array", `"x"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null",
 	} {
 		want := "must be an object, not " + kind + "."
-		a := g.post(bookPath, body)
-		if got := a.faults(); a.status != http.StatusBadRequest || len(got) != 1 || got["body"] != want {
-			t.Errorf("v1 %s: %d %v", body, a.status, got)
-		}
-		b := g.patch(body)
-		if got := b.faults(); b.status != http.StatusUnprocessableEntity || len(got) != 1 || got["body"] != want {
-			t.Errorf("beta %s: %d %v", body, b.status, got)
+		for _, op := range operations(Services{}) {
+			if !op.takesBody() {
+				continue
+			}
+			status := http.StatusUnprocessableEntity
+			if op.surface().likeV1() {
+				status = http.StatusBadRequest
+			}
+			a := g.send(op.Method, strings.ReplaceAll(op.Path, "{id}", "4711"), body)
+			if got := a.faults(); a.status != status || len(got) != 1 || got["body"] != want {
+				t.Errorf("%s %s: %d %v", op.ID, body, a.status, got)
+			}
 		}
 	}
 }

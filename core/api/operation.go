@@ -229,6 +229,9 @@ func decodeInput[In, Rec any](c *call, s *shape, read func(In, *checks) Rec) (Re
 	if err := decode(c, s, &in); err != nil {
 		return none, err
 	}
+	if !c.checks.passed(locationBody) { // it has no fields
+		return none, c.checks.err()
+	}
 	input := read(in, c.checks)
 	return input, c.checks.err()
 }
