@@ -1,7 +1,6 @@
 package toolcall
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -94,7 +93,7 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 	}
 	given := map[string]json.RawMessage{}
 	if json.Unmarshal(t.Schema, &schema) != nil ||
-		len(bytes.TrimSpace(arguments)) > 0 && json.Unmarshal(arguments, &given) != nil || given == nil {
+		len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
 		return arguments
 	}
 	changed := false

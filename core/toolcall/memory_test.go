@@ -188,6 +188,21 @@ func TestAHoldIsBookedUntilOtherSlotsAreTold(t *testing.T) {
 	}
 }
 
+// Arguments that are null are none, by every tool.
+func TestNullIsNoArguments(t *testing.T) {
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme", Caller: "+12025550101"}
+	for _, c := range []struct{ tool, answer, want string }{
+		{"find_slots", twoSlots, ``},
+		{"find_meetings", `{"meetings":[{"meeting_reference":"mt_1"}]}`, `{"phone_number":"+12025550101"}`},
+		{"cancel_meeting", `{}`, `{"meeting_reference":"mt_1"}`},
+	} {
+		if got, _ := w.say(t, r, call, c.tool, "null\n", c.answer); got != c.want {
+			t.Errorf("%s: the interface got %s, want %s", c.tool, got, c.want)
+		}
+	}
+}
+
 // Arguments with a name twice reach the interface as they are, which refuses them: which of the two was meant is
 // nobody's to choose, whatever else is put into arguments.
 func TestANameThatComesTwiceIsLeftToTheInterface(t *testing.T) {

@@ -89,7 +89,10 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	body := []byte(c.Arguments)
+	body := bytes.TrimSpace(c.Arguments)
+	if string(body) == "null" { // how some clients say that there are no arguments
+		body = nil
+	}
 	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now()}
 	if !repeats(body) {
 		if c.Tool.CallerNumber != "" {
@@ -186,9 +189,6 @@ func withNumber(arguments []byte, field, number string) []byte {
 	given := map[string]json.RawMessage{}
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
 		return arguments // the interface says what is wrong
-	}
-	if given == nil { // the arguments are null
-		given = map[string]json.RawMessage{}
 	}
 	delete(given, field)
 	if email, has := given["email"]; !has || string(email) == "null" || string(email) == `""` {
