@@ -23,7 +23,7 @@ import (
 
 const (
 	defaultMeetingWindow = 60 * 24 * time.Hour
-	longestMeetingWindow = 366 * 24 * time.Hour
+	longestMeetingDays   = 366
 	mostMeetings         = 10 // more than anybody could choose from by ear
 	mostBookedHere       = 20 // read one by one
 )
@@ -110,7 +110,7 @@ func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar
 	switch {
 	case !w.To.After(w.From):
 		return w, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
-	case w.To.Sub(w.From) > longestMeetingWindow:
+	case isLonger(w.From.In(zone), w.To, longestMeetingDays):
 		return w, fault.InvalidField("end", "must be at most 366 days after start.")
 	}
 	return w, nil

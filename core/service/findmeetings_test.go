@@ -324,6 +324,10 @@ func TestTheWindowOfMeetings(t *testing.T) {
 	if err != nil || got.From != w.clock.now() || got.To != w.clock.now().AddDate(0, 0, 60) {
 		t.Errorf("without a window: %+v, %v", got, err)
 	}
+	_, err = p.Calendar.FindMeetings(context.Background(), c, FindMeetings{ // 366 days, with an hour more
+		Email: "pat@example.com", Start: when(t, "2030-11-02"), End: when(t, "2031-11-03"),
+	})
+	w.check(err)
 	for _, end := range []string{"2030-03-04", "2031-03-06"} {
 		_, err := p.Calendar.FindMeetings(context.Background(), c, FindMeetings{
 			Email: "pat@example.com", Start: when(t, "2030-03-04"), End: when(t, end),

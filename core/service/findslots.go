@@ -23,7 +23,7 @@ import (
 
 const (
 	defaultSlotWindow = 14 * 24 * time.Hour
-	longestSlotWindow = 60 * 24 * time.Hour
+	longestSlotDays   = 60
 	defaultSlotLimit  = 4
 	defaultPerDay     = 2
 
@@ -186,7 +186,7 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 	switch {
 	case !q.To.After(q.From):
 		return q, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
-	case q.To.Sub(q.From) > longestSlotWindow:
+	case isLonger(q.From.In(q.Zone), q.To, longestSlotDays):
 		return q, fault.InvalidField("end", "must be at most 60 days after start.")
 	case !q.To.After(q.Now):
 		return q, fault.InvalidField("end", fmt.Sprintf("has passed: it is now %s.",

@@ -331,10 +331,19 @@ func TestWindowsOfSlots(t *testing.T) {
 		"end before start": {Start: when(t, "2030-03-05"), End: when(t, "2030-03-04")},
 		"end in the past":  {Start: when(t, "2029-03-04"), End: when(t, "2029-03-05")},
 		"61 days":          {Start: when(t, "2030-03-04"), End: when(t, "2030-05-04")},
+		"and a second":     {Start: when(t, "2030-09-20"), End: when(t, "2030-11-19T00:00:01")},
 	} {
 		_, err := p.Calendar.FindSlots(background, c, in)
 		f := fault.From(err)
 		if err == nil || f.Code != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Path != "end" {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	for rule, in := range map[string]FindSlots{ // clocks are turned back on 3 November, and forward on 10 March
+		"60 days, with an hour more": {Start: when(t, "2030-09-20"), End: when(t, "2030-11-19")},
+		"60 times 24 hours":          {Start: when(t, "2031-03-01T00:00:00Z"), End: when(t, "2031-04-30T00:00:00Z")},
+	} {
+		if _, err := p.Calendar.FindSlots(background, c, in); err != nil {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}

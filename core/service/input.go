@@ -179,3 +179,9 @@ type EmployeeChange struct {
 
 // defaultListWindow is the length of the window of list-events if no end is given.
 const defaultListWindow = 7 * 24 * time.Hour
+
+// isLonger reports whether a window is longer than so many days: by the hours of usual ones, and by the calendar of its
+// start's zone as well, in which the day on which clocks are turned back has an hour more.
+func isLonger(from, to time.Time, days int) bool {
+	return to.Sub(from) > time.Duration(days)*24*time.Hour && to.After(from.AddDate(0, 0, days))
+}
