@@ -456,6 +456,8 @@ func TestBadInputOfTheAdminInterface(t *testing.T) {
 		{"POST", adminTenants + "/acme/keys/key_x/roll", `{"overlap":"a while"}`, "overlap"},
 		{"GET", "/alpha/admin/audit?limt=5&limit=many&limit=5", "", "query.limit query.limt"},
 		{"GET", "/alpha/admin/audit?limit=5000", "", "query.limit"},
+		{"GET", "/alpha/admin/audit?tenant=ac%me", "", "query.tenant"}, // it would tell of all tenants
+		{"GET", adminTenants + "/acme/requests?outcome=failed;limit=1", "", "query.outcome"},
 		{"GET", adminTenants + "/acme/requests?limit=501&outcome=bad", "", "query.limit query.outcome"},
 		{"POST", "/alpha/admin/keys", `{"role":"root"}`, "role"},
 		{"POST", "/alpha/admin/webhooks", `{"url":"http://platform.example.com","events":["connection.lost"]}`,

@@ -360,9 +360,20 @@ func (c *checks) assignPath(target reflect.Value, f field, given string) {
 	target.SetInt(c.pathID(f.name, given))
 }
 
-// assignQuery stores the parameters of the query. An unknown or repeated one is a fault: its sender would get
-// another answer than was asked for.
-func (c *checks) assignQuery(target reflect.Value, s *shape, query url.Values) {
+// assignQuery stores the parameters of the query. One that is unknown, repeated or cannot be read is a fault: its
+// sender would get another answer than was asked for.
+func (c *checks) assignQuery(target reflect.Value, s *shape, raw string) {
+	query := url.Values{}
+	for pair := range strings.SplitSeq(raw, "&") {
+		one, err := url.ParseQuery(pair)
+		if err != nil { // a stray % or ;
+			name, _, _ := strings.Cut(pair, "=")
+			c.fail(prefixOfQuery+quoteName(name), "must be percent-encoded, with %25 for % and %3B for ;")
+		}
+		for name, values := range one {
+			query[name] = append(query[name], values...)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		path := prefixOfQuery + name
 		at := slices.IndexFunc(s.fields, func(f field) bool { return f.inQuery && f.name == name })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strings"
 
@@ -83,7 +82,7 @@ type call struct {
 	caller apikey.Caller
 	write  service.Write
 	path   func(name string) string
-	query  url.Values
+	query  string // as it was sent
 	body   []byte // nil: the operation takes none
 	checks *checks
 }

@@ -106,7 +106,7 @@ func (a *api) admit(
 		c.Header("WWW-Authenticate", scopeChallenge(op.Scope))
 		return nil, err
 	}
-	in := &call{ctx: ctx, caller: caller, path: c.Param, query: c.Request.URL.Query(), checks: checks}
+	in := &call{ctx: ctx, caller: caller, path: c.Param, query: c.Request.URL.RawQuery, checks: checks}
 	if op.writes {
 		in.write = service.Write{
 			IdempotencyKey: checks.idempotencyKey(c.Request.Header), Aside: a.aside(caller.Tenant.ID),
