@@ -79,11 +79,14 @@ func (s *Calendar) FindMeetings(
 		found, answer.More = found[:mostMeetings], true
 	}
 	var seen []store.Meeting
-	var starts []time.Time
+	var starts []speech.Start
 	for _, e := range found {
 		span := spanOf(e)
+		if e.Start.AllDay { // it is that day, wherever it is told of
+			span = calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
+		}
 		m := client.meeting(e.ID, e.CalendarID, span.To)
-		seen, starts = append(seen, m), append(starts, span.From.In(zone))
+		seen, starts = append(seen, m), append(starts, speech.Start{Time: span.From.In(zone), AllDay: e.Start.AllDay})
 		shown := record.FoundMeeting{
 			MeetingReference: m.Reference, Start: normalize.Format(span.From, zone),
 			End: normalize.Format(span.To, zone),

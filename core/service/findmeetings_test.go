@@ -113,6 +113,32 @@ func TestMeetingsOfACallerAreFoundExactly(t *testing.T) {
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 }
 
+// A whole day is that day in the zone of whoever is told, and not from midnight elsewhere.
+func TestAWholeDayIsToldAsADay(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.put(calendar.Event{
+		Title: "Team day", Start: calendar.Day(2030, time.March, 5), End: calendar.Day(2030, time.March, 6),
+		Attendees: []calendar.Attendee{{Email: "pat@example.com"}},
+	})
+	for zone, want := range map[string]record.FoundMeeting{
+		"":              {Title: "Team day", Start: "2030-03-05T00:00:00-05:00", End: "2030-03-06T00:00:00-05:00"},
+		"Europe/Berlin": {Title: "Team day", Start: "2030-03-05T00:00:00+01:00", End: "2030-03-06T00:00:00+01:00"},
+		"Asia/Tokyo":    {Title: "Team day", Start: "2030-03-05T00:00:00+09:00", End: "2030-03-06T00:00:00+09:00"},
+	} {
+		answer := findMeetings(t, p, c, FindMeetings{
+			Email: "pat@example.com", Timezone: zone, Start: when(t, "2030-03-04"), End: when(t, "2030-03-08"),
+		})
+		if len(answer.Meetings) != 1 {
+			t.Fatalf("%s: found %+v", zone, answer)
+		}
+		want.MeetingReference = answer.Meetings[0].MeetingReference
+		if answer.Meetings[0] != want || answer.Say != "I see an appointment on Tuesday, March the fifth." {
+			t.Errorf("%s: found %+v", zone, answer)
+		}
+	}
+}
+
 func TestTheNearestMeetingsAreFoundAndThatThereAreMore(t *testing.T) {
 	t.Parallel()
 	_, p, c := sqliteWorld(t)

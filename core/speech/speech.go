@@ -116,16 +116,27 @@ func (l Language) Slots(starts []time.Time, now time.Time, complete bool) string
 	case len(starts) == 0:
 		return l.noneUnread
 	}
-	sentence := strings.ReplaceAll(l.slots, "{slots}", l.list(starts, now, l.or))
+	slots := make([]Start, len(starts))
+	for i, t := range starts {
+		slots[i] = Start{Time: t}
+	}
+	sentence := strings.ReplaceAll(l.slots, "{slots}", l.list(slots, now, l.or))
 	if !complete {
 		sentence += " " + l.unread
 	}
 	return sentence
 }
 
+// Start is when a meeting starts.
+type Start struct {
+	time.Time
+
+	AllDay bool // the meeting is that whole day
+}
+
 // Meetings says when a caller's meetings are, which must be sorted, in their own zone. It says so if not
 // everything could be read.
-func (l Language) Meetings(starts []time.Time, now time.Time, complete bool) string {
+func (l Language) Meetings(starts []Start, now time.Time, complete bool) string {
 	sentence := l.nobody
 	switch {
 	case len(starts) == 1:
@@ -164,18 +175,20 @@ func (l Language) Spell(text string) string {
 	return strings.Join(said, " ")
 }
 
-// list says several times, with join between those of one day.
-func (l Language) list(starts []time.Time, now time.Time, join string) string {
+// list says several times, with join between those of one day. Of whole days it says no time.
+func (l Language) list(starts []Start, now time.Time, join string) string {
 	var days []string
 	var last string
 	for _, t := range starts {
-		day := l.Day(t, now)
-		if day == last {
-			days[len(days)-1] += join + l.Time(t)
-			continue
+		day := l.Day(t.Time, now)
+		switch {
+		case t.AllDay:
+			days, last = append(days, strings.TrimSuffix(day, ",")), ""
+		case day == last:
+			days[len(days)-1] += join + l.Time(t.Time)
+		default:
+			days, last = append(days, day+l.at+l.Time(t.Time)), day
 		}
-		days = append(days, day+l.at+l.Time(t))
-		last = day
 	}
 	text := days[0]
 	for i, day := range days[1:] {

@@ -220,8 +220,8 @@ func TestWhatBecameOfATime(t *testing.T) {
 		for want, got := range map[string]string{
 			c.held: l.Say(speech.Held, at, now), c.released: l.Say(speech.Released, at, now),
 			c.over: l.Say(speech.NotHeld, at, now), c.booked: l.Say(speech.Booked, at, time.Time{}),
-			c.moved: l.Say(speech.Moved, at, time.Time{}), c.one: l.Meetings([]time.Time{at}, now, true),
-			c.two: l.Meetings([]time.Time{at, noon}, now, true), c.none: l.Meetings(nil, now, false),
+			c.moved: l.Say(speech.Moved, at, time.Time{}), c.one: l.Meetings([]speech.Start{{Time: at}}, now, true),
+			c.two: l.Meetings([]speech.Start{{Time: at}, {Time: noon}}, now, true), c.none: l.Meetings(nil, now, false),
 		} {
 			if got != want {
 				t.Errorf("%s: %q, want %q", c.language, got, want)
@@ -229,6 +229,38 @@ func TestWhatBecameOfATime(t *testing.T) {
 		}
 		if said := l.Say(speech.Cancelled, at, now); said == "" || strings.Contains(said, "{") {
 			t.Errorf("%s: %q", c.language, said)
+		}
+	}
+}
+
+// A whole day has no time: nobody is to come at midnight.
+func TestWholeDaysAreSaidWithoutATime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	day := speech.Start{Time: time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC), AllDay: true}
+	noon := speech.Start{Time: day.Add(12 * time.Hour)}
+	one := speech.Start{Time: noon.Add(time.Hour)}
+	next := speech.Start{Time: day.AddDate(0, 0, 1), AllDay: true}
+	for name, want := range map[string][2]string{
+		language.English: {"I see an appointment on Thursday, December the twenty-fourth.",
+			"I see appointments on Thursday, December the twenty-fourth, Thursday, December the twenty-fourth, at noon " +
+				"and one in the afternoon, and Friday, December the twenty-fifth."},
+		language.Spanish: {"Veo una cita para el jueves veinticuatro de diciembre.",
+			"Veo citas para el jueves veinticuatro de diciembre, el jueves veinticuatro de diciembre al mediodía y a la " +
+				"una de la tarde y el viernes veinticinco de diciembre."},
+		language.German: {"Ich sehe einen Termin für Donnerstag, den vierundzwanzigsten Dezember.",
+			"Ich sehe Termine für Donnerstag, den vierundzwanzigsten Dezember, Donnerstag, den vierundzwanzigsten " +
+				"Dezember, um zwölf Uhr und um dreizehn Uhr und Freitag, den fünfundzwanzigsten Dezember."},
+		language.French: {"Je vois un rendez-vous le jeudi vingt-quatre décembre.",
+			"Je vois des rendez-vous : jeudi vingt-quatre décembre, jeudi vingt-quatre décembre à midi et à treize heures " +
+				"et vendredi vingt-cinq décembre."},
+	} {
+		l := speech.In(name)
+		if got := l.Meetings([]speech.Start{day}, now, true); got != want[0] {
+			t.Errorf("%s: %q, want %q", name, got, want[0])
+		}
+		if got := l.Meetings([]speech.Start{day, noon, one, next}, now, true); got != want[1] {
+			t.Errorf("%s: %q, want %q", name, got, want[1])
 		}
 	}
 }
