@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -398,10 +399,15 @@ func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result
 	m.note(ctx, kind, []string{told, m.ended(latest)})
 }
 
-// changeOf names what a change asks for. Equal changes have one name.
+// changeOf names what a change asks for. Equal changes have one name, also where a model says null or nothing of what
+// it leaves out: to the interface, both are not given.
 func changeOf(t api.Tool, arguments []byte) string {
-	var asked any
+	var asked map[string]any
 	if json.Unmarshal(arguments, &asked) == nil {
+		maps.DeleteFunc(asked, func(_ string, value any) bool {
+			list, is := value.([]any)
+			return value == nil || value == "" || is && len(list) == 0
+		})
 		arguments = asJSON(asked) // in one order of the fields
 	}
 	return digest(t.Name, string(arguments))

@@ -247,6 +247,7 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 		"the model's repeat":     key("call", "2", "book_slot", book),
 		"another order":          key("call", "3", "book_slot", `{"slot_id":"st_1", "title":"A"}`),
 		"a platform without ids": key("call", "", "book_slot", book),
+		"what is not given":      key("call", "", "book_slot", `{"title":"A","slot_id":"st_1","hold_id":"","description":null,"attendee_emails":[]}`),
 	} {
 		if again != first {
 			t.Errorf("%s has another key", name)
