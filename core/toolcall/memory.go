@@ -63,6 +63,7 @@ const (
 	notedContacts = "contacts"
 	notedChange   = "change"
 	notedUntil    = "until "  // followed by the change: when its hold ends
+	notedHeld     = "held "   // followed by the slot: the last hold on it
 	notedMade     = "made "   // followed by the change: what it came after, and the meeting or hold that it made
 	notedBooked   = "booked " // followed by the hold: the meeting that it became
 	notedUndone   = "undone " // followed by the meeting: the change that undid what had made it
@@ -117,6 +118,13 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 				given[r.field], changed = asJSON(id), true
 				break
 			}
+		}
+	}
+	if said := textOf(given["slot_id"]); slot && hold && said != "" { // to whoever holds the slot, it is not taken
+		held, named := m.recall(ctx, notedHeld+said), textOf(given["hold_id"])
+		if len(held) == 1 && (named == "" || named == held[0]) {
+			delete(given, "slot_id")
+			given["hold_id"], changed = asJSON(held[0]), true
 		}
 	}
 	if !changed {
@@ -379,7 +387,7 @@ func (m memory) ended(latest []string) string {
 	return latest[0]
 }
 
-// held notes until when a result holds a slot. A repeat may be answered with an earlier hold, which is not noted.
+// held notes until when a result holds a slot, and by which hold. A repeat may be answered with an earlier hold, which is not noted.
 func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result) {
 	if !m.works() || t.Name != toolHold {
 		return
@@ -397,6 +405,11 @@ func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result
 		}
 	}
 	m.note(ctx, kind, []string{told, m.ended(latest)})
+	var slot struct {
+		ID string `json:"slot_id"`
+	}
+	_ = json.Unmarshal(r.Answer["slot"], &slot) // an object, by the interface's own declaration
+	m.note(ctx, notedHeld+slot.ID, []string{textOf(r.Answer["hold_id"])})
 }
 
 // changeOf names what a change asks for. Equal changes have one name, also where a model says null or nothing of what

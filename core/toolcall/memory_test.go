@@ -188,6 +188,32 @@ func TestAHoldIsBookedUntilOtherSlotsAreTold(t *testing.T) {
 	}
 }
 
+// A model that has held a slot may name the slot all the same, or both: its own hold is not in the way.
+func TestAHeldSlotIsBookedByItsHold(t *testing.T) {
+	const held = `{"hold_id":"hd_2","held_until":"2126-11-26T15:05:00Z","slot":{"slot_id":"st_2"}}`
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme"}
+	w.say(t, r, call, "find_slots", `{}`, twoSlots)
+	w.say(t, r, call, "hold_slot", `{"slot_id":"the second one"}`, held)
+	for rule, c := range map[string]struct{ tool, given, want string }{
+		"by the slot":       {"book_slot", `{"title":"A","slot_id":"st_2"}`, `{"hold_id":"hd_2","phone_number":"unknown","title":"A"}`},
+		"by its place":      {"book_slot", `{"title":"A","slot_id":"2"}`, `{"hold_id":"hd_2","phone_number":"unknown","title":"A"}`},
+		"by both":           {"book_slot", `{"title":"A","slot_id":"st_2","hold_id":"hd_2"}`, `{"hold_id":"hd_2","phone_number":"unknown","title":"A"}`},
+		"a move":            {"move_meeting", `{"meeting_reference":"mt_1","slot_id":"st_2"}`, `{"hold_id":"hd_2","meeting_reference":"mt_1"}`},
+		"another slot":      {"book_slot", `{"title":"A","slot_id":"st_1"}`, `{"phone_number":"unknown","slot_id":"st_1","title":"A"}`},
+		"with another hold": {"book_slot", `{"title":"A","slot_id":"st_2","hold_id":"hd_1"}`, `{"hold_id":"hd_1","phone_number":"unknown","slot_id":"st_2","title":"A"}`},
+		"held once more":    {"hold_slot", `{"slot_id":"st_2"}`, `{"phone_number":"unknown","slot_id":"st_2"}`},
+	} {
+		if got, _ := w.say(t, r, call, c.tool, c.given, `{}`); got != c.want {
+			t.Errorf("%s: the interface got %s, want %s", rule, got, c.want)
+		}
+	}
+	if got, _ := w.say(t, r, Call{CallID: "another", TenantID: "acme"}, "book_slot", `{"title":"A","slot_id":"st_2"}`,
+		`{}`); got != `{"phone_number":"unknown","slot_id":"st_2","title":"A"}` {
+		t.Errorf("in another call, the interface got %s", got)
+	}
+}
+
 // Arguments that are null are none, by every tool.
 func TestNullIsNoArguments(t *testing.T) {
 	w, r := newWorld()
