@@ -7,7 +7,7 @@
 //	})
 //
 // The package guarantees that all faults of a request are reported at once, that errors have the style of the
-// path's prefix (google.rpc.Status under /v1, RFC 9457 problem details elsewhere), and that nothing of an
-// internal cause or of upstream text is shown to callers. It contains no business rules; they are in
-// core/service.
+// path's prefix (google.rpc.Status under /v1 and for voice agents, RFC 9457 problem details elsewhere), and that
+// nothing of an internal cause or of upstream text is shown to callers. It contains no business rules; they are
+// in core/service.
 package api

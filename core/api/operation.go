@@ -19,7 +19,7 @@ type surface string
 const (
 	surfaceV1    surface = "v1"    // google.rpc.Status; null and empty values count as absent, as in proto3
 	surfaceBeta  surface = "beta"  // problem details, strict JSON; the admin interface, too
-	surfaceAlpha surface = "alpha" // beyond the written interface, for voice agents; the rules of v1
+	surfaceAlpha surface = "alpha" // beyond the written interface, for voice agents, /mcp too; the rules of v1
 	surfaceNone  surface = ""      // all other paths: problem details
 )
 
@@ -33,7 +33,7 @@ func surfaceOf(path string) surface {
 		return surfaceV1
 	case first == "beta", first == "alpha" && second == "admin":
 		return surfaceBeta
-	case first == "alpha":
+	case first == "alpha", path == "/mcp":
 		return surfaceAlpha
 	}
 	return surfaceNone

@@ -284,17 +284,17 @@ func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
 		wants      string
 		after      time.Duration
 	}{
-		"it never ends": {"/mcp", "Content-Length: 9\r\n\r\n{", 408, "body-too-slow", bodyWithin},
+		"it never ends": {"/mcp", "Content-Length: 9\r\n\r\n{", 408, "BODY_TOO_SLOW", bodyWithin},
 		"it never ends, of a tool": {"/alpha/agents/x", "Content-Length: 9\r\n\r\n{", 408, "BODY_TOO_SLOW",
 			bodyWithin},
 		"it never ends, of a stranger": {"/alpha/agents/strange", "Content-Length: 9\r\n\r\n{", 401,
 			"INVALID_API_KEY", bodyWithin},
 		"it never ends, and nobody reads": {"/alpha/agents/refused", "Content-Length: 9\r\n\r\n{", 403,
 			"SCOPE_MISSING", bodyWithin},
-		"broken chunks": {"/mcp", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400, "malformed-json", 0},
+		"broken chunks": {"/mcp", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400, "INVALID_REQUEST", 0},
 		"broken chunks, of a tool": {"/alpha/agents/x", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400,
 			"INVALID_REQUEST", 0},
-		"too large": {"/mcp", "Content-Length: 11\r\n\r\n[1,2,3,4,5]", 413, "body-too-large", 0},
+		"too large": {"/mcp", "Content-Length: 11\r\n\r\n[1,2,3,4,5]", 413, "BODY_TOO_LARGE", 0},
 		"too large, in chunks": {"/alpha/agents/x",
 			"Transfer-Encoding: chunked\r\n\r\nb\r\n[1,2,3,4,5]\r\n0\r\n\r\n", 413, "BODY_TOO_LARGE", 0},
 		"whole":            {"/mcp", "Content-Length: 10\r\n\r\n[1,2,3,45]", 200, "[1,2,3,45]", time.Minute},
