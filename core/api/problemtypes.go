@@ -14,6 +14,9 @@ import (
 	"frontdesk/core/webhook"
 )
 
+// ReasonHostRefused is the reason of a request that was sent to a host name which is not the gateway's.
+const ReasonHostRefused = "HOST_REFUSED"
+
 // Reasons of faults that this package returns.
 const (
 	// Shown as INVALID_REQUEST; a separate problem type because its status on /beta differs.
@@ -223,6 +226,15 @@ func problemTypes() []problemType {
 			Means: "The API has no such path. Paths match exactly: an extra slash or a different case makes " +
 				"a different path.",
 			Remedy: "Compare the path with the documentation.",
+		},
+		{
+			Reason: ReasonHostRefused, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Slug: "host-refused", Title: "The host name is refused", Person: true,
+			Spoken: "I could not reach {system} properly.",
+			Sample: "The tools are served at https://agents.example.com/mcp and on loopback only.",
+			Means: "The request was sent to another host name than the gateway's own. A web page of a stranger " +
+				"could do that with a name that leads to your network (DNS rebinding).",
+			Remedy: "Use the address in server.public_url, or let the proxy in front pass on the Host header.",
 		},
 		{
 			Reason: reasonWrongMethod, Code: code.Code_UNIMPLEMENTED, Status: http.StatusMethodNotAllowed,

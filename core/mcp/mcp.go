@@ -120,7 +120,7 @@ type callerKey struct{}
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Caller) error {
 	if !hostname.IsOwn(r.Host, s.base) {
-		return fault.New(fault.Forbidden, "HOST_REFUSED", "The tools are served at "+s.base.String()+Path+
+		return fault.New(fault.Forbidden, api.ReasonHostRefused, "The tools are served at "+s.base.String()+Path+
 			" and on loopback only. Use that address, or have the proxy pass on the Host header.")
 	}
 	body, err := api.ReadBody(w, r, maxBodyBytes)
