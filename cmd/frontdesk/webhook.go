@@ -117,7 +117,8 @@ func (c webhookRoll) Run(ctx context.Context, s *session) error {
 		if until := valueOf(made.Record.FormerUntil); !until.IsZero() {
 			former = "as well until " + moment(until)
 		}
-		fmt.Fprintf(s.err, "The webhook %s has a new signing secret, shown only once. The former one signs %s.\n", c.ID, former)
+		fmt.Fprintf(s.err, "The webhook %s has a new signing secret, shown only once. The former one signs %s.\n",
+			c.ID, former)
 		_, err = fmt.Fprintln(s.out, made.Record.Secret)
 		return err
 	})

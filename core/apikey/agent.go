@@ -47,7 +47,8 @@ func (s AgentSpec) Check(prefix string) []fault.Field {
 	}
 	switch path := prefix + "credentials.signing"; {
 	case s.Signing != "" && len(s.Signing) < minSigning:
-		faults = append(faults, fault.Field{Path: path, Message: fmt.Sprintf("must have at least %d bytes.", minSigning)})
+		faults = append(faults, fault.Field{Path: path,
+			Message: fmt.Sprintf("must have at least %d bytes.", minSigning)})
 	case strings.ContainsFunc(s.Signing, unicode.IsControl):
 		faults = append(faults, fault.Field{Path: path,
 			Message: "must be one line without control characters; check how it was copied."})

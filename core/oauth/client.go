@@ -257,8 +257,8 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	}
 	plain := upstream.StatusFault(c.Provider, e.Response.StatusCode, e.Response.Header, e.Body)
 	refused, code := plain, e.ErrorCode
-	if plain.Code == fault.RateLimited { // Microsoft has sent it with invalid_grant (microsoft/azure-pipelines-tasks#17620)
-		code = ""
+	if plain.Code == fault.RateLimited {
+		code = "" // Microsoft has sent it with invalid_grant (microsoft/azure-pipelines-tasks#17620)
 	}
 	switch code {
 	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":

@@ -182,7 +182,8 @@ func (s *Store) RevokeKey(
 	ctx context.Context, was APIKey, at time.Time, seal []byte, audit ...AuditRow,
 ) error {
 	affected, err := s.execAudited(ctx, audit,
-		"UPDATE api_keys SET revoked_at = $2, seal = $3 WHERE id = $1 AND revoked_at IS NULL AND seal IS NOT DISTINCT FROM $4",
+		`UPDATE api_keys SET revoked_at = $2, seal = $3
+			WHERE id = $1 AND revoked_at IS NULL AND seal IS NOT DISTINCT FROM $4`,
 		was.ID, millis(at), seal, was.Seal)
 	if err != nil || affected == 1 {
 		return err

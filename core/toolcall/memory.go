@@ -362,8 +362,9 @@ func (m memory) made(ctx context.Context, t api.Tool, arguments []byte, after st
 		Slot string `json:"slot_id"`
 		Hold string `json:"hold_id"`
 	}
-	_ = json.Unmarshal(arguments, &asked)                                               // the interface has read them
-	if hold := cmp.Or(asked.Hold, asked.Slot); strings.HasPrefix(hold, prefixOfHolds) { // a model takes one for the other
+	_ = json.Unmarshal(arguments, &asked) // the interface has read them
+	// A model takes one for the other.
+	if hold := cmp.Or(asked.Hold, asked.Slot); strings.HasPrefix(hold, prefixOfHolds) {
 		m.note(ctx, notedBooked+hold, []string{what})
 	}
 }
@@ -387,7 +388,8 @@ func (m memory) ended(latest []string) string {
 	return latest[0]
 }
 
-// held notes until when a result holds a slot, and by which hold. A repeat may be answered with an earlier hold, which is not noted.
+// held notes until when a result holds a slot, and by which hold. A repeat may be answered with an earlier hold, which
+// is not noted.
 func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result) {
 	if !m.works() || t.Name != toolHold {
 		return

@@ -107,8 +107,8 @@ func Start(t testing.TB) *Browser {
 }
 
 // launch starts a Chromium. Its scripts are not optimized, since the pages' and axe-core's run for less time than
-// that takes: a fifth of the processor's. It ends when its pipe is closed, at the latest by the end of this process, even
-// by a crash; a shell then removes its profile.
+// that takes: a fifth of the processor's. It ends when its pipe is closed, at the latest by the end of this
+// process, even by a crash; a shell then removes its profile.
 func launch() (*process, error) {
 	profile, err := os.MkdirTemp("", "frontdesk-browser-")
 	if err != nil {

@@ -207,8 +207,8 @@ func keyOf(ctx context.Context) string {
 // tries is how often a call is sent. A repeat of a read changes nothing, and one of a change has its key.
 const tries = 3
 
-// patience is how long repeats may go on where ctx has no deadline: a tenant that has bought its numbers of a day is told
-// to come back tomorrow.
+// patience is how long repeats may go on where ctx has no deadline: a tenant that has bought its numbers of a day is
+// told to come back tomorrow.
 const patience = 10 * time.Second
 
 // call sends a request until there is an answer, as long as ctx lives, or for patience.
