@@ -46,7 +46,8 @@ type Options struct {
 	Tools   []api.Tool
 	Notes   toolcall.Notes // what the tools of a telephone call told
 	Now     func() time.Time
-	Within  time.Duration // how long a call may take; 0: 12 s
+	Zone    func(context.Context, apikey.Caller) *time.Location // of the business that a caller acts for
+	Within  time.Duration                                       // how long a call may take; 0: 12 s
 }
 
 // Callers identifies API keys and voice agents. [*apikey.Callers] implements it.
@@ -186,8 +187,7 @@ const clock = "get_current_time"
 // run calls a tool. A tool that does not exist is a failure that a model can read.
 func (a *Agents) run(r request, c call) (toolcall.Result, error) {
 	if strings.ReplaceAll(c.tool, "-", "_") == clock {
-		now, err := a.now(r.caller)
-		return toolcall.Clock(r.header, now), err
+		return toolcall.Clock(r.header, a.now(r)), nil
 	}
 	t, known := a.tool(c.tool)
 	if !known {
@@ -219,11 +219,5 @@ func (a *Agents) names() []string {
 	return names
 }
 
-// now returns the time in the zone of the caller's tenant.
-func (a *Agents) now(caller apikey.Caller) (time.Time, error) {
-	zone, err := time.LoadLocation(caller.Tenant.Zone())
-	if err != nil {
-		return time.Time{}, err
-	}
-	return a.opts.Now().In(zone), nil
-}
+// now returns the time in the zone of the business.
+func (a *Agents) now(r request) time.Time { return a.opts.Now().In(a.opts.Zone(r.ctx, r.caller)) }

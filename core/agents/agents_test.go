@@ -59,7 +59,7 @@ func openWithin(t *testing.T, limit time.Duration) *world {
 		API: func() http.Handler {
 			return w
 		}, Callers: w, Tools: api.Tools(), Notes: storetest.Open(t, storetest.SQLite(t)),
-		Now: func() time.Time { return today }, Within: limit,
+		Now: func() time.Time { return today }, Zone: ofTenant, Within: limit,
 	})
 	mux := http.NewServeMux()
 	for _, p := range a.Protocols() {
@@ -85,6 +85,11 @@ func openWithin(t *testing.T, limit time.Duration) *world {
 	t.Cleanup(server.Close)
 	w.url = server.URL
 	return w
+}
+
+func ofTenant(_ context.Context, c apikey.Caller) *time.Location {
+	zone, _ := time.LoadLocation(c.Tenant.Zone())
+	return zone
 }
 
 // today is Monday evening in New York.

@@ -102,10 +102,7 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := a.now(r.caller)
-	if err != nil {
-		return nil, err
-	}
+	now := a.now(r)
 	variables := map[string]string{
 		"today": now.Format(time.DateOnly), "weekday": now.Weekday().String(), "time": now.Format("15:04"),
 		"time_zone": now.Location().String(), "caller_number": number,

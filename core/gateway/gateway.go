@@ -207,14 +207,14 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	surface.Pages, surface.SettingsURL = append(surface.Pages, settings...), g.SettingsURL()
 	tools, err := mcp.New(mcp.Options{
 		PublicURL: cfg.Server.PublicURL, Version: Version(), API: func() http.Handler { return g.handler },
-		Tools: api.Tools(), Notes: g.store, Now: g.now,
+		Tools: api.Tools(), Notes: g.store, Now: g.now, Zone: g.services.Calendar.Zone,
 	})
 	if err != nil {
 		return nil, err
 	}
 	platforms := agents.New(agents.Options{
 		API: func() http.Handler { return g.handler }, Callers: g.callers, Tools: api.Tools(), Notes: g.store,
-		Now: g.now,
+		Now: g.now, Zone: g.services.Calendar.Zone,
 	})
 	surface.Speaks = append(platforms.Protocols(), tools.Protocol())
 	handler, err := api.New(surface)

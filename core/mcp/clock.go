@@ -3,11 +3,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"frontdesk/core/fault"
 	"frontdesk/core/toolcall"
 )
 
@@ -25,11 +23,8 @@ func clockTool() *mcp.Tool {
 	}
 }
 
-// tellTime returns the time in the zone of the caller's tenant.
+// tellTime returns the time in the zone of the business.
 func (s *Server) tellTime(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	zone, err := time.LoadLocation(callerOf(ctx).Tenant.Zone())
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	return text(toolcall.Clock(headerOf(req), s.opts.Now().In(zone))), nil
+	now := s.opts.Now().In(s.opts.Zone(ctx, callerOf(ctx)))
+	return text(toolcall.Clock(headerOf(req), now)), nil
 }

@@ -49,7 +49,8 @@ type Options struct {
 	Tools     []api.Tool
 	Notes     toolcall.Notes // what the tools of a telephone call told
 	Now       func() time.Time
-	Within    time.Duration // how long a call may take; 0: 4.5 s
+	Zone      func(context.Context, apikey.Caller) *time.Location // of the business that a caller acts for
+	Within    time.Duration                                       // how long a call may take; 0: 4.5 s
 
 	// extend changes the options of the library's servers, and returns what to add to each server. Tests add the
 	// fixtures of the protocol's conformance suite by it.

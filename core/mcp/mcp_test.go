@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,6 +93,10 @@ func openWith(t *testing.T, within time.Duration, by func(*sdk.ServerOptions) fu
 		PublicURL: "https://desk.example.com", Version: "1.2.3", API: func() http.Handler { return w.surface },
 		Tools: api.Tools(), Now: func() time.Time {
 			return time.Date(2026, time.December, 1, 3, 4, 0, 0, time.UTC)
+		},
+		Zone: func(_ context.Context, c apikey.Caller) *time.Location {
+			zone, _ := time.LoadLocation(c.Tenant.Zone())
+			return zone
 		},
 		Within: within,
 	}

@@ -141,6 +141,27 @@ func (c calendarClient) zoneOf(cal calendar.Calendar) (*time.Location, error) {
 	return c.loadZone(c.tenant.Zone())
 }
 
+// zoneWithin is how long somebody who asks for the date waits for the zone of a calendar that is not known yet.
+const zoneWithin = time.Second
+
+// Zone returns the zone of the business that a caller acts for: that of the tenant's settings, or else that of the
+// default calendar, in which slots are offered. Where the provider does not tell it in time, it is UTC.
+func (s *Calendar) Zone(ctx context.Context, c apikey.Caller) *time.Location {
+	if c.Tenant.Settings.Timezone == "" {
+		ctx, cancel := context.WithTimeout(ctx, zoneWithin)
+		defer cancel()
+		if client, err := s.open(ctx, c); err == nil {
+			if zone, err := client.zone(ctx, "", ""); err == nil {
+				return zone
+			}
+		}
+	}
+	if zone, err := normalize.LoadZone(c.Tenant.Zone()); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
 func (c calendarClient) loadZone(name string) (*time.Location, error) {
 	zone, err := normalize.LoadZone(name)
 	if err != nil {

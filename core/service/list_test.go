@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
@@ -393,5 +394,46 @@ func TestCalendarsAreAskedLive(t *testing.T) {
 	}
 	if calls := w.meetings.called("calendars"); calls != 2 {
 		t.Errorf("the provider is asked %d times", calls)
+	}
+}
+
+// Of a tenant without a time zone, the business is where its calendar is.
+func TestZoneOfTheBusiness(t *testing.T) {
+	t.Parallel()
+	set := func(c apikey.Caller) apikey.Caller {
+		c.Tenant.Settings.Timezone = "Europe/Paris"
+		return c
+	}
+	none := func(c apikey.Caller) apikey.Caller {
+		c.Connections = nil
+		return c
+	}
+	away := func(w *world) {
+		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(answers429)} })
+	}
+	for rule, c := range map[string]struct {
+		prepare func(*world)
+		caller  func(apikey.Caller) apikey.Caller
+		want    string
+	}{
+		"the tenant's":                             {caller: set, want: "Europe/Paris"},
+		"else the default calendar's":              {want: "America/New_York"},
+		"else UTC, where the provider is away":     {prepare: away, want: "UTC"},
+		"else UTC, where there is no calendar":     {caller: none, want: "UTC"},
+		"the tenant's, where the provider is away": {prepare: away, caller: set, want: "Europe/Paris"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			w, p, caller := sqliteWorld(t)
+			if c.prepare != nil {
+				c.prepare(w)
+			}
+			if c.caller != nil {
+				caller = c.caller(caller)
+			}
+			if got := p.Calendar.Zone(background, caller); got.String() != c.want {
+				t.Errorf("it is %s, want %s", got, c.want)
+			}
+		})
 	}
 }
