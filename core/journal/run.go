@@ -166,13 +166,10 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	f := fault.From(err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ofNobody := false
 	if WasTakenOver(err) {
-		removed, withTenant := r.isRemoved(ctx)
-		if !r.effectExpected || !removed {
+		if removed, _ := r.isRemoved(ctx); !r.effectExpected || !removed {
 			return f
 		}
-		ofNobody = withTenant
 		f = fault.Unknowable("The connection or its tenant was removed meanwhile.")
 	}
 	if r.HadNoEffect(f) {
@@ -187,11 +184,6 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		outcome = ""
 	}
 	r.toldUnknown = r.toldUnknown || !r.unattended
-	if ofNobody {
-		r.count("unknown")
-		r.auditAlone(ctx, outcome)
-		return reported
-	}
 	if mayBeRunning || stopped {
 		r.journal.local.keep(r.intent.Owner, r.journal.opts.WriteGrace+leaseMargin)
 		// The request may still arrive at the provider. Until it certainly has, no other run may take over
@@ -200,6 +192,9 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		r.extend(ctx, outcome)
 	} else {
 		r.release(ctx, store.IntentUnknown, outcome)
+	}
+	if _, withTenant := r.isRemoved(ctx); withTenant { // and there was nothing to record the outcome with
+		r.auditAlone(ctx, outcome)
 	}
 	return reported
 }
@@ -329,11 +324,17 @@ func (r *Run) complete(
 	}
 	kept := j.answers.add(r.intent, func(ctx context.Context) error {
 		err := r.record(ctx, with)
-		if err == nil || fault.From(err).Code == fault.Conflict || fault.From(err).Code == fault.NotFound {
-			j.local.remove(r.intent.Owner)
-			return nil
+		switch {
+		case err == nil:
+		case errors.Is(err, fault.Conflict), errors.Is(err, fault.NotFound):
+			if _, withTenant := r.isRemoved(ctx); withTenant {
+				r.auditAlone(ctx, audit.Done)
+			}
+		default:
+			return err
 		}
-		return err
+		j.local.remove(r.intent.Owner)
+		return nil
 	})
 	j.opts.Log.ErrorContext(ctx, "an answer could not be recorded in the store", "operation", r.intent.Operation,
 		"kept_until_it_does", kept, "error", err)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -120,6 +121,51 @@ func TestACallDuringARemovalIsInTheAudit(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What nobody knows of a booking is in the audit as well, although its connection or its tenant is gone; and so is what
+// could not be recorded before the tenant was deleted.
+func TestACallDuringARemovalIsInTheAuditWhateverFails(t *testing.T) {
+	t.Parallel()
+	connection := func(s *store.Store) error { return s.DeleteConnection(background, "t-acme", "c-acme-calendar") }
+	tenant := func(s *store.Store) error { return s.DeleteTenant(background, "t-acme") }
+	for what, remove := range map[string]func(*store.Store) error{"connection": connection, "tenant": tenant} {
+		t.Run("no answer, "+what, func(t *testing.T) {
+			t.Parallel()
+			w, p, c := sqliteWorld(t)
+			var once sync.Once
+			w.meetings.times(9, "book", reaction{after: func(context.Context) (err error) {
+				once.Do(func() { err = remove(w.store) })
+				return cmp.Or[error](err, cutOff())
+			}})
+			_, err := p.Calendar.Book(asKey(c), c, key("k"), canaryMeeting(t, 10))
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			want := []string{"acme key:k-acme book-meeting  unknown:OUTCOME_UNKNOWN"}
+			if got := w.recorded(); !slices.Equal(got, want) {
+				t.Errorf("the audit has %q", got)
+			}
+		})
+	}
+	t.Run("no store", func(t *testing.T) {
+		t.Parallel()
+		w, p, c := sqliteWorld(t)
+		db := storetest.Database(t, w.url)
+		run := func(statement string) {
+			_, err := db.Exec(statement)
+			w.check(err)
+		}
+		run(`CREATE TRIGGER failing BEFORE UPDATE OF state ON intents WHEN NEW.state = 'done'
+			BEGIN SELECT RAISE(ABORT, 'not now'); END`)
+		book(t, p, c, key("k"), canaryMeeting(t, 10))
+		w.check(tenant(w.store))
+		run("DROP TRIGGER failing")
+		for range 2 {
+			p.recover(t)
+		}
+		if got := w.recorded(); !slices.Equal(got, []string{"acme key:k-acme book-meeting ev1 done"}) {
+			t.Errorf("the audit has %q", got)
+		}
+	})
 }
 
 // A number that is bought while its connection or its tenant is removed is nobody's any more. Its buyer is told that
