@@ -33,7 +33,8 @@ func (s *session) list(asJSON bool, values any, head []string, rows [][]string) 
 // plain returns a text for a terminal. Callers, tenants and their servers write such texts: what is not seen, as a
 // line break or the escape that begins a control sequence (ECMA-48), neither forges a row nor reaches the terminal.
 func plain(text string) string {
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+	isSafe := func(r rune) bool { return unicode.IsGraphic(r) || unicode.Is(unicode.Join_Control, r) }
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !isSafe(r) }) {
 		return strconv.QuoteToGraphic(text)
 	}
 	return text

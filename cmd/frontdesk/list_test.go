@@ -38,3 +38,21 @@ func TestWhatOthersWroteStaysInItsCell(t *testing.T) {
 		t.Errorf("doctor:\n%q", out)
 	}
 }
+
+// Names stay readable in every script: Persian and Hindi have joiners within words (Unicode 17, section 23.2), and so
+// have emoji.
+func TestNamesStayReadableOnATerminal(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"Zoë", "Zoe\u0308", "مكتب الاستقبال", "می\u200cخواهم", "क्\u200dष", "👩\u200d💻 ❤\ufe0f", "Tokyo\u3000東京",
+	} {
+		if got := plain(name); got != name {
+			t.Errorf("%q is shown as %s", name, got)
+		}
+	}
+	for _, text := range []string{"a\u202eb", "a\u2028b", "a\u0085b", "a\u009b31m", "a\ufeffb", "a\xffb"} {
+		if got := plain(text); got == text || strings.ContainsAny(got, "\u202e\u2028\u0085\u009b\ufeff") {
+			t.Errorf("%q is shown as it is", text)
+		}
+	}
+}
