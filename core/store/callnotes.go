@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -15,17 +17,26 @@ type CallNote struct {
 	NotedAt  time.Time
 }
 
-const noteCall = `INSERT INTO call_notes (tenant_id, call, kind, value, noted_at) VALUES ($1, $2, $3, $4, $5)
-	ON CONFLICT (tenant_id, call, kind) DO `
+const (
+	noteCalls = "INSERT INTO call_notes (tenant_id, call, kind, value, noted_at) VALUES "
+	ofTheKind = " ON CONFLICT (tenant_id, call, kind) DO "
+)
 
-// NoteCall stores a note in the place of the one of its kind.
-func (s *Store) NoteCall(ctx context.Context, n CallNote) error {
-	value, err := json.Marshal(n.Value)
-	if err != nil {
-		return err
+// NoteCall stores notes of different kinds, each in the place of the one of its kind. It writes them sorted, so that
+// no two callers deadlock.
+func (s *Store) NoteCall(ctx context.Context, notes ...CallNote) error {
+	var args []any
+	for _, n := range slices.SortedFunc(slices.Values(notes), func(a, b CallNote) int {
+		return cmp.Or(cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Kind, b.Kind))
+	}) {
+		value, err := json.Marshal(n.Value)
+		if err != nil {
+			return err
+		}
+		args = append(args, n.TenantID, n.Call, n.Kind, string(value), millis(n.NotedAt))
 	}
-	_, err = s.exec(ctx, noteCall+"UPDATE SET value = excluded.value, noted_at = excluded.noted_at",
-		n.TenantID, n.Call, n.Kind, string(value), millis(n.NotedAt))
+	_, err := s.exec(ctx, noteCalls+placeholders(len(notes), 5)+ofTheKind+
+		"UPDATE SET value = excluded.value, noted_at = excluded.noted_at", args...)
 	return err
 }
 
@@ -36,7 +47,7 @@ func (s *Store) NoteCallOnce(ctx context.Context, n CallNote) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	affected, err := s.exec(ctx, noteCall+"NOTHING", n.TenantID, n.Call, n.Kind, string(value), millis(n.NotedAt))
+	affected, err := s.exec(ctx, noteCalls+placeholders(1, 5)+ofTheKind+"NOTHING", n.TenantID, n.Call, n.Kind, string(value), millis(n.NotedAt))
 	if err != nil || affected == 1 {
 		return n.Value, err
 	}

@@ -413,7 +413,10 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	}},
 	{"ReplaceKey", func(c caller) (any, error) { return c.replaceKey() }},
 	{"NoteCall", func(c caller) (any, error) {
-		return only(c.s.NoteCall(c.ctx, store.CallNote{TenantID: "acme", Call: "1", Kind: "slots", Value: []string{c.name}, NotedAt: noon}))
+		n := store.CallNote{TenantID: "acme", Call: "1", Kind: "slots", Value: []string{c.name}, NotedAt: noon}
+		hold := n
+		hold.Kind = "hold"
+		return only(c.s.NoteCall(c.ctx, n, hold))
 	}},
 	{"NoteCallOnce", func(c caller) (any, error) {
 		return one(c.s.NoteCallOnce(c.ctx, store.CallNote{TenantID: "acme", Call: "1", Kind: "slots", Value: []string{c.name}, NotedAt: noon}))

@@ -19,7 +19,7 @@ import (
 // Notes keeps what the tools of a telephone call told, so that a model can say "the second one" or "that
 // meeting" in the place of a reference. [*store.Store] implements it.
 type Notes interface {
-	NoteCall(ctx context.Context, n store.CallNote) error
+	NoteCall(ctx context.Context, notes ...store.CallNote) error
 	NoteCallOnce(ctx context.Context, n store.CallNote) ([]string, error)
 	CallNote(ctx context.Context, tenantID, call, kind string) ([]string, error)
 }
@@ -30,6 +30,7 @@ type memory struct {
 	notes            Notes
 	tenantID, callID string
 	now              time.Time
+	told             map[string][]string // by kind, to be written at the end
 }
 
 func (m memory) works() bool { return m.notes != nil && m.callID != "" }
@@ -45,8 +46,17 @@ func (m memory) recall(ctx context.Context, kind string) []string {
 	return value
 }
 
-func (m memory) note(ctx context.Context, kind string, value []string) {
-	_ = m.notes.NoteCall(ctx, m.row(kind, value)) // see memory
+func (m memory) note(kind string, value []string) { m.told[kind] = value }
+
+// write stores the notes, all at once: a person waits for it.
+func (m memory) write(ctx context.Context) {
+	var rows []store.CallNote
+	for kind, value := range m.told {
+		rows = append(rows, m.row(kind, value))
+	}
+	if len(rows) > 0 {
+		_ = m.notes.NoteCall(ctx, rows...) // see memory
+	}
 }
 
 func (m memory) row(kind string, value []string) store.CallNote {
@@ -239,7 +249,7 @@ func (m memory) keep(ctx context.Context, r Result) {
 		return
 	}
 	if _, others := r.Answer["nearest_slots"]; others {
-		m.note(ctx, notedSlots, nil)
+		m.note(notedSlots, nil)
 		m.unchoose(ctx)
 	}
 	for _, list := range []struct{ name, field, kind string }{
@@ -254,7 +264,7 @@ func (m memory) keep(ctx context.Context, r Result) {
 					told = append(told, id)
 				}
 			}
-			m.note(ctx, list.kind, told)
+			m.note(list.kind, told)
 			if list.kind == notedSlots && len(told) > 0 {
 				m.unchoose(ctx)
 			}
@@ -267,7 +277,7 @@ func (m memory) keep(ctx context.Context, r Result) {
 		notedMeetings: textOf(r.Answer["meeting_reference"]), notedTickets: textOf(ticket["ticket_number"]),
 	} {
 		if id != "" {
-			m.note(ctx, kind, []string{id})
+			m.note(kind, []string{id})
 		}
 	}
 }
@@ -275,7 +285,7 @@ func (m memory) keep(ctx context.Context, r Result) {
 // unchoose forgets which hold is booked where nothing is said.
 func (m memory) unchoose(ctx context.Context) {
 	if len(m.recall(ctx, notedChosen)) > 0 { // a read costs less than a write
-		m.note(ctx, notedChosen, nil)
+		m.note(notedChosen, nil)
 	}
 }
 
@@ -344,19 +354,19 @@ func (m memory) undid(ctx context.Context, t api.Tool, arguments []byte) {
 	_ = json.Unmarshal(arguments, &asked) // the interface has read them
 	change := changeOf(t, arguments)
 	before := m.since(ctx, t, change)
-	m.note(ctx, notedChange, []string{digest(before, change), change, before})
-	m.note(ctx, notedUndone+asked.Meeting, []string{change})
+	m.note(notedChange, []string{digest(before, change), change, before})
+	m.note(notedUndone+asked.Meeting, []string{change})
 }
 
 // made notes which meeting or hold a change made, so that a change of another one is no reason to make it again, and
 // which meeting a hold became.
-func (m memory) made(ctx context.Context, t api.Tool, arguments []byte, after string, r Result) {
+func (m memory) made(t api.Tool, arguments []byte, after string, r Result) {
 	what := cmp.Or(textOf(r.Answer["meeting_reference"]), textOf(r.Answer["hold_id"]))
 	if !m.works() || what == "" {
 		return
 	}
 	if !t.Destructive {
-		m.note(ctx, notedMade+changeOf(t, arguments), []string{after, what})
+		m.note(notedMade+changeOf(t, arguments), []string{after, what})
 	}
 	var asked struct {
 		Slot string `json:"slot_id"`
@@ -365,7 +375,7 @@ func (m memory) made(ctx context.Context, t api.Tool, arguments []byte, after st
 	_ = json.Unmarshal(arguments, &asked) // the interface has read them
 	// A model takes one for the other.
 	if hold := cmp.Or(asked.Hold, asked.Slot); strings.HasPrefix(hold, prefixOfHolds) {
-		m.note(ctx, notedBooked+hold, []string{what})
+		m.note(notedBooked+hold, []string{what})
 	}
 }
 
@@ -406,12 +416,12 @@ func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result
 			return
 		}
 	}
-	m.note(ctx, kind, []string{told, m.ended(latest)})
+	m.note(kind, []string{told, m.ended(latest)})
 	var slot struct {
 		ID string `json:"slot_id"`
 	}
 	_ = json.Unmarshal(r.Answer["slot"], &slot) // an object, by the interface's own declaration
-	m.note(ctx, notedHeld+slot.ID, []string{textOf(r.Answer["hold_id"])})
+	m.note(notedHeld+slot.ID, []string{textOf(r.Answer["hold_id"])})
 }
 
 // changeOf names what a change asks for. Equal changes have one name, also where a model says null or nothing of what

@@ -42,15 +42,19 @@ type world struct {
 	mu     sync.Mutex
 	notes  map[string][]string
 	fails  error
+	writes int // of notes
 	bodies []string
 	keys   []string
 	answer string
 }
 
-func (w *world) NoteCall(_ context.Context, n store.CallNote) error {
+func (w *world) NoteCall(_ context.Context, notes ...store.CallNote) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.notes[n.TenantID+" "+n.Call+" "+n.Kind] = n.Value
+	w.writes++
+	for _, n := range notes {
+		w.notes[n.TenantID+" "+n.Call+" "+n.Kind] = n.Value
+	}
 	return w.fails
 }
 
@@ -211,6 +215,24 @@ func TestAHeldSlotIsBookedByItsHold(t *testing.T) {
 	if got, _ := w.say(t, r, Call{CallID: "another", TenantID: "acme"}, "book_slot", `{"title":"A","slot_id":"st_2"}`,
 		`{}`); got != `{"phone_number":"unknown","slot_id":"st_2","title":"A"}` {
 		t.Errorf("in another call, the interface got %s", got)
+	}
+}
+
+// A person waits for what a tool told to be noted, so it costs one commit.
+func TestWhatAToolToldIsNotedByOneWrite(t *testing.T) {
+	w, r := newWorld()
+	for _, c := range []struct{ tool, given, told string }{
+		{"find_slots", `{}`, twoSlots},
+		{"hold_slot", `{"slot_id":"st_2"}`,
+			`{"hold_id":"hd_2","held_until":"2126-11-26T15:05:00Z","slot":{"slot_id":"st_2"}}`},
+		{"book_slot", `{"title":"A","hold_id":"hd_2"}`, `{"meeting_reference":"mt_1"}`},
+		{"move_meeting", `{"meeting_reference":"mt_1","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`},
+		{"cancel_meeting", `{"meeting_reference":"mt_1"}`, `{"meeting_reference":"mt_1"}`},
+	} {
+		w.writes = 0
+		if w.say(t, r, Call{CallID: "call", TenantID: "acme"}, c.tool, c.given, c.told); w.writes != 1 {
+			t.Errorf("%s: %d writes", c.tool, w.writes)
+		}
 	}
 }
 

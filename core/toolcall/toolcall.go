@@ -93,7 +93,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if string(body) == "null" { // how some clients say that there are no arguments
 		body = nil
 	}
-	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now()}
+	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now(), map[string][]string{}}
 	if !repeats(body) {
 		if c.Tool.CallerNumber != "" {
 			body = withNumber(body, c.Tool.CallerNumber, c.Caller)
@@ -119,8 +119,9 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 			remembered.undid(running, c.Tool, body)
 		}
 		if result.OK && c.Tool.Writes {
-			remembered.made(running, c.Tool, body, after, result)
+			remembered.made(c.Tool, body, after, result)
 		}
+		remembered.write(running)
 		answered <- result
 	}()
 	late := time.NewTimer(r.Within)
