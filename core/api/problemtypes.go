@@ -17,6 +17,9 @@ import (
 // ReasonHostRefused is the reason of a request that was sent to a host name which is not the gateway's.
 const ReasonHostRefused = "HOST_REFUSED"
 
+// ReasonForeign is the reason of a request that a page of another site made.
+const ReasonForeign = "FOREIGN_REQUEST"
+
 // Reasons of faults that this package returns.
 const (
 	// Shown as INVALID_REQUEST; a separate problem type because its status on /beta differs.
@@ -235,6 +238,15 @@ func problemTypes() []problemType {
 			Means: "The request was sent to another host name than the gateway's own. A web page of a stranger " +
 				"could do that with a name that leads to your network (DNS rebinding).",
 			Remedy: "Use the address in server.public_url, or let the proxy in front pass on the Host header.",
+		},
+		{
+			Reason: ReasonForeign, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Slug: "foreign-request", Title: "The request comes from another site", Person: true,
+			Spoken: "I could not reach {system} properly.",
+			Sample: "The request comes from another site's page. Call the tools from a server, not from a page.",
+			Means: "A browser sent the request for a page of another site (Origin, Sec-Fetch-Site). The page could be " +
+				"a stranger's, and shows its API key to whoever opens it.",
+			Remedy: "Let a server of yours call the tools. Behind a proxy, let it pass on the Host header.",
 		},
 		{
 			Reason: reasonWrongMethod, Code: code.Code_UNIMPLEMENTED, Status: http.StatusMethodNotAllowed,

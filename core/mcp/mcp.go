@@ -66,7 +66,7 @@ type Server struct {
 	servers map[string]func() served // by the names of a caller's scopes
 	json    http.Handler             // the library, which answers with JSON
 	stream  http.Handler             // the library, which answers with a stream of events
-	handler http.Handler
+	foreign *http.CrossOriginProtection
 }
 
 // served is what callers with some scopes get.
@@ -99,7 +99,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.servers[nameOf(s.scopes)]() // a tool that the library refuses is a defect, and no gateway starts with it
 	s.json, s.stream = s.library(true), s.library(false)
-	s.handler = http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.serveTools))
+	s.foreign = http.NewCrossOriginProtection()
 	return s, nil
 }
 
@@ -124,6 +124,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 		return fault.New(fault.Forbidden, api.ReasonHostRefused, "The tools are served at "+s.base.String()+Path+
 			" and on loopback only. Use that address, or have the proxy pass on the Host header.")
 	}
+	if err := s.foreign.Check(r); err != nil {
+		return fault.New(fault.Forbidden, api.ReasonForeign, "The request comes from another site's page. Call the "+
+			"tools from a server, not from a page.").Because(err)
+	}
 	body, err := api.ReadBody(w, r, maxBodyBytes)
 	if err != nil {
 		return err
@@ -133,7 +137,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	}
 	// What the library says of a body that it cannot read is not for callers.
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	s.serveTools(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	return nil
 }
 

@@ -406,6 +406,9 @@ func TestStrangersPagesAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", rule, status, body)
 		}
 	}
+	if _, body := w.post(list, "Origin", "https://evil.example"); !strings.Contains(body, "FOREIGN_REQUEST") {
+		t.Errorf("from another site, without Sec-Fetch-Site: %s", body)
+	}
 	if status, body := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"` +
 		strings.Repeat("x", 300<<10) + `"}}}`); status != 400 || !strings.HasPrefix(body, "BODY_TOO_LARGE ") {
 		t.Errorf("a body of 300 KiB: %d %s", status, body)
