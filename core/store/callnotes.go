@@ -47,7 +47,8 @@ func (s *Store) NoteCallOnce(ctx context.Context, n CallNote) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	affected, err := s.exec(ctx, noteCalls+placeholders(1, 5)+ofTheKind+"NOTHING", n.TenantID, n.Call, n.Kind, string(value), millis(n.NotedAt))
+	affected, err := s.exec(ctx, noteCalls+placeholders(1, 5)+ofTheKind+"NOTHING",
+		n.TenantID, n.Call, n.Kind, string(value), millis(n.NotedAt))
 	if err != nil || affected == 1 {
 		return n.Value, err
 	}
