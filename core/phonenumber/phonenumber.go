@@ -90,7 +90,8 @@ const fewestOfSuffix = 7
 // Compare says how well a number that people typed agrees with n. A number without a country code is read as
 // one of n's country. Extensions do not count. People also type a word beside the number, or several numbers
 // into one field: then a part that is n as a whole counts. The end of a part does not, since "0171 / 1234567"
-// is one number.
+// is one number. Nor does a part without a country code that follows one of another country, since
+// "+44 (UK) 2079460958" is one number, too.
 func (n Number) Compare(stored string) Match {
 	if match := n.compare(stored); match != None {
 		return match
@@ -99,10 +100,14 @@ func (n Number) Compare(stored string) Match {
 	if len(digits(first)) >= fewestOfSuffix {
 		stored = strings.ReplaceAll(stored, " / ", ";")
 	}
+	abroad := false
 	for part := range strings.FieldsFuncSeq(stored, func(r rune) bool {
 		return unicode.IsLetter(r) || strings.ContainsRune(";,|", r)
 	}) {
-		if match := n.compare(part); match >= National {
+		if _, code, given := strings.Cut(part, "+"); given {
+			abroad = !strings.HasPrefix(digits(code), n.CountryCode)
+		}
+		if match := n.compare(part); match == Exact || match == National && !abroad {
 			return match
 		}
 	}

@@ -90,6 +90,11 @@ func TestCompare(t *testing.T) {
 		{"+491711234567", "0152 / 1234567 privat", phonenumber.None}, // what remains has no area
 		{"+15135557611", "+44 5135557611 home", phonenumber.None},
 		{"+15135557611", "+44 / 5135557611", phonenumber.None},
+		{"+12079460958", "+44 (UK) 2079460958", phonenumber.None}, // the country is that of another part
+		{"+12079460958", "+44 20 7946 0000; 2079460958", phonenumber.None},
+		{"+12079460958", "207 946 0958; +44 20 7946 0000", phonenumber.National},
+		{"+12079460958", "+44 20 7946 0000, +1 207 946 0958", phonenumber.Exact},
+		{"+12079460958", "+1 513 555 0000, 207 946 0958", phonenumber.National},
 	} {
 		n, _ := phonenumber.Parse(c.number)
 		if got := n.Compare(c.stored); got != c.want {
