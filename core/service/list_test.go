@@ -71,6 +71,22 @@ func TestAnEventOnTwoPagesIsListedOnceAsItIsNow(t *testing.T) {
 	}
 }
 
+// Pages may lead in a circle, and each of them has events.
+func TestAListWhosePagesRepeatEndsWithAFault(t *testing.T) {
+	t.Parallel()
+	pages := []calendar.Page{{Next: "2"}, {Next: "1"}}
+	for i := range 100 {
+		e := calendar.Event{ID: fmt.Sprint(i), Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(10), "UTC")}
+		pages[i%2].Events = append(pages[i%2].Events, e)
+	}
+	l := eventList{next: calendar.Query{Zone: "UTC"}}
+	read := 0
+	for ; l.err == nil && read <= maxEvents; read++ {
+		l.add(calendar.Page{Events: slices.Clone(pages[read%2].Events), Next: pages[read%2].Next})
+	}
+	wantReason(t, l.err, fault.Unavailable, fault.ReasonProviderUnavailable)
+}
+
 func TestListFailsAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{1, 2} { // the first page fails, or a later one

@@ -27,6 +27,7 @@ type eventList struct {
 	pages    int
 	events   []calendar.Event
 	empty    int // consecutive pages without events
+	repeated int // events that a page has told once more
 	complete bool
 	err      error // why it cannot be read
 }
@@ -50,7 +51,7 @@ func (l *eventList) add(p calendar.Page) {
 	switch {
 	case len(l.events) > maxEvents:
 		l.err = tooManyEvents()
-	case !l.complete && (p.Next == l.next.Cursor || l.empty > maxEmptyPages):
+	case !l.complete && (p.Next == l.next.Cursor || l.empty > maxEmptyPages || l.repeated > maxEvents):
 		l.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The provider's list of events does not end.")
 	}
@@ -67,7 +68,9 @@ func (l *eventList) dropRepeated(page []calendar.Event) {
 	for i := range page {
 		repeated[page[i].ID] = true
 	}
+	before := len(l.events)
 	l.events = slices.DeleteFunc(l.events, func(e calendar.Event) bool { return e.ID != "" && repeated[e.ID] })
+	l.repeated += before - len(l.events)
 }
 
 const (
