@@ -219,7 +219,7 @@ func (k *keyed) Traits() crm.Traits { return crm.Traits{IdempotentCreate: true, 
 // such as when a stage was removed since.
 func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
-		return crm.Ticket{}, err
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
 	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) &&

@@ -564,11 +564,14 @@ func TestARefusalThatArrivedIsNoLostAnswer(t *testing.T) {
 // A create whose preparation fails has opened no ticket.
 func TestATicketThatCannotBePreparedIsNotOpened(t *testing.T) {
 	s := serve(t, fake.Options{})
-	d := s.driver(t)
-	s.Answer(http.StatusServiceUnavailable, 0) // to the question for the pipelines
-	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
-	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {
-		t.Errorf("%+v", f)
+	for what, d := range map[string]crm.Driver{
+		"the question for the pipelines": s.driver(t), "that for the property of keys": s.driver(t, "key_property="+key),
+	} {
+		s.Answer(http.StatusServiceUnavailable, 0)
+		_, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "a"})
+		if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {
+			t.Errorf("without %s: %+v", what, f)
+		}
 	}
 }
 

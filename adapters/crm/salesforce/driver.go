@@ -161,9 +161,11 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 // Create looks for the key first. An upsert would undo what agents have changed in the case since and assign
 // it again. If two calls look at the same time, the upsert still creates one case.
 func (d keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
-	found, err := d.Find(ctx, t)
-	if err == nil || fault.From(err).Code != fault.NotFound {
-		return found, err
+	switch found, err := d.Find(ctx, t); {
+	case err == nil:
+		return found, nil
+	case fault.From(err).Code != fault.NotFound:
+		return crm.Ticket{}, fault.Unacted(err)
 	}
 	return d.driver.Create(ctx, t)
 }

@@ -66,6 +66,22 @@ func TestNoCaseIsOpenedWithoutAToken(t *testing.T) {
 	}
 }
 
+// Before a case is opened, its key is looked for.
+func TestNoCaseIsOpenedWhereItsKeyCannotBeLookedFor(t *testing.T) {
+	s := serve(t, fake.Options{ExternalID: keyField})
+	d := s.open(t, map[string]any{"external_id_field": keyField})
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL.Path)
+		}
+		http.Error(w, "away", http.StatusServiceUnavailable)
+	}))
+	_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A pipe"})
+	if f := fault.From(err); f == nil || f.Code != fault.Unavailable || !f.Unsent {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestAnOwnerThatIsGivenIsKept(t *testing.T) {
 	for _, c := range []struct {
 		rule, given, want string
