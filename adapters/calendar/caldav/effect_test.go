@@ -19,6 +19,7 @@ func readings(t *testing.T) (a account, refuse *atomic.Int32) {
 	a, refuse = newAccount(t, fake.Options{AutoSchedule: true}), new(atomic.Int32)
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status := int(refuse.Load()); status != 0 && r.Method != http.MethodPut && r.Method != http.MethodDelete {
+			w.Header().Set("Retry-After", "60")
 			http.Error(w, "refused", status)
 			return
 		}
@@ -80,8 +81,8 @@ func TestAWriteThatCannotBeReadBackMayHaveHappened(t *testing.T) {
 		refuse.Store(int32(status))
 		for _, what := range []string{"a booking", "the same booking again"} {
 			_, err := d.Book(t.Context(), consultation(a.home, "k1"))
-			if !errors.Is(err, fault.UnknownOutcome) {
-				t.Errorf("%s with status %d: %v", what, status, err)
+			if !errors.Is(err, fault.UnknownOutcome) || fault.From(err).RetryAfter != time.Minute {
+				t.Errorf("%s with status %d: %v, to be asked again after %s", what, status, err, fault.From(err).RetryAfter)
 			}
 		}
 	}

@@ -257,7 +257,7 @@ func readBackFault(err error) error {
 	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.UnknownOutcome:
 		return &f
 	}
-	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"The calendar server accepted the request, but what it made of it could not be read.").
 		With("provider", name).Because(err)
 }

@@ -145,7 +145,7 @@ func unread(err error) error {
 	case fault.Conflict, fault.Unavailable, fault.Timeout, fault.Canceled:
 		return &f
 	}
-	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Microsoft has the event, but it could not be read. Repeat the booking with the same key to settle it.").
 		With("provider", name).Because(err)
 }
@@ -216,7 +216,9 @@ func (d *driver) awaitLink(ctx context.Context, calendarID string, event *graph.
 
 // leftBehind returns the fault for an event that was created, but may lack its link.
 func leftBehind(err error) *fault.Error {
-	return fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+	f := *fault.From(err)
+	f.Unsent = false
+	return f.Restate(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"Microsoft made the meeting, but its link is not there yet, and Microsoft could not be asked again. "+
 			"Repeat the booking with the same key to settle it.").
 		With("provider", name).Because(err)

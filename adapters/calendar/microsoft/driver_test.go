@@ -324,9 +324,12 @@ func TestAMeetingMadeWithoutItsLinkIsRemovedAgain(t *testing.T) {
 	}
 
 	b.Key = "k2"
-	restore := a.Fail("cancel", http.StatusServiceUnavailable, "ServiceUnavailable", nil)
+	restore := a.Fail("cancel", http.StatusServiceUnavailable, "ServiceUnavailable", http.Header{"Retry-After": {"60"}})
 	_, err = d.Book(t.Context(), b)
-	wantFault(t, "Book that cannot remove it", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	f := wantFault(t, "Book that cannot remove it", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if f.RetryAfter != time.Minute {
+		t.Errorf("to be asked again after %s", f.RetryAfter)
+	}
 	restore()
 	_, err = d.Book(t.Context(), b) // the repeat settles it
 	wantFault(t, "Book again", err, fault.Unsupported, fault.ReasonConferencing)
@@ -964,6 +967,7 @@ func TestABookingThatCannotBeReadAgainMayHaveHappened(t *testing.T) {
 	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
+				w.Header().Set("Retry-After", "60")
 				http.Error(w, errorBody("TooManyRequests"), http.StatusTooManyRequests)
 				return
 			}
@@ -991,6 +995,9 @@ func TestABookingThatCannotBeReadAgainMayHaveHappened(t *testing.T) {
 			t.Errorf("%s: an event that is there counts as not booked: %v", what, f)
 		}
 		_, err = a.open().Book(t.Context(), b)
-		wantFault(t, what+" beyond the limit", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		f = wantFault(t, what+" beyond the limit", err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		if f.RetryAfter != time.Minute {
+			t.Errorf("%s beyond the limit: to be asked again after %s", what, f.RetryAfter)
+		}
 	}
 }
