@@ -62,8 +62,8 @@ func showing(path, kind, query string, missing any, show func(object) any) route
 }
 
 func zammad() *system {
-	states := []string{"new", "open", "pending reminder", "closed", "merged", "solved"}
-	types := []int{1, 2, 3, 5, 6, 5}
+	states := []string{"new", "open", "pending reminder", "closed", "merged", "solved", "not solved"}
+	types := []int{1, 2, 3, 5, 6, 5, 2}
 	priorities := []string{"1 low", "2 normal", "3 high"}
 	ticket := func(o object) any {
 		shown := object{"id": o["id"], "number": o["number"], "title": o["title"], "group_id": 1, "owner_id": o["owner"],
@@ -156,12 +156,12 @@ func zammad() *system {
 				}},
 			{method: "GET", path: "/api/v1/tickets/search", query: "query limit expand sort_by order_by",
 				do: func(v *vendor, q ask) (int, any) {
-					of := regexp.MustCompile(`\Acustomer_id:([0-9]+) AND NOT state\.name:\((.*)\)\z`).
+					of := regexp.MustCompile(`\Acustomer_id:([0-9]+) AND NOT state_id:\((.*)\)\z`).
 						FindStringSubmatch(q.query.Get("query"))
 					found := shown(v.where("ticket", func(o object) bool {
 						if of != nil {
-							without := strings.Split(strings.ReplaceAll(of[2], `"`, ""), " OR ")
-							return fmt.Sprint(o["customer"]) == of[1] && !slices.Contains(without, states[whole(o["state"])-1])
+							without := strings.Split(of[2], " OR ")
+							return fmt.Sprint(o["customer"]) == of[1] && !slices.Contains(without, fmt.Sprint(o["state"]))
 						}
 						text := fmt.Sprint(o["number"], " ", o["title"], " ", v.one("article", "ticket", fmt.Sprint(o["id"]))["body"])
 						return slices.ContainsFunc(strings.Fields(text), func(w string) bool {
@@ -203,7 +203,7 @@ func zammad() *system {
 		},
 		harness: crmtest.Harness{
 			Account:       crm.Account{Name: "Chris Agent", Email: "agent@example.com"},
-			Vocabulary:    crm.Vocabulary{Statuses: []string{"new", "open", "closed", "solved"}, Priorities: priorities},
+			Vocabulary:    crm.Vocabulary{Statuses: []string{"new", "open", "closed", "solved", "not solved"}, Priorities: priorities},
 			DefaultStatus: "new", DefaultPriority: "2 normal",
 			Known:   crmtest.Related{OwnerID: "3", ContactID: "7"},
 			Unknown: crmtest.Related{OwnerID: "99", AccountID: "1", ContactID: "98"},
