@@ -961,6 +961,24 @@ func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
 	}
 }
 
+// Exchange that is moving a mailbox has refused the booking.
+func TestABookingInAMailboxThatIsMovedHasNotHappened(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/events") {
+				http.Error(w, errorBody("ErrorMailboxMoveInProgress"), http.StatusNotFound)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	_, err := a.open().Book(t.Context(), booking(a))
+	if f := wantFault(t, "Book", err, fault.Unavailable, fault.ReasonProviderUnavailable); !f.Unsent {
+		t.Errorf("it may have happened: %v", f)
+	}
+}
+
 // That what is asked after a booking was not sent, or was refused, does not mean that nothing was booked.
 func TestABookingThatCannotBeReadAgainMayHaveHappened(t *testing.T) {
 	t.Parallel()

@@ -69,8 +69,10 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	case "ErrorMailboxMoveInProgress", "ErrorMailboxStoreUnavailable":
 		// Exchange moves mailboxes among its databases by itself (learn.microsoft.com/exchange/client-developer/
 		// web-service-reference/responsecode).
-		return fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+		f := fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"Microsoft is moving the account's mailbox, or cannot reach it at the moment. Try again later.")
+		f.Unsent = e.Code == "ErrorMailboxMoveInProgress" // a refusal, after which nothing was done
+		return f
 	case "Request_ResourceNotFound", "ResourceNotFound", "ErrorInvalidUser":
 		if d.settings.Mailbox != "" {
 			return misconfigured("does not know this mailbox. Check settings.mailbox and settings.directory")
