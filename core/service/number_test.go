@@ -411,7 +411,13 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	mine := buyOne(t, p, c, BuyNumber{})
 	w.phones.once("release", reaction{after: func(context.Context) error {
-		_, err := p.Numbers.List(background, c)
+		found, err := p.Numbers.Reconcile(background, c, RepairNothing)
+		if got := describe(t, found); got != "null" {
+			t.Errorf("meanwhile the doctor finds %s", got)
+		}
+		if err == nil {
+			_, err = p.Numbers.List(background, c)
+		}
 		return err
 	}})
 	told := w.tellsNumbers(p)
@@ -423,6 +429,21 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 	}
 	if got := listed(t, p, c); len(got) > 0 {
 		t.Errorf("listed are %+v", got)
+	}
+}
+
+func TestAReleaseThatEndsWhileItsNumberIsReadIsNoDifference(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	mine := buyOne(t, p, c, BuyNumber{})
+	w.phones.once("numbers", reaction{before: func(context.Context) error { // after the table is read
+		_, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
+		return err
+	}})
+	found, err := p.Numbers.Reconcile(background, c, RepairSafe)
+	w.check(err)
+	if got := describe(t, found); got != "null" {
+		t.Errorf("found %s", got)
 	}
 }
 

@@ -179,12 +179,12 @@ func (r *reconciliation) compare(
 // releaseGone releases the row of a number that the account no longer has. If the row was changed since the
 // table was read, it is left to the next comparison: the number may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
+	if released, err := r.isBeingReleased(ctx, row); err != nil || released {
+		return row, false, err
+	}
 	if r.repair < RepairSafe {
 		r.report(row, DriftGone, false, goneText, "The next list of the numbers removes it.")
 		return row, false, nil
-	}
-	if released, err := r.isBeingReleased(ctx, row); err != nil || released {
-		return row, false, err
 	}
 	rows, err := r.opts.auditNumber(ctx, actionLose, row)
 	if err == nil {
@@ -196,8 +196,10 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 			return row, true, nil
 		}
 	}
-	// Not found: released or parked through the gateway, meanwhile.
-	if err != nil && fault.From(err).Code != fault.NotFound {
+	if err != nil {
+		if fault.From(err).Code == fault.NotFound { // released or parked through the gateway, meanwhile
+			err = nil
+		}
 		return row, false, err
 	}
 	r.report(row, DriftGone, true, goneText, "")
