@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -50,7 +51,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 	if text(answer.ID) == "" {
 		return calendar.Event{}, unreadable(errNoID, true)
 	}
-	if b.Conferencing == calendar.ConferencingProvider {
+	if b.Conferencing == calendar.ConferencingProvider && !changedSince(answer) {
 		if answer, err = d.awaitLink(ctx, id, answer); err != nil {
 			return calendar.Event{}, err
 		}
@@ -117,12 +118,22 @@ func transactionID(calendarID, key string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
+// apart is how far two times may differ without meaning anything.
+const apart = 10 * time.Second
+
 // madeBefore reports whether an event is older than the call that booked it. With a wrong clock, an event is
 // read once too often, or that of a repeat within seconds is not read again.
 func madeBefore(e *graph.Event, began time.Time) bool {
-	const apart = 10 * time.Second
 	made, err := time.Parse(time.RFC3339, text(e.CreatedDateTime))
 	return err == nil && made.Before(began.Add(-apart))
+}
+
+// changedSince reports whether somebody has changed an event since it was created. If it has no link then, that
+// may have been removed.
+func changedSince(e *graph.Event) bool {
+	made, err := time.Parse(time.RFC3339, text(e.CreatedDateTime))
+	changed, err2 := time.Parse(time.RFC3339, text(e.LastModifiedDateTime))
+	return err == nil && err2 == nil && changed.After(made.Add(apart))
 }
 
 // still reads the current state of an event that an earlier call created.
@@ -130,7 +141,8 @@ func (d *driver) still(ctx context.Context, calendarID, id string) (*graph.Event
 	if !segment(id) {
 		return nil, unreadable(errNoID, true)
 	}
-	event, err := d.read(ctx, calendarID, id, eventFields, preferText)
+	fields := slices.Concat(eventFields, []string{"createdDateTime", "lastModifiedDateTime"})
+	event, err := d.read(ctx, calendarID, id, fields, preferText)
 	if errors.Is(err, fault.NotFound) {
 		return nil, removedSince()
 	}

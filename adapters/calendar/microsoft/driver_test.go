@@ -961,6 +961,24 @@ func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
 	}
 }
 
+// A booking that is repeated leaves a meeting alone whose link somebody has removed since.
+func TestARepeatDoesNotCancelAMeetingWithoutItsLink(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{}, nil)
+	b := booking(a)
+	b.Conferencing = calendar.ConferencingProvider
+	booked := book(t, a.open(), b)
+	if err := errors.Join(a.Age(booked.ID, time.Minute), a.Unlink(booked.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{b.Title, "Other"} { // the second is answered as a duplicate, and looked for
+		b.Title = title
+		if again := book(t, a.open(), b); again.ID != booked.ID || a.Events() != 1 {
+			t.Errorf("%s: the repeat answers %+v, with %d events", title, again, a.Events())
+		}
+	}
+}
+
 // Exchange that is moving a mailbox has refused the booking.
 func TestABookingInAMailboxThatIsMovedHasNotHappened(t *testing.T) {
 	t.Parallel()

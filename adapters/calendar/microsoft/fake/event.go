@@ -38,6 +38,7 @@ type event struct {
 	transaction   string
 	request       [32]byte // digest of the request body that created it
 	created       time.Time
+	modified      time.Time // zero: not since it was created
 	removed       bool
 
 	rule      *rrule.RRule
@@ -319,7 +320,7 @@ func (s *Server) update(c *call, e *event) answer {
 			"Modified occurrence is crossing or overlapping adjacent occurrence.")
 	}
 	*e = changed
-	e.key = s.newKey()
+	e.key, e.modified = s.newKey(), s.options.Now()
 	if e.master != nil {
 		e.master.changed[e.date] = e
 		s.events[e.id] = e
@@ -446,13 +447,18 @@ func (s *Server) show(c *call, e *event) map[string]any {
 			kind = "exception"
 		}
 	}
+	modified := e.created
+	if e.modified.After(modified) {
+		modified = e.modified
+	}
 	var meeting any
 	if e.join != "" && e.lateReads == 0 {
 		meeting = map[string]any{"joinUrl": e.join}
 	}
 	object := map[string]any{
 		"@odata.etag": e.tag(), "id": id, "changeKey": e.key,
-		"createdDateTime": e.created.UTC().Format("2006-01-02T15:04:05.0000000Z"), "subject": e.subject,
+		"createdDateTime":      e.created.UTC().Format("2006-01-02T15:04:05.0000000Z"),
+		"lastModifiedDateTime": modified.UTC().Format("2006-01-02T15:04:05.0000000Z"), "subject": e.subject,
 		"body": e.body.as(c.prefer["outlook.body-content-type"]), "bodyPreview": "", "start": e.shown(c, e.start),
 		"end": e.shown(c, e.end), "originalStartTimeZone": e.zone, "originalEndTimeZone": e.endZone,
 		"isAllDay": e.days, "isCancelled": e.withdrawn, "isOrganizer": e.organizer == "", "responseRequested": true,

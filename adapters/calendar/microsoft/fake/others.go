@@ -125,6 +125,11 @@ func (s *Server) Age(id string, by time.Duration) error {
 	return s.edit(id, func(e *event) { e.created = e.created.Add(-by) })
 }
 
+// Unlink removes the online meeting of an event, as a person does in Outlook.
+func (s *Server) Unlink(id string) error {
+	return s.edit(id, func(e *event) { e.online, e.join, e.modified = false, "", s.options.Now() })
+}
+
 // Move moves an event into another folder: its immutable id stays, its other id changes.
 func (s *Server) Move(id string) error { return s.edit(id, func(e *event) { e.moves++ }) }
 

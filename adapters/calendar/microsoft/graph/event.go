@@ -12,6 +12,7 @@ type Event struct {
 	ID                    *string
 	ChangeKey             *string
 	CreatedDateTime       *string
+	LastModifiedDateTime  *string
 	TransactionID         *string
 	SeriesMasterID        *string
 	Subject               *string
@@ -46,6 +47,7 @@ func (e *Event) GetFieldDeserializers() fields {
 		"id":                    stringInto(&e.ID),
 		"changeKey":             stringInto(&e.ChangeKey),
 		"createdDateTime":       stringInto(&e.CreatedDateTime),
+		"lastModifiedDateTime":  stringInto(&e.LastModifiedDateTime),
 		"transactionId":         stringInto(&e.TransactionID),
 		"seriesMasterId":        stringInto(&e.SeriesMasterID),
 		"subject":               stringInto(&e.Subject),

@@ -203,6 +203,9 @@ func (e *Event) read(d *decoder) {
 		case "webLink":
 			d.Once(&s, 24)
 			e.WebLink = d.text()
+		case "lastModifiedDateTime":
+			d.Once(&s, 25)
+			e.LastModifiedDateTime = d.text()
 		default:
 			d.Skip()
 		}

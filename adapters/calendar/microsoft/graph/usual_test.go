@@ -17,7 +17,8 @@ const fullPage = `{
  "value": [
   {
    "@odata.etag": "W/\"ZlnW4RIAV06KYYwlrfNZvQAAKGWwbw==\"", "id": "AAMkAGIAAAoZDOFAAA=", "changeKey": "ZlnW",
-   "createdDateTime": "2026-12-01T10:00:00.0000000Z", "transactionId": "t1", "seriesMasterId": null,
+   "createdDateTime": "2026-12-01T10:00:00.0000000Z", "lastModifiedDateTime": "2026-12-01T10:00:01.0000000Z",
+   "transactionId": "t1", "seriesMasterId": null,
    "subject": "Visit 日本語 \ud83d\ude00", "isAllDay": false, "isCancelled": false, "isOrganizer": true,
    "responseRequested": true, "responseStatus": {"response": "organizer", "time": "0001-01-01T00:00:00Z"},
    "showAs": "busy", "body": {"contentType": "text", "content": "First\r\nvisit"},
