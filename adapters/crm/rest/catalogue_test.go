@@ -407,6 +407,35 @@ func TestZammadTellsEveryState(t *testing.T) {
 	}
 }
 
+// The labels of new tickets can be the connection's own. They are told then, and those of others by Zammad's names.
+func TestZammadTellsTheLabelsOfTheConnection(t *testing.T) {
+	t.Parallel()
+	s := zammad()
+	server, a, values := s.run(t, rest.Catalogue(), &sync.Map{})
+	values.Settings["override"] = object{"vocabulary": object{
+		"statuses": `[{label: "Fresh", value: 1}, {label: "In work", value: 2}]`, "priorities": `[{label: "Usual", value: 2}]`,
+	}}
+	d, err := server.openBy(t, a, withheld(values))
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	made, err := d.Create(t.Context(), crm.NewTicket{
+		Key: "k1", Subject: "Waits", ContactID: "7", Status: "In work", Priority: "Usual",
+	})
+	if err != nil || made.Status != "In work" || made.Priority != "Usual" {
+		t.Fatalf("opened %+v, %v", made, wrong(err))
+	}
+	for moved, want := range map[string]string{"new": "Fresh", "pending reminder": "pending reminder"} {
+		if err := (mover{server.v}).Move(t.Context(), made.ID, moved); err != nil {
+			t.Fatal(err)
+		}
+		open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "7", 5)
+		if err != nil || len(open) != 1 || open[0].Status != want || open[0].Priority != "Usual" {
+			t.Errorf("%s: open are %+v, %v", moved, open, wrong(err))
+		}
+	}
+}
+
 // Dynamics wants a contact of the account, where a case has both.
 func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 	t.Parallel()

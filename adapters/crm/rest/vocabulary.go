@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -151,20 +152,28 @@ func (d *driver) valueOf(
 	return l.value, nil
 }
 
-// labelOf returns the label that a value stands for, or "" if none is known.
+// labelOf returns the label that a value stands for. If none is known, it returns the one that the system told, or
+// "": the system may have others than the vocabulary, which is of new tickets.
 func (d *driver) labelOf(
-	ctx context.Context, source expression, of func(words) []label, v any,
+	ctx context.Context, source expression, of func(words) []label, v any, told string,
 ) (string, error) {
 	value, ok := textOf(v)
 	if !ok {
 		return "", misfit(source.setting, "gives "+kindOf(v)+", where a value of the vocabulary is needed")
 	}
 	if value == "" {
-		return "", nil
+		return told, nil
 	}
-	l, _, err := d.find(ctx, of, func(l label) bool {
+	is := func(l label) bool {
 		text, ok := textOf(l.value)
 		return ok && text == value
-	})
-	return l.name, err
+	}
+	d.mu.Lock()
+	remembered := d.words
+	d.mu.Unlock()
+	if told != "" && remembered != nil && !slices.ContainsFunc(of(*remembered), is) {
+		return told, nil // without asking once more, for every ticket with such a label
+	}
+	l, _, err := d.find(ctx, of, is)
+	return cmp.Or(l.name, told), err
 }

@@ -37,12 +37,8 @@ func (m mapping) ticket(ctx context.Context, r *run) (crm.Ticket, error) {
 		if err != nil {
 			return crm.Ticket{}, err
 		}
-		known, err := r.driver.labelOf(ctx, field.from, field.of, v)
-		if err != nil {
+		if *field.into, err = r.driver.labelOf(ctx, field.from, field.of, v, *field.into); err != nil {
 			return crm.Ticket{}, err
-		}
-		if known != "" { // the system may have others than the vocabulary, which is of new tickets
-			*field.into = known
 		}
 	}
 	for _, field := range []struct {
