@@ -57,9 +57,10 @@ func (c *call) checkLimit() *fault.Error {
 		With("provider", c.target.Provider)
 }
 
-// observeRetryAfter stores the Retry-After of a rate limit.
+// observeRetryAfter stores the Retry-After of a rate limit, unless it is not the provider's but that of what the call
+// needs first: once another replica has the new access token, for example, nothing keeps the call waiting.
 func (c *call) observeRetryAfter(f *fault.Error) {
-	if f != nil && f.Code == fault.RateLimited && f.RetryAfter > 0 {
+	if f != nil && f.Code == fault.RateLimited && f.RetryAfter > 0 && !f.Prerequisite {
 		c.connection.throttle.remember(c.op.Name, time.Now().Add(f.RetryAfter))
 	}
 }

@@ -52,6 +52,8 @@ func TestALimitHoldsForItsOperationAndConnection(t *testing.T) {
 	inside := target
 	inside.Host = ""
 	unsentLimit := after(failingUnsent(fault.RateLimited), time.Minute)
+	signIn := after(failingUnsent(fault.RateLimited), time.Minute)
+	signIn.Prerequisite = true
 	for rule, c := range map[string]struct {
 		limited *fault.Error
 		to      Target
@@ -64,6 +66,7 @@ func TestALimitHoldsForItsOperationAndConnection(t *testing.T) {
 			target, write, true},
 		"another connection": {after(failing(fault.RateLimited), time.Minute),
 			on("c2"), read, true},
+		"a limit of what the call needs first":  {signIn, target, read, true},
 		"a limit without a wait":                {failing(fault.RateLimited), target, read, true},
 		"a limit that surely kept the call out": {unsentLimit, target, read, false},
 		"a provider that is unavailable may try": {after(failing(fault.Unavailable), time.Minute),
