@@ -2,8 +2,10 @@ package caldav_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -113,5 +115,35 @@ func TestABookingThatWasRefusedHasNotHappened(t *testing.T) {
 	_, err := d.Book(t.Context(), consultation(a.home, "k1"))
 	if !errors.Is(err, fault.Unavailable) || !fault.From(err).Unsent {
 		t.Errorf("it may have happened: %v", err)
+	}
+}
+
+// Nor does it if the server keeps something else than was sent, which cannot be read.
+func TestAWriteThatTheServerMakesUnreadableMayHaveHappened(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{AutoSchedule: true})
+	series := func(rule string) string {
+		return meeting("1", "DTSTART:20270301T100000Z", "DTEND:20270301T110000Z", "RRULE:"+rule)
+	}
+	a.Put(a.home, "1.ics", series("FREQ=DAILY;COUNT=3"))
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			kept := series("FREQ=NEVER")
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(kept)), int64(len(kept))
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	d := a.open(t, "", nil)
+	from := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
+	page, err := d.Events(t.Context(), calendar.Query{CalendarID: a.home, From: from, To: from.AddDate(0, 0, 7), Zone: "UTC"})
+	if err != nil || len(page.Events) != 3 {
+		t.Fatalf("%d events, %v", len(page.Events), err)
+	}
+	title := "Other"
+	_, err = d.Change(t.Context(), calendar.EventRef{CalendarID: a.home, ID: page.Events[1].ID}, calendar.Change{Title: &title})
+	if !errors.Is(err, fault.UnknownOutcome) {
+		t.Errorf("a change of an instance: %v", err)
 	}
 }

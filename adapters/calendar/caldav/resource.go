@@ -236,7 +236,7 @@ func (d *driver) readStored(
 	if r.isInstance {
 		found, ok, err := o.find(r.key)
 		if err != nil {
-			return calendar.Event{}, unreadable(r.id, err)
+			return calendar.Event{}, readBackFault(unreadable(r.id, err))
 		}
 		if !ok {
 			return calendar.Event{}, changedMeanwhile()
