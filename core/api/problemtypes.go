@@ -14,12 +14,6 @@ import (
 	"frontdesk/core/webhook"
 )
 
-// ReasonHostRefused is the reason of a request that was sent to a host name which is not the gateway's.
-const ReasonHostRefused = "HOST_REFUSED"
-
-// ReasonForeign is the reason of a request that a page of another site made.
-const ReasonForeign = "FOREIGN_REQUEST"
-
 // Reasons of faults that this package returns.
 const (
 	// Shown as INVALID_REQUEST; a separate problem type because its status on /beta differs.
@@ -231,7 +225,7 @@ func problemTypes() []problemType {
 			Remedy: "Compare the path with the documentation.",
 		},
 		{
-			Reason: ReasonHostRefused, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Reason: fault.ReasonHostRefused, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
 			Slug: "host-refused", Title: "The host name is refused", Person: true,
 			Spoken: "I could not reach {system} properly.",
 			Sample: "The tools are served at https://agents.example.com/mcp and on loopback only.",
@@ -240,7 +234,7 @@ func problemTypes() []problemType {
 			Remedy: "Use the address in server.public_url, or let the proxy in front pass on the Host header.",
 		},
 		{
-			Reason: ReasonForeign, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
+			Reason: fault.ReasonForeignRequest, Code: code.Code_PERMISSION_DENIED, Status: http.StatusForbidden,
 			Slug: "foreign-request", Title: "The request comes from another site", Person: true,
 			Spoken: "I could not reach {system} properly.",
 			Sample: "The request comes from another site's page. Call the tools from a server, not from a page.",

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -69,6 +70,8 @@ const (
 	ReasonProviderUnavailable = "PROVIDER_UNAVAILABLE"
 	ReasonBreakerOpen         = "BREAKER_OPEN"
 	ReasonOverloaded          = "OVERLOADED"
+	ReasonHostRefused         = "HOST_REFUSED"    // the request is for another host name than the gateway's
+	ReasonForeignRequest      = "FOREIGN_REQUEST" // a page of another site made it
 	ReasonStoreUnavailable    = "STORE_UNAVAILABLE"
 	ReasonDeadlineExceeded    = "DEADLINE_EXCEEDED"
 	ReasonCanceled            = "CANCELED"
@@ -201,6 +204,14 @@ func InvalidField(path, message string) *Error {
 func InvalidFields(fields ...Field) *Error {
 	return &Error{Code: Invalid, Reason: ReasonInvalidRequest, Detail: "The request is not valid. See the " +
 		"listed fields.", Fields: fields}
+}
+
+// AddField returns the fields with one more, unless there is one with its path.
+func AddField(fields []Field, f Field) []Field {
+	if slices.ContainsFunc(fields, func(known Field) bool { return known.Path == f.Path }) {
+		return fields
+	}
+	return append(fields, f)
 }
 
 // With returns a copy that carries one more metadata pair.

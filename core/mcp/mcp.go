@@ -121,11 +121,11 @@ type callerKey struct{}
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Caller) error {
 	if !hostname.IsOwn(r.Host, s.base) {
-		return fault.New(fault.Forbidden, api.ReasonHostRefused, "The tools are served at "+s.base.String()+Path+
+		return fault.New(fault.Forbidden, fault.ReasonHostRefused, "The tools are served at "+s.base.String()+Path+
 			" and on loopback only. Use that address, or have the proxy pass on the Host header.")
 	}
 	if err := s.foreign.Check(r); err != nil {
-		return fault.New(fault.Forbidden, api.ReasonForeign, "The request comes from another site's page. Call the "+
+		return fault.New(fault.Forbidden, fault.ReasonForeignRequest, "The request comes from another site's page. Call the "+
 			"tools from a server, not from a page.").Because(err)
 	}
 	body, err := api.ReadBody(w, r, maxBodyBytes)

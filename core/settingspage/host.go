@@ -9,8 +9,6 @@ import (
 
 // Reasons of this package's faults.
 const (
-	reasonHost     = "HOST_REFUSED"
-	reasonForeign  = "FOREIGN_REQUEST"
 	reasonViewer   = "ROLE_MISSING"
 	reasonThrottle = "SIGN_IN_THROTTLED"
 	reasonHTTPS    = "HTTPS_REQUIRED"
@@ -21,7 +19,7 @@ func (p *Pages) checkHost(host string) error {
 	if hostname.IsOwn(host, p.base) {
 		return nil
 	}
-	return fault.Newf(fault.Forbidden, reasonHost, "The settings page is served at %s and on loopback only, "+
+	return fault.Newf(fault.Forbidden, fault.ReasonHostRefused, "The settings page is served at %s and on loopback only, "+
 		"but the request is for %q. Open that address, set server.public_url to the one that you use, or have the "+
 		"proxy pass on the Host header.", p.base.Scheme+"://"+p.base.Host, shorten(host))
 }

@@ -207,7 +207,7 @@ func (p *Pages) answer(w http.ResponseWriter, v *visit, rt route, enter func(*vi
 		return reply{}, err
 	}
 	if err := p.foreign.Check(v.r); err != nil {
-		return reply{}, fault.New(fault.Forbidden, reasonForeign,
+		return reply{}, fault.New(fault.Forbidden, fault.ReasonForeignRequest,
 			"The request comes from another site's page. Open the settings page itself and try again.").Because(err)
 	}
 	ctx, person, err := p.opts.Sessions.Load(v.r)

@@ -78,9 +78,7 @@ func notValid(plain *fault.Error, t errorBody) *fault.Error {
 		case isMissing:
 			message = "is required by Freshdesk for this ticket."
 		}
-		if !slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
-			named = append(named, fault.Field{Path: path, Message: message})
-		}
+		named = fault.AddField(named, fault.Field{Path: path, Message: message})
 	}
 	switch {
 	case len(named) > 0:

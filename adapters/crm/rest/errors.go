@@ -85,8 +85,8 @@ func alsoInvalid(before, f *fault.Error) *fault.Error {
 	if before == nil {
 		return f
 	}
-	if !slices.ContainsFunc(before.Fields, func(known fault.Field) bool { return known.Path == f.Fields[0].Path }) {
-		before.Fields = append(before.Fields, f.Fields[0])
+	if all := fault.AddField(before.Fields, f.Fields[0]); len(all) > len(before.Fields) {
+		before.Fields = all
 		before.Detail = "The ticket system refuses the ticket. See the listed fields."
 	}
 	return before

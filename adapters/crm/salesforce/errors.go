@@ -115,9 +115,7 @@ func alsoInvalid(f, other *fault.Error) *fault.Error {
 		return other
 	}
 	for _, field := range other.Fields {
-		if !slices.ContainsFunc(f.Fields, func(known fault.Field) bool { return known.Path == field.Path }) {
-			f.Fields = append(f.Fields, field)
-		}
+		f.Fields = fault.AddField(f.Fields, field)
 	}
 	return f
 }

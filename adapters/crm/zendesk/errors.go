@@ -109,14 +109,11 @@ func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 				}
 				continue
 			}
-			if slices.ContainsFunc(named, func(f fault.Field) bool { return f.Path == path }) {
-				continue
-			}
 			message := "is not accepted by Zendesk. Check that it exists and fits the other values."
 			if problem.Error == "BlankValue" {
 				message = "is required by Zendesk for this ticket."
 			}
-			named = append(named, fault.Field{Path: path, Message: message})
+			named = fault.AddField(named, fault.Field{Path: path, Message: message})
 		}
 	}
 	switch {
