@@ -177,6 +177,7 @@ func TestEveryRequestIsAsRequestTrackerDescribesThem(t *testing.T) {
 func TestRequestTrackerReal(t *testing.T) {
 	t.Parallel()
 	account := servertest.RequestTracker(t)
+	verifiedByWhatItsUserMay(t, account) // first, while it has no ticket
 	proxy := proxyTo(t, account.URL)
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
 		return rtServer{serve(t, proxy,

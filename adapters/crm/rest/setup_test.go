@@ -204,9 +204,9 @@ func TestAnEmptyTicketSystemIsVerified(t *testing.T) {
 	}
 }
 
-func TestRequestTrackerRealIsVerifiedEmptyAndByWhatItsUserMay(t *testing.T) {
-	t.Parallel()
-	account := servertest.RequestTracker(t)
+// verifiedByWhatItsUserMay checks a new Request Tracker's set-up as its root and as a user who may do nothing.
+func verifiedByWhatItsUserMay(t *testing.T, account servertest.Account) {
+	t.Helper()
 	as := func(user, password string) crm.Driver {
 		s := rtServer{serve(t, proxyTo(t, account.URL), func(r *http.Request) { r.SetBasicAuth(user, password) })}
 		settings := exampleAt(t, "request-tracker.yaml", s.at(""))

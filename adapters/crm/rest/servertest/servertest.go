@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,10 +43,6 @@ func RequestTracker(tb testing.TB) Account {
 		}
 		tb.Skipf("%s is not installed", file)
 	}
-	made, err := database()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	folder := tb.TempDir()
 	host, port := "127.0.0.1", adaptertest.FreePort(tb)
 	address := net.JoinHostPort(host, port)
@@ -55,7 +50,7 @@ func RequestTracker(tb testing.TB) Account {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "var", databaseFile), made, 0o600); err != nil {
+	if err := makeDatabase(environ, filepath.Join(folder, "var", databaseFile)); err != nil {
 		tb.Fatal(err)
 	}
 	// Each of its ten processes would load what it needs at its first request, and another would take its place
@@ -94,29 +89,18 @@ $RT::VarPath = '%[1]s/var'; $RT::MasonDataDir = '%[1]s/mason'; $RT::MasonSession
 		os.WriteFile(siteConfig, []byte(config), 0o600)
 }
 
-// database returns a database with what the set-up puts in. That takes longer than anything else here, so that a
-// process does it once.
-var database = sync.OnceValues(func() ([]byte, error) {
-	folder, err := os.MkdirTemp("", "frontdesk-rt-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	environ, err := configure(folder, "127.0.0.1", "80")
-	if err != nil {
-		return nil, err
-	}
+// makeDatabase makes the database with what the set-up puts in, which takes longer than anything else here.
+func makeDatabase(environ []string, file string) error {
 	make := exec.Command(setUp, "--action", "init", "--skip-create")
 	make.Env = environ
 	if output, err := make.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("making the database: %w\n%s", err, tail(output))
+		return fmt.Errorf("making the database: %w\n%s", err, tail(output))
 	}
-	file := filepath.Join(folder, "var", databaseFile)
 	if output, err := exec.Command("sqlite3", file, mailNobody).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("switching its mail off: %w\n%s", err, tail(output))
+		return fmt.Errorf("switching its mail off: %w\n%s", err, tail(output))
 	}
-	return os.ReadFile(file)
-})
+	return nil
+}
 
 // mailNobody disables what writes mail at every change of a ticket, half of the time that the change takes. The other
 // rules, which open a ticket at a customer's reply, stay.
