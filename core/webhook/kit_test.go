@@ -55,10 +55,17 @@ func (k *kit) prepare(s *store.Store) {
 	s.PublishWith(webhook.Publisher(k.Clock.Now))
 }
 
+// newSender returns a sender that gives a receiver more time than it takes on a busy machine.
 func (k *kit) newSender(s *store.Store, owner string, pool *upstream.Pool) *webhook.Sender {
+	return k.senderThatWaits(time.Minute, s, owner, pool)
+}
+
+func (k *kit) senderThatWaits(
+	forAnswers time.Duration, s *store.Store, owner string, pool *upstream.Pool,
+) *webhook.Sender {
 	return webhook.NewSender(webhook.SenderOptions{
 		Store: s, Vault: k.Vault, Pool: pool, Owner: owner, Now: k.Clock.Now, Log: slog.New(slog.DiscardHandler),
-		AttemptTimeout: 100 * time.Millisecond,
+		AttemptTimeout: forAnswers,
 	})
 }
 

@@ -62,7 +62,7 @@ func Open(tb testing.TB, url string) *store.Store {
 
 // patience is how long calls may take in tests. On a machine that is busy with other tests, a call sometimes
 // takes more than the four seconds of a gateway, and a test of something else would fail.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Connect opens the store at url and lets its calls take as long as patience. The test closes it. Tests of
 // the limits themselves use store.Open.
