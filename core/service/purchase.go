@@ -115,6 +115,11 @@ func (s *Numbers) buy(
 // perform takes the remaining steps, and closes a purchase that certainly had no effect.
 func (b *purchase) perform(ctx context.Context) (store.Number, error) {
 	number, err := b.takeSteps(ctx)
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonOrderPending {
+		pending := *f.With(metaNumber, b.row.E164)
+		pending.RetryAfter = journal.PendingInterval // the order is fine, but not done yet
+		err = &pending
+	}
 	if err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) || b.isEnded() {
 		return number, err
 	}
@@ -465,10 +470,8 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 	for wait := b.numbers.firstPoll; number.Pending; wait = min(wait+wait/2, maxPoll) {
 		if b.run.Unattended() || b.timeLeft() < wait {
 			b.markOrdered(ctx)
-			f := fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending,
+			return number, fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending,
 				"%s is ordered and will be ready soon.", b.row.E164)
-			f.RetryAfter = journal.PendingInterval // the order is fine, but not done yet
-			return number, f.With(metaNumber, b.row.E164)
 		}
 		if err := pause.For(ctx, wait); err != nil {
 			return number, err
@@ -477,7 +480,8 @@ func (b *purchase) awaitNumber(ctx context.Context, number telephony.Number) (te
 		switch f := fault.From(err); {
 		case err == nil:
 			number = next
-		case f.Reason == fault.ReasonNumberTaken: // the order failed
+		case f.Reason == fault.ReasonNumberTaken, f.Reason == fault.ReasonOrderPending:
+			// The order failed, or it waits for a person.
 			return number, err
 		case f.Code != fault.Unavailable && f.Code != fault.Timeout && f.Code != fault.RateLimited:
 			return number, b.unknownFault("is ordered, but the provider does not report the state of the order", err)

@@ -18,6 +18,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/journal"
 	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/telephony"
@@ -334,6 +335,49 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 				w.phones.bought != 1 || answer.Replayed != (by == "recovery") {
 				t.Errorf("the repeat answers %+v, replayed %v, %v; %d bought", answer.Record, answer.Replayed, err,
 					w.phones.bought)
+			}
+		})
+	}
+}
+
+// waitsForDocuments is a driver's fault for an order that waits for a person.
+func waitsForDocuments() error {
+	return fault.New(fault.UnknownOutcome, fault.ReasonOrderPending, "+14155550000 is ordered, but needs documents.")
+}
+
+func TestAnOrderThatWaitsForAPersonIsNotMadeTwice(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"buy", "ordered"} {
+		t.Run(at, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.phones.ordersTake(1)
+			wait := func(calls ...string) {
+				w.phones.script(func(_ *process, call string) reaction {
+					if slices.Contains(calls, call) {
+						return reaction{after: fails(waitsForDocuments())}
+					}
+					return reaction{}
+				})
+			}
+			wait(at, "ordered")
+			for range 3 {
+				_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+				if f := fault.From(err); !strings.Contains(f.Detail, "needs documents. Repeat the request with the "+
+					"same Idempotency-Key") || f.Metadata[metaNumber] != "+14155550000" ||
+					f.RetryAfter != journal.PendingInterval {
+					t.Errorf("it says %+v", f)
+				}
+			}
+			w.clock.advance(time.Hour)
+			p.recover(t)
+			wait() // somebody has added the documents
+			w.clock.advance(time.Hour)
+			p.recover(t)
+			answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+			if err != nil || answer.Record.E164 != "+14155550000" || answer.Record.Name != "Front" ||
+				w.phones.bought != 1 {
+				t.Errorf("answered %+v, %v; %d bought", answer.Record, err, w.phones.bought)
 			}
 		})
 	}

@@ -41,8 +41,10 @@ type Driver interface {
 
 	// FindOrder returns the outcome of an order: the number, Pending while the order is under way. It fails
 	// with fault.Conflict, reason NUMBER_TAKEN, if the order was refused or the number is someone else's, and
-	// with fault.NotFound if the provider has no such order and the account does not hold the number. It
-	// finds an order as soon as Buy has made it.
+	// with fault.NotFound if the provider has no such order and the account does not hold the number. An
+	// order that waits for a person, who has to give the provider an address or documents, is
+	// fault.UnknownOutcome, reason ORDER_PENDING, here and in Buy. FindOrder finds an order as soon as Buy
+	// has made it.
 	FindOrder(ctx context.Context, o Order) (Number, error)
 
 	// Numbers reads one page of the account's numbers, in any order.

@@ -38,7 +38,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 	switch {
 	case isFault(err, fault.Conflict, fault.ReasonNumberTaken):
 		return d.explainRefusal(ctx, o, err)
-	case err != nil && !errors.Is(err, fault.Conflict):
+	case err != nil && !errors.Is(err, fault.UnknownOutcome):
 		// The order stands, and only its number could not be read. Buy's fault would say that nothing was bought.
 		return telephony.Number{E164: o.E164, Pending: true}, nil
 	}
@@ -59,7 +59,7 @@ func (d *driver) explainRefusal(
 ) (telephony.Number, error) {
 	n, err := d.FindOrder(ctx, o)
 	switch {
-	case err == nil, errors.Is(err, fault.Conflict):
+	case err == nil, errors.Is(err, fault.Conflict), errors.Is(err, fault.UnknownOutcome):
 		return n, err
 	case !isFault(err, fault.NotFound, fault.ReasonNumberNotFound):
 		return telephony.Number{}, refusal
@@ -139,12 +139,12 @@ func (d *driver) became(ctx context.Context, o telephony.Order, made order) (tel
 	line, _ := made.lineOf(o.E164)
 	unmet := made.Met != nil && !*made.Met && len(line.Requirements) > 0
 	switch {
+	case made.Status == failed || line.Status == failed:
+		return telephony.Number{}, numberTaken()
 	case unmet && made.Status != succeeded:
 		// The order stays like this until somebody acts, and is cancelled after its deadline
 		// (developers.telnyx.com/docs/numbers/phone-numbers/number-orders, steps 3 and 4).
-		return telephony.Number{}, lacking(line.addressAlone())
-	case made.Status == failed || line.Status == failed:
-		return telephony.Number{}, numberTaken()
+		return telephony.Number{}, waiting(o.E164, line.addressAlone())
 	case made.Status != succeeded:
 		return telephony.Number{E164: o.E164, Pending: true}, nil
 	}

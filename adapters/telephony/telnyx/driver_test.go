@@ -165,8 +165,8 @@ func TestWhatBecomesOfAnOrder(t *testing.T) {
 		{"somebody else was faster", func(s *testServer) { s.Outbid(1) }, fault.Conflict, fault.ReasonNumberTaken},
 		{"it was accepted, and failed", func(s *testServer) { s.FailOrders(1) }, fault.Conflict,
 			fault.ReasonNumberTaken},
-		{"documents are missing", func(s *testServer) { s.AskForDocuments(true) }, fault.Conflict,
-			fault.ReasonBundleRequired},
+		{"documents are missing", func(s *testServer) { s.AskForDocuments(true) }, fault.UnknownOutcome,
+			fault.ReasonOrderPending},
 		{"funds are missing", func(s *testServer) { s.SetBalance(99) }, fault.Exhausted,
 			fault.ReasonInsufficientFunds},
 		{"the account is suspended", func(s *testServer) { s.Suspend(true) }, fault.Forbidden,
@@ -348,17 +348,44 @@ func TestAKeyThatBeginsLikeAnotherIsAnother(t *testing.T) {
 }
 
 func TestWhatTheOrderLacksIsSaid(t *testing.T) {
-	for lines, reason := range map[string]string{
-		`[{"field_type":"address"}]`:                           fault.ReasonAddressRequired,
-		`[{"field_type":"address"},{"field_type":"document"}]`: fault.ReasonBundleRequired,
+	for lines, what := range map[string]string{
+		`[{"field_type":"address"}]`:                           "requires an address",
+		`[{"field_type":"address"},{"field_type":"document"}]`: "requires documents",
 	} {
 		s := serve(t, fake.Options{}, on(http.MethodPost, says(200,
 			`{"data":{"id":"o1","status":"pending","requirements_met":false,
 			"phone_numbers":[{"phone_number":"+14155550100","status":"pending","regulatory_requirements":`+lines+
 				`}]}}`)))
 		_, err := s.open(t, nil).Buy(t.Context(), telephony.Order{Key: "k1", E164: "+14155550100"})
-		wantFault(t, err, fault.Conflict, reason)
+		f := wantFault(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+		if !strings.HasPrefix(f.Detail, "+14155550100 is ordered") || !strings.Contains(f.Detail, what) {
+			t.Errorf("it says %q", f.Detail)
+		}
 	}
+}
+
+// An order that waits for documents may still buy its number, and one that was cancelled never does.
+func TestAnOrderThatLacksDocumentsStands(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.open(t, nil)
+	s.AskForDocuments(true)
+	o := telephony.Order{Key: "k1", E164: offered(t, d, "415")}
+	for range 2 {
+		_, err := d.Buy(t.Context(), o) // the second time, Telnyx refuses a number that is on order
+		wantFault(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+	}
+	_, err := d.FindOrder(t.Context(), o)
+	wantFault(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+	s.AddDocuments()
+	if n, err := d.FindOrder(t.Context(), o); err != nil || n.E164 != o.E164 {
+		t.Errorf("with documents: %+v, %v", n, err)
+	}
+	o = telephony.Order{Key: "k2", E164: offered(t, d, "415")}
+	_, err = d.Buy(t.Context(), o)
+	wantFault(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+	s.CancelOrders()
+	_, err = d.FindOrder(t.Context(), o)
+	wantFault(t, err, fault.Conflict, fault.ReasonNumberTaken)
 }
 
 func TestAChangeLeavesTheRest(t *testing.T) {

@@ -134,18 +134,31 @@ func untilReset(header http.Header) time.Duration {
 	return min(time.Duration(seconds)*time.Second, 24*time.Hour)
 }
 
-// lacking returns the fault of an order that waits for what the law requires of the customer: only an
-// address, or other things as well.
+// lacking returns the fault of an order that was refused for what the law requires of the customer.
 func lacking(addressAlone bool) *fault.Error {
-	f := fault.New(fault.Conflict, fault.ReasonBundleRequired,
-		"Telnyx requires documents of the customer for this number. Add them to the order in Telnyx's "+
-			"portal, or cancel the order there and choose another area code.")
+	reason := fault.ReasonBundleRequired
 	if addressAlone {
-		f = fault.New(fault.Conflict, fault.ReasonAddressRequired,
-			"Telnyx requires an address of the customer for this number. Add it to the order in Telnyx's "+
-				"portal, or cancel the order there and choose another area code.")
+		reason = fault.ReasonAddressRequired
 	}
-	return f.With("provider", name)
+	what := required(addressAlone)
+	return fault.Newf(fault.Conflict, reason, "Telnyx requires %s of the customer for this number. Add %s in "+
+		"Telnyx's portal, or choose another area code.", what, what).With("provider", name)
+}
+
+// waiting returns the fault of an order that stands and waits for what the law requires. It buys the number as
+// soon as somebody adds that.
+func waiting(e164 string, addressAlone bool) *fault.Error {
+	what := required(addressAlone)
+	return fault.Newf(fault.UnknownOutcome, fault.ReasonOrderPending, "%s is ordered, but Telnyx requires %s of the "+
+		"customer for it. Add %s to the order in Telnyx's portal, or cancel the order there.", e164, what, what).
+		With("provider", name)
+}
+
+func required(addressAlone bool) string {
+	if addressAlone {
+		return "an address"
+	}
+	return "documents"
 }
 
 func isFault(err error, code fault.Code, reason string) bool {

@@ -87,6 +87,29 @@ func (s *Server) FailOrders(orders int) { s.with(func() { s.failing = orders }) 
 // AskForDocuments makes orders wait for documents of the customer, or stops that.
 func (s *Server) AskForDocuments(ask bool) { s.with(func() { s.documents = ask }) }
 
+// AddDocuments adds the documents that orders wait for.
+func (s *Server) AddDocuments() {
+	s.with(func() {
+		for _, o := range s.orders {
+			o.documents = false
+		}
+		s.settle(s.options.Now())
+	})
+}
+
+// CancelOrders cancels the orders that wait for documents
+// (developers.telnyx.com/api-reference/phone-number-orders/cancel-a-sub-number-order).
+func (s *Server) CancelOrders() {
+	s.with(func() {
+		for _, o := range s.orders {
+			if o.status == "pending" && o.documents {
+				o.fails = true
+				s.finish(o, s.options.Now())
+			}
+		}
+	})
+}
+
 // Restock puts more numbers on sale, in an area code where numbers are sold at all.
 func (s *Server) Restock(areaCode string, numbers int) {
 	s.with(func() { s.restock(areaCode, numbers) })
