@@ -23,13 +23,20 @@ type Numbers struct {
 	opts      *Options
 	journal   *journal.Journal
 	firstPoll time.Duration    // delay before the first poll of a new order
+	kept      int              // one part in so many of a list's time is kept for its answer
 	setups    *cache[struct{}] // connections whose settings are known to work
 }
 
-const rememberSetup = 5 * time.Minute // how long a successful check of a connection's settings counts
+const (
+	rememberSetup = 5 * time.Minute // how long a successful check of a connection's settings counts
+	keptForAnswer = 3               // see Numbers.kept
+)
 
 func newNumbers(o *Options, j *journal.Journal) *Numbers {
-	return &Numbers{opts: o, journal: j, firstPoll: firstPoll, setups: newCache[struct{}](o.Now, rememberSetup)}
+	return &Numbers{
+		opts: o, journal: j, firstPoll: firstPoll, kept: keptForAnswer,
+		setups: newCache[struct{}](o.Now, rememberSetup),
+	}
 }
 
 func (s *Numbers) operations() []journal.Operation {

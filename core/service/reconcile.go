@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
@@ -67,6 +68,7 @@ type reconciliation struct {
 	client   telephonyClient
 	repair   Repair
 	settings adapter.Numbers
+	until    time.Time // when it stops asking the provider about single numbers; zero: never
 	drifts   []Drift
 	repairs  int
 }
@@ -79,6 +81,10 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
+	var until time.Time
+	if end, ok := ctx.Deadline(); ok {
+		until = end.Add(-time.Until(end) / time.Duration(s.kept))
+	}
 	// The table is read first. So a number that is bought or released while the account is read is not in the
 	// wrong list.
 	rows, err := s.opts.Store.Numbers(ctx, client.connection.TenantID, client.connection.ID)
@@ -89,7 +95,7 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reconciliation{opts: s.opts, client: client, repair: repair, settings: settings}
+	r := &reconciliation{opts: s.opts, client: client, repair: repair, settings: settings, until: until}
 	kept := rows[:0]
 	for _, row := range rows {
 		n, listed := held[row.Ref]
@@ -143,6 +149,15 @@ func (c telephonyClient) readAccount(ctx context.Context) (map[string]telephony.
 	}
 }
 
+// whileTimeIsLeft returns a context that ends while there is still time to answer. When many numbers are gone or
+// have to be routed, the caller gets the list all the same, and the next list goes on.
+func (r *reconciliation) whileTimeIsLeft(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.until.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, r.until)
+}
+
 func (r *reconciliation) report(row store.Number, kind DriftKind, repaired bool, says, advice string) {
 	if repaired {
 		advice = ""
@@ -158,12 +173,19 @@ func (r *reconciliation) compare(
 ) (store.Number, bool, error) {
 	if !listed {
 		// Lists of some providers lag behind. So the number itself is read before it is released.
-		var err error
-		if n, err = r.client.readNumber(ctx, row.Ref); err != nil {
-			if fault.From(err).Code != fault.NotFound {
-				return row, false, err
-			}
+		asking, stop := r.whileTimeIsLeft(ctx)
+		defer stop()
+		err := asking.Err()
+		if err == nil {
+			n, err = r.client.readNumber(asking, row.Ref)
+		}
+		switch {
+		case err != nil && fault.From(err).Code == fault.NotFound:
 			return r.releaseGone(ctx, row)
+		case asking.Err() != nil && ctx.Err() == nil:
+			return row, true, nil // the next list reads it
+		case err != nil:
+			return row, false, err
 		}
 	}
 	row, err := r.adoptName(ctx, row, n)
@@ -274,7 +296,9 @@ func (r *reconciliation) repairRouting(
 		r.report(row, DriftMisrouted, false, what, advice)
 		return row, nil
 	}
-	if r.repairs++; r.repairs > maxRepairs {
+	asking, stop := r.whileTimeIsLeft(ctx)
+	defer stop()
+	if r.repairs++; r.repairs > maxRepairs || asking.Err() != nil {
 		r.report(row, DriftMisrouted, false, what,
 			"Routing is restored for a few numbers at a time, and this one is still waiting.")
 		return row, nil
@@ -283,7 +307,7 @@ func (r *reconciliation) repairRouting(
 	if err != nil || now.Version != row.Version {
 		return now, err // changed through the gateway since the account was read
 	}
-	pointed, err := r.client.routeCalls(ctx, now)
+	pointed, err := r.client.routeCalls(asking, now)
 	switch f := fault.From(err); {
 	case err == nil:
 		r.report(row, DriftMisrouted, true, what, "")

@@ -348,3 +348,29 @@ func TestAccountsAreNotReadForWhatIsFoundByNumber(t *testing.T) {
 			w.phones.called("numbers"))
 	}
 }
+
+// A list is answered in time, however many numbers are gone at the provider or have to be routed.
+func TestAListLeavesToTheNextWhatWouldTakeTooLong(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
+	for range 3 {
+		buyOne(t, p, c, BuyNumber{Inbound: employeeID(7)})
+	}
+	w.phones.template = "https://new.example.com/{cloud_employee_id}"
+	w.phones.held = w.phones.held[:2] // one is gone, and two have to be routed
+	calls := func() int { return w.phones.called("number") + w.phones.called("change") }
+	before := calls()
+	inTime, cancel := context.WithTimeout(background, time.Hour)
+	defer cancel()
+	p.Numbers.kept = 1
+	answer, err := p.Numbers.List(inTime, c)
+	if err != nil || len(answer.PhoneNumbers) != 3 || calls() != before {
+		t.Errorf("in a hurry: %+v, %v, %d calls", answer, err, calls()-before)
+	}
+	p.Numbers.kept = 3
+	answer, err = p.Numbers.List(inTime, c)
+	if err != nil || len(answer.PhoneNumbers) != 2 || calls() != before+3 {
+		t.Errorf("with more time: %+v, %v, %d calls", answer, err, calls()-before)
+	}
+}
