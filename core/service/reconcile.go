@@ -113,7 +113,8 @@ func (s *Numbers) reconcile(
 		if err != nil {
 			return nil, nil, err
 		}
-		if ours {
+		// An account may have a number under two references, and here it has one id.
+		if ours && !slices.ContainsFunc(kept, func(k store.Number) bool { return k.ID == row.ID }) {
 			kept = append(kept, row)
 		}
 	}

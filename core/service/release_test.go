@@ -374,3 +374,16 @@ func TestAListLeavesToTheNextWhatWouldTakeTooLong(t *testing.T) {
 		t.Errorf("with more time: %+v, %v, %d calls", answer, err, calls()-before)
 	}
 }
+
+func TestANumberUnderTwoReferencesIsListedOnce(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	mine := buyOne(t, p, c, BuyNumber{})
+	w.phones.held = append(w.phones.held, telephony.Number{Ref: "another", E164: mine.E164},
+		telephony.Number{Ref: "one", E164: "+14155559998"}, telephony.Number{Ref: "two", E164: "+14155559998"})
+	for range 2 {
+		if got := listed(t, p, c); len(got) != 2 || got[0].ID != mine.ID || got[1].E164 != "+14155559998" {
+			t.Errorf("listed are %+v", got)
+		}
+	}
+}
