@@ -283,8 +283,11 @@ func (r *reconciliation) repairRouting(
 		return row, nil
 	}
 	want, says := r.client.route(row.Inbound, row.E164)
-	if !says || n.Routing == want {
+	switch {
+	case !says:
 		return row, nil
+	case n.Routing == want:
+		return r.noteRouting(ctx, row, marshalRouting(want))
 	}
 	safe := n.Routing == (telephony.Routing{}) || marshalRouting(n.Routing) == row.Leads
 	const what = "Its calls are not routed to the assigned employee."
@@ -321,6 +324,22 @@ func (r *reconciliation) repairRouting(
 		r.report(row, DriftMisrouted, false, what, f.Detail)
 		return row, nil
 	}
+}
+
+// noteRouting records where the calls of a number are routed. The row does not say so after a repair whose answer
+// was lost, and then it would count as somebody else's choice once the settings change.
+func (r *reconciliation) noteRouting(ctx context.Context, row store.Number, leads string) (store.Number, error) {
+	if row.Leads == leads || r.repair == RepairNothing {
+		return row, nil
+	}
+	noted := row
+	noted.Leads = leads
+	err := r.opts.Store.UpdateNumber(ctx, noted)
+	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
+		return r.client.number(ctx, row.ID)
+	}
+	noted.Version++
+	return noted, err
 }
 
 // addUnknown adds a number that is in the account but not in the connection's table. It reports whether the

@@ -387,3 +387,22 @@ func TestANumberUnderTwoReferencesIsListedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A repair whose answer was lost is no choice of somebody at the provider.
+func TestCallsAreRoutedBackAfterARepairWithALostAnswer(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
+	buyOne(t, p, c, BuyNumber{Inbound: employeeID(7)})
+	w.phones.template = "https://second.example.com/{cloud_employee_id}"
+	w.phones.times(3, "change", reaction{after: fails(cutOff())})
+	listed(t, p, c)
+	w.phones.script(nil)
+	listed(t, p, c)
+	w.phones.template = "https://third.example.com/{cloud_employee_id}"
+	found, err := p.Numbers.Reconcile(background, c, RepairSafe)
+	w.check(err)
+	if got := w.phones.numbers()[0].Routing.VoiceURL; got != "https://third.example.com/7" {
+		t.Errorf("calls go to %q; found %s", got, describe(t, found))
+	}
+}
