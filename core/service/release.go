@@ -124,9 +124,12 @@ func (s *Numbers) ConnectionOf(ctx context.Context, tenantID string, id int64) (
 
 // Restore puts a released number that still waits back into use, with its name, employees and id.
 func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (record.PhoneNumber, error) {
-	client, err := s.openParked(ctx, tenantID, id)
+	client, waiting, err := s.openParked(ctx, tenantID, id)
 	if err != nil {
 		return record.PhoneNumber{}, err
+	}
+	if _, err := client.readNumber(ctx, waiting.Ref); err != nil && fault.From(err).Code == fault.NotFound {
+		return record.PhoneNumber{}, s.dropParked(ctx, waiting)
 	}
 	rows, err := s.opts.auditNumber(ctx, actionRestore, store.Number{
 		TenantID: client.connection.TenantID, ConnectionID: client.connection.ID, Ref: strconv.FormatInt(id, 10),
@@ -149,16 +152,33 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	return numberRecord(row), nil
 }
 
+// dropParked ends the wait of a number that somebody has given back at the provider, and returns the error for
+// whoever wanted to restore it.
+func (s *Numbers) dropParked(ctx context.Context, row store.Number) error {
+	rows, err := s.opts.auditNumber(ctx, actionLose, row)
+	if err == nil {
+		err = s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now(), rows...)
+	}
+	if err != nil && fault.From(err).Code != fault.NotFound {
+		return err
+	}
+	return fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
+		"%s cannot be restored: the account at the provider no longer has it.", row.E164)
+}
+
 // openParked opens the connection of a number that waits to be given back.
-func (s *Numbers) openParked(ctx context.Context, tenantID string, id int64) (telephonyClient, error) {
+func (s *Numbers) openParked(
+	ctx context.Context, tenantID string, id int64,
+) (client telephonyClient, row store.Number, err error) {
 	waiting, err := s.opts.Store.ParkedNumbers(ctx, tenantID)
 	if err != nil {
-		return telephonyClient{}, err
+		return client, row, err
 	}
 	i := slices.IndexFunc(waiting, func(n store.Number) bool { return n.ID == id && !n.Going })
 	if i < 0 {
-		return telephonyClient{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
+		return client, row, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
 			"No number with the id %d is waiting to be given back.", id)
 	}
-	return s.openFor(ctx, tenantID, waiting[i].ConnectionID)
+	client, err = s.openFor(ctx, tenantID, waiting[i].ConnectionID)
+	return client, waiting[i], err
 }

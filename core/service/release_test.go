@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +78,29 @@ func TestADelayedReleaseWaitsOutOfUse(t *testing.T) {
 	}
 	if left, err := w.store.ParkedNumbers(background, c.Tenant.ID); err != nil || len(left) != 0 {
 		t.Errorf("still waiting: %+v, %v", left, err)
+	}
+}
+
+func TestANumberThatIsGoneAtTheProviderIsNotRestored(t *testing.T) {
+	t.Parallel()
+	for _, employee := range []*int64{nil, employeeID(7)} {
+		w, p, c := sqliteWorld(t)
+		c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
+		w.phones.template = "https://voice.example.com/{cloud_employee_id}"
+		mine := buyOne(t, p, c, BuyNumber{Inbound: employee})
+		_, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID)
+		w.check(err)
+		w.phones.held = nil
+		for _, detail := range []string{"no longer has it", "waiting to be given back"} {
+			_, err = p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
+			wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+			if f := fault.From(err); !strings.Contains(f.Detail, detail) {
+				t.Errorf("it says %q, want %q", f.Detail, detail)
+			}
+		}
+		if left, err := p.Numbers.Held(background, c.Tenant.ID); err != nil || len(left) != 0 {
+			t.Errorf("still held: %+v, %v", left, err)
+		}
 	}
 }
 
