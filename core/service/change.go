@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/journal"
 	"frontdesk/core/record"
@@ -131,7 +132,10 @@ func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err err
 	if fault.From(err).Code != fault.NotFound {
 		return err
 	}
-	released := s.opts.Store.LoseNumber(ctx, row, s.opts.Now())
+	rows, released := s.opts.auditNumber(audit.By(ctx, ""), actionLose, row) // the caller did not lose it
+	if released == nil {
+		released = s.opts.Store.LoseNumber(ctx, row, s.opts.Now(), rows...)
+	}
 	if released != nil && fault.From(released).Code != fault.NotFound {
 		return released
 	}
