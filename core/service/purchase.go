@@ -561,6 +561,9 @@ func (b *purchase) refuseSetup(
 	}
 	var why refusal
 	why.Fault.Code, why.Fault.Reason, why.Fault.Detail = f.Code, f.Reason, f.Detail
+	if len(f.Fields) > 0 { // the answer lists no fields: they would replace that a number was bought
+		why.Fault.Detail = f.Fields[0].Path + " " + f.Fields[0].Text()
+	}
 	var revision int64 // of the connection; 0 if it is the caller's request that was refused
 	if change.Routing != nil && len(f.Fields) == 0 {
 		revision = b.client.connection.Revision

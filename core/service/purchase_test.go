@@ -662,7 +662,8 @@ func TestANameThatIsRefusedKeepsNobodyElseFromBuying(t *testing.T) {
 	_, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{
 		AreaCode: "415", Name: "Long", Inbound: employeeID(7),
 	})
-	if f := faultOf(t, err); f.Code != fault.Invalid || w.phones.released != 1 {
+	if f := faultOf(t, err); f.Code != fault.Invalid || w.phones.released != 1 ||
+		f.Detail != "+14155550000 was bought and given back at once, because it could not be set up: name is too long." {
 		t.Errorf("answered %v; %d given back", err, w.phones.released)
 	}
 	buyOne(t, p, c, BuyNumber{Inbound: employeeID(7)})
