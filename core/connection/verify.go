@@ -200,6 +200,8 @@ func advice(link string, f *fault.Error) string {
 	case f.Code == fault.Disconnected:
 		return "Enter the credentials again, with apply or with connection add and the same name. Then " +
 			"verify again."
+	case f.Reason == fault.ReasonAccountSuspended:
+		return "Put the account in order at the provider, such as by paying its bill. Then verify again."
 	case f.Code == fault.Forbidden:
 		return "Grant the account the missing permissions at the provider. Then verify again."
 	case f.Code == fault.NotFound, f.Code == fault.Invalid, f.Code == fault.Unsupported:

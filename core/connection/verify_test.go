@@ -61,6 +61,8 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			"egress.allow", connection.StatusOK},
 		{"rights missing", fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not allowed."),
 			"Grant the account the missing permissions", connection.StatusOK},
+		{"account suspended", fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "Suspended."),
+			"Put the account in order", connection.StatusOK},
 		{"nothing there", fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "No calendar."),
 			"Check the address", connection.StatusOK},
 		{"provider down", fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "Down."),
