@@ -121,7 +121,8 @@ func emailKeys(emails []string) []string {
 
 // matches reports whether an event looks like the booking.
 func (p bookPlan) matches(e calendar.Event) bool {
-	return sameText(p.Title, e.Title) && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End)
+	return sameText(p.Title, e.Title) && e.Start.Instant.Equal(p.Start) && e.End.Instant.Equal(p.End) &&
+		invites(e, p.Attendees)
 }
 
 // showsLate is how long a provider without consistent reads may take to show a new event.
@@ -235,10 +236,23 @@ func (b *booking) slot() (want slot, exclusive bool, err error) {
 	want, exclusive, err = b.client.exclusive(b.run, b.plan.Terms, b.plan.Start)
 	want.ids, want.span = b.plan.CalendarIDs, calendar.Span{From: b.plan.Start, To: b.plan.End}
 	want.foundFree = b.plan.Free
-	if b.plan.Free {
-		want.isOwn = b.plan.matches
-	}
 	return want, exclusive, err
+}
+
+// isOwn returns a function that reports whether an earlier run may have booked an event. Meetings of a front desk
+// look alike: one that another call has booked or moved since is not this call's.
+func (b *booking) isOwn(ctx context.Context) (func(calendar.Event) bool, error) {
+	var others []string
+	for _, operation := range []string{opBook, opUpdate} {
+		intent := b.run.Intent()
+		intent.Operation = operation
+		effects, err := b.client.opts.Store.EffectsSince(ctx, intent, intent.CreatedAt)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, effects...)
+	}
+	return func(e calendar.Event) bool { return b.plan.matches(e) && !slices.Contains(others, e.ID) }, nil
 }
 
 // reserve takes the slot if the tenant prevents double booking or the caller was offered it, and records that
@@ -248,6 +262,11 @@ func (b *booking) reserve(ctx context.Context) (err error) {
 	want, exclusive, err := b.slot()
 	if err != nil || !exclusive {
 		return err
+	}
+	if b.plan.Free {
+		if want.isOwn, err = b.isOwn(ctx); err != nil {
+			return err
+		}
 	}
 	b.held, err = b.client.reserve(ctx, b.run, want)
 	if f := fault.From(err); err != nil && f.Reason == fault.ReasonSlotTaken && b.plan.Free {

@@ -192,6 +192,62 @@ func TestSlotInDoubtForTooLongIsNotBookedTwice(t *testing.T) {
 	}
 }
 
+// Meetings of a front desk look alike. The one that took the slot of a booking in doubt is not taken for its own.
+func TestSlotInDoubtIsNotBookedOverAMeetingThatLooksTheSame(t *testing.T) {
+	t.Parallel()
+	same := func(t *testing.T, _ *world, p *process, c apikey.Caller) {
+		book(t, p, c, key("other"), meeting(t, "Consultation", 10))
+	}
+	for name, other := range map[string]func(*testing.T, *world, *process, apikey.Caller){
+		"booked by another call": same,
+		"booked by another call that is finished for long": func(
+			t *testing.T, w *world, p *process, c apikey.Caller,
+		) {
+			same(t, w, p, c)
+			w.clock.advance(24 * time.Hour)
+		},
+		"moved there by another call": func(t *testing.T, _ *world, p *process, c apikey.Caller) {
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+				EventID: "ev1", Timezone: "UTC", Start: when(t, hour(10).Format(time.RFC3339)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		"with others, by other means": func(_ *testing.T, w *world, _ *process, _ apikey.Caller) {
+			w.meetings.put(calendar.Event{
+				Title: "Consultation", Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC"),
+				Attendees: []calendar.Attendee{{Email: "sam@example.com"}},
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := protectedWorld(t)
+			book(t, p, c, Write{}, meeting(t, "Consultation", 14))
+			w.clock.advance(time.Minute)
+			w.meetings.times(3, "book", reaction{before: fails(cutOff())}) // not made, but the gateway cannot know
+			_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "Consultation", 10))
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.meetings.script(nil)
+			w.clock.advance(time.Minute)
+			other(t, w, p, c)
+			w.clock.advance(holdAfterBooking + time.Minute)
+			p.recover(t)
+			_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "Consultation", 10))
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			var there int
+			for _, e := range w.meetings.live() {
+				if e.Start.Instant.Equal(hour(10)) {
+					there++
+				}
+			}
+			if there != 1 {
+				t.Errorf("%d meetings in one slot", there)
+			}
+		})
+	}
+}
+
 func TestSlotIsFreeAgainAfterACancel(t *testing.T) {
 	t.Parallel()
 	_, p, c := protectedWorld(t)

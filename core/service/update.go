@@ -102,19 +102,24 @@ func (p updatePlan) canonical() updatePlan {
 
 // isAppliedTo reports whether the event already is as the change would make it.
 func (p updatePlan) isAppliedTo(e calendar.Event, zone *time.Location) bool {
-	wanted, organizer := emailKeys(p.Attendees), normalize.EmailKey(e.Organizer.Email)
-	var invited []string
-	for _, a := range e.Attendees {
-		// Some providers list the organizer among the guests, even if the change does not invite them.
-		if key := normalize.EmailKey(a.Email); key != organizer || slices.Contains(wanted, key) {
-			invited = append(invited, a.Email)
-		}
-	}
 	return (p.Title == "" || sameText(p.Title, e.Title)) &&
 		(p.Description == "" || sameText(p.Description, e.Description)) &&
 		(p.Start == nil || normalize.Instant(*p.Start, zone).Equal(normalize.Instant(e.Start, zone))) &&
 		(p.End == nil || normalize.Instant(*p.End, zone).Equal(normalize.Instant(e.End, zone))) &&
-		(len(p.Attendees) == 0 || slices.Equal(wanted, emailKeys(invited)))
+		(len(p.Attendees) == 0 || invites(e, p.Attendees))
+}
+
+// invites reports whether these are the people that an event invites.
+func invites(e calendar.Event, attendees []string) bool {
+	wanted, organizer := emailKeys(attendees), normalize.EmailKey(e.Organizer.Email)
+	var invited []string
+	for _, a := range e.Attendees {
+		// Some providers list the organizer among the guests, even if the call does not invite them.
+		if key := normalize.EmailKey(a.Email); key != organizer || slices.Contains(wanted, key) {
+			invited = append(invited, a.Email)
+		}
+	}
+	return slices.Equal(wanted, emailKeys(invited))
 }
 
 // sameText reports whether a provider's text is the one that it was sent. Exchange ends lines with CRLF, and does
