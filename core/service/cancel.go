@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -62,8 +63,13 @@ func (s *Calendar) cancel(
 	if f := fault.From(err); err != nil {
 		// An interrupted run may have removed it. Then this call itself has cancelled it.
 		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
+		if f.Code == fault.NotFound && !already {
+			if already, err = s.mayHaveCancelled(ctx, run.Intent()); err != nil {
+				return none, err
+			}
+		}
 		if !already {
-			return none, err
+			return none, f
 		}
 	}
 	// From here on an equal booking counts as a new one.
@@ -81,6 +87,16 @@ func (s *Calendar) cancel(
 		Ref:      plan.EventID,
 		Attached: store.Attached{Seen: []store.EventSeen{row}},
 	}, nil
+}
+
+// mayHaveCancelled reports whether another cancellation of the same event was cut off. Its caller was told to repeat
+// it, and a repeat without a key is a call of its own.
+func (s *Calendar) mayHaveCancelled(ctx context.Context, ours store.Intent) (bool, error) {
+	open, err := s.opts.unsettled(ctx)
+	return slices.ContainsFunc(open, func(i store.Intent) bool {
+		return i.TenantID == ours.TenantID && i.Operation == opCancel && i.DedupeKey == ours.DedupeKey &&
+			i.Key != ours.Key && !s.journal.IsRunning(i)
+	}), err
 }
 
 // isCancelling reports whether a cancellation of the event has begun since the given time and has not

@@ -117,3 +117,28 @@ func TestCancelThatCannotBeAskedIsNotTakenForDone(t *testing.T) {
 	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
 }
+
+// Whoever is told to repeat a cancellation whose outcome is unknown is not told afterwards that there is no event.
+func TestARepeatedCancelSucceedsBeforeTheFirstIsSettled(t *testing.T) {
+	t.Parallel()
+	for name, acts := range map[string]bool{"the first was lost on its way back": true, "on its way there": false} {
+		t.Run(name, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+			lost := reaction{before: fails(cutOff())}
+			if acts {
+				lost = reaction{after: fails(cutOff())}
+			}
+			w.meetings.times(3, "cancel", lost)
+			_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.meetings.script(nil)
+			again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+			if err != nil || !again.Record.OK || len(w.meetings.live()) != 0 {
+				t.Errorf("the repeat is answered %+v, %v; there is %+v", again.Record, err, w.meetings.live())
+			}
+			_, err = p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: "another"})
+			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+		})
+	}
+}
