@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"frontdesk/core/audit"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -32,6 +31,8 @@ const (
 	PendingInterval = 30 * time.Second
 
 	syncInterval = time.Minute
+
+	reasonOvertaken = "OVERTAKEN" // why recovery dropped a call, as the audit and webhooks tell it
 )
 
 // Run recovers interrupted calls and renews leases until ctx ends.
@@ -203,6 +204,6 @@ func (r *Run) supersede(ctx context.Context, i store.Intent) error {
 		return err
 	}
 	r.unattended = true
-	r.release(ctx, "", audit.Failed("OVERTAKEN"))
+	r.release(ctx, "", r.failure(reasonOvertaken))
 	return nil
 }

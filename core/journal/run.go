@@ -173,7 +173,7 @@ func (r *Run) fail(ctx context.Context, err error) error {
 		f = fault.Unknowable("The connection or its tenant was removed meanwhile.")
 	}
 	if r.HadNoEffect(f) {
-		r.release(ctx, "", audit.Failed(f.Reason))
+		r.release(ctx, "", r.failure(f.Reason))
 		return f
 	}
 	mayBeRunning := r.effectExpected && !r.repeatable && (f.Code == fault.Timeout || f.Code == fault.Canceled)
@@ -199,20 +199,28 @@ func (r *Run) fail(ctx context.Context, err error) error {
 	return reported
 }
 
+// failure returns the outcome of a run that ends without an effect of its own. If others have changed since what an
+// earlier run may have changed, nobody can know whether that run did.
+func (r *Run) failure(reason string) string {
+	if r.resumed && (reason == fault.ReasonChangedMeanwhile || reason == reasonOvertaken) {
+		return audit.Unknown(reason)
+	}
+	return audit.Failed(reason)
+}
+
 // release ends the run in the store. If outcome is not empty, it is recorded in the audit.
 func (r *Run) release(ctx context.Context, state, outcome string) {
-	if state == "" {
-		r.count("failed")
-	} else if outcome != "" {
-		r.count("unknown")
+	ended, reason, _ := strings.Cut(outcome, ":")
+	if ended != "" {
+		r.count(ended)
 	}
 	rows := r.rowsIfAny(ctx, outcome)
 	var err error
 	if state == store.IntentUnknown && r.operation.gaveUp(r.intent.Plan) {
 		state = store.IntentLeft
 	}
-	if reason, failed := strings.CutPrefix(outcome, audit.Failed("")); failed && r.settles() {
-		err = r.journal.opts.Store.SettleFailed(ctx, r.intent, reason, rows...)
+	if state == "" && r.settles() {
+		err = r.journal.opts.Store.Settle(ctx, r.intent, store.Settled{Outcome: ended, Reason: reason}, rows...)
 	} else {
 		err = r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...)
 	}
@@ -273,7 +281,7 @@ func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) 
 		case err == nil:
 			r.complete(ctx, body, done.Ref, done.Attached)
 		case r.HadNoEffect(fault.From(err)):
-			r.release(ctx, "", audit.Failed(fault.From(err).Reason))
+			r.release(ctx, "", r.failure(fault.From(err).Reason))
 		case r.unknownAudited:
 			r.release(ctx, store.IntentUnknown, "")
 		default:

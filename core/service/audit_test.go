@@ -15,6 +15,7 @@ import (
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/audit"
+	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/fault/faulttest"
 	"frontdesk/core/guard"
@@ -250,6 +251,36 @@ func TestEveryCallIsInTheAuditOnce(t *testing.T) {
 			w.clock.advance(13 * time.Second)
 			book(t, w.start(), c, key("k"), canaryMeeting(t, 10))
 		}, []string{"acme key:k-acme book-meeting ev1 done"}},
+		{"book, cancelled by other means before its outcome was known", func(
+			t *testing.T, w *world, p *process, c apikey.Caller,
+		) {
+			w.meetings.times(3, "book", reaction{after: fails(cutOff())})
+			_, err := p.Calendar.Book(asKey(c), c, Write{}, canaryMeeting(t, 10))
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.meetings.edit("ev1", func(e *calendar.Event) { e.IsCancelled = true })
+			later(t, w)
+		}, []string{
+			"acme key:k-acme book-meeting  unknown:OUTCOME_UNKNOWN",
+			"acme gateway:settler book-meeting  unknown:CHANGED_MEANWHILE",
+		}},
+		{"update, overtaken before its outcome was known", func(
+			t *testing.T, w *world, p *process, c apikey.Caller,
+		) {
+			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
+			w.meetings.times(3, "change", reaction{after: fails(cutOff())})
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Title: "one"})
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.clock.advance(time.Second)
+			if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Description: "two"}); err != nil {
+				t.Fatal(err)
+			}
+			later(t, w)
+		}, []string{
+			"acme key:k-acme book-meeting ev1 done",
+			"acme key:k-acme update-meeting  unknown:OUTCOME_UNKNOWN",
+			"acme key:k-acme update-meeting ev1 done",
+			"acme gateway:settler update-meeting  unknown:OVERTAKEN",
+		}},
 		{"update", func(t *testing.T, w *world, p *process, c apikey.Caller) {
 			id := book(t, p, c, Write{}, canaryMeeting(t, 10)).Record.Event.EventID
 			if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{

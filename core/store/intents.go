@@ -346,9 +346,9 @@ func (s *Store) ReleaseIntent(ctx context.Context, i Intent, state string, audit
 const removeIntent = `DELETE FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3
 	AND owner = $4 AND state = $5`
 
-// SettleFailed is ReleaseIntent with "" for a call whose outcome was unknown so far. Webhooks are told that
-// it had no effect, and the reason.
-func (s *Store) SettleFailed(ctx context.Context, i Intent, reason string, audit ...AuditRow) error {
+// Settle is ReleaseIntent with "" for a call whose outcome was unknown so far. Webhooks are told its outcome and the
+// reason.
+func (s *Store) Settle(ctx context.Context, i Intent, outcome Settled, audit ...AuditRow) error {
 	if !s.publishes() || i.ConnectionID == "" {
 		return s.ReleaseIntent(ctx, i, "", audit...)
 	}
@@ -360,7 +360,7 @@ func (s *Store) SettleFailed(ctx context.Context, i Intent, reason string, audit
 		if err != nil || affected == 0 {
 			return err
 		}
-		return s.publishSettled(ctx, tx, i, Settled{Outcome: "failed", Reason: reason})
+		return s.publishSettled(ctx, tx, i, outcome)
 	})
 }
 

@@ -115,7 +115,8 @@ var webhookOperations = []operation{
 	{"FinishIntent: settles", func(c caller) (any, error) {
 		return only(c.s.FinishIntent(c.ctx, intentRow("unknown"), store.Attached{Settles: true}, c.audit()))
 	}},
-	{"SettleFailed", func(c caller) (any, error) {
-		return only(c.s.SettleFailed(c.ctx, intentRow("running"), "REASON", c.audit()))
+	{"Settle", func(c caller) (any, error) {
+		failed := store.Settled{Outcome: "failed", Reason: "REASON"}
+		return only(c.s.Settle(c.ctx, intentRow("running"), failed, c.audit()))
 	}},
 }

@@ -37,8 +37,8 @@ type Event struct {
 type Settled struct {
 	Operation string
 	RequestID string
-	Outcome   string // "done" or "failed"
-	Reason    string // why it failed
+	Outcome   string // "done", "failed", or "unknown" for good
+	Reason    string // why it is not "done"
 	EffectRef string // the provider's id of the effect
 }
 

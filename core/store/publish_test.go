@@ -124,8 +124,8 @@ func TestOutcomesAndNumbersAreTold(t *testing.T) {
 				must(t, s.FinishIntent(ctx, stored, store.Attached{Settles: true}))
 			default:
 				stored.EffectRef = ""
-				must(t, s.SettleFailed(ctx, stored, "REASON"))
-				must(t, s.SettleFailed(ctx, stored, "REASON")) // it is gone already
+				must(t, s.Settle(ctx, stored, store.Settled{Outcome: "failed", Reason: "REASON"}))
+				must(t, s.Settle(ctx, stored, store.Settled{Outcome: "failed", Reason: "REASON"})) // it is gone already
 			}
 		}
 		types, last := toldOf(t, s)

@@ -85,8 +85,12 @@ func explain(e store.Event) (reason, advice string) {
 	case store.EventNumberAppeared:
 		return "", "The provider's account has the number, and the gateway lists it now. Assign it if it is to be used."
 	}
-	if e.Settled.Outcome == "done" {
+	switch e.Settled.Outcome {
+	case "done":
 		return "", "The call had its effect. Do not repeat it."
+	case "unknown":
+		return e.Settled.Reason, "What the call was to change has been changed since, so it cannot be known whether the " +
+			"call had an effect before. Look before you repeat it."
 	}
 	return e.Settled.Reason, "The call had no effect. Repeat it if it is still wanted."
 }

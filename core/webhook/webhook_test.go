@@ -359,6 +359,14 @@ func TestPayloads(t *testing.T) {
 			strings.Replace(about, "calendar", "crm", 1) + `,"reason":"FIELD_REFUSED","advice":"The call had no effect. ` +
 			`Repeat it if it is still wanted.","operation":"create-ticket","outcome":"failed"}}`},
 		{of(func(e *store.Event) {
+			e.Type, e.Settled = store.EventIntentSettled, store.Settled{
+				Operation: "update-meeting", Outcome: "unknown", Reason: "OVERTAKEN",
+			}
+		}), `{"type":"intent.settled","timestamp":"2026-12-01T12:00:00.123Z","data":{` + about +
+			`,"reason":"OVERTAKEN","advice":"What the call was to change has been changed since, so it cannot be known ` +
+			`whether the call had an effect before. Look before you repeat it.","operation":"update-meeting",` +
+			`"outcome":"unknown"}}`},
+		{of(func(e *store.Event) {
 			e.Type, e.Number = store.EventNumberGone, store.Number{ID: 7, E164: "+14155550123", Name: "Dr. Private"}
 		}), `{"type":"number.gone","timestamp":"2026-12-01T12:00:00.123Z","data":{` + about +
 			`,"reason":"NUMBER_GONE","advice":"The provider's account no longer has the number. If that was not intended, ` +
