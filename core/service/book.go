@@ -32,6 +32,7 @@ type bookPlan struct {
 	Again        bool                  `json:"again,omitempty"` // the first key's event was cancelled since
 	Phone        string                `json:"phone,omitempty"` // of whom it is booked for, in E.164
 	Terms        *terms                `json:"terms,omitempty"` // of the slot that the caller was offered
+	Setup        setup                 `json:"setup,omitzero"`
 }
 
 // Book books one meeting, in the first of the selected calendars or else in the default one.
@@ -96,6 +97,9 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	if err != nil {
 		return plan, err
 	}
+	if plan.Setup, err = client.setup(); err != nil {
+		return plan, err
+	}
 	plan.Start, plan.End, plan.Zone = in.Start.In(zone).UTC(), in.End.In(zone).UTC(), zone.String()
 	if !plan.End.After(plan.Start) {
 		return plan, fault.InvalidField("end_time", "must be after start_time.")
@@ -104,9 +108,9 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 }
 
 // canonical returns a form that is the same for equal bookings: addresses are compared without case and
-// order, and it does not count how the caller came by the slot.
+// order, and neither how the caller came by the slot counts nor where the connection leads.
 func (p bookPlan) canonical() bookPlan {
-	p.Attendees, p.Terms = emailKeys(p.Attendees), nil
+	p.Attendees, p.Terms, p.Setup = emailKeys(p.Attendees), nil, setup{}
 	return p
 }
 
@@ -211,6 +215,9 @@ func (b *booking) book(ctx context.Context) (journal.Result[record.MeetingAnswer
 		return none, fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 			"An earlier try was cut off, and the "+
 				"connected calendar cannot tell whether it booked the meeting. Look at the calendar.")
+	}
+	if err := b.client.checkSetup(b.run, b.plan.Setup); err != nil {
+		return none, err
 	}
 	if err := b.check(); err != nil {
 		return none, err

@@ -18,6 +18,7 @@ import (
 type cancelPlan struct {
 	EventID    string `json:"event_id"`
 	CalendarID string `json:"calendar_id,omitempty"`
+	Setup      setup  `json:"setup,omitzero"`
 }
 
 // Cancel cancels a meeting and has the provider notify the attendees. It is idempotent: it succeeds for an
@@ -32,10 +33,14 @@ func (s *Calendar) Cancel(
 	if err := client.checkWritable(nil); err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
-	plan := cancelPlan(in)
+	plan := cancelPlan{EventID: in.EventID, CalendarID: in.CalendarID}
+	same := plan
+	if plan.Setup, err = client.setup(); err != nil {
+		return Answer[record.CancelAnswer]{}, err
+	}
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: client.connection.ID,
-		Plan: plan, Subject: plan.EventID, Repeatable: true,
+		Plan: plan, Canonical: same, Subject: plan.EventID, Repeatable: true,
 	}, with(client, s.cancel))
 }
 
@@ -44,6 +49,9 @@ func (s *Calendar) cancel(
 	ctx context.Context, client calendarClient, run *journal.Run, plan cancelPlan,
 ) (journal.Result[record.CancelAnswer], error) {
 	var none journal.Result[record.CancelAnswer]
+	if err := client.checkSetup(run, plan.Setup); err != nil {
+		return none, err
+	}
 	var named []string
 	if plan.CalendarID != "" {
 		named = []string{plan.CalendarID}

@@ -31,6 +31,7 @@ type updatePlan struct {
 	Sent        bool           `json:"sent,omitempty"`    // the change may have reached the provider,
 	Version     string         `json:"version,omitempty"` // based on this version of the event
 	Terms       *terms         `json:"terms,omitempty"`   // of the slot that the caller was offered
+	Setup       setup          `json:"setup,omitzero"`
 }
 
 // A change that conflicts with another one is tried again on the new event, with growing pauses, within the
@@ -77,6 +78,9 @@ func (s *Calendar) planUpdate(client calendarClient, in UpdateMeeting) (updatePl
 	if err != nil {
 		return plan, err
 	}
+	if plan.Setup, err = client.setup(); err != nil {
+		return plan, err
+	}
 	plan.Start, plan.End = planTime(in.Start, requested), planTime(in.End, requested)
 	return plan, nil
 }
@@ -95,7 +99,7 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 
 // canonical returns a form that is the same for equal changes.
 func (p updatePlan) canonical() updatePlan {
-	p.Terms = nil
+	p.Terms, p.Setup = nil, setup{}
 	p.Attendees = emailKeys(p.Attendees)
 	return p
 }
@@ -146,12 +150,15 @@ func (s *Calendar) update(
 	if err != nil {
 		return none, err
 	}
+	if !plan.Sent {
+		run.RuleOutEffect() // the interrupted run did not get that far
+	}
+	if err := client.checkSetup(run, plan.Setup); err != nil {
+		return none, err
+	}
 	calendarIDs, _, err := client.candidates(ctx, plan.EventID, plan.CalendarIDs)
 	if err != nil {
 		return none, err
-	}
-	if !plan.Sent {
-		run.RuleOutEffect() // the interrupted run did not get that far
 	}
 	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
 	event, zone, err := u.carryOut(ctx)
