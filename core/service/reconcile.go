@@ -202,7 +202,7 @@ func (r *reconciliation) compare(
 // releaseGone releases the row of a number that the account no longer has. If the row was changed since the
 // table was read, it is left to the next comparison: the number may have come back.
 func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (store.Number, bool, error) {
-	if released, err := r.isBeingReleased(ctx, row); err != nil || released {
+	if released, err := r.opts.isBeingReleased(ctx, row); err != nil || released {
 		return row, false, err
 	}
 	if r.repair < RepairSafe {
@@ -231,8 +231,8 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 
 // isBeingReleased reports whether a release through the gateway has given the number back but not recorded it
 // yet. It does so itself, and nobody is to be told that the number is gone.
-func (r *reconciliation) isBeingReleased(ctx context.Context, row store.Number) (bool, error) {
-	open, err := r.opts.unsettled(ctx)
+func (o *Options) isBeingReleased(ctx context.Context, row store.Number) (bool, error) {
+	open, err := o.unsettled(ctx)
 	return slices.ContainsFunc(open, func(i store.Intent) bool {
 		var plan releasePlan
 		return i.Operation == opReturn && i.ConnectionID == row.ConnectionID &&

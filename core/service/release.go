@@ -128,6 +128,16 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	if err != nil {
 		return record.PhoneNumber{}, err
 	}
+	// Recovery finishes a release that was cut off, and would take the number out of use again.
+	parked := store.Number{ConnectionID: client.connection.ID, ID: id}
+	if releasing, err := s.opts.isBeingReleased(ctx, parked); err != nil {
+		return record.PhoneNumber{}, err
+	} else if releasing {
+		f := fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
+			"The release of this number is not finished yet. Try again in half a minute.")
+		f.RetryAfter = 30 * time.Second
+		return record.PhoneNumber{}, f
+	}
 	if _, err := client.readNumber(ctx, waiting.Ref); err != nil && fault.From(err).Code == fault.NotFound {
 		return record.PhoneNumber{}, s.dropParked(ctx, waiting)
 	}

@@ -116,6 +116,33 @@ func TestNoTenantRestoresAnothersNumber(t *testing.T) {
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 }
 
+// Recovery finishes a release that was cut off. A number that was restored before would be released again.
+func TestANumberIsNotRestoredBeforeItsReleaseIsFinished(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
+	mine := buyOne(t, p, c, BuyNumber{})
+	trap := w.startWithTrap()
+	trap.arm(2, true, true)
+	_, _ = trap.process.Numbers.Release(asKey(c), c, key("k"), mine.ID)
+	if trap.died != "after the write of numbers" {
+		t.Fatalf("it died %s", trap.died)
+	}
+	w.bury(trap)
+	_, err := p.Numbers.Restore(background, c.Tenant.ID, mine.ID)
+	wantReason(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
+	w.clock.advance(30 * time.Second)
+	p.recover(t)
+	if _, err := p.Numbers.Restore(background, c.Tenant.ID, mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(time.Hour)
+	p.recover(t)
+	if got := listed(t, p, c); len(got) != 1 || got[0] != mine {
+		t.Errorf("after it was restored there are %+v", got)
+	}
+}
+
 func TestDriftIsReportedAndRepairedWhereThatIsSafe(t *testing.T) {
 	t.Parallel()
 	const template = "https://voice.example.com/{cloud_employee_id}"
