@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -126,8 +127,11 @@ func perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P
 			continue
 		}
 		answer, err := finish(ctx, run, handle)
-		if WasTakenOver(err) && pause.For(waiting, pollInterval) == nil {
-			continue
+		if WasTakenOver(err) {
+			if pause.For(waiting, pollInterval) == nil {
+				continue
+			}
+			err = run.stillRunning(ctx)
 		}
 		return answer, err
 	}
@@ -349,6 +353,14 @@ func (j *Journal) stillRunning(ctx context.Context, there store.Intent) error {
 		"The first request with this Idempotency-Key is still running. Repeat it to get its answer.")
 	f.RetryAfter = max(time.Second, there.LeaseUntil.Sub(j.opts.LeaseClock()))
 	return f
+}
+
+// stillRunning returns the error of a call whose run was taken over by another one, whose end it cannot wait for.
+func (r *Run) stillRunning(ctx context.Context) error {
+	if r.intent.Kept {
+		return r.journal.stillRunning(ctx, r.intent)
+	}
+	return r.unknownOutcome(fault.From(cmp.Or(ctx.Err(), context.DeadlineExceeded)))
 }
 
 // withdraw makes sure that an intent is not carried out after its caller is told that it was not recorded.

@@ -95,3 +95,36 @@ func TestBothRunsOfATakenOverCallHaveOneAnswer(t *testing.T) {
 		t.Errorf("answered %+v and %s; opened %v", first, second.Body, w.opened)
 	}
 }
+
+// A call that has lost its intent to another run, and has no time left to wait for that run's answer, says so as
+// every call does that waited for an equal one.
+func TestACallWhoseRunWasTakenOverIsToldThatTheOtherRuns(t *testing.T) {
+	for name, test := range map[string]struct {
+		key, reason, outcome string
+		code                 fault.Code
+	}{
+		"with a key":    {"k", fault.ReasonIdempotencyRunning, "", fault.Conflict},
+		"without a key": {"", fault.ReasonDeadlineExceeded, "unknown", fault.Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, storetest.SQLite)
+			j := w.journal(Operation{})
+			j.opts.WaitForEqual = time.Nanosecond
+			_, err := Perform(t.Context(), j, w.call(test.key, "front"),
+				func(ctx context.Context, r *Run, plan doorPlan) (Result[door], error) {
+					there := r.Intent()
+					other := there
+					other.Owner, other.LeaseUntil = "another/run", w.now().Add(time.Minute)
+					took, err := w.store.TakeOverIntent(ctx, there, other, w.now())
+					if err != nil || !took {
+						t.Errorf("the other run: %v, %v", took, err)
+					}
+					return Result[door]{}, r.Save(ctx, plan)
+				})
+			f := fault.From(err)
+			if err == nil || f.Code != test.code || f.Reason != test.reason || f.Metadata["outcome"] != test.outcome {
+				t.Errorf("the caller is told %v", err)
+			}
+		})
+	}
+}
