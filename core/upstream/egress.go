@@ -1,10 +1,15 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
+	"net/url"
+	"slices"
 	"syscall"
+	"time"
 
 	"frontdesk/core/fault"
 )
@@ -41,6 +46,21 @@ func refusedAddress(address, why string) error {
 		Because(fmt.Errorf("%s is %s", address, why))
 	f.Unsent = true
 	return f
+}
+
+// lookUpTimeout bounds the question where a name leads: who enters an address waits for the answer.
+const lookUpTimeout = 2 * time.Second
+
+// RefusesTenant reports whether a client with TenantAddress and RequireTLS would be refused at an address now,
+// because its host leads nowhere but to addresses that must not be reached. It is for telling whoever enters the
+// address. A host that cannot be resolved may be found later; each connection is checked in any case.
+func (p *Pool) RefusesTenant(ctx context.Context, u *url.URL) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	e := egress{allowed: p.options.AllowTenantNetworks, allowedOnly: u.Scheme == "http"}
+	addrs, err := cmp.Or(p.options.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", canonicalHost(u.Hostname()))
+	reachable := func(addr netip.Addr) bool { return e.refuses(addr) == "" }
+	return err == nil && !slices.ContainsFunc(addrs, reachable)
 }
 
 // refuses returns why an address must not be reached, or "" if it may be.

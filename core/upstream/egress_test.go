@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -236,5 +237,33 @@ func TestOperatorAddressesAreNotGuarded(t *testing.T) {
 	status, _, _, err := Do(client, request(t, http.MethodGet, server.String(), ""))
 	if err != nil || status != http.StatusNoContent {
 		t.Errorf("status %d, %v", status, err)
+	}
+}
+
+// TestRefusesTenantSaysWhatADialWouldMeet asks what a person can be told who enters an address.
+func TestRefusesTenantSaysWhatADialWouldMeet(t *testing.T) {
+	dns := &names{answers: map[string][]string{
+		"internal.example.com": {"10.0.0.5"}, "public.example.com": {"8.8.8.8"},
+		"allowed.example.com": {"10.1.0.5"}, "metadata.example.com": {"169.254.169.254"},
+	}}
+	pool := newPool(t, PoolOptions{
+		Resolver: dns.resolver(), AllowTenantNetworks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")},
+	})
+	for address, refused := range map[string]bool{
+		"https://10.0.0.1/hooks": true, "https://127.0.0.1:8443/": true, "https://[::1]/": true,
+		"https://[::ffff:10.0.0.1]/": true, "https://[fe80::1%25eth0]/": true, "https://localhost/": true,
+		"https://internal.example.com/": true, "https://metadata.example.com/": true,
+		"https://public.example.com/": false, "https://allowed.example.com/": false, "https://10.1.2.3/": false,
+		"http://10.1.2.3/": false, "http://allowed.example.com/": false, "http://public.example.com/": true,
+		"https://8.8.8.8/": false, "http://8.8.8.8/": true,
+		"https://nobody.example.com/": false, // may be found later
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := pool.RefusesTenant(t.Context(), u); got != refused {
+			t.Errorf("%s: refused %v, want %v", address, got, refused)
+		}
 	}
 }

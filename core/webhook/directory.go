@@ -62,7 +62,7 @@ const (
 // Create creates a webhook of a tenant, or of the operator if tenantName is "", and returns its secret. The
 // secret cannot be read again.
 func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (string, Webhook, error) {
-	if faults := d.check(s); len(faults) > 0 {
+	if faults := d.check(ctx, s); len(faults) > 0 {
 		return "", Webhook{}, fault.InvalidFields(faults...)
 	}
 	row := store.Webhook{ID: secret.NewID("wh"), URL: s.URL, CreatedAt: d.opts.Now().UTC()}
@@ -98,7 +98,7 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 }
 
 // check returns what is wrong with a new webhook.
-func (d *Directory) check(s Spec) (faults []fault.Field) {
+func (d *Directory) check(ctx context.Context, s Spec) (faults []fault.Field) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case s.URL == "":
@@ -115,6 +115,10 @@ func (d *Directory) check(s Spec) (faults []fault.Field) {
 		faults = append(faults, fault.Field{Path: "url",
 			Message: "must be https. Plain http is only for networks that " +
 				"the operator allows (egress.allow)."})
+	case d.opts.Pool.RefusesTenant(ctx, u):
+		faults = append(faults, fault.Field{Path: "url",
+			Message: "is in a network that the gateway may not reach. Use a public address by https, or ask the " +
+				"operator to allow the network (egress.allow)."})
 	}
 	for i, name := range s.Types {
 		if !isType(name) {

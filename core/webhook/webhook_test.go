@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -393,14 +394,34 @@ func TestEgress(t *testing.T) {
 	closed := upstream.NewPool(upstream.PoolOptions{})
 	t.Cleanup(closed.Close)
 	guarded := k.newSender(k.Store, "guarded", closed)
+	// Addresses may be entered while their network is allowed, or before a name leads there.
+	anywhere := upstream.NewPool(upstream.PoolOptions{AllowTenantNetworks: []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"), netip.MustParsePrefix("169.254.169.254/32"),
+	}})
+	t.Cleanup(anywhere.Close)
+	entered := webhook.NewDirectory(webhook.Options{
+		Store: k.Store, Vault: k.Vault, Pool: anywhere, Now: k.Clock.Now, PlainHTTP: true,
+	})
+	strict := webhook.NewDirectory(webhook.Options{
+		Store: k.Store, Vault: k.Vault, Pool: closed, Now: k.Clock.Now, PlainHTTP: true,
+	})
 	port := inside.URL[strings.LastIndex(inside.URL, ":"):]
 	var ids []string
 	for _, url := range []string{
 		"https://127.0.0.1" + port, "https://localhost" + port, "https://[::1]" + port, "https://2130706433" + port,
 		"https://169.254.169.254/latest", "https://10.0.0.1/hooks", "https://[::ffff:127.0.0.1]" + port, inside.URL,
 	} {
-		_, id := k.add("acme", url)
-		ids = append(ids, id)
+		_, made, err := entered.Create(t.Context(), "acme", webhook.Spec{URL: url})
+		k.must(err)
+		ids = append(ids, made.ID)
+		if strings.Contains(url, "2130706433") {
+			continue // some resolvers know it, others do not
+		}
+		_, _, err = strict.Create(t.Context(), "acme", webhook.Spec{URL: url})
+		if f := fault.From(err); err == nil || len(f.Fields) != 1 || f.Fields[0].Path != "url" ||
+			!strings.Contains(f.Fields[0].Message, "egress.allow") {
+			t.Errorf("%s can be entered: %v", url, err)
+		}
 	}
 	k.change(front, true)
 	k.must(guarded.Drain(t.Context()))
