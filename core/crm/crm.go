@@ -71,6 +71,9 @@ type Traits struct {
 type Account struct {
 	Email string // "" if the provider reports none
 	Name  string // the account's or organisation's name
+	// Ref is the provider's own id of the organisation, where one person may belong to several and chooses
+	// among them when consenting; "" where the connection's address already is one organisation's.
+	Ref string
 }
 
 // Vocabulary holds the status and priority labels of the account.

@@ -155,7 +155,7 @@ func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, err
 		return done, fault.Newf(fault.Unsupported, ReasonNotLasting,
 			"%s gave access for a short time only, without a refresh token.", l.adapter.Title)
 	}
-	if err := d.whose(asking, l, tokens, &done); err != nil {
+	if err := d.whose(asking, l, &tokens, &done); err != nil {
 		return done, err
 	}
 	done.Connection, err = d.connect(ctx, l, done.Email, tokens)
@@ -241,12 +241,13 @@ func errorCode(code string) string {
 	return code
 }
 
-// whose asks the provider for the account's details, using only the new tokens, and sets them in done.
-func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, done *Consented) error {
+// whose asks the provider for the account's details, using only the new tokens, and sets them in these and in
+// done.
+func (d *Directory) whose(ctx context.Context, l linked, tokens *oauth.Tokens, done *Consented) error {
 	c := connection.Connection{
 		ID: l.connectionID(), TenantID: l.tenant.ID, Provider: l.adapter.Name, Settings: l.values.Settings,
 	}
-	seen, env := d.opts.Providers.Trial(l.adapter, c, l.values.Credentials, tokens, l.tenant.Zone(), d.opts.Now)
+	seen, env := d.opts.Providers.Trial(l.adapter, c, l.values.Credentials, *tokens, l.tenant.Zone(), d.opts.Now)
 	switch l.adapter.Kind {
 	case adapter.KindCalendar:
 		driver, err := l.adapter.OpenCalendar(ctx, seen, env)
@@ -271,7 +272,7 @@ func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, do
 			return err
 		}
 		account, err := driver.Account(ctx)
-		done.Email, done.Name = account.Email, account.Name
+		done.Email, done.Name, tokens.Account = account.Email, account.Name, account.Ref
 		return err
 	default:
 		driver, err := l.adapter.OpenTelephony(ctx, seen, env)
@@ -279,7 +280,7 @@ func (d *Directory) whose(ctx context.Context, l linked, tokens oauth.Tokens, do
 			return err
 		}
 		account, err := driver.Account(ctx)
-		done.Name = account.Name
+		done.Name, tokens.Account = account.Name, account.Ref
 		return err
 	}
 }
@@ -339,9 +340,8 @@ func (d *Directory) connectClaimed(
 	if err != nil {
 		return connection.Connection{}, err
 	}
-	if known := l.there.Email; known != "" && !strings.EqualFold(known, email) && !l.row.OtherAccount {
-		return connection.Connection{}, fault.New(fault.Conflict, ReasonOtherAccount,
-			"The consent is for a different account from the connected one.")
+	if err := d.checkAccount(ctx, l, email, tokens.Account); err != nil {
+		return connection.Connection{}, err
 	}
 	err = d.opts.Connections.AwaitConsent(ctx, l.tenant, l.there, l.row.ConnectionID, l.spec(), email)
 	if err != nil {
@@ -373,6 +373,23 @@ func (d *Directory) connectClaimed(
 			return connection.Connection{}, err
 		}
 	}
+}
+
+// checkAccount returns a fault if a consent is for another account than the connected one and the link does not
+// allow that. The same person may have several accounts at a CRM, so its own id counts besides the address.
+func (d *Directory) checkAccount(ctx context.Context, l linked, email, ref string) error {
+	if l.there.ID == "" || l.row.OtherAccount {
+		return nil
+	}
+	known, err := d.opts.Tokens.Account(ctx, l.tenant.ID, l.there.ID)
+	if err != nil {
+		return err
+	}
+	if l.there.Email != "" && !strings.EqualFold(l.there.Email, email) || known != "" && known != ref {
+		return fault.New(fault.Conflict, ReasonOtherAccount,
+			"The consent is for a different account from the connected one.")
+	}
+	return nil
 }
 
 // spec returns the connection that the link creates, or the changes to the existing one.

@@ -48,8 +48,8 @@ func buildConsent(t *testing.T, url string, change ...func(*tenanttest.Options))
 		o.Redirects = []string{callbacks + "meet"}
 	})}
 	all := append([]func(*tenanttest.Options){func(o *tenanttest.Options) {
-		o.Adapters = []adapter.Adapter{h.meet.Adapter(), (&tenanttest.Provider{}).Calendar(tenanttest.Dav())}
-		o.Operators = map[string]adapter.Operator{"meet": h.meet.Operator()}
+		o.Adapters = []adapter.Adapter{h.meet.Adapter(), h.meet.CRM("desk"), (&tenanttest.Provider{}).Calendar(tenanttest.Dav())}
+		o.Operators = map[string]adapter.Operator{"meet": h.meet.Operator(), "desk": h.meet.Operator()}
 	}}, change...)
 	h.Kit = tenanttest.Open(t, url, all...)
 	h.acme = h.Tenant("acme")
@@ -231,6 +231,56 @@ func TestAnotherAccountTakesAConnectionOverOnlyWhereTheLinkAllowsIt(t *testing.T
 		t.Errorf("taken over: %+v", c)
 	}
 	h.works("other@acme.example")
+}
+
+// TestAnAccountWithoutAnAddressIsKnownByItsID connects a CRM whose user belongs to several organisations and
+// chooses one when consenting, as at HubSpot and Salesforce.
+func TestAnAccountWithoutAnAddressIsKnownByItsID(t *testing.T) {
+	h := buildConsent(t, storetest.SQLite(t))
+	desk := func(n *link.Spec) {
+		n.Connection = connection.Spec{Name: "tickets", Kind: adapter.KindCRM, Provider: "desk"}
+	}
+	account := func() string {
+		c := h.connections()[0]
+		ref, err := h.Tokens.Account(t.Context(), c.TenantID, c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ref
+	}
+	refused := func(when string) {
+		t.Helper()
+		h.meet.SignIn("other@acme.example")
+		before := h.Row(h.connections()[0])
+		done, err := h.Links.FinishConsent(t.Context(), h.answered(h.link(desk), "approve"))
+		tenanttest.WantFault(t, err, fault.Conflict, link.ReasonOtherAccount)
+		if done.Name != "Company of other@acme.example" {
+			t.Errorf("%s: for the page %+v", when, done)
+		}
+		if after := h.Row(h.connections()[0]); !reflect.DeepEqual(after, before) || account() != "desk@acme.example" {
+			t.Errorf("%s: before %+v\nafter %+v of %q", when, before, after, account())
+		}
+		h.meet.SignIn("desk@acme.example")
+	}
+	h.connect(h.link(desk))
+	refused("right after the consent")
+	h.Clock.Advance(2 * time.Hour)
+	c := h.connections()[0]
+	if _, err := h.Tokens.Token(t.Context(), c.TenantID, c.ID); err != nil {
+		t.Fatal(err)
+	}
+	refused("after a renewal")
+	h.meet.Revoke()
+	if v, err := h.Connections.Verify(t.Context(), "acme", "tickets"); err != nil || v.OK {
+		t.Fatalf("revoked: %+v, %v", v, err)
+	}
+	refused("after the grant was revoked")
+	h.connect(h.link(desk))
+	h.meet.SignIn("other@acme.example")
+	h.connect(h.link(desk, func(n *link.Spec) { n.OtherAccount = true }))
+	if account() != "other@acme.example" {
+		t.Errorf("the link allows another account, but it is %q", account())
+	}
 }
 
 func TestTheAccountExpectedIsHintedAtSignIn(t *testing.T) {

@@ -53,6 +53,7 @@ type Options struct {
 // TokenStore stores the tokens that a consent yields. [*oauth.TokenSource] implements it.
 type TokenStore interface {
 	Keep(ctx context.Context, tenantID, connectionID, since string, t oauth.Tokens) error
+	Account(ctx context.Context, tenantID, connectionID string) (ref string, err error)
 }
 
 // Directory manages the links of all tenants. It is safe for concurrent use. Create one with [NewDirectory].

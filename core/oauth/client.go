@@ -47,6 +47,9 @@ type Tokens struct {
 	Scopes []string
 	// Instance is the address of the account's API, with adapter.Grant.Instance; "" if the response has none.
 	Instance string
+	// Account is the provider's own id of the account, for [TokenSource.Account]; "" if it reports none. It is
+	// not part of the response: whoever keeps tokens has asked the provider.
+	Account string
 }
 
 // NewVerifier returns a new PKCE code verifier (RFC 7636 section 4.1).

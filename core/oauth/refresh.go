@@ -130,6 +130,7 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 	stored.Rotation = rotationOf(t)
 	stored.Refresh, stored.Instance = cmp.Or(stored.Refresh, v.stored.Refresh),
 		cmp.Or(stored.Instance, v.stored.Instance)
+	stored.Account = v.stored.Account
 	if t.Refresh == "" && stored.RefreshEnds.IsZero() {
 		stored.RefreshEnds = v.stored.RefreshEnds
 	}

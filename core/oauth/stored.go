@@ -23,6 +23,7 @@ type storedTokens struct {
 	Fingerprint string    `json:"since"`
 
 	Instance string `json:"instance,omitempty"`
+	Account  string `json:"account,omitempty"`
 	// RefreshEnds is when the refresh token ends, if the provider says so.
 	RefreshEnds time.Time `json:"refresh_ends,omitzero"`
 	// Rotation is refreshStays or refreshRotates, depending on the last redeem; "" before the first one.
@@ -35,7 +36,7 @@ func (s *TokenSource) storedForm(t Tokens, fingerprint string) storedTokens {
 	now := s.options.Now()
 	stored := storedTokens{
 		Access: t.Access, Refresh: t.Refresh, Issued: now, Scopes: t.Scopes, Fingerprint: fingerprint,
-		Instance: t.Instance,
+		Instance: t.Instance, Account: t.Account,
 	}
 	// A token that seems to have expired already is stored without expiry; the provider may refuse it.
 	if left := time.Until(t.Expires); left > 0 {

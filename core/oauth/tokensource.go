@@ -151,6 +151,20 @@ func (s *TokenSource) Instance(
 	return e.instance, nil
 }
 
+// Account returns the provider's own id of the account that the connection's tokens are for, whether they still
+// work or not; "" if it is not known.
+func (s *TokenSource) Account(ctx context.Context, tenantID, connectionID string) (ref string, err error) {
+	row, found, err := s.options.Store.Tokens(ctx, tenantID, connectionID)
+	if err != nil || !found {
+		return "", err
+	}
+	stored, err := s.unseal(row)
+	if err != nil && !vault.IsAway(err) {
+		return "", nil // as if there were none: the consent brings new ones
+	}
+	return stored.Account, err
+}
+
 func (s *TokenSource) current(ctx context.Context, tenantID, connectionID string) (*entry, error) {
 	now := s.options.Now()
 	if e := s.cache.get(connectionID, now); e != nil {

@@ -164,7 +164,7 @@ func harness(
 ) crmtest.Harness {
 	return crmtest.Harness{
 		Open:          func() crm.Driver { return s.open(t, token, more, time.Now) },
-		Account:       crm.Account{Name: "HubSpot account 2519445"},
+		Account:       crm.Account{Name: "HubSpot account 2519445", Ref: "2519445"},
 		Vocabulary:    words,
 		DefaultStatus: words.Statuses[0],
 		Known:         crmtest.Related{OwnerID: "6166860", AccountID: "202", ContactID: "101"},

@@ -3,9 +3,9 @@ package hubspot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -63,10 +63,11 @@ func (d *driver) Account(ctx context.Context) (crm.Account, error) {
 	if zone, err := time.LoadLocation(details.TimeZone); err == nil && details.TimeZone != "" {
 		d.zone.Store(zone)
 	}
+	ref := strconv.FormatInt(details.PortalID, 10)
 	if details.PortalName != "" {
-		return crm.Account{Name: details.PortalName}, nil
+		return crm.Account{Name: details.PortalName, Ref: ref}, nil
 	}
-	return crm.Account{Name: fmt.Sprintf("HubSpot account %d", details.PortalID)}, nil
+	return crm.Account{Name: "HubSpot account " + ref, Ref: ref}, nil
 }
 
 // Vocabulary implements crm.Driver. The statuses are the stages of the chosen pipeline.

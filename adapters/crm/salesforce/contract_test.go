@@ -178,7 +178,7 @@ func harness(t *testing.T, s *testServer, how fake.Options, more map[string]any)
 	comments, _ := more["comments"].(string)
 	return crmtest.Harness{
 		Open:    func() crm.Driver { return s.open(t, more) },
-		Account: crm.Account{Name: "Acme"}, Vocabulary: vocabulary, DefaultStatus: status,
+		Account: crm.Account{Name: "Acme", Ref: fake.RecordID("00D", 1)}, Vocabulary: vocabulary, DefaultStatus: status,
 		DefaultPriority: priority,
 		Known:           crmtest.Related{OwnerID: fake.Owner, AccountID: fake.Account, ContactID: fake.Contact},
 		Unknown: crmtest.Related{

@@ -68,14 +68,14 @@ func (d *driver) Traits() crm.Traits {
 // reports who signed in. Its response to an expired access token is 403 ("Query for User Information",
 // Salesforce Help), which looks like a refusal, so that the token would not be renewed.
 func (d *driver) Account(ctx context.Context) (crm.Account, error) {
-	found, err := query[struct{ Name string }](ctx, d, "SELECT Name FROM Organization LIMIT 1")
+	found, err := query[struct{ ID, Name string }](ctx, d, "SELECT Id, Name FROM Organization LIMIT 1")
 	if err != nil {
 		return crm.Account{}, err
 	}
 	if len(found) == 0 {
 		return crm.Account{}, unreadable(nil)
 	}
-	return crm.Account{Name: found[0].Name}, nil
+	return crm.Account{Name: found[0].Name, Ref: found[0].ID}, nil
 }
 
 // Vocabulary implements crm.Driver. It reads the description of cases.

@@ -23,6 +23,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
+	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth/oauthtest"
 )
@@ -223,6 +224,29 @@ func (p *Provider) Adapter() adapter.Adapter {
 	}, func(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
 		return driver{api: env.Addresses["api_url"], client: env.HTTP, id: s.CalendarID}, nil
 	})
+}
+
+// CRM returns the adapter of that name for a CRM at the same provider, whose account has an id and no address.
+func (p *Provider) CRM(name string) adapter.Adapter {
+	return adapter.CRM(adapter.Declaration{
+		Name: name, Title: "Meet Desk", Help: "For tests.",
+		Auth: adapter.Auth{
+			Scheme: adapter.OAuth2, OAuth: &adapter.OAuth{API: "api_url", Grant: adapter.GrantOf(grant)},
+		},
+	}, func(_ context.Context, _ settings, env adapter.Environment) (crm.Driver, error) {
+		return desk{driver: driver{api: env.Addresses["api_url"], client: env.HTTP}}, nil
+	})
+}
+
+// desk implements only Account.
+type desk struct {
+	crm.Driver
+	driver driver
+}
+
+func (d desk) Account(ctx context.Context) (crm.Account, error) {
+	a, err := d.driver.Account(ctx)
+	return crm.Account{Name: "Company of " + a.Email, Ref: a.Email}, err
 }
 
 // driver implements only Account and Calendars; the other methods must not be called.
