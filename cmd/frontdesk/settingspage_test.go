@@ -1,8 +1,11 @@
 package main
 
 import (
+	"html"
+	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -108,4 +111,73 @@ func TestTheDemonstrationPrintsASignInLink(t *testing.T) {
 	if a := r.browse(http.MethodGet, "/settings/tenants/demo", r.signIn(link)); a.StatusCode != http.StatusOK {
 		t.Errorf("the tenant's page is %d", a.StatusCode)
 	}
+}
+
+var (
+	commandsOfPage = regexp.MustCompile(`(?s)<pre tabindex="0"><code>(frontdesk .*?)</code></pre>`)
+	linksOfPage    = regexp.MustCompile(`href="(/settings/[^"#]*)"`)
+)
+
+// Every command that a page of the settings page shows is one of this command line, and complete.
+func TestCommandsOnTheSettingsPageAreThere(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "telephony", "--provider", "sandbox", "--default")
+	d.must("key", "create", "--tenant", "acme")
+	d.must("agent", "add", "--tenant", "acme", "--platform", "vapi")
+	d.must("webhook", "add", "--tenant", "acme", "--url", "https://platform.example.com/hooks")
+	d.must("number", "buy", "--tenant", "acme", "415")
+	r := d.serve()
+	cookie := r.signIn(d.must("admin", "link"))
+	shown := map[string]string{} // command to page
+	seen, next := map[string]bool{}, []string{"/settings"}
+	for len(next) > 0 {
+		path := next[0]
+		if next = next[1:]; seen[path] {
+			continue
+		}
+		seen[path] = true
+		page := r.page(path, cookie)
+		for _, block := range commandsOfPage.FindAllStringSubmatch(page, -1) {
+			for line := range strings.Lines(html.UnescapeString(block[1])) {
+				shown[strings.TrimSpace(line)] = path
+			}
+		}
+		for _, link := range linksOfPage.FindAllStringSubmatch(page, -1) {
+			next = append(next, html.UnescapeString(link[1]))
+		}
+	}
+	for command, path := range shown {
+		words := regexp.MustCompile(`'[^']*'|[^ ]+`).FindAllString(strings.TrimPrefix(command, "frontdesk "), -1)
+		for i, word := range words {
+			words[i] = strings.Trim(word, "'")
+		}
+		if _, err := parserOf(t).Parse(words); err != nil {
+			t.Errorf("%s shows %q: %v", path, command, err)
+		}
+	}
+	if len(shown) < 40 {
+		t.Errorf("only %d commands were found on %d pages", len(shown), len(seen))
+	}
+}
+
+// page returns a page as a browser gets it.
+func (r *running) page(path, cookie string) string {
+	r.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, r.api+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Cookie", cookie)
+	answer, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(body)
 }

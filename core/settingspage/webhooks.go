@@ -101,7 +101,7 @@ func (p *Pages) showWebhooks(v *visit, wrong error) (reply, error) {
 	if v.tenant != "" {
 		title, lead = "Webhooks of "+v.tenant, "What happens at its connections and numbers is sent to these addresses."
 	}
-	add := append([]string{"webhook", "add", "https://platform.example.com/hooks"}, whose(v)...)
+	add := append([]string{"webhook", "add", "--url", "https://platform.example.com/hooks"}, whose(v)...)
 	view := webhooksView{layout: p.layout(v, title, lead,
 		shell(append([]string{"webhook", "list"}, whose(v)...)...), shell(add...))}
 	for _, w := range all.Webhooks {
