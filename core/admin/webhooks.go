@@ -55,7 +55,7 @@ type Deliveries struct {
 type WebhookTest struct {
 	OK     bool   `json:"ok" doc:"Whether the receiver acknowledged it." example:"true"`
 	Status int    `json:"status,omitempty" doc:"The HTTP status of the answer. Absent: there was none." example:"200"`
-	Reason string `json:"reason,omitempty" doc:"Why it failed." example:"EGRESS_REFUSED"`
+	Reason string `json:"reason,omitempty" doc:"Why it failed." example:"ADDRESS_REFUSED"`
 }
 
 // NewWebhook describes a webhook to be created.

@@ -1,6 +1,7 @@
 package settingspage
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -235,8 +236,9 @@ func (p *Pages) testWebhook(v *visit) (reply, error) {
 	n := good("The receiver acknowledged the test with " + strconv.Itoa(done.Status) + ".")
 	if !done.OK {
 		n = notice{
-			Text:   "The receiver did not acknowledge the test: " + done.Reason + ".",
-			Advice: "It has to answer with 200 to 299 within 15 seconds. Check its address, and that it verifies the signature.",
+			Text: "The receiver did not acknowledge the test: " + done.Reason + ".",
+			Advice: fmt.Sprintf("It has to answer with 200 to 299 within %.0f seconds. Check its address, and that it "+
+				"verifies the signature.", webhook.AnswerWithin.Seconds()),
 		}
 	}
 	p.notify(v, n)

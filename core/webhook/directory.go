@@ -39,7 +39,7 @@ type Directory struct {
 // NewDirectory returns a new Directory.
 func NewDirectory(o Options) *Directory {
 	sealer := sealing.New(o.Vault)
-	return &Directory{o, sealer, newPoster(sealer, o.Pool, o.Now, attemptTimeout)}
+	return &Directory{o, sealer, newPoster(sealer, o.Pool, o.Now, AnswerWithin)}
 }
 
 // Actions of audit entries about webhooks.

@@ -13,8 +13,8 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// attemptTimeout bounds one attempt. A receiver has to acknowledge an event, not to work it off.
-const attemptTimeout = 5 * time.Second
+// AnswerWithin bounds one attempt. A receiver has to acknowledge an event, not to work it off.
+const AnswerWithin = 5 * time.Second
 
 // poster sends single messages.
 type poster struct {

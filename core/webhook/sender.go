@@ -68,7 +68,7 @@ type Sender struct {
 // NewSender returns a new Sender.
 func NewSender(o SenderOptions) *Sender {
 	return &Sender{
-		opts: o, poster: newPoster(sealing.New(o.Vault), o.Pool, o.Now, cmp.Or(o.AttemptTimeout, attemptTimeout)),
+		opts: o, poster: newPoster(sealing.New(o.Vault), o.Pool, o.Now, cmp.Or(o.AttemptTimeout, AnswerWithin)),
 		wake: make(chan struct{}, 1), inUse: map[string]int{},
 	}
 }
