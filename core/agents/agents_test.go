@@ -557,7 +557,8 @@ func TestABrokenBodyIsItsSendersFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}", path)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Vapi-Secret: s\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", path)
 		answer, err := io.ReadAll(conn)
 		if err != nil || !strings.Contains(string(answer), "\r\n\r\nMALFORMED_JSON ") {
 			t.Errorf("%s: %s, %v", path, answer, err)

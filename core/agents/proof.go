@@ -20,7 +20,8 @@ import (
 // isAgent reports whether a part of a path is the id of a voice agent. No tool has such a name.
 func isAgent(name string) bool { return strings.HasPrefix(name, apikey.AgentID+"_") }
 
-// claimed returns the voice agent whose address a request is sent to, as the api.Protocol has it.
+// claimed returns the voice agent whose address a request is sent to, as the api.Protocol has it. What proves without
+// the body where a request comes from is checked at once, so that strangers cannot withhold bodies.
 func (a *Agents) claimed(r *http.Request, platform string) (apikey.Caller, bool, error) {
 	id := r.PathValue("name")
 	if !isAgent(id) {
@@ -30,7 +31,16 @@ func (a *Agents) claimed(r *http.Request, platform string) (apikey.Caller, bool,
 	if err == nil && agent.Platform != platform {
 		err = apikey.NoAgent()
 	}
+	if err == nil && !signsBody(r.Header, agent) {
+		_, err = a.proven(r, nil)
+	}
 	return agent.Caller, true, err
+}
+
+// signsBody reports whether a request is to be proven by a signature of its body.
+func signsBody(h http.Header, agent apikey.Agent) bool {
+	return len(agent.Signing) > 0 && !strings.HasPrefix(bearer(h), "fd_") &&
+		(agent.Platform == "retell" || agent.Platform == "vapi" && h.Get(vapiSignature) != "")
 }
 
 // atAgent is handle for an address that only agents have.

@@ -1,9 +1,14 @@
 package agents_test
 
 import (
+	"bufio"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,6 +154,37 @@ func TestAForgedProofIsRefused(t *testing.T) {
 		}
 		if len(w.got) != 0 || strings.Contains(body, signing) {
 			t.Fatalf("%s: the interface was asked, or the secret told: %s", name, body)
+		}
+	}
+}
+
+// Strangers cannot have the gateway wait for a body at an agent's address, where that is not what proves who asks.
+func TestAStrangerIsRefusedBeforeTheBody(t *testing.T) {
+	w := withAgents(t)
+	for name, c := range map[string]struct{ path, header, want string }{
+		"a wrong bearer":                     {"elevenlabs/agent_e/find_slots", "Authorization: Bearer x", "INVALID_SIGNATURE"},
+		"no bearer":                          {"elevenlabs/agent_e/call-started", "X-Other: 1", "INVALID_SIGNATURE"},
+		"at Vapi":                            {"vapi/agent_v", "X-Vapi-Secret: x", "INVALID_SIGNATURE"},
+		"a wrong key":                        {"retell/agent_r", "X-Api-Key: fd_live_wrong", "INVALID_API_KEY"},
+		"no secret is kept, and no key sent": {"tools/agent_t/find_slots", "X-Signature: 00", "API key"},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST /alpha/agents/%s HTTP/1.1\r\nHost: x\r\n%s\r\nExpect: 100-continue\r\n"+
+			"Content-Length: 100\r\n\r\n", c.path, c.header)
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), c.want) {
+			t.Errorf("%s: %d %s, %v", name, answer.StatusCode, body, err)
 		}
 	}
 }

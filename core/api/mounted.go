@@ -64,19 +64,23 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 			a.fail(c, err)
 			return
 		}
-		caller, err := a.claimant(c.Request, p)
+		caller, claimed, err := a.claimant(c.Request, p)
 		if err != nil {
 			a.unauthenticated(c, err)
 			return
 		}
 		c.Request = c.Request.WithContext(a.trace(c.Request.Context(), c, x, caller.Tenant.ID))
 		x.identity = []slog.Attr{telemetry.Tenant(caller.Tenant.Name), slog.String("key", caller.KeyID)}
-		if !a.bodies.take(caller.Tenant.ID) {
+		place := caller.Tenant.ID
+		if claimed { // anybody can claim, and withhold the body: what they take is not what the tenant's own may have
+			place = "claimed " + place
+		}
+		if !a.bodies.take(place) {
 			a.fail(c, fault.New(fault.Unavailable, fault.ReasonOverloaded,
 				"Too many requests of this kind are running at the same time."))
 			return
 		}
-		defer a.bodies.give(caller.Tenant.ID)
+		defer a.bodies.give(place)
 		err = p.Serve(c.Writer, c.Request, caller)
 		if errors.Is(err, fault.Unauthenticated) && !c.Writer.Written() {
 			a.unauthenticated(c, err)
@@ -86,14 +90,15 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 	})
 }
 
-// claimant returns the caller of a request of a protocol.
-func (a *api) claimant(r *http.Request, p Protocol) (apikey.Caller, error) {
+// claimant returns the caller of a request of a protocol, and reports whether that is only claimed.
+func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claimed bool, err error) {
 	if p.Identify != nil {
-		if caller, claimed, err := p.Identify(r); claimed || err != nil {
-			return caller, err
+		if caller, claimed, err = p.Identify(r); claimed || err != nil {
+			return caller, claimed, err
 		}
 	}
-	return a.authenticate(r.Context(), r.Header)
+	caller, err = a.authenticate(r.Context(), r.Header)
+	return caller, false, err
 }
 
 // unauthenticated responds to a request whose caller is unknown.

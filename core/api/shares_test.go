@@ -11,9 +11,11 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 )
 
@@ -107,6 +109,38 @@ func TestARequestEntersTheGateWithItsBody(t *testing.T) {
 			t.Errorf("beside %q: %d %s", begin, a.status, a.body)
 		}
 	}
+}
+
+// Whoever names a voice agent of a tenant, and has not proved to be its platform, takes nothing of what the tenant's
+// own requests may have.
+func TestAClaimTakesNoShareOfTheTenant(t *testing.T) {
+	inside, end := make(chan struct{}), make(chan struct{})
+	g := startGateway(t, func(o *Options) {
+		o.Speaks = []Protocol{{
+			Path: "/alpha/agents/x", Operation: "x",
+			Identify: func(r *http.Request) (apikey.Caller, bool, error) {
+				caller, err := fakeKeys{}.Authenticate(r.Context(), testKey)
+				return caller, true, err
+			},
+			Serve: func(http.ResponseWriter, *http.Request, apikey.Caller) error {
+				inside <- struct{}{} // and waits for its body
+				<-end
+				return nil
+			},
+		}}
+	})
+	var all sync.WaitGroup
+	for range maxBodiesAtOnce / 2 {
+		all.Go(func() {
+			g.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/alpha/agents/x", nil))
+		})
+		<-inside
+	}
+	if a := g.post(bookPath, with(nil)); a.status != http.StatusOK {
+		t.Errorf("beside claims: %d %s", a.status, a.body)
+	}
+	close(end)
+	all.Wait()
 }
 
 // lateBody is a body that does not arrive within the read deadline.
