@@ -54,6 +54,7 @@ type Options struct {
 type Callers interface {
 	Authenticate(ctx context.Context, key string) (apikey.Caller, error)
 	Agent(ctx context.Context, id string) (apikey.Agent, error)
+	Used(agent apikey.Caller)
 }
 
 // Agents serves the platforms. Create it with [New].

@@ -40,6 +40,7 @@ type world struct {
 
 	mu     sync.Mutex
 	got    []asked
+	used   map[string]bool // ids of agents
 	answer func(path string) (status int, body string)
 }
 
@@ -51,7 +52,7 @@ func open(t *testing.T) *world {
 // openWithin is open, where a call may take so long.
 func openWithin(t *testing.T, limit time.Duration) *world {
 	t.Helper()
-	w := &world{t: t, answer: func(string) (int, string) { return 200, `{"say":"Done."}` }, caller: apikey.Caller{
+	w := &world{t: t, used: map[string]bool{}, answer: func(string) (int, string) { return 200, `{"say":"Done."}` }, caller: apikey.Caller{
 		Tenant: tenant.Tenant{ID: "t-acme", Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}},
 		Scopes: apikey.Scopes(),
 	}}
@@ -100,6 +101,12 @@ func (w *world) Agent(_ context.Context, id string) (apikey.Agent, error) {
 		return a, nil
 	}
 	return apikey.Agent{}, apikey.NoAgent()
+}
+
+func (w *world) Used(agent apikey.Caller) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.used[agent.KeyID] = true
 }
 
 func (w *world) Authenticate(_ context.Context, key string) (apikey.Caller, error) {

@@ -79,6 +79,9 @@ func (a *Agents) proven(r *http.Request, body []byte) (apikey.Caller, error) {
 	case subtle.ConstantTimeCompare([]byte(token), agent.Signing) != 1:
 		err = refused("The bearer token is not the agent's signing secret.")
 	}
+	if err == nil {
+		a.opts.Callers.Used(agent.Caller)
+	}
 	return agent.Caller, err
 }
 

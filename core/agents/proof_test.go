@@ -87,6 +87,11 @@ func TestAPlatformsProofTakesThePlaceOfAKey(t *testing.T) {
 		if status != 200 || len(w.got) != 1 {
 			t.Fatalf("%s: %d %s", name, status, body)
 		}
+		_, key := strings.CutPrefix(name, "a key")
+		if id := strings.Split(c.path, "/")[1]; w.used[id] == key {
+			t.Errorf("%s: noted as a use of the agent: %v", name, w.used[id])
+		}
+		clear(w.used)
 		if got := w.one(); got.path != "/v1/tickets/create-ticket" || got.body != plainBody {
 			t.Errorf("%s: asked for %s %s", name, got.path, got.body)
 		}
@@ -151,6 +156,9 @@ func TestAForgedProofIsRefused(t *testing.T) {
 		status, body := w.post("/alpha/agents/"+c.path, c.body, append([]string{"X-Api-Key: "}, c.header...)...)
 		if status != 400 || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d %s, want %s", name, status, body, c.want)
+		}
+		if len(w.used) != 0 {
+			t.Fatalf("%s: it is noted as a use of the agent", name)
 		}
 		if len(w.got) != 0 || strings.Contains(body, signing) {
 			t.Fatalf("%s: the interface was asked, or the secret told: %s", name, body)

@@ -207,7 +207,8 @@ type Agent struct {
 	Signing  []byte // what the platform proves itself with; empty: requests need an API key of the tenant
 }
 
-// Agent returns the voice agent of an id, or fault.NotFound. It is shared and must not be modified.
+// Agent returns the voice agent of an id, or fault.NotFound. It is shared and must not be modified. Anybody may know
+// the id, so that this is no use of the agent; see [Callers.Used].
 func (c *Callers) Agent(ctx context.Context, id string) (Agent, error) {
 	// Agents are cached beside keys, which no id of an agent can be.
 	hash := sha256.Sum256([]byte(id))

@@ -109,6 +109,7 @@ func (c *Callers) Authenticate(ctx context.Context, key string) (Caller, error) 
 	if !known.valid {
 		return Caller{}, badKey()
 	}
+	c.Used(known.caller)
 	return known.caller, nil
 }
 
@@ -128,10 +129,15 @@ func (c *Callers) known(
 	} else if known.valid && age >= answerLife/2 { // refreshed ahead of time, so that no call waits
 		singleflight.Start(c.fetches, fetchKey(hash, generation), c.fetch(hash, generation, load))
 	}
-	if known.valid && c.used.touch(known.caller.KeyID, now) && c.opts.InUse != nil {
-		c.opts.InUse(known.caller.Connections)
-	}
 	return known, nil
+}
+
+// Used notes that a caller makes a request. For a voice agent, it is called once the request has proved to come from
+// the agent's platform; for a key, Authenticate does it.
+func (c *Callers) Used(caller Caller) {
+	if c.used.touch(caller.KeyID, c.opts.Now()) && c.opts.InUse != nil {
+		c.opts.InUse(caller.Connections)
+	}
 }
 
 // CallerOf returns a caller for the gateway's own work on one connection, such as settling operations that a

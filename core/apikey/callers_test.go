@@ -2,6 +2,7 @@ package apikey_test
 
 import (
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
 	"slices"
@@ -381,6 +382,33 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 			t.Errorf("last used %v after closing, want %v", used(), last)
 		}
 	})
+}
+
+// Anybody may send a request to an agent's address. That is no use of the agent before the request has proved itself.
+func TestAnAgentIsNotUsedByWhoeverKnowsItsAddress(t *testing.T) {
+	h := tenanttest.Open(t, storetest.SQLite(t))
+	h.Tenant("acme")
+	made, err := h.Keys.CreateAgent(t.Context(), "acme", apikey.AgentSpec{Platform: "retell"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, proven := range []bool{false, true} {
+		callers := apikey.NewCallers(apikey.CallerOptions{
+			Store: h.Store, Vault: h.Vault, Now: h.Clock.Now, Log: slog.New(slog.DiscardHandler),
+		})
+		agent, err := callers.Agent(t.Context(), made.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proven {
+			callers.Used(agent.Caller)
+		}
+		callers.Close() // writes when keys were used
+		all, err := h.Keys.ListAgents(t.Context(), "acme")
+		if err != nil || all[0].LastUsedAt.IsZero() == proven {
+			t.Errorf("proven %v: last used %v, %v", proven, all[0].LastUsedAt, err)
+		}
+	}
 }
 
 func BenchmarkCallerToDriver(b *testing.B) {
