@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,5 +16,7 @@ func (o *Options) Extend(by func(*mcp.ServerOptions) func(*mcp.Server)) { o.exte
 
 // ServeByLibrary answers a request without the fast path.
 func (s *Server) ServeByLibrary(w http.ResponseWriter, r *http.Request, caller apikey.Caller) {
-	s.json.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.json.ServeHTTP(&refusals{ResponseWriter: w, body: body}, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 }

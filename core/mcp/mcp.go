@@ -137,7 +137,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	}
 	// What the library says of a body that it cannot read is not for callers.
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.serveTools(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	s.serveTools(&refusals{ResponseWriter: w, body: body}, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	return nil
 }
 

@@ -444,6 +444,48 @@ func TestABatchHasAFewMessages(t *testing.T) {
 	}
 }
 
+// What is no request that can be answered has an error of JSON-RPC. In plain text, clients took it for a broken
+// connection.
+func TestRefusalsAreErrorsOfJSONRPC(t *testing.T) {
+	w := open(t, 0)
+	for rule, c := range map[string]struct {
+		body, version string
+		status        int
+		wants         string
+	}{
+		"no JSON":    {`{"jsonrpc":"2.0","id":1,`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32700,`},
+		"no body":    {``, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32700,`},
+		"no request": {`{"jsonrpc":"2.0"}`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"a number":   {`1`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"a batch":    {`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"without an id": {`{"jsonrpc":"2.0","method":"tools/list"}`, "2025-11-25", 400,
+			`{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"without what it needs": {`{"jsonrpc":"2.0","id":"a","method":"tools/call"}`, "2025-11-25", 400,
+			`{"jsonrpc":"2.0","id":"a","error":{"code":-32600,`},
+		"an unknown version": {`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "2025-01-01", 400,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,`},
+		"an unknown method": {`{"jsonrpc":"2.0","id":7,"method":"tasks/list"}`, "2025-11-25", 200,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,`},
+		"an unknown method before any version": {`{"jsonrpc":"2.0","id":"x","method":"nope","params":{}}`, "", 200,
+			`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,`},
+		"an unknown notification": {`{"jsonrpc":"2.0","method":"notifications/nope"}`, "2025-11-25", 400,
+			`{"jsonrpc":"2.0","error":{"code":-32600,`},
+	} {
+		status, body := w.post(c.body, "Mcp-Protocol-Version", c.version)
+		if status != c.status || !strings.HasPrefix(body, c.wants) || !json.Valid([]byte(body)) {
+			t.Errorf("%s: %d %s, want %d %s", rule, status, body, c.status, c.wants)
+		}
+	}
+	res, err := http.Post(w.url, "application/json", strings.NewReader("{"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if kind := res.Header.Get("Content-Type"); kind != "application/json" {
+		t.Errorf("the error is %s", kind)
+	}
+}
+
 // A body that breaks off is refused as everywhere, and its sender is told nothing of the gateway's network. That a
 // body is too slow is told by the interface; see core/api.
 func TestABrokenBodyIsItsSendersFault(t *testing.T) {
