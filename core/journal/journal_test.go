@@ -148,7 +148,7 @@ func TestAnOperationAdvisesItsCallers(t *testing.T) {
 		repeat bool // whether a repeat is suggested
 		want   string
 	}{
-		{"a key", Operation{}, "k", loseReply, true, "Repeat it with the same Idempotency-Key"},
+		{"a key", Operation{}, "k", loseReply, true, "Repeat it unchanged, with the same Idempotency-Key if you gave one, to"},
 		{"no key", Operation{}, "", loseReply, false, "look first"},
 		{"no key, and idempotent", Operation{Idempotent: true}, "", loseReply, true,
 			"Repeat the request unchanged"},

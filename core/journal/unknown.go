@@ -91,7 +91,8 @@ func (r *Run) canRepeat(wait time.Duration) bool {
 func (r *Run) repeatAdvice(wait time.Duration) string {
 	switch {
 	case r.intent.Kept:
-		return "Repeat it with the same Idempotency-Key to settle it."
+		// A language model reads this too. It gave no key: the key of its tool's call is the gateway's.
+		return "Repeat it unchanged, with the same Idempotency-Key if you gave one, to settle it."
 	case r.canRepeat(wait):
 		return "Repeat the request unchanged to settle it."
 	}
