@@ -69,6 +69,7 @@ const (
 	notedHold     = "hold"
 	notedChosen   = "chosen" // the hold, until other slots are told
 	notedMeetings = "meetings"
+	notedListed   = "listed" // the meetings among which a place is one
 	notedTickets  = "tickets"
 	notedContacts = "contacts"
 	notedChange   = "change"
@@ -116,7 +117,11 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 			r.prefix != "" && strings.HasPrefix(said, r.prefix) {
 			continue
 		}
-		if id := r.choose(said, m.recall(ctx, r.kind)); id != "" {
+		kind := r.kind
+		if at, _ := placeOf(said); kind == notedMeetings && at != theOnly {
+			kind = notedListed
+		}
+		if id := r.choose(said, m.recall(ctx, kind)); id != "" {
 			given[r.field], changed = asJSON(id), true
 		}
 	}
@@ -265,6 +270,9 @@ func (m memory) keep(ctx context.Context, r Result) {
 				}
 			}
 			m.note(list.kind, told)
+			if list.kind == notedMeetings {
+				m.note(notedListed, told)
+			}
 			if list.kind == notedSlots && len(told) > 0 {
 				m.unchoose(ctx)
 			}
@@ -279,6 +287,21 @@ func (m memory) keep(ctx context.Context, r Result) {
 		if id != "" {
 			m.note(kind, []string{id})
 		}
+	}
+	if id := textOf(r.Answer["meeting_reference"]); id != "" {
+		m.place(ctx, id)
+	}
+}
+
+// place gives a meeting that was booked, moved or cancelled its place among those that were told. It keeps the one
+// that it has: whoever cancels the second and then the first means two meetings. After a meeting that is not in the
+// list, a place could mean two, and means none.
+func (m memory) place(ctx context.Context, id string) {
+	switch listed := m.recall(ctx, notedListed); {
+	case len(listed) == 0:
+		m.note(notedListed, []string{id})
+	case !slices.Contains(listed, id):
+		m.note(notedListed, []string{""})
 	}
 }
 

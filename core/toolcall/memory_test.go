@@ -160,6 +160,40 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 }
 
+// What happens to one meeting of a list moves none of the others: "the first" stays the first of those that were told.
+func TestAMeetingKeepsItsPlaceInTheList(t *testing.T) {
+	const list = `{"meetings":[{"meeting_reference":"mt_1"},{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`
+	second := func(tool, arguments string) [3]string {
+		return [3]string{tool, arguments, `{"meeting_reference":"mt_2"}`}
+	}
+	for rule, c := range map[string]struct {
+		between [3]string
+		wants   map[string]string // by what the model says then
+	}{
+		"one is cancelled": {second("cancel_meeting", `{"meeting_reference":"2"}`), map[string]string{
+			"1": "mt_1", "the second": "mt_2", "last": "mt_3", "that": "mt_2", "": "mt_2"}},
+		"one is moved": {second("move_meeting", `{"meeting_reference":"mt_2","slot_id":"st_1"}`), map[string]string{
+			"1": "mt_1", "2": "mt_2", "3": "mt_3", "that": "mt_2"}},
+		"another is booked, and a place could mean two": {[3]string{"book_slot", `{"title":"A","slot_id":"st_1"}`,
+			`{"meeting_reference":"mt_4"}`}, map[string]string{"1": "1", "last": "last", "that": "mt_4"}},
+	} {
+		w, r := newWorld()
+		call := Call{CallID: "call", TenantID: "acme"}
+		w.say(t, r, call, "book_slot", `{"title":"B","slot_id":"st_2"}`, `{"meeting_reference":"mt_9"}`)
+		if got, _ := w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"last"}`, `{}`); got != `{"meeting_reference":"mt_9"}` {
+			t.Errorf("the only one that was booked: the interface got %s", got)
+		}
+		w.say(t, r, call, "find_meetings", `{}`, list)
+		w.say(t, r, call, c.between[0], c.between[1], c.between[2])
+		for said, want := range c.wants {
+			got, _ := w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"`+said+`"}`, `{}`)
+			if got != `{"meeting_reference":"`+want+`"}` {
+				t.Errorf("%s: the interface got %s for %q, want %s", rule, got, said, want)
+			}
+		}
+	}
+}
+
 // Where nothing is said of a slot, the hold is booked, but not once other slots were told since: the caller may have
 // asked for them to take one of those instead. The hold can still be named.
 func TestAHoldIsBookedUntilOtherSlotsAreTold(t *testing.T) {
