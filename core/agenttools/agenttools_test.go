@@ -141,6 +141,15 @@ func TestNoModelSaysWhoCalls(t *testing.T) {
 	}
 }
 
+// A model that reads of a field which it cannot set asks the caller for the number that the platform sends.
+func TestNoToolTellsOfTheCallersNumber(t *testing.T) {
+	for _, tool := range real() {
+		if told := tool.Description + string(tool.Schema); tool.CallerNumber != "" && strings.Contains(told, tool.CallerNumber) {
+			t.Errorf("%s tells of %s: %s", tool.Name, tool.CallerNumber, told)
+		}
+	}
+}
+
 // The prompts promise that a tool takes a place in the list for an id. That needs the id of the telephone call, which
 // the gateway is told over MCP in this header alone.
 func TestTheIDOfTheTelephoneCallIsSentOverMCP(t *testing.T) {

@@ -423,7 +423,7 @@ type FindMeetingsRequest struct {
 	// Examples: ["primary"]
 	CalendarIds *[]string `json:"calendar_ids,omitempty"`
 
-	// Email The caller's e-mail address. This or phone_number is required. At most 320 bytes.
+	// Email The caller's e-mail address. At most 320 bytes.
 	//
 	// Examples: pat@example.com
 	Email *string `json:"email,omitempty"`
@@ -433,7 +433,7 @@ type FindMeetingsRequest struct {
 	// Examples: 2027-01-30
 	End *string `json:"end,omitempty"`
 
-	// PhoneNumber The caller's number as the platform tells it: with its country code, or a word such as anonymous. At most 256 bytes.
+	// PhoneNumber The caller's number as the platform tells it: with its country code, or a word such as anonymous. Either this or email is required. At most 256 bytes.
 	//
 	// Examples: +12025550101
 	PhoneNumber *string `json:"phone_number,omitempty"`

@@ -404,7 +404,7 @@ export interface components {
              */
             calendar_ids?: string[];
             /**
-             * @description The caller's e-mail address. This or phone_number is required. At most 320 bytes.
+             * @description The caller's e-mail address. At most 320 bytes.
              * @example pat@example.com
              */
             email?: string;
@@ -414,7 +414,7 @@ export interface components {
              */
             end?: string;
             /**
-             * @description The caller's number as the platform tells it: with its country code, or a word such as anonymous. At most 256 bytes.
+             * @description The caller's number as the platform tells it: with its country code, or a word such as anonymous. Either this or email is required. At most 256 bytes.
              * @example +12025550101
              */
             phone_number?: string;
