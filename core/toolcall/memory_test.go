@@ -270,6 +270,18 @@ func TestWhatAToolToldIsNotedByOneWrite(t *testing.T) {
 	}
 }
 
+// A model reads the text of a result, and not what it would be in a page.
+func TestAModelReadsSignsAsTheyAre(t *testing.T) {
+	w, r := newWorld()
+	call := Call{Tool: api.Tools()[0], CallID: "call", TenantID: "acme"}
+	w.answer = `{"ticket":{"subject":"Smith \u0026 Sons \u003curgent\u003e","status":"\\u0026","priority":"\\\u0026"}}`
+	result, err := r.Run(t.Context(), call)
+	if want := `{"ticket":{"subject":"Smith & Sons <urgent>","status":"\\u0026","priority":"\\&"}}`; err != nil ||
+		!strings.HasSuffix(result.Text(), want) {
+		t.Errorf("%s, %v, want %s", result.Text(), err, want)
+	}
+}
+
 // Arguments that are null are none, by every tool.
 func TestNullIsNoArguments(t *testing.T) {
 	w, r := newWorld()

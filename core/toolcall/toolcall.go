@@ -67,11 +67,7 @@ func (r Result) Text() string {
 	if len(r.Answer) == 0 {
 		return r.Said
 	}
-	raw, err := json.Marshal(r.Answer)
-	if err != nil {
-		return r.Said
-	}
-	return strings.TrimSpace(r.Said + "\n" + string(raw))
+	return strings.TrimSpace(r.Said + "\n" + string(readable(r.Answer)))
 }
 
 // Object returns the answer as one JSON object, with "ok" and "say" among its fields.
@@ -211,6 +207,21 @@ func asJSON(value any) json.RawMessage {
 	return raw
 }
 
+// readable is asJSON for a model, which reads the text as it is: & and < are not escaped.
+func readable(value any) json.RawMessage {
+	var raw bytes.Buffer
+	to := json.NewEncoder(&raw)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(value); err != nil {
+		panic("toolcall: " + err.Error())
+	}
+	return bytes.TrimSpace(raw.Bytes())
+}
+
+// htmlEscapes are the escapes by which the interface's JSON could stand in a page. What follows a backslash that is
+// escaped itself is none.
+var htmlEscapes = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
 // passedOn are the headers that a call of the interface has from the call of the tool.
 var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate",
 	"X-Request-Id"}
@@ -246,7 +257,7 @@ func resultOf(r *api.Recorder, t api.Tool, words words, spoken speech.Language) 
 		return failureOf(r.Body.Bytes(), words)
 	}
 	var answer map[string]json.RawMessage
-	if err := json.Unmarshal(r.Body.Bytes(), &answer); err != nil {
+	if err := json.Unmarshal([]byte(htmlEscapes.Replace(r.Body.String())), &answer); err != nil {
 		return Result{Said: words.broken}
 	}
 	var said string
@@ -284,7 +295,7 @@ func failureOf(body []byte, words words) Result {
 		return Result{Said: words.broken}
 	}
 	failure := Result{Said: words.broken, Answer: map[string]json.RawMessage{
-		"reason": asJSON(""), "message": asJSON(status.Message),
+		"reason": asJSON(""), "message": readable(status.Message),
 	}}
 	for _, d := range status.Details {
 		switch d.Type[strings.LastIndex(d.Type, ".")+1:] {
@@ -301,7 +312,7 @@ func failureOf(body []byte, words words) Result {
 			for _, v := range d.Violations {
 				fields = append(fields, v.Field+" "+v.Description)
 			}
-			failure.Answer["fields"] = asJSON(fields)
+			failure.Answer["fields"] = readable(fields)
 		}
 	}
 	return failure
