@@ -224,6 +224,23 @@ func TestARepeatHasTheKeyOfTheFirst(t *testing.T) {
 	}
 }
 
+// A session of Vapi's has a chat for each message of a person. They are one conversation, as a telephone call is.
+func TestTheChatsOfASessionAreOneConversation(t *testing.T) {
+	w := open(t)
+	key := func(chat string) string {
+		w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","chat":`+chat+`,"toolCallList":[`+
+			`{"id":"1","name":"create_ticket","arguments":{"subject":"A"}}]}}`)
+		return w.one().header.Get("Idempotency-Key")
+	}
+	if first := key(`{"id":"c_1","sessionId":"s"}`); first == "" || first != key(`{"id":"c_2","sessionId":"s"}`) ||
+		first == key(`{"id":"c_1","sessionId":"s_2"}`) {
+		t.Error("a ticket that is asked for in two chats of a session is not one")
+	}
+	if key(`{"id":"c_1"}`) == "" || key(`{"id":"c_1"}`) == key(`{"id":"c_2"}`) {
+		t.Error("a chat without a session is no conversation of its own")
+	}
+}
+
 // Several calls are answered in their order, on one line each. A tool that does not exist and an operation that
 // fails are answers, too.
 func TestVapiGetsAnAnswerToEachCall(t *testing.T) {

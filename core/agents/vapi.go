@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,7 +16,8 @@ import (
 
 // Sources: ServerMessageToolCalls, ToolCall, ToolCallFunction, ToolCallResult and ToolMessageComplete of
 // @vapi-ai/server-sdk 2.0.1; docs.vapi.ai/tools/custom-tools and docs.vapi.ai/server-url/events, which show
-// two more forms of a call; docs.vapi.ai/tools/custom-tools-troubleshooting (always 200, one line).
+// two more forms of a call; docs.vapi.ai/tools/custom-tools-troubleshooting (always 200, one line);
+// docs.vapi.ai/chat/session-management.
 
 type vapiRequest struct {
 	Message struct {
@@ -23,7 +25,8 @@ type vapiRequest struct {
 		Call     vapiCall     `json:"call"`
 		Customer vapiCustomer `json:"customer"`
 		Chat     struct {
-			ID string `json:"id"`
+			ID      string `json:"id"`
+			Session string `json:"sessionId"` // each message of a person is a chat of its own
 		} `json:"chat"`
 		ToolCallList vapiToolCalls `json:"toolCallList"`
 		ToolCalls    vapiToolCalls `json:"toolCalls"` // of old servers
@@ -155,9 +158,8 @@ func (c vapiToolCall) name() string {
 
 func (c vapiToolCall) call(q vapiRequest) call {
 	m := q.Message
-	made := call{tool: c.name(), id: c.ID, callID: m.Call.ID, number: m.Customer.Number}
-	if made.callID == "" {
-		made.callID = m.Chat.ID
+	made := call{
+		tool: c.name(), id: c.ID, callID: cmp.Or(m.Call.ID, m.Chat.Session, m.Chat.ID), number: m.Customer.Number,
 	}
 	if made.number == "" {
 		made.number = m.Call.Customer.Number
