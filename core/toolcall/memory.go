@@ -148,7 +148,8 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 	return asJSON(given)
 }
 
-// textOf returns a text, or a number as one. Everything else is "".
+// textOf returns a text, or a number as one. Null is "". Everything else is its JSON, which says something, if nothing
+// that can be understood.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -158,7 +159,7 @@ func textOf(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &number) == nil {
 		return number.String()
 	}
-	return ""
+	return string(raw)
 }
 
 // choose returns the one of the told references that a model means, or "".

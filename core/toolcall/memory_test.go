@@ -160,6 +160,24 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 }
 
+// A reference in a form that cannot be read is no word for another one. The interface refuses it.
+func TestWhatIsNoTextIsNoWordForAReference(t *testing.T) {
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme"}
+	w.say(t, r, call, "find_slots", `{}`, `{"slots":[{"slot_id":"st_1"}]}`)
+	w.say(t, r, call, "book_slot", `{"title":"A","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`)
+	for _, given := range []string{`["mt_9"]`, `{"id":"mt_9"}`, `true`} {
+		want := `{"meeting_reference":` + given + `}`
+		if got, _ := w.say(t, r, call, "cancel_meeting", want, `{}`); got != want {
+			t.Errorf("the interface got %s, want %s", got, want)
+		}
+		got, _ := w.say(t, r, call, "book_slot", `{"slot_id":`+given+`,"title":"A"}`, `{}`)
+		if want := `{"phone_number":"unknown","slot_id":` + given + `,"title":"A"}`; got != want {
+			t.Errorf("the interface got %s, want %s", got, want)
+		}
+	}
+}
+
 // What happens to one meeting of a list moves none of the others: "the first" stays the first of those that were told.
 func TestAMeetingKeepsItsPlaceInTheList(t *testing.T) {
 	const list = `{"meetings":[{"meeting_reference":"mt_1"},{"meeting_reference":"mt_2"},{"meeting_reference":"mt_3"}]}`
