@@ -95,6 +95,45 @@ func TestToolsForAnAgentByScopes(t *testing.T) {
 	}
 }
 
+// A tenant without a time zone has that of the calendar in which the tools offer slots.
+func TestToolsForAnAgentNameTheZoneOfTheCalendar(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox",
+		"--set", "timezone=Europe/Berlin")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox",
+		"--name", "branch", "--set", "timezone=Asia/Tokyo")
+	for _, c := range []struct{ of, connection, zone string }{
+		{"key", "sandbox", "Europe/Berlin"},
+		{"key", "branch", "Asia/Tokyo"},
+		{"agent", "branch", "Asia/Tokyo"},
+	} {
+		add := []string{c.of, "create", "--tenant", "acme", "--connection", c.connection}
+		if c.of == "agent" {
+			add[1] = "add"
+			add = append(add, "--platform", "retell")
+		}
+		d.must(add...)
+		var all []struct {
+			ID          string
+			Connections []string
+		}
+		if err := json.Unmarshal([]byte(d.must(c.of, "list", "--tenant", "acme", "--json")), &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, each := range all {
+			if !slices.Contains(each.Connections, c.connection) {
+				continue
+			}
+			prompt := d.must("agent-tools", "--platform", "retell", "--"+c.of, each.ID, "--prompt")
+			if !strings.Contains(prompt, "The time zone of the business is "+c.zone+".") {
+				t.Errorf("the prompt for the %s with %s is\n%s", c.of, c.connection, prompt)
+			}
+		}
+	}
+}
+
 // The platform may reach the gateway at another address than customers do.
 func TestToolsForAnAgentAreAtTheBaseURL(t *testing.T) {
 	t.Parallel()

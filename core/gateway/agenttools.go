@@ -32,7 +32,7 @@ func toolsFor(platform string, setup agenttools.Setup, scopes []apikey.Scope) (a
 	return agenttools.For(platform, setup)
 }
 
-// AgentToolsOf is AgentTools for an API key, with the time zone of its tenant.
+// AgentToolsOf is AgentTools for an API key, with the time zone of the business.
 func (g *Gateway) AgentToolsOf(ctx context.Context, platform, keyID string) (agenttools.Made, error) {
 	key, err := g.keys.Get(ctx, keyID)
 	if err == nil && key.Role() != "" {
@@ -45,7 +45,19 @@ func (g *Gateway) AgentToolsOf(ctx context.Context, platform, keyID string) (age
 	if err != nil {
 		return agenttools.Made{}, err
 	}
-	return AgentTools(platform, g.config.Server.PublicURL, owner.Zone(), key.Scopes)
+	return g.agentToolsFor(ctx, platform, owner, apikey.Spec{
+		Scopes: key.Scopes, Connections: key.Connections, Test: key.Test,
+	})
+}
+
+func (g *Gateway) agentToolsFor(
+	ctx context.Context, platform string, of tenant.Tenant, key apikey.Spec,
+) (agenttools.Made, error) {
+	as, err := g.callers.Person(ctx, "", of, key)
+	if err != nil {
+		return agenttools.Made{}, err
+	}
+	return AgentTools(platform, g.config.Server.PublicURL, g.services.Calendar.ZoneName(ctx, as), key.Scopes)
 }
 
 // AgentToolsAt is AgentTools for a voice agent of a tenant, with the agent's address.
@@ -55,7 +67,7 @@ func (g *Gateway) AgentToolsAt(ctx context.Context, platform, agentID string) (a
 		return agenttools.Made{}, err
 	}
 	made, err := toolsFor(platform, agenttools.Setup{
-		PublicURL: g.config.Server.PublicURL, TimeZone: agent.Caller.Tenant.Zone(), Agent: agenttools.Agent{
+		PublicURL: g.config.Server.PublicURL, TimeZone: g.services.Calendar.ZoneName(ctx, agent.Caller), Agent: agenttools.Agent{
 			Platform: agent.Platform, Address: g.agentURL(agent.Platform, agentID),
 			Signed: len(agent.Signing) > 0,
 		},

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/settingspage"
 	"frontdesk/core/signin"
+	"frontdesk/core/tenant"
 )
 
 // settingsPages returns the pages of the settings page, with their operation names in the log, or none if the
@@ -32,8 +33,15 @@ func (g *Gateway) settingsPages() ([]api.Page, error) {
 		Sessions: signin.NewSessions(o, g.config.SettingsPage.OIDC.Roles...), OpenID: g.openID, Now: g.now,
 		Brand: g.brand,
 		Trial: g.trial(),
-		Tools: func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error) {
-			return AgentTools(platform, g.config.Server.PublicURL, timeZone, scopes)
+		Tools: func(ctx context.Context, platform, tenantName, keyID string) (agenttools.Made, error) {
+			if keyID != "" {
+				return g.AgentToolsOf(ctx, platform, keyID)
+			}
+			of, err := tenant.ByName(ctx, g.store, tenantName)
+			if err != nil {
+				return agenttools.Made{}, err
+			}
+			return g.agentToolsFor(ctx, platform, of, apikey.Spec{Scopes: apikey.Scopes()})
 		},
 	})
 	if err != nil {

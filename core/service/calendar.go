@@ -144,22 +144,31 @@ func (c calendarClient) zoneOf(cal calendar.Calendar) (*time.Location, error) {
 // zoneWithin is how long somebody who asks for the date waits for the zone of a calendar that is not known yet.
 const zoneWithin = time.Second
 
-// Zone returns the zone of the business that a caller acts for: that of the tenant's settings, or else that of the
-// default calendar, in which slots are offered. Where the provider does not tell it in time, it is UTC.
+// Zone returns the zone of the business that a caller acts for. Where the provider does not tell it in time, it is UTC.
 func (s *Calendar) Zone(ctx context.Context, c apikey.Caller) *time.Location {
-	if c.Tenant.Settings.Timezone == "" {
-		ctx, cancel := context.WithTimeout(ctx, zoneWithin)
-		defer cancel()
-		if client, err := s.open(ctx, c); err == nil {
-			if zone, err := client.zone(ctx, "", ""); err == nil {
-				return zone
-			}
-		}
-	}
-	if zone, err := normalize.LoadZone(c.Tenant.Zone()); err == nil {
+	ctx, cancel := context.WithTimeout(ctx, zoneWithin)
+	defer cancel()
+	if zone, err := normalize.LoadZone(s.ZoneName(ctx, c)); err == nil {
 		return zone
 	}
 	return time.UTC
+}
+
+// ZoneName returns the name of that zone: that of the tenant's settings, or else that of the default calendar, in which
+// slots are offered. "": the provider does not tell it.
+func (s *Calendar) ZoneName(ctx context.Context, c apikey.Caller) string {
+	if c.Tenant.Settings.Timezone != "" {
+		return c.Tenant.Settings.Timezone
+	}
+	client, err := s.open(ctx, c)
+	if err != nil {
+		return ""
+	}
+	zone, err := client.zone(ctx, "", "")
+	if err != nil {
+		return ""
+	}
+	return zone.String()
 }
 
 func (c calendarClient) loadZone(name string) (*time.Location, error) {

@@ -55,8 +55,7 @@ func (p *Pages) platform(v *visit) (reply, error) {
 // showPlatform shows what an agent with a key needs on a platform. Without a key, it is what a key with every
 // scope has.
 func (p *Pages) showPlatform(v *visit, keyID string, answer *answerView) (reply, error) {
-	of, err := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant)
-	if err != nil {
+	if _, err := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant); err != nil {
 		return reply{}, err
 	}
 	key := field{Name: agentKey, Label: "API key", Type: "choice", Value: keyID,
@@ -65,7 +64,7 @@ func (p *Pages) showPlatform(v *visit, keyID string, answer *answerView) (reply,
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := p.opts.Tools(v.path("platform"), of.Settings.Timezone, scopes)
+	made, err := p.opts.Tools(v.ctx, v.path("platform"), v.tenant, keyID)
 	if errors.Is(err, agenttools.ErrUnknown) {
 		return reply{}, fault.Newf(fault.NotFound, fault.ReasonNotFound, "There is no platform %q.",
 			shorten(v.path("platform")))

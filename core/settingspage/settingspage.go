@@ -50,8 +50,9 @@ type Options struct {
 	Now       func() time.Time
 	Brand     page.Brand // without a name, it is Frontdesk
 	Trial     Trial
-	// Tools returns what an agent on a platform needs, with the tools that the scopes allow.
-	Tools func(platform, timeZone string, scopes []apikey.Scope) (agenttools.Made, error)
+	// Tools returns what an agent of a tenant needs on a platform, with the tools that its API key allows. "": a key
+	// that may do everything.
+	Tools func(ctx context.Context, platform, tenantName, keyID string) (agenttools.Made, error)
 }
 
 // Pages serves the pages. It is safe for concurrent use. Create it with [New].
