@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -560,6 +562,18 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 				!strings.Contains(out, "goes back") {
 				t.Errorf("number list says\n%s", out)
 			}
+			none := filepath.Join(t.TempDir(), "none.yaml")
+			if err := os.WriteFile(none, []byte("tenants: []\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, lost := range [][]string{
+				{"connection", "remove", "--tenant", "acme", "phones"}, {"tenant", "delete", "acme", "--yes"},
+				{"apply", "-f", none, "--prune"}, {"apply", "-f", none, "--prune", "--dry-run"},
+			} {
+				if out, errs, code := d.do("", lost...); code != exitFailed || !strings.Contains(errs, e164) || out != "" {
+					t.Errorf("%q while a number waits: exit %d\n%s%s", lost, code, out, errs)
+				}
+			}
 			if out := strings.TrimSpace(d.must("number", "restore", "--tenant", "acme",
 				fmt.Sprintf("%.0f", mine.get("id")))); out != e164 {
 				t.Errorf("restore prints %q", out)
@@ -567,6 +581,8 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 			if got := c.do(200, http.MethodGet, path, ""); string(got.body) != string(mine.body) {
 				t.Errorf("restored is %s, was %s", got.body, mine.body)
 			}
+			l.has(t, e164, "Front", l.leads)
+			d.must("connection", "remove", "--tenant", "acme", "phones")
 			l.has(t, e164, "Front", l.leads)
 		})
 	}

@@ -6,7 +6,6 @@ import (
 
 	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
-	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
 )
@@ -112,8 +111,9 @@ func tenantOperations(s Admin) []operation {
 		{
 			ID: "deleteTenant", Method: http.MethodDelete, Path: tenantRoot, Summary: "Delete a tenant",
 			Description: "Deletes a tenant with its connections, keys and records. What it has at its providers " +
-				"stays there; so does the audit. Only a key of the operator may.",
-			Reasons:  []string{fault.ReasonNotFound, admin.ReasonOperatorOnly},
+				"stays there; so does the audit. Only a key of the operator may. It is refused while a released phone " +
+				"number still waits to go back to its provider.",
+			Reasons:  []string{fault.ReasonNotFound, admin.ReasonOperatorOnly, fault.ReasonConnectionInUse},
 			endpoint: query(s, Admin.DeleteTenant, tenantPath.input),
 		},
 	}
@@ -148,8 +148,8 @@ func connectionOperations(s Admin) []operation {
 		{
 			ID: "removeConnection", Method: http.MethodDelete, Path: connectionRoot, Summary: "Remove a connection",
 			Description: "Removes a connection and everything that is kept for it. It is refused while an API " +
-				"key is bound to the connection.",
-			Reasons:  []string{fault.ReasonNotFound, connection.ReasonInUse},
+				"key is bound to the connection, or a released phone number still waits to go back to its provider.",
+			Reasons:  []string{fault.ReasonNotFound, fault.ReasonConnectionInUse},
 			endpoint: query(s, Admin.RemoveConnection, connectionPath.input),
 		},
 		{

@@ -8,7 +8,6 @@ import (
 
 	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
-	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
 	"frontdesk/core/webhook"
@@ -657,14 +656,15 @@ func problemTypes() []problemType {
 			Remedy: "Choose another name, or change the one that is there.",
 		},
 		{
-			Reason: connection.ReasonInUse, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
-			Slug: "connection-in-use", Title: "API keys or voice agents are bound to the connection",
+			Reason: fault.ReasonConnectionInUse, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,
+			Slug: "connection-in-use", Title: "The connection is still needed",
 			Spoken: "I cannot remove that, because it is in use.",
 			Sample: "The connection \"office\" is what these API keys are bound to: key_7f3c (fd_live_Ab3x). " +
 				"Revoke them first.",
-			Means: "API keys or voice agents in force are bound to the connection. They would silently lose it.",
-			Remedy: "Revoke the keys that the error names, and remove the agents or give them other connections. " +
-				"Remove the connection then.",
+			Means: "API keys or voice agents in force are bound to the connection, and would silently lose it. Or it still " +
+				"has to give released phone numbers back, which would be paid for ever without it.",
+			Remedy: "Revoke the keys that the error names, and remove the agents or give them other connections. Wait " +
+				"until the numbers are back, or restore them. Remove the connection or its tenant then.",
 		},
 		{
 			Reason: reasonKeyRevoked, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,

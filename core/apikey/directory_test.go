@@ -8,7 +8,6 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
-	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
@@ -110,7 +109,7 @@ func TestARolledKeyGoesOnForTheOverlap(t *testing.T) {
 		tenanttest.WantFault(t, err, fault.Unauthenticated, fault.ReasonInvalidAPIKey)
 		h.Caller(second)
 		err = h.Connections.Remove(t.Context(), "acme", "s")
-		if fault.From(err).Reason != connection.ReasonInUse ||
+		if fault.From(err).Reason != fault.ReasonConnectionInUse ||
 			strings.Contains(err.Error(), old.ID) {
 			t.Errorf("the connection of the new key is removed: %v", err)
 		}

@@ -234,6 +234,9 @@ func (p *planner) plan(ctx context.Context, want Desired) error {
 	if p.prune {
 		for _, t := range now.tenants {
 			if !wanted[t.Name] {
+				if err := p.applier.Store.CheckNoneToReturn(ctx, t.ID, ""); err != nil {
+					return err
+				}
 				p.deletions = append(p.deletions, &step{
 					change: Change{Action: ActionDelete, Tenant: t.Name},
 					do:     func(ctx context.Context) error { return p.applier.Tenants.Delete(ctx, t.Name) },
@@ -434,7 +437,7 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 		if slices.ContainsFunc(want.Connections, func(c connection.Spec) bool { return c.Name == row.Name }) {
 			continue
 		}
-		if err := p.applier.Connections.CheckUnbound(ctx, row, p.leaving...); err != nil {
+		if err := p.applier.Connections.CheckUnused(ctx, row, p.leaving...); err != nil {
 			return err
 		}
 		deleted := Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name}

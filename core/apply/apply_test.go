@@ -186,7 +186,7 @@ func TestApplyPrunesNothingThatKeysAreBoundTo(t *testing.T) {
 	h.Key("acme", apikey.Spec{Connections: []string{"rehearsal"}})
 	_, err := h.Applier.Apply(t.Context(),
 		apply.Desired{Tenants: []apply.Tenant{{Name: "acme"}, {Name: "gamma"}}}, apply.Options{Prune: true})
-	tenanttest.WantFault(t, err, fault.Conflict, connection.ReasonInUse)
+	tenanttest.WantFault(t, err, fault.Conflict, fault.ReasonConnectionInUse)
 	if _, err := tenant.ByName(t.Context(), h.Store, "gamma"); fault.From(err) == nil {
 		t.Error("a part was applied")
 	}

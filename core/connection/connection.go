@@ -25,12 +25,9 @@ import (
 	"frontdesk/core/store"
 )
 
-// Reasons of faults about connections that an administrator names. The reason for a name that is already in
-// use is tenant.ReasonNameTaken.
-const (
-	ReasonNotFound = "CONNECTION_NOT_FOUND"
-	ReasonInUse    = "CONNECTION_IN_USE"
-)
+// ReasonNotFound is the reason of a fault about a connection that an administrator names. The reason for a name that is
+// already in use is tenant.ReasonNameTaken.
+const ReasonNotFound = "CONNECTION_NOT_FOUND"
 
 // Status is the state of a connection's credentials.
 type Status string

@@ -333,14 +333,13 @@ func (d *Directory) Working(ctx context.Context, kind adapter.Kind) ([]Connectio
 	return all, nil
 }
 
-// Remove deletes a connection and everything stored for it. It fails while a key or a voice agent is bound
-// to the connection: see CheckUnbound.
+// Remove deletes a connection and everything stored for it. It fails while the connection is in use: see CheckUnused.
 func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
 	owner, row, err := d.find(ctx, tenantName, name)
 	if err != nil {
 		return err
 	}
-	if err := d.CheckUnbound(ctx, row); err != nil {
+	if err := d.CheckUnused(ctx, row); err != nil {
 		return err
 	}
 	audited, err := d.opts.Audit.Change(ctx, owner.ID, owner.Name, audit.Entry{
@@ -357,10 +356,11 @@ func (d *Directory) Remove(ctx context.Context, tenantName, name string) error {
 	return nil
 }
 
-// CheckUnbound returns fault.Conflict if keys or voice agents in force are bound to a connection, and names
+// CheckUnused returns fault.Conflict if keys or voice agents in force are bound to a connection, and names
 // them: each would silently lose the connection that it was created for. Those whose ids are in leaving do not
-// count: the caller removes them, or binds them to other connections, before it removes the connection.
-func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection, leaving ...string) error {
+// count: the caller removes them, or binds them to other connections, before it removes the connection. The same
+// holds for numbers that it still has to give back.
+func (d *Directory) CheckUnused(ctx context.Context, row store.Connection, leaving ...string) error {
 	all, err := d.opts.Store.Keys(ctx, row.TenantID)
 	if err != nil {
 		return err
@@ -385,9 +385,9 @@ func (d *Directory) CheckUnbound(ctx context.Context, row store.Connection, leav
 			"Remove them, or give them other connections, first.", row.Name, strings.Join(agents, ", ")))
 	}
 	if len(uses) == 0 {
-		return nil
+		return d.opts.Store.CheckNoneToReturn(ctx, row.TenantID, row.ID)
 	}
-	return fault.New(fault.Conflict, ReasonInUse, strings.Join(uses, " "))
+	return fault.New(fault.Conflict, fault.ReasonConnectionInUse, strings.Join(uses, " "))
 }
 
 // MarkReconnect records that the provider refuses the connection's credentials, so that calls fail at once

@@ -162,7 +162,7 @@ func TestConnectionThatKeysAreBoundToStays(t *testing.T) {
 	h.Connection("acme", "b", adapter.KindCalendar, "dav")
 	_, made := h.Key("acme", apikey.Spec{Connections: []string{"a"}})
 	f := tenanttest.WantFault(t, h.Connections.Remove(t.Context(), "acme", "a"), fault.Conflict,
-		connection.ReasonInUse)
+		fault.ReasonConnectionInUse)
 	if !strings.Contains(f.Detail, made.ID) || !strings.Contains(f.Detail, made.Prefix) {
 		t.Errorf("the keys are not named: %s", f.Detail)
 	}
@@ -176,7 +176,7 @@ func TestConnectionThatKeysAreBoundToStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = tenanttest.WantFault(t, h.Connections.Remove(t.Context(), "acme", "a"), fault.Conflict,
-		connection.ReasonInUse)
+		fault.ReasonConnectionInUse)
 	if want := `The connection "a" is what these voice agents are bound to: reception (` + agent.ID +
 		`). Remove them, or give them other connections, first.`; f.Detail != want {
 		t.Errorf("got %s, want %s", f.Detail, want)

@@ -92,6 +92,7 @@ const (
 	ReasonAccountSuspended      = "ACCOUNT_SUSPENDED"
 	ReasonEmergencyAddress      = "EMERGENCY_ADDRESS_REGISTERED" // prevents the release of the number
 	ReasonNumberLocked          = "NUMBER_LOCKED"                // locked against deletion at the provider
+	ReasonConnectionInUse       = "CONNECTION_IN_USE"            // prevents its removal, and that of its tenant
 	ReasonEgressRefused         = "ADDRESS_REFUSED"
 	ReasonProviderMisconfigured = "PROVIDER_MISCONFIGURED"
 	// The provider rejects the request and names no field.

@@ -324,7 +324,7 @@ func (p *Pages) askToRemove(v *visit) (reply, error) {
 		Means: []string{
 			"Its credentials and everything that is kept for it are deleted, and cannot be brought back.",
 			"What is in the account at the provider stays there.",
-			"It is refused while an API key is bound to the connection.",
+			"It is refused while an API key is bound to the connection, or a released number waits to go back.",
 		},
 		Action: "Remove the connection", Back: p.root + "/tenants/" + v.tenant + "/connections/" + found.Name,
 	}}, nil

@@ -190,6 +190,7 @@ func (p *Pages) confirmDeletion(v *visit, wrong string) (reply, error) {
 			"Its connections, API keys and records are deleted, and cannot be brought back.",
 			"What it has at its providers stays there: meetings, tickets, and phone numbers, which go on costing.",
 			"The audit stays.",
+			"It is refused while a released number waits to go back.",
 		},
 		Action: "Delete the tenant", Back: p.root + "/tenants/" + v.tenant,
 		Confirm: []field{{

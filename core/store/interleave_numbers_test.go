@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -116,6 +117,9 @@ var numberOperations = []operation{
 	{"NumberHolder", func(c caller) (any, error) { return two(c.s.NumberHolder(c.ctx, "", "+1used")) }},
 	{"TenantNumbers", func(c caller) (any, error) { return one(c.s.TenantNumbers(c.ctx, "acme")) }},
 	{"ParkedNumbers", func(c caller) (any, error) { return one(c.s.ParkedNumbers(c.ctx, "acme")) }},
+	{"CheckNoneToReturn", func(c caller) (any, error) {
+		return fmt.Sprint(c.s.CheckNoneToReturn(c.ctx, "acme", "")), nil
+	}},
 	{"UpdateNumber", func(c caller) (any, error) {
 		n := kept("used")
 		n.Name = "by " + c.name

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/big"
+	"strings"
 	"time"
 
 	"frontdesk/core/fault"
@@ -240,6 +241,22 @@ func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error
 func (s *Store) ParkedNumbers(ctx context.Context, tenantID string) ([]Number, error) {
 	return listOf(ctx, s, scanNumber, "SELECT "+numberColumns+` FROM numbers
 		WHERE tenant_id = $1 AND released_at IS NULL AND release_at IS NOT NULL ORDER BY release_at, id`, tenantID)
+}
+
+// CheckNoneToReturn returns fault.Conflict if numbers of a connection, or with "" of any of the tenant's, wait to be
+// returned: nobody would do that without the connection, and they would be paid for ever. Those of a connection whose
+// provider refuses its credentials cannot be returned, and do not count.
+func (s *Store) CheckNoneToReturn(ctx context.Context, tenantID, connectionID string) error {
+	waiting, err := listOf(ctx, s, scanText, `SELECT e164 || ' (id ' || id || ')' FROM numbers
+		WHERE tenant_id = $1 AND released_at IS NULL AND release_at IS NOT NULL AND connection_id IN
+			(SELECT id FROM connections WHERE tenant_id = $1 AND status = 'ok' AND (id = $2 OR $2 = ''))
+		ORDER BY release_at, id`, tenantID, connectionID)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	return fault.Newf(fault.Conflict, fault.ReasonConnectionInUse, "Released numbers still wait to go back to their "+
+		"provider, which needs the connection: %s. Wait for that, or restore those that are to stay in the account.",
+		strings.Join(waiting, ", "))
 }
 
 // RestoreNumber puts a number that waits to be returned back into use. Once the return has begun, it returns

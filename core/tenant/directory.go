@@ -159,10 +159,14 @@ func (d *Directory) update(
 	return t, nil
 }
 
-// Delete deletes a tenant with its connections, its keys and everything stored for them, except the audit.
+// Delete deletes a tenant with its connections, its keys and everything stored for them, except the audit. It fails
+// while numbers of the tenant wait to go back to their provider.
 func (d *Directory) Delete(ctx context.Context, name string) error {
 	t, err := rowByName(ctx, d.opts.Store, name)
 	if err != nil {
+		return err
+	}
+	if err := d.opts.Store.CheckNoneToReturn(ctx, t.ID, ""); err != nil {
 		return err
 	}
 	audited, err := d.opts.Audit.Change(ctx, t.ID, t.Name, audit.Entry{Action: actionDelete, Subject: t.ID})
