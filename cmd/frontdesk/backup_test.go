@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -233,6 +234,25 @@ func (d *deployment) wants(args ...string) (says string) {
 		d.t.Fatalf("frontdesk %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errs)
 	}
 	return errs
+}
+
+// A disk that does not take the copy is not taken for that of the database.
+func TestABackupWithoutRoomBlamesItsOwnDisk(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("migrate")
+	folder := t.TempDir()
+	// No file may grow beyond 64 KiB (setrlimit(2), RLIMIT_FSIZE), so the copy cannot be written.
+	c := d.command("backup", filepath.Join(folder, "copy.db"))
+	limited := exec.Command("prlimit", append([]string{"--fsize=65536"}, c.Args...)...)
+	limited.Env = c.Env
+	out, err := limited.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "copied to the folder "+folder) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }
 
 // A copy of the database file alone lacks the changes in the log. The doctor reports this.

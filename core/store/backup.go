@@ -50,6 +50,10 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 		return err
 	}
 	if err := s.copyInto(ctx, temporary.Name()); err != nil {
+		if class := s.classify(err); ctx.Err() == nil && (class == full || class == down) {
+			return fault.Newf(fault.Unavailable, fault.ReasonStoreUnavailable, "The database could not be copied to the "+
+				"folder %s. See that its disk has room and takes writes.", filepath.Dir(to)).Because(err)
+		}
 		return s.fault(ctx, err)
 	}
 	return publish(temporary.Name(), to)
