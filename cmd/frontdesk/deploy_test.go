@@ -143,6 +143,16 @@ func TestCommandsBesideTheUnitUseItsDirectory(t *testing.T) {
 	}
 }
 
+// SIGHUP ends the gateway in order, since a closed terminal sends it. Whoever sends it to reload the configuration, as
+// other servers do, must not be left without a gateway: systemd restarts after a clean exit only by "always"
+// (systemd.service(5), table 2).
+func TestTheUnitIsStartedAgainHoweverItEnds(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(read(t, "../../deploy/frontdesk.service"), "\nRestart=always\n") {
+		t.Error("the unit stays down after SIGHUP")
+	}
+}
+
 // The licences are those of what is linked for any of the systems that releases are built for.
 func TestReleasesAreForTheSystemsWhoseLicencesAreTold(t *testing.T) {
 	t.Parallel()
