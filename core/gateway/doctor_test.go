@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"log"
@@ -18,6 +20,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
+	"frontdesk/core/certificate/certificatetest"
 	"frontdesk/core/connection"
 	"frontdesk/core/consent/consenttest"
 	"frontdesk/core/fault"
@@ -478,6 +481,39 @@ func TestTheDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	if count < 45 {
 		t.Errorf("%d faults are planted", count)
+	}
+}
+
+// Some authorities issue certificates for six days: three days before its end, none is late.
+func TestAShortCertificateIsNotReportedBeforeItIsDue(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t, nil)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		(*p.handler.Load()).ServeHTTP(w, r)
+	}))
+	now := time.Now()
+	pair := certificatetest.Lasting(t, now.AddDate(0, 0, -3), now.AddDate(0, 0, 3), "localhost")
+	own, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{own}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	p.cfg.Server.PublicURL = s.URL
+	p.open()
+	roots := x509.NewCertPool()
+	roots.AddCert(pair.Leaf)
+	p.g.outside = &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"},
+	}}
+	for _, days := range []int{0, 2} {
+		p.advance(time.Duration(days) * 24 * time.Hour)
+		for _, f := range p.examine() {
+			if due := strings.Contains(f.Says, "its certificate ends"); f.Check == CheckPublicURL && due != (days > 0) {
+				t.Errorf("after %d days: %+v", days, f)
+			}
+		}
 	}
 }
 

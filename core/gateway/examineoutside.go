@@ -17,14 +17,11 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/certificate"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/oauth"
 )
-
-// certificateWarning is how long before its end a certificate is reported. Let's Encrypt's clients renew 30
-// days before it, so less shows that they do not.
-const certificateWarning = 14 * 24 * time.Hour
 
 // outsideClient returns the client with which the doctor asks addresses that the operator has configured.
 func outsideClient() *http.Client {
@@ -89,8 +86,8 @@ func (g *Gateway) askPublicURL(ctx context.Context, f Finding, isLoopback bool) 
 		return f
 	}
 	if answer.TLS != nil && len(answer.TLS.PeerCertificates) > 0 {
-		if end := answer.TLS.PeerCertificates[0].NotAfter; end.Sub(g.now()) < certificateWarning {
-			f.Says += "; its certificate ends " + end.UTC().Format(time.DateOnly)
+		if leaf := answer.TLS.PeerCertificates[0]; certificate.IsDue(leaf, g.now()) {
+			f.Says += "; its certificate ends " + leaf.NotAfter.UTC().Format(time.DateOnly)
 			f.Advice = "Renew the certificate, and find out why that did not happen by itself."
 		}
 	}

@@ -19,7 +19,7 @@ const acmeDirectory = "acme"
 
 // certificates returns the source of the gateway's own certificates, or nil if it serves no TLS.
 func (g *Gateway) certificates() (certificate.Source, error) {
-	loaded := func(leaf *x509.Certificate) { g.metrics.CertificateExpires(leaf.NotAfter) }
+	loaded := func(leaf *x509.Certificate) { g.metrics.Certificate(leaf.NotBefore, leaf.NotAfter) }
 	switch at := g.config.Server.TLS; {
 	case !at.On():
 		return nil, nil

@@ -53,6 +53,7 @@ type Metrics struct {
 
 	spans              *prometheus.CounterVec
 	counted            *census
+	certificateBegins  prometheus.Gauge
 	certificateExpires prometheus.Gauge
 
 	names bound
@@ -134,6 +135,9 @@ func NewMetrics(b Build) *Metrics {
 			"Spans of traces by what became of them: exported, failed (the collector did not take them) or dropped "+
 				"(too many were waiting).", "outcome"),
 		counted: newCensus(),
+		certificateBegins: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "frontdesk_tls_certificate_not_before_timestamp_seconds",
+			Help: "From when on that certificate is valid, in seconds since 1970, so that its lifetime is known."}),
 		certificateExpires: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "frontdesk_tls_certificate_expiration_timestamp_seconds",
 			Help: "When the gateway's own certificate expires, in seconds since 1970; of several, the first. 0: there " +
@@ -145,7 +149,7 @@ func NewMetrics(b Build) *Metrics {
 		m.calls, m.callSeconds, m.retries, m.retryDenied, m.late,
 		m.breakers, m.breakerChanges, m.bulkheadInUse, m.bulkheadWaiting, m.bulkheadRefused,
 		m.exchanges, m.egress, m.renewals, m.intents, m.unsettled, m.deliveries, m.waiting, m.spans, m.counted,
-		m.certificateExpires,
+		m.certificateBegins, m.certificateExpires,
 		buildInfo(b))
 	return m
 }
@@ -239,12 +243,14 @@ func (m *Metrics) Spans(outcome string, count int) {
 	m.spans.WithLabelValues(outcome).Add(float64(count))
 }
 
-// CertificateExpires records when the gateway's own certificate expires; of several, the first.
-func (m *Metrics) CertificateExpires(at time.Time) {
+// Certificate records from when and until when the gateway's own certificate is valid; of several, the one that expires
+// first.
+func (m *Metrics) Certificate(from, until time.Time) {
 	if m == nil {
 		return
 	}
-	m.certificateExpires.Set(float64(at.Unix()))
+	m.certificateBegins.Set(float64(from.Unix()))
+	m.certificateExpires.Set(float64(until.Unix()))
 }
 
 // Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the

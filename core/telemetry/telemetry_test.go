@@ -130,7 +130,7 @@ func exercise(m *Metrics) {
 		Writable: func() bool { return true },
 		Disk:     func() (free, size float64) { return 6, 7 },
 	})
-	m.CertificateExpires(time.Unix(1, 0))
+	m.Certificate(time.Unix(1, 0), time.Unix(2, 0))
 }
 
 // TestMetricNames fixes the names that dashboards and alerts rely on.

@@ -24,6 +24,12 @@ type Pair struct {
 // New returns a pair for the hosts, which ends at the given time and began a year before.
 func New(t testing.TB, end time.Time, hosts ...string) Pair {
 	t.Helper()
+	return Lasting(t, end.AddDate(-1, 0, 0), end, hosts...)
+}
+
+// Lasting returns a pair for the hosts with a lifetime.
+func Lasting(t testing.TB, begin, end time.Time, hosts ...string) Pair {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +40,7 @@ func New(t testing.TB, end time.Time, hosts ...string) Pair {
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: hosts[0]}, DNSNames: hosts,
-		NotBefore: end.AddDate(-1, 0, 0), NotAfter: end, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: begin, NotAfter: end, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
