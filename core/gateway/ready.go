@@ -57,7 +57,7 @@ func (g *Gateway) probe(ctx context.Context) bool {
 		"the store accepts writes again") {
 		return false
 	}
-	return g.probed(ctx, &g.unopenable, g.opensRows(ctx), "the key set opens nothing of what is stored",
+	return g.probed(ctx, &g.unopenable, g.opensRows(ctx), "the key set is not seen to open what is stored",
 		"the key set opens what is stored again")
 }
 

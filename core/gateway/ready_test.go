@@ -70,11 +70,13 @@ func TestReadyzFailsWhileWritesFail(t *testing.T) {
 // suffice, it stays ready.
 func TestReadyzFailsWhileTheKeySetOpensNothing(t *testing.T) {
 	t.Parallel()
-	cfg := readyConfig(t, storetest.SQLite(t))
+	var log tenanttest.Buffer
+	url := storetest.SQLite(t)
+	cfg := readyConfig(t, url)
 	desk := &tenanttest.Provider{}
 	desk.Says(calendar.Account{Email: "desk@acme.example"}, nil)
 	g, err := Open(t.Context(), cfg, Options{
-		LogTo: io.Discard, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())},
+		LogTo: &log, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())},
 	})
 	tenanttest.Must(t, err)
 	defer g.Close()
@@ -108,6 +110,17 @@ func TestReadyzFailsWhileTheKeySetOpensNothing(t *testing.T) {
 	readyz(http.StatusServiceUnavailable)
 	mode(0o600)
 	readyz(http.StatusOK)
+	before := log.String()
+	if !strings.Contains(before, "(secrets.keyset) opens none of the stored credentials") {
+		t.Errorf("the log has\n%s", before)
+	}
+	_, err = storetest.Database(t, url).Exec("ALTER TABLE connections RENAME TO elsewhere")
+	tenanttest.Must(t, err)
+	readyz(http.StatusServiceUnavailable)
+	said := strings.TrimPrefix(log.String(), before)
+	if !strings.Contains(said, "not ready") || strings.Contains(said, "opens no") {
+		t.Errorf("where the store does not answer, the log has\n%s", said)
+	}
 }
 
 // A gateway whose database file was put aside goes on writing to it, where the next start finds nothing.
