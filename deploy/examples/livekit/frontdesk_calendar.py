@@ -39,7 +39,7 @@ class FrontdeskCalendar(Calendar):
                 "/alpha/calendar/find-slots", {**window, "duration_minutes": self._duration, "limit": 25, "per_day": 3}
             )
             for slot in found["slots"]:
-                start = datetime.datetime.fromisoformat(slot["start"])
+                start = datetime.datetime.fromisoformat(slot["start"].replace("Z", "+00:00"))  # Python 3.10 takes no Z
                 self._slot_ids[start] = slot["slot_id"]
                 slots.append(AvailableSlot(start_time=start, duration_min=self._duration))
             start_time = until
@@ -52,12 +52,12 @@ class FrontdeskCalendar(Calendar):
         try:
             await self._call("/alpha/calendar/book-slot", booking, key=str(uuid.uuid4()))
         except urllib.error.HTTPError as refusal:
-            told = json.load(refusal)
-            if any(detail.get("reason") == "SLOT_TAKEN" for detail in told["details"]):
-                raise SlotUnavailableError(told["message"]) from None
+            told = refusal.read()  # a proxy's need not be JSON
+            if b'"SLOT_TAKEN"' in told:
+                raise SlotUnavailableError(json.loads(told)["message"]) from None
             raise
 
-    async def _call(self, path: str, body: dict, key: str | None = None) -> dict:
+    async def _call(self, path: str, body: dict, key: str = "") -> dict:
         headers = {"X-Api-Key": self._key, "Content-Type": "application/json", "X-Request-Timeout-Ms": "10000"}
         if key:  # so that a repeat books nothing twice
             headers["Idempotency-Key"] = key
@@ -66,10 +66,10 @@ class FrontdeskCalendar(Calendar):
             try:
                 return await asyncio.to_thread(lambda: json.load(urllib.request.urlopen(request, timeout=12)))
             except urllib.error.HTTPError as refusal:
-                wait = int(refusal.headers.get("Retry-After", "60"))  # without one, a repeat cannot help
-                if left == 0 or wait > 2:
+                wait = refusal.headers.get("Retry-After", "")  # without one, a repeat cannot help
+                if left == 0 or not wait.isdecimal() or int(wait) > 2:
                     raise
-                await asyncio.sleep(wait)
+                await asyncio.sleep(int(wait))
             except OSError:  # no answer came
                 if left == 0:
                     raise

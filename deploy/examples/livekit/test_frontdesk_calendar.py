@@ -1,12 +1,15 @@
 """Run against a gateway with the demo's sandbox, which GATEWAY_URL and GATEWAY_KEY name."""
 
 import datetime
+import io
 import os
 import sys
 import types
 import unittest
+import urllib.error
 from dataclasses import dataclass
 from typing import Protocol
+from unittest import mock
 
 
 @dataclass
@@ -62,6 +65,29 @@ class TestFrontdeskCalendar(unittest.IsolatedAsyncioTestCase):
     async def test_what_was_not_offered_is_not_booked(self) -> None:
         with self.assertRaises(SlotUnavailableError):
             await self.cal.schedule_appointment(start_time=self.now, attendee_email="pat@example.com")
+
+    async def test_a_start_in_utc_is_read_by_python_3_10(self) -> None:
+        class Before311(datetime.datetime):
+            @classmethod
+            def fromisoformat(cls, text: str) -> datetime.datetime:
+                if text.endswith("Z"):
+                    raise ValueError(text)
+                return datetime.datetime.fromisoformat(text)
+
+        async def call(path: str, body: dict) -> dict:
+            return {"slots": [{"slot_id": "st_1", "start": "2026-12-01T09:00:00Z"}]}
+
+        old = types.SimpleNamespace(datetime=Before311, timedelta=datetime.timedelta)
+        with mock.patch("frontdesk_calendar.datetime", old), mock.patch.object(self.cal, "_call", call):
+            start = (await self.slots(14))[0].start_time
+        self.assertEqual(start, datetime.datetime(2026, 12, 1, 9, tzinfo=datetime.timezone.utc))
+
+    async def test_a_proxy_that_refuses_is_told_as_it_is(self) -> None:
+        slot = (await self.slots(14))[0]
+        later = {"Retry-After": "Thu, 01 Jan 2099 00:00:00 GMT"}
+        refusal = urllib.error.HTTPError(self.cal._url, 503, "No", later, io.BytesIO(b"<html>"))
+        with mock.patch("urllib.request.urlopen", side_effect=refusal), self.assertRaises(urllib.error.HTTPError):
+            await self.cal.schedule_appointment(start_time=slot.start_time, attendee_email="pat@example.com")
 
 
 if __name__ == "__main__":
