@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,19 @@ func TestARepeatThatIsFarAwayIsLeftToTheCaller(t *testing.T) {
 	_, err := client.BuyPhoneNumber(t.Context(), frontdesk.BuyPhoneNumberRequest{AreaCode: "415"})
 	if e, is := errors.AsType[*frontdesk.Error](err); !is || e.RetryAfter != 24*time.Hour || len(s.asked) != 1 {
 		t.Errorf("%+v after %d requests", err, len(s.asked))
+	}
+}
+
+// The gateway is given less time than the context has: its answer, which has a reason, then arrives before the deadline.
+func TestTheGatewayAnswersBeforeTheDeadline(t *testing.T) {
+	s, client := serve(t, []int{200}, `{}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := client.ListCalendars(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if ms, err := strconv.Atoi(s.asked[0].Get("X-Request-Timeout-Ms")); err != nil || ms > 9000 || ms < 1 {
+		t.Errorf("of ten seconds, the gateway is given %d ms (%v)", ms, err)
 	}
 }
 

@@ -60,27 +60,50 @@ test("a slot that is taken comes with others", async () => {
   assert.equal(error.instead.length, 3);
 });
 
-test("a call is repeated where that can help and there is time", async () => {
-  const keys = [];
-  const detail = (name, members) => ({ "@type": `type.googleapis.com/google.rpc.${name}`, ...members });
-  let wait = "0.01s";
-  const server = createServer((request, response) => {
-    keys.push(request.headers["idempotency-key"]);
-    response.writeHead(503);
-    response.end(JSON.stringify({ code: 14, message: "Down.", details: [detail("RetryInfo", { retryDelay: wait })] }));
-  }).listen(0, "127.0.0.1");
+// serve answers each request as told, until the function ends.
+async function serve(answer, use) {
+  const server = createServer(answer).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   try {
-    const down = new Frontdesk({ url: `http://127.0.0.1:${server.address().port}`, key, timeoutMs: 5000 });
-    await assert.rejects(down.createTicket({ subject: "A" }), { status: 503, message: "Down." });
+    await use(`http://127.0.0.1:${server.address().port}`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+const down = (retryDelay) => JSON.stringify({
+  code: 14, message: "Down.", details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }],
+});
+
+test("a call is repeated where that can help and there is time", async () => {
+  const keys = [];
+  let wait = "0.01s";
+  await serve((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    response.writeHead(503).end(down(wait));
+  }, async (url) => {
+    const desk = new Frontdesk({ url, key, timeoutMs: 5000 });
+    await assert.rejects(desk.createTicket({ subject: "A" }), { status: 503, message: "Down." });
     assert.equal(keys.length, 3);
     assert.equal(new Set(keys).size, 1);
     wait = "30s";
-    await assert.rejects(down.createTicket({ subject: "A" }), { retryAfterMs: 30_000 });
+    await assert.rejects(desk.createTicket({ subject: "A" }), { retryAfterMs: 30_000 });
     assert.equal(keys.length, 4);
-    await assert.rejects(down.createTicket({ subject: "A" }, { signal: AbortSignal.abort() }), { name: "AbortError" });
+    await assert.rejects(desk.createTicket({ subject: "A" }, { signal: AbortSignal.abort() }), { name: "AbortError" });
     assert.equal(keys.length, 4);
-  } finally {
-    server.close();
-  }
+  });
+});
+
+test("the gateway is given less time than the call, so that its answer arrives", async () => {
+  const given = [];
+  await serve((request, response) => {
+    given.push(Number(request.headers["x-request-timeout-ms"]));
+    response.end("{}");
+  }, async (url) => {
+    const desk = new Frontdesk({ url, key });
+    for (const timeoutMs of [5000, undefined]) await desk.listCalendars({ timeoutMs });
+  });
+  const most = [4500, 9000];
+  assert.ok(given.every((ms, i) => Number.isInteger(ms) && ms > 0.5 * most[i] && ms <= most[i]), `${given}`);
 });
