@@ -301,10 +301,15 @@ func errorOf(res *http.Response, raw []byte) error {
 		}
 	}
 	e := &Error{Status: res.StatusCode, Message: http.StatusText(res.StatusCode)}
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
 	if json.Unmarshal(raw, &body) != nil {
 		return e // not the gateway's: a proxy's
 	}
-	e.Message = body.Message + body.Detail
+	if said := body.Message + body.Detail; said != "" {
+		e.Message = said
+	}
 	e.Reason = body.Type[strings.LastIndexByte(body.Type, '/')+1:]
 	for _, f := range body.Errors {
 		e.Fields = append(e.Fields, f.Location+" "+f.Message)
@@ -316,16 +321,15 @@ func errorOf(res *http.Response, raw []byte) error {
 		case "LocalizedMessage":
 			e.Say = d.Message
 		case "RetryInfo":
-			e.RetryAfter, _ = time.ParseDuration(d.RetryDelay) // without one, a repeat cannot help
+			if wait, err := time.ParseDuration(d.RetryDelay); err == nil {
+				e.RetryAfter = wait
+			}
 		case "Struct":
 			e.Instead = d.Value.Nearest
 		}
 		for _, v := range d.FieldViolations {
 			e.Fields = append(e.Fields, v.Field+" "+v.Description)
 		}
-	}
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && e.RetryAfter == 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	return e
 }

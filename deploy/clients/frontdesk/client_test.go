@@ -83,10 +83,13 @@ func TestACallIsRepeatedWhereThatCanHelp(t *testing.T) {
 
 // Without a deadline, nobody waits for as long as a tenant that has bought its numbers of a day.
 func TestARepeatThatIsFarAwayIsLeftToTheCaller(t *testing.T) {
-	s, client := serve(t, []int{429}, `{"title":"No more numbers may be bought today"}`, "Retry-After", "86400")
-	_, err := client.BuyPhoneNumber(t.Context(), frontdesk.BuyPhoneNumberRequest{AreaCode: "415"})
-	if e, is := errors.AsType[*frontdesk.Error](err); !is || e.RetryAfter != 24*time.Hour || len(s.asked) != 1 {
-		t.Errorf("%+v after %d requests", err, len(s.asked))
+	for _, body := range []string{`{"title":"No more numbers may be bought today"}`, "<html>a proxy's</html>"} {
+		s, client := serve(t, []int{429}, body, "Retry-After", "86400")
+		_, err := client.BuyPhoneNumber(t.Context(), frontdesk.BuyPhoneNumberRequest{AreaCode: "415"})
+		if e, is := errors.AsType[*frontdesk.Error](err); !is || e.RetryAfter != 24*time.Hour || len(s.asked) != 1 ||
+			e.Message != "Too Many Requests" {
+			t.Errorf("%s: %+v after %d requests", body, err, len(s.asked))
+		}
 	}
 }
 

@@ -234,12 +234,14 @@ interface ErrorBody {
 }
 
 function errorOf(response: Response, text: string): FrontdeskError {
-  let body: ErrorBody = {};
   try {
-    body = JSON.parse(text) as ErrorBody;
+    return errorFrom(response, JSON.parse(text) as ErrorBody);
   } catch {
-    // It is not the gateway's: a proxy's.
+    return errorFrom(response, {}); // the body is not the gateway's: a proxy's
   }
+}
+
+function errorFrom(response: Response, body: ErrorBody): FrontdeskError {
   let reason = body.type?.split("/").at(-1) ?? "";
   let say = "";
   let retryAfterMs: number | undefined;

@@ -107,3 +107,16 @@ test("the gateway is given less time than the call, so that its answer arrives",
   const most = [4500, 9000];
   assert.ok(given.every((ms, i) => Number.isInteger(ms) && ms > 0.5 * most[i] && ms <= most[i]), `${given}`);
 });
+
+test("an answer of a proxy is a failure with its status", async () => {
+  const bodies = ["<html>", "null", '"busy"', '{"details":"busy"}', '{"details":[{}]}', '{"errors":"busy"}', '{"type":7}'];
+  let body, count = 0;
+  await serve((_, response) => {
+    count++;
+    response.writeHead(403).end(body);
+  }, async (url) => {
+    const desk = new Frontdesk({ url, key });
+    for (body of bodies) await assert.rejects(desk.listCalendars(), { name: "FrontdeskError", status: 403, reason: "" });
+  });
+  assert.equal(count, bodies.length);
+});
