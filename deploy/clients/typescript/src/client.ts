@@ -59,6 +59,9 @@ export class FrontdeskError extends Error {
   }
 }
 
+/** Timers of Node.js and browsers take no longer time than this, and fire at once if they are given one. */
+const longestTimeoutMs = 2 ** 31 - 1;
+
 /** How often a call is sent. A repeat of a read changes nothing, and one of a change has its key. */
 const tries = 3;
 
@@ -182,14 +185,15 @@ export class Frontdesk {
 
   /** Sends a request until there is an answer, as long as there is time. */
   async #call<Answer>(method: Method, path: string, body: unknown, options: CallOptions = {}): Promise<Answer> {
-    const end = Date.now() + (options.timeoutMs ?? this.#options.timeoutMs ?? 10_000);
+    const timeoutMs = Math.ceil(options.timeoutMs ?? this.#options.timeoutMs ?? 10_000); // signals take no fractions
+    const end = Date.now() + Math.min(timeoutMs, longestTimeoutMs);
     for (let count = 1; ; count++) {
       try {
         return await this.#send<Answer>(method, path, body, options, Math.max(1, end - Date.now()));
       } catch (error) {
         const wait = error instanceof FrontdeskError ? error.retryAfterMs : 100;
         if (wait === undefined || count === tries || options.signal?.aborted || Date.now() + wait >= end) throw error;
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await pause(wait, options.signal);
       }
     }
   }
@@ -213,6 +217,19 @@ export class Frontdesk {
     if (!response.ok) throw errorOf(response, text);
     return (text === "" ? undefined : JSON.parse(text)) as Answer;
   }
+}
+
+/** Waits for a time, or until the signal. */
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end);
+  });
 }
 
 const numbersPath = "/beta/phone-numbers";
