@@ -143,10 +143,33 @@ func TestTheComposeFileIsThatOfAGateway(t *testing.T) {
 	if file := read(t, "../../deploy/Dockerfile"); !strings.Contains(file, "\nVOLUME "+cfg.DataDir+"\n") {
 		t.Errorf("the image has no volume at %s", cfg.DataDir)
 	}
+}
 
+// Whoever stops the gateway waits until it has ended by itself, and in Kubernetes the operator says for how long.
+func TestTheGatewayIsGivenTheTimeToStop(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default(declared(t))
 	longest := cfg.Server.Drain + cfg.Resilience.Deadline + 4*time.Second // as server.drain says
-	if grace, err := time.ParseDuration(gateway.StopGrace); err != nil || grace < longest {
-		t.Errorf("the gateway has %q to stop in, and needs %s (%v)", gateway.StopGrace, longest, err)
+	services, _, _ := composeFile(t, nil)
+	said := func(file, line string) string {
+		found := regexp.MustCompile(line).FindStringSubmatch(read(t, "../../deploy/"+file))
+		if found == nil {
+			t.Fatalf("%s has no line %s", file, line)
+		}
+		return found[1]
+	}
+	for by, text := range map[string]string{
+		"compose":    services["frontdesk"].StopGrace,
+		"systemd":    said("frontdesk.service", `(?m)^TimeoutStopSec=(.*)$`),
+		"Kubernetes": said("helm/frontdesk/values.yaml", `(?m)^terminationGracePeriodSeconds: (.*)$`) + "s",
+	} {
+		if grace, err := time.ParseDuration(text); err != nil || grace < longest {
+			t.Errorf("%s gives the gateway %q to stop in, and it needs %s (%v)", by, text, longest, err)
+		}
+	}
+	const value = "{{ .Values.terminationGracePeriodSeconds }}"
+	if got := said("helm/frontdesk/templates/deployment.yaml", `terminationGracePeriodSeconds: (.*)`); got != value {
+		t.Errorf("the chart gives the gateway %q to stop in, whatever server.drain is", got)
 	}
 }
 
