@@ -75,8 +75,15 @@ func imageEnvironment(t *testing.T) map[string]string {
 // the one beside it, what is published is what it listens at, and all that it writes is in a volume.
 func TestTheComposeFileIsThatOfAGateway(t *testing.T) {
 	t.Parallel()
-	if _, _, missing := composeFile(t, nil); !slices.Equal(missing, []string{"POSTGRES_PASSWORD"}) {
+	_, _, missing := composeFile(t, nil)
+	if !slices.Equal(missing, []string{"POSTGRES_PASSWORD"}) {
 		t.Errorf("without variables, compose asks for %q", missing)
+	}
+	// One that is given to a single command is missing in the next.
+	for _, name := range missing {
+		if !strings.Contains(read(t, "../../deploy/compose.yaml"), "\n#   export "+name+"=") {
+			t.Errorf("the commands in the compose file do not export %s", name)
+		}
 	}
 	const secret = "hunter2/+@?:%" // as a generator makes it: much of this would end the password in an address
 	services, volumes, _ := composeFile(t, map[string]string{"POSTGRES_PASSWORD": secret})
