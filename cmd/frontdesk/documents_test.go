@@ -104,7 +104,7 @@ func TestCommandsInDocumentsAreThere(t *testing.T) {
 	}
 }
 
-// in returns the words with their files in a directory.
+// in returns the words with their files, and the unit's directory, in a directory.
 func (w written) in(t *testing.T, dir string) []string {
 	t.Helper()
 	isFile := regexp.MustCompile(`^(file:)?[\w./-]+\.(yaml|json|jsonl|db)$`)
@@ -120,7 +120,7 @@ func (w written) in(t *testing.T, dir string) []string {
 			}
 			word = word[:at] + path
 		}
-		words = append(words, word)
+		words = append(words, strings.Replace(word, "/var/lib/frontdesk", dir, 1))
 	}
 	return words
 }
