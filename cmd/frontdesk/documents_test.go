@@ -125,6 +125,28 @@ func (w written) in(t *testing.T, dir string) []string {
 	return words
 }
 
+// What the documents give to paste can be pasted into zsh, the shell of macOS, as well as into bash. There, as one types,
+// "#" begins no comment, so that a quotation mark behind it opens a quotation, and "?" in a bare word stands for a file
+// (zshoptions(1), INTERACTIVE_COMMENTS and NOMATCH).
+func TestCommandsInDocumentsCanBePasted(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("git", "-C", "../..", "ls-files", "*.md").Output()
+	if err != nil {
+		t.Skip("this is no checkout of the repository")
+	}
+	block := regexp.MustCompile("(?s)\n *```([a-z]*)\n(.*?)\n *```")
+	broken := regexp.MustCompile("\\S\\s+# |^\\s*#.*['\"`]|^[^'\"]*\\s[^\\s'\"]*\\?")
+	for _, file := range strings.Fields(string(out)) {
+		for _, found := range block.FindAllStringSubmatch(read(t, filepath.Join("../..", file)), -1) {
+			for line := range strings.Lines(found[2]) {
+				if (found[1] == "" || found[1] == "sh") && broken.MatchString(line) {
+					t.Errorf("%s: zsh does not take this line as it is: %s", file, line)
+				}
+			}
+		}
+	}
+}
+
 // What the documents give to paste does what they say, where no provider need be there. Two walks are run whole
 // elsewhere: CalDAV's README and the demo.
 func TestCommandsInDocumentsWork(t *testing.T) {
