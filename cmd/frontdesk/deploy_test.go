@@ -135,6 +135,15 @@ func shownFiles(t *testing.T) (files []string) {
 	return slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
 }
 
+// The document that the unit names is one that the steps of an installation put in place.
+func TestTheUnitNamesADocumentThatIsInstalled(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(read(t, "../../deploy/frontdesk.service"), "\nDocumentation=man:frontdesk(1)\n") ||
+		!strings.Contains(read(t, "../../deploy/README.md"), "\ninstall -D -m 0644 frontdesk.1 /usr/local/share/man/man1/") {
+		t.Error("the unit does not name the manual page, or the page is not installed")
+	}
+}
+
 // A command in a shell has the unit's configuration, and not its variables.
 func TestCommandsBesideTheUnitUseItsDirectory(t *testing.T) {
 	t.Parallel()
