@@ -129,8 +129,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 		return record.PhoneNumber{}, err
 	}
 	// Recovery finishes a release that was cut off, and would take the number out of use again.
-	parked := store.Number{ConnectionID: client.connection.ID, ID: id}
-	if releasing, err := s.opts.isBeingReleased(ctx, parked); err != nil {
+	if releasing, err := s.opts.isBeingReleased(ctx, waiting); err != nil {
 		return record.PhoneNumber{}, err
 	} else if releasing {
 		f := fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
