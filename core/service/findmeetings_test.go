@@ -283,7 +283,7 @@ func TestMeetingsAreMovedAndCancelledByReference(t *testing.T) {
 			MoveMeeting{Offered: by, Reference: booked.MeetingReference})
 	}
 	_, err = move(Offered{SlotID: other})
-	wantNearest(t, err, "14:00 15:00 16:00")
+	wantNearest(t, err, "10:00 11:00 13:00")
 
 	found := findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
 		in.RescheduleMeetingID = booked.MeetingReference

@@ -131,7 +131,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	chosen := slots.Choose(all, slots.Choice{
 		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
 	})
-	offers := client.offers(chosen, q)
+	offers := client.offers(chosen, q, in)
 	var starts []time.Time
 	answer.Slots, starts = slotRecords(offers)
 	answer.Say = speech.In(language.Of(ctx)).Slots(starts, q.Now, answer.Complete)
@@ -332,13 +332,13 @@ func (c calendarClient) busyTimes(
 }
 
 // offers returns what to remember of the slots.
-func (c calendarClient) offers(chosen []slots.Slot, q slots.Question) []store.SlotOffered {
-	offers := make([]store.SlotOffered, len(chosen))
+func (c calendarClient) offers(chosen []slots.Slot, q slots.Question, in FindSlots) []store.SlotOffered {
+	offers, rules := make([]store.SlotOffered, len(chosen)), in.kept()
 	for i, each := range chosen {
 		offer := store.SlotOffered{
 			TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, From: each.Start, To: each.End,
 			OfferedAt: q.Now, TimeZone: q.Zone.String(), Availability: string(q.Availability),
-			Before: q.Before, After: q.After, TentativeIsFree: q.TentativeIsFree,
+			Before: q.Before, After: q.After, TentativeIsFree: q.TentativeIsFree, Rules: rules,
 		}
 		for _, at := range each.Free {
 			offer.CalendarIDs = append(offer.CalendarIDs, q.Calendars[at].ID)

@@ -110,14 +110,14 @@ func TestAHoldIsBusyForAllButItsHolder(t *testing.T) {
 	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "stranger", 10))
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 	_, err = bookSlot(p, c, Write{}, Offered{SlotID: slot.SlotID})
-	wantNearest(t, err, "14:00 15:00 16:00") // in the hours of the tenant, which are those of New York
+	wantNearest(t, err, "08:00 09:00 11:00")
 	moving := book(t, p, c, Write{}, meeting(t, "moving", 14)).Record.Event.EventID
 	_, err = p.Calendar.Update(background, c, Write{}, UpdateMeeting{
 		EventID: moving, Start: when(t, "2030-03-04T10:30:00Z"),
 	})
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 	_, err = p.Calendar.Hold(background, c, key("other"), HoldSlot{SlotID: slot.SlotID, For: time.Minute})
-	wantNearest(t, err, "15:00 16:00 17:00")
+	wantNearest(t, err, "08:00 09:00 11:00")
 	holdSlot(t, p, c, key("other"), other.SlotID)
 	if _, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID}); err != nil {
 		t.Fatalf("the holder: %v", err)
@@ -282,11 +282,63 @@ func TestASlotThatHasPassedIsTaken(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	slot := slotAt(t, p, c, 10, nil).SlotID
 	held := holdSlot(t, p, c, Write{}, slot)
-	w.clock.advance(hour(10).Sub(w.clock.now()))
+	w.clock.advance(hour(10).Add(time.Second).Sub(w.clock.now()))
 	_, err := bookSlot(p, c, Write{}, Offered{HoldID: held.HoldID})
-	wantNearest(t, err, "14:00 15:00 16:00")
+	wantNearest(t, err, "11:00 12:00 13:00")
 	_, err = p.Calendar.Hold(background, c, key("2"), HoldSlot{SlotID: slot, For: time.Minute})
-	wantNearest(t, err, "14:00 15:00 16:00")
+	wantNearest(t, err, "11:00 12:00 13:00")
+}
+
+// What is offered in the place of a slot goes by the rules of the request that offered it, and so does what is
+// offered in the place of that.
+func TestTheNearestSlotsGoByTheRulesOfTheRequest(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, notice, days := 90*time.Minute, 150*time.Minute, 3
+	for rule, c := range map[string]struct {
+		change     func(*FindSlots)
+		want, then string
+	}{
+		"hours": {func(in *FindSlots) { in.Rules.Hours.Weekly[0].Start = 9 * 60 }, "09:00 11:00 12:00", "11:00 12:00 13:00"},
+		"hours in a zone of their own": {func(in *FindSlots) {
+			in.Rules.Hours.Weekly[0].Zone, in.Rules.Hours.Weekly[0].End = berlin, 12*60
+		}, "07:00 08:00 09:00", "08:00 09:00 07:00"}, // that at seven a week later
+		"all days but one": {func(in *FindSlots) {
+			in.Rules.Hours.Weekly[0].End = 11 * 60
+			in.Rules.Hours.Weekly[0].Except = []slots.Date{{Year: 2030, Month: 3, Day: 11}}
+		}, "08:00 09:00", "09:00"},
+		"hours of a date": {func(in *FindSlots) {
+			in.SpecificTimes = map[slots.Date][]slots.Opening{
+				{Year: 2030, Month: 3, Day: 4}:  {{Start: 4 * 60, End: 7 * 60}}, // in New York
+				{Year: 2030, Month: 3, Day: 11}: {},
+			}
+		}, "09:00 11:00", "11:00"},
+		"the interval": {func(in *FindSlots) {
+			in.Rules.Interval, in.Rules.Hours.Weekly[0].Start = &long, 7*60
+		}, "07:00 08:30 11:30", "08:30 11:30 13:00"},
+		"the notice": {func(in *FindSlots) { in.Rules.MinimumNotice = &notice }, "09:00 11:00 12:00", "11:00 12:00 13:00"},
+		"the days ahead": {func(in *FindSlots) {
+			in.Rules.BookingWindowDays, in.Rules.Hours.Weekly[0].End = &days, 11*60
+		}, "08:00 09:00", "09:00"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w, p, caller := sqliteWorld(t)
+			w.clock.advance(hour(6).Sub(w.clock.now()))
+			refused := func(slotID string) error {
+				holdSlot(t, p, caller, key("first"+slotID), slotID)
+				_, err := p.Calendar.Hold(background, caller, key("second"+slotID),
+					HoldSlot{SlotID: slotID, For: time.Minute})
+				return err
+			}
+			err := refused(slotAt(t, p, caller, 10, c.change).SlotID)
+			wantNearest(t, err, c.want)
+			next := fault.From(err).Instead.Values.([]record.Slot)[0]
+			wantNearest(t, refused(next.SlotID), c.then)
+		})
+	}
 }
 
 // The refusal does not wait for a calendar that cannot be read.
@@ -322,7 +374,7 @@ func TestASlotIsHeldForAMeetingThatMovesThere(t *testing.T) {
 		}
 	}
 	_, err = p.Calendar.Hold(background, c, Write{}, HoldSlot{SlotID: later, For: time.Minute})
-	wantNearest(t, err, "14:00 16:00 17:00")
+	wantNearest(t, err, "14:00 16:00 16:30")
 	held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
 		SlotID: later, For: time.Minute, Moves: booked.MeetingReference,
 	})

@@ -52,7 +52,8 @@ func (s *Calendar) withNearest(
 	return &refusal
 }
 
-// nearest returns the free slots nearest to one that is taken, by their start.
+// nearest returns the free slots nearest to one that is taken, by their start. They go by the rules by which it was
+// offered.
 func (c calendarClient) nearest(
 	ctx context.Context, taken offered, except string,
 ) (found []record.Slot, starts []time.Time, err error) {
@@ -62,6 +63,9 @@ func (c calendarClient) nearest(
 		Rules: slots.Rules{
 			Duration: &length, Before: &taken.Before, After: &taken.After, TentativeAsBusy: &tentativeAsBusy,
 		},
+	}
+	if err := in.recall(taken.Rules); err != nil {
+		return nil, nil, err
 	}
 	office, err := c.zone(ctx, "", first(taken.CalendarIDs))
 	if err != nil {
@@ -89,7 +93,7 @@ func (c calendarClient) nearest(
 	})
 	all = all[:min(len(all), nearestSlots)]
 	slices.SortFunc(all, func(a, b slots.Slot) int { return a.Start.Compare(b.Start) })
-	offers := c.offers(all, q)
+	offers := c.offers(all, q, in)
 	found, starts = slotRecords(offers)
 	return found, starts, c.opts.Store.OfferSlots(ctx, offers)
 }

@@ -44,6 +44,17 @@ func ParseDate(text string) (Date, error) {
 	return dateOf(t), nil
 }
 
+// MarshalText returns the date as ParseDate reads it.
+func (d Date) MarshalText() ([]byte, error) {
+	return d.midnight().AppendFormat(nil, time.DateOnly), nil
+}
+
+// UnmarshalText parses the date.
+func (d *Date) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDate(string(text))
+	return err
+}
+
 func dateOf(t time.Time) Date {
 	year, month, day := t.Date()
 	return Date{year, month, day}

@@ -60,7 +60,7 @@ var exports = []exported{
 		from:   "holds WHERE connection_id IN (SELECT id FROM connections WHERE tenant_id = $1)"},
 	{record: "slot", from: "slots_offered WHERE tenant_id = $1", keys: []string{"connection_id", "id"},
 		fields: "id connection_id starts_at:time ends_at:time calendar_ids:json offered_at:time time_zone " +
-			"availability buffer_before buffer_after tentative_is_free"},
+			"availability buffer_before buffer_after tentative_is_free rules:json"},
 	{record: "meeting", from: "meetings WHERE tenant_id = $1",
 		keys:   []string{"connection_id", "reference", "person"},
 		fields: "connection_id reference event_id calendar_id ends_at:time"},

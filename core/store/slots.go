@@ -22,6 +22,8 @@ type SlotOffered struct {
 	Before, After time.Duration // what must be free around it
 
 	TentativeIsFree bool // what was accepted tentatively did not count as busy
+
+	Rules string // other rules that were asked for, a JSON object
 }
 
 // OfferSlots records slots, which must have different ids. A later call replaces the record of an id.
@@ -29,7 +31,7 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 	if len(offers) == 0 {
 		return nil
 	}
-	const columns = 12
+	const columns = 13
 	var rows []string
 	var args []any
 	for _, o := range offers {
@@ -40,16 +42,16 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 		rows = append(rows, "("+places(len(args)+1, columns)+")")
 		args = append(args, o.TenantID, o.ConnectionID, o.ID, millis(o.From), millis(o.To), string(calendars),
 			millis(o.OfferedAt), o.TimeZone, o.Availability, o.Before.Milliseconds(), o.After.Milliseconds(),
-			o.TentativeIsFree)
+			o.TentativeIsFree, o.Rules)
 	}
 	_, err := s.exec(ctx, `INSERT INTO slots_offered
 		(tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at, time_zone, availability,
-			buffer_before, buffer_after, tentative_is_free) VALUES `+strings.Join(rows, ", ")+`
+			buffer_before, buffer_after, tentative_is_free, rules) VALUES `+strings.Join(rows, ", ")+`
 		ON CONFLICT (tenant_id, connection_id, id) DO UPDATE SET starts_at = excluded.starts_at,
 			ends_at = excluded.ends_at, calendar_ids = excluded.calendar_ids, offered_at = excluded.offered_at,
 			time_zone = excluded.time_zone, availability = excluded.availability,
 			buffer_before = excluded.buffer_before, buffer_after = excluded.buffer_after,
-			tentative_is_free = excluded.tentative_is_free`, args...)
+			tentative_is_free = excluded.tentative_is_free, rules = excluded.rules`, args...)
 	return err
 }
 
@@ -62,14 +64,14 @@ func (s *Store) SlotOffered(
 		var from, to, at, before, after int64
 		var calendars string
 		if err := row.Scan(&from, &to, &calendars, &at, &o.TimeZone, &o.Availability, &before, &after,
-			&o.TentativeIsFree); err != nil {
+			&o.TentativeIsFree, &o.Rules); err != nil {
 			return o, err
 		}
 		o.From, o.To, o.OfferedAt = instant(from), instant(to), instant(at)
 		o.Before, o.After = time.Duration(before)*time.Millisecond, time.Duration(after)*time.Millisecond
 		return o, json.Unmarshal([]byte(calendars), &o.CalendarIDs)
 	}, `SELECT starts_at, ends_at, calendar_ids, offered_at, time_zone, availability, buffer_before,
-		buffer_after, tentative_is_free FROM slots_offered
+		buffer_after, tentative_is_free, rules FROM slots_offered
 		WHERE tenant_id = $1 AND connection_id = $2 AND id = $3`, tenantID, connectionID, id)
 }
 

@@ -18,7 +18,7 @@ func TestSlotsAreKnownByTheirIDs(t *testing.T) {
 			return store.SlotOffered{
 				TenantID: c1.TenantID, ConnectionID: connectionID, ID: id, From: from, To: from.Add(30 * time.Minute),
 				CalendarIDs: calendars, OfferedAt: from, TimeZone: "Europe/Berlin", Availability: "any",
-				Before: time.Minute, After: time.Hour,
+				Before: time.Minute, After: time.Hour, Rules: `{"interval":1}`,
 			}
 		}
 		want := func(tenantID, connectionID, id string, want store.SlotOffered) {

@@ -1,0 +1,74 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"frontdesk/core/normalize"
+	"frontdesk/core/slots"
+)
+
+// keptRules are rules that a request of find-slots gave, those for which a slot has no columns. They are kept with the
+// slots of the answer, so that others that are offered in the place of one of them go by the same.
+type keptRules struct {
+	Weekly            []keptWeekly                   `json:"weekly,omitzero"` // nil: no hours were given
+	Dates             map[slots.Date][]slots.Opening `json:"dates,omitzero"`
+	Interval          *time.Duration                 `json:"interval,omitempty"`
+	MinimumNotice     *time.Duration                 `json:"minimum_notice,omitempty"`
+	BookingWindowDays *int                           `json:"booking_window_days,omitempty"`
+}
+
+type keptWeekly struct {
+	slots.Weekly
+
+	Zone string // in the place of that of Weekly
+}
+
+// kept returns the rules of a request as they are kept with a slot.
+func (in FindSlots) kept() string {
+	a := keptRules{
+		Dates: in.SpecificTimes, Interval: in.Rules.Interval, MinimumNotice: in.Rules.MinimumNotice,
+		BookingWindowDays: in.Rules.BookingWindowDays,
+	}
+	if in.Rules.Hours != nil {
+		a.Weekly = []keptWeekly{}
+		for _, w := range in.Rules.Hours.Weekly {
+			each := keptWeekly{Weekly: w}
+			if w.Zone != nil {
+				each.Zone = w.Zone.String()
+			}
+			a.Weekly = append(a.Weekly, each)
+		}
+	}
+	raw, err := json.Marshal(a)
+	if err != nil {
+		panic("service: rules of slots cannot be encoded: " + err.Error()) // strings and numbers always can
+	}
+	return string(raw)
+}
+
+// recall puts the rules that are kept with a slot into the input.
+func (in *FindSlots) recall(kept string) error {
+	var a keptRules
+	if err := json.Unmarshal([]byte(kept), &a); err != nil {
+		return fmt.Errorf("service: kept rules of a slot: %w", err)
+	}
+	in.SpecificTimes, in.Rules.Interval, in.Rules.MinimumNotice = a.Dates, a.Interval, a.MinimumNotice
+	in.Rules.BookingWindowDays = a.BookingWindowDays
+	if a.Weekly == nil {
+		return nil
+	}
+	in.Rules.Hours = &slots.Hours{}
+	for _, each := range a.Weekly {
+		if each.Zone != "" {
+			zone, err := normalize.LoadZone(each.Zone)
+			if err != nil {
+				return fmt.Errorf("service: kept rules of a slot: %w", err)
+			}
+			each.Weekly.Zone = zone
+		}
+		in.Rules.Hours.Weekly = append(in.Rules.Hours.Weekly, each.Weekly)
+	}
+	return nil
+}
