@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -24,7 +25,8 @@ type calendarAccount struct {
 	endless   bool   // every page has a next page
 	silent    string // a calendar whose events are never answered
 	tells410  bool
-	unknown   int // free/busy queries to come that cannot tell of the first calendar
+	unknown   int          // free/busy queries to come that cannot tell of the first calendar
+	why       *fault.Error // nil: the provider is down
 
 	booked, changed, cancelled int            // effects
 	retitled                   map[string]int // by title: number of changes that set it
@@ -319,7 +321,7 @@ func (d freeBusyDriver) FreeBusy(
 		}
 		if d.unknown > 0 {
 			d.unknown--
-			busy = append(busy, calendar.Busy{CalendarID: ids[0], Span: span, Unknown: down()})
+			busy = append(busy, calendar.Busy{CalendarID: ids[0], Span: span, Unknown: cmp.Or(d.why, down())})
 		}
 		return busy, nil
 	})

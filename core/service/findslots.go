@@ -15,6 +15,7 @@ import (
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/language"
+	"frontdesk/core/pause"
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
 	"frontdesk/core/speech"
@@ -293,9 +294,7 @@ func (c calendarClient) busyTimes(
 	span := spanOfQuestion(q)
 	asker, can := c.driver.(calendar.FreeBusyer)
 	if can && in.RescheduleMeetingID == "" && !q.TentativeIsFree {
-		busy, err := ask(ctx, c.endpoint, read("free-busy"), func(ctx context.Context) ([]calendar.Busy, error) {
-			return asker.FreeBusy(ctx, ids, span)
-		})
+		busy, err := c.freeBusy(ctx, asker, ids, span)
 		for _, b := range busy {
 			if b.Unknown != nil && fault.From(b.Unknown).Reason == fault.ReasonCalendarNotFound {
 				c.calendarMissing()
@@ -329,6 +328,42 @@ func (c calendarClient) busyTimes(
 		}
 	}
 	return busy, ctx.Err()
+}
+
+// freeBusy asks for the busy times of the calendars. Those that cannot be read for the moment are asked for once
+// more, after the pause that the provider wants, if there is time for it.
+func (c calendarClient) freeBusy(
+	ctx context.Context, asker calendar.FreeBusyer, ids []string, span calendar.Span,
+) ([]calendar.Busy, error) {
+	tell := func(ctx context.Context, op string, ids []string) ([]calendar.Busy, error) {
+		return ask(ctx, c.endpoint, read(op), func(ctx context.Context) ([]calendar.Busy, error) {
+			return asker.FreeBusy(ctx, ids, span)
+		})
+	}
+	busy, err := tell(ctx, "free-busy", ids)
+	if err != nil {
+		return nil, err
+	}
+	var again []string
+	var wait time.Duration
+	for _, b := range busy {
+		if mayWorkAgain(b.Unknown) || errors.Is(b.Unknown, fault.RateLimited) {
+			again, wait = append(again, b.CalendarID), max(wait, fault.From(b.Unknown).RetryAfter)
+		}
+	}
+	reading, cancel := withShare(ctx, readingShare)
+	defer cancel()
+	end, ends := reading.Deadline()
+	if len(again) == 0 || ends && time.Until(end) < wait || pause.For(reading, wait) != nil {
+		return busy, nil
+	}
+	// As an operation of its own, so that a limit of these calendars alone pauses no search in the others.
+	more, err := tell(reading, "free-busy-again", again)
+	if err != nil {
+		return busy, nil
+	}
+	isAgain := func(b calendar.Busy) bool { return slices.Contains(again, b.CalendarID) }
+	return append(slices.DeleteFunc(busy, isAgain), more...), nil
 }
 
 // offers returns what to remember of the slots.

@@ -164,6 +164,50 @@ func TestWhatCannotBeReadIsBusyAndNamed(t *testing.T) {
 }
 
 // One calendar that hangs does not use up the time of the others.
+// One calendar of several that cannot be read for the moment is asked for again, as a single one is.
+func TestACalendarThatCannotBeReadForTheMomentIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	throttled := func(wait time.Duration) *fault.Error {
+		f := fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "Wait.")
+		f.RetryAfter = wait
+		return f
+	}
+	for rule, c := range map[string]struct {
+		why   *fault.Error
+		times int // that it cannot be read
+		asked int
+	}{
+		"down":                           {down(), 1, 2},
+		"throttled":                      {throttled(time.Millisecond), 1, 2},
+		"down for long":                  {down(), 9, 2},
+		"throttled for long":             {throttled(time.Millisecond), 9, 2},
+		"with a pause beyond the answer": {throttled(time.Minute), 1, 1},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w, p, caller := sqliteWorld(t)
+			findSlots(t, p, caller, askSlots(t, nil)) // the calendars are known
+			w.meetings.freeBusy, w.meetings.unknown, w.meetings.why = true, c.times, c.why
+			ctx, cancel := context.WithTimeout(background, time.Minute)
+			defer cancel()
+			answer, err := p.Calendar.FindSlots(ctx, caller, askSlots(t, func(in *FindSlots) {
+				in.CalendarIDs, in.Availability = []string{"main", "side"}, slots.Any
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked := w.meetings.called("free-busy"); asked != c.asked {
+				t.Errorf("asked %d times, want %d", asked, c.asked)
+			}
+			if want := c.times < c.asked; answer.Complete != want {
+				t.Errorf("complete %t, want %t; unread are %q", answer.Complete, want, answer.UnreadCalendars)
+			}
+			if got := len(answer.Slots); got != 10 {
+				t.Errorf("%d slots", got)
+			}
+		})
+	}
+}
+
 func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
