@@ -108,9 +108,14 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 }
 
 // canonical returns a form that is the same for equal bookings: addresses are compared without case and
-// order, and neither how the caller came by the slot counts nor where the connection leads.
+// order, as are the calendars after the first, and neither how the caller came by the slot counts nor where the
+// connection leads.
 func (p bookPlan) canonical() bookPlan {
 	p.Attendees, p.Terms, p.Setup = emailKeys(p.Attendees), nil, setup{}
+	if len(p.CalendarIDs) > 0 { // the event is made in the first
+		p.CalendarIDs = slices.Clone(p.CalendarIDs)
+		slices.Sort(p.CalendarIDs[1:])
+	}
 	return p
 }
 

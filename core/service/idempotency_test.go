@@ -222,6 +222,17 @@ func TestEqualBookingsWithoutKeyAreOneMeeting(t *testing.T) {
 	if again := book(t, p, c, Write{}, same); !again.Replayed || string(again.Body) != string(first.Body) {
 		t.Fatalf("got %s replayed %v, want %s", again.Body, again.Replayed, first.Body)
 	}
+	in.CalendarIDs = []string{"main", "side", "third"}
+	book(t, p, c, Write{}, in)
+	same.CalendarIDs = []string{"main", "third", "side"}
+	if !book(t, p, c, Write{}, same).Replayed {
+		t.Error("the same calendars in another order are another meeting")
+	}
+	in.CalendarIDs = []string{"third", "main", "side"}
+	if book(t, p, c, Write{}, in).Replayed {
+		t.Error("another calendar to book in is the same meeting")
+	}
+	in.CalendarIDs = nil
 	for name, change := range map[string]func(*BookMeeting){
 		"title":     func(b *BookMeeting) { b.Title = "Checkup" },
 		"attendees": func(b *BookMeeting) { b.Attendees = b.Attendees[:1] },
@@ -681,6 +692,19 @@ func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
 		_, kept, err := p.store.Creation(t.Context(), "key:admin", "create", "k")
 		if err != nil || kept != c.kept {
 			t.Errorf("after another %s the answer is kept: %v, %v", c.after, kept, err)
+		}
+	}
+}
+
+func TestAChangeWithTheSameCalendarsInAnotherOrderIsTheSame(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "checkup", 10)).Record.Event.EventID
+	for i, calendars := range [][]string{{"side", "main"}, {"main", "side"}} {
+		answer, err := p.Calendar.Update(background, c, key("1"),
+			UpdateMeeting{EventID: id, Title: "moved", CalendarIDs: calendars})
+		if err != nil || answer.Replayed != (i == 1) {
+			t.Errorf("change %d: replayed %t, %v", i, answer.Replayed, err)
 		}
 	}
 }

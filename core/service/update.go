@@ -101,6 +101,7 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 func (p updatePlan) canonical() updatePlan {
 	p.Terms, p.Setup = nil, setup{}
 	p.Attendees = emailKeys(p.Attendees)
+	p.CalendarIDs = slices.Sorted(slices.Values(p.CalendarIDs)) // the event is in one of them
 	return p
 }
 

@@ -449,7 +449,8 @@ func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result
 }
 
 // changeOf names what a change asks for. Equal changes have one name, also where a model says null or nothing of what
-// it leaves out: to the interface, both are not given.
+// it leaves out: to the interface, both are not given. The lists of changes are sets: the addresses of attendees, which
+// the interface compares without case.
 func changeOf(t api.Tool, arguments []byte) string {
 	var asked map[string]any
 	if json.Unmarshal(arguments, &asked) == nil {
@@ -457,9 +458,23 @@ func changeOf(t api.Tool, arguments []byte) string {
 			list, is := value.([]any)
 			return value == nil || value == "" || is && len(list) == 0
 		})
+		for name, value := range asked {
+			if list, is := value.([]any); is {
+				asked[name] = setOfTexts(list)
+			}
+		}
 		arguments = asJSON(asked) // in one order of the fields
 	}
 	return digest(t.Name, string(arguments))
+}
+
+func setOfTexts(list []any) []string {
+	var texts []string
+	for _, each := range list {
+		texts = append(texts, strings.ToLower(textOf(asJSON(each))))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 func digest(parts ...string) string {

@@ -365,6 +365,14 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 			t.Errorf("%s has another key", name)
 		}
 	}
+	invited := key("call", "a", "book_slot", `{"slot_id":"st_3","attendee_emails":["pat@example.com","kim@example.com"]}`)
+	again := `{"slot_id":"st_3","attendee_emails":["Kim@example.com "," pat@example.com","kim@example.com"]}`
+	if key("call", "b", "book_slot", again) != invited {
+		t.Error("the same attendees in another order have another key")
+	}
+	if key("call", "c", "book_slot", `{"slot_id":"st_3","attendee_emails":["pat@example.com"]}`) == invited {
+		t.Error("fewer attendees have the key")
+	}
 	for name, other := range map[string]string{
 		"other arguments": key("call", "4", "book_slot", `{"title":"A","slot_id":"st_2"}`),
 		"another call":    key("another", "1", "book_slot", book),
