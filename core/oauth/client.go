@@ -10,11 +10,13 @@ package oauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -244,14 +246,9 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 }
 
 func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error {
-	if e.ErrorCode == "" { // x/oauth2 does not read it from the response to an assertion
-		var body struct {
-			Error string `json:"error"`
-		}
-		if json.Unmarshal(e.Body, &body) == nil {
-			e.ErrorCode = body.Error
-		}
-	}
+	var body refusalBody
+	_ = json.Unmarshal(e.Body, &body)             // what is there, is there
+	e.ErrorCode = cmp.Or(e.ErrorCode, body.Error) // x/oauth2 does not read it from the response to an assertion
 	for _, secret := range secrets {
 		if secret != "" {
 			e.Body = bytes.ReplaceAll(e.Body, []byte(secret), []byte("[secret]"))
@@ -259,38 +256,11 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 		}
 	}
 	plain := upstream.StatusFault(c.Provider, e.Response.StatusCode, e.Response.Header, e.Body)
-	refused, code := plain, e.ErrorCode
+	code, status := e.ErrorCode, e.Response.StatusCode
 	if plain.Code == fault.RateLimited {
 		code = "" // Microsoft has sent it with invalid_grant (microsoft/azure-pipelines-tasks#17620)
 	}
-	switch code {
-	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":
-		refused = fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
-	case "invalid_client", "unauthorized_client":
-		refused = c.misfit(
-			"does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at " +
-				"the provider")
-	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
-		refused = c.misfit("refuses the request for a token (" + e.ErrorCode +
-			"). Check the OAuth client's registration and the connection's settings")
-	case "temporarily_unavailable", "server_error", "internal_failure":
-		refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
-			"The sign-in service of %s is not available at the moment.", c.Provider)
-	case "":
-		switch {
-		case plain.Code == fault.Timeout: // a proxy's timeout, not the caller's
-			refused = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
-				"The sign-in service of %s did not answer in time.", c.Provider)
-		case e.Response.StatusCode < 500 && plain.Code != fault.RateLimited:
-			refused = c.misfit("answered a request for a token with something that is none")
-		}
-	default:
-		if e.Response.StatusCode < 500 {
-			refused = c.misfit(
-				"refuses the request for a token. Check the OAuth client's registration and the connection's settings")
-		}
-	}
+	refused := c.meaning(code, body, plain, status)
 	refused = refused.With("provider", c.Provider)
 	if isErrorCode(code) {
 		refused = refused.With("oauth_error", code)
@@ -298,10 +268,69 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	refused.RetryAfter, refused.Upstream = plain.RetryAfter, plain.Upstream
 	// A response with an OAuth error code issued no tokens (RFC 6749 section 5.2). A plain 5xx other than 503
 	// may come from a proxy that lost the response.
-	status := e.Response.StatusCode
 	refused.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
 		status == http.StatusServiceUnavailable
 	return refused
+}
+
+// refusalBody is the body of an error (RFC 6749 section 5.2).
+type refusalBody struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+	Codes       []int  `json:"error_codes"` // Microsoft's own
+}
+
+// Errors with invalid_grant that say nothing of the grant.
+const (
+	// loopDetected is Microsoft's code for too many requests in a short time (learn.microsoft.com/entra/
+	// identity-platform/reference-error-codes, AADSTS50196; "What's new for authentication", "Looping clients will be
+	// interrupted"). It comes with invalid_grant where a customer consented.
+	loopDetected = 50196
+	// besideAnother is Salesforce's answer to a request that comes while another with the same refresh token is being
+	// answered (Salesforce Winter '25 Release Notes, "Simultaneous Token Requests Are Blocked During the Refresh Token
+	// Flow").
+	besideAnother = "token request is already being processed"
+)
+
+// meaning returns the fault for an error code, or for an answer without one.
+func (c Client) meaning(code string, body refusalBody, plain *fault.Error, status int) *fault.Error {
+	switch isGrant := code == "invalid_grant"; {
+	case isGrant && slices.Contains(body.Codes, loopDetected):
+		return fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited,
+			"The sign-in service of %s limits how often it is called. Try again later.", c.Provider)
+	case isGrant && body.Description == besideAnother:
+		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The sign-in service of %s is still busy with an earlier request.", c.Provider).Because(errUnanswered)
+	}
+	switch code {
+	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":
+		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
+			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
+	case "invalid_client", "unauthorized_client":
+		return c.misfit(
+			"does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at " +
+				"the provider")
+	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
+		return c.misfit("refuses the request for a token (" + code +
+			"). Check the OAuth client's registration and the connection's settings")
+	case "temporarily_unavailable", "server_error", "internal_failure":
+		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"The sign-in service of %s is not available at the moment.", c.Provider)
+	case "":
+		switch {
+		case plain.Code == fault.Timeout: // a proxy's timeout, not the caller's
+			return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The sign-in service of %s did not answer in time.", c.Provider)
+		case status < 500 && plain.Code != fault.RateLimited:
+			return c.misfit("answered a request for a token with something that is none")
+		}
+	default:
+		if status < 500 {
+			return c.misfit(
+				"refuses the request for a token. Check the OAuth client's registration and the connection's settings")
+		}
+	}
+	return plain
 }
 
 // isErrorCode reports whether a code is defined by RFC 6749, RFC 8707 or OpenID Connect Core. Any other is

@@ -310,6 +310,15 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 			fault.Unavailable, fault.ReasonProviderUnavailable, 0},
 		{"429 with invalid_grant", answer(429, "Retry-After: 60", `{"error":"invalid_grant"}`), fault.RateLimited,
 			fault.ReasonProviderRateLimited, time.Minute},
+		{"Microsoft's limit of requests", answer(400, "Retry-After: 60", `{"error":"invalid_grant",`+
+			`"error_description":"AADSTS50196: The server terminated an operation because it encountered a client request `+
+			`loop. Please contact your app vendor.","error_codes":[50196]}`), fault.RateLimited,
+			fault.ReasonProviderRateLimited, time.Minute},
+		{"a grant that Microsoft revoked", answer(400, "", `{"error":"invalid_grant","error_codes":[50173]}`),
+			fault.Disconnected, fault.ReasonReconnectRequired, 0},
+		{"Salesforce's other request", answer(400, "", `{"error":"invalid_grant",`+
+			`"error_description":"token request is already being processed"}`), fault.Unavailable,
+			fault.ReasonProviderUnavailable, 0},
 		{"429 with Retry-After", answer(429, "Retry-After: 7", `{}`), fault.RateLimited,
 			fault.ReasonProviderRateLimited, 7 * time.Second},
 		{"503 with Retry-After", answer(503, "Retry-After: 3", `no`), fault.Unavailable,

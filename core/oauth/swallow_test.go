@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -78,7 +79,17 @@ func TestASwallowedRequestIsMadeAgain(t *testing.T) {
 // The first request to a slow endpoint is waited for, even if a second one is under way or was lost.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	t.Parallel()
-	for name, secondLost := range map[string]bool{"of two": false, "while the second is lost": true} {
+	for name, second := range map[string]func() (*http.Response, error){
+		"of two":                   nil,
+		"while the second is lost": func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
+		"while the second is refused because of it, as at Salesforce": func() (*http.Response, error) {
+			return &http.Response{
+				StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(
+					`{"error":"invalid_grant","error_description":"token request is already being processed"}`)),
+			}, nil
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			onSQLite(t, oauthtest.Keep, time.Hour, func(h *harness) {
 				h.rotation = adapter.RotationNone
@@ -87,8 +98,8 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 				h.through(func(
 					_ string, _ *http.Request, forward func() (*http.Response, error),
 				) (*http.Response, error) {
-					if requests.Add(1) == 2 && secondLost {
-						return nil, io.ErrUnexpectedEOF
+					if requests.Add(1) == 2 && second != nil {
+						return second()
 					}
 					return forward()
 				})
