@@ -153,8 +153,8 @@ func (c calendarClient) isHeld(ctx context.Context, o offered) (bool, error) {
 	}), err
 }
 
-// holdsOf returns the ids of the holds of an event near the slot. They are not in the way if the event is to
-// be moved.
+// holdsOf returns the ids of the holds of an event near the slot, and of those of slots to which it is moving. They
+// are not in the way if the event is to be moved.
 func (c calendarClient) holdsOf(ctx context.Context, eventID string, o offered) (ids []string, err error) {
 	if eventID == "" {
 		return nil, nil
@@ -162,7 +162,7 @@ func (c calendarClient) holdsOf(ctx context.Context, eventID string, o offered) 
 	near := o.around().around(spanOfOffer(o))
 	rows, err := c.opts.Store.HoldsWithin(ctx, c.connection.ID, near.From, near.To, c.opts.Now())
 	for _, h := range rows {
-		if h.EventID == eventID {
+		if h.EventID == eventID || h.Moves == eventID {
 			ids = append(ids, h.ID)
 		}
 	}

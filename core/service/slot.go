@@ -83,12 +83,24 @@ func (c calendarClient) reserve(ctx context.Context, run *journal.Run, want slot
 		return nil, err
 	}
 	h, rows := c.holdOn(want, calendars, run.Intent().EffectKey)
+	except := slices.Clone(want.heldAs)
 	if want.except != "" && want.heldTill.IsZero() { // it moves now
-		if h.left, err = c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, want.except); err != nil {
+		of, err := c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, want.except)
+		if err != nil {
 			return nil, err
 		}
+		for _, other := range of {
+			if other.EventID == want.except {
+				h.left = append(h.left, other.ID)
+			}
+			// The slot to which another call moves the event is not in the way either: the repeat of a move whose
+			// reply was lost is such another call if it has no key. That call keeps its hold.
+			if !slices.Contains(h.ids, other.ID) {
+				except = append(except, other.ID)
+			}
+		}
 	}
-	taken, err := c.opts.Store.TakeHolds(ctx, rows, slices.Concat(want.heldAs, h.left), c.opts.Now())
+	taken, err := c.opts.Store.TakeHolds(ctx, rows, except, c.opts.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -365,6 +365,39 @@ func TestAMoveThatFailsKeepsItsSlot(t *testing.T) {
 	}
 }
 
+// Whoever is told to repeat a move whose outcome is unknown is not told afterwards that the move's own slot is taken.
+func TestARepeatedMoveIsNotInItsOwnWay(t *testing.T) {
+	t.Parallel()
+	for _, acted := range []bool{false, true} {
+		w, p, c := protectedWorld(t)
+		id := book(t, p, c, Write{}, meeting(t, "mine", 10)).Record.Event.EventID
+		move := func(to int) error {
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+				EventID: id, Timezone: "UTC", Start: when(t, hour(to).Format(time.RFC3339)),
+			})
+			return err
+		}
+		lost := reaction{before: fails(cutOff())}
+		if acted {
+			lost = reaction{after: fails(cutOff())}
+		}
+		w.meetings.times(3, "change", lost)
+		wantReason(t, move(12), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		w.meetings.script(nil)
+		_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "other", 12))
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		if err := move(12); err != nil {
+			t.Errorf("acted %v: %v", acted, err)
+		}
+		p.recover(t)
+		_, err = p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "other", 12))
+		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		if live := w.meetings.live(); len(live) != 1 || !live[0].Start.Instant.Equal(hour(12)) {
+			t.Errorf("there is %+v", live)
+		}
+	}
+}
+
 func TestASlotIsFreeOnceItsMeetingHasMovedOrGone(t *testing.T) {
 	t.Parallel()
 	move := func(p *process, c apikey.Caller, id string) {

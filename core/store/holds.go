@@ -184,10 +184,10 @@ func (s *Store) DropHoldsOfEvent(ctx context.Context, connectionID, eventID stri
 	return err
 }
 
-// HoldsOfEvent returns the ids of the holds of a booked event.
-func (s *Store) HoldsOfEvent(ctx context.Context, connectionID, eventID string) ([]string, error) {
-	return listOf(ctx, s, scanText, `SELECT id FROM holds WHERE connection_id = $1 AND event_id = $2
-		AND event_id <> '' ORDER BY id`, connectionID, eventID)
+// HoldsOfEvent returns the holds of a booked event, and those of slots to which it is moving.
+func (s *Store) HoldsOfEvent(ctx context.Context, connectionID, eventID string) ([]Hold, error) {
+	return listOf(ctx, s, scanHold, "SELECT "+holdColumns+` FROM holds WHERE connection_id = $1
+		AND (event_id = $2 OR moves = $2) AND CAST($2 AS TEXT) <> '' ORDER BY id`, connectionID, eventID)
 }
 
 // HoldsWithin returns the holds of a connection that overlap the time and have not expired.

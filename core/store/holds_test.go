@@ -141,7 +141,7 @@ func TestHolds(t *testing.T) {
 			must(t, s.KeepHolds(t.Context(), store.HoldsKept{
 				IDs: []string{"2"}, EventID: "event", Until: until, Left: []string{"1"},
 			}))
-			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t), []string{"2"})
+			equal(t, idsOf(got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t)), []string{"2"})
 			taken(t, s, hold("3", "cal", 0, time.Hour))
 			equal(t, take(t, s, noon, hold("4", "cal", time.Hour, 2*time.Hour)).Until, until)
 		})
@@ -152,8 +152,8 @@ func TestHolds(t *testing.T) {
 			h := hold("1", "cal", 0, time.Hour)
 			h.Moves = "event"
 			taken(t, s, h)
-			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t), []string{})
-			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", ""))(t), []string{})
+			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t), []store.Hold{h})
+			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", ""))(t), []store.Hold{})
 			must(t, s.DropHoldsOfEvent(t.Context(), "c1", "event"))
 			taken(t, s, hold("2", "cal", 0, time.Hour))
 		})
@@ -213,4 +213,11 @@ func TestHolds(t *testing.T) {
 			refused(t, err, fault.NotFound, store.ReasonConnectionNotFound)
 		})
 	})
+}
+
+func idsOf(holds []store.Hold) (ids []string) {
+	for _, h := range holds {
+		ids = append(ids, h.ID)
+	}
+	return ids
 }
