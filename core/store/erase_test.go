@@ -21,7 +21,7 @@ func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
 		fill(t, s, connectionOf(t, s, "acme", "connection-of-acme", "calendar"))
 		must(t, store.FillForPlans(ctx, s, 2000))
 		must(t, store.FillQueues(ctx, s, 1, 1, 1))
-		if n := len(got(s.DueQueues(ctx, noon, 9, 9))(t)); n != 1 {
+		if n := len(got(s.DueQueues(ctx, noon, "", 9, 9))(t)); n != 1 {
 			t.Fatalf("%d queues are due", n)
 		}
 		begun := time.Now()
@@ -38,7 +38,7 @@ func TestADeletionThatIsInterruptedIsCompleted(t *testing.T) {
 		refused(t, err, fault.NotFound, store.ReasonTenantNotFound)
 		equal(t, len(got(s.Tenants(ctx))(t)), 0)
 		equal(t, len(got(s.AllConnections(ctx))(t)), 0)
-		equal(t, len(got(s.DueQueues(ctx, noon, 9, 9))(t)), 0)
+		equal(t, len(got(s.DueQueues(ctx, noon, "", 9, 9))(t)), 0)
 		refused(t, s.DeleteTenant(ctx, "acme"), fault.NotFound, store.ReasonTenantNotFound)
 		refused(t, s.UpdateTenant(ctx, "acme", nil), fault.NotFound, store.ReasonTenantNotFound)
 		refused(t, s.CreateConnection(ctx, store.Connection{

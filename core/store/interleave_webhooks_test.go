@@ -84,7 +84,7 @@ var webhookOperations = []operation{
 		return one(c.s.SealWebhook(c.ctx, webhookRow("hook", "acme"), []byte("by "+c.name), c.audit()))
 	}},
 	{"DisableWebhook", func(c caller) (any, error) { return only(c.s.DisableWebhook(c.ctx, "hook", noon)) }},
-	{"DueQueues", func(c caller) (any, error) { return one(c.s.DueQueues(c.ctx, noon, 4, 10)) }},
+	{"DueQueues", func(c caller) (any, error) { return one(c.s.DueQueues(c.ctx, noon, "", 4, 10)) }},
 	{"LeaseQueue", func(c caller) (any, error) { return c.lease("c1") }},
 	{"LeaseQueue: whose lease has ended", func(c caller) (any, error) { return c.lease("c2") }},
 	{"EndAttempt: acknowledged", func(c caller) (any, error) { return c.endAttempt(store.DeliveryDelivered) }},

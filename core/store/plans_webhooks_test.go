@@ -23,7 +23,7 @@ func TestARoundOfTheSenderReadsNoWholeQueues(t *testing.T) {
 			index string
 			never []string
 		}{
-			"DueQueues": {store.DueQueuesSQL(4), []any{int64(1) << 40, 128}, "webhook_queues_first",
+			"DueQueues": {store.DueQueuesSQL(4), []any{int64(1) << 40, 128, ""}, "webhook_queues_first",
 				[]string{"Seq Scan on webhook_queues", "SCAN q", "WindowAgg"}},
 			"OldestWaiting": {store.OldestWaitingSQL, nil, "deliveries_oldest",
 				[]string{"Seq Scan", "SCAN deliveries\n"}},
@@ -48,7 +48,7 @@ func TestWebhooksTakeTurns(t *testing.T) {
 	both(t, func(t *testing.T, s *store.Store) {
 		connection(t, s, "front")
 		must(t, store.FillQueues(t.Context(), s, 3, 30, 30))
-		due := got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), 4, 8))(t)
+		due := got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), "", 4, 8))(t)
 		var order []string
 		for _, q := range due {
 			order = append(order, q.WebhookID+"/"+q.ConnectionID)
@@ -60,10 +60,16 @@ func TestWebhooksTakeTurns(t *testing.T) {
 		if len(order) != 8 || strings.Join(order, " ") != strings.Join(want, " ") {
 			t.Errorf("got  %v\nwant %v", order, want)
 		}
-		if all := got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), 4, 100))(t); len(all) != 12 {
+		first := func(after string) string {
+			return got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), after, 4, 1))(t)[0].WebhookID
+		}
+		if a, b, c := first("w0"), first("w1"), first("w2"); a != "w1" || b != "w2" || c != "w0" {
+			t.Errorf("after w0 comes %s, after w1 %s, after w2 %s", a, b, c)
+		}
+		if all := got(s.DueQueues(t.Context(), time.UnixMilli(1<<40), "", 4, 100))(t); len(all) != 12 {
 			t.Errorf("%d queues of three webhooks", len(all))
 		}
-		if none := got(s.DueQueues(t.Context(), time.UnixMilli(-1), 4, 100))(t); len(none) != 0 {
+		if none := got(s.DueQueues(t.Context(), time.UnixMilli(-1), "", 4, 100))(t); len(none) != 0 {
 			t.Errorf("not due: %v", none)
 		}
 	})

@@ -96,7 +96,7 @@ func TestAChangeAndItsEventAreOne(t *testing.T) {
 		}
 		fails = nil
 		must(t, s.UpdateConnection(t.Context(), c, c.Revision))
-		if due := got(s.DueQueues(t.Context(), noon, 4, 10))(t); len(due) != 1 {
+		if due := got(s.DueQueues(t.Context(), noon, "", 4, 10))(t); len(due) != 1 {
 			t.Errorf("due are %v", due)
 		}
 	})

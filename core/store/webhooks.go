@@ -182,11 +182,13 @@ func (s *Store) DisableWebhook(ctx context.Context, id string, at time.Time) err
 type QueueID struct{ WebhookID, ConnectionID string }
 
 // DueQueues lists queues whose first delivery is due, at most a number of one webhook, those of different
-// webhooks in turn.
-func (s *Store) DueQueues(ctx context.Context, now time.Time, ofWebhook, most int) ([]QueueID, error) {
+// webhooks in turn. The webhooks that come after the given one have the first turns.
+func (s *Store) DueQueues(
+	ctx context.Context, now time.Time, after string, ofWebhook, most int,
+) ([]QueueID, error) {
 	return listOf(ctx, s, func(row scanner) (q QueueID, err error) {
 		return q, row.Scan(&q.WebhookID, &q.ConnectionID)
-	}, dueQueues(ofWebhook), millis(now), most)
+	}, dueQueues(ofWebhook), millis(now), most, after)
 }
 
 // dueQueues returns the query for the first queues of each webhook. It reads those by the index, however many
@@ -200,7 +202,7 @@ func dueQueues(ofWebhook int) string {
 			LIMIT 1 OFFSET ` + turn + ") AS connection_id FROM webhooks w"
 	}
 	return "SELECT id, connection_id FROM (" + strings.Join(turns, " UNION ALL ") + `) due
-		WHERE connection_id IS NOT NULL ORDER BY turn, id LIMIT $2`
+		WHERE connection_id IS NOT NULL ORDER BY turn, id <= $3, id LIMIT $2`
 }
 
 // LeaseQueue takes the lease of a due queue, and returns its first delivery. It returns false if another

@@ -61,6 +61,8 @@ type Sender struct {
 	running sync.WaitGroup
 	wake    chan struct{} // has an element if a round should begin at once
 
+	last string // the webhook of the last attempt that a round began; the next round begins after it
+
 	mu    sync.Mutex
 	inUse map[string]int // places by what bounds them: "", a tenant, or a webhook
 }
@@ -104,7 +106,7 @@ func (s *Sender) round(ctx context.Context) (begun int, err error) {
 		}
 		s.opts.Metrics.OldestDelivery(age)
 	}
-	due, err := s.opts.Store.DueQueues(asking, now, atOncePerWebhook, 2*atOnce)
+	due, err := s.opts.Store.DueQueues(asking, now, s.last, atOncePerWebhook, 2*atOnce)
 	if err != nil {
 		return 0, err
 	}
@@ -121,6 +123,7 @@ func (s *Sender) round(ctx context.Context) (begun int, err error) {
 			continue
 		}
 		begun++
+		s.last = w.ID
 		s.running.Go(func() {
 			acknowledged := s.attempt(context.WithoutCancel(ctx), w, q)
 			s.leave(w)

@@ -722,6 +722,42 @@ func TestAReceiverThatHangsHoldsUpNobody(t *testing.T) {
 }
 
 // Without a webhook nothing is written, and a tenant has no more than it may.
+// More receivers hang than there are attempts at once, each with several events that wait. The one that answers has
+// its turn after them, not once all their events were tried.
+func TestReceiversTakeTurns(t *testing.T) {
+	k := open(t, storetest.SQLite(t))
+	var answers atomic.Value // the path of the receiver that answers
+	answers.Store("")
+	end := make(chan struct{})
+	all := receive(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != answers.Load() {
+			<-end
+		}
+	})
+	defer close(end)
+	last := ""
+	for _, tenant := range []string{"a", "b", "c", "d", "e"} {
+		k.Tenant(tenant)
+		for i := range 14 { // fewer than a tenant may have at once
+			path := "/" + tenant + strconv.Itoa(i)
+			if _, id := k.add(tenant, all.URL+path); id > last {
+				last = id
+				answers.Store(path)
+			}
+		}
+		for i := range 3 {
+			k.connect(tenant, tenant+strconv.Itoa(i))
+		}
+	}
+	for range 2 {
+		k.must(k.sender.Begin(t.Context()))
+		k.sender.Wait()
+	}
+	if states, _ := k.deliveries(last); !strings.Contains(states, store.DeliveryDelivered) {
+		t.Errorf("nothing has arrived where it would be taken: %s", states)
+	}
+}
+
 func TestNothingIsWrittenForNobody(t *testing.T) {
 	k := open(t, storetest.SQLite(t))
 	k.Tenant("acme")
