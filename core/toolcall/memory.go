@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -73,11 +74,12 @@ const (
 	notedTickets  = "tickets"
 	notedContacts = "contacts"
 	notedChange   = "change"
-	notedUntil    = "until "  // followed by the change: when its hold ends
-	notedHeld     = "held "   // followed by the slot: the last hold on it
-	notedMade     = "made "   // followed by the change: what it came after, and the meeting or hold that it made
-	notedBooked   = "booked " // followed by the hold: the meeting that it became
-	notedUndone   = "undone " // followed by the meeting: the change that undid what had made it
+	notedDays     = "days of " // followed by slots or listed: the days of the month on which they are
+	notedUntil    = "until "   // followed by the change: when its hold ends
+	notedHeld     = "held "    // followed by the slot: the last hold on it
+	notedMade     = "made "    // followed by the change: what it came after, and the meeting or hold that it made
+	notedBooked   = "booked "  // followed by the hold: the meeting that it became
+	notedUndone   = "undone "  // followed by the meeting: the change that undid what had made it
 )
 
 // reference is a field of arguments that names something which an earlier tool told.
@@ -121,7 +123,7 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 		if at, _ := placeOf(said); kind == notedMeetings && at != theOnly {
 			kind = notedListed
 		}
-		if id := r.choose(said, m.recall(ctx, kind)); id != "" {
+		if id := r.choose(said, m.recall(ctx, kind)); id != "" && !isOtherDay(said, m.recall(ctx, notedDays+kind)) {
 			given[r.field], changed = asJSON(id), true
 		}
 	}
@@ -192,12 +194,9 @@ const (
 // placeOf returns which of several a text means: "the second one", "option 2", "el último", "that". Nothing
 // means the only one. A text with any other word is not understood: "2 pm" is no second slot.
 func placeOf(text string) (at int, known bool) {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
 	at, known = theOnly, true
 	counted := false
-	for _, word := range words {
+	for _, word := range wordsOf(text) {
 		place, is := places[word]
 		switch {
 		case is && !counted:
@@ -210,6 +209,30 @@ func placeOf(text string) (at int, known bool) {
 		}
 	}
 	return at, known
+}
+
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// dayOf returns the day of the month of a time in RFC 3339, or "".
+func dayOf(start string) string {
+	t, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		return ""
+	}
+	return strconv.Itoa(t.Day())
+}
+
+// isOtherDay reports whether a text that names a place could as well mean another of those that were told, by its day
+// of the month: "I have Monday the thirtieth, and Tuesday the first". A plain number is a place.
+func isOtherDay(said string, days []string) bool {
+	at, _ := placeOf(said)
+	number := strconv.Itoa(at)
+	return at > 0 && !slices.Contains(wordsOf(said), number) && slices.Contains(days, number) &&
+		(at > len(days) || days[at-1] != number)
 }
 
 // places are the words for places in a list: in English, Spanish, German and French.
@@ -264,15 +287,19 @@ func (m memory) keep(ctx context.Context, r Result) {
 	} {
 		var entries []map[string]json.RawMessage
 		if raw, has := r.Answer[list.name]; has && json.Unmarshal(raw, &entries) == nil {
-			var told []string
+			var told, days []string
 			for _, entry := range entries {
 				if id := textOf(entry[list.field]); id != "" {
-					told = append(told, id)
+					told, days = append(told, id), append(days, dayOf(textOf(entry["start"])))
 				}
 			}
 			m.note(list.kind, told)
-			if list.kind == notedMeetings {
+			switch list.kind {
+			case notedSlots:
+				m.note(notedDays+notedSlots, days)
+			case notedMeetings:
 				m.note(notedListed, told)
+				m.note(notedDays+notedListed, days)
 			}
 			if list.kind == notedSlots && len(told) > 0 {
 				m.unchoose(ctx)

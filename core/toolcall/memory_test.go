@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -174,6 +175,46 @@ func TestWhatIsNoTextIsNoWordForAReference(t *testing.T) {
 		got, _ := w.say(t, r, call, "book_slot", `{"slot_id":`+given+`,"title":"A"}`, `{}`)
 		if want := `{"phone_number":"unknown","slot_id":` + given + `,"title":"A"}`; got != want {
 			t.Errorf("the interface got %s, want %s", got, want)
+		}
+	}
+}
+
+// The sentences say days as people do: "Monday the thirtieth, and Tuesday the first". Then "the first" is a place or a
+// day, and which of them is not guessed. A number is a place, as the prompts say.
+func TestAPlaceThatIsADayOfAnotherIsNotGuessed(t *testing.T) {
+	list := func(days ...string) string {
+		var slots, meetings []string
+		for i, day := range days {
+			slots = append(slots, fmt.Sprintf(`{"slot_id":"st_%d","start":"%sT09:00:00-05:00"}`, i+1, day))
+			meetings = append(meetings, fmt.Sprintf(`{"meeting_reference":"mt_%d","start":"%sT09:00:00-05:00"}`, i+1, day))
+		}
+		return `{"slots":[` + strings.Join(slots, ",") + `],"meetings":[` + strings.Join(meetings, ",") + `]}`
+	}
+	for rule, c := range map[string]struct{ told, said, want string }{
+		"the day of another":       {list("2026-11-30", "2026-12-01"), "the first", ""},
+		"in German":                {list("2026-11-30", "2026-12-01"), "den ersten", ""},
+		"as people write a day":    {list("2026-11-30", "2026-12-01"), "1st", ""},
+		"as a number":              {list("2026-11-30", "2026-12-01"), "1", "1"},
+		"as the number of a slot":  {list("2026-11-30", "2026-12-01"), "slot_1.", "1"},
+		"a place alone":            {list("2026-11-30", "2026-12-01"), "the second one", "2"},
+		"a place and a day at one": {list("2026-12-01", "2026-12-02"), "the second", "2"},
+		"the last":                 {list("2026-11-30", "2026-12-01"), "the last", "2"},
+		"the day of none":          {list("2026-11-30", "2026-12-07"), "the first", "1"},
+		"once others are told":     {list("2026-12-29", "2026-12-30"), "the first", "1"},
+	} {
+		w, r := newWorld()
+		call := Call{CallID: "call", TenantID: "acme"}
+		if rule == "once others are told" {
+			w.say(t, r, call, "find_slots", `{}`, list("2026-11-30", "2026-12-01"))
+		}
+		w.say(t, r, call, "find_slots", `{}`, c.told)
+		slot, meeting := c.said, c.said // left to the interface
+		if c.want != "" {
+			slot, meeting = "st_"+c.want, "mt_"+c.want
+		}
+		got, _ := w.say(t, r, call, "move_meeting", `{"meeting_reference":"`+c.said+`","slot_id":"`+c.said+`"}`, `{}`)
+		if want := `{"meeting_reference":"` + meeting + `","slot_id":"` + slot + `"}`; got != want {
+			t.Errorf("%s: the interface got %s, want %s", rule, got, want)
 		}
 	}
 }
