@@ -32,9 +32,6 @@ func (r *Run) HadNoEffect(f *fault.Error) bool {
 // deadline or a provider's 503 (RFC 9110 section 15.6.4: it could not handle the request). Any other reason
 // becomes OUTCOME_UNKNOWN.
 func (r *Run) unknownOutcome(f *fault.Error) error {
-	if f.Code == fault.Canceled {
-		return f
-	}
 	wait := max(f.RetryAfter, minRetryAfter)
 	advice := ""
 	if r.operation.AdviseRepeat != nil {
@@ -53,7 +50,7 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 	case f.Code == fault.UnknownOutcome:
 		answer = *f
 		answer.Detail = sentence(f.Detail) + repeat
-	case f.Code == fault.Timeout, f.Code == fault.RateLimited, f.Code == fault.Disconnected,
+	case f.Code == fault.Timeout, f.Code == fault.Canceled, f.Code == fault.RateLimited, f.Code == fault.Disconnected,
 		f.Code == fault.Forbidden, f.Unsent,
 		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
 		answer = *f.With("outcome", "unknown")

@@ -620,9 +620,12 @@ func TestCallerWhoLeavesLosesNothing(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	ctx, leave := context.WithCancel(background)
-	w.meetings.once("book", reaction{after: func(context.Context) error { leave(); return cutOff() }})
-	if _, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10)); err == nil {
-		t.Fatal("the call succeeds")
+	w.meetings.once("book", reaction{after: func(context.Context) error { leave(); return context.Canceled }})
+	_, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
+	wantReason(t, err, fault.Canceled, fault.ReasonCanceled)
+	// Who interrupts a command sees the answer.
+	if says := fault.From(err).Detail; !strings.Contains(says, "not known yet whether the provider acted") {
+		t.Errorf("the answer is %q", says)
 	}
 	again := book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	if w.meetings.booked != 1 || again.Record.Event.EventID != "ev1" {
