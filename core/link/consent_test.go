@@ -281,6 +281,14 @@ func TestAnAccountWithoutAnAddressIsKnownByItsID(t *testing.T) {
 	if account() != "other@acme.example" {
 		t.Errorf("the link allows another account, but it is %q", account())
 	}
+	// Whose account the credentials are for that somebody has entered instead, nobody knows.
+	if _, err := h.Connections.Update(t.Context(), "acme", "tickets", connection.Change{
+		Credentials: map[string]string{"refresh_token": "brought in"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.meet.SignIn("desk@acme.example")
+	h.connect(h.link(desk))
 }
 
 func TestTheAccountExpectedIsHintedAtSignIn(t *testing.T) {

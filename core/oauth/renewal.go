@@ -271,7 +271,6 @@ func (s *TokenSource) read(ctx context.Context, tenantID, connectionID string) (
 		return v, err
 	}
 	stored, err := s.unseal(v.row)
-	v.stored.Account = stored.Account // which another OAuth client does not change
 	if err == nil && stored.Fingerprint == v.credentials.Fingerprint {
 		v.stored, v.known = stored, true
 	}

@@ -152,17 +152,13 @@ func (s *TokenSource) Instance(
 }
 
 // Account returns the provider's own id of the account that the connection's tokens are for, whether they still
-// work or not; "" if it is not known.
+// work or not; "" if it is not known, as after the credentials were replaced.
 func (s *TokenSource) Account(ctx context.Context, tenantID, connectionID string) (ref string, err error) {
-	row, found, err := s.options.Store.Tokens(ctx, tenantID, connectionID)
-	if err != nil || !found {
-		return "", err
-	}
-	stored, err := s.unseal(row)
-	if err != nil && !vault.IsAway(err) {
+	v, err := s.read(ctx, tenantID, connectionID)
+	if f := fault.From(err); f != nil && f.Reason == vault.ReasonUnreadable && !vault.IsAway(err) {
 		return "", nil // as if there were none: the consent brings new ones
 	}
-	return stored.Account, err
+	return v.stored.Account, err
 }
 
 func (s *TokenSource) current(ctx context.Context, tenantID, connectionID string) (*entry, error) {
