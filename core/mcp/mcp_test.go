@@ -476,6 +476,10 @@ func TestRefusalsAreErrorsOfJSONRPC(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", rule, status, body, c.status, c.wants)
 		}
 	}
+	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover"}` // clients ask it whether they can do without a handshake
+	if status, body := w.post(discover, "Accept", "application/json"); status != 400 || !strings.Contains(body, "-32600") {
+		t.Errorf("a known method, asked for in a wrong way: %d %s", status, body)
+	}
 	res, err := http.Post(w.url, "application/json", strings.NewReader("{"))
 	if err != nil {
 		t.Fatal(err)

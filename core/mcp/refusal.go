@@ -16,33 +16,33 @@ import (
 type refusals struct {
 	http.ResponseWriter
 
-	body    []byte // of the request
-	refused *jsonrpc.Response
+	body  []byte // of the request
+	wrong *jsonrpc.Error
+	id    jsonrpc.ID
 }
 
-// methods are those of the versions with a handshake. From 2026-07-28 on, the library tells itself that it does not
-// know one.
+// methods are those of the protocol. The library knows all of them, and refuses one for another reason only.
 var methods = [...]string{
 	"initialize", "ping", "tools/list", methodCall, "prompts/list", "prompts/get", "resources/list", "resources/read",
 	"resources/templates/list", "resources/subscribe", "resources/unsubscribe", "completion/complete", "logging/setLevel",
+	"server/discover", "subscriptions/listen",
 }
 
 func (r *refusals) WriteHeader(status int) {
 	header := r.Header()
 	if status/100 == 4 && strings.HasPrefix(header.Get("Content-Type"), "text/plain") {
 		header.Set("Content-Type", "application/json")
-		wrong := &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest}
-		r.refused = &jsonrpc.Response{Error: wrong}
+		r.wrong = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest}
 		message, err := jsonrpc.DecodeMessage(r.body)
 		request, is := message.(*jsonrpc.Request)
 		switch {
 		case !json.Valid(r.body):
-			wrong.Code = jsonrpc.CodeParseError
+			r.wrong.Code = jsonrpc.CodeParseError
 		case err != nil || !is:
 		default:
-			r.refused.ID = request.ID
+			r.id = request.ID
 			if request.IsCall() && !slices.Contains(methods[:], request.Method) {
-				wrong.Code, status = jsonrpc.CodeMethodNotFound, http.StatusOK
+				r.wrong.Code, status = jsonrpc.CodeMethodNotFound, http.StatusOK
 			}
 		}
 	}
@@ -50,11 +50,11 @@ func (r *refusals) WriteHeader(status int) {
 }
 
 func (r *refusals) Write(text []byte) (int, error) {
-	if r.refused == nil {
+	if r.wrong == nil {
 		return r.ResponseWriter.Write(text)
 	}
-	r.refused.Error.(*jsonrpc.Error).Message = strings.TrimSpace(string(text))
-	raw, err := jsonrpc.EncodeMessage(r.refused)
+	r.wrong.Message = strings.TrimSpace(string(text))
+	raw, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: r.id, Error: r.wrong})
 	if err != nil {
 		panic("mcp: " + err.Error()) // text always has JSON
 	}
