@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +139,30 @@ func TestNoModelSaysWhoCalls(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s has no look_up_caller", id)
+		}
+	}
+}
+
+// Models give the default of a field that they read of. So they read of no rule that the office sets for its slots, but
+// for the length of a meeting, whose default the schema does not tell as a number alone.
+func TestAModelSetsNoRuleOfTheOffice(t *testing.T) {
+	for _, tool := range real() {
+		if tool.Name != "find_slots" {
+			continue
+		}
+		var schema struct {
+			Properties map[string]struct{ Description string }
+		}
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"availability", "duration_minutes", "end", "hold_id", "limit", "per_day", "reschedule_meeting_id",
+			"start", "time_zone"}
+		if got := slices.Sorted(maps.Keys(schema.Properties)); !slices.Equal(got, want) {
+			t.Errorf("a model sets %v, want %v", got, want)
+		}
+		if told := schema.Properties["duration_minutes"].Description; !strings.Contains(told, "the tenant's setting") {
+			t.Errorf("of the length, a model reads %q", told)
 		}
 	}
 }

@@ -28,15 +28,15 @@ type findSlotsRequest struct {
 	Start                    string         `json:"start,omitempty" bytes:"64" doc:"Start of the window: RFC 3339, a local time, or a bare date, which means the start of that day. The default is now." example:"2026-12-01"`
 	End                      string         `json:"end,omitempty" bytes:"64" doc:"End of the window, exclusive, at most 60 days after its start. Meetings end by then. The default is 14 days after the start." example:"2026-12-08"`
 	TimeZone                 string         `json:"time_zone,omitempty" bytes:"64" doc:"IANA time zone name, of the person who is asked: the zone of local times in start and end, of the answer, and of say. The default is the calendar's own." example:"America/New_York"`
-	DurationMinutes          *int64         `json:"duration_minutes,omitempty" doc:"Length of the meeting, from 1 to 1,440. The default is 30." example:"30"`
-	SlotIntervalMinutes      *int64         `json:"slot_interval_minutes,omitempty" doc:"Minutes from one possible start to the next, from the time at which the office opens. The default is the duration." example:"15"`
+	DurationMinutes          *int64         `json:"duration_minutes,omitempty" doc:"Length of the meeting, from 1 to 1,440. The default is the connection's or the tenant's setting, or else 30." example:"30"`
+	SlotIntervalMinutes      *int64         `json:"slot_interval_minutes,omitempty" doc:"Minutes from one possible start to the next, from the time at which the office opens. The default is the connection's or the tenant's setting, or else the duration." example:"15"`
 	CalendarIDs              []string       `json:"calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars, at most 50. The default is the connection's default calendar." example:"[\"primary\"]"`
 	Availability             string         `json:"availability,omitempty" bytes:"16" doc:"collective: all the calendars must be free. any: one of them is enough, and each slot names those that are free. The default is collective." example:"collective"`
 	OpenHours                []openHours    `json:"open_hours,omitempty" nullable:"false" doc:"When meetings may take place, every week; at most 14 entries. The default is the working hours of the calendar's owner where the provider tells them, as Microsoft 365 does, or else Monday to Friday, 09:00 to 17:00."`
 	SpecificTimeAvailability []specificTime `json:"specific_time_availability,omitempty" nullable:"false" doc:"Hours of single days in the place of open_hours, at most 31 entries. A date may have several. A date without start and end is closed."`
 	Buffer                   *slotBuffer    `json:"buffer,omitempty" doc:"What must be free around a meeting."`
-	MinimumNoticeMinutes     *int64         `json:"minimum_notice_minutes,omitempty" doc:"Minutes from now to the earliest start, at most 86,400. The default is 0." example:"120"`
-	BookingWindowDays        *int64         `json:"booking_window_days,omitempty" doc:"Days after today on the last of which a meeting may start, at most 730; 0 means no limit, which is the default." example:"30"`
+	MinimumNoticeMinutes     *int64         `json:"minimum_notice_minutes,omitempty" doc:"Minutes from now to the earliest start, at most 86,400. The default is the connection's or the tenant's setting, or else 0." example:"120"`
+	BookingWindowDays        *int64         `json:"booking_window_days,omitempty" doc:"Days after today on the last of which a meeting may start, at most 730; 0 means no limit. The default is the connection's or the tenant's setting, or else no limit." example:"30"`
 	TentativeAsBusy          *bool          `json:"tentative_as_busy,omitempty" doc:"Whether a meeting counts as busy that the account has accepted tentatively. The default is the connection's or the tenant's setting, or else true." example:"true"`
 	RescheduleMeetingID      string         `json:"reschedule_meeting_id,omitempty" bytes:"1024" doc:"The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy." example:"mt_5d1y7k2hqs"`
 	HoldID                   string         `json:"hold_id,omitempty" bytes:"16" doc:"A hold of the caller's own, which does not count as busy." example:"hd_3n8r5w0c6p"`
@@ -243,7 +243,8 @@ func findSlots(s Calendar) operation {
 			Description: "Finds times at which a meeting can take place, in the opening hours of the business. Offer " +
 				"the caller the times in the sentence of the result, and hold or book one of them by its slot_id.",
 			Without: []string{"calendar_ids", "open_hours", "specific_time_availability", "buffer",
-				"tentative_as_busy"}, // for the office to say
+				"tentative_as_busy", "slot_interval_minutes", "minimum_notice_minutes",
+				"booking_window_days"}, // for the office to say: a model gives the default of a field that it reads of
 		},
 		Scope: apikey.ScopeCalendarRead, Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Find slots (alpha)",
 		Success: http.StatusOK,

@@ -456,7 +456,7 @@ type FindSlotsRequest struct {
 	// Examples: collective
 	Availability *string `json:"availability,omitempty"`
 
-	// BookingWindowDays Days after today on the last of which a meeting may start, at most 730; 0 means no limit, which is the default.
+	// BookingWindowDays Days after today on the last of which a meeting may start, at most 730; 0 means no limit. The default is the connection's or the tenant's setting, or else no limit.
 	//
 	// Examples: 30
 	BookingWindowDays *int64 `json:"booking_window_days,omitempty"`
@@ -469,7 +469,7 @@ type FindSlotsRequest struct {
 	// Examples: ["primary"]
 	CalendarIds *[]string `json:"calendar_ids,omitempty"`
 
-	// DurationMinutes Length of the meeting, from 1 to 1,440. The default is 30.
+	// DurationMinutes Length of the meeting, from 1 to 1,440. The default is the connection's or the tenant's setting, or else 30.
 	//
 	// Examples: 30
 	DurationMinutes *int64 `json:"duration_minutes,omitempty"`
@@ -489,7 +489,7 @@ type FindSlotsRequest struct {
 	// Examples: 4
 	Limit *int64 `json:"limit,omitempty"`
 
-	// MinimumNoticeMinutes Minutes from now to the earliest start, at most 86,400. The default is 0.
+	// MinimumNoticeMinutes Minutes from now to the earliest start, at most 86,400. The default is the connection's or the tenant's setting, or else 0.
 	//
 	// Examples: 120
 	MinimumNoticeMinutes *int64 `json:"minimum_notice_minutes,omitempty"`
@@ -507,7 +507,7 @@ type FindSlotsRequest struct {
 	// Examples: mt_5d1y7k2hqs
 	RescheduleMeetingID *string `json:"reschedule_meeting_id,omitempty"`
 
-	// SlotIntervalMinutes Minutes from one possible start to the next, from the time at which the office opens. The default is the duration.
+	// SlotIntervalMinutes Minutes from one possible start to the next, from the time at which the office opens. The default is the connection's or the tenant's setting, or else the duration.
 	//
 	// Examples: 15
 	SlotIntervalMinutes *int64 `json:"slot_interval_minutes,omitempty"`

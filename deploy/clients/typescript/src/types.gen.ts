@@ -437,7 +437,7 @@ export interface components {
             availability?: string;
             /**
              * Format: int64
-             * @description Days after today on the last of which a meeting may start, at most 730; 0 means no limit, which is the default.
+             * @description Days after today on the last of which a meeting may start, at most 730; 0 means no limit. The default is the connection's or the tenant's setting, or else no limit.
              * @example 30
              */
             booking_window_days?: number;
@@ -452,7 +452,7 @@ export interface components {
             calendar_ids?: string[];
             /**
              * Format: int64
-             * @description Length of the meeting, from 1 to 1,440. The default is 30.
+             * @description Length of the meeting, from 1 to 1,440. The default is the connection's or the tenant's setting, or else 30.
              * @example 30
              */
             duration_minutes?: number;
@@ -474,7 +474,7 @@ export interface components {
             limit?: number;
             /**
              * Format: int64
-             * @description Minutes from now to the earliest start, at most 86,400. The default is 0.
+             * @description Minutes from now to the earliest start, at most 86,400. The default is the connection's or the tenant's setting, or else 0.
              * @example 120
              */
             minimum_notice_minutes?: number;
@@ -493,7 +493,7 @@ export interface components {
             reschedule_meeting_id?: string;
             /**
              * Format: int64
-             * @description Minutes from one possible start to the next, from the time at which the office opens. The default is the duration.
+             * @description Minutes from one possible start to the next, from the time at which the office opens. The default is the connection's or the tenant's setting, or else the duration.
              * @example 15
              */
             slot_interval_minutes?: number;
