@@ -541,12 +541,13 @@ func TestCallStarted(t *testing.T) {
 	unknown := strings.NewReplacer(`"caller_known":"true"`, `"caller_known":"false"`, "Maple Court", "", "Pat Doe", "",
 		"17: Door (New)", "", "2026-12-02T10:00:00-05:00", "", "mt_1", "").Replace(variables)
 	for why, answer := range map[string]func(string) (int, string){
-		"nobody is known":  func(string) (int, string) { return 200, `{"candidates":[],"meetings":[]}` },
-		"two are known":    func(string) (int, string) { return 200, `{"candidates":[{"name":"A"},{"name":"B"}]}` },
-		"the CRM is down":  func(string) (int, string) { return 503, `{"code":14,"message":"Down."}` },
-		"it is not JSON":   func(string) (int, string) { return 200, `<html>` },
-		"it may not ask":   func(string) (int, string) { return 403, `{"code":7,"message":"No."}` },
-		"all is different": func(string) (int, string) { return 200, `{"candidates":7,"meetings":"x"}` },
+		"nobody is known":   func(string) (int, string) { return 200, `{"candidates":[],"meetings":[]}` },
+		"two are known":     func(string) (int, string) { return 200, `{"candidates":[{"name":"A"},{"name":"B"}]}` },
+		"a stranger may be": func(string) (int, string) { return 200, `{"candidates":[{"name":"A","match":"suffix"}]}` },
+		"the CRM is down":   func(string) (int, string) { return 503, `{"code":14,"message":"Down."}` },
+		"it is not JSON":    func(string) (int, string) { return 200, `<html>` },
+		"it may not ask":    func(string) (int, string) { return 403, `{"code":7,"message":"No."}` },
+		"all is different":  func(string) (int, string) { return 200, `{"candidates":7,"meetings":"x"}` },
 	} {
 		w.answer = answer
 		want := `{"dynamic_variables":` + unknown + `}`

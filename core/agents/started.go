@@ -135,10 +135,12 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 	return p.answer(r, variables)
 }
 
-// aboutCaller returns the variables of a caller whom one contact fits, and none if several do.
+// aboutCaller returns the variables of a caller whom one contact fits, and none if several do, or if only the last
+// digits of the number agree: those of a stranger may be the same.
 func aboutCaller(answer map[string]json.RawMessage) map[string]string {
 	var candidates []struct {
 		Name    string
+		Match   string
 		Account struct{ Name string }
 		Tickets []struct {
 			Number  string `json:"ticket_number"`
@@ -146,7 +148,8 @@ func aboutCaller(answer map[string]json.RawMessage) map[string]string {
 			Status  string
 		} `json:"open_tickets"`
 	}
-	if json.Unmarshal(answer["candidates"], &candidates) != nil || len(candidates) != 1 {
+	if json.Unmarshal(answer["candidates"], &candidates) != nil || len(candidates) != 1 ||
+		candidates[0].Match == "suffix" {
 		return nil
 	}
 	c := candidates[0]
