@@ -207,6 +207,9 @@ func keyOf(ctx context.Context) string {
 // tries is how often a call is sent. A repeat of a read changes nothing, and one of a change has its key.
 const tries = 3
 
+// noAnswer is how long the client waits if no answer came.
+const noAnswer = 100 * time.Millisecond
+
 // patience is how long repeats may go on where ctx has no deadline: a tenant that has bought its numbers of a day is
 // told to come back tomorrow.
 const patience = 10 * time.Second
@@ -226,7 +229,7 @@ func (c Client) call(ctx context.Context, method, path string, body any, key str
 	}
 	for try := 1; ; try++ {
 		err := c.send(ctx, method, path, raw, key, answer)
-		wait := 100 * time.Millisecond
+		wait := noAnswer
 		if refused, is := errors.AsType[*Error](err); is {
 			wait = refused.RetryAfter
 		}
@@ -305,7 +308,7 @@ func errorOf(res *http.Response, raw []byte) error {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	if json.Unmarshal(raw, &body) != nil {
-		return e // not the gateway's: a proxy's
+		return e.withoutAnswer() // not the gateway's: a proxy's
 	}
 	if said := body.Message + body.Detail; said != "" {
 		e.Message = said
@@ -329,6 +332,18 @@ func errorOf(res *http.Response, raw []byte) error {
 		}
 		for _, v := range d.FieldViolations {
 			e.Fields = append(e.Fields, v.Field+" "+v.Description)
+		}
+	}
+	return e.withoutAnswer()
+}
+
+// withoutAnswer has a call repeated if a proxy got no answer from the gateway (RFC 9110 sections 15.6.3 to 15.6.5). The
+// gateway itself gives a reason.
+func (e *Error) withoutAnswer() *Error {
+	switch e.Status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if e.Reason == "" && e.RetryAfter == 0 {
+			e.RetryAfter = noAnswer
 		}
 	}
 	return e

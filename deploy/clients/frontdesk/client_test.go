@@ -59,7 +59,8 @@ func TestACallIsRepeatedWhereThatCanHelp(t *testing.T) {
 		"it goes on":                      {[]int{503}, soon, nil, 3},
 		"a repeat cannot help":            {[]int{409}, refusal + "]}", nil, 1},
 		"there is no time":                {[]int{503}, late, nil, 1},
-		"a proxy says so in a header":     {[]int{429}, "Slow down.", nil, 1},
+		"a proxy refuses":                 {[]int{429}, "Slow down.", nil, 1},
+		"a proxy got no answer":           {[]int{502, 504}, "<html>", nil, 3},
 		"the gateway says so in a header": {[]int{429}, `{"title":"Slow down"}`, []string{"Retry-After", "60"}, 1},
 	} {
 		s, client := serve(t, c.statuses, c.body, c.header...)

@@ -65,6 +65,9 @@ const longestTimeoutMs = 2 ** 31 - 1;
 /** How often a call is sent. A repeat of a read changes nothing, and one of a change has its key. */
 const tries = 3;
 
+/** How long the client waits if no answer came. */
+const noAnswerMs = 100;
+
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 export class Frontdesk {
@@ -191,7 +194,7 @@ export class Frontdesk {
       try {
         return await this.#send<Answer>(method, path, body, options, Math.max(1, end - Date.now()));
       } catch (error) {
-        const wait = error instanceof FrontdeskError ? error.retryAfterMs : 100;
+        const wait = error instanceof FrontdeskError ? error.retryAfterMs : noAnswerMs;
         if (wait === undefined || count === tries || options.signal?.aborted || Date.now() + wait >= end) throw error;
         await pause(wait, options.signal);
       }
@@ -284,6 +287,8 @@ function errorFrom(response: Response, body: ErrorBody): FrontdeskError {
   }
   const seconds = Number(response.headers.get("Retry-After") ?? NaN);
   if (retryAfterMs === undefined && Number.isFinite(seconds)) retryAfterMs = 1000 * seconds;
+  // A proxy got no answer from the gateway (RFC 9110 sections 15.6.3 to 15.6.5). The gateway itself gives a reason.
+  if (retryAfterMs === undefined && reason === "" && [502, 503, 504].includes(response.status)) retryAfterMs = noAnswerMs;
   const message = body.message ?? body.detail ?? response.statusText;
   return new FrontdeskError(response.status, reason, message, say, retryAfterMs, fields, instead);
 }

@@ -132,3 +132,16 @@ test("an answer of a proxy is a failure with its status", async () => {
   });
   assert.equal(count, bodies.length);
 });
+
+test("a call is repeated where a proxy got no answer", async () => {
+  const keys = [];
+  await serve((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    if (keys.length < 3) response.writeHead(500 + 2 * keys.length).end("<html>");
+    else response.end('{"ticket":{}}');
+  }, async (url) => {
+    await new Frontdesk({ url, key }).createTicket({ subject: "A" });
+  });
+  assert.equal(keys.length, 3);
+  assert.equal(new Set(keys).size, 1);
+});
