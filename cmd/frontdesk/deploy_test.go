@@ -144,6 +144,18 @@ func TestTheUnitNamesADocumentThatIsInstalled(t *testing.T) {
 	}
 }
 
+// A gateway does not start without its database or its key management service. One that is restarted each second is
+// given up by systemd after five tries, unless the unit says otherwise (systemd.unit(5), StartLimitIntervalSec=).
+func TestTheUnitIsStartedUntilItRuns(t *testing.T) {
+	t.Parallel()
+	unit := read(t, "../../deploy/frontdesk.service")
+	for _, line := range []string{"Restart=on-failure", "StartLimitIntervalSec=0"} {
+		if !strings.Contains(unit, "\n"+line+"\n") {
+			t.Errorf("the unit lacks %s", line)
+		}
+	}
+}
+
 // A command in a shell has the unit's configuration, and not its variables.
 func TestCommandsBesideTheUnitUseItsDirectory(t *testing.T) {
 	t.Parallel()
