@@ -187,6 +187,7 @@ func (b *purchase) takeSteps(ctx context.Context) (store.Number, error) {
 	case store.PurchaseReturned:
 		return store.Number{}, b.returnedFault()
 	default:
+		b.run.ExpectEffect(true) // of an earlier run, whose intent may be gone
 		number, err := b.resolveOrder(ctx)
 		switch {
 		case err == nil:
@@ -447,6 +448,13 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	switch {
 	case err == nil:
 		return b.awaitNumber(ctx, number)
+	case !isNotBought(err) && b.run.HadNoEffect(fault.From(err)): // it is the look that had none
+		f := fault.From(err)
+		unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, f.Detail).Because(f)
+		unknown.RetryAfter = f.RetryAfter
+		return number, unknown
+	case !isNotBought(err):
+		return number, err
 	case fault.From(err).Code == fault.NotFound && !b.run.Unattended() && b.row.State == store.PurchaseChosen:
 		if err := b.checkSetup(ctx); err != nil {
 			return number, err

@@ -340,6 +340,49 @@ func TestAnOrderThatTakesTooLongIsFinishedLater(t *testing.T) {
 	}
 }
 
+// A look that fails says nothing about the order, whatever the provider answers to it.
+func TestALookForAnOrderThatFailsDoesNotEndThePurchase(t *testing.T) {
+	t.Parallel()
+	for _, code := range []fault.Code{fault.Unsupported, fault.Invalid, fault.Conflict, fault.NotFound,
+		fault.Exhausted, fault.RateLimited, fault.Disconnected, fault.Forbidden, fault.Timeout} {
+		for _, by := range []string{"a repeat", "recovery", "a repeat without the intent"} {
+			w, p, c := sqliteWorld(t)
+			w.phones.ordersTake(0)
+			buy := func() (record.PhoneNumber, error) {
+				answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415", Name: "Front"})
+				return answer.Record, err
+			}
+			w.phones.once("buy", reaction{after: fails(cutOff())})
+			_, err := buy()
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.phones.script(func(_ *process, call string) reaction {
+				if call == "ordered" {
+					return reaction{before: fails(fault.New(code, "REFUSED", "No."))}
+				}
+				return reaction{}
+			})
+			w.clock.advance(time.Hour)
+			switch by {
+			case "a repeat without the intent":
+				w.clock.advance(73 * time.Hour) // answers are kept for less
+				fallthrough
+			case "a repeat":
+				if _, err = buy(); err == nil {
+					t.Errorf("%s, by %s: answered although nobody could look", code, by)
+				}
+			default:
+				p.recover(t)
+			}
+			w.phones.script(nil)
+			w.clock.advance(time.Hour)
+			p.recover(t)
+			if mine, err := buy(); err != nil || mine.E164 != "+14155550000" || mine.Name != "Front" || w.phones.bought != 1 {
+				t.Errorf("%s, by %s: answered %+v, %v; %d bought", code, by, mine, err, w.phones.bought)
+			}
+		}
+	}
+}
+
 // waitsForDocuments is a driver's fault for an order that waits for a person.
 func waitsForDocuments() error {
 	return fault.New(fault.UnknownOutcome, fault.ReasonOrderPending, "+14155550000 is ordered, but needs documents.")
