@@ -130,7 +130,7 @@ type Pages struct {
 
 // Egress configures which addresses tenants' servers may have.
 type Egress struct {
-	Allow []string `yaml:"allow" default:"" kind:"network" help:"Networks, such as 10.0.0.0/8, that tenants' servers may be in besides public addresses. All other loopback, private, link-local and metadata addresses are refused. A metadata address needs an entry of its own, as a /32 or /128."`
+	Allow []string `yaml:"allow" default:"" kind:"network" help:"Networks, such as 10.0.0.0/8, that tenants' servers may be in besides public addresses, and where they may be asked by plain http. All other loopback, private, link-local and metadata addresses are refused. A metadata address needs an entry of its own, as a /32 or /128."`
 }
 
 // Limits configures how many requests callers may make.

@@ -110,6 +110,7 @@ func (p Providers) clientOptions(a adapter.Adapter, c Connection, by authority) 
 		Renew:         by.renew,
 		AuthorizeFor:  home,
 		TenantAddress: a.Auth.BaseURL != "",
+		RequireTLS:    a.Auth.BaseURL != "", // whoever is at the network could read the credentials
 		Connection:    c.ID,
 		Provider:      c.Provider,
 		Pace:          p.pace(a, c),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -381,6 +382,30 @@ func TestAddressesOfTenantsKeepToTheEgressRules(t *testing.T) {
 	tenanttest.WantFault(t, err, fault.Forbidden, fault.ReasonEgressRefused)
 	if got() != nil {
 		t.Error("the request arrived")
+	}
+}
+
+// Credentials are not sent where anybody on the way could read them.
+func TestNoCredentialsGoByPlainHTTP(t *testing.T) {
+	pool := upstream.NewPool(upstream.PoolOptions{}) // no networks are allowed
+	defer pool.Close()
+	h := tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) { o.Pool = pool })
+	h.Tenant("acme")
+	const address = "http://192.88.98.1:9/" // a public one, which is refused before it is dialled
+	n := connection.Spec{
+		Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": address},
+	}
+	if _, err := h.Connections.Add(t.Context(), "acme", n); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := h.Key("acme", apikey.Spec{})
+	o, err := h.Calendar(h.Caller(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.Driver.(*tenanttest.CalendarDriver).Env.HTTP.Get(address)
+	if f := tenanttest.WantFault(t, err, fault.Forbidden, fault.ReasonEgressRefused); !strings.Contains(f.Detail, "https") {
+		t.Errorf("what to do is not said: %s", f.Detail)
 	}
 }
 

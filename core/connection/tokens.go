@@ -29,7 +29,8 @@ func (p Providers) OAuthClient(a adapter.Adapter, v adapter.Values) (oauth.Clien
 	c := oauth.Client{
 		Provider: a.Name, Grant: grant, ID: operator.ClientID, Secret: operator.ClientSecret,
 		HTTP: p.Pool.Client(upstream.ClientOptions{
-			Provider: a.Name, TenantAddress: grant.TenantAddress, CallTimeout: redeemLimit, NewConnections: true,
+			Provider: a.Name, TenantAddress: grant.TenantAddress, RequireTLS: grant.TenantAddress,
+			CallTimeout: redeemLimit, NewConnections: true,
 		}),
 	}
 	if grant.ClientID != "" {

@@ -32,14 +32,19 @@ func (e *egress) control(_ context.Context, network, address string, _ syscall.R
 		return refusedAddress(address, "not an address")
 	}
 	if why := e.refuses(to.Addr()); why != "" {
-		return refusedAddress(address, why)
+		f := refusedAddress(address, why)
+		if byTLS := (egress{allowed: e.allowed}); e.allowedOnly && byTLS.refuses(to.Addr()) == "" {
+			f.Detail = "The connection's address is plain http, where anybody on the way could read its credentials. " +
+				"Use https, or ask the operator to allow the network (egress.allow)."
+		}
+		return f
 	}
 	return nil
 }
 
 // refusedAddress returns a fault that names neither the address nor its kind: a tenant must not learn what a
 // name inside the operator's network resolves to.
-func refusedAddress(address, why string) error {
+func refusedAddress(address, why string) *fault.Error {
 	f := fault.New(fault.Forbidden, fault.ReasonEgressRefused,
 		"The connection's address is in a network that the gateway may not reach. Use a public address, or "+
 			"ask the operator to allow the network (egress.allow).").

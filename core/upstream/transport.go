@@ -16,7 +16,6 @@ import (
 // failures into faults.
 type transport struct {
 	pool   *Pool
-	base   *http.Transport
 	client ClientOptions
 }
 
@@ -156,10 +155,7 @@ func (t *transport) send(
 		hideIdempotencyKey(out.Header)
 	}
 
-	base := t.base
-	if t.client.RequireTLS && out.URL.Scheme == "http" {
-		base = t.pool.tenantPlain
-	}
+	base := t.pool.baseOf(t.client, out.URL)
 	started := time.Now()
 	resp, err := base.RoundTrip(out)
 	if !t.client.StatusOnly { // webhooks are no provider

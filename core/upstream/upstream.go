@@ -84,7 +84,8 @@ type Pool struct {
 
 	warm *warmer
 
-	tenantPlain *http.Transport // for http with ClientOptions.RequireTLS: reaches allowed networks alone
+	// For http with ClientOptions.RequireTLS: these reach allowed networks alone.
+	tenantPlain, tenantPlainAnew *http.Transport
 }
 
 // NewPool returns a pool with the given options.
@@ -114,9 +115,10 @@ func NewPool(o PoolOptions) *Pool {
 	tenant := newTransport(o, guarded)
 	inside := newDialer(o)
 	inside.ControlContext = (&egress{allowed: o.AllowTenantNetworks, allowedOnly: true}).control
+	plainly := newTransport(o, inside)
 	return &Pool{
 		options: o, operator: operator, tenant: tenant, operatorAnew: anew(operator), tenantAnew: anew(tenant),
-		tenantPlain: newTransport(o, inside), budget: newBudget(), warm: newWarmer(o),
+		tenantPlain: plainly, tenantPlainAnew: anew(plainly), budget: newBudget(), warm: newWarmer(o),
 	}
 }
 
@@ -211,14 +213,19 @@ type ClientOptions struct {
 // REPORT keep their methods (RFC 4918, RFC 3253): net/http would turn them into GET on 301 and 302.
 func (p *Pool) Client(o ClientOptions) *http.Client {
 	return &http.Client{
-		Transport:     &transport{pool: p, base: p.baseOf(o), client: o},
+		Transport:     &transport{pool: p, client: o},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// baseOf returns the transport of a client's connections.
-func (p *Pool) baseOf(o ClientOptions) *http.Transport {
+// baseOf returns the transport of a client's connections to an address.
+func (p *Pool) baseOf(o ClientOptions, at *url.URL) *http.Transport {
+	plain := o.RequireTLS && at.Scheme == "http"
 	switch {
+	case plain && o.NewConnections:
+		return p.tenantPlainAnew
+	case plain:
+		return p.tenantPlain
 	case o.TenantAddress && o.NewConnections:
 		return p.tenantAnew
 	case o.TenantAddress:

@@ -107,7 +107,7 @@ func (w *warmer) find(base *http.Transport, at *url.URL) *warmth {
 // failed lately. It does not wait: calls are expected soon.
 func (p *Pool) Prepare(o ClientOptions) {
 	if home := o.AuthorizeFor; home != nil && home.Host != "" && (home.Scheme == "https" || home.Scheme == "http") {
-		p.warm.prepare(p.baseOf(o), home)
+		p.warm.prepare(p.baseOf(o, home), home)
 	}
 }
 
