@@ -66,8 +66,12 @@ func (c numberBuy) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(s.out, bought.Record.ID, bought.Record.E164)
-		return err
+		if _, err = fmt.Fprintln(s.out, bought.Record.ID, bought.Record.E164); err != nil {
+			// Who is not told buys another one.
+			return fmt.Errorf("%s was bought, with the id %d; that could not be printed: %w", bought.Record.E164,
+				bought.Record.ID, err)
+		}
+		return nil
 	})
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -585,6 +587,25 @@ func TestAReleasedNumberCanWait(t *testing.T) {
 			d.must("connection", "remove", "--tenant", "acme", "phones")
 			l.has(t, e164, "Front", l.leads)
 		})
+	}
+}
+
+// Who is not told of a number that was bought buys another one.
+func TestANumberThatCannotBePrintedIsToldAllTheSame(t *testing.T) {
+	t.Parallel()
+	l := sandboxPhoneAccount(t)
+	d := newDeployment(t, "")
+	l.tenant(d, "acme")
+	var errs bytes.Buffer
+	w := world{out: fullDisk{}, err: &errs}
+	w.adapters, w.environ = known(d.environ)
+	code := run([]string{"number", "buy", "--tenant", "acme", "415"}, w)
+	var held []struct{ E164 string }
+	if err := json.Unmarshal([]byte(d.must("number", "list", "--tenant", "acme", "--json")), &held); err != nil {
+		t.Fatal(err)
+	}
+	if len(held) != 1 || code != exitFailed || !strings.Contains(errs.String(), held[0].E164) {
+		t.Errorf("exit %d, of %v:\n%s", code, held, &errs)
 	}
 }
 
