@@ -302,6 +302,20 @@ func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	}
 }
 
+// Rotating drops keys that older copies need. Who restores one is told to bring its key set.
+func TestACopyNeedsTheKeySetOfItsTime(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	d.must("tenant", "create", "acme")
+	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox")
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	d.must("backup", copied)
+	for range 2 {
+		d.must("keyset", "rotate")
+	}
+	d.wantFailure("that of the time of a copy", "restore", copied)
+}
+
 // A file that is no good copy is not restored, and the database stays.
 func TestABadCopyIsNotRestored(t *testing.T) {
 	t.Parallel()

@@ -311,7 +311,7 @@ func (g *Gateway) checkKeys(ctx context.Context) error {
 	at, err := g.rows.Standing(ctx, held)
 	if missing := keysWithout(at.Keys, held); err == nil && len(missing) > 0 && len(missing) == len(at.Keys) {
 		return fmt.Errorf("the key set (secrets.keyset) opens none of the stored credentials, which are "+
-			"sealed with the keys %v. Give every replica the same key set", missing)
+			"sealed with the keys %v. Use the key set of the other replicas, or that of the time of a copy", missing)
 	}
 	return err
 }
