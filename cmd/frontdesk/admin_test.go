@@ -153,6 +153,31 @@ tenants:
 	})
 }
 
+// A connection that lacks the operator's OAuth client is stored, and told as stored.
+func TestAConnectionWithoutAnOAuthClientIsToldAsAdded(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "", "REFRESH_TOKEN=x")
+	d.must("tenant", "create", "bolt")
+	_, errs, code := d.do("", "connection", "add", "--tenant", "bolt", "--kind", "calendar", "--provider", "google",
+		"--secret", "refresh_token=env:REFRESH_TOKEN")
+	if code != exitOK || !strings.Contains(errs, "There is no OAuth client for google") {
+		t.Errorf("connection add: exit %d\n%s", code, errs)
+	}
+	file := filepath.Join(t.TempDir(), "tenants.yaml")
+	if err := os.WriteFile(file, []byte(`tenants:
+  - name: acme
+    connections:
+      - {name: desk, kind: calendar, provider: google, credentials: {refresh_token: "env:REFRESH_TOKEN"}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := d.do("", "apply", "-f", file)
+	if code != exitOK || !strings.Contains(out, "create connection acme/desk") ||
+		!strings.Contains(errs, "There is no OAuth client for google") {
+		t.Errorf("apply: exit %d\n%s%s", code, out, errs)
+	}
+}
+
 func TestApplyNamesTheAgentsThatItChanges(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")

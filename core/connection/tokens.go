@@ -178,7 +178,13 @@ func (d *Directory) fetchToken(ctx context.Context, tenantID, connectionID strin
 	if origin.awaitsConsent {
 		return nil
 	}
-	return d.opts.Tokens.Schedule(ctx, tenantID, connectionID)
+	err := d.opts.Tokens.Schedule(ctx, tenantID, connectionID)
+	if f := fault.From(err); f != nil && f.Reason == fault.ReasonProviderMisconfigured {
+		// What was asked for is stored, and works once that is corrected.
+		d.opts.Log.WarnContext(ctx, "a connection cannot get tokens yet", "connection", connectionID, "why", f.Detail)
+		return nil
+	}
+	return err
 }
 
 // GrantID returns a fingerprint of what a connection's tokens are obtained with, as far as the tenant
