@@ -287,7 +287,8 @@ func TestSQLiteFile(t *testing.T) {
 		make func(t *testing.T, path string)
 		says string
 	}{
-		"in a folder that is not there": {func(t *testing.T, path string) {}, "no such file or directory. Check its path"},
+		"in a folder that is not there": {func(t *testing.T, path string) {}, "no such file or directory. " +
+			"Check its path in store.url, and that it, its folder and the files beside it that end in -wal and -shm"},
 		"that is a folder": {func(t *testing.T, path string) { must(t, os.MkdirAll(path, 0o755)) },
 			"unable to open database file"},
 		"that is no database": {func(t *testing.T, path string) {

@@ -119,8 +119,8 @@ func notOpened(err error) error {
 	if _, is := errors.AsType[*fault.Error](err); is {
 		return err
 	}
-	return fmt.Errorf("the database file cannot be opened: %w. Check its path in store.url, and that it and its "+
-		"folder are there and belong to the user that runs frontdesk", err)
+	return fmt.Errorf("the database file cannot be opened: %w. Check its path in store.url, and that it, its folder "+
+		"and the files beside it that end in -wal and -shm belong to the user that runs frontdesk, who can write them", err)
 }
 
 // filesOf returns the names of a database's files (sqlite.org/tempfiles.html).
