@@ -4,6 +4,7 @@ package phonenumber
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,12 +88,21 @@ const (
 // fewestOfSuffix is how many digits a number has at least that is the end of another one.
 const fewestOfSuffix = 7
 
+// abroad matches the prefix for calls abroad at the beginning of a number: 00, as in most countries (ITU-T E.123).
+// No national number begins with it. After 0011 comes no area code of North America's, but another country (Australia).
+var abroad = regexp.MustCompile(`(^|[\pL;,|:]| / )([^\d+]*)00[^\d+]*((?:1\D*)?[2-9](?:\D*\d){6})`)
+
+// prefixes are other such prefixes. National numbers begin with them, too, so that they count only where the whole
+// number follows.
+var prefixes = [...]string{"", "011", "0011", "010"} // none, North America's, Australia's, Japan's
+
 // Compare says how well a number that people typed agrees with n. A number without a country code is read as
 // one of n's country. Extensions do not count. People also type a word beside the number, or several numbers
 // into one field: then a part that is n as a whole counts. The end of a part does not, since "0171 / 1234567"
 // is one number. Nor does a part without a country code that follows one of another country, since
 // "+44 (UK) 2079460958" is one number, too.
 func (n Number) Compare(stored string) Match {
+	stored = abroad.ReplaceAllString(stored, "$1$2+$3")
 	if match := n.compare(stored); match != None {
 		return match
 	}
@@ -100,14 +110,14 @@ func (n Number) Compare(stored string) Match {
 	if len(digits(first)) >= fewestOfSuffix {
 		stored = strings.ReplaceAll(stored, " / ", ";")
 	}
-	abroad := false
+	isAbroad := false
 	for part := range strings.FieldsFuncSeq(stored, func(r rune) bool {
 		return unicode.IsLetter(r) || strings.ContainsRune(";,|", r)
 	}) {
 		if _, code, given := strings.Cut(part, "+"); given {
-			abroad = !strings.HasPrefix(digits(code), n.CountryCode)
+			isAbroad = !strings.HasPrefix(digits(code), n.CountryCode)
 		}
-		if match := n.compare(part); match == Exact || match == National && !abroad {
+		if match := n.compare(part); match == Exact || match == National && !isAbroad {
 			return match
 		}
 	}
@@ -119,8 +129,10 @@ func (n Number) compare(stored string) Match {
 	if err != nil {
 		return None
 	}
-	if digits(stored) == n.CountryCode+n.National {
-		return Exact // typed without the plus, which not every numbering plan can tell
+	for _, prefix := range prefixes { // in place of the plus, which not every numbering plan can tell
+		if digits(stored) == prefix+n.CountryCode+n.National {
+			return Exact
+		}
 	}
 	match := Exact
 	other, err := phonenumbers.Parse(stored, phonenumbers.UNKNOWN_REGION)
@@ -167,7 +179,7 @@ func (n Number) Formats() []string {
 		grouped("-"), grouped("."), grouped(" "),
 		strings.Join(strings.FieldsFunc(international, isNoDigit), "-"),
 		"+" + strings.Join(strings.FieldsFunc(international, isNoDigit), " "),
-		"+" + n.CountryCode + " " + national,
+		"+" + n.CountryCode + " " + national, "00" + n.CountryCode + n.National, "00" + international[len("+"):],
 	}
 	var distinct []string
 	for _, f := range formats {

@@ -62,7 +62,7 @@ func TestCompare(t *testing.T) {
 		{"+15135557611", "513.555.7611", phonenumber.National},
 		{"+15135557611", "1-513-555-7611", phonenumber.Exact},
 		{"+15135557611", "15135557611", phonenumber.Exact},
-		{"+15135557611", "011 1 513 555 7611", phonenumber.National},
+		{"+15135557611", "011 1 513 555 7611", phonenumber.Exact},
 		{"+15135557611", "555-7611", phonenumber.Suffix},
 		{"+15135557611", "55-7611", phonenumber.None},
 		{"+15135557611", "+1 513 555 7612", phonenumber.None},
@@ -71,14 +71,14 @@ func TestCompare(t *testing.T) {
 		{"+15135557611", "", phonenumber.None},
 		{"+491711234567", "49-171-1234567", phonenumber.Exact},
 		{"+491711234567", "0171/1234567", phonenumber.National},
-		{"+491711234567", "0049 171 1234567", phonenumber.National},
+		{"+491711234567", "0049 171 1234567", phonenumber.Exact},
 		{"+491711234567", "+49 (0) 171 123 45 67", phonenumber.Exact},
 		{"+390612345678", "06 1234 5678", phonenumber.National},
 		{"+442079460000", "020 7946 0000", phonenumber.National},
 		{"+33123456789", "01 23 45 67 89", phonenumber.National},
 		{"+15551234567", "(555) 123-4567", phonenumber.National}, // no area has 555: the plan does not know it
 		{"+15551234567", "1 555 123 4567", phonenumber.Exact},
-		{"+15551234567", "011 1 555 123 4567", phonenumber.National},
+		{"+15551234567", "011 1 555 123 4567", phonenumber.Exact},
 		{"+447700900123", "07700 900123", phonenumber.National}, // for drama (ofcom.org.uk)
 		{"+447700900123", "07700 900124", phonenumber.None},
 		{"", "+15135557611", phonenumber.None},
@@ -95,6 +95,20 @@ func TestCompare(t *testing.T) {
 		{"+12079460958", "207 946 0958; +44 20 7946 0000", phonenumber.National},
 		{"+12079460958", "+44 20 7946 0000, +1 207 946 0958", phonenumber.Exact},
 		{"+12079460958", "+1 513 555 0000, 207 946 0958", phonenumber.National},
+		// With the prefix for calls abroad, wherever it was typed.
+		{"+442079460958", "011 44 20 7946 0958", phonenumber.Exact},
+		{"+442079460958", "0011 44 20 7946 0958", phonenumber.Exact},
+		{"+442079460958", "(0044) 20 7946 0958", phonenumber.Exact},
+		{"+442079460958", "00 44 (0)20 7946 0958 office", phonenumber.Exact},
+		{"+442079460958", "mobile: 0044 20 7946 0958", phonenumber.Exact},
+		{"+15135557611", "0015135557611", phonenumber.Exact},
+		{"+81312345678", "010 81 3 1234 5678", phonenumber.Exact},
+		{"+12079460958", "00442079460958", phonenumber.None}, // of another country
+		{"+12079460958", "0044 (UK) 2079460958", phonenumber.None},
+		{"+12079460958", "207 946 0958 / 0044 20 7946 0000", phonenumber.National},
+		{"+12079460958", "207 946 0958 ext 0012", phonenumber.National},
+		{"+33145670089", "01 45 67 00 89", phonenumber.National}, // two noughts within a number
+		{"+393450012345", "345 00 12345", phonenumber.National},
 	} {
 		n, _ := phonenumber.Parse(c.number)
 		if got := n.Compare(c.stored); got != c.want {
@@ -109,7 +123,10 @@ func TestFormats(t *testing.T) {
 			"+15135557611", "5135557611", "(513) 555-7611", "+1 513-555-7611", "15135557611", "513-555-7611",
 			"513.555.7611", "513 555 7611", "1-513-555-7611", "+1 513 555 7611", "+1 (513) 555-7611",
 		},
-		"+491711234567": {"+491711234567", "01711234567", "0171 1234567", "+49 171 1234567", "1711234567"},
+		"+491711234567": {
+			"+491711234567", "01711234567", "0171 1234567", "+49 171 1234567", "1711234567", "00491711234567",
+			"0049 171 1234567",
+		},
 	} {
 		n, err := phonenumber.Parse(number)
 		if err != nil {

@@ -232,8 +232,8 @@ func TestASearchHoldsDigitsAlone(t *testing.T) {
 			t.Errorf("searched %q", sosl)
 		}
 	}
-	want := `FIND {5557611 OR 15135557611 OR 5135557611 OR "513 555 7611" OR "1 513 555 7611"} ` +
-		`IN PHONE FIELDS RETURNING Contact(Id, Name, Email, Phone, MobilePhone, HomePhone, OtherPhone, ` +
+	want := `FIND {5557611 OR 15135557611 OR 5135557611 OR "513 555 7611" OR "1 513 555 7611" OR 0015135557611 OR ` +
+		`"001 513 555 7611"} IN PHONE FIELDS RETURNING Contact(Id, Name, Email, Phone, MobilePhone, HomePhone, OtherPhone, ` +
 		`AccountId, Account.Name LIMIT 200)`
 	if got := searched[len(searched)-1]; got != want {
 		t.Errorf("searched %q, want %q", got, want)
