@@ -92,8 +92,10 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 		return refused
 	}
 	// The instances keep their distance on the clock, not in time, where clocks are set in between.
+	hasDate, isSubDaily := false, false
 	shifted := func(m ical.Moment) ical.Moment {
 		if m.Form == ical.Date {
+			hasDate = true
 			m.Wall = m.Wall.Add(byDays)
 			return m
 		}
@@ -109,6 +111,7 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			if onDay, onClock := rule.Dependent(); onClock || onDay && byDays != 0 {
 				return refused
 			}
+			isSubDaily = isSubDaily || rule.Freq < recur.Daily
 			if rule.Until != nil {
 				until := shifted(*rule.Until)
 				if until.Form == ical.Zoned { // a rule has no TZID
@@ -136,6 +139,10 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 			moved = moved.With("RANGE", "THISANDFUTURE")
 		}
 		ov.event.Set(moved)
+	}
+	// A date stands for all instances of its day. They stay on one day only if there is one, or if they move by days.
+	if hasDate && isSubDaily && by != byDays {
+		return refused
 	}
 	return nil
 }

@@ -259,6 +259,12 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 		"RDATE;VALUE=PERIOD:20260110T080000Z/PT1H":  true,
 		"RDATE:20260110T080000Z":                    false,
 		"RDATE:\nEXDATE:\nEXDATE:20260110T080000Z,": false,
+		// A date stands for all instances of the day, of which some come to lie on the next one.
+		"RRULE:FREQ=HOURLY;INTERVAL=2\nEXDATE;VALUE=DATE:20260106":    true,
+		"RRULE:FREQ=HOURLY;INTERVAL=2;UNTIL=20260106":                 true,
+		"RRULE:FREQ=HOURLY;INTERVAL=2;UNTIL=20260106T080000Z":         false,
+		"RRULE:FREQ=HOURLY;INTERVAL=2\nEXDATE:20260106T080000Z":       false,
+		"RRULE:FREQ=DAILY;UNTIL=20260109\nEXDATE;VALUE=DATE:20260106": false,
 	} {
 		o := objectOfLines(t, event("DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\n"+lines))
 		err := edit{object: o, now: stampTime}.apply(o.single(), false, calendar.Change{
@@ -300,6 +306,9 @@ func TestAMovedSeriesKeepsItsInstances(t *testing.T) {
 			"2027-03-11 23:00", "America/New_York", []string{"03-11 23:00", "03-18 23:00"}},
 		{"EXDATE is a date", event(start + "RRULE:FREQ=WEEKLY;COUNT=3\nEXDATE;VALUE=DATE:20270318"),
 			"2027-03-09 20:00", "America/New_York", []string{"03-09 20:00", "03-23 20:00"}},
+		{"EXDATE is a date, of an hourly series that moves by days", event(start +
+			"RRULE:FREQ=HOURLY;INTERVAL=12;COUNT=4\nEXDATE;VALUE=DATE:20270311"),
+			"2027-03-09 10:00", "America/New_York", []string{"03-10 10:00", "03-10 22:00"}},
 		{"RECURRENCE-ID is a date", event(start+"RRULE:FREQ=WEEKLY;COUNT=2") +
 			event("RECURRENCE-ID;VALUE=DATE:20270318\nDTSTART;TZID=America/New_York:20270319T120000"),
 			"2027-03-09 20:00", "America/New_York", []string{"03-09 20:00", "03-19 12:00"}},
