@@ -103,7 +103,7 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 	}
 	for i, property := range o.master.Properties {
 		switch {
-		case property.Is("RRULE"):
+		case property.Is("RRULE"), property.Is("EXRULE"):
 			rule, err := recur.Parse(property.Value)
 			if err != nil {
 				return refused

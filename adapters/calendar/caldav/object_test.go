@@ -122,6 +122,15 @@ func TestWhatLiesInMarch(t *testing.T) {
 				daily + "RRULE:FREQ=DAILY;COUNT=4\nEXDATE:20260328T080000Z\n" +
 					"EXDATE;TZID=America/New_York:20260330T030000"),
 			[]string{"03-29 09:00 to 03-29 10:00", "03-31 09:00 to 03-31 10:00"}},
+		{"EXRULE takes out, as servers of RFC 2445 have it",
+			event(daily + "RRULE:FREQ=DAILY;COUNT=4\nEXRULE:FREQ=DAILY;INTERVAL=2"),
+			[]string{"03-29 09:00 to 03-29 10:00", "03-31 09:00 to 03-31 10:00"}},
+		{"EXRULE leaves a start that it may not match", // a Saturday
+			event(daily + "RRULE:FREQ=DAILY;COUNT=4\nEXRULE:FREQ=WEEKLY;BYDAY=SU,MO"),
+			[]string{"03-28 09:00 to 03-28 10:00", "03-31 09:00 to 03-31 10:00"}},
+		{"EXRULE takes out nothing if it cannot be understood",
+			event(daily + "RRULE:FREQ=DAILY;COUNT=2\nEXRULE:FREQ=SOMETIMES"),
+			[]string{"03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 10:00"}},
 		{"EXDATE and RDATE without a zone are on the clock of the series",
 			event(
 				daily + "RRULE:FREQ=DAILY;COUNT=3\nEXDATE:20260329T090000\nRDATE:20260310T110000"),

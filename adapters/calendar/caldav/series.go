@@ -14,7 +14,8 @@ import (
 var errRule = errors.New("caldav: a recurrence rule cannot be understood")
 
 // starts returns the original starts of the series whose wall clocks lie between from and to, in order and
-// without duplicates. It includes those that EXDATE excludes.
+// without duplicates. It includes those that EXDATE excludes, and leaves out
+// those that EXRULE does.
 func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, error) {
 	first := startOf(o.master)
 	var all []start
@@ -42,7 +43,7 @@ func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, erro
 			}
 		}
 	}
-	seen := map[string]bool{}
+	seen := o.excludedByRule(first, from, to, budget)
 	all = slices.DeleteFunc(all, func(s start) bool {
 		key := o.key(s.Moment)
 		double := seen[key]
@@ -51,6 +52,27 @@ func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, erro
 	})
 	slices.SortStableFunc(all, func(a, b start) int { return a.Wall.Compare(b.Wall) })
 	return all, nil
+}
+
+// excludedByRule returns the keys of the instances that an EXRULE excludes (RFC 2445 section 4.8.5.2; RFC 5545 has none
+// any more). A rule that cannot be understood excludes none, nor does one the start if it may not match it: the time
+// is busy then.
+func (o *object) excludedByRule(first ical.Moment, from, to time.Time, budget *recur.Budget) map[string]bool {
+	excluded := map[string]bool{}
+	for _, property := range o.master.All("EXRULE") {
+		rule, err := recur.Parse(property.Value)
+		if err != nil {
+			continue
+		}
+		onDay, onClock := rule.Dependent()
+		walls, _ := o.expand(property, first, from, to, budget)
+		for _, wall := range walls {
+			if !wall.Equal(first.Wall) || !onDay && !onClock {
+				excluded[o.key(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID})] = true
+			}
+		}
+	}
+	return excluded
 }
 
 // expand returns a rule's wall clocks between from and to, up to its UNTIL. UNTIL never excludes the start.

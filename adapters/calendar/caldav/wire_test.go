@@ -252,13 +252,15 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 	start := time.Date(2026, 1, 6, 9, 0, 0, 0, time.UTC) // a Tuesday
 	end := start.Add(time.Hour)
 	for lines, refused := range map[string]bool{
-		"RRULE:FREQ=WEEKLY":                         false,
-		"RRULE:FREQ=WEEKLY;BYDAY=MO":                true,
-		"RRULE:FREQ=DAILY;BYHOUR=9":                 true,
-		"RRULE:FREQ=MONTHLY;BYMONTHDAY=5":           true,
-		"RDATE;VALUE=PERIOD:20260110T080000Z/PT1H":  true,
-		"RDATE:20260110T080000Z":                    false,
-		"RDATE:\nEXDATE:\nEXDATE:20260110T080000Z,": false,
+		"RRULE:FREQ=WEEKLY":                              false,
+		"RRULE:FREQ=WEEKLY;BYDAY=MO":                     true,
+		"RRULE:FREQ=DAILY;BYHOUR=9":                      true,
+		"RRULE:FREQ=DAILY\nEXRULE:FREQ=WEEKLY;BYDAY=SU":  true,
+		"RRULE:FREQ=DAILY\nEXRULE:FREQ=DAILY;INTERVAL=3": false,
+		"RRULE:FREQ=MONTHLY;BYMONTHDAY=5":                true,
+		"RDATE;VALUE=PERIOD:20260110T080000Z/PT1H":       true,
+		"RDATE:20260110T080000Z":                         false,
+		"RDATE:\nEXDATE:\nEXDATE:20260110T080000Z,":      false,
 		// A date stands for all instances of the day, of which some come to lie on the next one.
 		"RRULE:FREQ=HOURLY;INTERVAL=2\nEXDATE;VALUE=DATE:20260106":    true,
 		"RRULE:FREQ=HOURLY;INTERVAL=2;UNTIL=20260106":                 true,
