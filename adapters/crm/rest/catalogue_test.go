@@ -436,6 +436,26 @@ func TestZammadTellsTheLabelsOfTheConnection(t *testing.T) {
 	}
 }
 
+// An environment may have other priorities than new tickets get. They are told by the names that Dynamics has for them.
+func TestDynamicsTellsPrioritiesThatTheVocabularyLacks(t *testing.T) {
+	t.Parallel()
+	s := dynamics365()
+	server, a, values := s.run(t, rest.Catalogue(), &sync.Map{})
+	values.Settings["override"] = object{"vocabulary": object{"priorities": `[{label: "Urgent", value: 1}]`}}
+	d, err := server.openBy(t, a, withheld(values))
+	if err != nil {
+		t.Fatal(wrong(err))
+	}
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Waits", ContactID: s.harness.Known.ContactID})
+	if err != nil || made.Priority != "Normal" {
+		t.Errorf("opened %+v, %v", made, wrong(err))
+	}
+	open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), s.harness.Known.ContactID, 5)
+	if err != nil || len(open) != 1 || open[0].Priority != "Normal" {
+		t.Errorf("open are %+v, %v", open, wrong(err))
+	}
+}
+
 // Dynamics wants a contact of the account, where a case has both.
 func TestDynamicsRefusesAContactOfAnotherAccount(t *testing.T) {
 	t.Parallel()

@@ -223,6 +223,27 @@ func TestVerifyLooksUpTheSamplePhone(t *testing.T) {
 	}
 }
 
+// Request Tracker has a hundred priorities, of which three have words.
+func TestRequestTrackerTellsAPriorityWithoutAWordAsItsNumber(t *testing.T) {
+	t.Parallel()
+	fake := &rtFake{}
+	s := rtServer{serve(t, fake, asRT)}
+	d := s.open(t, exampleAt(t, "request-tracker.yaml", s.at("")))
+	made, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "Waits", ContactID: "caller@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.tickets[0].priority = "30"
+	told, err := d.ByNumber(t.Context(), made.Number)
+	if err != nil || told.Priority != "30" {
+		t.Errorf("told %+v, %v", told, err)
+	}
+	open, err := d.(crm.ContactFinder).OpenTickets(t.Context(), "caller@example.com", 5)
+	if err != nil || len(open) != 1 || open[0].Priority != "30" {
+		t.Errorf("open are %+v, %v", open, err)
+	}
+}
+
 func TestRequestTrackerHidesNumbersFromWhoMayNotSeeThem(t *testing.T) {
 	t.Parallel()
 	fake := &rtFake{mayNotAdmin: true}

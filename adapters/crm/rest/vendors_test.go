@@ -748,12 +748,14 @@ func pipedrive() *system {
 func dynamics365() *system {
 	guid := func(n any) string { return fmt.Sprintf("a0b1c2d3-0000-0000-0000-%012x", whole(n)) }
 	reasons := map[int]string{1: "In Progress", 2: "On Hold", 3: "Waiting for Details", 4: "Researching", 5: "Problem Solved"}
+	priorities := map[int]string{1: "High", 2: "Normal", 3: "Low"}
 	const formatted, logical = "@OData.Community.Display.V1.FormattedValue", "@Microsoft.Dynamics.CRM.lookuplogicalname"
 	ticket := func(o object) any {
 		reason := whole(o["reason"])
 		return object{"@odata.etag": `W/"1"`, "incidentid": o["id"], "ticketnumber": o["number"], "title": o["title"],
 			"description": o["description"], "statecode": map[bool]int{true: 1, false: 0}[reason == 5], "statuscode": reason,
-			"statuscode" + formatted: reasons[reason], "prioritycode": o["priority"], "createdon": stamp(o["created"]),
+			"statuscode" + formatted: reasons[reason], "prioritycode": o["priority"],
+			"prioritycode" + formatted: priorities[whole(o["priority"])], "createdon": stamp(o["created"]),
 			"modifiedon": stamp(o["updated"]), "_ownerid_value": o["owner"], "_customerid_value": o["customer"],
 			"_customerid_value" + logical: o["customer_is"], "_primarycontactid_value": o["primary"]}
 	}
