@@ -257,7 +257,9 @@ func (c calendarClient) withHolds(
 	}
 	own := c.connection.ID + "/" + in.HoldID + "/"
 	for _, h := range holds {
-		if (in.RescheduleMeetingID == "" || h.EventID != in.RescheduleMeetingID) && !strings.HasPrefix(h.ID, own) {
+		isMoved := in.RescheduleMeetingID != "" &&
+			(h.EventID == in.RescheduleMeetingID || h.Moves == in.RescheduleMeetingID)
+		if !isMoved && !strings.HasPrefix(h.ID, own) {
 			times = append(times, calendar.Busy{CalendarID: h.CalendarID, Span: calendar.Span{From: h.From, To: h.To}})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -386,6 +387,10 @@ func TestARepeatedMoveIsNotInItsOwnWay(t *testing.T) {
 		w.meetings.script(nil)
 		_, err := p.Calendar.Book(asKey(c), c, Write{}, meeting(t, "other", 12))
 		wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+		offered := findSlots(t, p, c, askSlots(t, func(in *FindSlots) { in.RescheduleMeetingID = id }))
+		if got := startsOf(t, offered); !strings.Contains(got, "12:00") {
+			t.Errorf("acted %v: it can be moved to %q", acted, got)
+		}
 		if err := move(12); err != nil {
 			t.Errorf("acted %v: %v", acted, err)
 		}
