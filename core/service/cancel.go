@@ -1,8 +1,8 @@
 package service
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -10,9 +10,12 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
+	"frontdesk/core/pause"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 )
+
+const cancelPause = 50 * time.Millisecond // between looks at an earlier cancellation that still runs
 
 // cancelPlan is a cancellation after normalization.
 type cancelPlan struct {
@@ -72,7 +75,7 @@ func (s *Calendar) cancel(
 		// An interrupted run may have removed it. Then this call itself has cancelled it.
 		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
 		if f.Code == fault.NotFound && !already {
-			if already, err = s.mayHaveCancelled(ctx, run.Intent()); err != nil {
+			if already, err = s.mayHaveCancelled(ctx, client, run.Intent(), plan.EventID); err != nil {
 				return none, err
 			}
 		}
@@ -97,14 +100,36 @@ func (s *Calendar) cancel(
 	}, nil
 }
 
-// mayHaveCancelled reports whether another cancellation of the same event was cut off. Its caller was told to repeat
-// it, and a repeat without a key is a call of its own.
-func (s *Calendar) mayHaveCancelled(ctx context.Context, ours store.Intent) (bool, error) {
-	open, err := s.opts.unsettled(ctx)
-	return slices.ContainsFunc(open, func(i store.Intent) bool {
-		return i.TenantID == ours.TenantID && i.Operation == opCancel && i.DedupeKey == ours.DedupeKey &&
-			i.Key != ours.Key && !s.journal.IsRunning(i)
-	}), err
+// mayHaveCancelled reports whether another cancellation of the same event has cancelled it or was cut off. Whoever
+// did not hear its answer repeats it, and a repeat without a key is a call of its own. If one that began earlier still
+// runs, mayHaveCancelled waits for its end.
+func (s *Calendar) mayHaveCancelled(
+	ctx context.Context, client calendarClient, ours store.Intent, eventID string,
+) (bool, error) {
+	for {
+		open, err := s.opts.unsettled(ctx)
+		if err != nil {
+			return false, err
+		}
+		runs := false
+		for _, i := range open {
+			isOther := i.TenantID == ours.TenantID && i.Operation == opCancel && i.DedupeKey == ours.DedupeKey &&
+				i.Key != ours.Key
+			switch {
+			case isOther && !s.journal.IsRunning(i):
+				return true, nil
+			case isOther: // of two that run, only one waits
+				runs = runs || cmp.Or(i.CreatedAt.Compare(ours.CreatedAt), cmp.Compare(i.Key, ours.Key)) < 0
+			}
+		}
+		if !runs {
+			_, gone, err := client.candidates(ctx, eventID, nil)
+			return gone, err
+		}
+		if err := pause.For(ctx, cancelPause); err != nil {
+			return false, err
+		}
+	}
 }
 
 // isCancelling reports whether a cancellation of the event has begun since the given time and has not

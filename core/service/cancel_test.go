@@ -1,10 +1,13 @@
 package service
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/pause"
 	"frontdesk/core/record"
 )
 
@@ -140,5 +143,41 @@ func TestARepeatedCancelSucceedsBeforeTheFirstIsSettled(t *testing.T) {
 			_, err = p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: "another"})
 			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 		})
+	}
+}
+
+// A repeat may come while the first try still runs, or while nobody can know yet that its process has died.
+func TestARepeatedCancelWaitsForTheFirst(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+	acted, ended := make(chan struct{}), make(chan error, 1)
+	w.meetings.once("cancel", reaction{after: func(context.Context) error {
+		close(acted)
+		for w.meetings.called("cancel") < 2 {
+			if err := pause.For(background, time.Millisecond); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	go func() {
+		_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+		ended <- err
+	}()
+	<-acted
+	w.clock.advance(time.Second)
+	again, err := w.start().Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+	if err != nil || !again.Record.OK {
+		t.Errorf("the repeat is answered %+v, %v", again.Record, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	_, errs := atOnce(2, func(int) (Answer[record.CancelAnswer], error) {
+		return p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: "another"})
+	})
+	for _, err := range errs {
+		wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 	}
 }
