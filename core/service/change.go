@@ -127,10 +127,15 @@ func (s *Numbers) rewriteNumber(ctx context.Context, i store.Intent) error {
 }
 
 // releaseVanished releases the row of a number that the provider no longer has, unless the row has changed
-// since it was read.
+// since it was read, or a release through the gateway is about to do so.
 func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err error) error {
 	if fault.From(err).Code != fault.NotFound {
 		return err
+	}
+	if releasing, err := s.opts.isBeingReleased(ctx, row); err != nil {
+		return err
+	} else if releasing {
+		return numberNotFound()
 	}
 	rows, released := s.opts.auditNumber(audit.By(ctx, ""), actionLose, row) // the caller did not lose it
 	if released == nil {

@@ -432,6 +432,25 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 	}
 }
 
+func TestReleaseThatAChangeSawFirst(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	mine := buyOne(t, p, c, BuyNumber{})
+	name := "new"
+	w.phones.once("release", reaction{after: func(context.Context) error {
+		_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+		wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
+		return nil
+	}})
+	told := w.tellsNumbers(p)
+	if _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	if types := told(); len(types) > 0 {
+		t.Errorf("of a number that was released here, webhooks are told %s", types)
+	}
+}
+
 func TestAReleaseThatEndsWhileItsNumberIsReadIsNoDifference(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
