@@ -308,7 +308,7 @@ func (s *submission) await(ctx, waiting context.Context, there store.Intent) err
 	err := s.call.Write.aside(func() error { return s.journal.await(waiting, there) })
 	s.waited = true
 	if waiting.Err() != nil {
-		return s.journal.stillRunning(ctx, there)
+		return s.own(ctx, &Run{journal: s.journal, operation: s.operation, intent: there}).stillRunning(ctx)
 	}
 	return err
 }
@@ -341,26 +341,15 @@ func (j *Journal) waiting(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, left-min(AnswerMargin, left/4))
 }
 
-// stillRunning returns the error of a call that waited for an equal one in vain.
-func (j *Journal) stillRunning(ctx context.Context, there store.Intent) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if !there.Kept {
-		return context.DeadlineExceeded
+// stillRunning returns the error of a call that waited in vain for another run of its intent.
+func (r *Run) stillRunning(ctx context.Context) error {
+	if ctx.Err() != nil || !r.intent.Kept {
+		return r.unknownOutcome(fault.From(cmp.Or(ctx.Err(), context.DeadlineExceeded)))
 	}
 	f := fault.New(fault.Conflict, fault.ReasonIdempotencyRunning,
 		"The first request with this Idempotency-Key is still running. Repeat it to get its answer.")
-	f.RetryAfter = max(time.Second, there.LeaseUntil.Sub(j.opts.LeaseClock()))
+	f.RetryAfter = max(time.Second, r.intent.LeaseUntil.Sub(r.journal.opts.LeaseClock()))
 	return f
-}
-
-// stillRunning returns the error of a call whose run was taken over by another one, whose end it cannot wait for.
-func (r *Run) stillRunning(ctx context.Context) error {
-	if r.intent.Kept {
-		return r.journal.stillRunning(ctx, r.intent)
-	}
-	return r.unknownOutcome(fault.From(cmp.Or(ctx.Err(), context.DeadlineExceeded)))
 }
 
 // withdraw makes sure that an intent is not carried out after its caller is told that it was not recorded.

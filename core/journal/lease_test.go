@@ -114,7 +114,7 @@ func TestACallWhoseRunWasTakenOverIsToldThatTheOtherRuns(t *testing.T) {
 				func(ctx context.Context, r *Run, plan doorPlan) (Result[door], error) {
 					there := r.Intent()
 					other := there
-					other.Owner, other.LeaseUntil = "another/run", w.now().Add(time.Minute)
+					other.Owner, other.LeaseUntil = "another/run", w.now().Add(j.opts.Deadline)
 					took, err := w.store.TakeOverIntent(ctx, there, other, w.now())
 					if err != nil || !took {
 						t.Errorf("the other run: %v, %v", took, err)
@@ -126,5 +126,24 @@ func TestACallWhoseRunWasTakenOverIsToldThatTheOtherRuns(t *testing.T) {
 				t.Errorf("the caller is told %v", err)
 			}
 		})
+	}
+}
+
+// Whoever waited in vain for an equal call without a key may have had its effect, and is told so.
+func TestACallThatWaitedInVainIsToldThatTheOutcomeIsUnknown(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	j.opts.WaitForEqual = time.Nanosecond
+	call := w.call("", "front")
+	call.DedupeWindow = time.Minute
+	first, err := j.intentOf(t.Context(), call)
+	w.check(err)
+	first.Owner, first.LeaseUntil = "another/run", w.now().Add(j.opts.Deadline)
+	_, began, err := j.opts.Store.BeginIntent(t.Context(), first, time.Time{})
+	w.check(err)
+	_, err = Perform(t.Context(), j, call, w.handle)
+	f := fault.From(err)
+	if !began || err == nil || f.Code != fault.Timeout || f.Metadata["outcome"] != "unknown" || f.RetryAfter == 0 {
+		t.Errorf("the caller is told %v", err)
 	}
 }
