@@ -21,7 +21,7 @@ func (r *Run) HadNoEffect(f *fault.Error) bool {
 	switch f.Code {
 	case fault.Unavailable, fault.Timeout, fault.Canceled, fault.Internal, fault.UnknownOutcome:
 		return f.Unsent && !r.resumed
-	case fault.RateLimited, fault.Disconnected, fault.Forbidden:
+	case fault.RateLimited, fault.Disconnected, fault.Forbidden, fault.Unsupported:
 		return !r.resumed // the earlier run may have acted, and this one could not look
 	}
 	return true

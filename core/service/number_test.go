@@ -385,6 +385,30 @@ func TestRecoveryDoesNotOverwriteANewerChangeOfANumber(t *testing.T) {
 	}
 }
 
+// A change that may have been made is not called failed because its next run got an answer that nobody can read.
+func TestAChangeOfANumberIsFinishedAfterAnAnswerThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
+	mine := buyOne(t, p, c, BuyNumber{Inbound: employeeID(9)})
+	update := func() error {
+		_, err := p.Numbers.Update(asKey(c), c, key("k"), UpdateNumber{
+			ID: mine.ID, Inbound: EmployeeChange{Set: true, ID: employeeID(4)},
+		})
+		return err
+	}
+	w.phones.times(3, "change", reaction{after: fails(cutOff())})
+	wantReason(t, update(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.phones.once("change", reaction{before: fails(fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The answer is no JSON."))})
+	wantReason(t, update(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.clock.advance(time.Hour)
+	p.recover(t)
+	if got := listed(t, p, c); *got[0].InboundCloudEmployeeID != 4 || w.unsettled() != 0 {
+		t.Errorf("listed are %+v; %d open", got, w.unsettled())
+	}
+}
+
 func TestReleaseOfANumber(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
