@@ -383,7 +383,12 @@ func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 		return Rotation{}, err
 	}
 	done, err := g.sealAgain(ctx, key.ID)
-	return done, errors.Join(err, g.recordRotation(ctx, key.ID, err))
+	recorded := g.recordRotation(context.WithoutCancel(ctx), key.ID, err) // the key stays, whoever interrupts
+	if err != nil {
+		return done, errors.Join(recorded, fmt.Errorf("the key %d was added, but not everything is sealed with it; "+
+			"run frontdesk keyset rotate again: %w", key.ID, err))
+	}
+	return done, recorded
 }
 
 // sealAgain seals everything with the new primary key, and drops keys that nothing needs.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/connection"
+	"frontdesk/core/fault"
+	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
 )
 
@@ -73,5 +76,24 @@ func TestWhatAStartSaysOfTheRows(t *testing.T) {
 			}
 			starts("")
 		})
+	}
+}
+
+// Whoever interrupts a rotation is told that it is not finished, and the audit has it.
+func TestAnInterruptedRotationIsToldAndRecorded(t *testing.T) {
+	t.Parallel()
+	g := opened(t, readyConfig(t, storetest.SQLite(t)))
+	defer g.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	_, err := g.RotateKeys(ctx)
+	if f := fault.From(err); f == nil || f.Reason != fault.ReasonCanceled ||
+		!strings.Contains(err.Error(), "run frontdesk keyset rotate again") {
+		t.Errorf("the error is %v", err)
+	}
+	rows, err := g.Audit(t.Context(), AuditFilter{Action: "rotate-keyset", Limit: 10})
+	tenanttest.Must(t, err)
+	if len(rows) != 1 || rows[0].Outcome != "failed:CANCELED" {
+		t.Errorf("the audit has %+v", rows)
 	}
 }
