@@ -57,13 +57,13 @@ type Options struct {
 
 // Pages serves the pages. It is safe for concurrent use. Create it with [New].
 type Pages struct {
-	opts     Options
-	base     *url.URL // the gateway's public URL
-	root     string   // the path of the settings page, as browsers see it
-	set      *page.Set
-	words    page.Languages[translation]
-	foreign  *http.CrossOriginProtection
-	throttle *throttle
+	opts                     Options
+	base                     *url.URL // the gateway's public URL
+	root                     string   // the path of the settings page, as browsers see it
+	set                      *page.Set
+	words                    page.Languages[translation]
+	foreign                  *http.CrossOriginProtection
+	throttle, throttleOpenID *throttle
 }
 
 // Root is the path of the settings page below the gateway's public URL.
@@ -101,7 +101,7 @@ func New(o Options) (*Pages, error) {
 	o.Brand.Name = cmp.Or(o.Brand.Name, "Frontdesk")
 	p := &Pages{
 		opts: o, base: base, root: base.Path + Root, set: set, words: all, foreign: http.NewCrossOriginProtection(),
-		throttle: newThrottle(o.Now),
+		throttle: newThrottle(o.Now), throttleOpenID: newThrottle(o.Now),
 	}
 	// A proxy in front may send another Host than browsers see.
 	return p, p.foreign.AddTrustedOrigin(base.Scheme + "://" + base.Host)

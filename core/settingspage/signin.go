@@ -80,22 +80,30 @@ func (p *Pages) showLink(v *visit) (reply, error) {
 }
 
 func (p *Pages) link(v *visit) (signin.Link, error) {
-	if err := p.mayTry(v); err != nil {
+	if err := p.requireHTTPS(v); err != nil {
 		return signin.Link{}, err
 	}
-	return p.opts.Links.Get(v.ctx, v.path("token"))
+	found, err := p.opts.Links.Get(v.ctx, v.path("token"))
+	if err != nil && fault.From(err).Reason == signin.ReasonLinkUnusable && !p.throttle.allow(v.r.RemoteAddr) {
+		return found, tooManyTries()
+	}
+	return found, err
 }
 
-// mayTry refuses attempts to sign in that are too many, or could not lead to a session.
+// mayTry refuses attempts at the OpenID provider that are too many, or could not lead to a session.
 func (p *Pages) mayTry(v *visit) error {
 	if err := p.requireHTTPS(v); err != nil {
 		return err
 	}
-	if !p.throttle.allow(v.r.RemoteAddr) {
-		return fault.New(fault.RateLimited, reasonThrottle,
-			"There were too many attempts to sign in. Wait a few seconds, then try again.")
+	if !p.throttleOpenID.allow(v.r.RemoteAddr) {
+		return tooManyTries()
 	}
 	return nil
+}
+
+func tooManyTries() error {
+	return fault.New(fault.RateLimited, reasonThrottle,
+		"There were too many attempts to sign in. Wait a few seconds, then try again.")
 }
 
 // useLink signs the person in for whom a link was made.

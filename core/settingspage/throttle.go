@@ -8,8 +8,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Attempts to sign in, from one address and from all together. A token cannot be guessed; the limits keep
-// somebody who tries from working the database.
+// Attempts to sign in, from one address and from all together: with links that do not work, and at the OpenID
+// provider, which is asked for each. Behind a proxy, all people have one address. So a link that works always does,
+// however many others somebody tries: it cannot be guessed.
 const (
 	attemptsPerSecond    = 1
 	attemptsAtOnce       = 10
