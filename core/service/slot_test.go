@@ -403,6 +403,36 @@ func TestARepeatedMoveIsNotInItsOwnWay(t *testing.T) {
 	}
 }
 
+// Nor is it after recovery has tried the first move once more, in vain.
+func TestARepeatedMoveIsNotInItsOwnWayAfterATryOfRecovery(t *testing.T) {
+	t.Parallel()
+	w, p, c := protectedWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "mine", 10)).Record.Event.EventID
+	move := func() error {
+		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+			EventID: id, Timezone: "UTC", Start: when(t, hour(12).Format(time.RFC3339)),
+		})
+		return err
+	}
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "change" {
+			return reaction{before: fails(cutOff())}
+		}
+		return reaction{}
+	})
+	wantReason(t, move(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.clock.advance(time.Second)
+	before := w.meetings.called("change")
+	p.recover(t)
+	if w.meetings.called("change") == before {
+		t.Fatal("recovery did not try")
+	}
+	w.meetings.script(nil)
+	if err := move(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASlotIsFreeOnceItsMeetingHasMovedOrGone(t *testing.T) {
 	t.Parallel()
 	move := func(p *process, c apikey.Caller, id string) {

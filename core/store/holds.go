@@ -109,7 +109,8 @@ func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time
 	return nil, errors.New("holds come and go too fast to take one")
 }
 
-// HoldsKept are holds that are kept until another time. With an event, they are its holds from then on.
+// HoldsKept are holds that are kept until another time. With an event, they are its holds from then on; without one,
+// they stay what they are, such as those of a move.
 type HoldsKept struct {
 	IDs     []string
 	EventID string
@@ -131,7 +132,10 @@ func (s *Store) KeepHolds(ctx context.Context, kept HoldsKept) error {
 
 // keepHolds lets holds that are left expire, so that one statement writes all of them.
 func keepHolds(kept HoldsKept) []statement {
-	if len(kept.Left) == 0 {
+	switch {
+	case kept.EventID == "" && len(kept.Left) == 0:
+		return ofHolds(kept.IDs, "UPDATE holds SET valid_until = $1", millis(kept.Until))
+	case len(kept.Left) == 0:
 		return ofHolds(kept.IDs, "UPDATE holds SET event_id = $1, moves = '', valid_until = $2",
 			kept.EventID, millis(kept.Until))
 	}

@@ -152,6 +152,8 @@ func TestHolds(t *testing.T) {
 			h := hold("1", "cal", 0, time.Hour)
 			h.Moves = "event"
 			taken(t, s, h)
+			h.Until = h.Until.Add(time.Hour)
+			must(t, s.KeepHolds(t.Context(), store.HoldsKept{IDs: []string{"1"}, Until: h.Until}))
 			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", "event"))(t), []store.Hold{h})
 			equal(t, got(s.HoldsOfEvent(t.Context(), "c1", ""))(t), []store.Hold{})
 			must(t, s.DropHoldsOfEvent(t.Context(), "c1", "event"))
