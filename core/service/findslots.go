@@ -396,11 +396,12 @@ func slotID(offer store.SlotOffered) string {
 		Zone       string // in which a booking is answered, also when it is repeated
 		Any        bool
 		Around     buffer
-		Tentative  bool `json:",omitempty"` // what was accepted tentatively is free
+		Tentative  bool   `json:",omitempty"` // what was accepted tentatively is free
+		Rules      string `json:",omitempty"` // by which others are offered in its place
 	}{
 		offer.ConnectionID, offer.From.Unix(), offer.To.Unix(), offer.CalendarIDs, offer.TimeZone,
 		slots.Availability(offer.Availability) == slots.Any, buffer{offer.Before, offer.After},
-		offer.TentativeIsFree,
+		offer.TentativeIsFree, strings.TrimPrefix(offer.Rules, noRules),
 	}
 	raw, err := json.Marshal(of)
 	if err != nil {

@@ -341,6 +341,20 @@ func TestTheNearestSlotsGoByTheRulesOfTheRequest(t *testing.T) {
 	}
 }
 
+// What somebody else has asked since changes nothing about that: of two who are offered one time by different rules,
+// each is offered others by its own.
+func TestTheNearestSlotsGoByNobodyElsesRules(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	ours := slotAt(t, p, c, 10, func(in *FindSlots) { in.Rules.Hours.Weekly[0].Start = 9 * 60 }).SlotID
+	theirs := slotAt(t, p, c, 10, nil).SlotID
+	holdSlot(t, p, c, key("first"), ours)
+	for want, slot := range map[string]string{"09:00 11:00 12:00": ours, "08:00 09:00 11:00": theirs} {
+		_, err := p.Calendar.Hold(background, c, key("second"+want), HoldSlot{SlotID: slot, For: time.Minute})
+		wantNearest(t, err, want)
+	}
+}
+
 // The refusal does not wait for a calendar that cannot be read.
 func TestARefusalWithoutOtherSlotsIsStillOne(t *testing.T) {
 	t.Parallel()

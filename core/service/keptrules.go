@@ -25,6 +25,8 @@ type keptWeekly struct {
 	Zone string // in the place of that of Weekly
 }
 
+const noRules = "{}" // what is kept where a request gave none
+
 // kept returns the rules of a request as they are kept with a slot.
 func (in FindSlots) kept() string {
 	a := keptRules{
