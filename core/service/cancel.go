@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -75,7 +76,7 @@ func (s *Calendar) cancel(
 		// An interrupted run may have removed it. Then this call itself has cancelled it.
 		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
 		if f.Code == fault.NotFound && !already {
-			if already, err = s.mayHaveCancelled(ctx, client, run.Intent(), plan.EventID); err != nil {
+			if already, err = s.mayHaveCancelled(ctx, client, run.Intent(), plan); err != nil {
 				return none, err
 			}
 		}
@@ -100,11 +101,11 @@ func (s *Calendar) cancel(
 	}, nil
 }
 
-// mayHaveCancelled reports whether another cancellation of the same event has cancelled it or was cut off. Whoever
-// did not hear its answer repeats it, and a repeat without a key is a call of its own. If one that began earlier still
-// runs, mayHaveCancelled waits for its end.
+// mayHaveCancelled reports whether another cancellation of the same event has cancelled it or was cut off, unless the
+// connection led elsewhere then. Whoever did not hear its answer repeats it, and a repeat without a key is a call of
+// its own. If one that began earlier still runs, mayHaveCancelled waits for its end.
 func (s *Calendar) mayHaveCancelled(
-	ctx context.Context, client calendarClient, ours store.Intent, eventID string,
+	ctx context.Context, client calendarClient, ours store.Intent, plan cancelPlan,
 ) (bool, error) {
 	for {
 		open, err := s.opts.unsettled(ctx)
@@ -113,8 +114,9 @@ func (s *Calendar) mayHaveCancelled(
 		}
 		runs := false
 		for _, i := range open {
+			var other cancelPlan
 			isOther := i.TenantID == ours.TenantID && i.Operation == opCancel && i.DedupeKey == ours.DedupeKey &&
-				i.Key != ours.Key
+				i.Key != ours.Key && json.Unmarshal(i.Plan, &other) == nil && plan.Setup.isSame(other.Setup)
 			switch {
 			case isOther && !s.journal.IsRunning(i):
 				return true, nil
@@ -123,7 +125,7 @@ func (s *Calendar) mayHaveCancelled(
 			}
 		}
 		if !runs {
-			_, gone, err := client.candidates(ctx, eventID, nil)
+			_, gone, err := client.candidates(ctx, plan.EventID, nil)
 			return gone, err
 		}
 		if err := pause.For(ctx, cancelPause); err != nil {

@@ -31,15 +31,20 @@ func (c calendarClient) setup() (setup, error) {
 	return setup{Settings: hex.EncodeToString(sum[:16]), Email: c.connection.Email}, nil
 }
 
+// isSame reports whether both may lead to the same place. The zero value, that of an earlier version's calls and of
+// sandboxes, may be any.
+func (s setup) isSame(other setup) bool {
+	return s == (setup{}) || other == (setup{}) || s.Settings == other.Settings &&
+		(s.Email == "" || other.Email == "" || strings.EqualFold(s.Email, other.Email))
+}
+
 // checkSetup returns an error if a resumed call began when the connection led elsewhere.
 func (c calendarClient) checkSetup(run *journal.Run, began setup) error {
-	if !run.Resumed() || began == (setup{}) {
+	if !run.Resumed() {
 		return nil
 	}
 	now, err := c.setup()
-	isSame := now.Settings == began.Settings &&
-		(now.Email == "" || began.Email == "" || strings.EqualFold(now.Email, began.Email))
-	if err != nil || isSame {
+	if err != nil || now.isSame(began) {
 		return err
 	}
 	return fault.Unknowable("An earlier try was cut off, and the connection's account or settings have changed since.")
