@@ -455,13 +455,18 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	c = w.telephonySettings(c, map[string]any{"release_delay": "72h"})
 	number := func(ref, e164 string) telephony.Number { return telephony.Number{Ref: ref, E164: e164} }
 	w.phones.held = append(w.phones.held, number("PN1", "+14155550001"), number("PN2", "+14155550002"),
-		number("PN3", "+14155550003"))
+		number("PN3", "+14155550003"), number("PN4", "+14155550004"))
 	all := listed(t, p, c)
+	_, err := p.Numbers.Release(asKey(c), c, Write{}, all[3].ID)
+	w.check(err)
 	w.phones.held = w.phones.held[:1] // the others are gone
 	name := "Night"
-	_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: all[2].ID, Name: &name})
+	_, err = p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: all[2].ID, Name: &name})
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	listed(t, p, c)
+	operator := audit.By(background, audit.Operator("number restore"))
+	_, err = p.Numbers.Restore(operator, c.Tenant.ID, all[3].ID)
+	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
 	release := func() {
 		t.Helper()
 		w.clock.advance(time.Second)
@@ -470,7 +475,7 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 		}
 	}
 	release()
-	_, err = p.Numbers.Restore(audit.By(background, audit.Operator("number restore")), c.Tenant.ID, all[0].ID)
+	_, err = p.Numbers.Restore(operator, c.Tenant.ID, all[0].ID)
 	w.check(err)
 	release()
 	w.clock.advance(72 * time.Hour)
@@ -486,7 +491,8 @@ func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	slices.Sort(lines)
 	want := []string{
 		"gateway adopt-phone-number PN1", "gateway adopt-phone-number PN2",
-		"gateway adopt-phone-number PN3", "gateway lose-phone-number PN2", "gateway lose-phone-number PN3",
+		"gateway adopt-phone-number PN3", "gateway adopt-phone-number PN4", "gateway lose-phone-number PN2",
+		"gateway lose-phone-number PN3", "gateway lose-phone-number PN4",
 		"gateway return-phone-number PN1",
 		fmt.Sprintf("operator:number restore restore-phone-number %d", all[0].ID),
 	}

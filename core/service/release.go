@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
 	"frontdesk/core/journal"
@@ -164,7 +165,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 // dropParked ends the wait of a number that somebody has given back at the provider, and returns the error for
 // whoever wanted to restore it.
 func (s *Numbers) dropParked(ctx context.Context, row store.Number) error {
-	rows, err := s.opts.auditNumber(ctx, actionLose, row)
+	rows, err := s.opts.auditNumber(audit.By(ctx, ""), actionLose, row) // whoever restores it did not lose it
 	if err == nil {
 		err = s.opts.Store.ReleaseNumber(ctx, row, s.opts.Now(), rows...)
 	}
