@@ -55,6 +55,10 @@ func (r *Run) unknownOutcome(f *fault.Error) error {
 		f.Code == fault.Unavailable && f.Metadata["upstream_status"] == "503":
 		answer = *f.With("outcome", "unknown")
 		answer.Detail = sentence(f.Detail) + "It is not known yet whether the provider acted. " + repeat
+	case f.Code == fault.Unsupported: // an answer that nobody can read, or what the connection is set up for
+		answer = *fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
+			sentence(f.Detail)+"It is not known yet whether the provider acted. "+repeat).Because(f)
+		answer.Upstream = f.Upstream
 	case f.Reason == fault.ReasonOutcomeUnknown:
 		answer = *fault.New(fault.UnknownOutcome, f.Reason, sentence(f.Detail)+repeat).Because(f)
 	default:

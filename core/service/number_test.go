@@ -401,7 +401,11 @@ func TestAChangeOfANumberIsFinishedAfterAnAnswerThatCannotBeRead(t *testing.T) {
 	wantReason(t, update(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 	w.phones.once("change", reaction{before: fails(fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The answer is no JSON."))})
-	wantReason(t, update(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	err := update()
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	if f := fault.From(err); !strings.HasPrefix(f.Detail, "The answer is no JSON. It is not known yet") {
+		t.Errorf("it says %q", f.Detail)
+	}
 	w.clock.advance(time.Hour)
 	p.recover(t)
 	if got := listed(t, p, c); *got[0].InboundCloudEmployeeID != 4 || w.unsettled() != 0 {
