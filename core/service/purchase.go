@@ -456,6 +456,7 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	case !isNotBought(err):
 		return number, err
 	case fault.From(err).Code == fault.NotFound && !b.run.Unattended() && b.row.State == store.PurchaseChosen:
+		b.run.RuleOutEffect() // there is no order
 		if err := b.checkSetup(ctx); err != nil {
 			return number, err
 		}

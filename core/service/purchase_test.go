@@ -678,6 +678,30 @@ func TestNoNumberIsBoughtToBeGivenBack(t *testing.T) {
 	}
 }
 
+// A repeat that finds no order, and orders none because of the settings, has certainly bought nothing.
+func TestARepeatThatOrdersNothingBecauseOfTheSettingsSaysSo(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.checks = true
+	buy := func() error {
+		_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+		return err
+	}
+	w.phones.times(3, "buy", reaction{before: fails(cutOff())})
+	wantReason(t, buy(), fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.phones.script(nil)
+	w.clock.advance(rememberSetup)
+	w.phones.setup = fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "There is no such trunk.")
+	wantReason(t, buy(), fault.Unsupported, fault.ReasonProviderMisconfigured)
+	if n := w.unsettled(); n != 0 || w.phones.bought != 0 {
+		t.Errorf("%d calls are open; %d numbers were bought", n, w.phones.bought)
+	}
+	w.phones.setup = nil
+	if err := buy(); err != nil || w.phones.bought != 1 {
+		t.Errorf("once it is mended: %v; %d bought", err, w.phones.bought)
+	}
+}
+
 func TestASetupThatWorksIsRememberedForAWhile(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
