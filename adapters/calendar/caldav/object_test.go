@@ -128,6 +128,9 @@ func TestWhatLiesInMarch(t *testing.T) {
 		{"EXRULE leaves a start that it may not match", // a Saturday
 			event(daily + "RRULE:FREQ=DAILY;COUNT=4\nEXRULE:FREQ=WEEKLY;BYDAY=SU,MO"),
 			[]string{"03-28 09:00 to 03-28 10:00", "03-31 09:00 to 03-31 10:00"}},
+		{"EXRULE leaves a start after its end", // of a series that was cut in two, with all its properties
+			event(daily + "RRULE:FREQ=DAILY;COUNT=2\nEXRULE:FREQ=DAILY;INTERVAL=2;UNTIL=20260320T080000Z"),
+			[]string{"03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 10:00"}},
 		{"EXRULE takes out nothing if it cannot be understood",
 			event(daily + "RRULE:FREQ=DAILY;COUNT=2\nEXRULE:FREQ=SOMETIMES"),
 			[]string{"03-28 09:00 to 03-28 10:00", "03-29 09:00 to 03-29 10:00"}},

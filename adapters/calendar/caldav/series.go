@@ -14,8 +14,7 @@ import (
 var errRule = errors.New("caldav: a recurrence rule cannot be understood")
 
 // starts returns the original starts of the series whose wall clocks lie between from and to, in order and
-// without duplicates. It includes those that EXDATE excludes, and leaves out
-// those that EXRULE does.
+// without duplicates. It includes those that EXDATE excludes, and leaves out those that EXRULE does.
 func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, error) {
 	first := startOf(o.master)
 	var all []start
@@ -55,8 +54,8 @@ func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, erro
 }
 
 // excludedByRule returns the keys of the instances that an EXRULE excludes (RFC 2445 section 4.8.5.2; RFC 5545 has none
-// any more). A rule that cannot be understood excludes none, nor does one the start if it may not match it: the time
-// is busy then.
+// any more). A rule that cannot be understood excludes none, nor does one the start if it may not match it or has ended
+// before: the time is busy then.
 func (o *object) excludedByRule(first ical.Moment, from, to time.Time, budget *recur.Budget) map[string]bool {
 	excluded := map[string]bool{}
 	for _, property := range o.master.All("EXRULE") {
@@ -65,9 +64,10 @@ func (o *object) excludedByRule(first ical.Moment, from, to time.Time, budget *r
 			continue
 		}
 		onDay, onClock := rule.Dependent()
+		matchesStart := !onDay && !onClock && (rule.Until == nil || !o.isBehind(first.Wall, first, *rule.Until))
 		walls, _ := o.expand(property, first, from, to, budget)
 		for _, wall := range walls {
-			if !wall.Equal(first.Wall) || !onDay && !onClock {
+			if !wall.Equal(first.Wall) || matchesStart {
 				excluded[o.key(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID})] = true
 			}
 		}
