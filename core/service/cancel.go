@@ -108,19 +108,21 @@ func (s *Calendar) mayHaveCancelled(
 	ctx context.Context, client calendarClient, ours store.Intent, plan cancelPlan,
 ) (bool, error) {
 	for {
-		open, err := s.opts.unsettled(ctx)
+		open, err := s.opts.Store.OpenEqualIntents(ctx, ours)
 		if err != nil {
 			return false, err
 		}
 		runs := false
 		for _, i := range open {
 			var other cancelPlan
-			isOther := i.TenantID == ours.TenantID && i.Operation == opCancel && i.DedupeKey == ours.DedupeKey &&
-				i.Key != ours.Key && json.Unmarshal(i.Plan, &other) == nil && plan.Setup.isSame(other.Setup)
+			if err := json.Unmarshal(i.Plan, &other); err != nil {
+				return false, err
+			}
 			switch {
-			case isOther && !s.journal.IsRunning(i):
+			case !plan.Setup.isSame(other.Setup):
+			case !s.journal.IsRunning(i):
 				return true, nil
-			case isOther: // of two that run, only one waits
+			default: // of two that run, only one waits
 				runs = runs || cmp.Or(i.CreatedAt.Compare(ours.CreatedAt), cmp.Compare(i.Key, ours.Key)) < 0
 			}
 		}

@@ -2,13 +2,17 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/record"
+	"frontdesk/core/store"
 )
 
 func TestCancel(t *testing.T) {
@@ -146,12 +150,37 @@ func TestARepeatedCancelSucceedsBeforeTheFirstIsSettled(t *testing.T) {
 	}
 }
 
+// However many calls of others are open, as while a provider is down.
+func TestARepeatedCancelIsFoundAmongManyOpenCalls(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+	w.meetings.times(3, "cancel", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	for i := range maxUnsettled {
+		open := store.Intent{
+			TenantID: c.Tenant.ID, Operation: opBook, Key: strconv.Itoa(i), EffectKey: strconv.Itoa(i),
+			ConnectionID: c.Connections[adapter.KindCalendar].ID, Owner: "another/run", State: store.IntentRunning,
+			Plan: json.RawMessage("{}"), CreatedAt: w.clock.now(), UpdatedAt: w.clock.now(),
+			LeaseUntil: w.clock.now().Add(time.Hour),
+		}
+		_, _, err := w.store.BeginIntent(background, open, time.Time{})
+		w.check(err)
+	}
+	again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+	if err != nil || !again.Record.OK {
+		t.Errorf("the repeat is answered %+v, %v", again.Record, err)
+	}
+}
+
 // A repeat may come while the first try still runs, or while nobody can know yet that its process has died.
 func TestARepeatedCancelWaitsForTheFirst(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
-	acted, ended := make(chan struct{}), make(chan error, 1)
+	second, acted, ended := w.start(), make(chan struct{}), make(chan error, 1)
 	w.meetings.once("cancel", reaction{after: func(context.Context) error {
 		close(acted)
 		for w.meetings.called("cancel") < 2 {
@@ -167,7 +196,7 @@ func TestARepeatedCancelWaitsForTheFirst(t *testing.T) {
 	}()
 	<-acted
 	w.clock.advance(time.Second)
-	again, err := w.start().Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+	again, err := second.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 	if err != nil || !again.Record.OK {
 		t.Errorf("the repeat is answered %+v, %v", again.Record, err)
 	}

@@ -47,7 +47,7 @@ const (
 
 const (
 	maxNumbers   = 5000 // most numbers of one account
-	maxUnsettled = 1000 // most calls among which a release, or another cancellation, is looked for
+	maxUnsettled = 1000 // most calls among which a release is looked for
 
 	maxRepairs = 20 // most numbers whose routing one list restores, since a caller waits for it
 )
@@ -232,18 +232,13 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 // isBeingReleased reports whether a release through the gateway has given the number back but not recorded it
 // yet. It does so itself, and nobody is to be told that the number is gone.
 func (o *Options) isBeingReleased(ctx context.Context, row store.Number) (bool, error) {
-	open, err := o.unsettled(ctx)
+	always := o.Now().AddDate(100, 0, 0) // whatever lease a run has
+	open, err := o.Store.UnsettledIntents(ctx, always, always, maxUnsettled)
 	return slices.ContainsFunc(open, func(i store.Intent) bool {
 		var plan releasePlan
 		return i.Operation == opReturn && i.ConnectionID == row.ConnectionID &&
 			json.Unmarshal(i.Plan, &plan) == nil && plan.ID == row.ID
 	}), err
-}
-
-// unsettled returns the calls that have no answer yet.
-func (o *Options) unsettled(ctx context.Context) ([]store.Intent, error) {
-	always := o.Now().AddDate(100, 0, 0) // whatever lease a run has
-	return o.Store.UnsettledIntents(ctx, always, always, maxUnsettled)
 }
 
 const goneText = "The account no longer has the number."

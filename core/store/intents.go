@@ -438,6 +438,13 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	return found, err
 }
 
+// OpenEqualIntents lists the other calls with the dedupe key of i that have no answer yet.
+func (s *Store) OpenEqualIntents(ctx context.Context, i Intent) ([]Intent, error) {
+	return listOf(ctx, s, s.scanIntent, "SELECT "+intentColumns+" FROM "+equalIntents+
+		" WHERE key <> $5 AND state <> 'done' ORDER BY created_at, key",
+		i.TenantID, i.Operation, i.DedupeKey, EqualKey(i.DedupeKey), i.Key)
+}
+
 // UnsettledIntents lists intents without an answer: those whose outcome is unknown, and running ones whose
 // lease ends at from or earlier, or after to. Running intents come first, and within a state those whose last
 // run began the longest ago. Intents without a connection are left out, because nothing can settle them, and
