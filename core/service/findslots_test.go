@@ -163,7 +163,6 @@ func TestWhatCannotBeReadIsBusyAndNamed(t *testing.T) {
 	}
 }
 
-// One calendar that hangs does not use up the time of the others.
 // One calendar of several that cannot be read for the moment is asked for again, as a single one is.
 func TestACalendarThatCannotBeReadForTheMomentIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
@@ -208,6 +207,7 @@ func TestACalendarThatCannotBeReadForTheMomentIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
+// One calendar that hangs does not use up the time of the others.
 func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
