@@ -68,7 +68,8 @@ type reconciliation struct {
 	client   telephonyClient
 	repair   Repair
 	settings adapter.Numbers
-	until    time.Time // when it stops asking the provider about single numbers; zero: never
+	unknown  map[string]telephony.Number // of the account, by reference, without those that were compared
+	until    time.Time                   // when it stops asking the provider about single numbers; zero: never
 	drifts   []Drift
 	repairs  int
 }
@@ -95,7 +96,9 @@ func (s *Numbers) reconcile(
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reconciliation{opts: s.opts, client: client, repair: repair, settings: settings, until: until}
+	r := &reconciliation{
+		opts: s.opts, client: client, repair: repair, settings: settings, unknown: held, until: until,
+	}
 	kept := rows[:0]
 	for _, row := range rows {
 		n, listed := held[row.Ref]
@@ -181,6 +184,8 @@ func (r *reconciliation) compare(
 			n, err = r.client.readNumber(asking, row.Ref)
 		}
 		switch {
+		case err != nil && fault.From(err).Code == fault.NotFound && r.isElsewhere(row):
+			return row, false, nil // addUnknown keeps the row under that reference
 		case err != nil && fault.From(err).Code == fault.NotFound:
 			return r.releaseGone(ctx, row)
 		case asking.Err() != nil && ctx.Err() == nil:
@@ -197,6 +202,16 @@ func (r *reconciliation) compare(
 		return row, false, nil
 	}
 	return row, err == nil, err
+}
+
+// isElsewhere reports whether the account shows a number under a reference that no row has.
+func (r *reconciliation) isElsewhere(row store.Number) bool {
+	for _, n := range r.unknown {
+		if n.E164 == row.E164 {
+			return true
+		}
+	}
+	return false
 }
 
 // releaseGone releases the row of a number that the account no longer has. If the row was changed since the

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -436,6 +437,24 @@ func TestANumberUnderTwoReferencesIsListedOnce(t *testing.T) {
 		if got := listed(t, p, c); len(got) != 2 || got[0].ID != mine.ID || got[1].E164 != "+14155559998" {
 			t.Errorf("listed are %+v", got)
 		}
+	}
+}
+
+// A port that has ended leaves the number under its new reference alone. It is the same number, with its employee.
+func TestANumberThatIsLeftUnderAnotherReferenceIsTheSame(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
+	mine := buyOne(t, p, c, BuyNumber{Inbound: employeeID(7)})
+	w.phones.held = []telephony.Number{{Ref: "another", E164: mine.E164}}
+	told := w.tellsNumbers(p)
+	for range 2 { // its calls are routed once it is known
+		if got := listed(t, p, c); len(got) != 1 || !reflect.DeepEqual(got[0], mine) {
+			t.Errorf("listed are %+v, want %+v", got, mine)
+		}
+	}
+	if got := w.phones.numbers()[0].Routing.VoiceURL; got != "https://voice.example.com/7" || len(told()) > 0 {
+		t.Errorf("calls go to %q; webhooks are told %q", got, told())
 	}
 }
 
