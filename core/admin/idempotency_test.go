@@ -72,7 +72,7 @@ func open(t *testing.T, url string) *house {
 	_, a, err := h.Keys.CreateAdmin(t.Context(), "acme", apikey.RoleViewer, "")
 	h.must(err)
 	w, err := h.admin.CreateWebhook(t.Context(), apikey.Caller{}, admin.Write{}, admin.NewWebhook{
-		Tenant: "acme", Spec: webhook.Spec{URL: "https://platform.example.com/first"},
+		Tenant: "acme", Spec: webhook.Spec{URL: "https://127.0.0.1/first"},
 	})
 	h.must(err)
 	h.key, h.adminKey, h.webhook = k.ID, a.ID, w.Record.ID
@@ -168,7 +168,7 @@ var creations = []creation{
 	}},
 	{"a webhook", 1, func(h *house, ctx context.Context, w admin.Write, text string) (answer, error) {
 		return answered(h.admin.CreateWebhook(ctx, operator, w, admin.NewWebhook{
-			Tenant: "acme", Spec: webhook.Spec{URL: "https://platform.example.com/" + text},
+			Tenant: "acme", Spec: webhook.Spec{URL: "https://127.0.0.1/" + text},
 		}))
 	}},
 	{"a secret of a webhook", 1, func(

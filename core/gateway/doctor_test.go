@@ -179,7 +179,7 @@ func (p *patient) intent(state string) {
 
 func (p *patient) webhook() string {
 	p.t.Helper()
-	_, made, err := p.g.webhooks.Create(p.t.Context(), "", webhook.Spec{URL: "https://hooks.example.com/"})
+	_, made, err := p.g.webhooks.Create(p.t.Context(), "", webhook.Spec{URL: "https://192.88.98.1/"})
 	tenanttest.Must(p.t, err)
 	return made.ID
 }

@@ -391,11 +391,11 @@ func TestEgress(t *testing.T) {
 	k.Tenant("acme")
 	front := k.connect("acme", "front")
 	inside := receive(t, nil)
-	closed := upstream.NewPool(upstream.PoolOptions{})
+	closed := upstream.NewPool(upstream.PoolOptions{Resolver: noNames})
 	t.Cleanup(closed.Close)
 	guarded := k.newSender(k.Store, "guarded", closed)
 	// Addresses may be entered while their network is allowed, or before a name leads there.
-	anywhere := upstream.NewPool(upstream.PoolOptions{AllowTenantNetworks: []netip.Prefix{
+	anywhere := upstream.NewPool(upstream.PoolOptions{Resolver: noNames, AllowTenantNetworks: []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"), netip.MustParsePrefix("169.254.169.254/32"),
 	}})
 	t.Cleanup(anywhere.Close)
@@ -454,7 +454,7 @@ func TestEgress(t *testing.T) {
 // Plain http is for networks that the operator allows, and for no public address.
 func TestPlainHTTP(t *testing.T) {
 	k := open(t, storetest.SQLite(t))
-	pool := upstream.NewPool(upstream.PoolOptions{})
+	pool := upstream.NewPool(upstream.PoolOptions{Resolver: noNames})
 	t.Cleanup(pool.Close)
 	client := pool.Client(upstream.ClientOptions{TenantAddress: true, RequireTLS: true, StatusOnly: true})
 	// A public address; it is refused before it is dialled.
@@ -721,20 +721,19 @@ func TestAReceiverThatHangsHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Without a webhook nothing is written, and a tenant has no more than it may.
 // More receivers hang than there are attempts at once, each with several events that wait. The one that answers has
 // its turn after them, not once all their events were tried.
 func TestReceiversTakeTurns(t *testing.T) {
 	k := open(t, storetest.SQLite(t))
 	var answers atomic.Value // the path of the receiver that answers
 	answers.Store("")
-	end := make(chan struct{})
-	all := receive(t, func(_ http.ResponseWriter, r *http.Request) {
+	var begun atomic.Pointer[chan struct{}] // closed once a round has begun its attempts: the others hang until then
+	all := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != answers.Load() {
-			<-end
+			<-*begun.Load()
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	defer close(end)
 	last := ""
 	for _, tenant := range []string{"a", "b", "c", "d", "e"} {
 		k.Tenant(tenant)
@@ -750,7 +749,10 @@ func TestReceiversTakeTurns(t *testing.T) {
 		}
 	}
 	for range 2 {
+		round := make(chan struct{})
+		begun.Store(&round)
 		k.must(k.sender.Begin(t.Context()))
+		close(round)
 		k.sender.Wait()
 	}
 	if states, _ := k.deliveries(last); !strings.Contains(states, store.DeliveryDelivered) {
@@ -758,6 +760,7 @@ func TestReceiversTakeTurns(t *testing.T) {
 	}
 }
 
+// Without a webhook nothing is written, and a tenant has no more than it may.
 func TestNothingIsWrittenForNobody(t *testing.T) {
 	k := open(t, storetest.SQLite(t))
 	k.Tenant("acme")
