@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"frontdesk/core/agents"
 	"frontdesk/core/agenttools"
@@ -57,7 +58,17 @@ func (g *Gateway) agentToolsFor(
 	if err != nil {
 		return agenttools.Made{}, err
 	}
-	return AgentTools(platform, g.config.Server.PublicURL, g.services.Calendar.ZoneName(ctx, as), key.Scopes)
+	return AgentTools(platform, g.config.Server.PublicURL, g.zoneFor(ctx, as), key.Scopes)
+}
+
+// zoneWithin is how long whoever asks for an agent's tools waits for the zone of a calendar that is not known yet.
+const zoneWithin = 2 * time.Second
+
+// zoneFor returns the name of the time zone of the business that a caller acts for, or "".
+func (g *Gateway) zoneFor(ctx context.Context, c apikey.Caller) string {
+	ctx, cancel := context.WithTimeout(ctx, zoneWithin)
+	defer cancel()
+	return g.services.Calendar.ZoneName(ctx, c)
 }
 
 // AgentToolsAt is AgentTools for a voice agent of a tenant, with the agent's address.
@@ -67,7 +78,7 @@ func (g *Gateway) AgentToolsAt(ctx context.Context, platform, agentID string) (a
 		return agenttools.Made{}, err
 	}
 	made, err := toolsFor(platform, agenttools.Setup{
-		PublicURL: g.config.Server.PublicURL, TimeZone: g.services.Calendar.ZoneName(ctx, agent.Caller), Agent: agenttools.Agent{
+		PublicURL: g.config.Server.PublicURL, TimeZone: g.zoneFor(ctx, agent.Caller), Agent: agenttools.Agent{
 			Platform: agent.Platform, Address: g.agentURL(agent.Platform, agentID),
 			Signed: len(agent.Signing) > 0,
 		},
