@@ -242,9 +242,9 @@ func TestABackupWithoutRoomBlamesItsOwnDisk(t *testing.T) {
 	d := newDeployment(t, "")
 	d.must("migrate")
 	folder := t.TempDir()
-	// No file may grow beyond 64 KiB (setrlimit(2), RLIMIT_FSIZE), so the copy cannot be written.
+	// No file may grow beyond 64 KiB (ulimit of POSIX, in units of 512 bytes), so the copy cannot be written.
 	c := d.command("backup", filepath.Join(folder, "copy.db"))
-	limited := exec.Command("prlimit", append([]string{"--fsize=65536"}, c.Args...)...)
+	limited := exec.Command("sh", append([]string{"-c", `ulimit -f 128 && exec "$@"`, "sh"}, c.Args...)...)
 	limited.Env = c.Env
 	out, err := limited.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "copied to the folder "+folder) {
