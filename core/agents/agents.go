@@ -84,7 +84,7 @@ func (a *Agents) Protocols() []api.Protocol {
 	add := func(platform, rest, operation string, handle func(request) (any, error)) {
 		all = append(all, api.Protocol{
 			Path: root + platform + rest, Operation: operation, Serve: a.serve(handle),
-			Identify: func(r *http.Request) (apikey.Caller, bool, error) { return a.claimed(r, platform) },
+			Identify: func(r *http.Request) (apikey.Caller, bool, error) { return a.identify(r, platform) },
 		})
 	}
 	add("vapi", "", "agentsVapi", a.vapi)

@@ -20,9 +20,9 @@ import (
 // isAgent reports whether a part of a path is the id of a voice agent. No tool has such a name.
 func isAgent(name string) bool { return strings.HasPrefix(name, apikey.AgentID+"_") }
 
-// claimed returns the voice agent whose address a request is sent to, as the api.Protocol has it. What proves without
+// identify returns the voice agent whose address a request is sent to, as the api.Protocol has it. What proves without
 // the body where a request comes from is checked at once, so that strangers cannot withhold bodies.
-func (a *Agents) claimed(r *http.Request, platform string) (apikey.Caller, bool, error) {
+func (a *Agents) identify(r *http.Request, platform string) (apikey.Caller, bool, error) {
 	id := r.PathValue("name")
 	if !isAgent(id) {
 		return apikey.Caller{}, false, nil
@@ -31,10 +31,11 @@ func (a *Agents) claimed(r *http.Request, platform string) (apikey.Caller, bool,
 	if err == nil && agent.Platform != platform {
 		err = apikey.NoAgent()
 	}
-	if err == nil && !signsBody(r.Header, agent) {
+	claimed := signsBody(r.Header, agent)
+	if err == nil && !claimed {
 		_, err = a.proven(r, nil)
 	}
-	return agent.Caller, true, err
+	return agent.Caller, claimed, err
 }
 
 // signsBody reports whether a request is to be proven by a signature of its body.

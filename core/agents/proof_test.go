@@ -92,6 +92,9 @@ func TestAPlatformsProofTakesThePlaceOfAKey(t *testing.T) {
 			t.Errorf("%s: noted as a use of the agent: %v", name, w.used[id])
 		}
 		clear(w.used)
+		if signed := strings.HasPrefix(name, "Retell") || strings.HasPrefix(name, "Vapi, in"); w.claimed != signed {
+			t.Errorf("%s: only claimed before the body was read: %v", name, w.claimed)
+		}
 		if got := w.one(); got.path != "/v1/tickets/create-ticket" || got.body != plainBody {
 			t.Errorf("%s: asked for %s %s", name, got.path, got.body)
 		}

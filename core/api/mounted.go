@@ -46,8 +46,8 @@ func setPathValues(c *gin.Context) {
 type Protocol struct {
 	Path      string // "/alpha/agents/tools/{tool}"; Serve reads the tool with Request.PathValue
 	Operation string // its name in the log
-	// Identify returns who a request claims to come from, if it needs no API key. Serve has to see that it does
-	// before anything else. nil: each request needs an API key.
+	// Identify returns who a request comes from, if it needs no API key, and whether that is only claimed: then Serve
+	// has to see that it does before anything else. Without an id of a key, or with nil, a request needs an API key.
 	Identify func(*http.Request) (caller apikey.Caller, claimed bool, err error)
 	// Serve responds to a POST request of an authenticated caller, or of one that Identify returned. It reads the
 	// body by [ReadBody]. Whether the caller may do what the request asks for is for the operations to decide.
@@ -93,7 +93,7 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 // claimant returns the caller of a request of a protocol, and reports whether that is only claimed.
 func (a *api) claimant(r *http.Request, p Protocol) (caller apikey.Caller, claimed bool, err error) {
 	if p.Identify != nil {
-		if caller, claimed, err = p.Identify(r); claimed || err != nil {
+		if caller, claimed, err = p.Identify(r); caller.KeyID != "" || err != nil {
 			return caller, claimed, err
 		}
 	}

@@ -116,18 +116,26 @@ func TestARequestEntersTheGateWithItsBody(t *testing.T) {
 func TestAClaimTakesNoShareOfTheTenant(t *testing.T) {
 	inside, end := make(chan struct{}), make(chan struct{})
 	g := startGateway(t, func(o *Options) {
-		o.Speaks = []Protocol{{
-			Path: "/alpha/agents/x", Operation: "x",
-			Identify: func(r *http.Request) (apikey.Caller, bool, error) {
-				caller, err := fakeKeys{}.Authenticate(r.Context(), testKey)
-				return caller, true, err
-			},
-			Serve: func(http.ResponseWriter, *http.Request, apikey.Caller) error {
+		speak := func(path string, claimed bool, serve func(http.ResponseWriter)) Protocol {
+			return Protocol{
+				Path: path, Operation: "x",
+				Identify: func(r *http.Request) (apikey.Caller, bool, error) {
+					caller, err := fakeKeys{}.Authenticate(r.Context(), testKey)
+					return caller, claimed, err
+				},
+				Serve: func(w http.ResponseWriter, _ *http.Request, _ apikey.Caller) error {
+					serve(w)
+					return nil
+				},
+			}
+		}
+		o.Speaks = []Protocol{
+			speak("/alpha/agents/x", true, func(http.ResponseWriter) {
 				inside <- struct{}{} // and waits for its body
 				<-end
-				return nil
-			},
-		}}
+			}),
+			speak("/alpha/agents/proven", false, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }),
+		}
 	})
 	var all sync.WaitGroup
 	for range maxBodiesAtOnce / 2 {
@@ -138,6 +146,9 @@ func TestAClaimTakesNoShareOfTheTenant(t *testing.T) {
 	}
 	if a := g.post(bookPath, with(nil)); a.status != http.StatusOK {
 		t.Errorf("beside claims: %d %s", a.status, a.body)
+	}
+	if a := g.post("/alpha/agents/proven", "{}"); a.status != http.StatusNoContent {
+		t.Errorf("from a platform that has proved itself, beside claims: %d %s", a.status, a.body)
 	}
 	close(end)
 	all.Wait()
