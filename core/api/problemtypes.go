@@ -328,8 +328,8 @@ func problemTypes() []problemType {
 			Spoken: "The connection to the office's account is not set up properly. Someone there has to look at it.",
 			Sample: "The address of the connection is in a network that the gateway may not reach.",
 			Means: "The address of the connection is a loopback, private, link-local or metadata address, " +
-				"or leads to one.",
-			Remedy: "Use a public address, or ask the operator to allow the network (egress.allow).", Person: true,
+				"or leads to one. Or it is plain http, where anybody on the way could read the credentials.",
+			Remedy: "Use a public address by https, or ask the operator to allow the network (egress.allow).", Person: true,
 		},
 		{
 			Reason: fault.ReasonConferencing, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,

@@ -185,8 +185,8 @@ func (d *Directory) linkTo(row store.Connection, tenantName string) string {
 func advice(link string, f *fault.Error) string {
 	switch {
 	case f.Reason == fault.ReasonEgressRefused:
-		return "The address is in a network that the gateway may not reach. To allow it, add that network " +
-			"to egress.allow in the configuration."
+		return "Enter a public address by https. To allow a network of your own, also by plain http, add it to " +
+			"egress.allow in the configuration."
 	case f.Reason == vault.ReasonUnreadable:
 		return "Give the gateway the key set that the credentials were sealed with (secrets.keyset). If it " +
 			"has that key set, somebody changed the row in the database: find out who can write it, and " +

@@ -58,7 +58,7 @@ func TestVerifySaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			fault.New(fault.Disconnected, fault.ReasonReconnectRequired, "The server refuses the password."),
 			"Enter the credentials again", connection.StatusReconnectRequired},
 		{"address refused", fault.New(fault.Forbidden, fault.ReasonEgressRefused, "The address is private."),
-			"egress.allow", connection.StatusOK},
+			"public address by https", connection.StatusOK},
 		{"rights missing", fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "Not allowed."),
 			"Grant the account the missing permissions", connection.StatusOK},
 		{"account suspended", fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "Suspended."),
