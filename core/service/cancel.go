@@ -108,7 +108,7 @@ func (s *Calendar) mayHaveCancelled(
 	ctx context.Context, client calendarClient, ours store.Intent, plan cancelPlan,
 ) (bool, error) {
 	for {
-		open, err := s.opts.Store.OpenEqualIntents(ctx, ours)
+		open, err := s.opts.Store.OpenIntents(ctx, ours)
 		if err != nil {
 			return false, err
 		}
@@ -119,7 +119,7 @@ func (s *Calendar) mayHaveCancelled(
 				return false, err
 			}
 			switch {
-			case !plan.Setup.isSame(other.Setup):
+			case i.DedupeKey != ours.DedupeKey, !plan.Setup.isSame(other.Setup):
 			case !s.journal.IsRunning(i):
 				return true, nil
 			default: // of two that run, only one waits

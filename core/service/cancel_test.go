@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/pause"
@@ -150,16 +151,9 @@ func TestARepeatedCancelSucceedsBeforeTheFirstIsSettled(t *testing.T) {
 	}
 }
 
-// However many calls of others are open, as while a provider is down.
-func TestARepeatedCancelIsFoundAmongManyOpenCalls(t *testing.T) {
-	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
-	w.meetings.times(3, "cancel", reaction{after: fails(cutOff())})
-	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
-	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	w.meetings.script(nil)
-	for i := range maxUnsettled {
+// openCalls begins a thousand calls that stay open, as while a provider is down.
+func (w *world) openCalls(c apikey.Caller) {
+	for i := range 1000 {
 		open := store.Intent{
 			TenantID: c.Tenant.ID, Operation: opBook, Key: strconv.Itoa(i), EffectKey: strconv.Itoa(i),
 			ConnectionID: c.Connections[adapter.KindCalendar].ID, Owner: "another/run", State: store.IntentRunning,
@@ -169,6 +163,17 @@ func TestARepeatedCancelIsFoundAmongManyOpenCalls(t *testing.T) {
 		_, _, err := w.store.BeginIntent(background, open, time.Time{})
 		w.check(err)
 	}
+}
+
+func TestARepeatedCancelIsFoundAmongManyOpenCalls(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+	w.meetings.times(3, "cancel", reaction{after: fails(cutOff())})
+	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.meetings.script(nil)
+	w.openCalls(c)
 	again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 	if err != nil || !again.Record.OK {
 		t.Errorf("the repeat is answered %+v, %v", again.Record, err)

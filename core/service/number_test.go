@@ -463,6 +463,7 @@ func TestReleaseThatAListSawFirst(t *testing.T) {
 func TestReleaseThatAChangeSawFirst(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
+	w.openCalls(c) // among which the release is found
 	mine := buyOne(t, p, c, BuyNumber{})
 	name := "new"
 	w.phones.once("release", reaction{after: func(context.Context) error {

@@ -46,10 +46,8 @@ const (
 )
 
 const (
-	maxNumbers   = 5000 // most numbers of one account
-	maxUnsettled = 1000 // most calls among which a release is looked for
-
-	maxRepairs = 20 // most numbers whose routing one list restores, since a caller waits for it
+	maxNumbers = 5000 // most numbers of one account
+	maxRepairs = 20   // most numbers whose routing one list restores, since a caller waits for it
 )
 
 // Reconcile compares a connection's account with the gateway's table.
@@ -247,12 +245,12 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 // isBeingReleased reports whether a release through the gateway has given the number back but not recorded it
 // yet. It does so itself, and nobody is to be told that the number is gone.
 func (o *Options) isBeingReleased(ctx context.Context, row store.Number) (bool, error) {
-	always := o.Now().AddDate(100, 0, 0) // whatever lease a run has
-	open, err := o.Store.UnsettledIntents(ctx, always, always, maxUnsettled)
+	open, err := o.Store.OpenIntents(ctx, store.Intent{
+		TenantID: row.TenantID, ConnectionID: row.ConnectionID, Operation: opReturn,
+	})
 	return slices.ContainsFunc(open, func(i store.Intent) bool {
 		var plan releasePlan
-		return i.Operation == opReturn && i.ConnectionID == row.ConnectionID &&
-			json.Unmarshal(i.Plan, &plan) == nil && plan.ID == row.ID
+		return json.Unmarshal(i.Plan, &plan) == nil && plan.ID == row.ID
 	}), err
 }
 

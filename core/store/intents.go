@@ -438,11 +438,12 @@ func (s *Store) Overtaken(ctx context.Context, i Intent) (bool, error) {
 	return found, err
 }
 
-// OpenEqualIntents lists the other calls with the dedupe key of i that have no answer yet.
-func (s *Store) OpenEqualIntents(ctx context.Context, i Intent) ([]Intent, error) {
-	return listOf(ctx, s, s.scanIntent, "SELECT "+intentColumns+" FROM "+equalIntents+
-		" WHERE key <> $5 AND state <> 'done' ORDER BY created_at, key",
-		i.TenantID, i.Operation, i.DedupeKey, EqualKey(i.DedupeKey), i.Key)
+// OpenIntents lists the other intents of i's operation and connection that have no answer yet. Those that cannot be
+// opened are left out.
+func (s *Store) OpenIntents(ctx context.Context, i Intent) ([]Intent, error) {
+	return s.readable(ctx, "SELECT "+intentColumns+` FROM intents WHERE connection_id = $1 AND operation = $2
+		AND tenant_id = $3 AND key <> $4 AND state <> 'done' ORDER BY created_at, key`,
+		i.ConnectionID, i.Operation, i.TenantID, i.Key)
 }
 
 // UnsettledIntents lists intents without an answer: those whose outcome is unknown, and running ones whose
@@ -459,15 +460,20 @@ func (s *Store) RecoverableIntents(ctx context.Context, from, to time.Time, limi
 }
 
 func (s *Store) unsettled(ctx context.Context, from, to time.Time, limit int, and string) ([]Intent, error) {
+	return s.readable(ctx, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
+		AND (state = 'unknown' OR lease_until <= $1 OR lease_until > $2)`+and+` ORDER BY state, updated_at LIMIT $3`,
+		millis(from), millis(to), limit)
+}
+
+// readable lists the intents of a query that can be opened.
+func (s *Store) readable(ctx context.Context, query string, args ...any) ([]Intent, error) {
 	all, err := listOf(ctx, s, func(row scanner) (readable []Intent, err error) {
 		i, err := s.scanIntent(row)
 		if isUnreadable(err) {
 			return nil, nil
 		}
 		return []Intent{i}, err
-	}, "SELECT "+intentColumns+` FROM intents WHERE state <> 'done' AND connection_id IS NOT NULL
-		AND (state = 'unknown' OR lease_until <= $1 OR lease_until > $2)`+and+` ORDER BY state, updated_at LIMIT $3`,
-		millis(from), millis(to), limit)
+	}, query, args...)
 	return append([]Intent{}, slices.Concat(all...)...), err
 }
 

@@ -562,8 +562,8 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 		return two(c.s.RecentIntent(c.ctx, "acme", "book-meeting", "same", noon.Add(-time.Hour)))
 	}},
 	{"Overtaken", func(c caller) (any, error) { return one(c.s.Overtaken(c.ctx, intentRow("running"))) }},
-	{"OpenEqualIntents", func(c caller) (any, error) {
-		return one(c.s.OpenEqualIntents(c.ctx, intentRow("running")))
+	{"OpenIntents", func(c caller) (any, error) {
+		return one(c.s.OpenIntents(c.ctx, intentRow("running")))
 	}},
 	{"UnsettledIntents", func(c caller) (any, error) {
 		return one(c.s.UnsettledIntents(c.ctx, noon, noon.Add(time.Hour), 10))

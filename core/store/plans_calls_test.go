@@ -23,7 +23,7 @@ var ofCalls = []string{
 	"KeyOwnerByHash", "KeyOwnerByID", "TenantByID", "Connection", "Connections", "Tokens", "Creation", "Session",
 	"BeginIntent", "BeginIntentHolding", "Intent", "TakeOverIntent", "SaveIntentPlan", "ExtendIntent",
 	"FinishIntent", "ReleaseIntent",
-	"RecentIntent", "Overtaken", "OpenEqualIntents", "ClaimEffect", "EffectsSince", "DropIntentsOfEffect", "AddAudit",
+	"RecentIntent", "Overtaken", "OpenIntents", "ClaimEffect", "EffectsSince", "DropIntentsOfEffect", "AddAudit",
 	"SeeEvents", "EventSeen", "SeeTicket", "TicketSeen", "NoteCall", "NoteCallOnce", "CallNote",
 	"TakeHolds", "KeepHolds", "DropHolds", "DropHoldsOfEvent", "HoldsOfEvent", "HoldsWithin", "OfferSlots",
 	"SlotOffered",
