@@ -125,9 +125,9 @@ func (w written) in(t *testing.T, dir string) []string {
 	return words
 }
 
-// What the documents give to paste can be pasted into zsh, the shell of macOS, as well as into bash. There, as one types,
-// "#" begins no comment, so that a quotation mark behind it opens a quotation, and "?" in a bare word stands for a file
-// (zshoptions(1), INTERACTIVE_COMMENTS and NOMATCH).
+// What the documents give to paste can be pasted into zsh, the shell of macOS, as well as into bash. There, as one
+// types, "#" begins no comment, so that a quotation mark behind it opens a quotation, and "?" in a bare word stands for
+// a file (zshoptions(1), INTERACTIVE_COMMENTS and NOMATCH).
 func TestCommandsInDocumentsCanBePasted(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("git", "-C", "../..", "ls-files", "*.md").Output()

@@ -53,7 +53,9 @@ func open(t *testing.T) *world {
 // openWithin is open, where a call may take so long.
 func openWithin(t *testing.T, limit time.Duration) *world {
 	t.Helper()
-	w := &world{t: t, used: map[string]bool{}, answer: func(string) (int, string) { return 200, `{"say":"Done."}` }, caller: apikey.Caller{
+	w := &world{t: t, used: map[string]bool{}, answer: func(string) (int, string) {
+		return 200, `{"say":"Done."}`
+	}, caller: apikey.Caller{
 		Tenant: tenant.Tenant{ID: "t-acme", Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}},
 		Scopes: apikey.Scopes(),
 	}}

@@ -173,7 +173,8 @@ func TestAForgedProofIsRefused(t *testing.T) {
 func TestAStrangerIsRefusedBeforeTheBody(t *testing.T) {
 	w := withAgents(t)
 	for name, c := range map[string]struct{ path, header, want string }{
-		"a wrong bearer":                     {"elevenlabs/agent_e/find_slots", "Authorization: Bearer x", "INVALID_SIGNATURE"},
+		"a wrong bearer": {"elevenlabs/agent_e/find_slots", "Authorization: Bearer x",
+			"INVALID_SIGNATURE"},
 		"no bearer":                          {"elevenlabs/agent_e/call-started", "X-Other: 1", "INVALID_SIGNATURE"},
 		"at Vapi":                            {"vapi/agent_v", "X-Vapi-Secret: x", "INVALID_SIGNATURE"},
 		"a wrong key":                        {"retell/agent_r", "X-Api-Key: fd_live_wrong", "INVALID_API_KEY"},

@@ -170,7 +170,8 @@ func TestAModelSetsNoRuleOfTheOffice(t *testing.T) {
 // A model that reads of a field which it cannot set asks the caller for the number that the platform sends.
 func TestNoToolTellsOfTheCallersNumber(t *testing.T) {
 	for _, tool := range real() {
-		if told := tool.Description + string(tool.Schema); tool.CallerNumber != "" && strings.Contains(told, tool.CallerNumber) {
+		told := tool.Description + string(tool.Schema)
+		if tool.CallerNumber != "" && strings.Contains(told, tool.CallerNumber) {
 			t.Errorf("%s tells of %s: %s", tool.Name, tool.CallerNumber, told)
 		}
 	}

@@ -111,8 +111,8 @@ func tenantOperations(s Admin) []operation {
 		{
 			ID: "deleteTenant", Method: http.MethodDelete, Path: tenantRoot, Summary: "Delete a tenant",
 			Description: "Deletes a tenant with its connections, keys and records. What it has at its providers " +
-				"stays there; so does the audit. Only a key of the operator may. It is refused while a released phone " +
-				"number still waits to go back to its provider.",
+				"stays there; so does the audit. Only a key of the operator may. It is refused while a released " +
+				"phone number still waits to go back to its provider.",
 			Reasons:  []string{fault.ReasonNotFound, admin.ReasonOperatorOnly, fault.ReasonConnectionInUse},
 			endpoint: query(s, Admin.DeleteTenant, tenantPath.input),
 		},

@@ -329,7 +329,8 @@ func problemTypes() []problemType {
 			Sample: "The address of the connection is in a network that the gateway may not reach.",
 			Means: "The address of the connection is a loopback, private, link-local or metadata address, " +
 				"or leads to one. Or it is plain http, where anybody on the way could read the credentials.",
-			Remedy: "Use a public address by https, or ask the operator to allow the network (egress.allow).", Person: true,
+			Remedy: "Use a public address by https, or ask the operator to allow the network (egress.allow).",
+			Person: true,
 		},
 		{
 			Reason: fault.ReasonConferencing, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusBadRequest,
@@ -661,10 +662,10 @@ func problemTypes() []problemType {
 			Spoken: "I cannot remove that, because it is in use.",
 			Sample: "The connection \"office\" is what these API keys are bound to: key_7f3c (fd_live_Ab3x). " +
 				"Revoke them first.",
-			Means: "API keys or voice agents in force are bound to the connection, and would silently lose it. Or it still " +
-				"has to give released phone numbers back, which would be paid for ever without it.",
-			Remedy: "Revoke the keys that the error names, and remove the agents or give them other connections. Wait " +
-				"until the numbers are back, or restore them. Remove the connection or its tenant then.",
+			Means: "API keys or voice agents in force are bound to the connection, and would silently lose it. Or it " +
+				"still has to give released phone numbers back, which would be paid for ever without it.",
+			Remedy: "Revoke the keys that the error names, and remove the agents or give them other connections. " +
+				"Wait until the numbers are back, or restore them. Remove the connection or its tenant then.",
 		},
 		{
 			Reason: reasonKeyRevoked, Code: code.Code_FAILED_PRECONDITION, Status: http.StatusConflict,

@@ -404,7 +404,8 @@ func TestNoCredentialsGoByPlainHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = o.Driver.(*tenanttest.CalendarDriver).Env.HTTP.Get(address)
-	if f := tenanttest.WantFault(t, err, fault.Forbidden, fault.ReasonEgressRefused); !strings.Contains(f.Detail, "https") {
+	f := tenanttest.WantFault(t, err, fault.Forbidden, fault.ReasonEgressRefused)
+	if !strings.Contains(f.Detail, "https") {
 		t.Errorf("what to do is not said: %s", f.Detail)
 	}
 }

@@ -48,7 +48,9 @@ func buildConsent(t *testing.T, url string, change ...func(*tenanttest.Options))
 		o.Redirects = []string{callbacks + "meet"}
 	})}
 	all := append([]func(*tenanttest.Options){func(o *tenanttest.Options) {
-		o.Adapters = []adapter.Adapter{h.meet.Adapter(), h.meet.CRM("desk"), (&tenanttest.Provider{}).Calendar(tenanttest.Dav())}
+		o.Adapters = []adapter.Adapter{
+			h.meet.Adapter(), h.meet.CRM("desk"), (&tenanttest.Provider{}).Calendar(tenanttest.Dav()),
+		}
 		o.Operators = map[string]adapter.Operator{"meet": h.meet.Operator(), "desk": h.meet.Operator()}
 	}}, change...)
 	h.Kit = tenanttest.Open(t, url, all...)

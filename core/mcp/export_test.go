@@ -18,5 +18,6 @@ func (o *Options) Extend(by func(*mcp.ServerOptions) func(*mcp.Server)) { o.exte
 func (s *Server) ServeByLibrary(w http.ResponseWriter, r *http.Request, caller apikey.Caller) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.json.ServeHTTP(&refusals{ResponseWriter: w, body: body}, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	ctx := context.WithValue(r.Context(), callerKey{}, caller)
+	s.json.ServeHTTP(&refusals{ResponseWriter: w, body: body}, r.WithContext(ctx))
 }

@@ -137,7 +137,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 	}
 	// What the library says of a body that it cannot read is not for callers.
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.serveTools(&refusals{ResponseWriter: w, body: body}, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	ctx := context.WithValue(r.Context(), callerKey{}, caller)
+	s.serveTools(&refusals{ResponseWriter: w, body: body}, r.WithContext(ctx))
 	return nil
 }
 

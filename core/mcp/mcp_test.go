@@ -457,7 +457,8 @@ func TestRefusalsAreErrorsOfJSONRPC(t *testing.T) {
 		"no body":    {``, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32700,`},
 		"no request": {`{"jsonrpc":"2.0"}`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
 		"a number":   {`1`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
-		"a batch":    {`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"a batch": {`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "2025-11-25", 400,
+			`{"jsonrpc":"2.0","error":{"code":-32600,`},
 		"without an id": {`{"jsonrpc":"2.0","method":"tools/list"}`, "2025-11-25", 400,
 			`{"jsonrpc":"2.0","error":{"code":-32600,`},
 		"without what it needs": {`{"jsonrpc":"2.0","id":"a","method":"tools/call"}`, "2025-11-25", 400,
@@ -476,8 +477,10 @@ func TestRefusalsAreErrorsOfJSONRPC(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", rule, status, body, c.status, c.wants)
 		}
 	}
-	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover"}` // clients ask it whether they can do without a handshake
-	if status, body := w.post(discover, "Accept", "application/json"); status != 400 || !strings.Contains(body, "-32600") {
+	// Clients ask it whether they can do without a handshake.
+	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`
+	status, body := w.post(discover, "Accept", "application/json")
+	if status != 400 || !strings.Contains(body, "-32600") {
 		t.Errorf("a known method, asked for in a wrong way: %d %s", status, body)
 	}
 	res, err := http.Post(w.url, "application/json", strings.NewReader("{"))

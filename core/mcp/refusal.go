@@ -24,8 +24,8 @@ type refusals struct {
 // methods are those of the protocol. The library knows all of them, and refuses one for another reason only.
 var methods = [...]string{
 	"initialize", "ping", "tools/list", methodCall, "prompts/list", "prompts/get", "resources/list", "resources/read",
-	"resources/templates/list", "resources/subscribe", "resources/unsubscribe", "completion/complete", "logging/setLevel",
-	"server/discover", "subscriptions/listen",
+	"resources/templates/list", "resources/subscribe", "resources/unsubscribe", "completion/complete",
+	"logging/setLevel", "server/discover", "subscriptions/listen",
 }
 
 func (r *refusals) WriteHeader(status int) {

@@ -239,7 +239,8 @@ func TestAMeetingKeepsItsPlaceInTheList(t *testing.T) {
 		w, r := newWorld()
 		call := Call{CallID: "call", TenantID: "acme"}
 		w.say(t, r, call, "book_slot", `{"title":"B","slot_id":"st_2"}`, `{"meeting_reference":"mt_9"}`)
-		if got, _ := w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"last"}`, `{}`); got != `{"meeting_reference":"mt_9"}` {
+		got, _ := w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"last"}`, `{}`)
+		if got != `{"meeting_reference":"mt_9"}` {
 			t.Errorf("the only one that was booked: the interface got %s", got)
 		}
 		w.say(t, r, call, "find_meetings", `{}`, list)
@@ -406,7 +407,8 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 			t.Errorf("%s has another key", name)
 		}
 	}
-	invited := key("call", "a", "book_slot", `{"slot_id":"st_3","attendee_emails":["pat@example.com","kim@example.com"]}`)
+	invited := key("call", "a", "book_slot",
+		`{"slot_id":"st_3","attendee_emails":["pat@example.com","kim@example.com"]}`)
 	again := `{"slot_id":"st_3","attendee_emails":["Kim@example.com "," pat@example.com","kim@example.com"]}`
 	if key("call", "b", "book_slot", again) != invited {
 		t.Error("the same attendees in another order have another key")

@@ -89,8 +89,8 @@ func explain(e store.Event) (reason, advice string) {
 	case "done":
 		return "", "The call had its effect. Do not repeat it."
 	case "unknown":
-		return e.Settled.Reason, "What the call was to change has been changed since, so it cannot be known whether the " +
-			"call had an effect before. Look before you repeat it."
+		return e.Settled.Reason, "What the call was to change has been changed since, so it cannot be known whether " +
+			"the call had an effect before. Look before you repeat it."
 	}
 	return e.Settled.Reason, "The call had no effect. Repeat it if it is still wanted."
 }

@@ -94,7 +94,8 @@ func TestARepeatThatIsFarAwayIsLeftToTheCaller(t *testing.T) {
 	}
 }
 
-// The gateway is given less time than the context has: its answer, which has a reason, then arrives before the deadline.
+// The gateway is given less time than the context has: its answer, which has a reason, then arrives before the
+// deadline.
 func TestTheGatewayAnswersBeforeTheDeadline(t *testing.T) {
 	s, client := serve(t, []int{200}, `{}`)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
