@@ -123,7 +123,7 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 		if at, _ := placeOf(said); kind == notedMeetings && at != theOnly {
 			kind = notedListed
 		}
-		if id := r.choose(said, m.recall(ctx, kind)); id != "" && !isOtherDay(said, m.recall(ctx, notedDays+kind)) {
+		if id := r.choose(said, m.recall(ctx, kind)); id != "" && !m.isOtherDay(ctx, said, kind) {
 			given[r.field], changed = asJSON(id), true
 		}
 	}
@@ -227,12 +227,15 @@ func dayOf(start string) string {
 }
 
 // isOtherDay reports whether a text that names a place could as well mean another of those that were told, by its day
-// of the month: "I have Monday the thirtieth, and Tuesday the first". A plain number is a place.
-func isOtherDay(said string, days []string) bool {
+// of the month: "I have Monday the thirtieth, and Tuesday the first". A plain number is a place, which costs no read.
+func (m memory) isOtherDay(ctx context.Context, said, kind string) bool {
 	at, _ := placeOf(said)
 	number := strconv.Itoa(at)
-	return at > 0 && !slices.Contains(wordsOf(said), number) && slices.Contains(days, number) &&
-		(at > len(days) || days[at-1] != number)
+	if at <= 0 || slices.Contains(wordsOf(said), number) {
+		return false
+	}
+	days := m.recall(ctx, notedDays+kind)
+	return slices.Contains(days, number) && (at > len(days) || days[at-1] != number)
 }
 
 // places are the words for places in a list: in English, Spanish, German and French.

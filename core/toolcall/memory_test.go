@@ -43,7 +43,8 @@ type world struct {
 	mu     sync.Mutex
 	notes  map[string][]string
 	fails  error
-	writes int // of notes
+	reads  []string // kinds of notes
+	writes int      // of notes
 	bodies []string
 	keys   []string
 	answer string
@@ -72,6 +73,7 @@ func (w *world) NoteCallOnce(_ context.Context, n store.CallNote) ([]string, err
 func (w *world) CallNote(_ context.Context, tenantID, call, kind string) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.reads = append(w.reads, kind)
 	return w.notes[tenantID+" "+call+" "+kind], w.fails
 }
 
@@ -327,6 +329,19 @@ func TestWhatAToolToldIsNotedByOneWrite(t *testing.T) {
 		if w.say(t, r, Call{CallID: "call", TenantID: "acme"}, c.tool, c.given, c.told); w.writes != 1 {
 			t.Errorf("%s: %d writes", c.tool, w.writes)
 		}
+	}
+}
+
+// The prompts have a model give the number of a slot, or nothing. Neither can be a day, and a person waits for reads.
+func TestANumberCostsNoReadOfDays(t *testing.T) {
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme"}
+	w.say(t, r, call, "find_slots", `{}`, `{"slots":[{"slot_id":"st_1"}]}`)
+	for _, said := range []string{"1", "slot 1", "that one", ""} {
+		w.say(t, r, call, "hold_slot", `{"slot_id":"`+said+`"}`, `{}`)
+	}
+	if slices.ContainsFunc(w.reads, func(kind string) bool { return strings.HasPrefix(kind, notedDays) }) {
+		t.Errorf("read were %q", w.reads)
 	}
 }
 
