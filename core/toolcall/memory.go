@@ -150,8 +150,8 @@ func (m memory) resolve(ctx context.Context, t api.Tool, arguments []byte) []byt
 	return asJSON(given)
 }
 
-// textOf returns a text, or a number as one. Null is "". Everything else is its JSON, which says something, if nothing
-// that can be understood.
+// textOf returns a text, or a number as one. Null and an empty list are "", since they give nothing to the interface.
+// Everything else is its JSON, which says something, if nothing that can be understood.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -160,6 +160,10 @@ func textOf(raw json.RawMessage) string {
 	var number json.Number
 	if json.Unmarshal(raw, &number) == nil {
 		return number.String()
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && len(list) == 0 {
+		return ""
 	}
 	return string(raw)
 }
@@ -192,11 +196,12 @@ const (
 )
 
 // placeOf returns which of several a text means: "the second one", "option 2", "el último", "that". Nothing
-// means the only one. A text with any other word is not understood: "2 pm" is no second slot.
+// means the only one. A text with any other word, or with signs alone, is not understood: "2 pm" is no second slot.
 func placeOf(text string) (at int, known bool) {
-	at, known = theOnly, true
+	words := wordsOf(text)
+	at, known = theOnly, text == "" || len(words) > 0
 	counted := false
-	for _, word := range wordsOf(text) {
+	for _, word := range words {
 		place, is := places[word]
 		switch {
 		case is && !counted:

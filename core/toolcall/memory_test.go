@@ -181,6 +181,26 @@ func TestWhatIsNoTextIsNoWordForAReference(t *testing.T) {
 	}
 }
 
+// An empty list is nothing, as to the interface, and no word for the only one. Nor is an object, or a sign.
+func TestAnEmptyListNamesNothing(t *testing.T) {
+	w, r := newWorld()
+	call := Call{CallID: "call", TenantID: "acme"}
+	w.say(t, r, call, "find_slots", `{}`, `{"slots":[{"slot_id":"st_1"},{"slot_id":"st_2"}]}`)
+	w.say(t, r, call, "book_slot", `{"title":"A","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`)
+	w.say(t, r, call, "hold_slot", `{"slot_id":"st_2"}`, `{"hold_id":"hd_2","slot":{"slot_id":"st_2"}}`)
+	for _, given := range []string{
+		`{"reschedule_meeting_id":[]}`, `{"hold_id":[]}`, `{"reschedule_meeting_id":{}}`, `{"reschedule_meeting_id":"-"}`,
+	} {
+		if got, _ := w.say(t, r, call, "find_slots", given, `{}`); got != given {
+			t.Errorf("the interface got %s, want %s", got, given)
+		}
+	}
+	want := `{"hold_id":"hd_2","phone_number":"unknown","slot_id":[],"title":"B"}`
+	if got, _ := w.say(t, r, call, "book_slot", `{"title":"B","slot_id":[]}`, `{}`); got != want {
+		t.Errorf("the interface got %s, want %s", got, want)
+	}
+}
+
 // The sentences say days as people do: "Monday the thirtieth, and Tuesday the first". Then "the first" is a place or a
 // day, and which of them is not guessed. A number is a place, as the prompts say.
 func TestAPlaceThatIsADayOfAnotherIsNotGuessed(t *testing.T) {
