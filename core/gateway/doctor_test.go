@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -514,6 +515,30 @@ func TestAShortCertificateIsNotReportedBeforeItIsDue(t *testing.T) {
 				t.Errorf("after %d days: %+v", days, f)
 			}
 		}
+	}
+}
+
+// The doctor may ask a server that goes on when the gateway ends, such as another gateway at the default address.
+func TestNoConnectionOfTheDoctorOutlivesItsGateway(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{}, 10)
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			ended <- struct{}{}
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	p := newPatient(t, nil)
+	p.cfg.Server.PublicURL = s.URL
+	p.open()
+	p.examine()
+	p.g.Close()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("the connection is still open")
 	}
 }
 

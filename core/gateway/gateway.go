@@ -245,6 +245,7 @@ func (g *Gateway) Close() {
 	if g.pool != nil {
 		g.pool.Close()
 	}
+	g.outside.CloseIdleConnections()
 	if g.budgets != nil {
 		g.budgets.Close()
 	}
