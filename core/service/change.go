@@ -137,10 +137,7 @@ func (s *Numbers) releaseVanished(ctx context.Context, row store.Number, err err
 	} else if releasing {
 		return numberNotFound()
 	}
-	rows, released := s.opts.auditNumber(audit.By(ctx, ""), actionLose, row) // the caller did not lose it
-	if released == nil {
-		released = s.opts.Store.LoseNumber(ctx, row, s.opts.Now(), rows...)
-	}
+	released := s.opts.loseNumber(audit.By(ctx, ""), row) // the caller did not lose it
 	if released != nil && fault.From(released).Code != fault.NotFound {
 		return released
 	}

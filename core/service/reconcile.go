@@ -222,10 +222,7 @@ func (r *reconciliation) releaseGone(ctx context.Context, row store.Number) (sto
 		r.report(row, DriftGone, false, goneText, "The next list of the numbers removes it.")
 		return row, false, nil
 	}
-	rows, err := r.opts.auditNumber(ctx, actionLose, row)
-	if err == nil {
-		err = r.opts.Store.LoseNumber(ctx, row, r.opts.Now(), rows...)
-	}
+	err := r.opts.loseNumber(ctx, row)
 	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
 		row, err = r.client.number(ctx, row.ID)
 		if err == nil {
@@ -275,15 +272,22 @@ func (r *reconciliation) adoptName(
 		return now, err // a change through the gateway since the account was read is newer
 	}
 	now.Name = n.Name
-	err = r.opts.Store.UpdateNumber(ctx, now)
-	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		return r.client.number(ctx, row.ID)
-	}
-	if err == nil {
+	now, written, err := r.write(ctx, now)
+	if written {
 		r.report(row, DriftRenamed, true, renamedText, "")
-		now.Version++
 	}
 	return now, err
+}
+
+// write stores a row as it was changed. If it was changed through the gateway meanwhile, it is returned as it is now.
+func (r *reconciliation) write(ctx context.Context, row store.Number) (now store.Number, written bool, err error) {
+	err = r.opts.Store.UpdateNumber(ctx, row)
+	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
+		now, err = r.client.number(ctx, row.ID)
+		return now, false, err
+	}
+	row.Version++
+	return row, err == nil, err
 }
 
 // repairRouting routes the calls of a number back to its employee. That is safe if no one has rerouted them:
@@ -345,14 +349,9 @@ func (r *reconciliation) noteRouting(ctx context.Context, row store.Number, lead
 	if row.Leads == leads || r.repair == RepairNothing {
 		return row, nil
 	}
-	noted := row
-	noted.Leads = leads
-	err := r.opts.Store.UpdateNumber(ctx, noted)
-	if err != nil && fault.From(err).Reason == fault.ReasonChangedMeanwhile {
-		return r.client.number(ctx, row.ID)
-	}
-	noted.Version++
-	return noted, err
+	row.Leads = leads
+	now, _, err := r.write(ctx, row)
+	return now, err
 }
 
 // addUnknown adds a number that is in the account but not in the connection's table. It reports whether the
@@ -429,9 +428,7 @@ func (c telephonyClient) adopt(ctx context.Context, found store.Number) (store.N
 	case fault.From(err).Code != fault.NotFound:
 		return kept, err
 	}
-	if rows, err = c.opts.auditNumber(ctx, actionLose, kept); err == nil {
-		err = c.opts.Store.LoseNumber(ctx, kept, c.opts.Now(), rows...)
-	}
+	err = c.opts.loseNumber(ctx, kept)
 	if err == nil || fault.From(err).Code == fault.NotFound {
 		err = notInAccount(found)
 	}

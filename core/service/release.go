@@ -135,7 +135,7 @@ func (s *Numbers) Restore(ctx context.Context, tenantID string, id int64) (recor
 	} else if releasing {
 		f := fault.New(fault.Conflict, fault.ReasonChangedMeanwhile,
 			"The release of this number is not finished yet. Try again in half a minute.")
-		f.RetryAfter = 30 * time.Second
+		f.RetryAfter = journal.PendingInterval
 		return record.PhoneNumber{}, f
 	}
 	if _, err := client.readNumber(ctx, waiting.Ref); err != nil && fault.From(err).Code == fault.NotFound {
