@@ -361,37 +361,13 @@ func TestCredentialsAreOnRequestsAlone(t *testing.T) {
 	}
 }
 
-func TestAddressesOfTenantsKeepToTheEgressRules(t *testing.T) {
-	server, got := tenanttest.Origin(t)
-	pool := upstream.NewPool(upstream.PoolOptions{}) // nothing allowed besides public addresses
-	defer pool.Close()
+// askAt asks with the client of a connection at an address, where no network is allowed besides the public ones.
+func askAt(t *testing.T, address string) error {
+	t.Helper()
+	pool := upstream.NewPool(upstream.PoolOptions{})
+	t.Cleanup(pool.Close)
 	h := tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) { o.Pool = pool })
 	h.Tenant("acme")
-	n := connection.Spec{
-		Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": server},
-	}
-	if _, err := h.Connections.Add(t.Context(), "acme", n); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := h.Key("acme", apikey.Spec{})
-	o, err := h.Calendar(h.Caller(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = o.Driver.(*tenanttest.CalendarDriver).Env.HTTP.Get(server)
-	tenanttest.WantFault(t, err, fault.Forbidden, fault.ReasonEgressRefused)
-	if got() != nil {
-		t.Error("the request arrived")
-	}
-}
-
-// Credentials are not sent where anybody on the way could read them.
-func TestNoCredentialsGoByPlainHTTP(t *testing.T) {
-	pool := upstream.NewPool(upstream.PoolOptions{}) // no networks are allowed
-	defer pool.Close()
-	h := tenanttest.Open(t, storetest.SQLite(t), func(o *tenanttest.Options) { o.Pool = pool })
-	h.Tenant("acme")
-	const address = "http://192.88.98.1:9/" // a public one, which is refused before it is dialled
 	n := connection.Spec{
 		Name: "a", Kind: adapter.KindCalendar, Provider: "dav", Settings: map[string]any{"url": address},
 	}
@@ -404,7 +380,21 @@ func TestNoCredentialsGoByPlainHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = o.Driver.(*tenanttest.CalendarDriver).Env.HTTP.Get(address)
-	f := tenanttest.WantFault(t, err, fault.Forbidden, fault.ReasonEgressRefused)
+	return err
+}
+
+func TestAddressesOfTenantsKeepToTheEgressRules(t *testing.T) {
+	server, got := tenanttest.Origin(t)
+	tenanttest.WantFault(t, askAt(t, server), fault.Forbidden, fault.ReasonEgressRefused)
+	if got() != nil {
+		t.Error("the request arrived")
+	}
+}
+
+// Credentials are not sent where anybody on the way could read them.
+func TestNoCredentialsGoByPlainHTTP(t *testing.T) {
+	const address = "http://192.88.98.1:9/" // a public one, which is refused before it is dialled
+	f := tenanttest.WantFault(t, askAt(t, address), fault.Forbidden, fault.ReasonEgressRefused)
 	if !strings.Contains(f.Detail, "https") {
 		t.Errorf("what to do is not said: %s", f.Detail)
 	}

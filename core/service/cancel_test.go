@@ -137,9 +137,7 @@ func TestARepeatedCancelSucceedsBeforeTheFirstIsSettled(t *testing.T) {
 			if acts {
 				lost = reaction{after: fails(cutOff())}
 			}
-			w.meetings.times(3, "cancel", lost)
-			_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
-			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			w.cancelsInDoubt(p, c, id, lost)
 			w.meetings.script(nil)
 			again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 			if err != nil || !again.Record.OK || len(w.meetings.live()) != 0 {
@@ -149,6 +147,14 @@ func TestARepeatedCancelSucceedsBeforeTheFirstIsSettled(t *testing.T) {
 			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 		})
 	}
+}
+
+// cancelsInDoubt cancels an event whose provider reacts so to each try, and whose caller cannot know the outcome.
+func (w *world) cancelsInDoubt(p *process, c apikey.Caller, id string, each reaction) {
+	w.tb.Helper()
+	w.meetings.times(3, "cancel", each)
+	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+	wantReason(w.tb, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 }
 
 // openCalls begins a thousand calls that stay open, as while a provider is down.
@@ -169,9 +175,7 @@ func TestARepeatedCancelIsFoundAmongManyOpenCalls(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
 	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
-	w.meetings.times(3, "cancel", reaction{after: fails(cutOff())})
-	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
-	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.cancelsInDoubt(p, c, id, reaction{after: fails(cutOff())})
 	w.meetings.script(nil)
 	w.openCalls(c)
 	again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
