@@ -377,7 +377,9 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/consent/consenttest",
-			May:    []string{"core/adapter", "core/calendar", "core/crm", "core/fault", "core/oauth/oauthtest"}, ForTests: true,
+			May: []string{
+				"core/adapter", "core/calendar", "core/crm", "core/fault", "core/oauth/oauthtest",
+			}, ForTests: true,
 			Why: "A provider at which tests give consent.",
 		},
 		{Folder: "core/gateway", May: []string{"core/**", "config"}, Why: "Assembly."},

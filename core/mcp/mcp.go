@@ -125,8 +125,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, caller apikey.Cal
 			" and on loopback only. Use that address, or have the proxy pass on the Host header.")
 	}
 	if err := s.foreign.Check(r); err != nil {
-		return fault.New(fault.Forbidden, fault.ReasonForeignRequest, "The request comes from another site's page. Call the "+
-			"tools from a server, not from a page.").Because(err)
+		return fault.New(fault.Forbidden, fault.ReasonForeignRequest,
+			"The request comes from another site's page. Call the tools from a server, not from a page.").Because(err)
 	}
 	body, err := api.ReadBody(w, r, maxBodyBytes)
 	if err != nil {

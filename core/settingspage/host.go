@@ -19,9 +19,10 @@ func (p *Pages) checkHost(host string) error {
 	if hostname.IsOwn(host, p.base) {
 		return nil
 	}
-	return fault.Newf(fault.Forbidden, fault.ReasonHostRefused, "The settings page is served at %s and on loopback only, "+
-		"but the request is for %q. Open that address, set server.public_url to the one that you use, or have the "+
-		"proxy pass on the Host header.", p.base.Scheme+"://"+p.base.Host, shorten(host))
+	return fault.Newf(fault.Forbidden, fault.ReasonHostRefused,
+		"The settings page is served at %s and on loopback only, "+
+			"but the request is for %q. Open that address, set server.public_url to the one that you use, or have the "+
+			"proxy pass on the Host header.", p.base.Scheme+"://"+p.base.Host, shorten(host))
 }
 
 // isSecure reports whether a browser would keep a cookie with the prefix __Host- for the host: over https, or

@@ -57,13 +57,14 @@ type Options struct {
 
 // Pages serves the pages. It is safe for concurrent use. Create it with [New].
 type Pages struct {
-	opts                     Options
-	base                     *url.URL // the gateway's public URL
-	root                     string   // the path of the settings page, as browsers see it
-	set                      *page.Set
-	words                    page.Languages[translation]
-	foreign                  *http.CrossOriginProtection
-	throttle, throttleOpenID *throttle
+	opts           Options
+	base           *url.URL // the gateway's public URL
+	root           string   // the path of the settings page, as browsers see it
+	set            *page.Set
+	words          page.Languages[translation]
+	foreign        *http.CrossOriginProtection
+	throttle       *throttle // of links that do not work
+	throttleOpenID *throttle
 }
 
 // Root is the path of the settings page below the gateway's public URL.

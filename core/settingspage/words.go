@@ -31,7 +31,9 @@ func (p *Pages) wordsFor(v *visit) translation {
 }
 
 // particular are the reasons of faults whose details say what no translation can.
-var particular = []string{fault.ReasonHostRefused, signin.ReasonProvider, signin.ReasonDeclined, signin.ReasonNotAllowed}
+var particular = []string{
+	fault.ReasonHostRefused, signin.ReasonProvider, signin.ReasonDeclined, signin.ReasonNotAllowed,
+}
 
 // explanation is what a page says about a fault.
 type explanation struct {

@@ -305,12 +305,12 @@ func (m memory) keep(ctx context.Context, r Result) {
 			switch list.kind {
 			case notedSlots:
 				m.note(notedDays+notedSlots, days)
+				if len(told) > 0 {
+					m.unchoose(ctx)
+				}
 			case notedMeetings:
 				m.note(notedListed, told)
 				m.note(notedDays+notedListed, days)
-			}
-			if list.kind == notedSlots && len(told) > 0 {
-				m.unchoose(ctx)
 			}
 		}
 	}
