@@ -222,7 +222,7 @@ func TestFromConsentToCancelledMeeting(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {
 		p := start(t)
-		d := newDeployment(t, "", p.environ...)
+		d := newDeployment(t, "", append(p.environ, longDeadlines()...)...)
 		d.must("tenant", "create", "acme", "--timezone", "America/New_York")
 		r := d.servePublicly()
 		c := r.as(d.must("key", "create", "--tenant", "acme"))
@@ -299,7 +299,7 @@ func TestConsentIsTakenBackAndGivenAgain(t *testing.T) {
 	t.Parallel()
 	eachProvider(t, func(t *testing.T, start func(testing.TB) *fakeProvider) {
 		p := start(t)
-		d := newDeployment(t, "", p.environ...)
+		d := newDeployment(t, "", append(p.environ, longDeadlines()...)...)
 		d.must("tenant", "create", "acme")
 		r := d.servePublicly()
 		c := r.as(d.must("key", "create", "--tenant", "acme"))
@@ -416,7 +416,7 @@ func TestCompaniesConnectWithoutConsent(t *testing.T) {
 			r.URL.Path = strings.Replace(r.URL.Path, "/contoso.example/", "/common/", 1) // the directory is not common
 			serve.ServeHTTP(w, r)
 		})
-		d := newDeployment(t, "", p.environ...)
+		d := newDeployment(t, "", append(p.environ, longDeadlines()...)...)
 		d.must("tenant", "create", "acme")
 		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "microsoft",
 			"--set", "directory=contoso.example", "--set", "mailbox="+customer)

@@ -15,7 +15,7 @@ func eachCalendar(t *testing.T, test func(t *testing.T, start func() (*deploymen
 	eachProvider(t, func(t *testing.T, startProvider func(testing.TB) *fakeProvider) {
 		test(t, func() (*deployment, caller) {
 			p := startProvider(t)
-			d := newDeployment(t, "", p.environ...)
+			d := newDeployment(t, "", append(p.environ, longDeadlines()...)...)
 			d.must("tenant", "create", "acme", "--timezone", "America/New_York")
 			r := d.servePublicly()
 			p.connect(d, r)

@@ -25,7 +25,7 @@ func TestALongListIsWholeWhateverHappensToOneOfItsParts(t *testing.T) {
 			}
 		}
 	})
-	d := newDeployment(t, "", p.environ...)
+	d := newDeployment(t, "", append(p.environ, longDeadlines()...)...)
 	d.must("tenant", "create", "acme")
 	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "microsoft",
 		"--set", "directory=common", "--set", "mailbox="+customer)
@@ -81,7 +81,7 @@ func TestALongListIsWholeWhateverHappensToOneOfItsParts(t *testing.T) {
 		}
 	}
 	with("it is throttled", 2, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "30")
+		w.Header().Set("Retry-After", "120")
 		http.Error(w, `{"error":{"code":"ApplicationThrottled"}}`, http.StatusTooManyRequests)
 	}, 429, "PROVIDER_RATE_LIMITED")
 }

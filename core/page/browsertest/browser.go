@@ -23,7 +23,7 @@ import (
 )
 
 // browserPatient is how long a browser may take on a busy machine.
-const browserPatient = 60 * time.Second
+const browserPatient = 5 * time.Minute
 
 // chromium finds the browser of Debian's package chromium-headless-shell, which is Chromium without the parts
 // that show windows and takes two thirds of the processor's time, or else of the package chromium; "" if there

@@ -163,7 +163,7 @@ func start(tb testing.TB, address string, environ []string, binary string, argum
 		}
 	})
 
-	const patience, pause = 2 * time.Minute, 50 * time.Millisecond // on a machine that is busy
+	const patience, pause = 5 * time.Minute, 50 * time.Millisecond // on a machine that is busy
 	deadline, tick := time.NewTimer(patience), time.NewTicker(pause)
 	defer deadline.Stop()
 	defer tick.Stop()

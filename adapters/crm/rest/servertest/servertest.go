@@ -132,7 +132,7 @@ func start(tb testing.TB, command *exec.Cmd, logFile string) {
 // await waits until the server accepts its user.
 func (a Account) await(tb testing.TB) {
 	tb.Helper()
-	const patience, pause = 2 * time.Minute, 100 * time.Millisecond // on a machine that is busy
+	const patience, pause = 5 * time.Minute, 100 * time.Millisecond // on a machine that is busy
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(pause)
