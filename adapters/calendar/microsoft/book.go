@@ -195,16 +195,23 @@ func (d *driver) lookUp(
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = 800 * time.Millisecond
+
+	// How often such a meeting is read: in five and a half seconds where Exchange says that it is online, so that its
+	// link is only to come, and in one and a half where Exchange says that it is not (isOnlineMeeting at
+	// learn.microsoft.com/graph/api/resources/event).
+	readsOnline, readsOffline = 10, 5
 )
 
 // awaitLink returns the event with its link. Exchange may create the link a moment after the event. If it
 // creates none, awaitLink removes the event.
 func (d *driver) awaitLink(ctx context.Context, calendarID string, event *graph.Event) (*graph.Event, error) {
-	for pause := firstPause; pause <= longestPause; pause *= 2 {
+	pause := firstPause
+	for reads := 0; reads < readsOffline || reads < readsOnline && is(event.IsOnlineMeeting); reads++ {
 		if joinURL(event) != "" {
 			return event, nil
 		}
 		timer := time.NewTimer(pause)
+		pause = min(2*pause, longestPause)
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -338,6 +338,17 @@ func TestAMeetingMadeWithoutItsLinkIsRemovedAgain(t *testing.T) {
 	}
 }
 
+func TestALinkThatIsLateIsWaitedForWhileTheMeetingIsOnline(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{LateLinks: 6}, nil)
+	b := booking(a)
+	b.Conferencing = calendar.ConferencingProvider
+	made, err := a.open().Book(t.Context(), b)
+	if err != nil || !strings.Contains(made.URL, "join") || a.Events() != 1 {
+		t.Errorf("booked with the link %q, %v; there are %d events", made.URL, err, a.Events())
+	}
+}
+
 func TestAnotherDescriptionKeepsHowToJoin(t *testing.T) {
 	t.Parallel()
 	a := serve(t, fake.Options{}, nil)
