@@ -2,6 +2,7 @@ package freshdesk
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -117,15 +118,24 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 // included is the number of conversations that come with a ticket: the first ones.
 const included = 10
 
-// ByNumber implements crm.Driver. A ticket's number is its id.
+// ByNumber implements crm.Driver. A ticket's number is its id. A closed ticket that nobody touched for 120 days
+// moves to the archive, where it has a path of its own, and comes without conversations and times
+// (developers.freshdesk.com/api, "Archive Tickets").
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
 	id, ok := parseID(number)
 	if !ok {
 		return crm.Ticket{}, noTicket()
 	}
-	path := "/tickets/" + strconv.FormatInt(id, 10)
+	path := "/tickets/" + number
+	archived := "/tickets/archived/" + number
 	var found ticket
-	if err := d.get(ctx, path, url.Values{"include": {"conversations,stats"}}, &found); err != nil {
+	err := d.get(ctx, path, url.Values{"include": {"conversations,stats"}}, &found)
+	if errors.Is(err, fault.NotFound) {
+		if err = d.get(ctx, archived, nil, &found); errors.Is(err, fault.Forbidden) { // the account may have no archive
+			return crm.Ticket{}, noTicket()
+		}
+	}
+	if err != nil {
 		return crm.Ticket{}, ticketMissing(err)
 	}
 	switch {
@@ -139,7 +149,9 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 		return crm.Ticket{}, err
 	}
 	answer := ticketOf(found, known)
-	if len(found.Conversations) < included {
+	if found.Archived {
+		path = archived
+	} else if len(found.Conversations) < included {
 		answer.LastComment = lastPublic(found.Conversations)
 		return answer, nil
 	}

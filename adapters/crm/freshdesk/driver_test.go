@@ -160,6 +160,43 @@ func TestATicketInTheTrashIsNone(t *testing.T) {
 	}
 }
 
+func TestATicketInTheArchiveIsFound(t *testing.T) {
+	s := serve(t, fake.Options{})
+	ticket := made(t, s)
+	for _, change := range []error{
+		s.Move(ticket.ID, "Closed"), s.Comment(ticket.ID, "The pipe is new.", false, true), s.Archive(ticket.ID),
+	} {
+		if change != nil {
+			t.Fatal(change)
+		}
+	}
+	read, err := s.open(t).ByNumber(t.Context(), ticket.Number)
+	if err != nil || read.Subject != ticket.Subject || read.Status != "Closed" ||
+		read.LastComment != crm.Plain("The pipe is new.") {
+		t.Errorf("read %+v, %v", read, err)
+	}
+}
+
+func TestAnAccountWithoutAnArchiveHasNoSuchTicket(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusForbidden: fault.ReasonTicketNotFound, http.StatusBadGateway: fault.ReasonProviderUnavailable,
+	} {
+		s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/archived/") {
+					w.WriteHeader(status)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+		})
+		_, err := s.open(t).ByNumber(t.Context(), "4711")
+		if f := fault.From(err); f == nil || f.Reason != want {
+			t.Errorf("status %d of the archive: answered %v", status, err)
+		}
+	}
+}
+
 func TestWhatFailsBeforeATicketIsSentMadeNone(t *testing.T) {
 	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -25,6 +25,7 @@ type ticket struct {
 	CreatedAt       time.Time      `json:"created_at"`
 	UpdatedAt       time.Time      `json:"updated_at"`
 	Deleted         bool           `json:"deleted"`
+	Archived        bool           `json:"archived"`
 	Stats           stats          `json:"stats"`         // if requested
 	Conversations   []conversation `json:"conversations"` // if requested
 }

@@ -127,6 +127,7 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 	c := call{Server: s, query: query}
 	route := r.Method + " " + path
 	if rest, is := strings.CutPrefix(path, "tickets/"); is {
+		rest, c.archived = strings.CutPrefix(rest, "archived/")
 		digits, part, _ := strings.Cut(rest, "/")
 		if c.id, err = strconv.ParseInt(digits, 10, 64); err != nil {
 			return 0, nil, notFound()
@@ -161,8 +162,9 @@ func (s *Server) answer(r *http.Request, path string) (int, any, *refusal) {
 // call is one authenticated request. The server is locked meanwhile.
 type call struct {
 	*Server
-	query url.Values
-	id    int64
+	query    url.Values
+	id       int64
+	archived bool // the path is one of the archive
 }
 
 func (c call) reading(read func() (any, *refusal), parameters ...string) (int, any, *refusal) {

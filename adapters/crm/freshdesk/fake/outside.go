@@ -38,6 +38,14 @@ func (s *Server) Delete(ticketID string) error {
 	})
 }
 
+// Archive moves a ticket to the archive, as Freshdesk does with those that were closed months ago.
+func (s *Server) Archive(ticketID string) error {
+	return s.change(ticketID, func(t *ticket) error {
+		t.archived = true
+		return nil
+	})
+}
+
 // Ticket returns a ticket as agents see it, or nil if no ticket has that id.
 func (s *Server) Ticket(ticketID string) map[string]any {
 	var shown map[string]any

@@ -28,7 +28,7 @@ type ticket struct {
 	created, updated              time.Time
 	resolved, closed              time.Time
 	talk                          []conversation
-	deleted                       bool
+	deleted, archived             bool
 }
 
 type conversation struct {
@@ -261,6 +261,9 @@ func (t *ticket) shown() map[string]any {
 	if t.deleted {
 		shown["deleted"] = true
 	}
+	if t.archived {
+		shown["archived"] = true
+	}
 	return shown
 }
 
@@ -292,11 +295,20 @@ func (s *Server) find(id int64) (*ticket, *refusal) {
 	return nil, notFound()
 }
 
+// ticket returns the ticket of the path: one in the archive is at the paths of the archive alone.
+func (c call) ticket() (*ticket, *refusal) {
+	t, refused := c.find(c.id)
+	if refused != nil || t.archived != c.archived {
+		return nil, notFound()
+	}
+	return t, nil
+}
+
 // included is the number of conversations that come with a ticket: the first ones.
 const included = 10
 
 func (c call) show() (any, *refusal) {
-	t, refused := c.find(c.id)
+	t, refused := c.ticket()
 	if refused != nil {
 		return nil, refused
 	}
@@ -319,7 +331,7 @@ func (c call) show() (any, *refusal) {
 
 // conversations responds with a page of conversations, oldest first.
 func (c call) conversations() (any, *refusal) {
-	t, refused := c.find(c.id)
+	t, refused := c.ticket()
 	if refused != nil {
 		return nil, refused
 	}
