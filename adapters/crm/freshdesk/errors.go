@@ -37,9 +37,9 @@ func refusal(method string, status int, header http.Header, body []byte) *fault.
 			return plain
 		}
 		return notValid(plain, t)
-	case http.StatusNotFound:
-		// The response for a missing record has no body. For an unknown host or path it has a page.
-		if len(bytes.TrimSpace(body)) > 0 {
+	case http.StatusNotFound, http.StatusGone:
+		// The response for a missing record is a 404 without a body. For an unknown host or path it has a page.
+		if status == http.StatusGone || len(bytes.TrimSpace(body)) > 0 {
 			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"The connection's address has no Freshdesk account, or no such API. Check base_url.")
 		}

@@ -96,6 +96,7 @@ func TestRefusalsOfReading(t *testing.T) {
 	}{
 		{"no such ticket", "", 404, fault.NotFound, fault.ReasonTicketNotFound},
 		{"no such address", "<html>", 404, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{"an API that is gone", "", 410, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"no JSON", "<html>", 200, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"another ticket", `{"id":9}`, 200, fault.Unsupported, fault.ReasonProviderMisconfigured},
 	} {

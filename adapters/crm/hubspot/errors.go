@@ -33,6 +33,8 @@ func (d *driver) refusal(status int, header http.Header, body []byte) *fault.Err
 		return notAllowed(plain, answer)
 	case http.StatusNotFound:
 		return d.notThere(plain, answer)
+	case http.StatusGone: // a record that is gone is a 404
+		return noAPI(plain)
 	case http.StatusLocked:
 		f := plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"HubSpot is still busy with an earlier change of the record. Try again in a moment.")
@@ -229,6 +231,10 @@ func (d *driver) notThere(plain *fault.Error, answer apiError) *fault.Error {
 		}
 		return plain
 	}
+	return noAPI(plain)
+}
+
+func noAPI(plain *fault.Error) *fault.Error {
 	return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"HubSpot has no such API. Check the connection's api_version and the configured api_url.")
 }

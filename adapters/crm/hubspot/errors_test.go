@@ -77,6 +77,8 @@ func TestRefusalsAreTold(t *testing.T) {
 			body: `{` + at + `,"message":"resource not found"}`},
 		{rule: "an address that is not there", status: 404, code: fault.Unsupported,
 			reason: fault.ReasonProviderMisconfigured, body: `<html>`, detail: "api_version"},
+		{rule: "a version that is gone", status: 410, code: fault.Unsupported,
+			reason: fault.ReasonProviderMisconfigured, body: `{` + at + `,"message":"gone"}`, detail: "api_version"},
 		{rule: "a conflict", status: 409, code: fault.Conflict, reason: fault.ReasonProviderConflict,
 			body: `{` + at + `,"message":"exists","category":"CONFLICT"}`},
 		{rule: "an expired token", status: 401, code: fault.Disconnected, reason: fault.ReasonReconnectRequired,

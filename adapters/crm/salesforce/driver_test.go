@@ -449,6 +449,8 @@ func TestAnswersToARead(t *testing.T) {
 		{"null", 200, `null`, fault.Unsupported},
 		{"no such version", 404, `[{"errorCode":"NOT_FOUND","message":"The requested resource does not exist"}]`,
 			fault.Unsupported},
+		{"a version that is retired", 410, `[{"errorCode":"UNSUPPORTED_API_VERSION","message":"words of theirs"}]`,
+			fault.Unsupported},
 		{"a proxy's page", 502, `<html>`, fault.Unavailable},
 		{"a page of maintenance", 503, `<html>`, fault.Unavailable},
 	} {

@@ -54,7 +54,9 @@ func firstError(body []byte) apiError {
 // refusal converts the error response to a whole call into a fault.
 func refusal(status int, header http.Header, body []byte) *fault.Error {
 	plain := upstream.StatusFault(name, status, header, body)
-	if status == http.StatusNotFound { // no request is for the URL of one record
+	// No request is for the URL of one record. 410 is the status of a retired version ("API End-of-Life Policy", REST
+	// API Developer Guide).
+	if status == http.StatusNotFound || status == http.StatusGone {
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Salesforce has no such API. Check the connection's base_url and api_version.")
 	}

@@ -60,7 +60,7 @@ func (d *driver) refusal(method string, status int, header http.Header, body []b
 		if method == http.MethodPost {
 			return d.notValid(plain, t)
 		}
-	case http.StatusNotFound:
+	case http.StatusNotFound, http.StatusGone:
 		if t.Error != "RecordNotFound" {
 			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"The connection's address has no Zendesk account, or no such API. Check base_url.")

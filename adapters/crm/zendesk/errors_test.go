@@ -119,6 +119,7 @@ func TestRefusalsOfReading(t *testing.T) {
 		{"no such ticket", 404, `{"error":"RecordNotFound","description":"Not found"}`, fault.NotFound,
 			fault.ReasonTicketNotFound},
 		{"no such API", 404, `{"error":"InvalidEndpoint"}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{"an API that is gone", 410, `{"error":"Gone"}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"no JSON", 200, `<html>`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"another ticket", 200, `{"ticket":{"id":9}}`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"a conflict", 409, `{"error":"DatabaseConflict"}`, fault.Conflict, fault.ReasonProviderConflict},
