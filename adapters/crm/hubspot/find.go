@@ -94,6 +94,9 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error
 		if err := d.ask(ctx, http.MethodPost, d.objects()+"/search", ask, &page); err != nil {
 			return nil, err
 		}
+		if page.Results == nil { // an error inside a 200 does not say that there is none
+			return nil, unreadable(http.MethodGet)
+		}
 		for _, r := range page.Results {
 			found = append(found, r.ticket(stage{}, ""))
 		}

@@ -3,6 +3,8 @@ package hubspot_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -63,6 +65,18 @@ func TestNoneIsSureOnlyLongAfterTheSearchShouldKnow(t *testing.T) {
 	c.pass(time.Hour)
 	if _, err := find(t, d, cutOff()); !fault.From(err).IsUnknowable() {
 		t.Errorf("of one that only resembles it: %v", err)
+	}
+}
+
+func TestASearchWithoutResultsInItsAnswerSaysNothing(t *testing.T) {
+	c := newClock(noon.Add(time.Hour))
+	s := serve(t, fake.Options{Now: c.now})
+	s.Instead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status":"error","message":"words of theirs"}`)
+	}))
+	_, err := find(t, s.open(t, private, nil, c.now), cutOff())
+	if f := fault.From(err); f == nil || f.Code == fault.NotFound {
+		t.Errorf("answered %v", err)
 	}
 }
 

@@ -29,6 +29,9 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 	if err := d.get(ctx, "/users/search", url.Values{"query": {terms}}, &found); err != nil {
 		return crm.Contacts{}, usersHidden(err)
 	}
+	if found.Users == nil {
+		return crm.Contacts{}, unreadable(http.MethodGet)
+	}
 	users := slices.DeleteFunc(found.Users, func(u user) bool { return u.ID <= 0 })
 	answer := crm.Contacts{More: found.Count > len(found.Users)}
 	if len(users) == 0 {
@@ -171,6 +174,9 @@ func (d *driver) openTickets(ctx context.Context, userID int64, limit int) ([]ti
 			return nil, nil
 		} else if err != nil {
 			return nil, err
+		}
+		if page.Tickets == nil {
+			return nil, unreadable(http.MethodGet)
 		}
 		for _, t := range page.Tickets {
 			if t.ID > 0 && !t.done() {

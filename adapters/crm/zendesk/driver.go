@@ -168,6 +168,9 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 	if err := d.get(ctx, "/tickets", url.Values{"external_id": {externalID(wanted.Key)}}, &found); err != nil {
 		return crm.Ticket{}, err
 	}
+	if found.Tickets == nil { // an error inside a 200 does not say that there is none
+		return crm.Ticket{}, unreadable(http.MethodGet)
+	}
 	for _, t := range found.Tickets {
 		if t.ID > 0 && t.ExternalID == externalID(wanted.Key) {
 			return d.complete(ctx, t)

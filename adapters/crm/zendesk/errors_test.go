@@ -108,6 +108,32 @@ func TestRulesOfTheAccountAreTold(t *testing.T) {
 	}
 }
 
+func TestAnAnswerWithoutItsListDoesNotSayThatThereIsNone(t *testing.T) {
+	d := func() crm.Driver {
+		s := serve(t, fake.Options{})
+		s.Instead(says(200, "application/json", `{"error":"Unavailable","description":"words of theirs"}`))
+		return s.open(t)
+	}
+	for rule, read := range map[string]func() error{
+		"by key": func() error {
+			_, err := d().(crm.Finder).Find(t.Context(), crm.NewTicket{Key: "k"})
+			return err
+		},
+		"who calls": func() error {
+			_, err := d().(crm.ContactFinder).FindContacts(t.Context(), caller(t, "+15135557611"))
+			return err
+		},
+		"of a contact": func() error {
+			_, err := d().(crm.ContactFinder).OpenTickets(t.Context(), "21001", 5)
+			return err
+		},
+	} {
+		if f := fault.From(read()); f == nil || f.Code != fault.Unsupported {
+			t.Errorf("%s: answered %v", rule, f)
+		}
+	}
+}
+
 func TestRefusalsOfReading(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
