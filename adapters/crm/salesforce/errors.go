@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type apiError struct {
 // Error codes that the driver itself acts on.
 const (
 	duplicateValue   = "DUPLICATE_VALUE"
+	limitExceeded    = "REQUEST_LIMIT_EXCEEDED"
 	processingHalted = "PROCESSING_HALTED" // another part failed
 )
 
@@ -36,6 +38,23 @@ const (
 // so calls become free all the time, and Salesforce does not report when ("API Request Limits and
 // Allocations").
 const limitWait = 5 * time.Minute
+
+// burstWait is the Retry-After if calls are left, so that it is a limit of requests at one time or of bursts.
+const burstWait = 2 * time.Second
+
+var usage = regexp.MustCompile(`\bapi-usage=([0-9]{1,18})/([0-9]{1,18})\b`)
+
+// callsAreLeft reports whether a response says that the organisation has not used up its calls ("Limit Info
+// Header", REST API Developer Guide).
+func callsAreLeft(header http.Header) bool {
+	found := usage.FindStringSubmatch(header.Get("Sforce-Limit-Info"))
+	if found == nil {
+		return false
+	}
+	used, _ := strconv.ParseInt(found[1], 10, 64) // they have digits alone, and few enough
+	limit, _ := strconv.ParseInt(found[2], 10, 64)
+	return used < limit
+}
 
 func errorsOf(body []byte) (all []apiError) {
 	if json.Unmarshal(body, &all) != nil {
@@ -60,7 +79,14 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"Salesforce has no such API. Check the connection's base_url and api_version.")
 	}
-	return meaning(plain, firstError(body), crm.NewTicket{}, nil)
+	first := firstError(body)
+	if first.Code == limitExceeded && callsAreLeft(header) {
+		f := plain.Restate(fault.RateLimited, fault.ReasonProviderRateLimited,
+			"The Salesforce organisation has too many requests at one time. Try again in a moment.")
+		f.RetryAfter = cmp.Or(plain.RetryAfter, burstWait)
+		return f
+	}
+	return meaning(plain, first, crm.NewTicket{}, nil)
 }
 
 // refusal returns the code and the fault of the part that failed, or nil if none did. It prefers the part
@@ -129,7 +155,7 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 	case "INVALID_SESSION_ID":
 		return plain.Restate(fault.Disconnected, fault.ReasonReconnectRequired,
 			"Salesforce does not accept the connection's session. Connect the account again.")
-	case "REQUEST_LIMIT_EXCEEDED":
+	case limitExceeded:
 		f := plain.Restate(fault.RateLimited, fault.ReasonProviderRateLimited,
 			"The Salesforce organisation has used up its API calls. Try again later, or raise its limit there.")
 		f.RetryAfter = cmp.Or(plain.RetryAfter, limitWait)

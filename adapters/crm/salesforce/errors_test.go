@@ -125,10 +125,16 @@ func TestACallThatNamesNoRecordIsForbiddenToUseOne(t *testing.T) {
 
 func TestTheWaitOfALimit(t *testing.T) {
 	body := []byte(`[{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"TotalRequests Limit exceeded."}]`)
+	used := func(calls string) http.Header { return http.Header{"Sforce-Limit-Info": {"api-usage=" + calls}} }
 	for _, c := range []struct {
 		header http.Header
 		want   time.Duration
-	}{{nil, limitWait}, {http.Header{"Retry-After": {"90"}}, 90 * time.Second}} {
+	}{
+		{nil, limitWait}, {http.Header{"Retry-After": {"90"}}, 90 * time.Second},
+		{used("100000/100000"), limitWait}, {used("100017/100000; api-bursts=1/750"), limitWait},
+		{used("18/100000"), burstWait}, {used("18/100000; api-bursts=751/750"), burstWait},
+		{used("18"), limitWait}, {used("-1/5"), limitWait},
+	} {
 		if f := refusal(http.StatusForbidden, c.header, body); f.RetryAfter != c.want {
 			t.Errorf("wait %s, want %s", f.RetryAfter, c.want)
 		}
