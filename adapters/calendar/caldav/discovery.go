@@ -90,6 +90,11 @@ func (d *driver) discover(ctx context.Context) (*account, error) {
 			return nil, err
 		}
 	}
+	if d.settings.AutoSchedule && !a.autoSchedule {
+		if a.autoSchedule, err = d.offersScheduling(ctx, append(homes, entry.at)[0]); err != nil {
+			return nil, err
+		}
+	}
 	if a.base == nil {
 		a.base = &url.URL{Scheme: entry.at.Scheme, Host: entry.at.Host}
 	}
@@ -225,6 +230,19 @@ func schedules(header http.Header) bool {
 			return strings.TrimSpace(word) == "calendar-auto-schedule"
 		})
 	})
+}
+
+// offersScheduling reports whether the server sends invitations, from the response to OPTIONS. RFC 6638 section 2 promises
+// the header only there, and Cyrus, which Fastmail runs, sends it nowhere else.
+func (d *driver) offersScheduling(ctx context.Context, home *url.URL) (bool, error) {
+	a, err := d.send(ctx, http.MethodOptions, home, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	if refused := refusal(a); a.status > 299 && !isDeadEnd(refused) {
+		return false, refused
+	}
+	return schedules(a.header), nil
 }
 
 // list returns the calendars of a home, or one calendar at depth 0. standard is the default calendar, if the

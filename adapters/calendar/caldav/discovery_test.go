@@ -130,9 +130,11 @@ func TestAServerThatSendsNoInvitationsIsSaid(t *testing.T) {
 	on := map[string]any{"auto_schedule": true}
 	_, err := newAccount(t, fake.Options{}).open(t, "", on).Account(t.Context())
 	want(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
-	driver := newAccount(t, fake.Options{AutoSchedule: true}).open(t, "", on)
-	if _, err := driver.Account(t.Context()); err != nil || !driver.Traits().SendsInvites {
-		t.Errorf("a server that does: %v, %+v", err, driver.Traits())
+	for _, quiet := range []bool{false, true} {
+		driver := newAccount(t, fake.Options{AutoSchedule: true, QuietClasses: quiet}).open(t, "", on)
+		if _, err := driver.Account(t.Context()); err != nil || !driver.Traits().SendsInvites {
+			t.Errorf("a server that does, and says so to OPTIONS only: %t: %v, %+v", quiet, err, driver.Traits())
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type Options struct {
 	Email          string // the account's calendar user address
 
 	AutoSchedule bool // send invitations (RFC 6638): responses to PUT then have no ETag
+	QuietClasses bool // send the header DAV with responses to OPTIONS only, as Cyrus 3.6 does
 	// Send ETags as a compressing front end does, W/"..."; conditions still use the strong form.
 	WeakTags      bool
 	NoTags        bool   // no ETags at all
@@ -283,7 +284,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if writes := r.Method == http.MethodPut || r.Method == http.MethodDelete; writes && s.Drops(r) {
 		panic(http.ErrAbortHandler) // carried out, but the response is lost
 	}
-	answer.header.Set("DAV", s.classes())
+	if r.Method == http.MethodOptions || !s.options.QuietClasses {
+		answer.header.Set("DAV", s.classes())
+	}
 	maps.Copy(w.Header(), answer.header)
 	w.WriteHeader(answer.status)
 	_, _ = w.Write([]byte(answer.body))
