@@ -14,6 +14,7 @@ import (
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
 	"frontdesk/core/speech"
+	"frontdesk/core/store"
 )
 
 // Booking, moving and cancelling by reference are book-meeting, update-meeting and cancel-meeting with other
@@ -39,7 +40,7 @@ func (s *Calendar) BookSlot(
 		LocationURL: in.LocationURL, phone: in.Phone, terms: offer.terms(),
 	})
 	if err != nil {
-		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, "", err)
+		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, store.Meeting{}, err)
 	}
 	return client.bookedAnswer(ctx, booked, offer, speech.Booked)
 }
@@ -68,7 +69,7 @@ func (s *Calendar) MoveMeeting(
 		EventID: meeting.EventID, Start: start, End: end, CalendarIDs: named(meeting.CalendarID), terms: by,
 	})
 	if err != nil {
-		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, meeting.EventID, err)
+		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, meeting, err)
 	}
 	return client.bookedAnswer(ctx, moved, offer, speech.Moved)
 }

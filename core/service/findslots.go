@@ -78,7 +78,10 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		if err != nil {
 			return slotsFound{}, err
 		}
-		in.RescheduleMeetingID = meeting.EventID
+		in.RescheduleMeetingID, in.movesIn = meeting.EventID, meeting.CalendarID
+		if len(in.CalendarIDs) == 0 {
+			in.CalendarIDs = named(meeting.CalendarID)
+		}
 	}
 	withHours := client.readHours(ctx, in)
 	type reading struct {
@@ -95,7 +98,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		if r.question, err = client.question(in, office); err != nil {
 			return r, err
 		}
-		ids, err := client.nameCalendars(ctx, in.CalendarIDs)
+		ids, err := client.nameCalendars(ctx, in.searched())
 		if err != nil {
 			return r, err
 		}
@@ -105,7 +108,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	if err != nil {
 		return slotsFound{}, err
 	}
-	ids, err := client.nameCalendars(ctx, in.CalendarIDs)
+	ids, err := client.nameCalendars(ctx, in.searched())
 	if err != nil {
 		return slotsFound{}, err
 	}
@@ -132,6 +135,9 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	chosen := slots.Choose(all, slots.Choice{
 		Zone: q.Zone, Limit: orDefault(in.Limit, defaultSlotLimit), PerDay: orDefault(in.PerDay, defaultPerDay),
 	})
+	if in.CalendarIDs, err = client.nameCalendars(ctx, in.CalendarIDs); err != nil {
+		return slotsFound{}, err
+	}
 	offers := client.offers(chosen, q, in)
 	var starts []time.Time
 	answer.Slots, starts = slotRecords(offers)
@@ -368,18 +374,19 @@ func (c calendarClient) freeBusy(
 	return append(slices.DeleteFunc(busy, isAgain), more...), nil
 }
 
-// offers returns what to remember of the slots.
+// offers returns what to remember of the slots. The calendars of the input have their ids.
 func (c calendarClient) offers(chosen []slots.Slot, q slots.Question, in FindSlots) []store.SlotOffered {
-	offers, rules := make([]store.SlotOffered, len(chosen)), in.kept()
+	offers := make([]store.SlotOffered, len(chosen))
 	for i, each := range chosen {
 		offer := store.SlotOffered{
 			TenantID: c.connection.TenantID, ConnectionID: c.connection.ID, From: each.Start, To: each.End,
 			OfferedAt: q.Now, TimeZone: q.Zone.String(), Availability: string(q.Availability),
-			Before: q.Before, After: q.After, TentativeIsFree: q.TentativeIsFree, Rules: rules,
+			Before: q.Before, After: q.After, TentativeIsFree: q.TentativeIsFree,
 		}
 		for _, at := range each.Free {
 			offer.CalendarIDs = append(offer.CalendarIDs, q.Calendars[at].ID)
 		}
+		offer.Rules = in.kept(offer.CalendarIDs)
 		offer.ID = slotID(offer)
 		offers[i] = offer
 	}

@@ -175,6 +175,7 @@ type holdPlan struct {
 	Phone  string        `json:"phone,omitempty"`
 	Event  string        `json:"event,omitempty"` // that is to be moved there
 	For    time.Duration `json:"for,omitempty"`
+	In     string        `json:"in,omitempty"` // the calendar of that event
 }
 
 // Hold holds a slot for a caller: it is busy for all others until the hold ends. Equal calls of one API key
@@ -195,15 +196,15 @@ func (s *Calendar) Hold(
 		return none, err
 	}
 	plan := holdPlan{SlotID: in.SlotID, Phone: in.Phone}
+	var moving store.Meeting
 	if in.Moves != "" {
-		moving, err := client.meetingOf(ctx, in.Moves)
-		if err != nil {
+		if moving, err = client.meetingOf(ctx, in.Moves); err != nil {
 			return none, err
 		}
 		plan.Event = moving.EventID
 	}
 	same := plan
-	plan.For = in.For
+	plan.For, plan.In = in.For, moving.CalendarID
 	answer, err := journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opHold, Write: w, ConnectionID: client.connection.ID,
 		Plan: plan, Canonical: same, DedupeWindow: MaxHold, Repeatable: true,
@@ -212,7 +213,7 @@ func (s *Calendar) Hold(
 			return err == nil && !held
 		},
 	}, with(client, s.hold))
-	return answer, s.withNearest(ctx, client, offer, plan.Event, err)
+	return answer, s.withNearest(ctx, client, offer, moving, err)
 }
 
 // hold runs a hold, new or resumed. Nothing happens at the provider.
@@ -224,6 +225,11 @@ func (s *Calendar) hold(
 	offer, err := client.offered(ctx, Offered{SlotID: plan.SlotID})
 	if err != nil {
 		return none, err
+	}
+	if plan.In != "" { // the meeting stays in its calendar
+		offer.CalendarIDs = FindSlots{
+			CalendarIDs: offer.CalendarIDs, Availability: slots.Availability(offer.Availability), movesIn: plan.In,
+		}.searched()
 	}
 	sum := sha256.Sum256([]byte(run.Intent().EffectKey))
 	offer.holdID = shortID(holdPrefix, sum[:])

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -458,4 +459,127 @@ func TestTentativeMeetingsAreBusyOrFreeForFindingAndBooking(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A meeting that is moved stays in its calendar, so that one has to be free as well, or alone where any is enough.
+func TestAMeetingIsMovedWhereItsOwnCalendarIsFree(t *testing.T) {
+	t.Parallel()
+	anyOf := func(in *FindSlots) { in.CalendarIDs, in.Availability = []string{"main", "side"}, slots.Any }
+	for rule, c := range map[string]struct {
+		change         func(*FindSlots)
+		slots, nearest string
+		calendars      []string
+	}{
+		"in no calendar that is named": {func(*FindSlots) {}, "08:00 09:00 13:00 16:00 17:00",
+			"08:00 13:00 16:00", []string{"side"}},
+		"in others": {func(in *FindSlots) { in.CalendarIDs = []string{"main"} }, "08:00 13:00 16:00 17:00",
+			"08:00 13:00 16:00", []string{"main", "side"}},
+		"in any": {anyOf, "08:00 09:00 13:00 16:00 17:00", "08:00 09:00 13:00", []string{"side"}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w, p, caller := sqliteWorld(t)
+			busy := func(calendarID string, from, to int) {
+				w.meetings.put(calendar.Event{
+					CalendarID: calendarID, Start: calendar.At(hour(from), ""), End: calendar.At(hour(to), ""),
+				})
+			}
+			busy("main", 9, 10)
+			busy("side", 10, 13)
+			busy("side", 14, 16)
+			booked, err := bookSlot(p, caller, key("booked"), Offered{SlotID: slotAt(t, p, caller, 13,
+				func(in *FindSlots) { in.CalendarIDs = []string{"side"} }).SlotID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken := slotAt(t, p, caller, 11, c.change) // found without a word of the meeting
+			found := findSlots(t, p, caller, askSlots(t, func(in *FindSlots) {
+				c.change(in)
+				in.RescheduleMeetingID = booked.MeetingReference
+			}))
+			if got := startsOf(t, found); got != c.slots {
+				t.Errorf("found %q, want %q", got, c.slots)
+			}
+			_, err = p.Calendar.MoveMeeting(background, caller, key("taken"), MoveMeeting{
+				Reference: booked.MeetingReference, Offered: Offered{SlotID: taken.SlotID},
+			})
+			wantNearest(t, err, c.nearest)
+			for i, s := range found.Slots {
+				if !slices.Equal(s.CalendarIDs, c.calendars) {
+					t.Errorf("%v of a slot are free", s.CalendarIDs)
+				}
+				by := Offered{SlotID: s.SlotID}
+				if i%2 == 0 {
+					held, err := p.Calendar.Hold(background, caller, key("hold"+s.SlotID), HoldSlot{
+						SlotID: s.SlotID, For: time.Minute, Moves: booked.MeetingReference,
+					})
+					if err != nil {
+						t.Fatalf("%s: %v", s.Start, err)
+					}
+					by = Offered{HoldID: held.Record.HoldID}
+				}
+				if _, err := p.Calendar.MoveMeeting(background, caller, key("move"+s.SlotID), MoveMeeting{
+					Reference: booked.MeetingReference, Offered: by,
+				}); err != nil {
+					t.Errorf("%s: %v", s.Start, err)
+				}
+			}
+		})
+	}
+}
+
+// A slot that is found for a booking can be held for a meeting that moves there only if its calendar is free, too.
+func TestAHoldForAMeetingIsInItsCalendar(t *testing.T) {
+	t.Parallel()
+	for _, availability := range []slots.Availability{slots.Collective, slots.Any} {
+		w, p, c := sqliteWorld(t)
+		booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 9,
+			func(in *FindSlots) { in.CalendarIDs = []string{"side"} }).SlotID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.meetings.put(calendar.Event{
+			CalendarID: "side", Start: calendar.At(hour(11), ""), End: calendar.At(hour(12), ""),
+		})
+		hold := func(h int) (record.HoldAnswer, error) {
+			answer, err := p.Calendar.Hold(background, c, key(fmt.Sprint("hold", h)), HoldSlot{
+				SlotID: slotAt(t, p, c, h, func(in *FindSlots) { in.Availability = availability }).SlotID,
+				For:    time.Minute, Moves: booked.MeetingReference,
+			})
+			return answer.Record, err
+		}
+		_, err = hold(11)
+		wantNearest(t, err, "09:00 10:00 12:00")
+		held, err := hold(12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		side := func(in *FindSlots) { in.CalendarIDs = []string{"side"} }
+		if got := startsOf(t, findSlots(t, p, c, askSlots(t, side))); strings.Contains(got, "12:00") {
+			t.Errorf("what is held is offered: %q", got)
+		}
+		if _, err := p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+			Reference: booked.MeetingReference, Offered: Offered{HoldID: held.HoldID},
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Whichever calendar a slot is free in, hours are in the zone of the first one that was asked for, and what is offered
+// in its place may be free in any of them.
+func TestTheNearestSlotsOfAnyCalendarGoByTheFirstOnesHours(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.put(calendar.Event{Start: calendar.At(hour(15), ""), End: calendar.At(hour(16), "")})
+	slot := slotAt(t, p, c, 15, func(in *FindSlots) { // it opens at 15:00 in UTC
+		in.CalendarIDs, in.Availability, in.Rules.Hours.Weekly[0].Zone = []string{"main", "side"}, slots.Any, nil
+		in.Rules.Hours.Weekly[0].Opening = slots.Opening{Start: 10 * 60, End: 18 * 60}
+	})
+	if !slices.Equal(slot.CalendarIDs, []string{"side"}) {
+		t.Fatalf("%v are free", slot.CalendarIDs)
+	}
+	holdSlot(t, p, c, key("first"), slot.SlotID)
+	w.meetings.put(calendar.Event{CalendarID: "side", Start: calendar.At(hour(16), ""), End: calendar.At(hour(18), "")})
+	_, err := p.Calendar.Hold(background, c, key("second"), HoldSlot{SlotID: slot.SlotID, For: time.Minute})
+	wantNearest(t, err, "16:00 17:00 18:00")
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,20 @@ type FindSlots struct {
 	RescheduleMeetingID string                         // its time does not count as busy; an id of the provider's or a reference
 	HoldID              string                         // nor does this hold
 	Limit, PerDay       *int
+
+	movesIn string // the calendar of the meeting that is to be moved; "": it is not known
+}
+
+// searched returns the calendars in which slots must be free. A meeting that is to be moved stays in its calendar, so
+// that one has to be free in any case, and it alone if any calendar is enough.
+func (in FindSlots) searched() []string {
+	switch {
+	case in.movesIn == "" || in.Availability != slots.Any && slices.Contains(in.CalendarIDs, in.movesIn):
+		return in.CalendarIDs
+	case in.Availability == slots.Any:
+		return []string{in.movesIn}
+	}
+	return append(slices.Clone(in.CalendarIDs), in.movesIn)
 }
 
 // Offered names a slot that the caller was offered, by the id of the slot or of a hold on it.

@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"frontdesk/core/normalize"
@@ -17,6 +18,7 @@ type keptRules struct {
 	Interval          *time.Duration                 `json:"interval,omitempty"`
 	MinimumNotice     *time.Duration                 `json:"minimum_notice,omitempty"`
 	BookingWindowDays *int                           `json:"booking_window_days,omitempty"`
+	Calendars         []string                       `json:"calendars,omitempty"` // nil: those of the slot
 }
 
 type keptWeekly struct {
@@ -27,11 +29,14 @@ type keptWeekly struct {
 
 const noRules = "{}" // what is kept where a request gave none
 
-// kept returns the rules of a request as they are kept with a slot.
-func (in FindSlots) kept() string {
+// kept returns the rules of a request as they are kept with a slot of these calendars.
+func (in FindSlots) kept(calendarIDs []string) string {
 	a := keptRules{
 		Dates: in.SpecificTimes, Interval: in.Rules.Interval, MinimumNotice: in.Rules.MinimumNotice,
 		BookingWindowDays: in.Rules.BookingWindowDays,
+	}
+	if !slices.Equal(in.CalendarIDs, calendarIDs) {
+		a.Calendars = in.CalendarIDs
 	}
 	if in.Rules.Hours != nil {
 		a.Weekly = []keptWeekly{}
@@ -58,6 +63,9 @@ func (in *FindSlots) recall(kept string) error {
 	}
 	in.SpecificTimes, in.Rules.Interval, in.Rules.MinimumNotice = a.Dates, a.Interval, a.MinimumNotice
 	in.Rules.BookingWindowDays = a.BookingWindowDays
+	if a.Calendars != nil {
+		in.CalendarIDs = a.Calendars
+	}
 	if a.Weekly == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
 	"frontdesk/core/speech"
+	"frontdesk/core/store"
 )
 
 const (
@@ -31,14 +32,14 @@ func withShare(ctx context.Context, share float64) (context.Context, context.Can
 // withNearest returns the refusal of a slot with the three free slots nearest to it. Whatever keeps the
 // gateway from finding them, the refusal stays what it is. Other errors stay, too.
 func (s *Calendar) withNearest(
-	ctx context.Context, client calendarClient, taken offered, except string, err error,
+	ctx context.Context, client calendarClient, taken offered, moving store.Meeting, err error,
 ) error {
 	if err == nil || fault.From(err).Reason != fault.ReasonSlotTaken {
 		return err
 	}
 	ctx, cancel := withShare(ctx, nearestShare)
 	defer cancel()
-	found, starts, failed := client.nearest(ctx, taken, except)
+	found, starts, failed := client.nearest(ctx, taken, moving)
 	if failed != nil {
 		client.opts.Log.WarnContext(ctx, "no other slots could be found for one that is taken",
 			"connection", client.connection.ID, "error", failed)
@@ -55,11 +56,12 @@ func (s *Calendar) withNearest(
 // nearest returns the free slots nearest to one that is taken, by their start. They go by the rules by which it was
 // offered.
 func (c calendarClient) nearest(
-	ctx context.Context, taken offered, except string,
+	ctx context.Context, taken offered, moving store.Meeting,
 ) (found []record.Slot, starts []time.Time, err error) {
 	length, tentativeAsBusy := taken.To.Sub(taken.From), !taken.TentativeIsFree
 	in := FindSlots{
-		Availability: slots.Availability(taken.Availability), RescheduleMeetingID: except, HoldID: taken.holdID,
+		Availability: slots.Availability(taken.Availability), CalendarIDs: taken.CalendarIDs,
+		RescheduleMeetingID: moving.EventID, movesIn: moving.CalendarID, HoldID: taken.holdID,
 		Rules: slots.Rules{
 			Duration: &length, Before: &taken.Before, After: &taken.After, TentativeAsBusy: &tentativeAsBusy,
 		},
@@ -67,7 +69,7 @@ func (c calendarClient) nearest(
 	if err := in.recall(taken.Rules); err != nil {
 		return nil, nil, err
 	}
-	office, err := c.zone(ctx, "", first(taken.CalendarIDs))
+	office, err := c.zone(ctx, "", first(in.CalendarIDs))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,8 +84,12 @@ func (c calendarClient) nearest(
 	if !q.To.After(q.From) {
 		return []record.Slot{}, nil, nil
 	}
+	ids, err := c.nameCalendars(ctx, in.searched())
+	if err != nil {
+		return nil, nil, err
+	}
 	withHours := c.readHours(ctx, in)
-	if q.Calendars, err = c.busyCalendars(ctx, taken.CalendarIDs, q, in); err != nil {
+	if q.Calendars, err = c.busyCalendars(ctx, ids, q, in); err != nil {
 		return nil, nil, err
 	}
 	withHours(&q)
