@@ -232,11 +232,14 @@ func dayOf(start string) string {
 }
 
 // isOtherDay reports whether a text that names a place could as well mean another of those that were told, by its day
-// of the month: "I have Monday the thirtieth, and Tuesday the first". A plain number is a place, which costs no read.
+// of the month: "I have Monday the thirtieth, and Tuesday the first". A plain number is a place, which costs no read, but
+// not after an article, by which Spanish, French and German name days: "el 2", "le 2", "den 2.".
 func (m memory) isOtherDay(ctx context.Context, said, kind string) bool {
 	at, _ := placeOf(said)
 	number := strconv.Itoa(at)
-	if at <= 0 || slices.Contains(wordsOf(said), number) {
+	words := wordsOf(said)
+	i := slices.Index(words, number)
+	if at <= 0 || i == 0 || i > 0 && !articles[words[i-1]] {
 		return false
 	}
 	days := m.recall(ctx, notedDays+kind)
@@ -255,10 +258,13 @@ var places = wordsFor(map[int]string{
 })
 
 // fillers are words that go with a place and say nothing of it.
-var fillers = setOf("the a one number no option slot time meeting appointment choice that this it same hold ticket " +
+var fillers = setOf("the one number no option slot time meeting appointment choice that this it same hold ticket " +
 	"contact caller der die das den dem dieser diese dieses diesen nummer termin option uhrzeit kontakt " +
 	"el la lo esa ese eso esta este número numero opción opcion cita hora reserva " +
 	"le l celui celle cette ce ça numéro rendez vous créneau horaire")
+
+// articles are those of the fillers with which a number may be a day.
+var articles = setOf("el la le der die das den dem")
 
 func wordsFor(lists map[int]string) map[string]int {
 	all := map[string]int{}
