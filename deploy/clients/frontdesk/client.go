@@ -13,6 +13,7 @@ package frontdesk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -198,7 +199,7 @@ func change[Answer any](ctx context.Context, c Client, path string, body any) (a
 
 // keyOf returns the Idempotency-Key of a change.
 func keyOf(ctx context.Context) string {
-	if key, given := ctx.Value(keyKey{}).(string); given {
+	if key, _ := ctx.Value(keyKey{}).(string); key != "" {
 		return key
 	}
 	return rand.Text()
@@ -262,10 +263,9 @@ func (c Client) send(ctx context.Context, method, path string, body []byte, key 
 	if end, has := ctx.Deadline(); has { // a tenth is for the way: an answer has a reason, a passed deadline has none
 		r.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(max(1, time.Until(end).Milliseconds()*9/10), 10))
 	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
-	}
+	// The gateway redirects nobody. A redirect would make a GET of a change, and take the key to another host.
+	client := *cmp.Or(c.HTTP, http.DefaultClient)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := client.Do(r)
 	if err != nil {
 		return fmt.Errorf("frontdesk: %w", err)
@@ -275,10 +275,10 @@ func (c Client) send(ctx context.Context, method, path string, body []byte, key 
 	if err != nil {
 		return fmt.Errorf("frontdesk: %w", err)
 	}
-	if res.StatusCode >= http.StatusBadRequest {
+	if res.StatusCode >= http.StatusMultipleChoices {
 		return errorOf(res, raw)
 	}
-	if answer == nil || len(raw) == 0 {
+	if answer == nil {
 		return nil
 	}
 	if err := json.Unmarshal(raw, answer); err != nil {
@@ -304,6 +304,9 @@ func errorOf(res *http.Response, raw []byte) error {
 		}
 	}
 	e := &Error{Status: res.StatusCode, Message: http.StatusText(res.StatusCode)}
+	if elsewhere := res.Header.Get("Location"); elsewhere != "" {
+		e.Message += ": " + elsewhere
+	}
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -108,6 +109,40 @@ func TestTheGatewayAnswersBeforeTheDeadline(t *testing.T) {
 	}
 }
 
+// A redirect would make a GET of a change, whose answer looks like the change's, and take the key to another host.
+func TestARedirectIsAFailure(t *testing.T) {
+	number := `{"id":7,"name":"Front office","e164":"+14155550100","area_code":"415"}`
+	moved, other := serve(t, []int{200}, number)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		_, client := serve(t, []int{status}, "<html>", "Location", strings.TrimRight(other.URL, "/")+"/beta/phone-numbers/7")
+		_, buying := client.BuyPhoneNumber(t.Context(), frontdesk.BuyPhoneNumberRequest{AreaCode: "415"})
+		_, updating := client.UpdatePhoneNumber(t.Context(), 7, map[string]any{"name": "Desk"})
+		releasing := client.ReleasePhoneNumber(t.Context(), 7)
+		_, reading := client.GetPhoneNumber(t.Context(), 7)
+		for _, err := range []error{buying, updating, releasing, reading} {
+			if e, is := errors.AsType[*frontdesk.Error](err); !is || e.Status != status {
+				t.Errorf("%d: %v", status, err)
+			}
+		}
+	}
+	if len(moved.asked) > 0 {
+		t.Errorf("the other host was sent the key %q", moved.asked[0].Get("X-Api-Key"))
+	}
+}
+
+// Only what has no answer, a release, takes an empty one for success. Others are sent again, with their key.
+func TestAnEmptyAnswerIsNone(t *testing.T) {
+	s, client := serve(t, []int{200}, "")
+	if booked, err := client.BookMeeting(t.Context(), frontdesk.BookMeetingRequest{}); err == nil || len(s.asked) != 3 ||
+		s.asked[0].Get("Idempotency-Key") != s.asked[2].Get("Idempotency-Key") {
+		t.Errorf("%+v, %v after %d requests", booked, err, len(s.asked))
+	}
+	_, client = serve(t, []int{204}, "")
+	if err := client.ReleasePhoneNumber(t.Context(), 7); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAnErrorTellsWhatTheGatewayTold(t *testing.T) {
 	_, client := serve(t, []int{409}, refusal+`,{"@type":"x/google.rpc.BadRequest","fieldViolations":[{"field":"a","description":"is b"}]},`+
 		`{"@type":"x/google.protobuf.Struct","value":{"nearest_slots":[{"slot_id":"st_1"}]}}]}`)
@@ -138,5 +173,10 @@ func TestAKeyCanBeGiven(t *testing.T) {
 	}
 	if s.asked[0].Get("Idempotency-Key") != "of-mine" || s.asked[1].Get("Idempotency-Key") != "" {
 		t.Errorf("the keys are %q and %q", s.asked[0].Get("Idempotency-Key"), s.asked[1].Get("Idempotency-Key"))
+	}
+	// Without a key, the repeats of a change would be further changes.
+	if err := client.ReleaseHold(frontdesk.WithKey(t.Context(), ""), "hd_1"); err != nil ||
+		s.asked[2].Get("Idempotency-Key") == "" {
+		t.Errorf("%v: an empty key is no key of the client's own: %v", err, s.asked[2])
 	}
 }

@@ -183,7 +183,7 @@ export class Frontdesk {
   }
 
   #change<Answer>(method: Method, path: string, body: unknown, options: CallOptions = {}): Promise<Answer> {
-    return this.#call(method, path, body, { ...options, idempotencyKey: options.idempotencyKey ?? crypto.randomUUID() });
+    return this.#call(method, path, body, { ...options, idempotencyKey: options.idempotencyKey || crypto.randomUUID() });
   }
 
   /** Sends a request until there is an answer, as long as there is time. */
@@ -215,10 +215,11 @@ export class Frontdesk {
     if (options.signal) signals.push(options.signal);
     const response = await (this.#options.fetch ?? fetch)(this.#options.url.replace(/\/+$/, "") + path, {
       method, headers, body: body === undefined ? null : JSON.stringify(body), signal: AbortSignal.any(signals),
+      redirect: "manual", // the gateway has none: one would make a GET of a change, and take the key to another host
     });
     const text = await response.text();
     if (!response.ok) throw errorOf(response, text);
-    return (text === "" ? undefined : JSON.parse(text)) as Answer;
+    return (response.status === 204 ? undefined : JSON.parse(text)) as Answer;
   }
 }
 
@@ -289,6 +290,7 @@ function errorFrom(response: Response, body: ErrorBody): FrontdeskError {
   if (retryAfterMs === undefined && Number.isFinite(seconds)) retryAfterMs = 1000 * seconds;
   // A proxy got no answer from the gateway (RFC 9110 sections 15.6.3 to 15.6.5). The gateway itself gives a reason.
   if (retryAfterMs === undefined && reason === "" && [502, 503, 504].includes(response.status)) retryAfterMs = noAnswerMs;
-  const message = body.message ?? body.detail ?? response.statusText;
+  const elsewhere = response.headers.get("Location");
+  const message = body.message ?? body.detail ?? response.statusText + (elsewhere ? `: ${elsewhere}` : "");
   return new FrontdeskError(response.status, reason, message, say, retryAfterMs, fields, instead);
 }

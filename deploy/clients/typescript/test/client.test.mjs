@@ -133,6 +133,43 @@ test("an answer of a proxy is a failure with its status", async () => {
   assert.equal(count, bodies.length);
 });
 
+// A redirect would make a GET of a purchase, whose answer looks like the purchase's, and take the key to another host.
+test("a redirect is a failure", async () => {
+  let asked = 0, status;
+  await serve((_, response) => {
+    asked++;
+    response.end('{"id":7}');
+  }, (elsewhere) => serve((_, response) => {
+    response.writeHead(status, { Location: elsewhere }).end("<html>");
+  }, async (url) => {
+    const desk = new Frontdesk({ url, key });
+    for (status of [301, 302, 303, 307, 308]) {
+      const failure = { name: "FrontdeskError", status, message: new RegExp(elsewhere) };
+      await assert.rejects(desk.buyPhoneNumber({ area_code: "415" }), failure);
+      await assert.rejects(desk.releasePhoneNumber(7), failure);
+      await assert.rejects(desk.getPhoneNumber(7), failure);
+    }
+  }));
+  assert.equal(asked, 0);
+});
+
+test("an empty answer is none, and an empty key is not the change's", async () => {
+  const keys = [];
+  let status = 200;
+  await serve((request, response) => {
+    keys.push(request.headers["idempotency-key"]);
+    response.writeHead(status).end();
+  }, async (url) => {
+    const desk = new Frontdesk({ url, key });
+    await assert.rejects(desk.createTicket({ subject: "A" }, { idempotencyKey: "" }));
+    status = 204;
+    await desk.releasePhoneNumber(7);
+  });
+  assert.equal(keys.length, 4);
+  assert.equal(new Set(keys).size, 2);
+  assert.ok(keys.every((k) => k !== ""));
+});
+
 test("a call is repeated where a proxy got no answer", async () => {
   const keys = [];
   await serve((request, response) => {
