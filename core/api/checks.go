@@ -68,10 +68,11 @@ func (c *checks) full() bool { return len(c.faults) == maxFaults }
 func (c *checks) passed(path string) bool { return !c.wrong[path] }
 
 // remember keeps a scalar so that problem details can show the refused value. It must not be called for
-// unknown names: their values may be secret.
+// unknown names: their values may be secret. A number beyond a double's range (1e999) would keep clients from reading
+// the whole answer (RFC 8259 section 6).
 func (c *checks) remember(path string, value json.RawMessage) {
 	if c.surface.likeV1() || len(value) > maxValueEchoed || value[0] == '{' || value[0] == '[' ||
-		value[0] == 'n' {
+		value[0] == 'n' || json.Unmarshal(value, new(any)) != nil {
 		return
 	}
 	c.values[path] = value

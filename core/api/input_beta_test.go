@@ -106,6 +106,7 @@ func TestOnlyShortScalarsOfKnownFieldsAreEchoed(t *testing.T) {
 	for _, c := range []struct{ rule, method, path, body, location, value string }{
 		{"a short string", "POST", numbersPath, `{"area_code":"000"}`, "body.area_code", `"000"`},
 		{"a number", "PATCH", numberPath, `{"name":5}`, "body.name", `5`},
+		{"a number that no double holds", "PATCH", numberPath, `{"name":-1e999}`, "body.name", ""},
 		{"a parameter of the path", "GET", numbersPath + "/abc", "", "path.id", `"abc"`},
 		{"a long string", "PATCH", numberPath, `{"name":"` + strings.Repeat("x", 65) + `"}`, "body.name", ""},
 		{"an object", "PATCH", numberPath, `{"name":{"a":1}}`, "body.name", ""},
