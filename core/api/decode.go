@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"reflect"
 	"slices"
@@ -317,8 +318,8 @@ func (c *checks) texts(path string, value json.RawMessage, maxBytes int) []strin
 	return texts
 }
 
-// integer decodes an int64. It refuses 1.0 and 1e3, which indicate that the number was converted from a
-// float: above 2^53, a float may not be the intended number.
+// integer decodes an int64. A number whose fraction is zero is an integer (JSON Schema 2020-12 validation, section
+// 6.1.1): models whose arguments are doubles write 30.0. From 2^53 on, a double may not be the intended number.
 func (c *checks) integer(path string, value json.RawMessage, want string) (int64, bool) {
 	kind := kindOf(value)
 	if kind != "a number" {
@@ -326,15 +327,19 @@ func (c *checks) integer(path string, value json.RawMessage, want string) (int64
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(value), 10, 64)
-	switch {
-	case err == nil:
+	if err == nil {
 		return n, true
-	case strings.ContainsAny(string(value), ".eE"):
-		c.fail(path, "must be "+want+", written without a fraction or an exponent")
-	default:
-		c.fail(path, "is outside the range of a 64-bit integer")
 	}
-	return 0, false
+	if !strings.ContainsAny(string(value), ".eE") {
+		c.fail(path, "is outside the range of a 64-bit integer")
+		return 0, false
+	}
+	double, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || double != math.Trunc(double) || math.Abs(double) >= 1<<53 {
+		c.fail(path, "must be "+want+", written without a fraction or an exponent")
+		return 0, false
+	}
+	return int64(double), true
 }
 
 // objectOf decodes an object. Numbers in it are float64, as the store's settings have them.
