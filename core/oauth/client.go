@@ -303,7 +303,9 @@ func (c Client) meaning(code string, body refusalBody, plain *fault.Error, statu
 			"The sign-in service of %s is still busy with an earlier request.", c.Provider).Because(errUnanswered)
 	}
 	switch code {
-	case "invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied":
+	// invalid_code is Zoho's, also for a refresh token that is wrong or was revoked, with status 200 (help.zoho.com,
+	// "Kaizen #4: Troubleshooting OAuth2.0"; schmorrison/Zoho#18).
+	case "invalid_grant", "invalid_code", "interaction_required", "login_required", "consent_required", "access_denied":
 		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
 			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
 	case "invalid_client", "unauthorized_client":

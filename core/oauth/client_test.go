@@ -303,6 +303,8 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 			fault.ReasonProviderMisconfigured, 0},
 		{"an error with status 200", answer(200, "", `{"error":"invalid_grant"}`), fault.Disconnected,
 			fault.ReasonReconnectRequired, 0},
+		{"Zoho's invalid_code", answer(200, "", `{"error":"invalid_code"}`), fault.Disconnected,
+			fault.ReasonReconnectRequired, 0},
 		{"temporarily_unavailable", answer(400, "", `{"error":"temporarily_unavailable"}`), fault.Unavailable,
 			fault.ReasonProviderUnavailable, 0},
 		// google-auth-library-python, google/oauth2/_client.py, takes it for one that passes.
