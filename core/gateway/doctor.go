@@ -291,6 +291,12 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 	default:
 		findings = append(findings, Finding{Subject: subject, OK: true,
 			Says: fmt.Sprintf("every credential can be opened; keys: %d", len(g.vault.Status()))})
+		if former := former(used, g.vault.Status()); former > 0 {
+			findings = append(findings, Finding{Subject: subject, OK: true,
+				Says: fmt.Sprintf("%d credentials are sealed with a former key: a rotation is running, or was "+
+					"interrupted", former),
+				Advice: "If no rotation is running, run frontdesk keyset rotate. Until then, the former key is needed."})
+		}
 	}
 	findings = append(findings, g.examineKEK(ctx)...)
 	if left := g.vault.Interrupted(); left != "" {
@@ -366,6 +372,16 @@ func keysWithout(used map[uint32]int, held map[uint32]bool) (missing []uint32) {
 		}
 	}
 	return missing
+}
+
+// former counts what is sealed with other keys than the primary one.
+func former(used map[uint32]int, keys []vault.Key) (rows int) {
+	for _, k := range keys {
+		if !k.Primary {
+			rows += used[k.ID]
+		}
+	}
+	return rows
 }
 
 // Rotation is the result of RotateKeys.

@@ -340,6 +340,10 @@ var inside = []planted{
 	{"a rotation was interrupted", func(p *patient) {
 		tenanttest.Must(p.t, os.WriteFile(filepath.Join(p.cfg.DataDir, "keyset.json.next"), nil, 0o600))
 	}, CheckKeySet, LevelWarning, "interrupted", "remove the file"},
+	{"a rotation was killed after it added its key", func(p *patient) {
+		_, err := p.g.vault.Rotate()
+		tenanttest.Must(p.t, err)
+	}, CheckKeySet, LevelWarning, "sealed with a former key", "frontdesk keyset rotate"},
 	{"somebody redirected a connection", func(p *patient) {
 		p.do(`UPDATE connections SET settings = '{"url":"https://evil.example/"}' WHERE name = 'desk'`)
 	}, CheckRows, LevelError, "was changed", "who can write the database"},
