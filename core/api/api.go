@@ -200,7 +200,7 @@ func (a *api) engine(ops []operation, pages *pages) *gin.Engine {
 	e.RedirectFixedPath = false
 	e.HandleMethodNotAllowed = true
 	e.ForwardedByClientIP = false
-	e.Use(a.identify, a.observe, a.recover, secure, endAfterChunks, a.refuseEncodedSlash)
+	e.Use(a.identify, a.observe, a.recover, secure, endAfterChunks, a.refuseNoName)
 	e.NoRoute(a.noSuchPath)
 	e.NoMethod(a.wrongMethod)
 	for _, op := range ops {

@@ -388,6 +388,8 @@ func (c *checks) assignQuery(target reflect.Value, s *shape, raw string) {
 				Hint: spelling.Nearest(name, s.query)})
 		case len(query[name]) > 1:
 			c.fail(path, "must be given once")
+		case !isText(query[name][0]):
+			c.fail(path, "must be UTF-8 without control characters")
 		case target.Field(s.fields[at].index).Kind() == reflect.String:
 			target.Field(s.fields[at].index).SetString(query[name][0])
 		default:
@@ -417,6 +419,10 @@ func (c *checks) pathID(name, given string) int64 {
 func controlCharacter(text string) int {
 	return strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 }
+
+// isText reports whether a decoded part of an address is a text. PostgreSQL fails where one has a NUL, or bytes that
+// are not UTF-8 (its manual, "Character Types"; "Character Set Support").
+func isText(decoded string) bool { return utf8.ValidString(decoded) && controlCharacter(decoded) < 0 }
 
 func elementPath(path string, index int) string {
 	return path + "[" + strconv.Itoa(index) + "]"

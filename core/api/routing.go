@@ -13,11 +13,12 @@ import (
 // maxMethodEchoed bounds how much of an invented method is repeated in the error.
 const maxMethodEchoed = 16
 
-// refuseEncodedSlash keeps %2F from acting as a separator. Gin routes by the decoded path; an encoded slash
-// is data (RFC 3986 section 2.2), no parameter of the interface can hold one, and a proxy in front would have
-// read the path differently.
-func (a *api) refuseEncodedSlash(c *gin.Context) {
-	if strings.Contains(strings.ToLower(c.Request.URL.EscapedPath()), "%2f") {
+// refuseNoName refuses paths with a part that no parameter of the interface can be. It keeps %2F from acting as a
+// separator: Gin routes by the decoded path; an encoded slash is data (RFC 3986 section 2.2), and a proxy in front
+// would have read the path differently. And nothing is looked up by bytes that are no text: see [isText].
+func (a *api) refuseNoName(c *gin.Context) {
+	u := c.Request.URL
+	if strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") || !isText(u.Path) {
 		a.noSuchPath(c)
 		return
 	}

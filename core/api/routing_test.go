@@ -21,6 +21,8 @@ func TestPathsAreMatchedExactlyAndNeverRedirected(t *testing.T) {
 		{"a dot segment", "POST", "/v1/calendar/../calendar/book-meeting", "status"},
 		{"an encoded slash", "POST", "/v1/calendar%2Fbook-meeting", "status"},
 		{"an encoded slash in an id", "GET", "/beta/phone-numbers/1%2f2", "problem"},
+		{"bytes that are no text in an id", "GET", "/beta/phone-numbers/%ff", "problem"},
+		{"a NUL in a name", "GET", "/alpha/admin/tenants/%00", "problem"},
 		{"an unknown beta path", "GET", "/beta/phones", "problem"},
 		{"a trailing slash on beta", "GET", "/beta/phone-numbers/", "problem"},
 		{"an alpha path", "GET", "/alpha/anything", "status"},

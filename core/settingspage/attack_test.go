@@ -3,10 +3,13 @@ package settingspage_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"frontdesk/core/admin"
+	"frontdesk/core/apikey"
 	"frontdesk/core/signin"
 	"frontdesk/core/store/storetest"
 )
@@ -130,4 +133,47 @@ func TestNoMadeUpCookieIsASession(t *testing.T) {
 	if !operator.isSignedIn() {
 		t.Error("guessing ended the session")
 	}
+}
+
+// PostgreSQL fails where a text has a NUL, or bytes that are not UTF-8. Neither a page nor an operation of the admin
+// interface passes such a text on.
+func TestBytesThatAreNoTextAreRefused(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, w *world) {
+		w.tenant("acme")
+		b := w.signedIn(signin.NewLink{})
+		key, err := w.g.Admin().CreateAdminKey(t.Context(), apikey.Caller{}, admin.Write{},
+			admin.NewAdminKey{Role: apikey.RoleAdmin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		api := &browser{w: w, header: http.Header{"Authorization": {"Bearer " + key.Record.Secret}}}
+		for _, wrong := range []string{"\x00", "\xff"} {
+			in := url.QueryEscape(wrong)
+			for _, r := range routes(t) {
+				path := strings.NewReplacer("{tenant}", "acme", "{", "", "}", "").Replace(r.Path)
+				queries := "?action=" + in + "&operation=" + in + "&reason=" + in + "&before=" + in
+				form := url.Values{}
+				for _, name := range []string{"label", "name", "tenant", "role", "scopes", "connections", "url"} {
+					form.Set(name, wrong)
+				}
+				if strings.Contains(r.Path, "sign-out") || r.Method == http.MethodHead {
+					continue
+				}
+				for _, path := range []string{path + queries, w.at(r.Path, in, in, in)} {
+					if p := b.send(r.Method, path, form); p.status >= 500 {
+						t.Errorf("%s %s: %d", r.Method, path, p.status)
+					}
+				}
+			}
+			for _, path := range []string{
+				"/audit?action=", "/audit?tenant=", "/tenants/acme/requests?reason=", "/tenants/acme/requests?before=",
+				"/tenants/", "/tenants/acme/requests/",
+			} {
+				p := api.get("/alpha/admin" + path + in)
+				if p.status != http.StatusNotFound && p.status != http.StatusUnprocessableEntity {
+					t.Errorf("GET %s%s: %d %s", path, in, p.status, p.body)
+				}
+			}
+		}
+	})
 }

@@ -26,6 +26,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"frontdesk/core/admin"
 	"frontdesk/core/agenttools"
@@ -222,20 +223,42 @@ func (p *Pages) answer(w http.ResponseWriter, v *visit, rt route, enter func(*vi
 			return reply{}, errors.Join(err, p.opts.Sessions.Save(v.ctx, w))
 		}
 	}
+	given := v.r.URL.Query()
 	if v.r.Method == http.MethodPost {
 		// A verification asks the provider. A ResponseWriter without deadlines does not block.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWithin))
 		v.r.Body = http.MaxBytesReader(w, v.r.Body, maxFormBytes)
 		if err := v.r.ParseForm(); err != nil {
-			return reply{}, fault.New(fault.Invalid, fault.ReasonInvalidRequest,
-				"The form cannot be read. Open the page again and fill it in anew.").Because(err)
+			return reply{}, unreadable().Because(err)
 		}
+		given = v.r.Form
+	}
+	if enter != nil && !isText(given) { // an OpenID provider's answer is read as it is
+		return reply{}, unreadable()
 	}
 	answer, err := rt.serve(p, v)
 	if saved := p.opts.Sessions.Save(v.ctx, w); err == nil && saved != nil {
 		return reply{}, saved
 	}
 	return answer, err
+}
+
+func unreadable() *fault.Error {
+	return fault.New(fault.Invalid, fault.ReasonInvalidRequest,
+		"The form cannot be read. Open the page again and fill it in anew.")
+}
+
+// isText reports whether all values are texts that every store can look for and keep: PostgreSQL takes no NUL, and no
+// bytes that are not UTF-8 (its manual, "Character Types"; "Character Set Support"). Browsers send none.
+func isText(given url.Values) bool {
+	for _, values := range given {
+		for _, value := range values {
+			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // enter lets in who is signed in.
