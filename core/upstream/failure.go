@@ -7,6 +7,9 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"strings"
+	"syscall"
+	"time"
 
 	"frontdesk/core/fault"
 	"frontdesk/core/telemetry"
@@ -42,6 +45,11 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 		return fault.New(fault.Canceled, fault.ReasonCanceled,
 			"The call was given up before the provider answered.").
 			With("provider", provider).Because(redacted{err})
+	case outOfFiles(err): // says nothing about the provider, and must not open its breaker
+		f := fault.New(fault.Unavailable, fault.ReasonOverloaded,
+			"The gateway has no room for another connection. Try again shortly.").Because(redacted{err})
+		f.RetryAfter = time.Second
+		return f
 	case certificateFault(err):
 		return t.misconfigured("presents a certificate that is not valid for %s", host).Because(redacted{err})
 	case errors.As(err, &notTLS):
@@ -69,6 +77,19 @@ func (t *transport) hostFor(u *url.URL) string {
 		return "another host"
 	}
 	return u.Hostname()
+}
+
+// outOfFiles reports whether this process, or its machine, may open no more files. Of what kept a host from being
+// looked up, net keeps the text alone.
+func outOfFiles(err error) bool {
+	var lookUp *net.DNSError
+	isLookUp := errors.As(err, &lookUp)
+	for _, limit := range [...]syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, limit) || isLookUp && strings.HasSuffix(lookUp.Err, limit.Error()) {
+			return true
+		}
+	}
+	return false
 }
 
 func certificateFault(err error) bool {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,6 +81,22 @@ func closedPort(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
+}
+
+// TestFilesThatRanOutAreNotTheProvidersFault checks that what the process lacks opens no breaker (core/guard).
+func TestFilesThatRanOutAreNotTheProvidersFault(t *testing.T) {
+	for _, limit := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		none := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", limit)}
+		client := newPool(t, PoolOptions{Resolver: &net.Resolver{
+			PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, none },
+		}}).Client(ClientOptions{Provider: "rest"})
+		_, _, _, err := Do(client, request(t, http.MethodPost, "http://crm.example.com/", "{}"))
+		wantFault(t, err, fault.Unavailable, fault.ReasonOverloaded, true)
+
+		dialled := (&transport{client: ClientOptions{Provider: "rest"}}).failure(t.Context(),
+			parse(t, "http://192.0.2.1/"), none, false)
+		wantFault(t, dialled, fault.Unavailable, fault.ReasonOverloaded, true)
+	}
 }
 
 // TestWhatWasSent checks the only claim that allows a write to be repeated.
