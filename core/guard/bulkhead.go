@@ -18,6 +18,7 @@ type bulkhead struct {
 	mu      sync.Mutex
 	limit   int
 	inUse   int
+	left    int       // calls in use that their callers have left
 	waiting list.List // of chan struct{}, each closed when its permit is granted
 }
 
@@ -54,7 +55,7 @@ func (b *bulkhead) ask(limit int) (*list.Element, *fault.Error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.limit = limit
-	if b.inUse < b.limit && b.waiting.Len() == 0 {
+	if b.hasRoom() && b.waiting.Len() == 0 {
 		b.inUse++
 		b.gauges.InUse(1)
 		return nil, nil
@@ -71,7 +72,7 @@ func (b *bulkhead) tryAcquire(limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.limit = limit
-	if b.inUse >= b.limit || b.waiting.Len() > 0 {
+	if !b.hasRoom() || b.waiting.Len() > 0 {
 		return false
 	}
 	b.inUse++
@@ -85,7 +86,24 @@ func (b *bulkhead) release() {
 	defer b.mu.Unlock()
 	b.inUse--
 	b.gauges.InUse(-1)
-	for b.inUse < b.limit && b.waiting.Len() > 0 {
+	b.grant()
+}
+
+// leave counts a call that its caller has left (1), and the end of such a call (-1), in either order.
+func (b *bulkhead) leave(by int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += by
+	b.grant()
+}
+
+// hasRoom reports whether a permit is free. As many calls as there are permits may go on, left by their callers,
+// beside those that hold one. The caller holds b.mu.
+func (b *bulkhead) hasRoom() bool { return b.inUse-min(b.left, b.limit) < b.limit }
+
+// grant hands free permits to the next in the queue. The caller holds b.mu.
+func (b *bulkhead) grant() {
+	for b.hasRoom() && b.waiting.Len() > 0 {
 		next := b.waiting.Remove(b.waiting.Front()).(chan struct{})
 		b.inUse++
 		b.gauges.InUse(1)
@@ -197,6 +215,14 @@ func (c *call) newPermit(shared func()) *permit {
 	c.guard.connections.again(c.connection)
 	c.guard.hosts.again(c.host)
 	return &permit{guard: c.guard, connection: c.connection, host: c.host, shared: shared}
+}
+
+// leave has the connection's next call not wait for a write that its caller has left (1), until it ends (-1). Where
+// the provider limits concurrent calls, that write is still one of them.
+func (c *call) leave(by int) {
+	if !c.op.Read && c.target.MaxConcurrent == 0 {
+		c.connection.bulkhead.leave(by)
+	}
 }
 
 func (p *permit) release() {

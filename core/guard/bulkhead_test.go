@@ -158,7 +158,9 @@ func wantSeries(t *testing.T, m *telemetry.Metrics, name string, want float64) {
 }
 
 func TestWaitingEndsWithTheDeadlineOrTheCaller(t *testing.T) {
-	bubble(t, Options{ConnectionConcurrency: 1}, func(t *testing.T, g *Guard) {
+	bubble(t, Options{}, func(t *testing.T, g *Guard) {
+		target := target
+		target.MaxConcurrent = 1
 		var holder sync.WaitGroup
 		holder.Go(func() { _, _ = Do(t.Context(), g, target, write, deaf(20*time.Second)) })
 		synctest.Wait()
@@ -189,6 +191,42 @@ func TestWaitingEndsWithTheDeadlineOrTheCaller(t *testing.T) {
 			t.Errorf("the permit is free again: %v", err)
 		}
 	})
+}
+
+func TestWritesThatHangLeaveReadsTheirPlaces(t *testing.T) {
+	metrics := telemetry.NewMetrics(telemetry.Build{})
+	bubble(t, Options{ConnectionConcurrency: 2, Metrics: metrics}, func(t *testing.T, g *Guard) {
+		var all concurrency
+		var writes sync.WaitGroup
+		write := func() { _, _ = Do(t.Context(), g, target, write, all.around(obedient(time.Hour))) }
+		for range 2 {
+			writes.Go(write)
+		}
+		time.Sleep(7 * time.Second)
+		started := time.Now()
+		if _, err := Do(t.Context(), g, target, read, instantly(nil)); err != nil {
+			t.Errorf("a read behind writes whose callers have left: %v", err)
+		}
+		wantElapsed(t, started, time.Second, time.Second)
+		for range 10 {
+			writes.Go(write)
+		}
+		writes.Wait() // the second two are left now, and the others could not begin
+		synctest.Wait()
+		if most, total := all.seen(); most != 4 || total != 4 {
+			t.Errorf("%d writes, %d at once, want those that hold permits and as many that were left", total, most)
+		}
+		time.Sleep(15 * time.Second)
+		for range 3 {
+			go func() { _, _ = Do(t.Context(), g, target, read, all.around(obedient(time.Second))) }()
+		}
+		synctest.Wait()
+		if all.now != 2 {
+			t.Errorf("%d reads at once, once the writes are over", all.now)
+		}
+		time.Sleep(2 * time.Second)
+	})
+	wantGauge(t, metrics, "frontdesk_bulkhead_in_use", 0)
 }
 
 func TestAHangingConnectionLeavesTheOthersTheirPlaces(t *testing.T) {

@@ -60,6 +60,7 @@ func (c *call) try(ctx context.Context) (result any, f *fault.Error, final bool)
 
 	if !a.wait(ctx, tryCtx, c.op.Read) && a.state.CompareAndSwap(running, givenUp) {
 		c.permit = nil // the attempt keeps the permit until it ends
+		c.leave(1)
 		f = c.givenUp(ctx)
 		v.record(judgeSilence(ctx, time.Since(a.started), c.guard.options.Patience))
 		return nil, f, !c.op.Read || ctx.Err() != nil
@@ -189,6 +190,7 @@ func (a *attempt) deliver() {
 		close(a.answered)
 		return
 	}
+	a.call.leave(-1)
 	a.permit.release()
 	a.call.guard.options.Metrics.Late(a.call.labels, outcome(a.fault))
 	late := a.call.op.Late
