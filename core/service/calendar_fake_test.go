@@ -185,6 +185,11 @@ func (d *calendarDriver) Book(ctx context.Context, b calendar.Booking) (calendar
 func (d *calendarDriver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
 	return step(ctx, &d.account, d.process, "event", func() (calendar.Event, error) {
 		e, err := d.find(ref)
+		if err == nil && !d.traits.IDsPerCalendar { // like Graph, which does not tell the event's own calendar
+			asked := *e
+			asked.CalendarID, err = d.calendar(ref.CalendarID)
+			e = &asked
+		}
 		if err != nil {
 			return calendar.Event{}, err
 		}

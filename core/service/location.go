@@ -11,13 +11,14 @@ import (
 	"frontdesk/core/store"
 )
 
-// Some providers (Google) have event ids that are valid only within a calendar, but callers mostly know the
-// event id alone. So the gateway remembers, per tenant, in which calendar it saw an event. It does not
-// remember the default calendar, where it looks anyway.
+// Some providers (Google) have event ids that are valid only within a calendar, and others (Microsoft) find an event
+// by its id whatever calendar they are asked in, and do not tell in which one it is. But callers mostly know the event
+// id alone. So the gateway remembers, per tenant, in which calendar it saw an event. It does not remember the default
+// calendar, where it looks anyway.
 
 // newLocation returns what to remember about an event just made in the named calendar; "" is the default one.
 func (c calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
-	if !c.traits.IDsPerCalendar || named == "" {
+	if named == "" {
 		return nil
 	}
 	return []store.EventSeen{c.location(e.ID, cmp.Or(e.CalendarID, named), false)}
@@ -32,9 +33,6 @@ func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []stor
 // invited has a copy of the event, with the same id: who cancels or changes the event means its organizer's. So
 // the organizer's calendar is remembered for a copy, in the place of what was remembered before.
 func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
-	if !c.traits.IDsPerCalendar {
-		return nil
-	}
 	all := c.listed(ctx)
 	standard, err := findIn(all, "")
 	if err != nil {
@@ -106,17 +104,14 @@ func (s *Calendar) rememberLocations(
 
 // candidates returns the calendars to look for an event in, in this order: those that the caller names, the one
 // where it was seen, the default one. Of several that the caller names, the one where it was seen comes first. If
-// event ids are unique in the account, it returns a single calendar. gone reports whether the event was cancelled
-// through this gateway.
+// event ids are unique in the account, it returns the first and the default one, in case there is no such calendar any
+// more. gone reports whether the event was cancelled through this gateway.
 func (c calendarClient) candidates(
 	ctx context.Context, eventID string, named []string,
 ) (list []string, gone bool, err error) {
 	seen, found, err := c.opts.Store.EventSeen(ctx, c.tenant.ID, c.connection.ID, eventID)
 	if err != nil {
 		return nil, false, err
-	}
-	if !c.traits.IDsPerCalendar {
-		return []string{seen.CalendarID}, found && seen.Gone, nil
 	}
 	where := seen.CalendarID // "": the default one, or it was not seen
 	if slices.Contains(named, where) {
@@ -126,6 +121,9 @@ func (c calendarClient) candidates(
 		if !slices.Contains(list, id) {
 			list = append(list, id)
 		}
+	}
+	if !c.traits.IDsPerCalendar {
+		list = slices.Compact([]string{list[0], ""})
 	}
 	return list, found && seen.Gone, nil
 }

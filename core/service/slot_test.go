@@ -292,6 +292,46 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 }
 
+// Microsoft finds an event by its id in whatever calendar it is asked, and does not tell in which one it is.
+func TestMeetingMovesWhereItsOwnCalendarIsFree(t *testing.T) {
+	t.Parallel()
+	for _, known := range []string{"booked", "listed", "named"} {
+		t.Run(known, func(t *testing.T) {
+			w, p, c := protectedWorld(t)
+			w.meetings.traits.IDsPerCalendar = false
+			put := func(of string, h int) string {
+				return w.meetings.put(calendar.Event{
+					CalendarID: of, Start: calendar.At(hour(h), "UTC"), End: calendar.At(hour(h+1), "UTC"),
+				})
+			}
+			put("side", 14)
+			put("main", 16)
+			var move UpdateMeeting
+			switch known {
+			case "booked":
+				one := meeting(t, "one", 10)
+				one.CalendarIDs = []string{"side"}
+				move.EventID = book(t, p, c, Write{}, one).Record.Event.EventID
+			case "listed":
+				move.EventID = put("side", 10)
+				_, err := p.Calendar.List(asKey(c), c, ListEvents{
+					Start: when(t, "2030-03-04"), End: when(t, "2030-03-05"), CalendarIDs: []string{"side"},
+				})
+				w.check(err)
+			case "named":
+				move.EventID, move.CalendarIDs = put("side", 10), []string{"side"}
+			}
+			move.Start = when(t, "2030-03-04T14:00:00Z")
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, move)
+			wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+			move.Start = when(t, "2030-03-04T16:00:00Z")
+			if _, err := p.Calendar.Update(asKey(c), c, Write{}, move); err != nil {
+				t.Errorf("to a time at which only the default calendar is busy: %v", err)
+			}
+		})
+	}
+}
+
 func TestEventWithoutLengthMoves(t *testing.T) {
 	t.Parallel()
 	w, p, c := protectedWorld(t)
