@@ -141,7 +141,7 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	call := d.api.CalendarList.List().MinAccessRole("reader").ShowHidden(true).MaxResults(250).Fields(fields).
 		Context(detach(ctx))
 	var list []calendar.Calendar
-	for {
+	for range mostPages {
 		page, err := present(call.Do())
 		if err != nil {
 			return nil, refusal(err, reading)
@@ -161,7 +161,11 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 		}
 		call.PageToken(page.NextPageToken)
 	}
+	return nil, endless()
 }
+
+// mostPages limits how many pages are followed, in case the tokens form a circle.
+const mostPages = 100
 
 // Book inserts an event with an id derived from the key. If the id is taken, this booking was made before.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {

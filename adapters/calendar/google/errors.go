@@ -183,6 +183,11 @@ func guestsHidden() *fault.Error {
 			"without losing some.").With("provider", name)
 }
 
+func endless() *fault.Error {
+	return fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Google Calendar returns pages without end.").
+		With("provider", name)
+}
+
 // unreadable returns the fault for a success with an unexpected body.
 func unreadable(err error, access access) *fault.Error {
 	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,

@@ -175,7 +175,7 @@ func (d *driver) eventsAsBusy(
 	call := d.api.Events.List(id).SingleEvents(true).MaxResults(2500).TimeMin(span.From.UTC().Format(time.RFC3339)).
 		TimeMax(wholeSecond(span.To).UTC().Format(time.RFC3339)).Fields(busyFields).
 		Context(detach(upstream.ForListing(ctx)))
-	for {
+	for range mostPages {
 		page, err := present(call.Do())
 		if err != nil {
 			return nil, calendarMissing(refusal(err, reading))
@@ -203,6 +203,7 @@ func (d *driver) eventsAsBusy(
 		}
 		call.PageToken(page.NextPageToken)
 	}
+	return nil, endless()
 }
 
 // takesTime reports whether freeBusy counts an event as busy.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -188,5 +189,32 @@ func TestAFreeBusyAnswerThatIsNone(t *testing.T) {
 		if !errors.Is(err, fault.Unsupported) || strings.Contains(fmt.Sprint(err), "html") {
 			t.Errorf("%s: %v", answer, err)
 		}
+	}
+}
+
+// Tokens of pages that form a circle end a list, long before the call's deadline does.
+func TestPagesInACircleEnd(t *testing.T) {
+	asked := 0
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			kind := map[string]string{"calendarList": "calendarList", "events": "events"}[path.Base(r.URL.Path)]
+			if kind == "" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			asked++
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"kind":"calendar#%s","timeZone":"UTC","items":[],"nextPageToken":"again"}`, kind)
+		})
+	})
+	s.consentWithout(t, "calendar.freebusy")
+	_, err := s.driver(t).Calendars(t.Context())
+	span := calendar.Span{From: noon, To: noon.Add(time.Hour)}
+	_, busyErr := s.driver(t).(calendar.FreeBusyer).FreeBusy(t.Context(), []string{email}, span)
+	if !errors.Is(err, fault.Unsupported) || !errors.Is(busyErr, fault.Unsupported) {
+		t.Errorf("the list of calendars: %v, busy times: %v", err, busyErr)
+	}
+	if asked > 200 {
+		t.Errorf("%d pages were read", asked)
 	}
 }
