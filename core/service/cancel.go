@@ -67,9 +67,16 @@ func (s *Calendar) cancel(
 	run.ExpectEffect(true)
 	op := guard.Op{Name: opCancel, Repeatable: true}
 	where, err := tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (string, error) {
+		lost := false // the answer of an earlier attempt, which then has removed what is gone now
 		return ask(ctx, client.endpoint, op, func(ctx context.Context) (string, error) {
 			ref := calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}
-			return calendarID, client.driver.Cancel(ctx, ref, calendar.Cancellation{})
+			err := client.driver.Cancel(ctx, ref, calendar.Cancellation{})
+			f := fault.From(err)
+			if lost && err != nil && f.Code == fault.NotFound && client.wasThere(f) {
+				return calendarID, nil
+			}
+			lost = lost || err != nil && !run.HadNoEffect(f)
+			return calendarID, err
 		})
 	})
 	if f := fault.From(err); err != nil {
@@ -99,6 +106,12 @@ func (s *Calendar) cancel(
 		Ref:      plan.EventID,
 		Attached: store.Attached{Seen: []store.EventSeen{row}},
 	}, nil
+}
+
+// wasThere reports whether an event that an attempt to cancel it has reached, and that another does not find, was there
+// before. A provider that keeps cancelled events tells them from those that never were.
+func (c calendarClient) wasThere(f *fault.Error) bool {
+	return !c.traits.KeepsCancelled || f.Metadata["gone"] != ""
 }
 
 // mayHaveCancelled reports whether another cancellation of the same event has cancelled it or was cut off, unless the

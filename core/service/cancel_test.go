@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -124,6 +125,28 @@ func TestCancelThatCannotBeAskedIsNotTakenForDone(t *testing.T) {
 	w.meetings.times(9, "cancel", reaction{before: fails(down())})
 	_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+}
+
+// An attempt whose answer was lost has cancelled the event if the next attempt finds it gone.
+func TestACancelWhoseAnswerWasLostIsKnownByTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	for _, tells410 := range []bool{true, false} {
+		t.Run(fmt.Sprint("which tells 410: ", tells410), func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.tells410, w.meetings.traits.KeepsCancelled = tells410, tells410
+			id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+			w.meetings.once("cancel", reaction{after: fails(cutOff())})
+			answer, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
+			if err != nil || !answer.Record.OK || w.meetings.cancelled != 1 {
+				t.Errorf("answered %+v, %v; %d were cancelled", answer.Record, err, w.meetings.cancelled)
+			}
+			w.meetings.once("cancel", reaction{before: fails(cutOff())})
+			_, err = p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: "another"})
+			if tells410 { // and so told that it never was
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			}
+		})
+	}
 }
 
 // Whoever is told to repeat a cancellation whose outcome is unknown is not told afterwards that there is no event.
