@@ -155,7 +155,7 @@ func (d *driver) readCreated(ctx context.Context, t crm.NewTicket, sent creation
 	priority, _ := d.priorityOf(ctx, made.property(priorityProperty))
 	ticket := made.ticket(s, priority)
 	ticket.AccountID, ticket.ContactID = t.AccountID, t.ContactID
-	return ticket
+	return asSent(t, ticket)
 }
 
 // ByNumber implements crm.Driver. A ticket's number is its id.
@@ -239,7 +239,8 @@ func (k *keyed) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	if err := k.fit(ctx); err != nil {
 		return crm.Ticket{}, err
 	}
-	return k.read(ctx, t.Key, k.property)
+	found, err := k.read(ctx, t.Key, k.property)
+	return asSent(t, found), err
 }
 
 // fit checks once that the property requires unique values. Otherwise HubSpot would silently accept a second

@@ -68,7 +68,8 @@ func (d *driver) Find(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) 
 	}
 	chosen, err := crm.Choose(t, found)
 	if err == nil {
-		return d.ByID(ctx, chosen.ID)
+		found, err := d.ByID(ctx, chosen.ID)
+		return asSent(t, found), err
 	}
 	if errors.Is(err, fault.NotFound) && d.now().Before(t.Until.Add(searchLag)) {
 		return crm.Ticket{}, fault.NotKnownYet(

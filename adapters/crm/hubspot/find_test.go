@@ -99,3 +99,24 @@ func TestTheSearchIsLookedThroughToItsEnd(t *testing.T) {
 		}
 	}
 }
+
+// The answer of a create, and that of a look for it, compare what HubSpot has with what was sent.
+func TestATextThatLooksLikeMarkupIsAsItWasSent(t *testing.T) {
+	c := newClock(noon)
+	s := serve(t, fake.Options{Now: c.now, Unique: []string{key}})
+	want := crm.Plain("<p>The door squeaks.</p><p>Please call.</p>")
+	n := crm.NewTicket{Key: "k", Since: noon, Until: noon, Subject: "Door", Description: want.Body}
+	d, keyed := s.open(t, private, nil, c.now), s.driver(t, "key_property="+key)
+	if made := create(t, d, n); made.Description != want {
+		t.Errorf("opened is %+v", made.Description)
+	}
+	if found, err := find(t, d, n); err != nil || found.Description != want {
+		t.Errorf("found by its text is %+v, %v", found.Description, err)
+	}
+	if made := create(t, keyed, n); made.Description != want {
+		t.Errorf("opened with a key is %+v", made.Description)
+	}
+	if found, err := find(t, keyed, n); err != nil || found.Description != want {
+		t.Errorf("found by its key is %+v, %v", found.Description, err)
+	}
+}

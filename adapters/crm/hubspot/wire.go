@@ -163,6 +163,14 @@ func description(content string) crm.Text {
 	return crm.Text{Body: content, HTML: blocks.MatchString(content)}
 }
 
+// asSent returns the ticket that a Create of t created: what was sent is plain text, also if it looks like HTML.
+func asSent(t crm.NewTicket, ticket crm.Ticket) crm.Ticket {
+	if crm.SameText(ticket.Description.Body, t.Description) {
+		ticket.Description.HTML = false
+	}
+	return ticket
+}
+
 var blocks = regexp.MustCompile(
 	`(?is)^\s*(<!doctype[^>]*>\s*)?<(html|body|div|p|table|ul|ol|h[1-6]|blockquote|span|br)(\s[^>]*)?/?>.*>\s*$`)
 
