@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -199,6 +200,22 @@ func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
 	_, err := a.open(t, "", nil).(calendar.FreeBusyer).FreeBusy(t.Context(), []string{a.work, a.home},
 		thisWeek())
 	want(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+}
+
+// Tasks among the events of a calendar take no time, and make none unknown, though they have times as well.
+func TestTasksAmongEventsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	a.Behave(fake.Quirks{ListsTasks: true})
+	a.Put(a.home, "1.ics", meeting("1", lunchTime...))
+	a.Put(a.home, "2.ics", strings.ReplaceAll(meeting("2", append([]string{"RRULE:FREQ=DAILY"}, lunchTime...)...),
+		"VEVENT", "VTODO"))
+	for range 2 {
+		busy := freeBusy(t, a.open(t, "", nil), thisWeek(), a.home)
+		if len(busy) != 1 || busy[0].Unknown != nil || busy[0].Span.From.Hour() != 12 {
+			t.Errorf("busy are %+v", busy)
+		}
+	}
 }
 
 // A refused password is not tried again for each calendar: servers lock accounts out.

@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type override struct {
 
 var (
 	errNoEvent    = errors.New("caldav: the object holds no event that can be placed in time")
+	errNoneAtAll  = fmt.Errorf("%w: it holds none at all", errNoEvent)
 	errManyEvents = errors.New("caldav: the object holds more events than are read")
 )
 
@@ -74,7 +76,7 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 		}
 	}
 	if o.master == nil && len(o.overrides) == 0 {
-		return nil, errNoEvent
+		return nil, errNoneAtAll
 	}
 	for _, list := range [][]override{o.overrides, o.ranged} {
 		for i := range list {

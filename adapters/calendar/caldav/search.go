@@ -3,6 +3,7 @@ package caldav
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -127,10 +128,15 @@ func (d *driver) decode(
 	return objects, release, nil
 }
 
+// readAll parses the objects. It leaves out those without events: Bedework lists tasks too, whichever component the
+// filter names (python-caldav, compatibility_hints.py).
 func readAll(list []resource, known zones) ([]located, error) {
 	objects := make([]located, 0, len(list))
 	for _, r := range list {
 		o, err := readObject(r.data, known)
+		if errors.Is(err, errNoneAtAll) {
+			continue
+		}
 		if err != nil {
 			return nil, unreadable(r.id, err)
 		}

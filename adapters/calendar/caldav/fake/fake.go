@@ -53,6 +53,7 @@ type Quirks struct {
 	FirstInstanceOnly  bool // a time range looks at the first instance of a series only, as in Xandikos 0.2
 	OverlooksRDATE     bool // a time range ignores RDATE (sabre/vobject, VEvent::isInTimeRange)
 	IgnoresRRULEFilter bool // a filter for RRULE finds all events (DAViCal, caldav-REPORT-calquery.php)
+	ListsTasks         bool // a filter for events finds tasks too, as in Bedework
 	BareSync           bool // sync-collection returns no calendar data, as in Xandikos
 	SilentSync         bool // sync-collection reports no change
 	RefusesPropFilter  bool // no filter by property (RFC 4791 section 7.8, supported-filter)

@@ -142,7 +142,8 @@ func (s *Server) query(a *recorded, r *http.Request, c *collection, query elemen
 	}
 	var responses []string
 	for _, segment := range slices.Sorted(maps.Keys(c.objects)) {
-		if object := c.objects[segment]; matches(object) {
+		object := c.objects[segment]
+		if matches(object) || s.quirks.ListsTasks && strings.Contains(object.data, "BEGIN:VTODO") {
 			responses = append(responses, s.response(r.URL.Path+segment, s.propertiesOfObject(object),
 				wanted.Children))
 		}
