@@ -95,9 +95,11 @@ func (r *Rule) set(name, value string) (err error) {
 		}
 		r.Freq = freq
 	case "INTERVAL":
-		r.Interval, err = number(value, 1, 1_000_000)
+		r.Interval, err = number(value, 0, 1_000_000)
+		r.Interval = max(1, r.Interval) // 0 as other programs read it (libical#135, kewisch/ical.js#73)
 	case "COUNT":
-		r.Count, err = number(value, 1, 1_000_000_000)
+		// Programs write 0 for no end: macOS (sabre-io/dav#1455), Tasks (tasks/tasks#2158).
+		r.Count, err = number(value, 0, 1_000_000_000)
 	case "UNTIL":
 		until, bad := ical.ParseMoment(value, "")
 		if bad != nil {
