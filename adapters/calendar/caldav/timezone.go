@@ -2,6 +2,8 @@ package caldav
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -68,7 +70,27 @@ func (zs zones) find(object *ical.Component, tzid string) zone {
 			return z
 		}
 	}
-	return nil
+	return offsetZone(tzid)
+}
+
+// exchangeUTC is what Exchange calls UTC, often without a definition (python-recurring-ical-events#126).
+const exchangeUTC = "tzone://Microsoft/Utc"
+
+var offsetName = regexp.MustCompile(`^\(?(?:GMT|UTC) ?([+-])(\d\d?)(?::?(\d\d))?\)?$`)
+
+// offsetZone returns the zone of a TZID that is nothing but an offset from UTC, such as "GMT+05:30" or "(GMT -05:00)",
+// or else nil.
+func offsetZone(tzid string) zone {
+	name := offsetName.FindStringSubmatch(strings.ToUpper(strings.TrimSpace(tzid)))
+	if name == nil {
+		return nil
+	}
+	hours := ("0" + name[2])[len(name[2])-1:]
+	offset, err := ical.ParseOffset(name[1] + hours + cmp.Or(name[3], "00"))
+	if err != nil {
+		return nil
+	}
+	return ruledZone{before: offset}
 }
 
 func (zs zones) location(tzid string) *time.Location {
@@ -90,6 +112,9 @@ func findLocation(tzid string) *time.Location {
 	tzid = strings.Trim(strings.TrimSpace(tzid), `"`)
 	if tzid == "" || len(tzid) > maxZoneNameBytes {
 		return nil
+	}
+	if strings.EqualFold(tzid, exchangeUTC) {
+		return time.UTC
 	}
 	if name, ok := timezone.FromWindows(tzid); ok {
 		tzid = name

@@ -25,6 +25,7 @@ func TestNamesOfZones(t *testing.T) {
 		"/softwarestudio.org/Olson_20011030_5/America/New_York":    "America/New_York",
 		"/mozilla.org/20050126_1/America/Argentina/Buenos_Aires":   "America/Argentina/Buenos_Aires",
 		"/citadel.org/20190914_1/Asia/Kolkata":                     "Asia/Kolkata",
+		"tzone://Microsoft/Utc":                                    "UTC",
 		"":                                                         "", "Local": "", "local": "",
 		"../../etc/passwd": "", "Customized Time Zone": "", "/a/b/c/d": "", "(UTC+01:00) Berlin": "",
 		strings.Repeat("Europe/", 100) + "Berlin": "",
@@ -68,6 +69,20 @@ func TestAZoneThatOnlyTheObjectDefines(t *testing.T) {
 	for wall := time.Date(2024, 1, 1, 0, 30, 0, 0, time.UTC); wall.Year() < 2029; wall = wall.Add(time.Hour) {
 		if got, want := z.localize(wall), berlin.localize(wall); !got.Equal(want) {
 			t.Fatalf("%v is %v, want %v", wall, got.UTC(), want.UTC())
+		}
+	}
+}
+
+func TestAZoneMayBeAnOffset(t *testing.T) {
+	t.Parallel()
+	for tzid, want := range map[string]string{
+		"GMT+05:30": "06:30", "UTC-3": "15:00", "(GMT -05:00)": "17:00", "gmt+0100": "11:00", "Etc/GMT+5": "17:00",
+		"UTC": "12:00", "GMT+99:00": "floating", "GMT+5 Lima": "floating",
+	} {
+		o := objectOfLines(t, event(`DTSTART;TZID="`+tzid+`":20260101T120000`))
+		got := o.time(startOf(o.master))
+		if text := got.Instant.UTC().Format("15:04"); got.Floating != (want == "floating") || !got.Floating && text != want {
+			t.Errorf("%s is %+v, want %s", tzid, got, want)
 		}
 	}
 }

@@ -147,7 +147,21 @@ func readLine(line string) (Property, bool) {
 		return Property{}, false
 	}
 	p.Value = rest[1:]
+	p.joinTZID()
 	return p, true
+}
+
+// joinTZID moves what an unquoted colon cut off a TZID back to it: "TZID=GMT+05:30:20120904T020000", as Google Calendar
+// wrote it (libical#152). No date and no time has a colon.
+func (p *Property) joinTZID() {
+	last := strings.LastIndexByte(p.Value, ':')
+	if last < 0 || len(p.Params) == 0 {
+		return
+	}
+	if param := p.Params[len(p.Params)-1]; strings.EqualFold(param.Name, "TZID") && len(param.Values) == 1 {
+		param.Values[0] += ":" + p.Value[:last]
+		p.Value = p.Value[last+1:]
+	}
 }
 
 func readParam(s string) (Param, string, bool) {

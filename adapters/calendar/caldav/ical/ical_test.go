@@ -61,6 +61,24 @@ func TestRealInputIsForgiven(t *testing.T) {
 	}
 }
 
+func TestATZIDMayHaveColons(t *testing.T) {
+	for line, tzid := range map[string]string{
+		"DTSTART;TZID=GMT+05:30:20120904T020000":                    "GMT+05:30",
+		`DTSTART;TZID="GMT+05:30":20120904T020000`:                  "GMT+05:30",
+		"DTSTART;VALUE=DATE-TIME;TZID=tzone://x/y:20120904T020000":  "tzone://x/y",
+		"DTSTART;TZID=Europe/Berlin:20120904T020000":                "Europe/Berlin",
+		"DTSTART;TZID=Europe/Berlin;X-ZONE=\"a:b\":20120904T020000": "Europe/Berlin",
+	} {
+		c, err := ical.Decode([]byte("BEGIN:VCALENDAR\r\n" + line + "\r\nEND:VCALENDAR\r\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := c.Properties[0]; p.Param("TZID") != tzid || p.Value != "20120904T020000" {
+			t.Errorf("%s: %+v", line, p)
+		}
+	}
+}
+
 func TestWhatIsNoObjectIsRefused(t *testing.T) {
 	for name, data := range map[string]string{
 		"nothing":               "",
