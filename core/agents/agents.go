@@ -188,7 +188,7 @@ const clock = "get_current_time"
 // run calls a tool. A tool that does not exist is a failure that a model can read.
 func (a *Agents) run(r request, c call) (toolcall.Result, error) {
 	if strings.ReplaceAll(c.tool, "-", "_") == clock {
-		return toolcall.Clock(r.header, a.now(r)), nil
+		return toolcall.Clock(r.header, a.now(r.ctx, r.caller)), nil
 	}
 	t, known := a.tool(c.tool)
 	if !known {
@@ -221,4 +221,6 @@ func (a *Agents) names() []string {
 }
 
 // now returns the time in the zone of the business.
-func (a *Agents) now(r request) time.Time { return a.opts.Now().In(a.opts.Zone(r.ctx, r.caller)) }
+func (a *Agents) now(ctx context.Context, of apikey.Caller) time.Time {
+	return a.opts.Now().In(a.opts.Zone(ctx, of))
+}

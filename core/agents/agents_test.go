@@ -43,6 +43,7 @@ type world struct {
 	used    map[string]bool // ids of agents
 	claimed bool            // whether the last request only claimed to come from its agent before its body was read
 	answer  func(path string) (status int, body string)
+	zone    func(context.Context, apikey.Caller) *time.Location
 }
 
 func open(t *testing.T) *world {
@@ -53,7 +54,7 @@ func open(t *testing.T) *world {
 // openWithin is open, where a call may take so long.
 func openWithin(t *testing.T, limit time.Duration) *world {
 	t.Helper()
-	w := &world{t: t, used: map[string]bool{}, answer: func(string) (int, string) {
+	w := &world{t: t, used: map[string]bool{}, zone: ofTenant, answer: func(string) (int, string) {
 		return 200, `{"say":"Done."}`
 	}, caller: apikey.Caller{
 		Tenant: tenant.Tenant{ID: "t-acme", Name: "acme", Settings: tenant.Settings{Timezone: "America/New_York"}},
@@ -63,7 +64,8 @@ func openWithin(t *testing.T, limit time.Duration) *world {
 		API: func() http.Handler {
 			return w
 		}, Callers: w, Tools: api.Tools(), Notes: storetest.Open(t, storetest.SQLite(t)),
-		Now: func() time.Time { return today }, Zone: ofTenant, Within: limit,
+		Now: func() time.Time { return today }, Within: limit,
+		Zone: func(ctx context.Context, c apikey.Caller) *time.Location { return w.zone(ctx, c) },
 	})
 	mux := http.NewServeMux()
 	for _, p := range a.Protocols() {
@@ -492,6 +494,31 @@ func TestAModelCannotSayWhoCalls(t *testing.T) {
 		if got := w.one(); got.body != `{"phone_number":"`+c.want+`"}` {
 			t.Errorf("%s: looked up %s", name, got.body)
 		}
+	}
+}
+
+// A calendar that is slow to tell its zone is waited for beside the look-up of the caller, not before it: the platform
+// waits for both.
+func TestCallStartedAsksForEverythingAtOnce(t *testing.T) {
+	w := open(t)
+	lookedUp := make(chan struct{})
+	var once sync.Once
+	w.answer = func(string) (int, string) {
+		once.Do(func() { close(lookedUp) })
+		return 200, `{}`
+	}
+	w.zone = func(ctx context.Context, c apikey.Caller) *time.Location {
+		select {
+		case <-lookedUp:
+		case <-ctx.Done():
+			t.Error("nobody is looked up until the zone is known")
+		}
+		return ofTenant(ctx, c)
+	}
+	status, body := w.post("/alpha/agents/telnyx/call-started",
+		`{"data":{"payload":{"telnyx_end_user_target":"+12025550101"}}}`)
+	if status != 200 || !strings.Contains(body, `"today":"2026-11-30"`) {
+		t.Errorf("got %d %s", status, body)
 	}
 }
 

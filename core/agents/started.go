@@ -102,17 +102,21 @@ func (a *Agents) callStarted(r request, p platform) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := a.now(r)
 	variables := map[string]string{
-		"today": now.Format(time.DateOnly), "weekday": now.Weekday().String(), "time": now.Format("15:04"),
-		"time_zone": now.Location().String(), "caller_number": number,
-		"caller_known": "false", "caller_name": "", "caller_account": "", "open_tickets": "",
+		"caller_number": number, "caller_known": "false", "caller_name": "", "caller_account": "", "open_tickets": "",
 		"next_meeting": "", "next_meeting_reference": "",
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, p.within)
 	defer cancel()
 	var found sync.Map
 	var asked sync.WaitGroup
+	asked.Go(func() { // it may wait for the calendar, too
+		now := a.now(ctx, r.caller)
+		found.Store("today", now.Format(time.DateOnly))
+		found.Store("weekday", now.Weekday().String())
+		found.Store("time", now.Format("15:04"))
+		found.Store("time_zone", now.Location().String())
+	})
 	for name, ask := range map[string]func(map[string]json.RawMessage) map[string]string{
 		"look_up_caller": aboutCaller, "find_meetings": aboutMeetings,
 	} {
