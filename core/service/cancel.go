@@ -101,10 +101,12 @@ func (s *Calendar) cancel(
 	}
 	row := client.location(plan.EventID, where, true)
 	s.recent.drop(row)
+	// It has ended, so that it takes the place of none of those that a caller has yet.
+	ended := client.meeting(plan.EventID, cmp.Or(where, plan.CalendarID), client.opts.Now())
 	return journal.Result[record.CancelAnswer]{
 		Record:   record.CancelAnswer{OK: true, EventID: plan.EventID},
 		Ref:      plan.EventID,
-		Attached: store.Attached{Seen: []store.EventSeen{row}},
+		Attached: store.Attached{Seen: []store.EventSeen{row}, Meetings: []store.Meeting{ended}},
 	}, nil
 }
 

@@ -175,6 +175,9 @@ func (c calendarClient) meetingsWith(
 			all.unread, failures = append(all.unread, sourceBookedHere), append(failures, err)
 		}
 		all.events = append(all.events, events...)
+		if err == nil && all.more && len(all.events) == 0 { // those that were not read may be the only ones
+			all.unread = append(all.unread, sourceBookedHere)
+		}
 	}
 	if asked > 0 && len(failures) == asked && len(all.events) == 0 {
 		return all, failures[0]

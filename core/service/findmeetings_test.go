@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -162,6 +163,41 @@ func TestTheNearestMeetingsAreFoundAndThatThereAreMore(t *testing.T) {
 		if len(answer.Meetings) != f.want || answer.More != f.more || !answer.Complete ||
 			answer.Meetings[0].Start != "2030-03-04T05:00:00-05:00" {
 			t.Errorf("%s: found %+v, want %d meetings from the first on, more %t", rule, answer, f.want, f.more)
+		}
+	}
+}
+
+// However many meetings of a caller were cancelled, the one that is left is found. What was removed by other means takes
+// its place, but then nobody is told that there is no meeting.
+func TestAMeetingIsFoundBehindThoseThatWereCancelled(t *testing.T) {
+	t.Parallel()
+	for rule, remove := range map[string]func(*world, *process, apikey.Caller, string){
+		"here": func(_ *world, p *process, c apikey.Caller, id string) {
+			for range 2 {
+				if _, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id}); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		"by other means": func(w *world, _ *process, _ apikey.Caller, id string) {
+			w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true })
+		},
+	} {
+		w, p, c := sqliteWorld(t)
+		booked := func(title string, h int) string {
+			in := meeting(t, title, h)
+			in.phone = "+12025550101"
+			return book(t, p, c, Write{}, in).Record.Event.EventID
+		}
+		for i := range mostBookedHere + 1 {
+			remove(w, p, c, booked(fmt.Sprint("cancelled ", i), 10))
+		}
+		booked("left", 12)
+		answer := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101"})
+		found := len(answer.Meetings) == 1 && answer.Complete
+		unread := len(answer.Meetings) == 0 && slices.Equal(answer.UnreadSources, []string{sourceBookedHere})
+		if rule == "here" && !found || rule != "here" && !unread {
+			t.Errorf("removed %s, found %+v", rule, answer)
 		}
 	}
 }
