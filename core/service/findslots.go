@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -171,8 +172,14 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 	}
 	q := in.Rules.Or(rules).Question()
 	q.Hours.Zone = office
-	if in.SpecificTimes != nil {
-		q.Hours.Dates = in.SpecificTimes
+	if len(in.SpecificTimes) > 0 {
+		dates := maps.Clone(in.SpecificTimes)
+		for date, openings := range q.Hours.Dates { // the office stays closed on the other days
+			if _, replaced := dates[date]; !replaced {
+				dates[date] = openings
+			}
+		}
+		q.Hours.Dates = dates
 	}
 	q.Availability, q.Now, q.Zone = in.Availability, c.opts.Now(), office
 	requested, err := c.requestedZone(in.Timezone)

@@ -315,6 +315,28 @@ func TestRulesComeFromTheRequestTheConnectionAndTheTenant(t *testing.T) {
 	}
 }
 
+// Hours that the request gives for one day open no other day on which the office is closed.
+func TestADateOfTheRequestReplacesThatDateAlone(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	c.Tenant.Settings.OpenHours = map[string]string{"monday": "08:00-10:00", "2030-03-11": "closed"}
+	for want, given := range map[string]map[slots.Date][]slots.Opening{
+		"13:00 14:00 16:00":       {{Year: 2030, Month: 3, Day: 18}: {{Start: 12 * 60, End: 13 * 60}}}, // in New York
+		"13:00 14:00 12:00 13:00": {},
+		"12:00 13:00":             {{Year: 2030, Month: 3, Day: 4}: nil},
+	} {
+		for range 2 { // the rules that are kept stay as they are
+			got := startsOf(t, findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+				in.Start, in.End, in.Timezone = when(t, "2030-03-04"), when(t, "2030-03-20"), "America/New_York"
+				in.Rules.Hours, in.SpecificTimes = nil, given
+			})))
+			if got != want {
+				t.Errorf("with %v got %q, want %q", given, got, want)
+			}
+		}
+	}
+}
+
 // Where neither the request nor a setting says when meetings may take place, the owner's working hours do.
 func TestTheOwnersWorkingHoursAreTheDefault(t *testing.T) {
 	t.Parallel()

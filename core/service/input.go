@@ -55,7 +55,7 @@ type FindSlots struct {
 	CalendarIDs         []string
 	Availability        slots.Availability
 	Rules               slots.Rules
-	SpecificTimes       map[slots.Date][]slots.Opening // nil: the dates of the rules
+	SpecificTimes       map[slots.Date][]slots.Opening // before those of the rules
 	RescheduleMeetingID string                         // its time does not count as busy; an id of the provider's or a reference
 	HoldID              string                         // nor does this hold
 	Limit, PerDay       *int
