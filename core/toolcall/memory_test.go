@@ -201,6 +201,27 @@ func TestAnEmptyListNamesNothing(t *testing.T) {
 	}
 }
 
+// A model that has no null for what it leaves out writes "null", or an empty list. Neither is a title, a reference or
+// an address: whoever calls is found by the number.
+func TestTheNameOfNothingIsNothing(t *testing.T) {
+	w, r := newWorld()
+	for _, c := range []struct{ tool, given, want string }{
+		{"hold_slot", `{"slot_id":"st_1","meeting_reference":"null"}`, `{"phone_number":"+12025550101","slot_id":"st_1"}`},
+		{"book_slot", `{"slot_id":"st_1","hold_id":"undefined","title":"None"}`,
+			`{"phone_number":"+12025550101","slot_id":"st_1","title":"None"}`},
+		{"create_ticket", `{"subject":"Null","status":"NULL"}`, `{}`},
+		{"find_slots", `{"start":"null", "limit":3}`, `{"limit":3}`},
+		{"find_meetings", `{"email":"null"}`, `{"phone_number":"+12025550101"}`},
+		{"find_meetings", `{"email":[]}`, `{"phone_number":"+12025550101"}`},
+		{"look_up_caller", `{"email":" []"}`, `{"email":" []"}`},
+	} {
+		call := Call{CallID: "call", TenantID: "acme", Caller: "+12025550101"}
+		if got, _ := w.say(t, r, call, c.tool, c.given, `{}`); got != c.want {
+			t.Errorf("%s %s: the interface got %s, want %s", c.tool, c.given, got, c.want)
+		}
+	}
+}
+
 // The sentences say days as people do: "Monday the thirtieth, and Tuesday the first". Then "the first" is a place or a
 // day, and which of them is not guessed. A number is a place, as the prompts say.
 func TestAPlaceThatIsADayOfAnotherIsNotGuessed(t *testing.T) {

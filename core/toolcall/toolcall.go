@@ -91,6 +91,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	}
 	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now(), map[string][]string{}}
 	if !repeats(body) {
+		body = withoutNull(body)
 		if c.Tool.CallerNumber != "" {
 			body = withNumber(body, c.Tool.CallerNumber, c.Caller)
 		}
@@ -180,6 +181,24 @@ func Members(object []byte) (all []Member) {
 	return all
 }
 
+// withoutNull returns the arguments without those in whose place a model wrote null as a text, as models do where a
+// schema has no null. To the interface that is a text like any other, such as a title or a meeting's reference.
+func withoutNull(arguments []byte) []byte {
+	given := map[string]json.RawMessage{}
+	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
+		return arguments // the interface says what is wrong
+	}
+	all := len(given)
+	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool {
+		text := textOf(value)
+		return strings.EqualFold(text, "null") || strings.EqualFold(text, "undefined")
+	})
+	if len(given) == all {
+		return arguments
+	}
+	return asJSON(given)
+}
+
 // withNumber puts the number of whoever calls into a field of the arguments of a tool, in place of what a model
 // says of it, unless they ask for an e-mail address.
 func withNumber(arguments []byte, field, number string) []byte {
@@ -188,7 +207,7 @@ func withNumber(arguments []byte, field, number string) []byte {
 		return arguments // the interface says what is wrong
 	}
 	delete(given, field)
-	if email, has := given["email"]; !has || string(email) == "null" || string(email) == `""` {
+	if textOf(given["email"]) == "" {
 		if _, err := phonenumber.Parse(number); err != nil {
 			number = "unknown" // a model could not correct it
 		}
