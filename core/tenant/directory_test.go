@@ -166,15 +166,18 @@ func TestNames(t *testing.T) {
 
 func TestUnusableTenantSettings(t *testing.T) {
 	h := tenanttest.Open(t, storetest.SQLite(t))
-	negative := tenant.Duration(-1)
+	negative, long := tenant.Duration(-1), tenant.Duration(48*time.Hour)
 	_, err := h.Tenants.Create(t.Context(), "acme", tenant.Settings{
-		Timezone: "Local", DedupeWindow: &negative, TicketDedupeWindow: &negative,
+		Timezone: "Local", DedupeWindow: &negative, TicketDedupeWindow: &long,
+		MaxPurchasesPerDay: new(10_001), MaxPhoneNumbers: new(5_001),
 		StatusWords: map[string]string{"": "New"}, PriorityWords: map[string]string{"urgent": " "},
 	})
 	tenanttest.WantFields(t, err,
 		"timezone must be an IANA time zone name such as America/New_York.",
-		"dedupe_window must not be negative.",
-		"ticket_dedupe_window must not be negative.",
+		"dedupe_window must be from 0 to 24h.",
+		"ticket_dedupe_window must be from 0 to 24h.",
+		"max_purchases_per_day must be from 0 to 10000.",
+		"max_phone_numbers must be from 0 to 5000.",
 		"status_words must map words to labels; neither may be empty.",
 		"priority_words must map words to labels; neither may be empty.")
 	for _, zone := range []string{"EST5", "+02:00", "Europe/Nowhere", "../etc/passwd", "local"} {

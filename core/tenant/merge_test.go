@@ -62,7 +62,7 @@ func TestMergedSettings(t *testing.T) {
 			MaxPhoneNumbers: new(-1),
 		}, []fault.Field{
 			{Path: "settings.timezone", Message: "must be an IANA time zone name such as America/New_York."},
-			{Path: "settings.max_phone_numbers", Message: "must not be negative."},
+			{Path: "settings.max_phone_numbers", Message: "must be from 0 to 5000."},
 		}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -181,6 +181,13 @@ func checkDisplayName(name string) string {
 	return ""
 }
 
+// The largest values that settings can have, which are those of the file that apply reads.
+const (
+	maxWindow          = Duration(24 * time.Hour) // finished calls without a key are kept so long
+	maxPurchasesPerDay = 10_000
+	maxPhoneNumbers    = 5_000 // as many numbers of an account are read
+)
+
 // Check returns a fault for every unusable setting. Their paths begin with prefix.
 func (s Settings) Check(prefix string) []fault.Field {
 	var faults []fault.Field
@@ -195,16 +202,22 @@ func (s Settings) Check(prefix string) []fault.Field {
 		path  string
 		given *Duration
 	}{{"dedupe_window", s.DedupeWindow}, {"ticket_dedupe_window", s.TicketDedupeWindow}} {
-		if window.given != nil && *window.given < 0 {
-			faults = append(faults, fault.Field{Path: prefix + window.path, Message: "must not be negative."})
+		if window.given != nil && (*window.given < 0 || *window.given > maxWindow) {
+			faults = append(faults, fault.Field{Path: prefix + window.path,
+				Message: fmt.Sprintf("must be from 0 to %s.", maxWindow)})
 		}
 	}
 	for _, limit := range []struct {
 		path  string
 		given *int
-	}{{"max_purchases_per_day", s.MaxPurchasesPerDay}, {"max_phone_numbers", s.MaxPhoneNumbers}} {
-		if limit.given != nil && *limit.given < 0 {
-			faults = append(faults, fault.Field{Path: prefix + limit.path, Message: "must not be negative."})
+		most  int
+	}{
+		{"max_purchases_per_day", s.MaxPurchasesPerDay, maxPurchasesPerDay},
+		{"max_phone_numbers", s.MaxPhoneNumbers, maxPhoneNumbers},
+	} {
+		if limit.given != nil && (*limit.given < 0 || *limit.given > limit.most) {
+			faults = append(faults, fault.Field{Path: prefix + limit.path,
+				Message: fmt.Sprintf("must be from 0 to %d.", limit.most)})
 		}
 	}
 	_, wrong := s.SlotDefaults().Rules()
