@@ -247,8 +247,8 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 
 func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error {
 	var body refusalBody
-	_ = json.Unmarshal(e.Body, &body)             // what is there, is there
-	e.ErrorCode = cmp.Or(e.ErrorCode, body.Error) // x/oauth2 does not read it from the response to an assertion
+	_ = json.Unmarshal(e.Body, &body)              // what is there, is there
+	e.ErrorCode = cmp.Or(e.ErrorCode, body.code()) // x/oauth2 does not read it from the response to an assertion
 	for _, secret := range secrets {
 		if secret != "" {
 			e.Body = bytes.ReplaceAll(e.Body, []byte(secret), []byte("[secret]"))
@@ -278,6 +278,16 @@ type refusalBody struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description"`
 	Codes       []int  `json:"error_codes"` // Microsoft's own
+	Status      string `json:"status"`      // HubSpot's own
+}
+
+// code returns the error code. HubSpot tells of a refresh token or a code that it does not accept in its own way, at
+// times without an error code (nango.dev/blog/hubspot-oauth-bad-refresh-token; HGData/mk-node-hubspot#64).
+func (b refusalBody) code() string {
+	if b.Error == "" && (b.Status == "BAD_REFRESH_TOKEN" || b.Status == "BAD_AUTH_CODE") {
+		return "invalid_grant"
+	}
+	return b.Error
 }
 
 // Errors with invalid_grant that say nothing of the grant.
