@@ -16,6 +16,12 @@ func TestDisplayNames(t *testing.T) {
 		"Bücher & <Söhne>":      true, // pages escape it
 		"عيادة الأسنان":         true,
 		"歯科クリニック":               true,
+		"ශ්\u200dරී ලංකා":       true, // joiners, which these scripts are written with
+		"نمی\u200cدانم":         true,
+		"👩\u200d👩\u200d👧":       true,
+		"Ac\u200dme":            false,
+		"\u200d":                false,
+		"ශ්\u200d\u200dරී":      false,
 		strings.Repeat("ü", 80): true,
 		strings.Repeat("ü", 81): false,
 		" Acme":                 false,

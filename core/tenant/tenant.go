@@ -175,10 +175,25 @@ func checkDisplayName(name string) string {
 	switch {
 	case name != "" && strings.TrimSpace(name) != name, utf8.RuneCountInString(name) > maxDisplayName:
 		return fmt.Sprintf("must be at most %d characters, without spaces around them.", maxDisplayName)
-	case !utf8.ValidString(name), strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }):
+	case !utf8.ValidString(name), !isSeen([]rune(name)):
 		return "must not contain control characters or others that are not seen."
 	}
 	return ""
+}
+
+// isSeen reports whether each character of a name is seen. Two that are not are part of how scripts such as Sinhala and
+// Persian are written, and of emoji: the joiners (The Unicode Standard, section 23.2, "Cursive Connection and
+// Ligatures"). They join their neighbours, so each stands between two, which are not ASCII.
+func isSeen(name []rune) bool {
+	joined := func(at int) bool {
+		return at >= 0 && at < len(name) && name[at] > unicode.MaxASCII && unicode.IsGraphic(name[at])
+	}
+	for i, r := range name {
+		if !unicode.IsGraphic(r) && !(unicode.Is(unicode.Join_Control, r) && joined(i-1) && joined(i+1)) {
+			return false
+		}
+	}
+	return true
 }
 
 // The largest values that settings can have, which are those of the file that apply reads.
