@@ -249,8 +249,19 @@ func (u *update) change(
 	u.run.ExpectEffect(true)
 	// Repeatable: a repeat with the version read either writes the same again or is refused as overtaken.
 	op := guard.Op{Name: opUpdate, Repeatable: change.IfUnchanged != ""}
+	ref := calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}
+	lost := false // the answer of an earlier attempt, which may itself have overtaken the next one
 	changed, err := ask(ctx, u.client.endpoint, op, func(ctx context.Context) (calendar.Event, error) {
-		return u.client.driver.Change(ctx, calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}, change)
+		changed, err := u.client.driver.Change(ctx, ref, change)
+		f := fault.From(err)
+		if lost && err != nil && f.Reason == fault.ReasonChangedMeanwhile {
+			now, readErr := u.client.driver.Event(ctx, ref)
+			if readErr == nil && !now.IsCancelled && u.plan.isAppliedTo(now, zone) {
+				return now, nil
+			}
+		}
+		lost = lost || err != nil && !u.run.HadNoEffect(f)
+		return changed, err
 	})
 	switch {
 	case err == nil:

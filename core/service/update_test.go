@@ -138,6 +138,27 @@ func TestUpdateReadsAgainWhatSomeoneElseChanged(t *testing.T) {
 	}
 }
 
+// An attempt whose answer was lost overtakes the next one. What it has made of the event tells that it was the one.
+func TestUpdateWhoseAnswerWasLostIsKnownByTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	for title, known := range map[string]bool{"two": true, "by somebody else since": false} {
+		t.Run("the event is now called "+title, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
+			w.meetings.once("change", reaction{after: func(context.Context) error {
+				w.meetings.edit(id, func(e *calendar.Event) { e.Title = title })
+				return cutOff()
+			}})
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Title: "two"})
+			if !known {
+				wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			} else if err != nil || w.meetings.changed != 1 {
+				t.Errorf("answered %v; it was changed %d times", err, w.meetings.changed)
+			}
+		})
+	}
+}
+
 func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
