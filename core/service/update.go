@@ -316,6 +316,10 @@ func (p updatePlan) newSpan(event calendar.Event, zone *time.Location) (calendar
 	if p.Start != nil {
 		now.From = normalize.Instant(*p.Start, zone)
 		now.To = now.From.Add(length)
+		if event.Start.AllDay && event.End.AllDay { // days, of which one in which clocks change has not 24 hours
+			days := event.End.Instant.Sub(event.Start.Instant) / (24 * time.Hour)
+			now.To = now.From.In(zone).AddDate(0, 0, int(days))
+		}
 	}
 	if p.End == nil {
 		// A meeting without a length (RFC 5545 section 3.6.1 allows it) stays one when only its start moves.

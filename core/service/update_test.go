@@ -207,15 +207,20 @@ func TestUpdateWhoseSecondReadFailsIsAKnownFailure(t *testing.T) {
 
 func TestUpdateOfAWholeDay(t *testing.T) {
 	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
-	answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
-		EventID: id, Start: when(t, "2030-03-05T09:00:00"),
-	})
-	w.check(err)
-	if got := answer.Record.Event; got.StartTime != "2030-03-05T09:00:00-05:00" ||
-		got.EndTime != "2030-03-06T09:00:00-05:00" {
-		t.Fatalf("got %+v", got)
+	for start, want := range map[string]record.Meeting{
+		"2030-03-05T09:00:00": {StartTime: "2030-03-05T09:00:00-05:00", EndTime: "2030-03-06T09:00:00-05:00"},
+		// In New York, clocks go forward on that day.
+		"2030-03-10T00:00:00": {StartTime: "2030-03-10T00:00:00-05:00", EndTime: "2030-03-11T00:00:00-04:00"},
+	} {
+		t.Run(start, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			id := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 4), End: calendar.Day(2030, 3, 5)})
+			answer, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Start: when(t, start)})
+			w.check(err)
+			if got := answer.Record.Event; got.StartTime != want.StartTime || got.EndTime != want.EndTime {
+				t.Fatalf("got %+v", got)
+			}
+		})
 	}
 }
 
