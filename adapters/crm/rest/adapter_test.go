@@ -141,6 +141,9 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.faults[0] must have a status or a match, or else it would apply to every answer.",
 			"settings.faults[0].field is only for fault: invalid.",
 			"settings.get.steps must have a step.",
+			"settings.ticket.id uses .steps.ticket, which does not exist.",
+			"settings.ticket.number uses .steps.ticket, which does not exist.",
+			"settings.ticket.subject uses .steps.ticket, which does not exist.",
 		}},
 		{object{"create": object{"steps": []any{step(nil)}}, "ticket": object{
 			"id": "1", "number": "1",
@@ -152,7 +155,28 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 		}},
 		{object{"vocabulary": object{"steps": []any{step(nil)}}},
 			[]string{"settings.vocabulary has steps but uses none of their answers; give statuses or priorities."}},
-		{object{"get": object{"steps": many(11)}}, []string{"settings.get.steps must be at most 10."}},
+		{object{"get": object{"steps": many(11)}, "ticket": object{"id": "1", "number": "1", "subject": `"A"`}},
+			[]string{"settings.get.steps must be at most 10."}},
+		// Names that are nowhere would be null, and responses may have members of these names.
+		{object{"create": object{"number": ".steps.creat.body.ticket.id", "steps": []any{
+			object{"name": "create", "method": "POST", "path": "a/{.steps.me.body.ticket.id}",
+				"body": "{title: .ticket.subjct, last: .steps.me.body.steps.last, " +
+					"id: (.steps.me.body | .ticket.id)}"}}}}, []string{
+			"settings.create.number uses .steps.creat, which does not exist.",
+			"settings.create.steps[0] uses .ticket.subjct, which does not exist.",
+		}},
+		{object{
+			"create": object{"number": "1", "steps": []any{
+				object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject}"}}},
+			"by_key": object{"number": ".steps.find.body.id",
+				"steps": []any{object{"name": "find", "path": "newest"}}},
+			"find_contacts": object{"contacts": "[]", "steps": []any{}},
+			"open_tickets":  object{"tickets": ".steps.all.body", "steps": []any{object{"name": "all", "path": "all"}}},
+		}, []string{
+			"settings.open_tickets must use .contact_id: otherwise everybody has the same tickets.",
+			"settings.by_key must use .key: otherwise every call has the same ticket.",
+			"settings.create.steps must send .key: otherwise by_key finds no ticket, and each is opened once more.",
+		}},
 	} {
 		if got := wrongIn(plain("https://desk.example", c.changes), nil); !slices.Equal(got, c.want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))

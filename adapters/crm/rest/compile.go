@@ -79,12 +79,13 @@ type compiled struct {
 	shownOwner, shownAccount, shownContact expression
 	createOnly                             bool            // tickets cannot be read
 	settable                               map[string]bool // the fields that a new ticket may be given
+	stepNames                              []string        // of all operations
 	faults                                 []fault.Field   // what is wrong with the settings
 }
 
 // compile compiles the settings and records every fault in them. shared has expressions that are compiled.
 func compile(s settings, shared map[string]parsed) *compiled {
-	c := &compiled{settings: s, base: s.base(), parser: newParser(shared)}
+	c := &compiled{settings: s, base: s.base(), parser: newParser(shared), stepNames: s.stepNames()}
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
 		c.wrong("base_url", "must not have a query or fragment; each step has its own parameters.")
 	}
@@ -136,6 +137,7 @@ func compile(s settings, shared map[string]parsed) *compiled {
 	c.check = c.steps("check", s.Check.Steps, rules)
 	c.ticket = c.mapping("ticket", s.Ticket)
 	c.createTicket = c.mapping("create.ticket", s.Create.Ticket)
+	c.inputs(s)
 	if c.createOnly && c.keyNumber.given() {
 		c.wrong("get", "is required with by_key, which finds a ticket's number.")
 	}
@@ -252,6 +254,7 @@ func (c *compiled) expression(path, source string) expression {
 	if problem != "" {
 		c.wrong(path, problem)
 	}
+	c.checkSteps(path, source)
 	return e
 }
 
@@ -260,6 +263,7 @@ func (c *compiled) template(path, source string) template {
 	if problem != "" {
 		c.wrong(path, problem)
 	}
+	c.checkSteps(path, source)
 	return t
 }
 

@@ -71,7 +71,7 @@ func plain(address string, changes object) object {
 		},
 		"create": object{
 			"steps": []any{object{"name": "create", "method": "POST", "path": "tickets",
-				"body": "{title: .ticket.subject}"}},
+				"body": "{title: .ticket.subject}", "headers": object{"X-Call": "{.key}"}}},
 			"number": ".steps.create.body.id",
 		},
 		"get": object{"steps": []any{object{"name": "ticket", "path": "tickets/{.number}"}}},
@@ -532,8 +532,8 @@ func TestFindIsThereWhereTheSettingsSayHow(t *testing.T) {
 		t.Errorf("nothing at the path of the search: %v", err)
 	}
 	rule := object{"status": []any{float64(404)}, "fault": "not_found"}
-	if err := findAt(object{"path": "of", "faults": []any{rule}}, ".steps.find.body.id"); !errors.Is(err,
-		fault.NotFound) {
+	if err := findAt(object{"path": "of", "query": object{"k": "{.key}"}, "faults": []any{rule}},
+		".steps.find.body.id"); !errors.Is(err, fault.NotFound) {
 		t.Errorf("nothing at the path of the search, which means that there is none: %v", err)
 	}
 }
@@ -730,7 +730,7 @@ func TestNothingOfAnAnswerIsTold(t *testing.T) {
 					},
 					"ticket": shownAs(object{[]string{"subject", "id", "created_at", "description"}[i%4]: step("ticket")}),
 					"create": object{"number": "1", "steps": []any{
-						object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket"},
+						object{"name": "create", "method": "POST", "path": "tickets", "body": ".ticket + {key}"},
 						object{"name": "next", "method": "POST", "path": "tickets", "encoding": []string{"json", "form"}[i%2],
 							"body": step("create")},
 						object{"name": "last", "path": "tickets/{" + step("create") + "}",

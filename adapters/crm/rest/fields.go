@@ -2,8 +2,10 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -23,7 +25,7 @@ var use = regexp.MustCompile(`\.ticket\b(?:\.([a-z_]+)|\["([a-z_]+)"\])?`)
 // show what became of the field.
 func (c *compiled) fields(s createSettings) {
 	named, all := map[string]bool{}, false
-	for _, source := range s.sources() {
+	for _, source := range sources(s.Steps) {
 		for _, found := range use.FindAllStringSubmatch(source, -1) {
 			name := found[1] + found[2]
 			if label, isValue := map[string]string{"status_value": "status",
@@ -31,6 +33,15 @@ func (c *compiled) fields(s createSettings) {
 				name = label
 			}
 			named[name], all = true, all || name == ""
+		}
+	}
+	for i, step := range s.Steps {
+		for _, source := range sources([]stepSettings{step}) {
+			for _, name := range namesIn(source, usedField) {
+				if _, known := asInput(crm.NewTicket{})[name]; !known {
+					c.wrong(fmt.Sprintf("create.steps[%d]", i), "uses .ticket."+name+", which does not exist.")
+				}
+			}
 		}
 	}
 	m, path := c.ticket, "ticket."
@@ -48,10 +59,70 @@ func (c *compiled) fields(s createSettings) {
 	}
 }
 
-// sources returns the texts of the steps of create that can use the new ticket.
-func (s createSettings) sources() []string {
+// usedField and usedStep match where an expression uses a field of the new ticket and the response to a step.
+var (
+	usedField = regexp.MustCompile(`(?:^|[^\w\])"?])\.ticket\.([A-Za-z_]\w*)`)
+	usedStep  = regexp.MustCompile(`(?:^|[^\w\])"?])\.steps\.([A-Za-z_]\w*)`)
+)
+
+// namesIn returns the names that a text surely uses. A response may have members ticket and steps of its own: behind
+// other members, or where a pipe leads to it.
+func namesIn(text string, used *regexp.Regexp) (names []string) {
+	text, _, _ = strings.Cut(text, "|")
+	for _, found := range used.FindAllStringSubmatch(text, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
+// checkSteps records the steps that an expression or template uses and no operation has. Which steps of an
+// operation were done before is not checked: several operations may share an expression.
+func (c *compiled) checkSteps(path, source string) {
+	for _, name := range namesIn(source, usedStep) {
+		if !slices.Contains(c.stepNames, name) {
+			c.wrong(path, "uses .steps."+name+", which does not exist.")
+		}
+	}
+}
+
+// stepNames returns the names of the steps of all operations.
+func (s settings) stepNames() (names []string) {
+	for _, steps := range [][]stepSettings{
+		s.Account.Steps, s.Vocabulary.Steps, s.Create.Steps, s.Get.Steps, s.ByKey.Steps, s.FindContacts.Steps,
+		s.OpenTickets.Steps, s.Check.Steps,
+	} {
+		for _, step := range steps {
+			names = append(names, step.Name)
+		}
+	}
+	return names
+}
+
+// inputs checks that operations use what they are about, where a caller would get another's ticket otherwise, or
+// a second one.
+func (c *compiled) inputs(s settings) {
+	uses := func(name string, steps []stepSettings, more ...string) bool {
+		used := regexp.MustCompile(`\b` + name + `\b`)
+		return slices.ContainsFunc(append(sources(steps), more...), used.MatchString)
+	}
+	if len(s.OpenTickets.Steps) > 0 && !uses("contact_id", s.OpenTickets.Steps, s.OpenTickets.Tickets) {
+		c.wrong("open_tickets", "must use .contact_id: otherwise everybody has the same tickets.")
+	}
+	if !c.keyNumber.given() {
+		return
+	}
+	if !uses("key", s.ByKey.Steps, s.ByKey.Number) {
+		c.wrong("by_key", "must use .key: otherwise every call has the same ticket.")
+	}
+	if s.IdempotencyHeader == "" && !uses("key", s.Create.Steps) {
+		c.wrong("create.steps", "must send .key: otherwise by_key finds no ticket, and each is opened once more.")
+	}
+}
+
+// sources returns the texts of steps that can use what an operation is about.
+func sources(steps []stepSettings) []string {
 	var texts []string
-	for _, step := range s.Steps {
+	for _, step := range steps {
 		texts = append(texts, step.Path, step.Body, step.When)
 		for _, set := range []map[string]string{step.Query, step.Headers} {
 			for _, text := range set {
