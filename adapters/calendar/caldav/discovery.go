@@ -232,8 +232,8 @@ func schedules(header http.Header) bool {
 	})
 }
 
-// offersScheduling reports whether the server sends invitations, from the response to OPTIONS. RFC 6638 section 2 promises
-// the header only there, and Cyrus, which Fastmail runs, sends it nowhere else.
+// offersScheduling reports whether the server sends invitations, from the response to OPTIONS. RFC 6638 section 2
+// promises the header only there, and Cyrus, which Fastmail runs, sends it nowhere else.
 func (d *driver) offersScheduling(ctx context.Context, home *url.URL) (bool, error) {
 	a, err := d.send(ctx, http.MethodOptions, home, nil, nil)
 	if err != nil {

@@ -30,6 +30,7 @@ const (
 func (r Rule) Between(start, from, to time.Time, budget *Budget) ([]time.Time, error) {
 	x := expansion{
 		rule: r.withDefaults(start), start: start.Unix(), from: from.Unix(), to: to.Unix(), budget: budget,
+		last: start.Unix() - 1,
 	}
 	if x.to < x.start {
 		return nil, nil
@@ -52,6 +53,7 @@ type expansion struct {
 	start, from, to int64
 	budget          *Budget
 	counted         int
+	last            int64 // the last one counted
 	found           []time.Time
 }
 
@@ -88,7 +90,7 @@ func (r Rule) withDefaults(start time.Time) Rule {
 
 // add takes the next candidate, in order. It returns errDone after the last one that is wanted.
 func (x *expansion) add(at int64) error {
-	if at < x.start || (at == x.start && x.counted > 0) {
+	if at <= x.last { // before the start, or there already
 		return nil
 	}
 	if at > x.to {
@@ -98,6 +100,7 @@ func (x *expansion) add(at int64) error {
 		return err
 	}
 	x.counted++
+	x.last = at
 	if at >= x.from {
 		x.found = append(x.found, time.Unix(at, 0).UTC())
 	}
@@ -197,7 +200,32 @@ func (x *expansion) days(first int64, length int) ([]int64, error) {
 			named = append(named, day)
 		}
 	}
-	return named, nil
+	return x.withSkipped(named, first, length), nil
+}
+
+// withSkipped adds the days that stand for those that the months of the period do not have.
+func (x *expansion) withSkipped(named []int64, first int64, length int) []int64 {
+	r := x.rule
+	if r.Skip == Omit || r.Freq < Monthly || len(r.MonthDays) == 0 {
+		return named
+	}
+	for end := first + int64(length); first < end; {
+		date := time.Unix(first*daySeconds, 0).UTC()
+		days := monthLength(date.Year(), date.Month())
+		first += int64(days)
+		if slices.Max(r.MonthDays) <= days || len(r.Months) > 0 && !slices.Contains(r.Months, int(date.Month())) {
+			continue
+		}
+		day := first
+		if r.Skip == Backward {
+			day--
+		}
+		if date = time.Unix(day*daySeconds, 0).UTC(); r.isOneOf(date) {
+			named = append(named, day)
+		}
+	}
+	slices.Sort(named)
+	return slices.Compact(named)
 }
 
 // clock lists the times of day that the rule names, as seconds since midnight.

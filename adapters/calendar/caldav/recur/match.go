@@ -24,6 +24,11 @@ func (r Rule) matches(date time.Time) bool {
 			return false
 		}
 	}
+	return r.isOneOf(date)
+}
+
+// isOneOf reports whether the date is on one of the rule's weekdays, if it names any.
+func (r Rule) isOneOf(date time.Time) bool {
 	return len(r.Days) == 0 || slices.ContainsFunc(r.Days, func(w Weekday) bool { return r.isDay(date, w) })
 }
 

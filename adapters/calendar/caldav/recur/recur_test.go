@@ -22,6 +22,7 @@ func TestRulesThatAreNoneAreRefused(t *testing.T) {
 		"FREQ=DAILY;BYHOUR=-1", "FREQ=MONTHLY;BYMONTHDAY=0", "FREQ=MONTHLY;BYMONTHDAY=32", "FREQ=MONTHLY;BYDAY=0MO",
 		"FREQ=MONTHLY;BYDAY=XX", "FREQ=MONTHLY;BYDAY=M", "FREQ=YEARLY;BYWEEKNO=54", "FREQ=YEARLY;BYMONTH=13",
 		"FREQ=MONTHLY;BYSETPOS=--1", "FREQ=WEEKLY;WKST=1", "FREQ=DAILY;BYEASTER=1", "RSCALE=HEBREW;FREQ=YEARLY",
+		"FREQ=DAILY;SKIP=SIDEWAYS", "FREQ=MONTHLY;BYMONTHDAY=-31;SKIP=BACKWARD", "FREQ=YEARLY;BYYEARDAY=366;SKIP=FORWARD",
 	} {
 		if rule, err := recur.Parse(text); err == nil {
 			t.Errorf("%q was read as %+v", text, rule)
@@ -44,6 +45,37 @@ func TestSlipsOfRealProgramsAreForgiven(t *testing.T) {
 		want, _ := recur.Parse(like)
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q was read as %+v (%v), want %+v", text, got, err, want)
+		}
+	}
+}
+
+// TestDaysThatAMonthDoesNotHave checks the examples of RFC 7529 and combinations of them.
+func TestDaysThatAMonthDoesNotHave(t *testing.T) {
+	for _, c := range []struct{ start, rule, want string }{
+		{"2014-01-31", "FREQ=MONTHLY;SKIP=OMIT", "0131 0331 0531 0731"},
+		{"2014-01-31", "FREQ=MONTHLY;SKIP=BACKWARD", "0131 0228 0331 0430"},
+		{"2014-01-31", "FREQ=MONTHLY;SKIP=FORWARD", "0131 0301 0331 0501"},
+		{"2012-02-29", "FREQ=YEARLY;SKIP=BACKWARD", "0229 0228 0228 0228"},
+		{"2012-02-29", "FREQ=YEARLY;SKIP=FORWARD", "0229 0301 0301 0301"},
+		{"2014-01-01", "FREQ=MONTHLY;BYMONTHDAY=1,31;SKIP=FORWARD", "0101 0131 0201 0301"},
+		{"2014-01-30", "FREQ=MONTHLY;BYMONTHDAY=28,30;SKIP=BACKWARD", "0130 0228 0328 0330"},
+		{"2014-01-31", "FREQ=MONTHLY;INTERVAL=3;SKIP=FORWARD", "0131 0501 0731 1031"},
+		{"2014-01-31", "FREQ=YEARLY;BYMONTHDAY=31;BYMONTH=2,4;SKIP=BACKWARD", "0131 0228 0430 0228"},
+		{"2014-01-31", "FREQ=MONTHLY;BYMONTHDAY=31;BYDAY=FR;SKIP=BACKWARD", "0131 0228 1031 0731"},
+	} {
+		rule, err := recur.Parse("RSCALE=GREGORIAN;COUNT=4;" + c.rule)
+		if err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+			continue
+		}
+		start := wall(t, c.start+" 09:00")
+		walls, err := rule.Between(start, start, start.AddDate(9, 0, 0), &recur.Budget{Steps: 100_000})
+		var got []string
+		for _, w := range walls {
+			got = append(got, w.Format("0102"))
+		}
+		if text := strings.Join(got, " "); err != nil || text != c.want {
+			t.Errorf("%s from %s is %s (%v), want %s", c.rule, c.start, text, err, c.want)
 		}
 	}
 }

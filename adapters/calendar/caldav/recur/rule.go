@@ -62,7 +62,20 @@ type Rule struct {
 	MonthDays, YearDays, WeekNumbers, Months []int
 	Positions                                []int
 	WeekStart                                time.Weekday
+	Skip                                     Skip
 }
+
+// Skip is which day stands for one that a month does not have (RFC 7529 section 4.1).
+type Skip int
+
+// The ways to skip: the day is left out, or the month's last day or the next month's first stands for it.
+const (
+	Omit Skip = iota
+	Backward
+	Forward
+)
+
+var skips = map[string]Skip{"OMIT": Omit, "BACKWARD": Backward, "FORWARD": Forward}
 
 // Parse parses the value of an RRULE. An unknown part is an error unless its name begins with X-: without the
 // part, the rule would have another meaning.
@@ -80,6 +93,9 @@ func Parse(text string) (Rule, error) {
 	}
 	if r.Freq < 0 {
 		return Rule{}, errors.New("recur: the rule has no FREQ")
+	}
+	if r.Skip != Omit && (len(r.YearDays)+len(r.WeekNumbers) > 0 || len(r.MonthDays) > 0 && r.MonthDays[0] < 0) {
+		return Rule{}, errors.New("recur: the rule skips days that are counted from elsewhere than a month's first")
 	}
 	return r, nil
 }
@@ -139,9 +155,11 @@ func (r *Rule) set(name, value string) (err error) {
 			return errValue
 		}
 	case "SKIP":
-		if value != "OMIT" {
+		skip, ok := skips[value]
+		if !ok {
 			return errValue
 		}
+		r.Skip = skip
 	default:
 		return errors.New("is not known")
 	}
