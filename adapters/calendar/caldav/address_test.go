@@ -65,6 +65,8 @@ func TestPreconditionsTellWhatTheStatusDoesNot(t *testing.T) {
 		{403, c + "allowed-attendee-scheduling-object-change/>", fault.Forbidden, fault.ReasonPermissionDenied},
 		{403, c + "max-attendees-per-instance/>", fault.Invalid, fault.ReasonProviderRefused},
 		{403, c + "max-resource-size/>", fault.Invalid, fault.ReasonProviderRefused},
+		{403, c + "valid-calendar-data/>", fault.Invalid, fault.ReasonProviderRefused},
+		{403, c + "supported-calendar-component/>", fault.Invalid, fault.ReasonProviderRefused},
 		{409, c + "max-date-time/>", fault.Invalid, fault.ReasonProviderRefused},
 		{403, d + "number-of-matches-within-limits/>", fault.Exhausted, fault.ReasonTooManyEvents},
 		{507, d + "number-of-matches-within-limits/>", fault.Exhausted, fault.ReasonTooManyEvents},

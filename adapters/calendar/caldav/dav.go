@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,6 +175,10 @@ func (e elements) has(space, name string) bool {
 		}
 	}
 	return false
+}
+
+func (e elements) hasAny(space string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return e.has(space, name) })
 }
 
 const (

@@ -29,6 +29,10 @@ func refusal(a answer) *fault.Error {
 	case failed.has(caldavSpace, "max-resource-size"):
 		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"The event is larger than the calendar server accepts.")
+	case failed.hasAny(caldavSpace, "valid-calendar-data", "valid-calendar-object-resource",
+		"supported-calendar-data", "supported-calendar-component", "max-instances"):
+		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
+			"The calendar server does not accept an event like this.")
 	case failed.has(caldavSpace, "min-date-time"), failed.has(caldavSpace, "max-date-time"):
 		meaning = fault.New(fault.Invalid, fault.ReasonProviderRefused,
 			"The calendar server does not keep events at that time.")
