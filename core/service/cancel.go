@@ -101,12 +101,19 @@ func (s *Calendar) cancel(
 	}
 	row := client.location(plan.EventID, where, true)
 	s.recent.drop(row)
-	// It has ended, so that it takes the place of none of those that a caller has yet.
-	ended := client.meeting(plan.EventID, cmp.Or(where, plan.CalendarID), client.opts.Now())
+	attached := store.Attached{Seen: []store.EventSeen{row}}
+	meeting, known, err := s.opts.Store.Meeting(ctx, client.tenant.ID, client.connection.ID,
+		client.reference(plan.EventID))
+	if err != nil {
+		return none, err
+	}
+	// It has ended, so that it takes the place of none of those that a caller has yet, unless a copy of it was cancelled.
+	if known && (plan.CalendarID == "" || plan.CalendarID == meeting.CalendarID) {
+		meeting.EndsAt = client.opts.Now()
+		attached.Meetings = []store.Meeting{meeting}
+	}
 	return journal.Result[record.CancelAnswer]{
-		Record:   record.CancelAnswer{OK: true, EventID: plan.EventID},
-		Ref:      plan.EventID,
-		Attached: store.Attached{Seen: []store.EventSeen{row}, Meetings: []store.Meeting{ended}},
+		Record: record.CancelAnswer{OK: true, EventID: plan.EventID}, Ref: plan.EventID, Attached: attached,
 	}, nil
 }
 

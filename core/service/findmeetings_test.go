@@ -255,6 +255,26 @@ func TestACopyOfAMeetingIsNotTakenForIt(t *testing.T) {
 	}
 }
 
+// Who cancels the copy of somebody who was invited leaves the meeting, and its caller finds it.
+func TestAMeetingIsFoundWhoseCopyWasCancelled(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	in := meeting(t, "therapy", 10)
+	in.phone = "+12025550101"
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	invited := w.meetings.live()[0]
+	invited.CalendarID = "side"
+	w.meetings.put(invited)
+	for _, calendarID := range []string{"side", "main"} {
+		want := len(w.meetings.live()) - 1
+		_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: id, CalendarID: calendarID})
+		found := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101"})
+		if err != nil || len(found.Meetings) != want {
+			t.Errorf("with that in %s cancelled, found %+v, %v", calendarID, found, err)
+		}
+	}
+}
+
 func TestAnEventIsFoundAgainWhereNoCalendarIsTheDefault(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
