@@ -95,11 +95,12 @@ func TestToolsForAnAgentByScopes(t *testing.T) {
 	}
 }
 
-// A tenant without a time zone has that of the calendar in which the tools offer slots.
+// The time zone is that of the calendar in which the tools offer slots, and not the tenant's, which is for calendars
+// without one.
 func TestToolsForAnAgentNameTheZoneOfTheCalendar(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, "")
-	d.must("tenant", "create", "acme")
+	d.must("tenant", "create", "acme", "--timezone", "America/New_York")
 	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox",
 		"--set", "timezone=Europe/Berlin")
 	d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox",

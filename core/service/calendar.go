@@ -154,21 +154,15 @@ func (s *Calendar) Zone(ctx context.Context, c apikey.Caller) *time.Location {
 	return time.UTC
 }
 
-// ZoneName returns the name of that zone: that of the tenant's settings, or else that of the default calendar, in which
-// slots are offered. "": the provider does not tell it.
+// ZoneName returns the name of that zone: that of the default calendar, in which slots are offered, or else that of the
+// tenant's settings. "": neither is known.
 func (s *Calendar) ZoneName(ctx context.Context, c apikey.Caller) string {
-	if c.Tenant.Settings.Timezone != "" {
-		return c.Tenant.Settings.Timezone
+	if client, err := s.open(ctx, c); err == nil {
+		if zone, err := client.zone(ctx, "", ""); err == nil {
+			return zone.String()
+		}
 	}
-	client, err := s.open(ctx, c)
-	if err != nil {
-		return ""
-	}
-	zone, err := client.zone(ctx, "", "")
-	if err != nil {
-		return ""
-	}
-	return zone.String()
+	return c.Tenant.Settings.Timezone
 }
 
 func (c calendarClient) loadZone(name string) (*time.Location, error) {

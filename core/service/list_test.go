@@ -413,7 +413,8 @@ func TestCalendarsAreAskedLive(t *testing.T) {
 	}
 }
 
-// Of a tenant without a time zone, the business is where its calendar is.
+// The business is where its calendar is, in whose zone slots are offered. The tenant's zone is for where that is not
+// known.
 func TestZoneOfTheBusiness(t *testing.T) {
 	t.Parallel()
 	set := func(c apikey.Caller) apikey.Caller {
@@ -427,16 +428,18 @@ func TestZoneOfTheBusiness(t *testing.T) {
 	away := func(w *world) {
 		w.meetings.script(func(*process, string) reaction { return reaction{before: fails(answers429)} })
 	}
+	alone := func(c apikey.Caller) apikey.Caller { return set(none(c)) }
 	for rule, c := range map[string]struct {
 		prepare func(*world)
 		caller  func(apikey.Caller) apikey.Caller
 		want    string
 	}{
-		"the tenant's":                             {caller: set, want: "Europe/Paris"},
-		"else the default calendar's":              {want: "America/New_York"},
-		"else UTC, where the provider is away":     {prepare: away, want: "UTC"},
-		"else UTC, where there is no calendar":     {caller: none, want: "UTC"},
-		"the tenant's, where the provider is away": {prepare: away, caller: set, want: "Europe/Paris"},
+		"the default calendar's":                        {want: "America/New_York"},
+		"the default calendar's, whatever the tenant's": {caller: set, want: "America/New_York"},
+		"else the tenant's, where the provider is away": {prepare: away, caller: set, want: "Europe/Paris"},
+		"else the tenant's, where there is no calendar": {caller: alone, want: "Europe/Paris"},
+		"else UTC, where the provider is away":          {prepare: away, want: "UTC"},
+		"else UTC, where there is no calendar":          {caller: none, want: "UTC"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
