@@ -84,7 +84,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 			in.CalendarIDs = named(meeting.CalendarID)
 		}
 	}
-	withHours := client.readHours(ctx, in)
+	withHours, withLength := client.readHours(ctx, in), client.readLength(ctx, in)
 	type reading struct {
 		question slots.Question
 		times    []calendar.Busy
@@ -127,6 +127,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		return slotsFound{}, err
 	}
 	withHours(&q)
+	withLength(&q)
 	for _, each := range q.Calendars {
 		if each.Unknown {
 			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)

@@ -337,6 +337,57 @@ func TestADateOfTheRequestReplacesThatDateAlone(t *testing.T) {
 	}
 }
 
+// Who moves a meeting changes when it is, and not how long it takes.
+func TestAMeetingThatMovesKeepsItsLength(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	quarter := 15
+	c.Tenant.Settings.DurationMinutes = &quarter
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 10, func(in *FindSlots) {
+		in.CalendarIDs = []string{"side"}
+	}).SlotID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := w.meetings.live()[0].ID
+	day := w.meetings.put(calendar.Event{Start: calendar.Day(2030, 3, 5), End: calendar.Day(2030, 3, 6)})
+	half, usual, short := 30*time.Minute, 15*time.Minute, 5*time.Minute
+	for rule, each := range map[string]struct {
+		change       func(*FindSlots)
+		length, next time.Duration
+	}{
+		"by its reference": {func(in *FindSlots) { in.RescheduleMeetingID = booked.MeetingReference }, time.Hour, time.Hour},
+		"by its id":        {func(in *FindSlots) { in.RescheduleMeetingID = id }, time.Hour, time.Hour},
+		"in the steps of the request": {func(in *FindSlots) {
+			in.RescheduleMeetingID, in.Rules.Interval = id, &half
+		}, time.Hour, half},
+		"unless the request says how long": {func(in *FindSlots) {
+			in.RescheduleMeetingID, in.Rules.Duration = id, &short
+		}, short, short},
+		"but for a day":                    {func(in *FindSlots) { in.RescheduleMeetingID = day }, usual, usual},
+		"but for what cannot be read":      {func(in *FindSlots) { in.RescheduleMeetingID = "nothing" }, usual, usual},
+		"and others have the usual length": {func(*FindSlots) {}, usual, usual},
+	} {
+		found := findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+			in.Rules.Duration = nil
+			each.change(in)
+		})).Slots
+		at := func(text string) time.Time {
+			instant, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return instant
+		}
+		if length := at(found[0].End).Sub(at(found[0].Start)); length != each.length {
+			t.Errorf("%s: a slot of %v", rule, length)
+		}
+		if next := at(found[1].Start).Sub(at(found[0].Start)); next != each.next {
+			t.Errorf("%s: the next slot is %v later", rule, next)
+		}
+	}
+}
+
 // Where neither the request nor a setting says when meetings may take place, the owner's working hours do.
 func TestTheOwnersWorkingHoursAreTheDefault(t *testing.T) {
 	t.Parallel()

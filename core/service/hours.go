@@ -49,3 +49,44 @@ func hoursOf(w calendar.WorkingWeek) *slots.Hours {
 		Opening: slots.Opening{Start: clock(w.Start), End: clock(w.End)}, Days: w.Days, Zone: w.Zone,
 	}}}
 }
+
+// readLength begins to read how long the meeting takes that is to be moved, unless the request says how long it is to
+// take: who moves a meeting changes when it is. The function that it returns waits for the result and puts it into the
+// question. If the meeting cannot be read, or no slot can be as long, the question keeps its length.
+func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slots.Question) {
+	rules, err := c.rules()
+	if err != nil || in.RescheduleMeetingID == "" || in.Rules.Duration != nil {
+		return func(*slots.Question) {}
+	}
+	told := make(chan time.Duration, 1)
+	reading, cancel := withShare(ctx, readingShare)
+	go func() {
+		defer cancel()
+		told <- c.lengthOf(reading, in)
+	}()
+	return func(q *slots.Question) {
+		length := <-told
+		if slots.LimitDuration.Check(int(length/time.Minute)) != nil {
+			return
+		}
+		q.Duration = length
+		if in.Rules.Or(rules).Interval == nil {
+			q.Interval = length
+		}
+	}
+}
+
+// lengthOf returns the length of the meeting that is to be moved, in whole minutes. It is 0 if that cannot be read or
+// is a number of days.
+func (c calendarClient) lengthOf(ctx context.Context, in FindSlots) time.Duration {
+	ids, _, err := c.candidates(ctx, in.RescheduleMeetingID, in.searched())
+	if err != nil {
+		return 0
+	}
+	event, err := c.readEvent(ctx, ids, in.RescheduleMeetingID)
+	if err != nil || event.Start.AllDay {
+		return 0
+	}
+	span := spanOf(event)
+	return (span.To.Sub(span.From) + time.Minute - 1).Truncate(time.Minute)
+}

@@ -469,7 +469,7 @@ type FindSlotsRequest struct {
 	// Examples: ["primary"]
 	CalendarIds *[]string `json:"calendar_ids,omitempty"`
 
-	// DurationMinutes Length of the meeting, from 1 to 1,440. The default is the connection's or the tenant's setting, or else 30.
+	// DurationMinutes Length of the meeting, from 1 to 1,440. The default is that of the meeting to be moved, or else the connection's or the tenant's setting, or else 30.
 	//
 	// Examples: 30
 	DurationMinutes *int64 `json:"duration_minutes,omitempty"`
@@ -502,7 +502,7 @@ type FindSlotsRequest struct {
 	// Examples: 2
 	PerDay *int64 `json:"per_day,omitempty"`
 
-	// RescheduleMeetingID The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. At most 1,024 bytes.
+	// RescheduleMeetingID The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. The calendar of a meeting_reference has to be free as well, since the meeting stays there. At most 1,024 bytes.
 	//
 	// Examples: mt_5d1y7k2hqs
 	RescheduleMeetingID *string `json:"reschedule_meeting_id,omitempty"`

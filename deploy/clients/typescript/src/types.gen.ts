@@ -452,7 +452,7 @@ export interface components {
             calendar_ids?: string[];
             /**
              * Format: int64
-             * @description Length of the meeting, from 1 to 1,440. The default is the connection's or the tenant's setting, or else 30.
+             * @description Length of the meeting, from 1 to 1,440. The default is that of the meeting to be moved, or else the connection's or the tenant's setting, or else 30.
              * @example 30
              */
             duration_minutes?: number;
@@ -487,7 +487,7 @@ export interface components {
              */
             per_day?: number;
             /**
-             * @description The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. At most 1,024 bytes.
+             * @description The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. The calendar of a meeting_reference has to be free as well, since the meeting stays there. At most 1,024 bytes.
              * @example mt_5d1y7k2hqs
              */
             reschedule_meeting_id?: string;
