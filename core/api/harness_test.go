@@ -472,6 +472,14 @@ func conforms(t *testing.T, router routers.Router, req *http.Request, a answer) 
 		t.Errorf("%s %s: the answer %d %s is against the contract: %v", req.Method, req.URL.Path,
 			a.status, a.body, err)
 	}
+	described := route.Operation.Responses.Status(a.status)
+	for name := range headers() {
+		if described != nil && len(described.Value.Headers) > 0 && len(a.header.Values(name)) > 0 &&
+			described.Value.Headers[name] == nil {
+			t.Errorf("%s %s: the answer %d has the header %s, which is not described", req.Method, req.URL.Path,
+				a.status, name)
+		}
+	}
 }
 
 // v1Error is a decoded google.rpc.Status.

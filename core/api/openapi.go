@@ -5,6 +5,7 @@ import (
 	_ "embed" // for the introduction
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -270,11 +271,6 @@ func (a *api) success(op operation, schemas huma.Registry) *huma.Response {
 	if op.Success == http.StatusCreated && op.writes && op.Kind != "" {
 		r.Headers["Location"] = &huma.Header{Ref: headerPrefix + "Location"}
 	}
-	if op.ID == "bookMeeting" {
-		for _, name := range []string{"Deprecation", "Sunset", "Link"} {
-			r.Headers[name] = &huma.Header{Ref: headerPrefix + name}
-		}
-	}
 	if op.response == nil {
 		return r
 	}
@@ -324,8 +320,18 @@ func (a *api) describeErrors(op operation, out *huma.Operation, components *huma
 		if s.repeats() {
 			r.Headers["Retry-After"] = &huma.Header{Ref: headerPrefix + "Retry-After"}
 		}
-		if s.Status == http.StatusUnauthorized {
+		switch s.Status {
+		case http.StatusUnauthorized:
 			r.Headers = headersOf(headerRequestID, "WWW-Authenticate") // no quota: the caller is unknown
+		case http.StatusForbidden:
+			r.Headers["WWW-Authenticate"] = &huma.Header{Ref: headerPrefix + "WWW-Authenticate"}
+		}
+	}
+	if op.ID == "bookMeeting" || op.ID == "bookSlot" { // a deprecated conferencing_type is told with errors as well
+		for status, r := range out.Responses {
+			if status != strconv.Itoa(http.StatusUnauthorized) {
+				maps.Copy(r.Headers, headersOf("Deprecation", "Sunset", "Link"))
+			}
 		}
 	}
 	for status, lines := range titles {
@@ -396,12 +402,12 @@ func headers() map[string]*huma.Header {
 			Description: "How many seconds to wait before a repeat can help."},
 		headerRatePolicy: {Schema: text, Example: `"key";q=6000;w=60, "tenant";q=12000;w=60`,
 			Description: "How many requests (q) the API key, and all keys of the tenant together, may make " +
-				"within a window of seconds (w), by draft-ietf-httpapi-ratelimit-headers-11. Each replica " +
-				"of the gateway counts on its own. Absent if the operator sets no limit."},
+				"within a window of seconds (w), by draft-ietf-httpapi-ratelimit-headers-11. All replicas " +
+				"of the gateway count together. Absent if the operator sets no limit."},
 		headerRate: {Schema: text, Example: `"key";r=5993;t=60, "tenant";r=11871;t=60`,
 			Description: "How many requests are left (r), and for how many seconds (t)."},
 		"WWW-Authenticate": {Schema: text, Example: `Bearer realm="frontdesk"`,
-			Description: "How to authenticate (RFC 6750)."},
+			Description: "How to authenticate, or which scope is missing (RFC 6750)."},
 		"Deprecation": {Schema: text, Example: "@" + strconv.Itoa(firstRelease),
 			Description: "Since when something that the request used has been deprecated (RFC 9745)."},
 		"Sunset": {Schema: text, Example: time.Unix(firstRelease, 0).UTC().AddDate(1, 0, 0).Format(http.TimeFormat),
