@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,6 +43,7 @@ func TestAVoiceAgentNeedsNoKey(t *testing.T) {
 	vapi := add("vapi", append(signing, "--name", "reception")...)
 	eleven := add("elevenlabs", append(signing, "--scope", "tickets:read")...)
 	d.wantFailure("already has an agent", "agent", "add", "--tenant", "acme", "--platform", "retell")
+	d.wantFailure("no API key", "key", "revoke", path.Base(retell))
 	c := d.serve().as("")
 	stamp := func() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
 

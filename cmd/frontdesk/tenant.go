@@ -284,5 +284,11 @@ type keyRevoke struct {
 
 // Run revokes the key.
 func (c keyRevoke) Run(ctx context.Context, s *session) error {
-	return s.with(ctx, func(g *gateway.Gateway) error { return g.APIKeys().Revoke(ctx, c.ID) })
+	return s.with(ctx, func(g *gateway.Gateway) error {
+		// A voice agent is a key that nobody holds. To end one, say so: agent remove.
+		if _, err := g.APIKeys().Get(ctx, c.ID); err != nil {
+			return err
+		}
+		return g.APIKeys().Revoke(ctx, c.ID)
+	})
 }
