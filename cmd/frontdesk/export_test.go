@@ -110,12 +110,15 @@ func TestATenantIsExported(t *testing.T) {
 		if lines := strings.Count(text, "\n"); lines < len(paged) {
 			t.Errorf("the command wrote %d records; by pages there are %d", lines, len(paged))
 		}
+		if out := d.must("tenant", "export", "acme", "--output", "-"); !strings.Contains(out, `"record":"request"`) {
+			t.Errorf("to standard output the command writes %q", out)
+		}
 		for _, wrong := range [][]string{{"nobody"}, {"acme", "--output", file}} {
 			if _, _, code := d.do("", append([]string{"tenant", "export"}, wrong...)...); code == exitOK {
 				t.Errorf("tenant export %v succeeds", wrong)
 			}
 		}
-		if rows := d.audit("--tenant", "acme", "--action", "export-tenant"); len(rows) != 3 {
+		if rows := d.audit("--tenant", "acme", "--action", "export-tenant"); len(rows) != 4 {
 			t.Errorf("the audit has %d exports", len(rows))
 		}
 	})

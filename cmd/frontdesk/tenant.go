@@ -128,7 +128,7 @@ func (c tenantChange) Run(ctx context.Context, s *session) error {
 
 type tenantExport struct {
 	Name   string `arg:"" help:"The tenant's name."`
-	Output string `help:"The file to write, which must not exist. The default is standard output." placeholder:"FILE" type:"path"`
+	Output string `help:"The file to write, which must not exist. The default, and -, is standard output." placeholder:"FILE" type:"path"`
 }
 
 // Help returns the text that is shown with the flags.
@@ -140,7 +140,7 @@ func (tenantExport) Help() string {
 func (c tenantExport) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) (err error) {
 		out := s.out
-		if c.Output != "" {
+		if c.Output != "" && c.Output != "-" {
 			file, failed := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			if failed != nil {
 				return failed
