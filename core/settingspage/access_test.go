@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -511,4 +513,81 @@ func TestSessionsOutliveTheKeyThatSealedThem(t *testing.T) {
 			t.Errorf("the link is answered %d: %s", p.status, p.body)
 		}
 	})
+}
+
+// formOf returns what a browser sends of the form of a page in which nothing was typed.
+func formOf(t *testing.T, page string) url.Values {
+	t.Helper()
+	form := url.Values{}
+	find := func(pattern, in string) [][]string {
+		return regexp.MustCompile("(?s)"+pattern).FindAllStringSubmatch(in, -1)
+	}
+	put := func(name, value string) {
+		form.Set(name, strings.ReplaceAll(html.UnescapeString(value), "\n", "\r\n")) // as browsers do
+	}
+	for _, f := range find(`<input [^>]*name="([^"]+)"(?:[^>]* value="([^"]*)")?`, page) {
+		put(f[1], f[2])
+	}
+	for _, f := range find(`<textarea [^>]*name="([^"]+)"[^>]*>(.*?)</textarea>`, page) {
+		put(f[1], f[2])
+	}
+	for _, f := range find(`<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>`, page) {
+		put(f[1], "")
+		for _, chosen := range find(`value="([^"]*)" selected`, f[2]) {
+			put(f[1], chosen[1])
+		}
+	}
+	return form
+}
+
+// Two administrators have the page of a tenant, of its hours or of its connection open at one time, or one of them
+// goes back to it. A form changes what was changed in it, and nothing that others changed since it was shown.
+func TestAFormChangesNothingThatWasLeftAsItWasShown(t *testing.T) {
+	t.Parallel()
+	w := start(t, sqlite(t))
+	w.tenant("acme")
+	one, other := w.signedIn(signin.NewLink{Person: "one"}), w.signedIn(signin.NewLink{Person: "other"})
+	const page, connectionPage = "/settings/tenants/acme", "/settings/tenants/acme/connections/acme"
+	forms := map[string]url.Values{}
+	for _, path := range []string{page, acmeHours, connectionPage} {
+		forms[path] = formOf(t, one.get(path).body)
+	}
+	submit := func(b *browser, path string, changed url.Values) {
+		t.Helper()
+		form := maps.Clone(forms[path])
+		maps.Copy(form, changed)
+		if p := b.post(path, form); p.status != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", path, p.status, p.body)
+		}
+	}
+	submit(other, page, url.Values{
+		"settings.timezone": {"Europe/Paris"}, "settings.status_words": {"open = New\r\nb = C"},
+	})
+	submit(one, page, url.Values{"settings.display_name": {"Acme"}})
+	submit(other, acmeHours, url.Values{"duration_minutes": {"45"}, "monday": {"10:00-12:00"}})
+	submit(one, acmeHours, url.Values{"buffer_after_minutes": {"5"}})
+	submit(other, connectionPage, url.Values{"settings.email": {"pat@example.com"}})
+	submit(one, connectionPage, url.Values{"settings.latency": {"5ms"}})
+	of, at := w.settings()
+	s := of.Settings
+	if s.Timezone != "Europe/Paris" || s.DisplayName != "Acme" || s.StatusWords["b"] != "C" ||
+		s.DurationMinutes == nil || *s.DurationMinutes != 45 || s.OpenHours["monday"] != "10:00-12:00" ||
+		s.BufferAfterMinutes == nil || *s.BufferAfterMinutes != 5 {
+		t.Errorf("the tenant has %+v", s)
+	}
+	if at["email"] != "pat@example.com" || at["latency"] != "5ms" {
+		t.Errorf("the connection has %v", at)
+	}
+	forms[page] = formOf(t, one.get(page).body)
+	refused := maps.Clone(forms[page])
+	refused.Set("settings.timezone", "Nowhere")
+	if p := one.post(page, refused); p.status != http.StatusUnprocessableEntity ||
+		formOf(t, p.body).Get("was_settings.timezone") != "Europe/Paris" {
+		t.Errorf("refused: %d %s", p.status, p.body)
+	}
+	submit(one, page, url.Values{"settings.timezone": {""}, "settings.status_words": {""}})
+	of, _ = w.settings()
+	if s := of.Settings; s.Timezone != "" || len(s.StatusWords) > 0 || s.DisplayName != "Acme" {
+		t.Errorf("what was emptied is %+v", s)
+	}
 }

@@ -198,11 +198,12 @@ func (p *Pages) showConnection(v *visit, given func(string) string, wrong error)
 	if view.connectionRow, err = p.row(v, found); err != nil {
 		return reply{}, err
 	}
+	stored := func(name string) string { return writeSetting(found.Settings, name) }
 	if given == nil {
-		given = func(name string) string { return writeSetting(found.Settings, name) }
+		given = stored
 	}
 	if view.Provider, err = p.provider(v, found.Kind, found.Provider); err == nil {
-		view.Fields, view.Rest = withFaults(providerFields(view.Provider.Fields, given), wrong)
+		view.Fields, view.Rest = withFaults(ofStored(providerFields(view.Provider.Fields, given), stored), wrong)
 		for i := range view.Fields {
 			if f := &view.Fields[i]; f.Type == "secret" {
 				f.Required, f.Help = false, f.Help+" Leave all of them empty to keep what is stored."
@@ -252,10 +253,11 @@ func (p *Pages) changeConnection(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	change := connection.Change{}
-	change.Settings, change.Credentials = provided(provider.Fields, v.form)
+	change, stored := connection.Change{}, func(name string) string { return writeSetting(found.Settings, name) }
+	given := v.over(stored)
+	change.Settings, change.Credentials = provided(provider.Fields, given)
 	for name, was := range found.Settings { // what was not touched stays exactly as it is
-		if name == adapter.SettingSlots || v.form(settingsPrefix+name) == strings.TrimSpace(writeSetting(found.Settings, name)) {
+		if name == adapter.SettingSlots || given(settingsPrefix+name) == strings.TrimSpace(stored(name)) {
 			change.Settings[name] = was
 		}
 	}
@@ -265,7 +267,7 @@ func (p *Pages) changeConnection(v *visit) (reply, error) {
 	_, err = p.opts.Admin.ChangeConnection(v.ctx, v.caller,
 		admin.ConnectionChange{ConnectionName: at, Change: change})
 	if isInvalid(err) {
-		return p.showConnection(v, v.form, err)
+		return p.showConnection(v, given, err)
 	}
 	if err != nil {
 		return reply{}, err

@@ -18,6 +18,7 @@ type field struct {
 	Help, Error string
 	Type        string // "text", "secret", "lines", "choice" or "check"
 	Value       string
+	Was         *string // what the form showed first; nil: the field changes nothing that is stored
 	Required    bool
 	Choices     []choice
 }
@@ -84,6 +85,35 @@ func withFaults(fields []field, err error) ([]field, []fault.Field) {
 		fields[at].Error = message
 	}
 	return fields, rest
+}
+
+// wasPrefix begins the names of the hidden fields with what a form showed.
+const wasPrefix = "was_"
+
+// edited reports whether a field differs from what the form showed.
+func (v *visit) edited(name string) bool {
+	return v.form(name) != strings.TrimSpace(v.r.PostForm.Get(wasPrefix+name))
+}
+
+// over returns the values of a form as if the page had been opened just now: a field that was left as it was shown has
+// what is stored, since somebody else may have changed it meanwhile.
+func (v *visit) over(stored func(name string) string) func(name string) string {
+	return func(name string) string {
+		if v.r.PostForm.Has(wasPrefix+name) && !v.edited(name) {
+			return strings.TrimSpace(stored(name))
+		}
+		return v.form(name)
+	}
+}
+
+// ofStored returns fields of a form that changes what is stored.
+func ofStored(fields []field, stored func(name string) string) []field {
+	for i := range fields {
+		if f := &fields[i]; f.Type != "secret" {
+			f.Was = new(stored(f.Name))
+		}
+	}
+	return fields
 }
 
 // isInvalid reports whether a form is to be shown again with its faults.

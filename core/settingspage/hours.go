@@ -277,8 +277,9 @@ func (p *Pages) previewHours(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given, err := rules.read(v.form)
-	view := p.hoursView(v, rules, v.form, err)
+	form := v.over(rules.write)
+	given, err := rules.read(form)
+	view := p.hoursView(v, rules, form, err)
 	if isInvalid(err) {
 		return reply{status: http.StatusUnprocessableEntity, page: "hours.html", view: view}, nil
 	}
@@ -296,7 +297,8 @@ func (p *Pages) changeHours(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given, err := rules.read(v.form)
+	form := v.over(rules.write)
+	given, err := rules.read(form)
 	switch {
 	case err != nil:
 	case rules.connection == nil:
@@ -309,7 +311,7 @@ func (p *Pages) changeHours(v *visit) (reply, error) {
 	}
 	if isInvalid(err) {
 		return reply{
-			status: http.StatusUnprocessableEntity, page: "hours.html", view: p.hoursView(v, rules, v.form, err),
+			status: http.StatusUnprocessableEntity, page: "hours.html", view: p.hoursView(v, rules, form, err),
 		}, nil
 	}
 	if err != nil {
@@ -361,7 +363,7 @@ func (p *Pages) hoursView(v *visit, rules bookingRules, given func(string) strin
 	if rules.connection == nil {
 		fields[len(fields)-1].Choices[0].Label = "the default (are busy)"
 	}
-	fields, view.Rest = withFaults(fields, wrong)
+	fields, view.Rest = withFaults(ofStored(fields, rules.write), wrong)
 	view.Days, view.Dates, view.Rules = fields[:len(week)], fields[len(week)], fields[len(week)+1:]
 	return view
 }

@@ -227,7 +227,6 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 		Number  numberRow
 		Numbers string // the path of the page of all numbers
 		Change  numberForm
-		Was     []field // what the form showed first; see changeNumber
 	}{layout: p.layout(v, "Number "+row.E164, "", shell("number", "rename", "--tenant", v.tenant, id, "Night line"),
 		shell("number", "assign", "--tenant", v.tenant, id, "--inbound", "7", "--outbound", "none"),
 		shell("number", "release", "--tenant", v.tenant, id, "--yes"),
@@ -242,25 +241,19 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 		fields = append(fields, f)
 	}
 	answer := reply{page: "number.html"}
-	for _, f := range fields {
-		view.Was = append(view.Was, field{Name: wasPrefix + f.Name, Value: f.Value})
+	for i := range fields {
+		fields[i].Was = new(fields[i].Value)
 	}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
 		for i := range fields {
-			fields[i].Value, view.Was[i].Value = v.form(fields[i].Name), v.form(view.Was[i].Name)
+			fields[i].Value, fields[i].Was = v.form(fields[i].Name), new(v.form(wasPrefix+fields[i].Name))
 		}
 	}
 	view.Change.Fields, view.Change.Rest = withFaults(fields, wrong)
 	answer.view = view
 	return answer, nil
 }
-
-// wasPrefix begins the names of the hidden fields with what a form showed.
-const wasPrefix = "was_"
-
-// edited reports whether a field differs from what the form showed.
-func (v *visit) edited(name string) bool { return v.form(name) != v.form(wasPrefix+name) }
 
 // changeNumber changes the fields that the person edited. What somebody else changed meanwhile stays.
 func (p *Pages) changeNumber(v *visit) (reply, error) {

@@ -13,8 +13,9 @@
 // needs the role admin.
 //
 // The package guarantees that the pages work without scripts and load nothing from elsewhere, that no GET
-// changes anything, that no other site's page can make a request for a person, that a page is served at the
-// gateway's own host name or on loopback only, and that every response is kept out of caches and frames.
+// changes anything, that a form changes nothing that was left as it was shown, that no other site's page can make
+// a request for a person, that a page is served at the gateway's own host name or on loopback only, and that every
+// response is kept out of caches and frames.
 package settingspage
 
 import (
@@ -183,7 +184,7 @@ func see(path ...string) (reply, error) {
 var errSignedOut = errors.New("nobody is signed in")
 
 const (
-	maxFormBytes = 128 << 10
+	maxFormBytes = 256 << 10        // a form brings what it showed as well; see [visit.over]
 	answerWithin = 45 * time.Second // longer than the verification of a connection takes
 )
 

@@ -120,15 +120,15 @@ func (p *Pages) tenant(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	value, err := written(found.Settings)
+	stored, err := written(found.Settings)
 	if err != nil {
 		return reply{}, err
 	}
-	return p.showTenant(v, found, value, nil)
+	return p.showTenant(v, found, stored, stored, nil)
 }
 
 func (p *Pages) showTenant(
-	v *visit, t admin.Tenant, value func(name string) string, wrong error,
+	v *visit, t admin.Tenant, stored, value func(name string) string, wrong error,
 ) (reply, error) {
 	view := tenantView{
 		layout: p.layout(v, "Settings of "+t.Name, "What is left empty has its default.",
@@ -139,7 +139,7 @@ func (p *Pages) showTenant(
 	if view.Steps, err = p.steps(v, t.Name); err != nil {
 		return reply{}, err
 	}
-	view.Fields, view.Rest = withFaults(tenantFields(value), wrong)
+	view.Fields, view.Rest = withFaults(ofStored(tenantFields(value), stored), wrong)
 	answer := reply{page: "tenant.html", view: view}
 	if wrong != nil {
 		answer.status = http.StatusUnprocessableEntity
@@ -148,14 +148,19 @@ func (p *Pages) showTenant(
 }
 
 func (p *Pages) changeTenant(v *visit) (reply, error) {
-	_, err := p.opts.Admin.ChangeTenant(v.ctx, v.caller,
-		admin.TenantSpec{Name: v.tenant, Settings: tenantSettings(v.form)})
+	found, err := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant)
+	if err != nil {
+		return reply{}, err
+	}
+	stored, err := written(found.Settings)
+	if err != nil {
+		return reply{}, err
+	}
+	given := v.over(stored)
+	_, err = p.opts.Admin.ChangeTenant(v.ctx, v.caller,
+		admin.TenantSpec{Name: v.tenant, Settings: tenantSettings(given)})
 	if isInvalid(err) {
-		found, failed := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant)
-		if failed != nil {
-			return reply{}, failed
-		}
-		return p.showTenant(v, found, v.form, err)
+		return p.showTenant(v, found, stored, given, err)
 	}
 	if err != nil {
 		return reply{}, err
