@@ -39,6 +39,45 @@ func TestWhatOthersWroteStaysInItsCell(t *testing.T) {
 	}
 }
 
+// A server that sends more than it was asked for is quoted by net/http to Go's standard logger.
+func TestWhatAServerSendsUnaskedIsNoLineOfTheLog(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[string]int{"info": 0, "debug": 1} {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			told := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				_, _ = conn.Write([]byte("HTTP/1.1 204 No Content\r\n\r\nPat was here, Bearer abcdef1234567890"))
+				_, _ = conn.Read(make([]byte, 1)) // until the gateway has read that and hung up
+				close(told)
+			}))
+			defer server.Close()
+			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level)
+			operator := strings.TrimSpace(d.must("admin", "key", "create", "--role", "admin"))
+			r := d.serve()
+			hook := r.as(operator).do(http.StatusCreated, http.MethodPost, "/alpha/admin/webhooks",
+				`{"url": "`+server.URL+`"}`)
+			r.as(operator).do(http.StatusOK, http.MethodPost, "/alpha/admin/webhooks/"+hook.text("id")+"/test", "{}")
+			<-told
+			r.stop()
+			for line := range strings.Lines(r.log()) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("not JSON: %s", line)
+				}
+			}
+			if n := strings.Count(r.log(), "Pat was here"); n != want || strings.Contains(r.log(), "abcdef") {
+				t.Errorf("%d times, want %d:\n%s", n, want, r.log())
+			}
+		})
+	}
+}
+
 // Names stay readable in every script: Persian and Hindi have joiners within words (Unicode 17, section 23.2), and so
 // have emoji.
 func TestNamesStayReadableOnATerminal(t *testing.T) {

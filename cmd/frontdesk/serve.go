@@ -45,6 +45,7 @@ func (c serveCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer g.Close()
+	g.TakeStandardLog()
 	if !c.Demo {
 		return g.Serve(ctx, nil)
 	}

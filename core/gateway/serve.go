@@ -181,6 +181,13 @@ func (l serverLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// TakeStandardLog sends what libraries write to Go's standard logger to the gateway's log, redacted and at debug level:
+// net/http quotes there what a provider's server sends unasked. It is for the process that serves.
+func (g *Gateway) TakeStandardLog() {
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(g.log)
+}
+
 // ops returns the handler of metrics, health and profiles, for an address that is not for callers. The command
 // line of the process, which pprof can serve as well, is left out.
 func (g *Gateway) ops() http.Handler {
