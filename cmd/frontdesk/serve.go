@@ -11,6 +11,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/gateway"
 	"frontdesk/core/heap"
 )
@@ -19,8 +20,16 @@ type serveCommand struct {
 	Demo bool `help:"Create the tenant \"demo\" with a sandbox connection of each kind. Print an API key and a call to try."`
 }
 
-// Run serves until it is interrupted.
+// Run serves until it is interrupted. Whoever interrupts it while it starts gets what was asked for, too.
 func (c serveCommand) Run(ctx context.Context, s *session) error {
+	err := c.serve(ctx, s)
+	if err != nil && ctx.Err() != nil && fault.From(err).Code == fault.Canceled {
+		return nil
+	}
+	return err
+}
+
+func (c serveCommand) serve(ctx context.Context, s *session) error {
 	cfg, err := s.config()
 	if err != nil {
 		return err

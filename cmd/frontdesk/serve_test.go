@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -295,6 +297,33 @@ func TestHealthTellsWhetherTheGatewayIsReady(t *testing.T) {
 	if want := "frontdesk: no gateway answers at " + r.ops + "/readyz: "; code != exitFailed ||
 		!strings.HasPrefix(said, want) || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit %d, %q, want %q", code, said, want)
+	}
+}
+
+// Who stops a gateway that is still starting, here at a database that never answers, is told of no failure.
+func TestAGatewayCanBeStoppedWhileItStarts(t *testing.T) {
+	t.Parallel()
+	database, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close()
+	c := newDeployment(t, "postgres://desk@"+database.Addr().String()+"/desk?sslmode=disable").command("serve")
+	var log bytes.Buffer
+	c.Stderr = &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := database.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || log.Len() > 0 {
+		t.Errorf("%v: %s", err, log.String())
 	}
 }
 
