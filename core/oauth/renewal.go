@@ -38,8 +38,8 @@ type renewal struct {
 	err       error
 }
 
-// get returns an entry with an access token other than the refused one. If none is cached, it starts a
-// renewal or joins the one under way.
+// get returns an entry with an access token other than the refused one, unless the provider issues that again. If none
+// is cached, it starts a renewal or joins the one under way.
 func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) {
 	refused := wanted.refused
 	for {
@@ -94,7 +94,7 @@ func (r *renewal) outcome(refused string) (*entry, error) {
 		return nil, r.err
 	case r.entry != nil && r.entry.err != nil:
 		return nil, r.entry.err
-	case r.entry != nil && r.entry.access != refused:
+	case r.entry != nil && (r.entry.access != refused || r.refused == refused):
 		return r.entry, nil
 	}
 	return nil, nil

@@ -193,10 +193,12 @@ func (s *TokenSource) Renew(
 		s.cache.drop(e)
 	}
 	r.forced.times++
-	if _, err := s.get(ctx, r); err != nil {
+	e, err := s.get(ctx, r)
+	if err != nil {
 		return false, err
 	}
-	return true, nil
+	isSame := e.access == refused // some providers issue the same token again as long as it lasts
+	return !isSame, nil
 }
 
 // Keep stores the tokens of a consent; fingerprint is the Credentials.Fingerprint of the connection from now

@@ -827,6 +827,28 @@ func TestWhatAProviderAlwaysRefusesIsNotRenewedForEachCall(t *testing.T) {
 	})
 }
 
+// Some providers issue the same access token again as long as it lasts.
+func TestAProviderThatIssuesTheRefusedTokenAgainIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	onSQLite(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
+		source := h.source("a")
+		h.fake.Answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"access_token":"same","token_type":"Bearer","expires_in":3600}`))
+		}))
+		if _, err := source.Token(h.t.Context(), tenantID, theConnection); err != nil {
+			h.t.Fatal(err)
+		}
+		calls := h.fake.TokenCalls()
+		ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
+		defer cancel()
+		again, err := source.Renew(ctx, tenantID, theConnection, "same")
+		if again || err != nil || h.fake.TokenCalls() != calls+1 {
+			h.t.Errorf("another one: %t, %v; asked %d times", again, err, h.fake.TokenCalls()-calls)
+		}
+	})
+}
+
 func TestATokenWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	onSQLite(t, oauthtest.SingleUse, -1, func(h *harness) {
