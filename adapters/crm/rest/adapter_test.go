@@ -162,8 +162,8 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			object{"name": "create", "method": "POST", "path": "a/{.steps.me.body.ticket.id}",
 				"body": "{title: .ticket.subjct, last: .steps.me.body.steps.last, " +
 					"id: (.steps.me.body | .ticket.id)}"}}}}, []string{
+			"settings.create.steps[0].body uses .ticket.subjct, which does not exist.",
 			"settings.create.number uses .steps.creat, which does not exist.",
-			"settings.create.steps[0] uses .ticket.subjct, which does not exist.",
 		}},
 		{object{
 			"create": object{"number": "1", "steps": []any{
@@ -177,6 +177,22 @@ func TestEveryMistakeIsReportedWithItsPlace(t *testing.T) {
 			"settings.by_key must use .key: otherwise every call has the same ticket.",
 			"settings.create.steps must send .key: otherwise by_key finds no ticket, and each is opened once more.",
 		}},
+		// Nothing is looked for in comments, texts, words, and values that have members of their own.
+		{object{"create": object{"number": "# once .steps.first.body.id\n{steps: {a: 1}}.steps.a", "steps": []any{
+			object{"name": "create", "method": "POST", "path": "tickets", "query": object{"fields": "id .ticket.title"},
+				"body": `{title: .ticket.subject, note: "see .steps.one"}`},
+			object{"name": "next", "method": "POST", "path": "tickets",
+				"body": `(.ticket.title = .ticket.subject | .ticket) + reduce .key as $k ({}; .ticket.id = $k)`}}}}, nil},
+		// What reads all members reads those that are needed. The headers of the connection go with every request.
+		{object{
+			"create": object{"number": "1", "steps": []any{
+				object{"name": "create", "method": "POST", "path": "tickets", "body": "del(.steps)"}}},
+			"by_key": object{"number": ".steps.find.body.id", "steps": []any{
+				object{"name": "find", "method": "POST", "reads": true, "path": "find", "body": "."}}},
+			"find_contacts": object{"contacts": "[]", "steps": []any{}},
+			"open_tickets":  object{"tickets": ".steps.all.body", "steps": []any{object{"name": "all", "path": "all"}}},
+			"headers":       object{"X-Person": "{.contact_id}"},
+		}, nil},
 	} {
 		if got := wrongIn(plain("https://desk.example", c.changes), nil); !slices.Equal(got, c.want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))

@@ -80,6 +80,7 @@ type compiled struct {
 	createOnly                             bool            // tickets cannot be read
 	settable                               map[string]bool // the fields that a new ticket may be given
 	stepNames                              []string        // of all operations
+	readAll                                []string        // the settings that may read all of their input
 	faults                                 []fault.Field   // what is wrong with the settings
 }
 
@@ -254,7 +255,7 @@ func (c *compiled) expression(path, source string) expression {
 	if problem != "" {
 		c.wrong(path, problem)
 	}
-	c.checkSteps(path, source)
+	c.reads(path, e.reads)
 	return e
 }
 
@@ -263,7 +264,9 @@ func (c *compiled) template(path, source string) template {
 	if problem != "" {
 		c.wrong(path, problem)
 	}
-	c.checkSteps(path, source)
+	for _, p := range t.parts {
+		c.reads(path, p.reads)
+	}
 	return t
 }
 

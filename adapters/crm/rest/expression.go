@@ -28,6 +28,7 @@ const (
 type expression struct {
 	setting string // its path in the settings
 	code    *gojq.Code
+	reads   reads
 }
 
 // given reports whether the settings have the expression.
@@ -43,6 +44,7 @@ type parser struct {
 
 type parsed struct {
 	code    *gojq.Code
+	reads   reads
 	problem string
 }
 
@@ -61,24 +63,25 @@ func (p *parser) parse(path, source string) (expression, string) {
 		known, there = p.parsed[source]
 	}
 	if !there {
-		known.code, known.problem = p.compile(source)
+		known = p.compile(source)
 		p.parsed[source] = known
 	}
 	if known.problem != "" {
 		return expression{}, known.problem
 	}
-	return expression{setting: path, code: known.code}, ""
+	return expression{setting: path, code: known.code, reads: known.reads}, ""
 }
 
-func (p *parser) compile(source string) (*gojq.Code, string) {
+func (p *parser) compile(source string) parsed {
 	query, err := gojq.Parse(source)
 	if err != nil {
 		var at *gojq.ParseError
 		if errors.As(err, &at) {
-			return nil, fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err, at.Offset, source)
+			return parsed{problem: fmt.Sprintf("is not a jq expression: %v at character %d of %q.", err, at.Offset, source)}
 		}
-		return nil, fmt.Sprintf("is not a jq expression: %v.", err)
+		return parsed{problem: fmt.Sprintf("is not a jq expression: %v.", err)}
 	}
+	reads := readsOf(query) // as written
 	l := &limiter{known: p.known, own: map[string]bool{}}
 	query = l.query(query)
 	if l.problem != "" {
@@ -88,13 +91,13 @@ func (p *parser) compile(source string) (*gojq.Code, string) {
 				problem = err.Error()
 			}
 		}
-		return nil, "cannot be used as a jq expression: " + problem + "."
+		return parsed{problem: "cannot be used as a jq expression: " + problem + "."}
 	}
 	code, err := gojq.Compile(query, p.options...)
 	if err != nil {
-		return nil, fmt.Sprintf("cannot be used as a jq expression: %v.", err)
+		return parsed{problem: fmt.Sprintf("cannot be used as a jq expression: %v.", err)}
 	}
-	return code, ""
+	return parsed{code: code, reads: reads}
 }
 
 // ownFunctions returns the functions that expressions have besides those of jq. limiter knows each by name.

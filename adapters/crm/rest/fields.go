@@ -2,7 +2,7 @@ package rest
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,15 +35,6 @@ func (c *compiled) fields(s createSettings) {
 			named[name], all = true, all || name == ""
 		}
 	}
-	for i, step := range s.Steps {
-		for _, source := range sources([]stepSettings{step}) {
-			for _, name := range namesIn(source, usedField) {
-				if _, known := asInput(crm.NewTicket{})[name]; !known {
-					c.wrong(fmt.Sprintf("create.steps[%d]", i), "uses .ticket."+name+", which does not exist.")
-				}
-			}
-		}
-	}
 	m, path := c.ticket, "ticket."
 	if c.createTicket.number.given() {
 		m, path = c.createTicket, "create.ticket."
@@ -59,29 +50,21 @@ func (c *compiled) fields(s createSettings) {
 	}
 }
 
-// usedField and usedStep match where an expression uses a field of the new ticket and the response to a step.
-var (
-	usedField = regexp.MustCompile(`(?:^|[^\w\])"?])\.ticket\.([A-Za-z_]\w*)`)
-	usedStep  = regexp.MustCompile(`(?:^|[^\w\])"?])\.steps\.([A-Za-z_]\w*)`)
-)
-
-// namesIn returns the names that a text surely uses. A response may have members ticket and steps of its own: behind
-// other members, or where a pipe leads to it.
-func namesIn(text string, used *regexp.Regexp) (names []string) {
-	text, _, _ = strings.Cut(text, "|")
-	for _, found := range used.FindAllStringSubmatch(text, -1) {
-		names = append(names, found[1])
-	}
-	return names
-}
-
-// checkSteps records the steps that an expression or template uses and no operation has. Which steps of an
-// operation were done before is not checked: several operations may share an expression.
-func (c *compiled) checkSteps(path, source string) {
-	for _, name := range namesIn(source, usedStep) {
+// reads records what an expression reads that does not exist. Which steps of an operation were done before is not
+// checked: several operations may share an expression.
+func (c *compiled) reads(path string, r reads) {
+	for _, name := range r.steps {
 		if !slices.Contains(c.stepNames, name) {
 			c.wrong(path, "uses .steps."+name+", which does not exist.")
 		}
+	}
+	for _, name := range r.fields {
+		if _, known := asInput(crm.NewTicket{})[name]; !known && strings.HasPrefix(path, "create.steps") {
+			c.wrong(path, "uses .ticket."+name+", which does not exist.")
+		}
+	}
+	if r.all {
+		c.readAll = append(c.readAll, path)
 	}
 }
 
@@ -101,20 +84,23 @@ func (s settings) stepNames() (names []string) {
 // inputs checks that operations use what they are about, where a caller would get another's ticket otherwise, or
 // a second one.
 func (c *compiled) inputs(s settings) {
-	uses := func(name string, steps []stepSettings, more ...string) bool {
+	uses := func(name, operation string, steps []stepSettings, more ...string) bool {
 		used := regexp.MustCompile(`\b` + name + `\b`)
-		return slices.ContainsFunc(append(sources(steps), more...), used.MatchString)
+		more = slices.AppendSeq(append(more, sources(steps)...), maps.Values(s.Headers))
+		return slices.ContainsFunc(more, used.MatchString) || slices.ContainsFunc(c.readAll, func(path string) bool {
+			return strings.HasPrefix(path, operation+".") || strings.HasPrefix(path, "headers.")
+		})
 	}
-	if len(s.OpenTickets.Steps) > 0 && !uses("contact_id", s.OpenTickets.Steps, s.OpenTickets.Tickets) {
+	if len(s.OpenTickets.Steps) > 0 && !uses("contact_id", "open_tickets", s.OpenTickets.Steps, s.OpenTickets.Tickets) {
 		c.wrong("open_tickets", "must use .contact_id: otherwise everybody has the same tickets.")
 	}
 	if !c.keyNumber.given() {
 		return
 	}
-	if !uses("key", s.ByKey.Steps, s.ByKey.Number) {
+	if !uses("key", "by_key", s.ByKey.Steps, s.ByKey.Number) {
 		c.wrong("by_key", "must use .key: otherwise every call has the same ticket.")
 	}
-	if s.IdempotencyHeader == "" && !uses("key", s.Create.Steps) {
+	if s.IdempotencyHeader == "" && !uses("key", "create", s.Create.Steps) {
 		c.wrong("create.steps", "must send .key: otherwise by_key finds no ticket, and each is opened once more.")
 	}
 }
