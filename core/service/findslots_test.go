@@ -388,6 +388,34 @@ func TestAMeetingThatMovesKeepsItsLength(t *testing.T) {
 	}
 }
 
+// However many calendars are searched, the meeting that moves is looked for where it is, or in a few of them.
+func TestAMeetingThatMovesIsReadOnce(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	id := w.meetings.put(calendar.Event{
+		Start: calendar.At(hour(10), ""), End: calendar.At(hour(11), ""),
+		Attendees: []calendar.Attendee{{Email: "pat@example.com"}},
+	})
+	found := findMeetings(t, p, c, FindMeetings{Email: "pat@example.com"}).Meetings
+	if len(found) != 1 {
+		t.Fatalf("found %+v", found)
+	}
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, fmt.Sprint("colleague ", i))
+		w.meetings.calendars = append(w.meetings.calendars, calendar.Calendar{ID: ids[i], Zone: "UTC"})
+	}
+	for meeting, most := range map[string]int{found[0].MeetingReference: 1, id: 2, "unknown": 2} {
+		before := w.meetings.called("event")
+		findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+			in.CalendarIDs, in.RescheduleMeetingID, in.Rules.Duration = ids, meeting, nil
+		}))
+		if reads := w.meetings.called("event") - before; reads > most {
+			t.Errorf("the meeting %s was looked for %d times", meeting, reads)
+		}
+	}
+}
+
 // Where neither the request nor a setting says when meetings may take place, the owner's working hours do.
 func TestTheOwnersWorkingHoursAreTheDefault(t *testing.T) {
 	t.Parallel()

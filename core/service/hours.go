@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -79,7 +80,8 @@ func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slot
 // lengthOf returns the length of the meeting that is to be moved, in whole minutes. It is 0 if that cannot be read or
 // is a number of days.
 func (c calendarClient) lengthOf(ctx context.Context, in FindSlots) time.Duration {
-	ids, _, err := c.candidates(ctx, in.RescheduleMeetingID, in.searched())
+	// Not in each calendar that is searched, one after the other: the answer waits for it.
+	ids, _, err := c.candidates(ctx, in.RescheduleMeetingID, named(cmp.Or(in.movesIn, first(in.CalendarIDs))))
 	if err != nil {
 		return 0
 	}
