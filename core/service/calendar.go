@@ -154,12 +154,16 @@ func (s *Calendar) Zone(ctx context.Context, c apikey.Caller) *time.Location {
 	return time.UTC
 }
 
-// ZoneName returns the name of that zone: that of the default calendar, in which slots are offered, or else that of the
-// tenant's settings. "": neither is known.
+// ZoneName returns the name of that zone: that of the default calendar, in which slots are offered, as the provider
+// tells it or else as it was known last, or that of the tenant's settings. "": neither is known.
 func (s *Calendar) ZoneName(ctx context.Context, c apikey.Caller) string {
 	if client, err := s.open(ctx, c); err == nil {
-		if zone, err := client.zone(ctx, "", ""); err == nil {
-			return zone.String()
+		office, err := client.findCalendar(ctx, "")
+		if err != nil {
+			office, err = findIn(client.kept.get(client.connection).list(), "")
+		}
+		if err == nil {
+			return client.zoneName(office)
 		}
 	}
 	return c.Tenant.Settings.Timezone

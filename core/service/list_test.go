@@ -413,8 +413,8 @@ func TestCalendarsAreAskedLive(t *testing.T) {
 	}
 }
 
-// The business is where its calendar is, in whose zone slots are offered. The tenant's zone is for where that is not
-// known.
+// The business is where its calendar is, in whose zone slots are offered. While the provider is away, it is where the
+// calendar was. The tenant's zone is for where that is not known.
 func TestZoneOfTheBusiness(t *testing.T) {
 	t.Parallel()
 	set := func(c apikey.Caller) apikey.Caller {
@@ -455,4 +455,16 @@ func TestZoneOfTheBusiness(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the default calendar's as it was, where the provider is away since", func(t *testing.T) {
+		t.Parallel()
+		w, p, caller := sqliteWorld(t)
+		p.list(t, caller, anyZone(t))
+		w.clock.advance(2 * sureFor)
+		away(w)
+		for _, p := range []*process{p, w.start()} {
+			if got := p.Calendar.Zone(background, set(caller)); got.String() != "America/New_York" {
+				t.Errorf("it is %s", got)
+			}
+		}
+	})
 }
