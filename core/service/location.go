@@ -59,10 +59,15 @@ func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event
 	return seen
 }
 
-// listed returns the account's calendars, or none if they cannot be listed.
+// listed returns the account's calendars, or none if they cannot be listed. Where no id is a calendar's own, and so no
+// event a copy, it asks for nothing that is not known: at worst, the default calendar is remembered, too.
 func (c calendarClient) listed(ctx context.Context) []calendar.Calendar {
 	if c.view != nil {
 		return c.view.calendars
+	}
+	if !c.traits.IDsPerCalendar {
+		known, _ := c.known(ctx)
+		return known.list()
 	}
 	all, err := c.listCalendars(ctx)
 	if err != nil {

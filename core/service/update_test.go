@@ -159,6 +159,19 @@ func TestUpdateWhoseAnswerWasLostIsKnownByTheNextAttempt(t *testing.T) {
 	}
 }
 
+// Where events are remembered, but no id is a calendar's own, a change asks for nothing more than before.
+func TestUpdateInANamedZoneDoesNotAskForTheCalendars(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar = false
+	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+	for _, title := range []string{"one", "two"} {
+		_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Title: title, Timezone: "UTC"})
+		w.check(err)
+	}
+	w.asksFor(t, 0)
+}
+
 func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
