@@ -144,7 +144,7 @@ func (c calendarClient) zoneOf(cal calendar.Calendar) (*time.Location, error) {
 // zoneWithin is how long somebody who asks for the date waits for the zone of a calendar that is not known yet.
 const zoneWithin = time.Second
 
-// Zone returns the zone of the business that a caller acts for. Where the provider does not tell it in time, it is UTC.
+// Zone returns the zone of the business that a caller acts for, which is UTC if none is known in time.
 func (s *Calendar) Zone(ctx context.Context, c apikey.Caller) *time.Location {
 	ctx, cancel := context.WithTimeout(ctx, zoneWithin)
 	defer cancel()
