@@ -129,6 +129,7 @@ func (c calendarClient) wasThere(f *fault.Error) bool {
 func (s *Calendar) mayHaveCancelled(
 	ctx context.Context, client calendarClient, ours store.Intent, plan cancelPlan,
 ) (bool, error) {
+	stopped := map[string]bool{} // by key; one that is open in a later look was cut off, and did not just end
 	for {
 		open, err := s.opts.Store.OpenIntents(ctx, ours)
 		if err != nil {
@@ -142,8 +143,10 @@ func (s *Calendar) mayHaveCancelled(
 			}
 			switch {
 			case i.DedupeKey != ours.DedupeKey, !plan.Setup.isSame(other.Setup):
-			case !s.journal.IsRunning(i):
+			case stopped[i.Key]:
 				return true, nil
+			case !s.journal.IsRunning(i):
+				stopped[i.Key], runs = true, true
 			default: // of two that run, only one waits
 				runs = runs || cmp.Or(i.CreatedAt.Compare(ours.CreatedAt), cmp.Compare(i.Key, ours.Key)) < 0
 			}
