@@ -221,8 +221,11 @@ func TestWritesThatHangLeaveReadsTheirPlaces(t *testing.T) {
 			go func() { _, _ = Do(t.Context(), g, target, read, all.around(obedient(time.Second))) }()
 		}
 		synctest.Wait()
-		if all.now != 2 {
-			t.Errorf("%d reads at once, once the writes are over", all.now)
+		all.mu.Lock()
+		now := all.now
+		all.mu.Unlock()
+		if now != 2 {
+			t.Errorf("%d reads at once, once the writes are over", now)
 		}
 		time.Sleep(2 * time.Second)
 	})
