@@ -47,13 +47,13 @@ type Question struct {
 	Duration          time.Duration // of a meeting; whole minutes, more than 0
 	Interval          time.Duration // from one candidate to the next; whole minutes, more than 0
 	Hours             Hours
-	Before, After     time.Duration // what must be free around a meeting
-	MinimumNotice     time.Duration // from now to the beginning of a meeting
-	BookingWindowDays int           // meetings begin at most so many local days after today; 0: no limit
-	TentativeIsFree   bool          // the busy times of the calendars leave out what was accepted tentatively
-	Zone              *time.Location
-	Availability      Availability // "" is Collective
-	Calendars         []Calendar   // none: no time is busy
+	Before, After     time.Duration  // what must be free around a meeting
+	MinimumNotice     time.Duration  // from now to the beginning of a meeting
+	BookingWindowDays int            // meetings begin at most so many of the office's days after today; 0: no limit
+	TentativeIsFree   bool           // the busy times of the calendars leave out what was accepted tentatively
+	Zone              *time.Location // in which slots are told; the office's days are those of Hours.Zone
+	Availability      Availability   // "" is Collective
+	Calendars         []Calendar     // none: no time is busy
 }
 
 // Slot is a time at which a meeting can take place.
@@ -71,9 +71,9 @@ func Find(q Question) []Slot {
 	if !to.After(from) {
 		return nil
 	}
-	zone := cmp.Or(q.Zone, time.UTC)
 	lastStart := to.Unix()
 	if q.BookingWindowDays > 0 {
+		zone := cmp.Or(q.Hours.Zone, time.UTC)
 		year, month, day := q.Now.In(zone).Date()
 		dayAfter := time.Date(year, month, day+q.BookingWindowDays+1, 0, 0, 0, 0, time.UTC).Unix()
 		clocks := offsetsOf(zone, q.Now.AddDate(0, 0, -2), q.Now.AddDate(0, 0, q.BookingWindowDays+3))

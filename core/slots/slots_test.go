@@ -102,6 +102,16 @@ func TestRules(t *testing.T) {
 			want:   "23:30 00:00 23:30",
 		},
 		{
+			rule: "the booking window ends with the office's day, wherever the caller is", from: "2026-12-01 00:00",
+			to: "2026-12-05 00:00", hours: map[string]string{
+				"tuesday": "23:30-00:30", "wednesday": "23:30-00:30", "thursday": "23:30-00:30",
+			},
+			change: func(q *slots.Question) {
+				q.Now, q.BookingWindowDays, q.Zone = q.From, 1, time.FixedZone("caller", 13*60*60)
+			},
+			want: "23:30 00:00 23:30",
+		},
+		{
 			rule: "an hour that clocks skip is left out", from: "2026-03-29 00:00", to: "2026-03-29 12:00",
 			hours: map[string]string{"sunday": "01:00-04:00"}, want: "01:00 01:30 03:00 03:30",
 		},
