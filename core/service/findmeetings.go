@@ -289,6 +289,20 @@ func (c calendarClient) meetingOf(ctx context.Context, reference string) (store.
 	return m, err
 }
 
+// meetingToMove returns the meeting of a reference or of an event's id. The calendar of an event is known if it was
+// booked or seen here.
+func (c calendarClient) meetingToMove(ctx context.Context, id string) (store.Meeting, error) {
+	if strings.HasPrefix(id, referencePrefix) {
+		return c.meetingOf(ctx, id)
+	}
+	m, found, err := c.opts.Store.Meeting(ctx, c.tenant.ID, c.connection.ID, c.reference(id))
+	if err != nil || found {
+		return m, err
+	}
+	seen, _, err := c.opts.Store.EventSeen(ctx, c.tenant.ID, c.connection.ID, id)
+	return store.Meeting{EventID: id, CalendarID: seen.CalendarID}, err
+}
+
 // people returns the keyed hashes of people for the store. Without them a meeting is not found by its people,
 // which is no reason for its booking to fail.
 func (c calendarClient) people(ctx context.Context, emails []string, phone string) []string {

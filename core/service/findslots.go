@@ -74,8 +74,8 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	if err != nil {
 		return slotsFound{}, err
 	}
-	if strings.HasPrefix(in.RescheduleMeetingID, referencePrefix) {
-		meeting, err := client.meetingOf(ctx, in.RescheduleMeetingID)
+	if in.RescheduleMeetingID != "" {
+		meeting, err := client.meetingToMove(ctx, in.RescheduleMeetingID)
 		if err != nil {
 			return slotsFound{}, err
 		}

@@ -491,13 +491,29 @@ func TestAMeetingIsMovedWhereItsOwnCalendarIsFree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			bookedID := w.meetings.live()[3].ID
 			taken := slotAt(t, p, caller, 11, c.change) // found without a word of the meeting
-			found := findSlots(t, p, caller, askSlots(t, func(in *FindSlots) {
-				c.change(in)
-				in.RescheduleMeetingID = booked.MeetingReference
-			}))
-			if got := startsOf(t, found); got != c.slots {
-				t.Errorf("found %q, want %q", got, c.slots)
+			listed := w.meetings.put(calendar.Event{
+				CalendarID: "side", Start: calendar.At(hour(13), ""), End: calendar.At(hour(14), ""), IsFree: true,
+			})
+			if _, err := p.Calendar.List(background, caller, ListEvents{
+				Start: when(t, "2030-03-04"), End: when(t, "2030-03-05"), CalendarIDs: []string{"side"},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			var found record.SlotsAnswer
+			for _, moved := range []string{listed, bookedID, booked.MeetingReference} {
+				found = findSlots(t, p, caller, askSlots(t, func(in *FindSlots) {
+					c.change(in)
+					in.RescheduleMeetingID = moved
+				}))
+				want := c.slots
+				if moved == listed { // the meeting that was booked at the same time stays
+					want = strings.Replace(want, " 13:00", "", 1)
+				}
+				if got := startsOf(t, found); got != want {
+					t.Errorf("found %q for %s, want %q", got, moved, want)
+				}
 			}
 			_, err = p.Calendar.MoveMeeting(background, caller, key("taken"), MoveMeeting{
 				Reference: booked.MeetingReference, Offered: Offered{SlotID: taken.SlotID},
