@@ -1,14 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
-	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,22 +21,16 @@ import (
 // warning in the tools, and every tool can be called with it.
 func TestTheInspectorFindsNothing(t *testing.T) {
 	t.Parallel()
+	_, c := demo(t, newDeployment(t, ""))
+	inspector := startInspector(t)
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
-			t.Parallel()
-			_, c := demo(t, newDeployment(t, ""))
 			inspect := func(args ...string) (out string) {
 				t.Helper()
-				cmd := browsertest.Node(t, "@modelcontextprotocol/inspector", "clients/launcher/build/index.js", append([]string{
-					"--cli", c.base + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + c.key,
+				return inspector(t, append([]string{
+					c.base + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + c.key,
 					"--protocol-era", era, "--format", "json",
 				}, args...)...)
-				raw, err := cmd.Output()
-				var failed *exec.ExitError
-				if errors.As(err, &failed) {
-					t.Fatalf("%v: %v\n%s%s", args, err, raw, failed.Stderr)
-				}
-				return string(raw)
 			}
 			var listed struct {
 				Result struct {
@@ -91,6 +87,45 @@ func TestTheInspectorFindsNothing(t *testing.T) {
 				t.Errorf("not called: %v", left)
 			}
 		})
+	}
+}
+
+// startInspector starts the inspector's command line, and returns a function that runs it with arguments.
+func startInspector(t *testing.T) (inspect func(t *testing.T, args ...string) (out string)) {
+	t.Helper()
+	script, err := filepath.Abs("testdata/inspect.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := browsertest.Node(t, "@modelcontextprotocol/inspector", "clients/cli/build/index.js")
+	cmd.Args = slices.Insert(cmd.Args, 1, script)
+	cmd.Stderr = t.Output()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	said := bufio.NewReader(out)
+	return func(t *testing.T, args ...string) string {
+		t.Helper()
+		if _, err := io.WriteString(in, jsonOf(t, args)+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		text, err := said.ReadString(0)
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, text)
+		}
+		return strings.TrimSuffix(text, "\x00")
 	}
 }
 
