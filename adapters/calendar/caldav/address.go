@@ -46,9 +46,13 @@ func canonicalPath(escaped string) string {
 	return strings.Join(segments, "/")
 }
 
-// split splits an event's id into the resource's id and the instance's key.
-func split(id string) (resource, key string, isInstance bool) {
-	return strings.Cut(id, seriesSeparator)
+// split splits an event's id into the resource's id, the name of the object in it, and the instance's key.
+func split(id string) (resource, part, key string, isInstance bool) {
+	resource, key, isInstance = strings.Cut(id, seriesSeparator)
+	if strings.HasPrefix(key, partPrefix) {
+		part, key, isInstance = strings.Cut(key, partSeparator)
+	}
+	return resource, part, key, isInstance
 }
 
 // within reports whether the resource is a direct member of the collection and not a collection itself. Only

@@ -46,7 +46,7 @@ func FuzzAddresses(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		resource, _, _ := split(id)
+		resource, _, _, _ := split(id)
 		_, _ = canonicalPath(resource), lastSegment(id)
 		if !within("/cal/", resource) {
 			return

@@ -227,6 +227,11 @@ func (d *driver) Change(
 	if c.Title == nil && c.Description == nil && c.Start == nil && c.Attendees == nil {
 		return o.eventOf(i, r), nil
 	}
+	if o.isTwin && c.Start != nil {
+		return calendar.Event{}, fault.New(fault.Unsupported, fault.ReasonNotSupported,
+			"Another event is stored with this one under the same UID, so it cannot be moved. Book a new event.").
+			With("provider", name)
+	}
 	switch own, err := d.organizes(ctx, a, r.calendarID, o); {
 	case err != nil:
 		return calendar.Event{}, fault.Unacted(err)
@@ -245,7 +250,7 @@ func (d *driver) Change(
 	return d.put(ctx, r, o.root, c)
 }
 
-// Cancel removes the resource, or one instance from its series. The server notifies the attendees (RFC 6638
+// Cancel removes the resource, or one instance from its series, or one of several events from their resource. The server notifies the attendees (RFC 6638
 // section 3.2.1.3); for somebody else's meeting, it sends the organizer a decline (sections 3.2.2.3 and
 // 3.2.2.4). The comment is ignored, because CalDAV cannot carry it.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
@@ -253,7 +258,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if err != nil {
 		return fault.Unacted(err)
 	}
-	if !r.isInstance {
+	if !r.isInstance && r.part == "" {
 		if c.IfUnchanged != "" {
 			return d.removeIfUnchanged(ctx, r, c.IfUnchanged)
 		}
@@ -275,7 +280,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 		return fault.Unacted(err)
 	}
 	e := edit{object: o, now: d.now()}
-	if e.cancel(i, own) {
+	if e.cancel(i, r.isInstance, own) {
 		return d.remove(ctx, r, r.condition())
 	}
 	answered, err := d.write(ctx, r, o.root)

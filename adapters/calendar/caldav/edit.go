@@ -183,12 +183,15 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 	return own, nil
 }
 
-// cancel removes one instance. It reports whether no event is left, so that the caller must remove the
-// resource: servers with sabre/dav answer 500 to a series without instances (sabre-io/Baikal#817). own means
+// cancel removes the object's events, or one instance if ofSeries is set. It reports whether no event is left, so that
+// the caller must remove the resource: servers with sabre/dav answer 500 to a series without instances (sabre-io/Baikal#817). own means
 // that the account organizes the event. An invited account may add an EXDATE, which declines the instance,
 // but must not raise the SEQUENCE (RFC 6638 section 3.2.2.1).
-func (e edit) cancel(i instance, own bool) (empty bool) {
+func (e edit) cancel(i instance, ofSeries, own bool) (empty bool) {
 	o := e.object
+	if !ofSeries {
+		return e.removeAll()
+	}
 	key := o.key(i.of)
 	o.root.Children = slices.DeleteFunc(o.root.Children, func(c *ical.Component) bool {
 		return slices.ContainsFunc(o.overrides, func(ov override) bool {
@@ -200,13 +203,22 @@ func (e edit) cancel(i instance, own bool) (empty bool) {
 	}
 	o.master.Add(e.asMaster(i.of).Property("EXDATE"))
 	if o.isEmpty() {
-		return true
+		return e.removeAll()
 	}
 	if own {
 		raiseSequence(o.master)
 	}
 	e.stamp(o.master)
 	return false
+}
+
+// removeAll removes the object's events. It reports whether its resource has no others.
+func (e edit) removeAll() (empty bool) {
+	own := e.object.events()
+	e.object.root.Children = slices.DeleteFunc(e.object.root.Children, func(c *ical.Component) bool {
+		return slices.Contains(own, c)
+	})
+	return len(e.object.root.ChildrenNamed("VEVENT")) == 0
 }
 
 // asMaster returns an original start in the form of the series' start (RFC 5545 section 3.8.5.1).

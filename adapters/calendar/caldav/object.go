@@ -1,8 +1,11 @@
 package caldav
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +14,8 @@ import (
 )
 
 // object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with the overrides of
-// single instances.
+// single instances. Some servers keep resources with further events that override nothing (Cyrus and DAViCal store
+// such imports): each of them is an object of its own.
 type object struct {
 	root      *ical.Component
 	known     zones
@@ -19,6 +23,10 @@ type object struct {
 	master    *ical.Component // nil if the account was invited to single instances only
 	overrides []override
 	ranged    []override // the overrides that also apply to later instances
+
+	part   string    // names the object in the resource; "" if it is the only one
+	isTwin bool      // another one has the same UID
+	others []*object // the further ones, of the first
 }
 
 // override is an instance that differs from its series.
@@ -37,6 +45,7 @@ var (
 const (
 	maxOverrides = 10_000
 	maxRanged    = 100
+	maxParts     = 1_000
 )
 
 func readObject(data []byte, known zones) (*object, error) {
@@ -49,6 +58,9 @@ func readObject(data []byte, known zones) (*object, error) {
 
 func objectOf(root *ical.Component, known zones) (*object, error) {
 	o := &object{root: root, known: known, zones: map[string]zone{}}
+	if err := o.takeMasters(); err != nil {
+		return nil, err
+	}
 	for _, event := range root.ChildrenNamed("VEVENT") {
 		start, _ := event.Get("DTSTART")
 		if _, err := start.Moment(); err != nil {
@@ -56,34 +68,94 @@ func objectOf(root *ical.Component, known zones) (*object, error) {
 		}
 		id, isOverride := event.Get("RECURRENCE-ID")
 		if !isOverride {
-			if o.master == nil {
-				o.master = event
-			}
 			continue
 		}
 		of, err := id.Moment()
 		if err != nil {
 			return nil, errNoEvent
 		}
-		if len(o.overrides) == maxOverrides || len(o.ranged) == maxRanged {
+		series := o.seriesOf(event)
+		if len(series.overrides) == maxOverrides || len(series.ranged) == maxRanged {
 			return nil, errManyEvents
 		}
 		following := strings.EqualFold(id.Param("RANGE"), "THISANDFUTURE")
-		ov := override{event: event, of: of, following: following}
-		o.overrides = append(o.overrides, ov)
+		ov := override{event: event, of: series.likeSeries(of), following: following}
+		series.overrides = append(series.overrides, ov)
 		if following {
-			o.ranged = append(o.ranged, ov)
+			series.ranged = append(series.ranged, ov)
 		}
 	}
 	if o.master == nil && len(o.overrides) == 0 {
 		return nil, errNoneAtAll
 	}
-	for _, list := range [][]override{o.overrides, o.ranged} {
-		for i := range list {
-			list[i].of = o.likeSeries(list[i].of)
+	return o, nil
+}
+
+// takeMasters makes an object of each event that overrides nothing.
+func (o *object) takeMasters() error {
+	count := map[string]int{} // by UID
+	for _, event := range o.root.ChildrenNamed("VEVENT") {
+		if event.Has("RECURRENCE-ID") {
+			continue
+		}
+		count[event.Text("UID")]++
+		switch {
+		case o.master == nil:
+			o.master = event
+		case len(o.others) == maxParts:
+			return errManyEvents
+		default:
+			o.others = append(o.others, &object{root: o.root, known: o.known, zones: o.zones, master: event})
 		}
 	}
-	return o, nil
+	for _, each := range o.all() {
+		each.isTwin = each.master != nil && count[each.master.Text("UID")] > 1
+		if len(o.others) > 0 {
+			each.part = each.names()[0]
+		}
+	}
+	return nil
+}
+
+// names returns the names of the object in a resource with others: one of its UID, unless another has that as well, and
+// one of its start too, which stays when that other is removed.
+func (o *object) names() []string {
+	if o.master == nil {
+		return nil
+	}
+	name := func(of string) string {
+		sum := sha256.Sum256([]byte(of))
+		return partPrefix + hex.EncodeToString(sum[:6])
+	}
+	uid := o.master.Text("UID")
+	exact := name(uid + " " + startOf(o.master).String())
+	if o.isTwin {
+		return []string{exact}
+	}
+	return []string{name(uid), exact}
+}
+
+// all returns the object and the further ones of its resource.
+func (o *object) all() []*object { return append([]*object{o}, o.others...) }
+
+// named returns the object of a name, the first for "", or nil.
+func (o *object) named(part string) *object {
+	for _, each := range o.all() {
+		if part == "" || slices.Contains(each.names(), part) {
+			return each
+		}
+	}
+	return nil
+}
+
+// seriesOf returns the object that an override belongs to: the first with its UID, or else the first.
+func (o *object) seriesOf(event *ical.Component) *object {
+	for _, each := range o.others {
+		if uid := event.Text("UID"); uid == each.master.Text("UID") && uid != o.master.Text("UID") {
+			return each
+		}
+	}
+	return o
 }
 
 // likeSeries returns the original start of an instance, or UNTIL, as a date if the series is one of whole
@@ -113,6 +185,17 @@ func (o *object) likeSeries(m ical.Moment) ical.Moment {
 // be whole quarters of an hour, since many programs write a day's end as 23:59:59.
 func isMidnightEast(utc time.Time) bool {
 	return utc.Hour() >= 24-13 && utc.Equal(utc.Truncate(15*time.Minute))
+}
+
+// events returns the object's event and its overrides.
+func (o *object) events() (all []*ical.Component) {
+	if o.master != nil {
+		all = append(all, o.master)
+	}
+	for _, ov := range o.overrides {
+		all = append(all, ov.event)
+	}
+	return all
 }
 
 // recurs reports whether the object is a series. Each instance of a series has its own id.

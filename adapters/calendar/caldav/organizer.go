@@ -78,7 +78,7 @@ const addressProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns
 	`<c:calendar-user-address-set/></d:prop></d:propfind>`
 
 func organizersOf(o *object) (all []ical.Property) {
-	for _, event := range o.root.ChildrenNamed("VEVENT") {
+	for _, event := range o.events() {
 		if organizer, ok := event.Get("ORGANIZER"); ok && strings.TrimSpace(organizer.Value) != "" {
 			all = append(all, organizer)
 		}

@@ -22,6 +22,7 @@ type resource struct {
 	id         string // of the resource
 	calendarID string
 	url        *url.URL
+	part       string // names the object in the resource; "" is the first
 	key        string // of the instance
 	isInstance bool
 
@@ -65,7 +66,7 @@ func (r resource) movedTo(d *driver, a *account, answered answer) resource {
 // resource returns the resource that a reference names, which follows from the id. If no known calendar
 // contains the id, it repeats the discovery, because a calendar may have been added.
 func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account, resource, error) {
-	id, key, isInstance := split(ref.ID)
+	id, part, key, isInstance := split(ref.ID)
 	a, again, err := d.account(ctx)
 	for err == nil {
 		i := slices.IndexFunc(a.calendars, func(p calendarCollection) bool { return within(p.ID, id) })
@@ -74,7 +75,9 @@ func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account,
 			if err != nil {
 				return nil, resource{}, noEvent()
 			}
-			return a, resource{id: id, calendarID: a.calendars[i].ID, url: u, key: key, isInstance: isInstance}, nil
+			return a, resource{
+				id: id, calendarID: a.calendars[i].ID, url: u, part: part, key: key, isInstance: isInstance,
+			}, nil
 		}
 		if i >= 0 || again || !strings.Contains(id, "/") {
 			return nil, resource{}, noEvent()
@@ -106,6 +109,9 @@ func (d *driver) read(ctx context.Context, r resource) (*object, resource, error
 	}
 	if err != nil {
 		return nil, r, unreadable(r.id, err)
+	}
+	if o = o.named(r.part); o == nil {
+		return nil, r, noEvent()
 	}
 	return o, r, nil
 }
@@ -225,7 +231,9 @@ func (d *driver) readStored(
 	var err error
 	if a.keeps() {
 		r.identify(a.header.Get("ETag"), a.header.Get("Schedule-Tag"))
-		o, err = objectOf(root, zones{})
+		if o, err = objectOf(root, zones{}); err == nil {
+			o = o.named(r.part) // it was there when it was changed
+		}
 	} else {
 		o, r, err = d.read(ctx, r)
 	}

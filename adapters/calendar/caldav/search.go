@@ -140,7 +140,9 @@ func readAll(list []resource, known zones) ([]located, error) {
 		if err != nil {
 			return nil, unreadable(r.id, err)
 		}
-		objects = append(objects, located{r, o})
+		for _, each := range o.all() {
+			objects = append(objects, located{r, each})
+		}
 	}
 	return objects, nil
 }
@@ -160,6 +162,8 @@ func (s *seriesSet) with(objects []located) *seriesSet {
 	more.objects = maps.Clone(s.objects)
 	for _, l := range objects {
 		delete(more.objects, l.id)
+	}
+	for _, l := range objects {
 		if l.object.recurs() {
 			more.objects[l.id] = l.resource
 		}

@@ -151,7 +151,7 @@ func mayRecur(data []byte, known zones) bool {
 	o, err := readObject(data, known)
 	switch {
 	case err == nil:
-		return o.recurs()
+		return slices.ContainsFunc(o.all(), (*object).recurs)
 	case errors.Is(err, errNoEvent), errors.Is(err, ical.ErrNone):
 		return false
 	}

@@ -17,10 +17,22 @@ const product = "-//Frontdesk//Frontdesk CalDAV//EN"
 // not contain it.
 const seriesSeparator = "#"
 
+// An object that shares its resource with others has a name, which begins with a letter, unlike the start of an
+// instance. It follows the separator, and may itself be followed by the start of an instance.
+const partPrefix, partSeparator = "u", "."
+
+// idIn returns the id of the object in its resource.
+func (o *object) idIn(resource string) string {
+	if o.part == "" {
+		return resource
+	}
+	return resource + seriesSeparator + o.part
+}
+
 // event converts an instance into the contract's event. resource is the id of its resource.
 func (o *object) event(i instance, calendarID, resource, version string) calendar.Event {
 	e := calendar.Event{
-		ID: resource, CalendarID: calendarID, Version: version,
+		ID: o.idIn(resource), CalendarID: calendarID, Version: version,
 		Title:       i.event.Text("SUMMARY"),
 		Description: i.event.Text("DESCRIPTION"),
 		Start:       o.time(i.start), End: o.time(i.end),
@@ -80,7 +92,10 @@ func setTimes(event *ical.Component, begin, end ical.Moment, location *time.Loca
 // instanceEvent is like event, for an instance of a series.
 func (o *object) instanceEvent(i instance, calendarID, resource, version string) calendar.Event {
 	e := o.event(i, calendarID, resource, version)
-	e.ID, e.SeriesID = resource+seriesSeparator+o.key(i.of), resource
+	e.SeriesID, e.ID = e.ID, e.ID+seriesSeparator+o.key(i.of)
+	if o.part != "" {
+		e.ID = e.SeriesID + partSeparator + o.key(i.of)
+	}
 	return e
 }
 

@@ -361,7 +361,7 @@ func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatalf("%s: %v, %v", c.key, ok, err)
 		}
-		if (edit{object: o, now: stampTime}).cancel(i, true) {
+		if (edit{object: o, now: stampTime}).cancel(i, true, true) {
 			t.Errorf("%s: nothing is left", c.key)
 		}
 		written := string(ical.Encode(o.root))
@@ -371,7 +371,7 @@ func TestAnInstanceIsCancelledInTheFormOfItsSeries(t *testing.T) {
 		}
 	}
 	o := objectOfLines(t, event("RECURRENCE-ID:20260106T080000Z\nDTSTART:20260107T120000Z"))
-	if !(edit{object: o, now: stampTime}).cancel(o.single(), true) {
+	if !(edit{object: o, now: stampTime}).cancel(o.single(), true, true) {
 		t.Error("the only instance of an object was cancelled, and something is left")
 	}
 }
@@ -404,7 +404,7 @@ func TestACancelledInstanceLeavesNothingIfItWasTheLast(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatalf("%s: %v, %v", c.rule, ok, err)
 		}
-		if empty := (edit{object: o, now: stampTime}).cancel(i, true); empty != c.empty {
+		if empty := (edit{object: o, now: stampTime}).cancel(i, true, true); empty != c.empty {
 			t.Errorf("%s: nothing is left: %t, want %t", c.rule, empty, c.empty)
 		}
 	}

@@ -1,0 +1,121 @@
+package caldav_test
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"frontdesk/adapters/calendar/caldav/fake"
+	"frontdesk/core/calendar"
+	"frontdesk/core/fault"
+)
+
+// lenient is a server that stores what it gets, as Cyrus and DAViCal do.
+func lenient(t *testing.T) account {
+	t.Helper()
+	a := newAccount(t, fake.Options{})
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			a.ServeHTTP(w, r)
+			return
+		}
+		data, _ := io.ReadAll(r.Body)
+		a.Put(path.Dir(r.URL.Path)+"/", path.Base(r.URL.Path), string(data))
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	return a
+}
+
+// A resource may hold further events that override nothing: with other UIDs, or even with one that is there.
+func TestEveryEventOfAResourceCounts(t *testing.T) {
+	t.Parallel()
+	one := func(lines ...string) string {
+		return "BEGIN:VEVENT\r\nDTSTAMP:20260101T000000Z\r\n" + strings.Join(lines, "\r\n") + "\r\nEND:VEVENT\r\n"
+	}
+	whole := func(events ...string) string {
+		return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Somebody//EN\r\n" + strings.Join(events, "") +
+			"END:VCALENDAR\r\n"
+	}
+	first := one("UID:1", "SUMMARY:First", "DTSTART:20270503T080000Z", "DTEND:20270503T090000Z")
+	other := one("UID:2", "SUMMARY:Other", "DTSTART:20270503T100000Z", "DTEND:20270503T110000Z")
+	again := one("UID:1", "SUMMARY:Again", "DTSTART:20270503T120000Z", "DTEND:20270503T130000Z")
+	series := one("UID:3", "SUMMARY:Series", "DTSTART:20270503T140000Z", "DTEND:20270503T150000Z",
+		"RRULE:FREQ=DAILY;COUNT=2")
+	moved := one("UID:3", "SUMMARY:Moved", "RECURRENCE-ID:20270504T140000Z", "DTSTART:20270504T160000Z",
+		"DTEND:20270504T170000Z")
+	all := []string{"First", "Other", "Again", "Series", "Moved"}
+
+	a := lenient(t)
+	d := a.open(t, "", nil)
+	listed := func() map[string]calendar.Event {
+		q := week()
+		q.CalendarID = a.home
+		page, err := d.Events(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]calendar.Event{}
+		for _, e := range page.Events {
+			found[e.Title] = e
+		}
+		return found
+	}
+	stored := a.Put(a.home, "import.ics", whole(first, other, again, series, moved))
+	before := listed()
+	ids := map[string]bool{}
+	for _, title := range all {
+		e, err := d.Event(t.Context(), calendar.EventRef{ID: before[title].ID})
+		if err != nil || e.Title != title || ids[e.ID] {
+			t.Errorf("%s is read as %q %q, %v", title, e.ID, e.Title, err)
+		}
+		ids[e.ID] = true
+	}
+	busy, err := d.(calendar.FreeBusyer).FreeBusy(t.Context(), []string{a.home},
+		calendar.Span{From: week().From, To: week().To})
+	if err != nil || len(busy) != len(all) {
+		t.Errorf("busy: %+v, %v", busy, err)
+	}
+
+	// Their order means nothing, and neither does what becomes of the others.
+	a.Put(a.home, "import.ics", whole(series, moved, other, first, again))
+	for title, e := range listed() {
+		if e.ID != before[title].ID {
+			t.Errorf("%s is %s, and was %s", title, e.ID, before[title].ID)
+		}
+	}
+	title, from := "Changed", time.Date(2027, 5, 5, 10, 0, 0, 0, time.UTC)
+	to := from.Add(time.Hour)
+	change := calendar.Change{Title: &title, Start: &from, End: &to, Zone: "UTC"}
+	if e, err := d.Change(t.Context(), calendar.EventRef{ID: before["Other"].ID}, change); err != nil ||
+		e.ID != before["Other"].ID || e.Title != title {
+		t.Errorf("changed %+v, %v", e, err)
+	}
+	left := slices.Sorted(maps.Keys(listed()))
+	if !slices.Equal(left, []string{"Again", "Changed", "First", "Moved", "Series"}) {
+		t.Errorf("after the change there are %q", left)
+	}
+	want(t, func() error {
+		_, err := d.Change(t.Context(), calendar.EventRef{ID: before["Again"].ID}, change)
+		return err
+	}(), fault.Unsupported, fault.ReasonNotSupported)
+	for _, gone := range []string{"First", "Moved", "Series", "Again", "Other"} {
+		if err := d.Cancel(t.Context(), calendar.EventRef{ID: before[gone].ID}, calendar.Cancellation{}); err != nil {
+			t.Fatalf("%s: %v", gone, err)
+		}
+		if e, err := d.Event(t.Context(), calendar.EventRef{ID: before[gone].ID}); !errors.Is(err, fault.NotFound) {
+			t.Errorf("%s is still there: %+v, %v", gone, e, err)
+		}
+		if n := strings.Count(a.Get(stored), "BEGIN:VEVENT"); (n == 0) != (gone == "Other") {
+			t.Errorf("%d events are left after %s", n, gone)
+		}
+	}
+}
