@@ -63,6 +63,7 @@ type Driver interface {
 	// in any order. Page.Next is the cursor of the following page, "" on the last. A page may be empty.
 	// Events that Cancel removed are listed only if Traits().KeepsCancelled. Events that the provider itself
 	// reports as cancelled, such as an invitation that its organizer withdrew, are listed with IsCancelled.
+	// Listed events may lack their Description, which can be longer than all the rest of the list.
 	// An unknown calendar is fault.NotFound, reason CALENDAR_NOT_FOUND, here and in the optional calls.
 	Events(ctx context.Context, q Query) (Page, error)
 }

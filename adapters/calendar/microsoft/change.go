@@ -11,8 +11,11 @@ import (
 )
 
 // eventFields are the fields of an event to read.
-var eventFields = []string{
-	"id", "subject", "body", "start", "end", "originalStartTimeZone", "originalEndTimeZone", "isAllDay",
+var eventFields = append([]string{"body"}, listFields...)
+
+// listFields are those in a list. One long body would make the list longer than upstream reads.
+var listFields = []string{
+	"id", "subject", "start", "end", "originalStartTimeZone", "originalEndTimeZone", "isAllDay",
 	"isCancelled", "isOrganizer", "responseRequested", "responseStatus", "showAs", "organizer", "attendees",
 	"location", "isOnlineMeeting", "onlineMeeting", "webLink", "seriesMasterId",
 }

@@ -792,6 +792,28 @@ func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 	}
 }
 
+// A text that is longer than upstream reads hurts no list, which needs no texts.
+func TestALongTextHurtsNoList(t *testing.T) {
+	t.Parallel()
+	a := serve(t, fake.Options{}, nil)
+	d := a.open()
+	bookFive(t, a, d)
+	long := booking(a)
+	long.Key, long.Description = "long", strings.Repeat("an attachment that was pasted ", 100_000)
+	if _, err := d.Book(t.Context(), long); fault.From(err).Reason != upstream.ReasonAnswerTooLarge &&
+		!errors.Is(err, fault.UnknownOutcome) {
+		t.Fatalf("the event is not long enough: %v", err)
+	}
+	one, err := d.Events(t.Context(), week(a.Default()))
+	if err != nil || len(one.Events) != 6 {
+		t.Errorf("%d events alone, %v", len(one.Events), err)
+	}
+	many, err := d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{week(a.Default())})
+	if err != nil || len(many[0].Events) != 6 {
+		t.Errorf("in a batch: %v", err)
+	}
+}
+
 // bookFive books five meetings at one time.
 func bookFive(t *testing.T, a *account, d calendar.Driver) {
 	t.Helper()

@@ -119,7 +119,7 @@ func TestFreeBusyReadsAFractionOfAListing(t *testing.T) {
 	})
 	t.Logf("%d request of %d bytes, where a listing takes %d of %d bytes", requests, size, listRequests,
 		listSize)
-	if requests != 1 || listRequests != 1 || size*5 > listSize*2 {
+	if requests != 1 || listRequests != 1 || size*2 > listSize {
 		t.Errorf("%d requests of %d bytes, where a listing takes %d of %d", requests, size, listRequests, listSize)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Parameters of a calendar view.
 const (
 	// maxTop is the largest page that Graph gives (learn.microsoft.com/graph/api/user-list-calendarview, $top), so
-	// that most lists are one request. If the events have many guests or long texts, such a page is longer than
+	// that most lists are one request. If the events have many guests, such a page is longer than
 	// upstream reads. Lists then have pages of the second size, as have the parts of a batch, which is one answer.
 	maxTop   = 1000
 	smallTop = 250
@@ -107,7 +107,7 @@ func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
 	}
 	top := int32(most)
 	return graph.PageQuery{
-		Select: eventFields, OrderBy: []string{"start/dateTime"}, Top: &top,
+		Select: listFields, OrderBy: []string{"start/dateTime"}, Top: &top,
 		StartDateTime: instant(q.From.Add(-before)), EndDateTime: instant(q.To.Add(after)),
 	}, nil
 }

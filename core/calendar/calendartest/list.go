@@ -90,7 +90,7 @@ func listedIsRead(ctx context.Context, r *run) error {
 		if err := wantIDs("listed", listed, booked); err != nil {
 			return err
 		}
-		return wantSame("the listed event beside the one read", read, listed[0])
+		return wantSame("the listed event beside the one read", read, listed[0], "Description")
 	})
 }
 

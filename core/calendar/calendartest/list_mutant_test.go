@@ -87,7 +87,6 @@ func listMutants() []mutantOf {
 			q.To = q.From.Add(24 * time.Hour)
 		})},
 		{Check: read, How: "no attendees", Mutate: inList(func(e *Event) { e.Attendees = nil })},
-		{Check: read, How: "no description", Mutate: inList(func(e *Event) { e.Description = "" })},
 		{Check: read, How: "no link", Mutate: inList(func(e *Event) { e.URL = "" })},
 		{Check: read, How: "no organizer", Mutate: inList(func(e *Event) { e.Organizer = calendar.Person{} })},
 		{Check: read, How: "no calendar", Mutate: inList(func(e *Event) { e.CalendarID = "" })},
