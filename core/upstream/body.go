@@ -43,6 +43,7 @@ func (t *transport) receive(
 	r := &receiving{
 		transport: t, ctx: ctx, hop: hop, resp: resp, limit: within.bytes, shape: shape{within: within},
 	}
+	r.body, r.skips = skipped(resp, hop)
 	content, err := r.content()
 	_ = resp.Body.Close()
 	if err != nil {
@@ -72,6 +73,8 @@ type receiving struct {
 	ctx       context.Context // of the call
 	hop       *http.Request
 	resp      *http.Response
+	body      io.Reader
+	skips     bool // the body is shorter than what is received
 	limit     int64
 	charged   int64 // to the budget
 	shape     shape
@@ -82,7 +85,7 @@ func (r *receiving) content() ([]byte, error) {
 	refuses := r.resp.StatusCode >= http.StatusBadRequest
 	if refuses {
 		r.limit = min(r.limit, maxRefusalBytes)
-	} else if r.resp.ContentLength > r.limit && r.hop.Method != http.MethodHead {
+	} else if r.resp.ContentLength > r.limit && !r.skips && r.hop.Method != http.MethodHead {
 		return nil, r.tooLarge(moreBytes)
 	}
 	content := make([]byte, 0, r.expected())
@@ -132,7 +135,7 @@ func (r *receiving) next(part []byte, had int64) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	n, err := r.resp.Body.Read(part)
+	n, err := r.body.Read(part)
 	if had+int64(n) > r.limit {
 		return int(r.limit - had), moreBytes
 	}

@@ -8,9 +8,10 @@ import (
 // The bounds of a response. A decoder may need hundreds of times the size of a response for what it builds,
 // so what it would have to build is counted as well, while the response is read.
 const (
-	maxAnswerBytes  = 2 << 20
-	maxListingBytes = 6 << 20
-	maxRefusalBytes = 64 << 10 // of an error response; more is not read, since its status suffices
+	maxAnswerBytes   = 2 << 20
+	maxListingBytes  = 6 << 20
+	maxReceivedBytes = 64 << 20 // before what is not decoded was left out
+	maxRefusalBytes  = 64 << 10 // of an error response; more is not read, since its status suffices
 
 	maxDepth      = 64
 	maxNameBytes  = 1 << 10

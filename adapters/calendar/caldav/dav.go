@@ -80,7 +80,7 @@ func (d *driver) query(
 ) (multistatus, answer, error) {
 	header := http.Header{"Depth": {depth}, "Accept": {"application/xml, text/xml"}}
 	if method == methodReport {
-		ctx = upstream.ForListing(ctx)
+		ctx = upstream.Skipping(upstream.ForListing(ctx), withoutAttachments)
 	}
 	var m multistatus
 	a, err := d.exchange(ctx, method, address, header, []byte(xml.Header+body), func(a answer) error {
