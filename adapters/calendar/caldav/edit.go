@@ -184,9 +184,9 @@ func (e edit) overrideFor(i instance) (*ical.Component, error) {
 }
 
 // cancel removes the object's events, or one instance if ofSeries is set. It reports whether no event is left, so that
-// the caller must remove the resource: servers with sabre/dav answer 500 to a series without instances (sabre-io/Baikal#817). own means
-// that the account organizes the event. An invited account may add an EXDATE, which declines the instance,
-// but must not raise the SEQUENCE (RFC 6638 section 3.2.2.1).
+// the caller must remove the resource: servers with sabre/dav answer 500 to a series without instances
+// (sabre-io/Baikal#817). own means that the account organizes the event. An invited account may add an EXDATE, which
+// declines the instance, but must not raise the SEQUENCE (RFC 6638 section 3.2.2.1).
 func (e edit) cancel(i instance, ofSeries, own bool) (empty bool) {
 	o := e.object
 	if !ofSeries {
