@@ -251,8 +251,8 @@ func (d *driver) Change(
 }
 
 // Cancel removes the resource, or one instance from its series, or one of several events from their resource. The
-// server notifies the attendees (RFC 6638 section 3.2.1.3); for somebody else's meeting, it sends the organizer a decline (sections 3.2.2.3 and
-// 3.2.2.4). The comment is ignored, because CalDAV cannot carry it.
+// server notifies the attendees (RFC 6638 section 3.2.1.3); for somebody else's meeting, it sends the organizer a
+// decline (sections 3.2.2.3 and 3.2.2.4). The comment is ignored, because CalDAV cannot carry it.
 func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.Cancellation) error {
 	a, r, err := d.resource(ctx, ref)
 	if err != nil {
