@@ -48,7 +48,7 @@ func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 		lasting := s.lasting
 		got := s.under(w, lasting)
 		for range 5 { // other processes may have been using the machine
-			if got.late() == 0 {
+			if got.late() == 0 && got.refused() == 0 {
 				break
 			}
 			lasting = min(2*lasting, 3*time.Second) // so that a burst of theirs weighs less
@@ -58,7 +58,7 @@ func TestOneKeyCannotTakeTheGateFromOthers(t *testing.T) {
 		if got.late() > 0 {
 			t.Errorf("%s: a neighbour waits %v too long", w.name, got.late())
 		}
-		if count(got.neighbour, served) < len(got.neighbour) {
+		if got.refused() > 0 {
 			t.Errorf("%s: a neighbour is answered %s", w.name, outcomes(got.neighbour))
 		}
 	}
@@ -76,6 +76,7 @@ func newAttack(t *testing.T) *attack {
 	limits := []string{
 		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_KEY=60000",
 		"FRONTDESK_LIMITS__REQUESTS_PER_MINUTE_PER_TENANT=120000",
+		fmt.Sprint("FRONTDESK_LIMITS__MAX_IN_FLIGHT=", scaled(places)),
 	}
 	gateway := func() (*running, []string) {
 		d := newDeployment(t, "", limits...)
@@ -89,13 +90,16 @@ func newAttack(t *testing.T) *attack {
 		attacker:  attacker{t: t, r: attacked, key: keys[0], hung: keys[1]},
 		neighbour: newLoad(t, attacked.api, mixedCalls(keys[2:])),
 		control:   newLoad(t, other.api, mixedCalls(others[2:])),
-		lasting:   150 * time.Millisecond,
+		lasting:   100 * time.Millisecond,
 	}
 	if fullSize() {
 		s.lasting = 3 * time.Second
 	}
 	return s
 }
+
+// places is the default of limits.max_in_flight, how many requests a gateway takes at once.
+const places = 1024
 
 // held is the measurement of one way.
 type held struct {
@@ -146,6 +150,9 @@ func (h held) late() time.Duration {
 	return max(0, quantile(h.neighbour, .99)-bar)
 }
 
+// refused returns how many of the neighbour's requests were not served.
+func (h held) refused() int { return len(h.neighbour) - count(h.neighbour, served) }
+
 func (h held) String() string {
 	return fmt.Sprintf("%-50s %4.0f MiB (%+4.0f), processor %3.0f %%, neighbour p50 %4.1f ms, p99 %5.1f ms; "+
 		"p99 at a gateway at rest %5.1f ms",
@@ -177,50 +184,51 @@ func withheld() []way {
 			x.connections(ctx, connections, begin(x))
 		}}
 	}
+	whole, half := scaled(1100), scaled(600) // more than all places, and than those of one tenant
 	return []way{
-		of("no body", 1100, func(x attacker) string {
+		of("no body", whole, func(x attacker) string {
 			return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("no body of a booking", 1100,
+		of("no body of a booking", whole,
 			func(x attacker) string { return head("POST", bookAt, x.key, "Content-Length: 100\r\n\r\n") }),
-		of("all but the last byte", 600, func(x attacker) string {
+		of("all but the last byte", half, func(x attacker) string {
 			return head("POST", bookAt, x.key, "Content-Length: 100001\r\n\r\n") + strings.Repeat(" ", 100_000)
 		}),
-		of("no chunk", 600, func(x attacker) string {
+		of("no chunk", half, func(x attacker) string {
 			return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n")
 		}),
-		of("no last chunk", 600, func(x attacker) string {
+		of("no last chunk", half, func(x attacker) string {
 			return head("POST", listAt, x.key, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
 		}),
-		of("a body that waits to be asked for", 600, func(x attacker) string {
+		of("a body that waits to be asked for", half, func(x attacker) string {
 			return head("POST", listAt, x.key, "Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
 		}),
-		of("a read with a body", 600, func(x attacker) string {
+		of("a read with a body", half, func(x attacker) string {
 			return head("GET", "/beta/phone-numbers", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a removal with a body", 600, func(x attacker) string {
+		of("a removal with a body", half, func(x attacker) string {
 			return head("DELETE", "/beta/phone-numbers/1", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a change without its body", 600, func(x attacker) string {
+		of("a change without its body", half, func(x attacker) string {
 			return head("PATCH", "/beta/phone-numbers/1", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a long deadline", 600, func(x attacker) string {
+		of("a long deadline", half, func(x attacker) string {
 			return head("POST", listAt, x.key, "X-Request-Timeout-Ms: 600000\r\nContent-Length: 100\r\n\r\n")
 		}),
-		of("the wrong key", 600, func(x attacker) string {
+		of("the wrong key", half, func(x attacker) string {
 			return head("POST", listAt, x.key+"x", "Content-Length: 100\r\n\r\n")
 		}),
-		of("no key", 600, func(x attacker) string {
+		of("no key", half, func(x attacker) string {
 			return "POST " + listAt + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
 		}),
-		of("no such path", 600, func(x attacker) string {
+		of("no such path", half, func(x attacker) string {
 			return head("POST", "/v1/nothing", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("a page with a body", 600, func(x attacker) string {
+		of("a page with a body", half, func(x attacker) string {
 			return head("GET", "/docs", x.key, "Content-Length: 100\r\n\r\n")
 		}),
-		of("no end of the headers", 600, func(x attacker) string { return head("POST", listAt, x.key, "") }),
-		of("nothing at all", 600, func(attacker) string { return "" }),
+		of("no end of the headers", half, func(x attacker) string { return head("POST", listAt, x.key, "") }),
+		of("nothing at all", half, func(attacker) string { return "" }),
 	}
 }
 
@@ -241,13 +249,14 @@ func (x attacker) connections(ctx context.Context, many int, begin string) {
 // equalCalls returns ways with many calls that wait for one call or for a provider that never responds.
 func equalCalls() []way {
 	of := func(name string, requests func(i int) loadRequest) way {
-		return way{"700 " + name, func(x attacker, ctx context.Context) {
+		many := scaled(700)
+		return way{fmt.Sprint(many, " ", name), func(x attacker, ctx context.Context) {
 			flood := newLoad(x.t, x.r.api, func(i int) loadRequest {
 				s := requests(i)
 				s.key = x.hung
 				return s
 			})
-			x.burst(ctx, flood, 700)
+			x.burst(ctx, flood, many)
 		}}
 	}
 	book := func(title any) string {

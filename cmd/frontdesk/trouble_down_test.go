@@ -22,6 +22,15 @@ import (
 // figures are reported, rather than at a size that takes seconds.
 func fullSize() bool { return os.Getenv("FRONTDESK_TROUBLE") == "full" }
 
+// scaled returns how many callers, or places for them, a test has of so many at full size: otherwise a quarter, which
+// meets the same limits.
+func scaled(full int) int {
+	if fullSize() {
+		return full
+	}
+	return full / 4
+}
+
 // outage is a Zendesk with one ticket, which can be stopped and started again. It counts the requests that
 // reach it.
 type outage struct {

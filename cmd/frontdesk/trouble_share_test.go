@@ -57,7 +57,14 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	seen()
 	baseline := seen()
 
-	bad.put(hanging)
+	release := make(chan struct{})
+	bad.put(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-release:
+			panic(http.ErrAbortHandler)
+		}
+	})
 	bad.counting.Store(true)
 	var hung sync.WaitGroup
 	var refused atomic.Int64
@@ -75,6 +82,7 @@ func TestAProviderThatHangsTakesNothingFromAnother(t *testing.T) {
 	}
 	underLoad := seen()
 	stillThere := bad.inside.Load()
+	close(release)
 	hung.Wait()
 	t.Logf("alone: %v; beside %d calls that hang (%d refused): %v; ratio of p50 %.2f, of p99 %.2f", baseline,
 		stillThere, refused.Load(), underLoad,
@@ -126,7 +134,7 @@ func TestAProviderSeesNoMoreAtOnceThanItAllows(t *testing.T) {
 			r := d.serve()
 			peak := a.mostAtOnce()
 			var callers sync.WaitGroup
-			for i := range 200 {
+			for i := range scaled(200) {
 				callers.Go(func() {
 					q := a.read
 					if i%4 == 0 && name != "twilio" && name != "telnyx" { // purchases are limited
