@@ -43,7 +43,7 @@ func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 		key := c.key
 		var mu sync.Mutex
 		acknowledged := map[string]bool{}
-		for round := range kills(2) {
+		for round := range numberFrom(t, "FRONTDESK_KILLS", 2) {
 			var wg sync.WaitGroup
 			enough := make(chan struct{})
 			began := len(acknowledged)

@@ -30,7 +30,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		asked := map[string]request{}
 		acknowledged := map[string]string{}
-		rounds := kills(4)
+		rounds := numberFrom(t, "FRONTDESK_KILLS", 4)
 		if testing.Short() {
 			rounds = 2
 		}
@@ -68,7 +68,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 			for range cap(answered) {
 				<-answered
 			}
-			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 			r.kill()
 			wg.Wait()
 			d.wantSound()
@@ -262,12 +262,18 @@ func (c caller) countEffects(outcomes map[string]string, asked map[string]reques
 	}
 }
 
-// kills returns the number of kills in a test.
-func kills(standard int) int {
-	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_KILLS")); err == nil {
-		return n
+// numberFrom returns the number in an environment variable, or the usual one if it is not set.
+func numberFrom(t testing.TB, name string, usual int) int {
+	t.Helper()
+	given := os.Getenv(name)
+	if given == "" {
+		return usual
 	}
-	return standard
+	n, err := strconv.Atoi(given)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // wantSound checks the SQLite file after a kill. PostgreSQL checks its own files.

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A hundred callers hold one slot through three gateways that share a store. One has it, and books it. The
-// others are told which slots are free.
+// Many callers hold one slot through three gateways that share a store. One has it, and books it. The others are
+// told which slots are free. FRONTDESK_CALLERS is their number.
 func TestOneSlotIsOneHoldAcrossProcesses(t *testing.T) {
 	t.Parallel()
-	const callers = 100
+	callers := numberFrom(t, "FRONTDESK_CALLERS", 24)
 	onBothStores(t, func(t *testing.T, storeURL string) {
 		d := newDeployment(t, storeURL, longDeadlines()...)
 		d.must("tenant", "create", "acme", "--timezone", "America/New_York")

@@ -424,16 +424,3 @@ func (a target) idleConnections(connections int) {
 	}
 	a.fine("after the slow ones")
 }
-
-func numberFrom(t *testing.T, name string, usual int) int {
-	t.Helper()
-	given := os.Getenv(name)
-	if given == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(given)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}

@@ -7,8 +7,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,13 +20,7 @@ import (
 // to settle. FRONTDESK_RESTARTS=20 sets the number of restarts.
 func TestRollingRestartsLoseNothing(t *testing.T) {
 	t.Parallel()
-	restarts := 3
-	if text := os.Getenv("FRONTDESK_RESTARTS"); text != "" {
-		var err error
-		if restarts, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	restarts := numberFrom(t, "FRONTDESK_RESTARTS", 3)
 	storeURL := storetest.Postgres(t)
 	d := newDeployment(t, storeURL, "FRONTDESK_SERVER__DRAIN=2s")
 	keys := d.createSandboxTenants(8, 200*time.Millisecond) // so that calls are always running
