@@ -38,7 +38,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 			longest, most = path, n
 		}
 	}
-	p := person{w, browsertest.Start(b)}
+	p := person{w, browsertest.StartDrawing(b)}
 	p.b.Open(w.url + w.link(signin.NewLink{}))
 	p.press("Sign in")
 	pages := map[string]string{"overview": w.url + "/settings", "longest": w.url + longest, "word": word.URL}

@@ -72,7 +72,7 @@ func takePictures(t *testing.T, folder string) {
 	w.g.Close() // which writes the log of requests
 	w.open()
 
-	p := person{w, browsertest.Start(t)}
+	p := person{w, browsertest.StartDrawing(t)}
 	p.b.Look(1120, 700, "light")
 	p.b.Open(w.url + w.link(signin.NewLink{Person: "pat@example.com"}))
 	p.press("Sign in")

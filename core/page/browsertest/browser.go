@@ -25,11 +25,13 @@ import (
 // browserPatient is how long a browser may take on a busy machine.
 const browserPatient = 5 * time.Minute
 
-// chromium finds the browser of Debian's package chromium-headless-shell, which is Chromium without the parts
-// that show windows and takes two thirds of the processor's time, or else of the package chromium; "" if there
-// is none.
+// headlessShell is Chromium without the parts that show windows, of Debian's package chromium-headless-shell. It
+// takes two thirds of the processor's time.
+const headlessShell = "/usr/bin/chromium-headless-shell"
+
+// chromium finds the browser: the headless shell, or else that of Debian's package chromium; "" if there is none.
 func chromium() string {
-	for _, path := range []string{"/usr/bin/chromium-headless-shell", "/usr/bin/chromium"} {
+	for _, path := range []string{headlessShell, "/usr/bin/chromium"} {
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
@@ -56,11 +58,15 @@ type process struct {
 	from   *os.File
 	unread []byte
 	last   int
+	blind  bool // it draws nothing
 	ended  bool // it does not answer any more
 }
 
-// shared starts the process's one Chromium at its first use.
-var shared = sync.OnceValues(launch)
+// blind and seeing start the process's Chromium of that kind at its first use.
+var (
+	blind  = sync.OnceValues(func() (*process, error) { return launch(chromium() == headlessShell) })
+	seeing = sync.OnceValues(func() (*process, error) { return launch(false) })
+)
 
 type message struct {
 	ID     int             `json:"id"`
@@ -73,8 +79,24 @@ type message struct {
 }
 
 // Start opens a browser with one empty page. The browser resolves no names, so no request can leave the
-// machine. If Chromium is not installed, the test is skipped, or fails if FRONTDESK_REQUIRE_ALL is set.
+// machine. It lays pages out, but draws them only if FRONTDESK_TEST_SCREENSHOTS is set: nobody looks, and drawing
+// takes a quarter of the processor's time. If Chromium is not installed, the test is skipped, or fails if
+// FRONTDESK_REQUIRE_ALL is set.
 func Start(t testing.TB) *Browser {
+	t.Helper()
+	if os.Getenv("FRONTDESK_TEST_SCREENSHOTS") != "" {
+		return start(t, seeing)
+	}
+	return start(t, blind)
+}
+
+// StartDrawing is [Start] with a browser that draws its pages, for [Browser.Picture].
+func StartDrawing(t testing.TB) *Browser {
+	t.Helper()
+	return start(t, seeing)
+}
+
+func start(t testing.TB, shared func() (*process, error)) *Browser {
 	t.Helper()
 	if chromium() == "" {
 		if os.Getenv("FRONTDESK_REQUIRE_ALL") != "" {
@@ -97,7 +119,9 @@ func Start(t testing.TB) *Browser {
 	var made struct{ BrowserContextID, TargetID, SessionID string }
 	b.Call("Target.createBrowserContext", nil, &made)
 	b.context = made.BrowserContextID
-	b.Call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &made)
+	b.Call("Target.createTarget", map[string]any{
+		"url": "about:blank", "browserContextId": b.context, "enableBeginFrameControl": p.blind,
+	}, &made)
 	b.Call("Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
 	b.session = made.SessionID
 	for _, domain := range []string{"Page", "Network", "Runtime", "Log"} {
@@ -106,10 +130,11 @@ func Start(t testing.TB) *Browser {
 	return b
 }
 
-// launch starts a Chromium. Its scripts are not optimized, since the pages' and axe-core's run for less time than
-// that takes: a fifth of the processor's. Another twelfth is what collecting garbage seldom saves. It ends when its pipe is closed, at the latest by the end of this
-// process, even by a crash; a shell then removes its profile.
-func launch() (*process, error) {
+// launch starts a Chromium. A blind one draws what is ordered over the DevTools Protocol, and nothing is. Its
+// scripts are not optimized, since the pages' and axe-core's run for less time than that takes: a fifth of the
+// processor's. Another twelfth is what collecting garbage seldom saves. It ends when its pipe is closed, at the
+// latest by the end of this process, even by a crash; a shell then removes its profile.
+func launch(blind bool) (*process, error) {
 	profile, err := os.MkdirTemp("", "frontdesk-browser-")
 	if err != nil {
 		return nil, err
@@ -124,14 +149,20 @@ func launch() (*process, error) {
 		return nil, err
 	}
 	defer replies.Close()
-	cmd := exec.Command("/bin/sh", "-c", `"$@"; rm -rf "$HOME"`, "sh",
+	args := []string{
+		"-c", `"$@"; rm -rf "$HOME"`, "sh",
 		chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-extensions", "--in-process-gpu", "--hide-scrollbars",
 		"--js-flags=--no-opt,--no-maglev,--min-semi-space-size=64", "--remote-debugging-pipe",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+profile, "about:blank")
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir=" + profile, "about:blank",
+	}
+	if blind {
+		args = append(args, "--enable-begin-frame-control")
+	}
+	cmd := exec.Command("/bin/sh", args...)
 	cmd.Env = append(os.Environ(), "HOME="+profile)
 	cmd.ExtraFiles = []*os.File{commands, replies} // descriptors 3 and 4, where the browser expects them
-	return &process{to: to, from: from}, cmd.Start()
+	return &process{to: to, from: from, blind: blind}, cmd.Start()
 }
 
 // Call sends a command of the DevTools Protocol and waits for its result.
@@ -287,7 +318,7 @@ func (b *Browser) Screenshot(name string) {
 	}
 }
 
-// Picture returns a picture of the window, or of the whole page, as PNG.
+// Picture returns a picture of the window, or of the whole page, as PNG. The browser must be drawing.
 func (b *Browser) Picture(whole bool) []byte {
 	b.t.Helper()
 	var shot struct{ Data []byte }
