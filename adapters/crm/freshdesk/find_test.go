@@ -24,6 +24,18 @@ func find(t *testing.T, s *testServer, n crm.NewTicket) (crm.Ticket, error) {
 	return s.open(t).(crm.Finder).Find(t.Context(), n)
 }
 
+func createOthers(t *testing.T, s *testServer, n int) {
+	t.Helper()
+	driver := s.open(t)
+	for i := range n {
+		if _, err := driver.Create(t.Context(), crm.NewTicket{
+			Subject: fmt.Sprint("Pipe ", i), Description: "Another.",
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 	silent := cutOff()
 	silent.Description = "" // the subject is sent instead
@@ -33,13 +45,7 @@ func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 		if _, err := s.open(t).Create(t.Context(), n); err == nil {
 			t.Fatal("the reply was not lost")
 		}
-		for i := range 150 { // so that it is on the second page
-			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{
-				Subject: fmt.Sprint("Pipe ", i), Description: "Another.",
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		createOthers(t, s, 150) // so that it is on the second page
 		found, err := find(t, s, n)
 		if err != nil || found.Subject != n.Subject || found.Number == "" || found.Status != "Open" {
 			t.Errorf("found %+v, %v", found, err)
@@ -64,15 +70,7 @@ func TestAnOlderTicketThatWasChangedIsNotTaken(t *testing.T) {
 }
 
 func TestWhatCannotBeKnownIsNotGuessedAt(t *testing.T) {
-	many := func(t *testing.T, s *testServer) {
-		for i := range 500 {
-			if _, err := s.open(t).Create(t.Context(), crm.NewTicket{
-				Subject: fmt.Sprint("Pipe ", i), Description: "Another.",
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	many := func(t *testing.T, s *testServer) { createOthers(t, s, 500) }
 	changed := func(t *testing.T, s *testServer) {
 		n := cutOff()
 		n.Description = "Something else."
