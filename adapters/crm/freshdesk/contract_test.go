@@ -69,11 +69,8 @@ func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	return driver
 }
 
-func TestContract(t *testing.T) {
-	crmtest.Run(t, func(t *testing.T) crmtest.Harness { return harness(t, serve(t, fake.Options{})) })
-}
-
-func TestEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
+// TestContractAndThatEveryRequestIsAsFreshdeskDescribesThem runs the suite once for both.
+func TestContractAndThatEveryRequestIsAsFreshdeskDescribesThem(t *testing.T) {
 	api := described.Open(t, "freshdesk-tickets.openapi.json", "/")
 	// The description does not have the list of tickets and the archive, nor contacts and companies.
 	checked := func(next http.Handler) http.Handler {

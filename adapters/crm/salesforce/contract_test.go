@@ -98,15 +98,14 @@ func (s *testServer) openAt(
 	return driver
 }
 
+// TestContract runs the suite in the settings that TestEveryRequestIsAsSalesforceDescribesThem leaves: it runs the
+// suite as well.
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		rule string
 		how  fake.Options
 		more map[string]any
 	}{
-		{rule: "plain"},
-		{rule: "with keys", how: fake.Options{ExternalID: keyField},
-			more: map[string]any{"external_id_field": keyField}},
 		{rule: "with emails", more: map[string]any{"comments": "emails"}},
 		{rule: "with posts", more: map[string]any{"comments": "feed"}},
 		{

@@ -57,13 +57,14 @@ func (s *testServer) open(t testing.TB, settings map[string]any) telephony.Drive
 	return driver
 }
 
+// TestContract runs the suite in the settings that TestEveryRequestIsAsTelnyxDescribesThem leaves: there, orders take
+// their time.
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		rule string
 		how  fake.Options
 	}{
 		{"orders that are filled at once", fake.Options{}},
-		{"orders that take their time", fake.Options{OrderTime: time.Hour}},
 		{"numbers that are listed after their orders are filled", fake.Options{NumberLag: time.Minute}},
 		{"orders that are accepted, and fail", fake.Options{LateFail: true}},
 		{"numbers without their orders' reference", fake.Options{BareNumber: true, NoCoverage: true}},
