@@ -102,9 +102,12 @@ type Traits struct {
 	IdempotentBook bool // a repeated Book with the same Key makes no second event
 	SendsInvites   bool // the provider itself notifies attendees of book, change and cancel
 	IDsPerCalendar bool // an event id is valid only with its calendar id
-	KeepsCancelled bool // a cancelled event can still be read
-	Instances      bool // instances of a series can be changed and cancelled one by one
-	ReadOnly       bool // nothing can be written
+
+	// IDsTellCalendar is set if an event is found by its id where no calendar is named, with the CalendarID of its own.
+	IDsTellCalendar bool
+	KeepsCancelled  bool // a cancelled event can still be read
+	Instances       bool // instances of a series can be changed and cancelled one by one
+	ReadOnly        bool // nothing can be written
 
 	Conferencing bool // Book can create a meeting link (ConferencingProvider)
 	LocationURL  bool // Book can carry a link given by the caller (ConferencingURL)

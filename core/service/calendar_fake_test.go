@@ -129,7 +129,8 @@ func (a *calendarAccount) find(ref calendar.EventRef) (*fakeEvent, error) {
 		return nil, err
 	}
 	for _, e := range a.events {
-		if e.ID == ref.ID && (e.CalendarID == home || !a.traits.IDsPerCalendar) {
+		anywhere := !a.traits.IDsPerCalendar || ref.CalendarID == "" && a.traits.IDsTellCalendar
+		if e.ID == ref.ID && (e.CalendarID == home || anywhere) {
 			return e, nil
 		}
 	}
@@ -185,19 +186,22 @@ func (d *calendarDriver) Book(ctx context.Context, b calendar.Booking) (calendar
 func (d *calendarDriver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
 	return step(ctx, &d.account, d.process, "event", func() (calendar.Event, error) {
 		e, err := d.find(ref)
-		if err == nil && !d.traits.IDsPerCalendar { // like Graph, which does not tell the event's own calendar
-			asked := *e
-			asked.CalendarID, err = d.calendar(ref.CalendarID)
-			e = &asked
-		}
 		if err != nil {
 			return calendar.Event{}, err
 		}
 		if e.IsCancelled && !d.traits.KeepsCancelled {
 			return calendar.Event{}, fault.New(fault.NotFound, fault.ReasonEventNotFound, "No such event.")
 		}
-		return e.Event, nil
+		return d.told(e.Event, ref)
 	})
+}
+
+// told returns an event as the provider tells it: without its own calendar if it is like Graph.
+func (d *calendarDriver) told(e calendar.Event, ref calendar.EventRef) (_ calendar.Event, err error) {
+	if !d.traits.IDsPerCalendar {
+		e.CalendarID, err = d.calendar(ref.CalendarID)
+	}
+	return e, err
 }
 
 func (d *calendarDriver) Change(
@@ -237,7 +241,7 @@ func (d *calendarDriver) Change(
 		}
 		e.bump()
 		d.changed++
-		return e.Event, nil
+		return d.told(e.Event, ref)
 	})
 }
 

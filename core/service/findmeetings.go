@@ -299,6 +299,13 @@ func (c calendarClient) meetingToMove(ctx context.Context, id string) (store.Mee
 	if err != nil || found {
 		return m, err
 	}
+	if c.traits.IDsTellCalendar {
+		event, err := c.readEvent(ctx, []string{""}, id)
+		if err != nil { // slots are found where the caller looks for them
+			return store.Meeting{EventID: id}, ctx.Err()
+		}
+		return store.Meeting{EventID: id, CalendarID: event.CalendarID}, nil
+	}
 	seen, _, err := c.opts.Store.EventSeen(ctx, c.tenant.ID, c.connection.ID, id)
 	return store.Meeting{EventID: id, CalendarID: seen.CalendarID}, err
 }

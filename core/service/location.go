@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -14,11 +15,11 @@ import (
 // Some providers (Google) have event ids that are valid only within a calendar, and others (Microsoft) find an event
 // by its id whatever calendar they are asked in, and do not tell in which one it is. But callers mostly know the event
 // id alone. So the gateway remembers, per tenant, in which calendar it saw an event. It does not remember the default
-// calendar, where it looks anyway.
+// calendar, where it looks anyway, nor any where ids tell it (CalDAV).
 
 // newLocation returns what to remember about an event just made in the named calendar; "" is the default one.
 func (c calendarClient) newLocation(e calendar.Event, named string) []store.EventSeen {
-	if named == "" {
+	if named == "" || c.traits.IDsTellCalendar {
 		return nil
 	}
 	return []store.EventSeen{c.location(e.ID, cmp.Or(e.CalendarID, named), false)}
@@ -33,6 +34,9 @@ func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []stor
 // invited has a copy of the event, with the same id: who cancels or changes the event means its organizer's. So
 // the organizer's calendar is remembered for a copy, in the place of what was remembered before.
 func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
+	if c.traits.IDsTellCalendar {
+		return nil
+	}
 	all := c.listed(ctx)
 	standard, err := findIn(all, "")
 	if err != nil {
@@ -74,6 +78,64 @@ func (c calendarClient) listed(ctx context.Context) []calendar.Calendar {
 		return nil
 	}
 	return all
+}
+
+// locate returns the calendar in which an event is that was just read. Where the provider does not tell (Microsoft), the
+// lists of calendars at the event's time do: first that of the one in which it was seen or is said to be. Somebody may
+// have dragged it to another since.
+func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, error) {
+	if c.traits.IDsPerCalendar || c.traits.IDsTellCalendar {
+		return e.CalendarID, nil
+	}
+	span := spanOf(e)
+	if !span.To.After(span.From) {
+		span.To = span.From.Add(time.Minute)
+	}
+	isIn := func(ids []string) (string, error) {
+		events, err := c.readEvents(ctx, ids, span, "")
+		i := slices.IndexFunc(events, func(listed calendar.Event) bool {
+			return listed.ID == e.ID || listed.SeriesID == e.ID
+		})
+		if err != nil || i < 0 {
+			return "", err
+		}
+		return events[i].CalendarID, nil
+	}
+	if where, err := isIn([]string{e.CalendarID}); where != "" || err != nil {
+		return where, err
+	}
+	all, err := c.listCalendars(ctx)
+	if err != nil {
+		return "", err
+	}
+	var others []string
+	for _, other := range all {
+		if other.ID != e.CalendarID {
+			others = append(others, other.ID)
+		}
+	}
+	if len(others) == 0 {
+		return e.CalendarID, nil
+	}
+	where, err := isIn(others)
+	if where == "" || err != nil {
+		return e.CalendarID, err
+	}
+	return where, c.remember(ctx, e.ID, where)
+}
+
+// remember stores where an event was found that was taken to be elsewhere.
+func (c calendarClient) remember(ctx context.Context, eventID, calendarID string) error {
+	seen := []store.EventSeen{c.location(eventID, calendarID, false)}
+	if err := c.opts.Store.SeeEvents(ctx, seen); err != nil {
+		return err
+	}
+	m, known, err := c.opts.Store.Meeting(ctx, c.tenant.ID, c.connection.ID, c.reference(eventID))
+	if err != nil || !known {
+		return err
+	}
+	m.CalendarID = calendarID
+	return c.opts.Store.SeeMeetings(ctx, []store.Meeting{m})
 }
 
 // copyOf returns the organizer's calendar if the event is the copy of somebody who was invited, or "". At Google, the

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -295,7 +296,7 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 // Microsoft finds an event by its id in whatever calendar it is asked, and does not tell in which one it is.
 func TestMeetingMovesWhereItsOwnCalendarIsFree(t *testing.T) {
 	t.Parallel()
-	for _, known := range []string{"booked", "listed", "named"} {
+	for _, known := range []string{"booked", "listed", "named", "dragged", "dragged from the default", "named wrongly"} {
 		t.Run(known, func(t *testing.T) {
 			w, p, c := protectedWorld(t)
 			w.meetings.traits.IDsPerCalendar = false
@@ -320,6 +321,15 @@ func TestMeetingMovesWhereItsOwnCalendarIsFree(t *testing.T) {
 				w.check(err)
 			case "named":
 				move.EventID, move.CalendarIDs = put("side", 10), []string{"side"}
+			case "dragged", "dragged from the default": // by a person, in Outlook
+				one := meeting(t, "one", 10)
+				if known == "dragged" {
+					one.CalendarIDs = []string{"third"}
+				}
+				move.EventID = book(t, p, c, Write{}, one).Record.Event.EventID
+				w.meetings.edit(move.EventID, func(e *calendar.Event) { e.CalendarID = "side" })
+			case "named wrongly":
+				move.EventID, move.CalendarIDs = put("side", 10), []string{"third"}
 			}
 			move.Start = when(t, "2030-03-04T14:00:00Z")
 			_, err := p.Calendar.Update(asKey(c), c, Write{}, move)
@@ -328,7 +338,66 @@ func TestMeetingMovesWhereItsOwnCalendarIsFree(t *testing.T) {
 			if _, err := p.Calendar.Update(asKey(c), c, Write{}, move); err != nil {
 				t.Errorf("to a time at which only the default calendar is busy: %v", err)
 			}
+			slots := startsOf(t, findSlots(t, p, c, askSlots(t, func(in *FindSlots) {
+				in.RescheduleMeetingID = move.EventID
+			})))
+			if strings.Contains(slots, "14:00") || !strings.Contains(slots, "16:00") {
+				t.Errorf("slots are then offered at %s", slots)
+			}
 		})
+	}
+}
+
+// What a caller says of an event's calendar is not remembered where the provider does not confirm it.
+func TestACalendarThatWasNamedWronglyIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar = false
+	named := meeting(t, "one", 10)
+	named.CalendarIDs, named.Attendees = []string{"side"}, []string{"pat@example.com"}
+	id := book(t, p, c, Write{}, named).Record.Event.EventID
+	if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+		EventID: id, Title: "other", Attendees: []string{"sam@example.com"}, CalendarIDs: []string{"third"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.meetings.put(calendar.Event{
+		CalendarID: "side", Start: calendar.At(hour(14), ""), End: calendar.At(hour(15), ""),
+	})
+	slots := startsOf(t, findSlots(t, p, c, askSlots(t, func(in *FindSlots) { in.RescheduleMeetingID = id })))
+	if strings.Contains(slots, "14:00") {
+		t.Errorf("slots are offered at %s, where its calendar is busy", slots)
+	}
+}
+
+// Where an id tells its calendar, as at CalDAV, nothing is remembered, and the calendar is known all the same.
+func TestACalendarThatIDsTellIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsTellCalendar = true
+	named := meeting(t, "one", 10)
+	named.CalendarIDs = []string{"side"}
+	booked := book(t, p, c, Write{}, named).Record.Event.EventID
+	listed := w.meetings.put(calendar.Event{
+		CalendarID: "side", Start: calendar.At(hour(14), ""), End: calendar.At(hour(15), ""),
+	})
+	if _, err := p.Calendar.List(asKey(c), c, ListEvents{
+		Start: when(t, "2030-03-04"), End: when(t, "2030-03-05"), CalendarIDs: []string{"side"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: booked, Title: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{booked, listed} {
+		seen, found, err := p.store.EventSeen(background, c.Tenant.ID, c.Connections[adapter.KindCalendar].ID, id)
+		if err != nil || found {
+			t.Errorf("%s is remembered: %+v, %v", id, seen, err)
+		}
+	}
+	slots := startsOf(t, findSlots(t, p, c, askSlots(t, func(in *FindSlots) { in.RescheduleMeetingID = booked })))
+	if strings.Contains(slots, "14:00") || !strings.Contains(slots, "10:00") {
+		t.Errorf("slots are offered at %s", slots)
 	}
 }
 

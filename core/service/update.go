@@ -97,6 +97,9 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 	return &at
 }
 
+// moves reports whether the change is one of times.
+func (p updatePlan) moves() bool { return p.Start != nil || p.End != nil }
+
 // canonical returns a form that is the same for equal changes.
 func (p updatePlan) canonical() updatePlan {
 	p.Terms, p.Setup = nil, setup{}
@@ -139,6 +142,7 @@ type update struct {
 	run         *journal.Run
 	plan        updatePlan
 	calendarIDs []string // calendars in which the event may be
+	located     bool     // the event's calendar is known
 	kept        store.HoldsKept
 }
 
@@ -166,6 +170,14 @@ func (s *Calendar) update(
 	if err != nil {
 		return none, err
 	}
+	if !u.located && !client.traits.IDsPerCalendar && !client.traits.IDsTellCalendar {
+		// It was found where the caller or the store says that it is, which proves nothing.
+		m, _, err := s.opts.Store.Meeting(ctx, client.tenant.ID, client.connection.ID, client.reference(event.ID))
+		if err != nil {
+			return none, err
+		}
+		event.CalendarID = m.CalendarID
+	}
 	return journal.Result[record.MeetingAnswer]{
 		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
 		Ref:    event.ID,
@@ -184,6 +196,12 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 			return event, nil, err
 		}
 		// The zone is found before the change, so that nothing can fail after it.
+		if u.plan.moves() && u.client.isExclusive(u.plan.Terms) {
+			if event.CalendarID, err = u.client.locate(ctx, event); err != nil {
+				return event, nil, err
+			}
+			u.located = true
+		}
 		zone, err := u.client.zone(ctx, u.plan.Zone, event.CalendarID)
 		if err != nil {
 			return event, nil, err
@@ -276,7 +294,7 @@ func (u *update) change(
 func (u *update) move(
 	ctx context.Context, change *calendar.Change, event calendar.Event, zone *time.Location,
 ) (*hold, error) {
-	if u.plan.Start == nil && u.plan.End == nil {
+	if !u.plan.moves() {
 		return nil, nil
 	}
 	span, err := u.plan.newSpan(event, zone)

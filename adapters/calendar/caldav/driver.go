@@ -39,6 +39,7 @@ func (d *driver) Traits() calendar.Traits {
 	return calendar.Traits{
 		IdempotentBook:  true, // If-None-Match: *
 		SendsInvites:    d.settings.AutoSchedule,
+		IDsTellCalendar: true,
 		Instances:       true,
 		LocationURL:     true,
 		ConsistentReads: true, // a stored resource is there for the next request (RFC 4791 section 5.3.2)

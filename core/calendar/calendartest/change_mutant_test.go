@@ -51,6 +51,7 @@ func eventMutants() []mutantOf {
 		read  = "an event is read as it was booked"
 		data  = "an id is only data: it reaches nothing but an event of that calendar"
 		found = "an event is found in its own calendar only"
+		alone = "an event is found by its id alone, in its own calendar"
 	)
 	return []mutantOf{
 		{Check: read, How: "no version", Mutate: reading(func(e *Event) { e.Version = "" })},
@@ -107,6 +108,14 @@ func eventMutants() []mutantOf {
 				if err != nil {
 					ref.CalendarID = first
 					return d.Event(ctx, ref)
+				}
+				return e, err
+			}})},
+		{Check: alone, How: "takes it for the default calendar's",
+			Mutate: mutate(mutation{event: func(ctx context.Context, d full, ref EventRef) (Event, error) {
+				e, err := d.Event(ctx, ref)
+				if ref.CalendarID == "" {
+					e.CalendarID = first
 				}
 				return e, err
 			}})},

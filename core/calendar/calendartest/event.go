@@ -13,6 +13,7 @@ import (
 
 func eventChecks() []Check {
 	perCalendar := trait(func(t calendar.Traits) bool { return t.IDsPerCalendar })
+	tellCalendar := trait(func(t calendar.Traits) bool { return t.IDsTellCalendar })
 	return []Check{
 		{Name: "an event is read as it was booked", Bound: writes, Do: with(eventIsRead)},
 		{Name: "reading an unknown event is EVENT_NOT_FOUND", Harmless: true, Do: with(unknownEventIsNotFound)},
@@ -20,6 +21,8 @@ func eventChecks() []Check {
 			Do: with(idsAreData)},
 		{Name: "an event is found in its own calendar only", Bound: both(hasSecond, perCalendar),
 			Do: with(foundInItsCalendar)},
+		{Name: "an event is found by its id alone, in its own calendar", Bound: both(hasSecond, tellCalendar),
+			Do: with(foundByItsID)},
 	}
 }
 
@@ -86,4 +89,18 @@ func foundInItsCalendar(ctx context.Context, r *run) error {
 	}
 	_, err = r.read(ctx, refOf(booked))
 	return err
+}
+
+func foundByItsID(ctx context.Context, r *run) error {
+	b := r.booking("In the second calendar", 0)
+	b.CalendarID = r.Second
+	booked, err := r.book(ctx, b)
+	if err != nil {
+		return err
+	}
+	read, err := r.read(ctx, calendar.EventRef{ID: booked.ID})
+	if err != nil {
+		return err
+	}
+	return wantSame("read by its id alone", booked, read)
 }

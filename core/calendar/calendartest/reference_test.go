@@ -53,8 +53,8 @@ func newProvider(traits calendar.Traits) *provider {
 }
 
 var everyTrait = calendar.Traits{
-	IdempotentBook: true, SendsInvites: true, IDsPerCalendar: true, KeepsCancelled: true, Instances: true,
-	Conferencing: true, LocationURL: true, MaxAttendees: 150, ConsistentReads: true,
+	IdempotentBook: true, SendsInvites: true, IDsPerCalendar: true, IDsTellCalendar: true, KeepsCancelled: true,
+	Instances: true, Conferencing: true, LocationURL: true, MaxAttendees: 150, ConsistentReads: true,
 }
 
 func (p *provider) harness() calendartest.Harness {
@@ -107,6 +107,13 @@ func (p *provider) named(id string, write bool) (string, error) {
 }
 
 func (p *provider) find(ref calendar.EventRef, write bool) (calendar.EventRef, calendar.Event, error) {
+	if ref.CalendarID == "" && p.traits.IDsTellCalendar {
+		for known := range p.events {
+			if known.ID == ref.ID {
+				ref = known
+			}
+		}
+	}
 	id, err := p.named(ref.CalendarID, write)
 	if err != nil {
 		return ref, calendar.Event{}, err
