@@ -338,7 +338,7 @@ func (c calendarClient) busyTimes(
 			continue
 		}
 		for _, e := range l.events {
-			if e.ID != in.RescheduleMeetingID && c.takesTime(e, q.TentativeIsFree) {
+			if !isOf(e, in.RescheduleMeetingID) && c.takesTime(e, q.TentativeIsFree) {
 				busy = append(busy, calendar.Busy{CalendarID: ids[i], Span: spanOf(e), EventID: e.ID})
 			}
 		}

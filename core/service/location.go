@@ -93,9 +93,7 @@ func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, e
 	}
 	isIn := func(ids []string) (string, error) {
 		events, err := c.readEvents(ctx, ids, span, "")
-		i := slices.IndexFunc(events, func(listed calendar.Event) bool {
-			return listed.ID == e.ID || listed.SeriesID == e.ID
-		})
+		i := slices.IndexFunc(events, func(listed calendar.Event) bool { return isOf(listed, e.ID) })
 		if err != nil || i < 0 {
 			return "", err
 		}

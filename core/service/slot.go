@@ -222,10 +222,13 @@ func (c calendarClient) isBusy(ctx context.Context, calendars []string, want slo
 		return false, err
 	}
 	return slices.ContainsFunc(events, func(e calendar.Event) bool {
-		isOwn := e.ID == want.except || want.isOwn != nil && want.isOwn(e)
+		isOwn := isOf(e, want.except) || want.isOwn != nil && want.isOwn(e)
 		return c.takesTime(e, want.tentativeIsFree) && !isOwn && overlaps(spanOf(e), span)
 	}), nil
 }
+
+// isOf reports whether an event has the id, or is an instance of the series that has it.
+func isOf(e calendar.Event, id string) bool { return id != "" && (e.ID == id || e.SeriesID == id) }
 
 // takesTime reports whether an event makes its calendar's owner busy, where what was accepted tentatively may
 // be free.

@@ -348,6 +348,33 @@ func TestMeetingMovesWhereItsOwnCalendarIsFree(t *testing.T) {
 	}
 }
 
+// The instances of a series are that series, which moves onto itself as well. One instance moves onto no other.
+func TestASeriesMovesOntoItself(t *testing.T) {
+	t.Parallel()
+	w, p, c := protectedWorld(t)
+	put := func(id, series string, h int) string {
+		return w.meetings.put(calendar.Event{
+			ID: id, SeriesID: series, Start: calendar.At(hour(h), "UTC"), End: calendar.At(hour(h+1), "UTC"),
+		})
+	}
+	series := put("series", "", 10)
+	w.meetings.edit(series, func(e *calendar.Event) { e.IsFree = true }) // only its instances are in the calendar
+	one, _ := put("series_10", series, 10), put("series_13", series, 13)
+	for id, want := range map[string]string{series: "10:00 11:00 12:00 13:00 14:00", one: "10:00 11:00 12:00 14:00"} {
+		slots := startsOf(t, findSlots(t, p, c, askSlots(t, func(in *FindSlots) { in.RescheduleMeetingID = id })))
+		if !strings.Contains(slots, want) {
+			t.Errorf("slots for %s are at %s", id, slots)
+		}
+	}
+	_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: one, Start: when(t, "2030-03-04T13:30:00Z")})
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+	if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+		EventID: series, Start: when(t, "2030-03-04T10:30:00Z"),
+	}); err != nil {
+		t.Errorf("the series moves by half an hour: %v", err)
+	}
+}
+
 // What a caller says of an event's calendar is not remembered where the provider does not confirm it.
 func TestACalendarThatWasNamedWronglyIsNotRemembered(t *testing.T) {
 	t.Parallel()
