@@ -30,7 +30,7 @@ func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
 	wantStarted(tb, err)
-	return c.database(tb, " TEMPLATE "+template+" STRATEGY FILE_COPY")
+	return c.database(tb, copyPrefix, " TEMPLATE "+template+" STRATEGY FILE_COPY")
 }
 
 // EmptyPostgres returns the URL of a new database without tables.
@@ -38,12 +38,15 @@ func EmptyPostgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
 	wantStarted(tb, err)
-	return c.database(tb, "")
+	return c.database(tb, "test_", "")
 }
 
-func (c *Cluster) database(tb testing.TB, from string) (url string) {
+// copyPrefix begins the names of databases that are copies of the template.
+const copyPrefix = "copy_"
+
+func (c *Cluster) database(tb testing.TB, prefix, from string) (url string) {
 	tb.Helper()
-	name := fmt.Sprintf("test_%d_%d", os.Getpid(), c.databases.Add(1))
+	name := fmt.Sprintf("%s%d_%d", prefix, os.Getpid(), c.databases.Add(1))
 	if err := c.execute("CREATE DATABASE " + name + from); err != nil {
 		tb.Fatalf("PostgreSQL makes no database: %v", err)
 	}
