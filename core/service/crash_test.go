@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
@@ -54,11 +55,6 @@ func crashCases(tb testing.TB) []crashCase {
 		return a.Body, a.Replayed, err
 	}
 	numberID := func(id string) (n int64) { _, _ = fmt.Sscan(id, &n); return n }
-	protect := func(w *world) {
-		c := w.tenants["t-acme"]
-		c.Tenant.Settings.PreventDoubleBooking = true
-		w.with(c)
-	}
 	aSlot := func(w *world, p *process, c apikey.Caller) string {
 		found, err := p.Calendar.FindSlots(ctx, c, FindSlots{
 			Start: when(tb, "2030-03-04T15:00:00Z"), End: when(tb, "2030-03-04T16:00:00Z"),
@@ -81,10 +77,13 @@ func crashCases(tb testing.TB) []crashCase {
 		{name: "book", call: bookOne, effects: booked},
 		{
 			name: "hold a slot", before: aSlot, unasked: true, // a hold whose time is over is not taken again
-			effects: func(w *world) int {
-				rows, err := w.store.HoldsWithin(ctx, "c-acme-calendar", hour(0), hour(24), w.clock.now())
-				w.check(err)
-				return len(rows)
+			effects: func(w *world) (held int) {
+				for _, c := range w.tenants {
+					rows, err := w.store.HoldsWithin(ctx, c.Connections[adapter.KindCalendar].ID, hour(0), hour(24), w.clock.now())
+					w.check(err)
+					held += len(rows)
+				}
+				return held
 			},
 			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				a, err := p.Calendar.Hold(ctx, c, key("k"), HoldSlot{SlotID: id, For: MaxHold})
@@ -113,9 +112,9 @@ func crashCases(tb testing.TB) []crashCase {
 				return a.Body, a.Replayed, err
 			},
 		},
-		{name: "book in a protected slot", prepare: protect, call: bookOne, effects: booked},
+		{name: "book in a protected slot", prepare: protected, call: bookOne, effects: booked},
 		{name: "book in a protected slot, busy times asked",
-			prepare: func(w *world) { protect(w); w.meetings.freeBusy = true }, call: bookOne, effects: booked},
+			prepare: func(w *world) { protected(w); w.meetings.freeBusy = true }, call: bookOne, effects: booked},
 		{
 			name:    "book where booking is not repeatable",
 			prepare: func(w *world) { w.meetings.traits.IdempotentBook = false }, call: bookOne, effects: booked,
@@ -131,7 +130,7 @@ func crashCases(tb testing.TB) []crashCase {
 			},
 		},
 		{
-			name: "update in a protected slot", prepare: protect, before: anEvent,
+			name: "update in a protected slot", prepare: protected, before: anEvent,
 			effects: func(w *world) int { return w.meetings.changed },
 			call: func(p *process, c apikey.Caller, id string) (json.RawMessage, bool, error) {
 				a, err := p.Calendar.Update(ctx, c, key("k"), UpdateMeeting{
@@ -181,6 +180,16 @@ func crashCases(tb testing.TB) []crashCase {
 	}
 }
 
+// prepare renews the world for a case, and returns its caller.
+func (w *world) prepare(c crashCase) apikey.Caller {
+	w.tb.Helper()
+	caller := w.renew()
+	if c.prepare != nil {
+		c.prepare(w)
+	}
+	return w.tenants[caller.Tenant.ID]
+}
+
 func (w *world) purchases() int { return w.phones.bought }
 
 func (w *world) ticketCount() int { return w.tickets.count() }
@@ -220,10 +229,11 @@ func TestCrash(t *testing.T) {
 		for _, by := range []string{"a repeat", "recovery", "late recovery"} {
 			t.Run(c.name+" is finished by "+by, func(t *testing.T) {
 				t.Parallel()
+				w := newWorld(t, storetest.SQLite)
+				two := w.start()
 				points := 0
 				for n := int64(1); ; n++ {
-					one, two := crash(t, c, n, false, by), crash(t, c, n, true, by)
-					if !one && !two {
+					if before, after := crash(t, w, two, c, n, false, by), crash(t, w, two, c, n, true, by); !before && !after {
 						break
 					}
 					points++
@@ -236,23 +246,19 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool) {
+// crash kills a process at its n-th call of a driver, before or after the provider acts, and lets another one finish
+// what it began.
+func crash(t *testing.T, w *world, two *process, c crashCase, n int64, after bool, by string) (died bool) {
 	t.Helper()
-	w := newWorld(t, storetest.SQLite)
-	w.tenant("acme")
-	if c.prepare != nil {
-		c.prepare(w)
-	}
-	caller := w.tenants["t-acme"]
+	caller := w.prepare(c)
 	where := fmt.Sprintf("call %d, after %v", n, after)
 	id := ""
 	if c.before != nil {
-		p := w.start()
-		id = c.before(w, p, caller)
-		p.stop()
+		id = c.before(w, two, caller)
 	}
 	had := c.effects(w)
 	one := w.start()
+	defer one.stop()
 	killed := w.killAt(n, after)
 	_, _, err := c.call(one, caller, id)
 	w.heal()
@@ -262,7 +268,6 @@ func crash(t *testing.T, c crashCase, n int64, after bool, by string) (died bool
 		}
 		return false
 	}
-	two := w.start()
 	w.clock.advance(13 * time.Second)
 	if by == "late recovery" {
 		w.clock.advance(time.Hour)
@@ -335,80 +340,88 @@ var storeSteps = []string{
 // TestStoreFailsAtOneStep makes one kind of write fail during the call, as in an outage of the store, and
 // then kills the process. What the caller was told stays true, and there is exactly one effect in the end.
 func TestStoreFailsAtOneStep(t *testing.T) {
-	steps := 0
-	for _, c := range crashCases(t) {
-		for _, lost := range []bool{false, true} {
-			taken := stepsTaken(t, c, lost)
-			for i, when := range storeSteps {
-				if !taken[when] {
-					continue // it cannot fail
-				}
-				steps++
-				t.Run(fmt.Sprintf("%s, %s, the provider's answer lost %v", c.name, when, lost), func(t *testing.T) {
+	var steps atomic.Int64
+	t.Run("of", func(t *testing.T) {
+		for _, c := range crashCases(t) {
+			for _, lost := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, the provider's answer lost %v", c.name, lost), func(t *testing.T) {
 					t.Parallel()
-					storeFails(t, c, when, lost, i%2 == 0)
+					w := newStepWorld(t)
+					taken := w.stepsTaken(c, lost)
+					for i, when := range storeSteps {
+						if !taken[i] {
+							continue // it cannot fail
+						}
+						steps.Add(1)
+						t.Run(when, func(t *testing.T) { w.fails(t, c, i, lost) })
+					}
 				})
 			}
 		}
-	}
-	if steps < 50 {
-		t.Errorf("only %d steps were found", steps)
+	})
+	if n := steps.Load(); n < 50 {
+		t.Errorf("only %d steps were found", n)
 	}
 }
 
-// stepsTaken returns which steps the store takes in a call.
-func stepsTaken(t *testing.T, c crashCase, lost bool) map[string]bool {
+// stepWorld is a world in whose store a step can fail.
+type stepWorld struct {
+	*world
+	db  *sql.DB
+	two *process // the one that finishes what others began
+}
+
+func newStepWorld(t *testing.T) stepWorld {
 	t.Helper()
-	s := beforeStep(t, c, lost)
-	execute := func(statement string) {
-		t.Helper()
-		_, err := s.db.Exec(statement)
-		s.check(err)
-	}
-	execute("CREATE TABLE steps_taken (step INTEGER)")
+	w := newWorld(t, storetest.SQLite)
+	s := stepWorld{world: w, db: w.database()}
+	// Triggers come and go with all that is prepared: they are there from the beginning, and a table says what fails.
+	s.execute("CREATE TABLE steps_taken (step INTEGER)")
+	s.execute("CREATE TABLE step_that_fails (step INTEGER)")
 	for i, when := range storeSteps {
-		execute(fmt.Sprintf("CREATE TRIGGER step_%d BEFORE %s BEGIN INSERT INTO steps_taken VALUES (%d); END", i, when, i))
+		s.execute(fmt.Sprintf(`CREATE TRIGGER step_%d BEFORE %s BEGIN
+			INSERT INTO steps_taken VALUES (%[1]d);
+			SELECT RAISE(ABORT, 'the disk is full') FROM step_that_fails WHERE step = %[1]d;
+		END`, i, when))
 	}
-	_, _, _ = c.call(s.one, s.caller, s.id)
-	s.one.kill()
+	s.two = w.start()
+	return s
+}
+
+func (s stepWorld) execute(statement string) {
+	s.tb.Helper()
+	_, err := s.db.Exec(statement)
+	s.check(err)
+}
+
+// stepsTaken returns which steps the store takes in a call.
+func (s stepWorld) stepsTaken(c crashCase, lost bool) map[int]bool {
+	s.tb.Helper()
+	call := s.before(c, lost)
+	s.execute("DELETE FROM steps_taken")
+	_, _, _ = call(s.two)
 	rows, err := s.db.Query("SELECT DISTINCT step FROM steps_taken")
 	s.check(err)
 	defer rows.Close()
-	taken := map[string]bool{}
+	taken := map[int]bool{}
 	for rows.Next() {
 		var i int
 		s.check(rows.Scan(&i))
-		taken[storeSteps[i]] = true
+		taken[i] = true
 	}
 	s.check(rows.Err())
 	return taken
 }
 
-// stepWorld is a world in which one call is about to be made.
-type stepWorld struct {
-	*world
-	caller apikey.Caller
-	one    *process
-	id     string // what the call is about
-	had    int    // effects so far
-	db     *sql.DB
-}
-
-// beforeStep makes a world for a call, whose answer of the provider is lost or not.
-func beforeStep(t *testing.T, c crashCase, lost bool) stepWorld {
-	t.Helper()
-	w := newWorld(t, storetest.SQLite)
-	w.tenant("acme")
-	if c.prepare != nil {
-		c.prepare(w)
-	}
-	s := stepWorld{world: w, caller: w.tenants["t-acme"], one: w.start(), db: w.database()}
+// before prepares a call, whose answer of the provider is lost or not.
+func (s stepWorld) before(c crashCase, lost bool) (call func(*process) (json.RawMessage, bool, error)) {
+	s.tb.Helper()
+	caller, id := s.prepare(c), ""
 	if c.before != nil {
-		s.id = c.before(w, s.one, s.caller)
+		id = c.before(s.world, s.two, caller)
 	}
-	s.had = c.effects(w)
 	if lost {
-		for _, a := range []*account{&w.meetings.account, &w.tickets.account, &w.phones.account} {
+		for _, a := range []*account{&s.meetings.account, &s.tickets.account, &s.phones.account} {
 			a.script(func(_ *process, call string) reaction {
 				if slices.Contains([]string{"book", "change", "cancel", "create", "buy", "release"}, call) {
 					return reaction{after: fails(cutOff())}
@@ -417,33 +430,25 @@ func beforeStep(t *testing.T, c crashCase, lost bool) stepWorld {
 			})
 		}
 	}
-	return s
+	return func(p *process) (json.RawMessage, bool, error) { return c.call(p, caller, id) }
 }
 
-// database returns the SQLite file of a world, for changes behind the store's back.
-func (w *world) database() *sql.DB {
-	w.tb.Helper()
-	return storetest.Database(w.tb, w.url)
-}
-
-func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
+func (s stepWorld) fails(t *testing.T, c crashCase, step int, lost bool) {
 	t.Helper()
-	w := beforeStep(t, c, lost)
-	_, err := w.db.Exec("CREATE TRIGGER failing BEFORE " + when +
-		" BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
-	w.check(err)
-	body, _, first := c.call(w.one, w.caller, w.id)
-	w.heal()
-	w.one.kill()
-	_, err = w.db.Exec("DROP TRIGGER failing")
-	w.check(err)
+	call, one := s.before(c, lost), s.start()
+	defer one.stop()
+	had := c.effects(s.world)
+	s.execute(fmt.Sprintf("INSERT INTO step_that_fails VALUES (%d)", step))
+	body, _, first := call(one)
+	s.heal()
+	one.kill()
+	s.execute("DELETE FROM step_that_fails")
 
-	two := w.start()
-	w.clock.advance(13 * time.Second)
-	if settled {
-		two.recover(t)
+	s.clock.advance(13 * time.Second)
+	if step%2 == 0 {
+		s.two.recover(t)
 	}
-	again, _, err := c.call(two, w.caller, w.id)
+	again, _, err := call(s.two)
 	if c.unknown && err != nil {
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 		return
@@ -451,10 +456,16 @@ func storeFails(t *testing.T, c crashCase, when string, lost, settled bool) {
 	if err != nil {
 		t.Fatalf("the repeat fails: %v (the first answered %v)", err, first)
 	}
-	if got := c.effects(w.world) - w.had; got != 1 {
+	if got := c.effects(s.world) - had; got != 1 {
 		t.Fatalf("%d effects, want 1 (the first answered %v)", got, first)
 	}
 	if first == nil && string(again) != string(body) {
 		t.Fatalf("the caller was told %s, the repeat %s", body, again)
 	}
+}
+
+// database returns the SQLite file of a world, for changes behind the store's back.
+func (w *world) database() *sql.DB {
+	w.tb.Helper()
+	return storetest.Database(w.tb, w.url)
 }

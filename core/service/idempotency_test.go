@@ -174,37 +174,35 @@ func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
 func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
 	callers := size("FRONTDESK_CALLERS", 24)
 	for _, s := range stores {
-		for _, test := range crashCases(t) {
-			t.Run(test.name+" on "+s.name, func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t, s.open)
-				w.tenant("acme")
-				if test.prepare != nil {
-					test.prepare(w)
-				}
-				c := w.tenants["t-acme"]
-				three, id := [3]*process{w.start(), w.start(), w.start()}, ""
-				if test.before != nil {
-					id = test.before(w, three[0], c)
-				}
-				had := test.effects(w)
-				bodies, errs := atOnce(callers, func(i int) (string, error) {
-					body, _, err := test.call(three[i%3], c, id)
-					return string(body), err
-				})
-				answers := map[string]int{}
-				for i, err := range errs {
-					if err != nil {
-						wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
-						continue
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, s.open)
+			three := [3]*process{w.start(), w.start(), w.start()}
+			for _, test := range crashCases(t) {
+				t.Run(test.name, func(t *testing.T) {
+					c, id := w.prepare(test), ""
+					if test.before != nil {
+						id = test.before(w, three[0], c)
 					}
-					answers[bodies[i]]++
-				}
-				if effects := test.effects(w) - had; len(answers) != 1 || effects != 1 {
-					t.Fatalf("%d effects, told: %v", effects, answers)
-				}
-			})
-		}
+					had := test.effects(w)
+					bodies, errs := atOnce(callers, func(i int) (string, error) {
+						body, _, err := test.call(three[i%3], c, id)
+						return string(body), err
+					})
+					answers := map[string]int{}
+					for i, err := range errs {
+						if err != nil {
+							wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
+							continue
+						}
+						answers[bodies[i]]++
+					}
+					if effects := test.effects(w) - had; len(answers) != 1 || effects != 1 {
+						t.Fatalf("%d effects, told: %v", effects, answers)
+					}
+				})
+			}
+		})
 	}
 }
 
@@ -499,9 +497,10 @@ func TestUnknownOutcomeIsSaidWhenAndOnlyWhenItIsUnknown(t *testing.T) {
 }
 
 func protected(w *world) {
-	c := w.tenants["t-acme"]
-	c.Tenant.Settings.PreventDoubleBooking = true
-	w.with(c)
+	for _, c := range w.tenants {
+		c.Tenant.Settings.PreventDoubleBooking = true
+		w.with(c)
+	}
 }
 
 func TestHangIsTheDeadlineAndSaysThatTheOutcomeIsUnknown(t *testing.T) {
@@ -691,7 +690,7 @@ func TestAnswersToCreationsAreKeptAsLongAsOthers(t *testing.T) {
 		kept  bool
 	}{{72*time.Hour - time.Second, true}, {2 * time.Second, false}} {
 		w.clock.advance(c.after)
-		p.recover(t)
+		w.check(p.purger.purge(background))
 		_, kept, err := p.store.Creation(t.Context(), "key:admin", "create", "k")
 		if err != nil || kept != c.kept {
 			t.Errorf("after another %s the answer is kept: %v, %v", c.after, kept, err)

@@ -991,10 +991,10 @@ func TestSagaSurvivesEveryKill(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			kills := 0
+			w, kills := newWorld(t, storetest.SQLite), 0
 			for i := shard; i < runs; i += shards {
 				seed := first + uint64(i)
-				kills += saga(t, seed)
+				kills += saga(t, w, seed)
 				if t.Failed() {
 					t.Fatalf("repeat it with FRONTDESK_SAGA_SEED=%d", seed)
 				}
@@ -1004,17 +1004,15 @@ func TestSagaSurvivesEveryKill(t *testing.T) {
 	}
 }
 
-func saga(t *testing.T, seed uint64) (kills int) {
+func saga(t *testing.T, w *world, seed uint64) (kills int) {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(seed, 0))
-	w := newWorld(t, storetest.SQLite)
 	defer func() {
-		for p := range w.lives {
+		for p := range maps.Clone(w.lives) {
 			p.stop()
 		}
-		_ = w.store.Close()
 	}()
-	c := w.limited(w.tenant("acme"), 100, 100)
+	c := w.limited(w.renew(), 100, 100)
 	w.phones.template = "https://voice.example.com/{cloud_employee_id}"
 	switch dice.IntN(4) {
 	case 0: // like the sandbox

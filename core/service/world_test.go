@@ -44,6 +44,7 @@ type world struct {
 	marked  map[string]int                 // by connection id: how often it was marked to be reconnected
 	emails  map[string]string              // as last verified
 	lives   map[*process]struct{}          // processes not stopped
+	renewed int                            // how often the world was renewed
 	options func(*Options, *guard.Options) // may change the options of a process
 	reach   func(*process) string          // returns the store's address for the next process; nil: url
 }
@@ -104,6 +105,22 @@ func (w *world) tenant(name string) apikey.Caller {
 	return w.with(c)
 }
 
+// renew gives the world new accounts and one new tenant in place of those before, and returns its caller: to make a
+// new database, and to open it, takes several times as long.
+func (w *world) renew() apikey.Caller {
+	w.tb.Helper()
+	w.mu.Lock()
+	before := w.tenants
+	w.tenants = map[string]apikey.Caller{}
+	w.mu.Unlock()
+	for id := range before {
+		w.check(w.store.DeleteTenant(background, id))
+	}
+	w.meetings, w.tickets, w.phones = newCalendarAccount(), newCRMAccount(), newPhoneAccount()
+	w.renewed++
+	return w.tenant(fmt.Sprint("acme-", w.renewed))
+}
+
 // with makes the caller's settings visible to recovery, too.
 func (w *world) with(c apikey.Caller) apikey.Caller {
 	w.mu.Lock()
@@ -127,6 +144,8 @@ type process struct {
 	guard *guard.Guard
 	owner string
 	dead  atomic.Bool
+
+	purged time.Time
 }
 
 var processes atomic.Int64
@@ -197,11 +216,16 @@ func (p *process) recover(tb testing.TB) {
 	}
 }
 
-// recoverOnce settles and purges what is due.
+// recoverOnce settles what is due, and purges when it begins and every ten minutes, as a gateway does.
 func (p *process) recoverOnce() error {
 	if err := p.journal.RecoverOnce(context.Background()); err != nil {
 		return err
 	}
+	now := p.world.clock.now()
+	if now.Sub(p.purged) < purgeEvery {
+		return nil
+	}
+	p.purged = now
 	return p.purger.purge(context.Background())
 }
 
