@@ -300,11 +300,7 @@ func (c *client) Cancel(ctx context.Context, ref calendar.EventRef, ca calendar.
 }
 
 // span returns the time that an event spans. Local times are read in the zone.
-func span(e calendar.Event, zoneName string) (calendar.Span, error) {
-	zone, err := time.LoadLocation(zoneName)
-	if err != nil {
-		return calendar.Span{}, err
-	}
+func span(e calendar.Event, zone *time.Location) calendar.Span {
 	instantOf := func(t calendar.Time) time.Time {
 		if !t.AllDay && !t.Floating {
 			return t.Instant
@@ -312,7 +308,7 @@ func span(e calendar.Event, zoneName string) (calendar.Span, error) {
 		u := t.Instant.UTC()
 		return time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), u.Second(), 0, zone)
 	}
-	return calendar.Span{From: instantOf(e.Start), To: instantOf(e.End)}, nil
+	return calendar.Span{From: instantOf(e.Start), To: instantOf(e.End)}
 }
 
 func (c *client) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
@@ -325,15 +321,16 @@ func (c *client) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 	if err != nil {
 		return calendar.Page{}, err
 	}
+	zone, err := time.LoadLocation(q.Zone)
+	if err != nil {
+		return calendar.Page{}, err
+	}
 	limit := cmp.Or(q.Limit, 50)
 	var page calendar.Page
 	for _, ref := range slices.SortedFunc(maps.Keys(c.p.events),
 		func(a, b calendar.EventRef) int { return cmp.Compare(a.ID, b.ID) }) {
 		e := c.p.events[ref]
-		at, err := span(e, q.Zone)
-		if err != nil {
-			return calendar.Page{}, err
-		}
+		at := span(e, zone)
 		if ref.CalendarID != in || e.ID <= q.Cursor || e.IsCancelled || !at.From.Before(q.To) ||
 			!q.From.Before(at.To) || c.p.isLate(ref) {
 			continue
@@ -372,6 +369,10 @@ func (c *client) FreeBusy(
 		return nil, err
 	}
 	defer leave()
+	zone, err := time.LoadLocation("America/St_Johns")
+	if err != nil {
+		return nil, err
+	}
 	var busy []calendar.Busy
 	for _, id := range calendarIDs {
 		in, err := c.p.named(id, false)
@@ -380,10 +381,7 @@ func (c *client) FreeBusy(
 			continue
 		}
 		for ref, e := range c.p.events {
-			at, err := span(e, "America/St_Johns")
-			if err != nil {
-				return nil, err
-			}
+			at := span(e, zone)
 			if ref.CalendarID == in && !e.IsCancelled && !e.IsFree && !c.p.declined(e) && at.From.Before(within.To) &&
 				within.From.Before(at.To) && !c.p.isLate(ref) {
 				busy = append(busy, calendar.Busy{CalendarID: in, Span: at})

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"frontdesk/core/timezone"
 )
 
 // event is a resource as it is stored: with times in their own zones, and without properties that depend on
@@ -257,7 +259,7 @@ func moment(t map[string]any, calendarZone string, recurs bool) (at time.Time, i
 	if !named {
 		zone = calendarZone
 	}
-	location, err := time.LoadLocation(zone)
+	location, err := timezone.Load(zone)
 	if err != nil || zone == "Local" {
 		return at, false, invalid("Invalid time zone definition for start time.")
 	}
@@ -364,7 +366,7 @@ func (c call) shown(cal *collection, e *event) (map[string]any, *refusal) {
 	if asked := c.query.Get("timeZone"); asked != "" {
 		zone = asked
 	}
-	location, err := time.LoadLocation(zone)
+	location, err := timezone.Load(zone)
 	if err != nil {
 		return nil, invalidParameter("timeZone")
 	}

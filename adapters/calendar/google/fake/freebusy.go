@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"frontdesk/core/timezone"
 )
 
 // The most calendars of one query, and its longest time, which Google does not document.
@@ -64,7 +66,7 @@ func busyError(reason string) map[string]any {
 
 // busy returns the calendar's busy times within a range: joined, clipped to it, and in order.
 func (c *collection) busy(from, to time.Time) []any {
-	zone, err := time.LoadLocation(c.Zone)
+	zone, err := timezone.Load(c.Zone)
 	if err != nil {
 		zone = time.UTC
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"frontdesk/core/timezone"
 )
 
 // list handles events.list.
@@ -82,7 +84,7 @@ func (c call) window(cal *collection) (from, to time.Time, zone *time.Location, 
 	if asked := c.query.Get("timeZone"); asked != "" {
 		name = asked
 	}
-	zone, err := time.LoadLocation(name)
+	zone, err := timezone.Load(name)
 	if err != nil {
 		return from, to, nil, invalidParameter("timeZone")
 	}

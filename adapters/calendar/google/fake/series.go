@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/teambition/rrule-go"
+
+	"frontdesk/core/timezone"
 )
 
 // Formats of the original start, which the id of an instance adds to the series' id.
@@ -68,7 +70,7 @@ func (e *event) bounds(zone *time.Location) (from, to time.Time) {
 
 // occurrences returns the starts of a series from one moment to another, both included.
 func (e *event) occurrences(from, to time.Time) (starts []time.Time) {
-	zone, err := time.LoadLocation(textOf(objectOf(e.data, "start"), "timeZone"))
+	zone, err := timezone.Load(textOf(objectOf(e.data, "start"), "timeZone"))
 	if err != nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ func zoneOf(name string) *time.Location {
 		}
 		iana = name
 	}
-	zone, err := time.LoadLocation(iana)
+	zone, err := timezone.Load(iana)
 	if err != nil {
 		return nil
 	}
