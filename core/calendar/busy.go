@@ -3,6 +3,7 @@ package calendar
 import (
 	"context"
 	"errors"
+	"time"
 
 	"frontdesk/core/fault"
 )
@@ -13,6 +14,16 @@ type Reading struct {
 	CalendarID string
 	Busy       []Span
 	Err        error
+}
+
+// ReadingTime returns the context in which a driver reads so many calendars one by one. Of several, it ends early enough
+// that the times of the others can be told where one calendar hangs.
+func ReadingTime(ctx context.Context, calendars int) (context.Context, context.CancelFunc) {
+	end, ends := ctx.Deadline()
+	if !ends || calendars < 2 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)*3/4)
 }
 
 // BusyTimes returns the result of FreeBusy for readings of the calendars. Where one calendar cannot be read,

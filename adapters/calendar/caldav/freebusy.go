@@ -35,7 +35,9 @@ func (d *driver) FreeBusy(
 		return nil, err
 	}
 	readings := make([]calendar.Reading, len(calendarIDs))
-	group, each := errgroup.WithContext(ctx)
+	reading, cancel := calendar.ReadingTime(ctx, len(calendarIDs))
+	defer cancel()
+	group, each := errgroup.WithContext(reading)
 	group.SetLimit(calendarsAtOnce)
 	for i, id := range calendarIDs {
 		group.Go(func() error {

@@ -1,9 +1,12 @@
 package caldav_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -265,5 +268,35 @@ func TestFreeBusyIsRightWhereServersAreNot(t *testing.T) {
 				t.Errorf("busy are %+v", busy)
 			}
 		})
+	}
+}
+
+// One calendar whose server does not answer leaves the others their times.
+func TestACalendarThatHangsLeavesTheOthersTheirTimes(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "REPORT" && strings.HasPrefix(r.URL.Path, a.work) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	d := a.open(t, "", nil)
+	if _, err := d.Calendars(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.Put(a.home, "lunch.ics", "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\n"+
+		"DTSTAMP:20260101T000000Z\r\nDTSTART:20270503T100000Z\r\nDTEND:20270503T110000Z\r\nEND:VEVENT\r\n"+
+		"END:VCALENDAR\r\n")
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	busy, err := d.(calendar.FreeBusyer).FreeBusy(ctx, []string{a.home, a.work},
+		calendar.Span{From: week().From, To: week().To})
+	if err != nil || len(busy) != 2 || busy[0].Unknown != nil || busy[1].Unknown == nil || ctx.Err() != nil {
+		t.Errorf("busy: %+v, %v", busy, err)
 	}
 }

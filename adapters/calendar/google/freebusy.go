@@ -149,11 +149,13 @@ func (d *driver) busyByEvents(
 ) ([]calendar.Busy, error) {
 	const atOnce = 10
 	readings := make([]calendar.Reading, len(calendarIDs))
+	reading, cancel := calendar.ReadingTime(ctx, len(calendarIDs))
+	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i, id := range calendarIDs {
 		group.Go(func() error {
-			busy, err := d.eventsAsBusy(ctx, id, span)
+			busy, err := d.eventsAsBusy(reading, id, span)
 			readings[i] = calendar.Reading{CalendarID: id, Busy: busy, Err: err}
 			return nil
 		})
