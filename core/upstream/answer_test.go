@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -395,4 +396,40 @@ func TestListsOfEventsMayBeLarger(t *testing.T) {
 		t.Error(err)
 	}
 	wantFault(t, do("over"), fault.Exhausted, ReasonAnswerTooLarge, false)
+}
+
+// TestWhatIsSkippedDoesNotCount checks that a response may be longer by what its request skips, but not endless.
+func TestWhatIsSkippedDoesNotCount(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n := map[string]int{"/fits": 2 * maxListingBytes, "/over": maxReceivedBytes}[r.URL.Path]
+		w.Header().Set("Content-Length", strconv.Itoa(n+1))
+		for part := strings.Repeat("x", 64<<10); n > 0; n -= len(part) {
+			_, _ = io.WriteString(w, part)
+		}
+		_, _ = io.WriteString(w, "y")
+	})
+	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "p"})
+	do := func(path string) (string, error) {
+		req := request(t, http.MethodGet, server.JoinPath(path).String(), "")
+		_, _, body, err := Do(client, req.WithContext(Skipping(req.Context(), func(from io.Reader) io.Reader {
+			return without{from, 'x'}
+		})))
+		return string(body), err
+	}
+	if body, err := do("fits"); err != nil || body != "y" {
+		t.Errorf("%.10q, %v", body, err)
+	}
+	_, err := do("over")
+	wantFault(t, err, fault.Exhausted, ReasonAnswerTooLarge, false)
+}
+
+// without is a reader that leaves a character out.
+type without struct {
+	io.Reader
+	skipped rune
+}
+
+func (w without) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	return copy(p, bytes.ReplaceAll(p[:n], []byte(string(w.skipped)), nil)), err
 }
