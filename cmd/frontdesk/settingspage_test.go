@@ -148,8 +148,9 @@ func TestCommandsOnTheSettingsPageAreThere(t *testing.T) {
 			next = append(next, html.UnescapeString(link[1]))
 		}
 	}
+	word := regexp.MustCompile(`'[^']*'|[^ ]+`)
 	for command, path := range shown {
-		words := regexp.MustCompile(`'[^']*'|[^ ]+`).FindAllString(strings.TrimPrefix(command, "frontdesk "), -1)
+		words := word.FindAllString(strings.TrimPrefix(command, "frontdesk "), -1)
 		for i, word := range words {
 			words[i] = strings.Trim(word, "'")
 		}
