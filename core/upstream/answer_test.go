@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,10 @@ import (
 func zipped(t testing.TB, body string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := z.Write([]byte(body)); err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +74,17 @@ var fitting = map[string]string{
 // answering starts a server that responds by the path: excessive or fitting, plain or compressed, with the
 // status of the query.
 func answering(t *testing.T) (get func(method, path string) ([]byte, int, error)) {
+	var packed sync.Map // compressed bodies
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")
 		body := []byte(map[string]map[string]string{"excessive": excessive, "fitting": fitting}[parts[2]][parts[3]])
 		if parts[1] == "zipped" {
 			w.Header().Set("Content-Encoding", "gzip")
-			body = zipped(t, string(body))
+			small, there := packed.Load(parts[3])
+			if !there {
+				small, _ = packed.LoadOrStore(parts[3], zipped(t, string(body)))
+			}
+			body = small.([]byte)
 		}
 		if parts[4] != "200" {
 			w.WriteHeader(http.StatusUnauthorized)
