@@ -60,6 +60,7 @@ type Harness struct {
 	Email   string           // the account's address; "" if the provider reports none
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock; checks book in the year after it
+	AtOnce  int              // how many concurrent calls a check makes at most; 0 is 16
 
 	// Provider acts on the account, or on the provider, without the driver. It implements as many as it can
 	// of the interfaces below and of those in package conformance. It may be nil.

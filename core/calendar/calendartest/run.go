@@ -1,6 +1,7 @@
 package calendartest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -190,9 +191,9 @@ func (r *run) seen(ctx context.Context, look func() error) error {
 	}
 }
 
-// atOnce returns how many concurrent calls a check makes: as many as the provider allows, up to 16.
+// atOnce returns how many concurrent calls a check makes: as many as the provider and the harness allow, up to 16.
 func (r *run) atOnce() int {
-	const most = 16
+	most := cmp.Or(r.AtOnce, 16)
 	if limit := r.traits.MaxConcurrent; limit > 0 {
 		return min(limit, most)
 	}
