@@ -196,8 +196,7 @@ func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
 	return c, nil
 }
 
-// calendarID returns the given id, or that of the default calendar for "". Calendars keep their ids, so the
-// default one is read once.
+// calendarID returns the given id, or that of the default calendar for "", as it was listed or read last.
 func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		id = d.settings.CalendarID
@@ -248,7 +247,12 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 		}
 		for _, c := range page.Value {
 			d.learn(c)
-			isDefault := c.IsDefaultCalendar != nil && *c.IsDefaultCalendar
+			isDefault := is(c.IsDefaultCalendar)
+			if isDefault && text(c.ID) != "" { // it may be another one since, as in a mailbox that was restored
+				d.mu.Lock()
+				d.standard = *c.ID
+				d.mu.Unlock()
+			}
 			if d.settings.CalendarID != "" {
 				isDefault = text(c.ID) == d.settings.CalendarID
 			}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -789,6 +791,52 @@ func TestAPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 				t.Errorf("%d events by the pages %q, want %q", len(ids), asked, want)
 			}
 		})
+	}
+}
+
+// The default calendar of a mailbox that was restored or moved has another id (microsoftgraph/msgraph-sdk-dotnet#2423).
+// Once the calendars were listed anew, calls that name none go there.
+func TestTheDefaultCalendarMayGetAnotherID(t *testing.T) {
+	t.Parallel()
+	var moved atomic.Bool
+	var was string
+	const is = "AAMkNew"
+	a := serve(t, fake.Options{}, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !moved.Load() {
+				h.ServeHTTP(w, r)
+				return
+			}
+			if strings.Contains(r.URL.Path, was) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `{"error":{"code":"ErrorItemNotFound","message":"Not found."}}`)
+				return
+			}
+			r.URL.RawPath = strings.ReplaceAll(r.URL.EscapedPath(), is, url.PathEscape(was))
+			r.URL.Path, _ = url.PathUnescape(r.URL.RawPath)
+			recorder := httptest.NewRecorder()
+			h.ServeHTTP(recorder, r)
+			maps.Copy(w.Header(), recorder.Header())
+			w.Header().Del("Content-Length")
+			w.WriteHeader(recorder.Code)
+			_, _ = io.WriteString(w, strings.ReplaceAll(recorder.Body.String(), was, is))
+		})
+	})
+	was = a.Default()
+	d := a.open()
+	b := booking(a)
+	b.CalendarID = ""
+	book(t, d, b)
+	moved.Store(true)
+	b.Key = "k2"
+	_, err := d.Book(t.Context(), b)
+	wantFault(t, "the former id", err, fault.NotFound, fault.ReasonCalendarNotFound)
+	if _, err := d.Calendars(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if event := book(t, d, b); event.CalendarID != is {
+		t.Errorf("booked in %q", event.CalendarID)
 	}
 }
 
