@@ -8,6 +8,9 @@ import (
 	"frontdesk/core/fault"
 )
 
+// ErrOnePart is the cause of a fault of [ManyLister] that is about one of the calendars: the others may be read.
+var ErrOnePart = errors.New("calendar: one of several calendars cannot be read")
+
 // Reading is what a driver that reads calendars one by one found in one of them: the busy times, or why they
 // cannot be read.
 type Reading struct {

@@ -93,7 +93,8 @@ type WorkingWeek struct {
 
 // ManyLister is a Driver whose provider can read several calendars in one call.
 type ManyLister interface {
-	// EventsOf returns a page per query, in the order of the queries, and fails as a whole if one fails.
+	// EventsOf returns a page per query, in the order of the queries, and fails as a whole if one fails. Where the
+	// provider has answered the others, the fault's cause is ErrOnePart.
 	EventsOf(ctx context.Context, queries []Query) ([]Page, error)
 }
 

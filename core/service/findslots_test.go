@@ -207,6 +207,52 @@ func TestACalendarThatCannotBeReadForTheMomentIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
+// manyDriver reads several calendars in one call, which fails if one cannot be read.
+type manyDriver struct {
+	*calendarDriver
+	broken string // a calendar
+	why    error
+}
+
+func (d manyDriver) Events(ctx context.Context, q calendar.Query) (calendar.Page, error) {
+	if q.CalendarID == d.broken {
+		return calendar.Page{}, d.why
+	}
+	return d.calendarDriver.Events(ctx, q)
+}
+
+func (d manyDriver) EventsOf(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
+	pages, err := eachPage(ctx, queries, d.Events)
+	if err != nil {
+		err = fault.From(err).Because(calendar.ErrOnePart)
+	}
+	return pages, err
+}
+
+// A calendar that cannot be read hides none of those that are read with it in one call.
+func TestOneOfManyThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	for rule, why := range map[string]*fault.Error{
+		"down":       down(),
+		"too large":  fault.New(fault.Exhausted, "PROVIDER_ANSWER_TOO_LARGE", "Too large."),
+		"unreadable": fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "An event at no time."),
+		"gone":       fault.New(fault.NotFound, fault.ReasonCalendarNotFound, "Gone."),
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			id := w.meetings.put(calendar.Event{Start: calendar.At(hour(10), ""), End: calendar.At(hour(11), "")})
+			w.meetings.instead = manyDriver{&calendarDriver{w.meetings, p}, "side", why}
+			answer, err := p.Calendar.FindSlots(within(t, 20*time.Second), c, askSlots(t, func(in *FindSlots) {
+				in.CalendarIDs, in.RescheduleMeetingID = []string{"main", "side"}, id
+				in.Availability = slots.Any
+			}))
+			if err != nil || len(answer.Slots) != 10 || !slices.Equal(answer.UnreadCalendars, []string{"side"}) {
+				t.Errorf("%d slots, unread %q, %v", len(answer.Slots), answer.UnreadCalendars, err)
+			}
+		})
+	}
+}
+
 // One calendar that hangs does not use up the time of the others.
 func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
 	t.Parallel()

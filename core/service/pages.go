@@ -308,9 +308,11 @@ func (c calendarClient) readAgain(ctx context.Context, queries []calendar.Query,
 
 func mayWorkAgain(err error) bool { return errors.Is(err, fault.Unavailable) }
 
-// isOfOnePart reports whether an error is about one calendar, not about the account or the provider.
+// isOfOnePart reports whether an error is about one calendar, not about the account or the provider. Who is throttled
+// does not ask for each calendar alone.
 func isOfOnePart(err error) bool {
-	return errors.Is(err, fault.NotFound) || errors.Is(err, fault.Forbidden)
+	return errors.Is(err, fault.NotFound) || errors.Is(err, fault.Forbidden) ||
+		errors.Is(err, calendar.ErrOnePart) && !errors.Is(err, fault.RateLimited) && !errors.Is(err, fault.Disconnected)
 }
 
 // tryEachPage reads the pages several at a time.

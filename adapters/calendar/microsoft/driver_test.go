@@ -934,6 +934,14 @@ func TestABatchFailsAsThePartThatFailed(t *testing.T) {
 		if f := wantFault(t, c.what, err, c.code, c.reason); f.RetryAfter != c.wait {
 			t.Errorf("%s: a wait of %s", c.what, f.RetryAfter)
 		}
+		if !errors.Is(err, calendar.ErrOnePart) {
+			t.Errorf("%s: it is not said to be about one part", c.what)
+		}
+	}
+	defer a.Fail("batch", http.StatusServiceUnavailable, "ServiceUnavailable", nil)()
+	_, err := d.(calendar.ManyLister).EventsOf(t.Context(), []calendar.Query{week(a.Default()), week(second)})
+	if err == nil || errors.Is(err, calendar.ErrOnePart) {
+		t.Errorf("the whole: %v", err)
 	}
 }
 

@@ -190,8 +190,11 @@ func (d *driver) EventsOf(ctx context.Context, queries []calendar.Query) ([]cale
 func (d *driver) batch(ctx context.Context, queries []calendar.Query) ([]calendar.Page, error) {
 	pages, err := d.inOneBatch(ctx, queries)
 	half := len(queries) / 2
-	if err == nil || half == 0 || fault.From(err).Reason != upstream.ReasonAnswerTooLarge {
+	switch {
+	case err == nil, fault.From(err).Reason != upstream.ReasonAnswerTooLarge:
 		return pages, err
+	case half == 0:
+		return nil, ofOnePart(err)
 	}
 	if pages, err = d.batch(ctx, queries[:half]); err != nil {
 		return nil, err
@@ -219,15 +222,18 @@ func (d *driver) inOneBatch(ctx context.Context, queries []calendar.Query) ([]ca
 	pages := make([]calendar.Page, len(queries))
 	for i, q := range queries {
 		page, err := d.part(parts[i])
-		if err != nil {
-			return nil, err
+		if err == nil {
+			pages[i], err = toPage(page, ids[i], q)
 		}
-		if pages[i], err = toPage(page, ids[i], q); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, ofOnePart(err)
 		}
 	}
 	return pages, nil
 }
+
+// ofOnePart returns an error as that of one of several queries.
+func ofOnePart(err error) error { return fault.From(err).Because(calendar.ErrOnePart) }
 
 // postBatch reads up to graph.MaxBatchParts pages of events in one request. It returns the answers in the
 // order of the addresses, and nil for one that is missing.
