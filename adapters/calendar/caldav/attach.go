@@ -26,6 +26,7 @@ type unattached struct {
 	kept   []byte // not returned yet
 	err    error  // after that
 	begins bool   // a line begins next
+	cdata  bool   // what follows is unescaped text
 	skips  bool   // the line that was read last is left out, with those that continue it
 }
 
@@ -46,7 +47,10 @@ func (u *unattached) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// keep returns what is kept of a line or a part of one. Its values contain no element of XML, so one ends it.
+// The beginning and the end of a text of XML in which nothing is escaped.
+var cdataBegin, cdataEnd = []byte("<![CDATA["), []byte("]]>")
+
+// keep returns what is kept of a line or a part of one. Its value contains no markup of XML, so that ends it.
 func (u *unattached) keep(part []byte) []byte {
 	if u.begins && len(part) > 0 && part[0] != ' ' && part[0] != '\t' { // RFC 5545 section 3.1: it continues none
 		u.skips = slices.ContainsFunc(longProperties, func(name []byte) bool {
@@ -55,13 +59,19 @@ func (u *unattached) keep(part []byte) []byte {
 		})
 	}
 	u.begins = bytes.HasSuffix(part, []byte("\n"))
-	if !u.skips {
-		return part
+	if u.skips {
+		markup := []byte("<")
+		if u.cdata {
+			markup = cdataEnd
+		}
+		end := bytes.Index(part, markup)
+		if end < 0 {
+			return nil
+		}
+		u.skips, part = false, part[end:]
 	}
-	end := bytes.IndexByte(part, '<')
-	if end < 0 {
-		return nil
+	if begin, end := bytes.LastIndex(part, cdataBegin), bytes.LastIndex(part, cdataEnd); begin != end {
+		u.cdata = begin > end
 	}
-	u.skips = false
-	return part[end:]
+	return part
 }
