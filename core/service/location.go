@@ -80,11 +80,16 @@ func (c calendarClient) listed(ctx context.Context) []calendar.Calendar {
 	return all
 }
 
+// tellsCalendars reports whether the provider tells in which calendar an event is that it was asked for.
+func (c calendarClient) tellsCalendars() bool {
+	return c.traits.IDsPerCalendar || c.traits.IDsTellCalendar
+}
+
 // locate returns the calendar in which an event is that was just read. Where the provider does not tell (Microsoft), the
 // lists of calendars at the event's time do: first that of the one in which it was seen or is said to be. Somebody may
 // have dragged it to another since.
 func (c calendarClient) locate(ctx context.Context, e calendar.Event) (string, error) {
-	if c.traits.IDsPerCalendar || c.traits.IDsTellCalendar {
+	if c.tellsCalendars() {
 		return e.CalendarID, nil
 	}
 	span := spanOf(e)

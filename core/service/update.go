@@ -166,17 +166,21 @@ func (s *Calendar) update(
 		return none, err
 	}
 	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
+	var remembered store.Meeting
+	if !client.tellsCalendars() {
+		remembered, _, err = s.opts.Store.Meeting(
+			ctx, client.tenant.ID, client.connection.ID, client.reference(plan.EventID))
+		if err != nil {
+			return none, err
+		}
+	}
 	event, zone, err := u.carryOut(ctx)
 	if err != nil {
 		return none, err
 	}
-	if !u.located && !client.traits.IDsPerCalendar && !client.traits.IDsTellCalendar {
+	if !client.tellsCalendars() && !u.located {
 		// It was found where the caller or the store says that it is, which proves nothing.
-		m, _, err := s.opts.Store.Meeting(ctx, client.tenant.ID, client.connection.ID, client.reference(event.ID))
-		if err != nil {
-			return none, err
-		}
-		event.CalendarID = m.CalendarID
+		event.CalendarID = remembered.CalendarID
 	}
 	return journal.Result[record.MeetingAnswer]{
 		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},

@@ -172,6 +172,20 @@ func TestUpdateInANamedZoneDoesNotAskForTheCalendars(t *testing.T) {
 	w.asksFor(t, 0)
 }
 
+// What the store knows of a meeting is read before the change: no read can fail after it.
+func TestUpdateThatWasMadeNeedsNoReadAfterIt(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.traits.IDsPerCalendar = false
+	id := w.meetings.put(calendar.Event{Start: calendar.At(hour(10), "UTC"), End: calendar.At(hour(11), "UTC")})
+	w.meetings.once("change", reaction{after: func(context.Context) error {
+		_, err := w.database().Exec("DROP TABLE meetings")
+		return err
+	}})
+	_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Title: "changed", Timezone: "UTC"})
+	w.check(err)
+}
+
 func TestUpdateThatIsAlwaysOvertakenIsAKnownFailure(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
