@@ -42,17 +42,17 @@ func eachStore(t *testing.T, test func(t *testing.T, w *world)) {
 
 func TestOfManyWhoBuyAtOnceNoMoreThanTheLimitDo(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		perDay, held int
-		reason       string
-	}{
-		"a day": {10, 100, fault.ReasonPurchaseLimit},
-		"all":   {100, 10, fault.ReasonNumberLimit},
-	} {
-		t.Run("of "+name, func(t *testing.T) {
-			eachStore(t, func(t *testing.T, w *world) {
-				c := w.limited(w.tenant("acme"), test.perDay, test.held)
-				replicas := []*process{w.start(), w.start(), w.start()}
+	eachStore(t, func(t *testing.T, w *world) {
+		replicas := []*process{w.start(), w.start(), w.start()}
+		for name, test := range map[string]struct {
+			perDay, held int
+			reason       string
+		}{
+			"a day": {10, 100, fault.ReasonPurchaseLimit},
+			"all":   {100, 10, fault.ReasonNumberLimit},
+		} {
+			t.Run("of "+name, func(t *testing.T) {
+				c := w.limited(w.renew(), test.perDay, test.held)
 				_, errs := atOnce(50, func(i int) (Answer[record.PhoneNumber], error) {
 					return replicas[i%3].Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"})
 				})
@@ -68,8 +68,8 @@ func TestOfManyWhoBuyAtOnceNoMoreThanTheLimitDo(t *testing.T) {
 					t.Errorf("%d of 50 were told that they bought, %d did, want 10", bought, w.phones.bought)
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestALimitSaysWhenItEnds(t *testing.T) {
