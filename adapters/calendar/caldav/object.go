@@ -235,14 +235,27 @@ func (o *object) isLocal(m ical.Moment) bool {
 
 // key returns the key of the instance with an original start. Every way to write the same moment has the same
 // key.
-func (o *object) key(of ical.Moment) string {
+func (o *object) key(of ical.Moment) string { return o.plain(of).String() }
+
+func (o *object) plain(of ical.Moment) ical.Moment {
 	switch {
 	case of.Form == ical.Date:
-		return of.String()
+		return ical.Moment{Wall: midnight(of.Wall), Form: ical.Date}
 	case o.isLocal(of):
-		return ical.Moment{Wall: of.Wall}.String()
+		return ical.Moment{Wall: of.Wall}
 	}
-	return ical.Moment{Wall: o.instant(of, time.UTC).UTC(), Form: ical.UTC}.String()
+	return ical.Moment{Wall: o.instant(of, time.UTC).UTC(), Form: ical.UTC}
+}
+
+// moment is what a key says, without the text, of which a long series would need thousands.
+type moment struct {
+	seconds int64
+	form    ical.Form
+}
+
+func (o *object) moment(of ical.Moment) moment {
+	of = o.plain(of)
+	return moment{of.Wall.Unix(), of.Form}
 }
 
 // instance is one event of an object, with its start and end.
@@ -353,7 +366,8 @@ func (e exceptions) add(id ical.Moment) {
 }
 
 func (e exceptions) has(m ical.Moment) bool {
-	return e.keys[e.object.key(m)] || e.dates[ical.Moment{Wall: m.Wall, Form: ical.Date}.String()]
+	return len(e.keys) > 0 && e.keys[e.object.key(m)] ||
+		len(e.dates) > 0 && e.dates[ical.Moment{Wall: m.Wall, Form: ical.Date}.String()]
 }
 
 func (o *object) overlaps(i instance, from, to time.Time, fallback *time.Location) bool {

@@ -44,20 +44,20 @@ func (o *object) starts(from, to time.Time, budget *recur.Budget) ([]start, erro
 	}
 	seen := o.excludedByRule(first, from, to, budget)
 	all = slices.DeleteFunc(all, func(s start) bool {
-		key := o.key(s.Moment)
-		double := seen[key]
-		seen[key] = true
+		at := o.moment(s.Moment)
+		double := seen[at]
+		seen[at] = true
 		return double
 	})
 	slices.SortStableFunc(all, func(a, b start) int { return a.Wall.Compare(b.Wall) })
 	return all, nil
 }
 
-// excludedByRule returns the keys of the instances that an EXRULE excludes (RFC 2445 section 4.8.5.2; RFC 5545 has none
+// excludedByRule returns the starts of the instances that an EXRULE excludes (RFC 2445 section 4.8.5.2; RFC 5545 has none
 // any more). A rule that cannot be understood excludes none, nor does one the start if it may not match it or has ended
 // before: the time is busy then.
-func (o *object) excludedByRule(first ical.Moment, from, to time.Time, budget *recur.Budget) map[string]bool {
-	excluded := map[string]bool{}
+func (o *object) excludedByRule(first ical.Moment, from, to time.Time, budget *recur.Budget) map[moment]bool {
+	excluded := map[moment]bool{}
 	for _, property := range o.master.All("EXRULE") {
 		rule, err := recur.Parse(property.Value)
 		if err != nil {
@@ -68,7 +68,7 @@ func (o *object) excludedByRule(first ical.Moment, from, to time.Time, budget *r
 		walls, _ := o.expand(property, first, from, to, budget)
 		for _, wall := range walls {
 			if !wall.Equal(first.Wall) || matchesStart {
-				excluded[o.key(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID})] = true
+				excluded[o.moment(ical.Moment{Wall: wall, Form: first.Form, TZID: first.TZID})] = true
 			}
 		}
 	}
