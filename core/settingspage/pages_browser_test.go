@@ -153,18 +153,12 @@ func (w *world) books(key string, want int) {
 	}
 }
 
-// looks returns how many windows and schemes the pages are looked at in: all when somebody wants pictures.
-func looks() int {
-	if os.Getenv("FRONTDESK_TEST_SCREENSHOTS") != "" {
-		return 5
-	}
-	return 2
-}
-
 // Every page is readable in every window and at 200 % zoom, its controls have names and can be reached by
-// keyboard and by finger, its text has enough contrast, and nothing is loaded from elsewhere.
+// keyboard and by finger, its text has enough contrast, nothing is loaded from elsewhere, and axe-core knows no
+// barrier in it.
 func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	t.Parallel()
+	auditor := browsertest.NewAuditor(t)
 	w := start(t, sqlite(t))
 	key := w.tenant("acme")
 	w.tenant("northern-lights-dental-care-of-the-upper-peninsula")
@@ -172,24 +166,19 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	p := person{w, browsertest.Start(t)}
 	p.b.Open(w.url + w.link(signin.NewLink{Person: "pat@example.com"}))
 	p.press("Sign in")
-	for _, look := range []struct {
-		name          string
-		width, height int
-		scheme        string
-	}{
-		{"wide-light", 1280, 900, "light"}, {"narrow-dark", 360, 740, "dark"},
-		{"wide-dark", 1280, 900, "dark"}, {"narrow-light", 360, 740, "light"}, {"zoomed", 640, 450, "light"},
-	}[:looks()] {
-		p.b.Look(look.width, look.height, look.scheme)
-		seen := map[string]bool{}
-		for _, r := range routes(t) {
-			if r.Method != http.MethodGet || seen[r.Operation] || strings.Contains(r.Path, "/sign") ||
-				strings.Contains(r.Path, "/oidc") {
-				continue
-			}
-			seen[r.Operation] = true
-			p.b.Open(w.url + w.at(strings.ReplaceAll(r.Path, "{request}", request), "acme", "acme", key))
-			p.examine(look.name, r.Operation)
+	for name, path := range w.pages(true, "acme", "acme", key, request) {
+		p.b.Open(w.url + path)
+		auditor.Check(p.b, name, func(look string) { p.examine(look, name) })
+		if os.Getenv("FRONTDESK_TEST_SCREENSHOTS") == "" {
+			continue
+		}
+		for _, look := range []struct {
+			name          string
+			width, height int
+			scheme        string
+		}{{"wide-dark", 1280, 900, "dark"}, {"narrow-light", 360, 740, "light"}, {"zoomed", 640, 450, "light"}} {
+			p.b.Look(look.width, look.height, look.scheme)
+			p.examine(look.name, name)
 		}
 	}
 }
@@ -206,7 +195,7 @@ func (p person) examine(look, name string) {
 		len(page.Wider)+len(page.Small)+len(page.Pale)+len(page.Nameless)+len(page.Twice)+len(page.Skipped) > 0 {
 		p.t.Errorf("%s %s: %+v", look, name, page)
 	}
-	p.b.Screenshot("settings-" + look + "-" + strings.TrimPrefix(name, "settings-"))
+	p.b.Screenshot("settings-" + look + "-" + strings.ReplaceAll(strings.TrimPrefix(name, "/settings/"), "/", "-"))
 }
 
 // examine checks a page for content wider than the window, controls too small for a finger (24 CSS pixels,

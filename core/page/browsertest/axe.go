@@ -43,15 +43,24 @@ func (a Auditor) Barriers(b *Browser, rules ...string) []string {
 }
 
 // Check fails the test for each barrier of the page that the browser shows, in a wide window and light, and
-// in a narrow one and dark, where colours, sizes and neighbours differ.
-func (a Auditor) Check(b *Browser, name string) {
+// in a narrow one and dark, where colours, sizes and neighbours differ. In each, it calls what else there is to check.
+func (a Auditor) Check(b *Browser, name string, also ...func(look string)) {
 	b.t.Helper()
-	b.Look(1280, 900, "light")
-	for _, barrier := range a.Barriers(b) {
-		b.t.Errorf("%s: %s", name, barrier)
-	}
-	b.Look(360, 740, "dark")
-	for _, barrier := range a.Barriers(b, "color-contrast", "link-in-text-block", "target-size") {
-		b.t.Errorf("%s, narrow and dark: %s", name, barrier)
+	for _, look := range []struct {
+		name          string
+		width, height int
+		scheme        string
+		rules         []string
+	}{
+		{"wide-light", 1280, 900, "light", nil},
+		{"narrow-dark", 360, 740, "dark", []string{"color-contrast", "link-in-text-block", "target-size"}},
+	} {
+		b.Look(look.width, look.height, look.scheme)
+		for _, barrier := range a.Barriers(b, look.rules...) {
+			b.t.Errorf("%s, %s: %s", name, look.name, barrier)
+		}
+		for _, check := range also {
+			check(look.name)
+		}
 	}
 }
