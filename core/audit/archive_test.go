@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -583,61 +582,6 @@ func TestArchivesAreVerifiedAfterRotations(t *testing.T) {
 		w.log = w.process()
 		if r := w.verifyAll(folder); r.Sound || !strings.Contains(r.Problem.What, "boundary") {
 			t.Errorf("with another key set: %+v", r)
-		}
-	})
-}
-
-func TestOneOfManyGatewaysArchives(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		folder := t.TempDir()
-		w.record(40)
-		w.seal()
-		o := w.older(folder, 31, 7)
-		since := w.clock.Add(-24 * time.Hour)
-		var all sync.WaitGroup
-		for range 3 {
-			l := w.process()
-			all.Go(func() {
-				if err := l.ArchiveDue(t.Context(), since, o); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		w.seal()
-		r := w.verifyAll(folder)
-		if !r.Sound || r.Boundary != 30 || len(r.Archives) != 5 || strings.Count(w.logged.String(), "were archived") != 5 {
-			t.Errorf("%+v, %v\n%s", r, r.Problem, w.logged)
-		}
-		w.check(w.log.ArchiveDue(t.Context(), since, w.older(folder, 0, 100)))
-		if r := w.verify(); r.Boundary != 30 {
-			t.Errorf("it is not time, and the boundary is %d", r.Boundary)
-		}
-		// Several commands at once leave a sound chain, whoever gives up.
-		everything := w.older(folder, 0, 2)
-		for range 3 {
-			l, writer := w.process(), w.process()
-			all.Go(func() {
-				if _, err := l.Archive(t.Context(), everything); err != nil && fault.From(err).Reason != ReasonNotArchived {
-					t.Error(err)
-				}
-			})
-			all.Go(func() {
-				for range 5 {
-					if err := writer.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done}); err != nil {
-						t.Error(err)
-					}
-					if r, err := l.Verify(t.Context(), VerifyOptions{}); err != nil || !r.Sound {
-						t.Errorf("meanwhile: %v, %v", r.Problem, err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		w.seal()
-		if r := w.verifyAll(folder); !r.Sound {
-			t.Errorf("%v", r.Problem)
 		}
 	})
 }

@@ -388,56 +388,6 @@ func TestAGatewayThatRunsNoticesAnEarlierState(t *testing.T) {
 	})
 }
 
-func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, w *world) {
-		const processes, writers, each = 3, 6, 25
-		logs := []*Log{w.log}
-		for range processes - 1 {
-			logs = append(logs, w.process())
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		var sealing, writing sync.WaitGroup
-		for _, l := range logs {
-			sealing.Go(func() {
-				for ctx.Err() == nil {
-					if err := l.Seal(ctx); err != nil && ctx.Err() == nil {
-						t.Error(err)
-					}
-				}
-			})
-			for i := range writers {
-				writing.Go(func() {
-					for range each {
-						if err := l.Record(t.Context(), Entry{
-							Tenant: fmt.Sprint("t", i), Action: "a", Outcome: Done,
-						}); err != nil {
-							t.Error(err)
-						}
-					}
-				})
-			}
-			writing.Go(func() {
-				for range each {
-					if r, err := l.Verify(t.Context(), VerifyOptions{}); err != nil || !r.Sound {
-						t.Errorf("while it runs: %+v %v", r.Problem, err)
-					}
-				}
-			})
-		}
-		writing.Wait()
-		stop()
-		sealing.Wait()
-		w.seal()
-		if r := w.verify(w.kept()); !r.Sound || r.Head.Rows != processes*writers*each || r.Unsealed != 0 {
-			t.Errorf("%+v, kept %+v\n%s", r, w.kept(), w.logged)
-		}
-		if strings.Contains(w.logged.String(), "level=ERROR") {
-			t.Errorf("%s", w.logged)
-		}
-	})
-}
-
 // hooked is a slog.Handler that calls a function at the first record with a certain message.
 type hooked struct {
 	slog.Handler

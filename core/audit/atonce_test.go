@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"frontdesk/core/fault"
+)
+
+func TestWritersAndSealersDoNotDisturbEachOther(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		const processes, writers, each = 3, 6, 25
+		logs := []*Log{w.log}
+		for range processes - 1 {
+			logs = append(logs, w.process())
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var sealing, writing sync.WaitGroup
+		for _, l := range logs {
+			sealing.Go(func() {
+				for ctx.Err() == nil {
+					if err := l.Seal(ctx); err != nil && ctx.Err() == nil {
+						t.Error(err)
+					}
+				}
+			})
+			for i := range writers {
+				writing.Go(func() {
+					for range each {
+						if err := l.Record(t.Context(), Entry{
+							Tenant: fmt.Sprint("t", i), Action: "a", Outcome: Done,
+						}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			writing.Go(func() {
+				for range each {
+					if r, err := l.Verify(t.Context(), VerifyOptions{}); err != nil || !r.Sound {
+						t.Errorf("while it runs: %+v %v", r.Problem, err)
+					}
+				}
+			})
+		}
+		writing.Wait()
+		stop()
+		sealing.Wait()
+		w.seal()
+		if r := w.verify(w.kept()); !r.Sound || r.Head.Rows != processes*writers*each || r.Unsealed != 0 {
+			t.Errorf("%+v, kept %+v\n%s", r, w.kept(), w.logged)
+		}
+		if strings.Contains(w.logged.String(), "level=ERROR") {
+			t.Errorf("%s", w.logged)
+		}
+	})
+}
+
+func TestOneOfManyGatewaysArchives(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		folder := t.TempDir()
+		w.record(40)
+		w.seal()
+		o := w.older(folder, 31, 7)
+		since := w.clock.Add(-24 * time.Hour)
+		var all sync.WaitGroup
+		for range 3 {
+			l := w.process()
+			all.Go(func() {
+				if err := l.ArchiveDue(t.Context(), since, o); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		w.seal()
+		r := w.verifyAll(folder)
+		if !r.Sound || r.Boundary != 30 || len(r.Archives) != 5 || strings.Count(w.logged.String(), "were archived") != 5 {
+			t.Errorf("%+v, %v\n%s", r, r.Problem, w.logged)
+		}
+		w.check(w.log.ArchiveDue(t.Context(), since, w.older(folder, 0, 100)))
+		if r := w.verify(); r.Boundary != 30 {
+			t.Errorf("it is not time, and the boundary is %d", r.Boundary)
+		}
+		// Several commands at once leave a sound chain, whoever gives up.
+		everything := w.older(folder, 0, 2)
+		for range 3 {
+			l, writer := w.process(), w.process()
+			all.Go(func() {
+				if _, err := l.Archive(t.Context(), everything); err != nil && fault.From(err).Reason != ReasonNotArchived {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				for range 5 {
+					if err := writer.Record(t.Context(), Entry{Tenant: "t", Action: "a", Outcome: Done}); err != nil {
+						t.Error(err)
+					}
+					if r, err := l.Verify(t.Context(), VerifyOptions{}); err != nil || !r.Sound {
+						t.Errorf("meanwhile: %v, %v", r.Problem, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		w.seal()
+		if r := w.verifyAll(folder); !r.Sound {
+			t.Errorf("%v", r.Problem)
+		}
+	})
+}
