@@ -50,9 +50,13 @@ func (c *Cluster) database(tb testing.TB, prefix, from string) (url string) {
 	if err := c.execute("CREATE DATABASE " + name + from); err != nil {
 		tb.Fatalf("PostgreSQL makes no database: %v", err)
 	}
+	c.inUse.Add(1)
 	tb.Cleanup(func() {
 		if err := c.execute("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
 			tb.Errorf("PostgreSQL does not drop the test's database: %v", err)
+		}
+		if c.inUse.Add(-1) == 0 {
+			c.disconnect()
 		}
 	})
 	return c.URL(name)
@@ -205,8 +209,9 @@ type Cluster struct {
 	bin, dir  string
 	as        *syscall.Credential // nil: the user of this process
 	env       []string
-	alive     *os.File // locked: the cluster lives until every process that has the lock has closed this
-	databases atomic.Int64
+	alive     *os.File     // locked: the cluster lives until every process that has the lock has closed this
+	databases atomic.Int64 // that were made
+	inUse     atomic.Int64 // of those
 
 	admin struct {
 		sync.Mutex
@@ -353,8 +358,8 @@ func (c *Cluster) address(database string) string {
 	return "postgres:///" + database + "?" + query.Encode()
 }
 
-// execute runs a statement in the database "postgres". Its connection stays open: on some machines, to open one
-// takes longer than all that a test does with its database.
+// execute runs a statement in the database "postgres". Its connection stays open while there are databases: on some
+// machines, to open one takes longer than all that a test does with its database.
 func (c *Cluster) execute(statement string) (err error) {
 	ctx := context.Background()
 	c.admin.Lock()
@@ -370,4 +375,15 @@ func (c *Cluster) execute(statement string) (err error) {
 	}
 	_, err = c.admin.conn.Exec(ctx, statement)
 	return err
+}
+
+// disconnect closes the connection of execute. Where it was slow to write, it has a goroutine that waits for more to
+// read, which would be a leak in the tests' end.
+func (c *Cluster) disconnect() {
+	c.admin.Lock()
+	defer c.admin.Unlock()
+	if c.admin.conn != nil {
+		_ = c.admin.conn.Close(context.Background())
+		c.admin.conn = nil
+	}
 }
