@@ -19,13 +19,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
 // Postgres returns the URL of a new database that has every table and no row. All processes that test at one time
-// share one cluster, which stops when the last of them ends, even by a crash.
+// share one cluster, which stops soon after the last of them ends, even by a crash.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	c, err := shared()
@@ -97,7 +98,7 @@ func Start(tb testing.TB) *Cluster {
 	c.alive, err = locked(lock, syscall.LOCK_SH)
 	wantStarted(tb, err)
 	tb.Cleanup(func() { c.alive.Close() })
-	wantStarted(tb, c.start(lock))
+	wantStarted(tb, c.start(lock, 0))
 	return c
 }
 
@@ -152,7 +153,7 @@ var shared = sync.OnceValues(func() (*Cluster, error) {
 			return c, nil
 		}
 	}
-	if err := c.start(users); err != nil {
+	if err := c.start(users, lingers); err != nil {
 		return nil, err
 	}
 	if err := c.makeTemplate(); err != nil {
@@ -246,7 +247,7 @@ func newCluster() (*Cluster, error) {
 
 // start makes the cluster and starts it. It is stopped and its directory removed when nobody has a lock on the file
 // any more: a shell waits for that.
-func (c *Cluster) start(lock string) (err error) {
+func (c *Cluster) start(lock string, lingers time.Duration) (err error) {
 	// Not under TMPDIR: the path of a socket has about a hundred bytes, and the server's user must reach it.
 	if c.dir, err = os.MkdirTemp(inMemory("/tmp"), "frontdesk-pg-"); err != nil {
 		return err
@@ -256,7 +257,7 @@ func (c *Cluster) start(lock string) (err error) {
 			return err
 		}
 	}
-	if err := c.removeWithout(lock); err != nil {
+	if err := c.removeWithout(lock, lingers); err != nil {
 		return err
 	}
 	// A collation other than byte order, so that a query that silently relies on byte order fails here.
@@ -337,15 +338,20 @@ func (c *Cluster) run(name string, args ...string) error {
 	return nil
 }
 
-// removeWithout starts the shell that waits until nobody has a lock on the file.
-func (c *Cluster) removeWithout(lock string) error {
+// lingers is how long a shared cluster waits for the next process that tests: to start one takes three seconds of the
+// processor's time.
+const lingers = 10 * time.Second
+
+// removeWithout starts the shell that waits until nobody has had a lock on the file for a time.
+func (c *Cluster) removeWithout(lock string, lingers time.Duration) error {
 	file, err := os.Open(lock)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	cmd := c.command("/bin/sh", "-c", `flock -x 3; "$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`,
-		filepath.Join(c.bin, "pg_ctl"), c.dir)
+	cmd := c.command("/bin/sh", "-c", `while flock -x 3; flock -u 3; sleep "$2"; ! flock -nx 3; do :; done
+		"$0" stop -s -m immediate -D "$1/data"; cd / && rm -rf "$1"`,
+		filepath.Join(c.bin, "pg_ctl"), c.dir, fmt.Sprint(lingers.Seconds()))
 	cmd.ExtraFiles = []*os.File{file} // descriptor 3
 	return cmd.Start()
 }
