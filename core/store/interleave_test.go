@@ -205,12 +205,15 @@ var randomIDs = regexp.MustCompile(`msg_\w+`)
 
 func (w *world) query(t *testing.T, query string) [][2]string {
 	t.Helper()
-	return texts(t, got(w.db.QueryContext(t.Context(), query))(t))
+	prepared := got(w.db.PrepareContext(t.Context(), query))(t)
+	defer prepared.Close()
+	return texts(t, prepared)
 }
 
 // texts returns the rows of a query for one text or two.
-func texts(t *testing.T, rows *sql.Rows) (all [][2]string) {
+func texts(t *testing.T, query *sql.Stmt) (all [][2]string) {
 	t.Helper()
+	rows := got(query.QueryContext(t.Context()))(t)
 	defer rows.Close()
 	columns := got(rows.Columns())(t)
 	for rows.Next() {
@@ -225,7 +228,7 @@ func texts(t *testing.T, rows *sql.Rows) (all [][2]string) {
 // read returns the rows of each table in a fixed order.
 func (w *world) read(t *testing.T) map[string]string {
 	t.Helper()
-	rows := texts(t, got(w.reads.QueryContext(t.Context()))(t))
+	rows := texts(t, w.reads)
 	for i := range rows { // ids of deliveries are random, and in no order
 		rows[i][1] = randomIDs.ReplaceAllString(rows[i][1], "msg")
 	}
