@@ -142,7 +142,6 @@ type update struct {
 	run         *journal.Run
 	plan        updatePlan
 	calendarIDs []string // calendars in which the event may be
-	located     bool     // the event's calendar is known
 	kept        store.HoldsKept
 }
 
@@ -166,8 +165,10 @@ func (s *Calendar) update(
 		return none, err
 	}
 	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
+	// Otherwise it is found where the caller or the store says that it is, which proves nothing.
+	isCertain := client.tellsCalendars() || u.isLocated()
 	var remembered store.Meeting
-	if !client.tellsCalendars() {
+	if !isCertain {
 		remembered, _, err = s.opts.Store.Meeting(
 			ctx, client.tenant.ID, client.connection.ID, client.reference(plan.EventID))
 		if err != nil {
@@ -178,8 +179,7 @@ func (s *Calendar) update(
 	if err != nil {
 		return none, err
 	}
-	if !client.tellsCalendars() && !u.located {
-		// It was found where the caller or the store says that it is, which proves nothing.
+	if !isCertain {
 		event.CalendarID = remembered.CalendarID
 	}
 	return journal.Result[record.MeetingAnswer]{
@@ -191,6 +191,9 @@ func (s *Calendar) update(
 	}, nil
 }
 
+// isLocated reports whether the event's calendar is looked for, since the change must find room there.
+func (u *update) isLocated() bool { return u.plan.moves() && u.client.isExclusive(u.plan.Terms) }
+
 // carryOut makes the change. If the event was changed meanwhile, it reads the event again and repeats the
 // change.
 func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, error) {
@@ -200,11 +203,10 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 			return event, nil, err
 		}
 		// The zone is found before the change, so that nothing can fail after it.
-		if u.plan.moves() && u.client.isExclusive(u.plan.Terms) {
+		if u.isLocated() {
 			if event.CalendarID, err = u.client.locate(ctx, event); err != nil {
 				return event, nil, err
 			}
-			u.located = true
 		}
 		zone, err := u.client.zone(ctx, u.plan.Zone, event.CalendarID)
 		if err != nil {
