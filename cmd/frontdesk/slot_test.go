@@ -109,8 +109,9 @@ var unsettledReasons = []string{
 	"STORE_UNAVAILABLE", "OUTCOME_UNKNOWN", "DEADLINE_EXCEEDED", "IDEMPOTENCY_IN_PROGRESS",
 }
 
-// bookUntilSettled books the slot for a caller. On a busy machine the store can be too slow for all of
-// them at once: who is told so repeats the request with its key, when the answer says, until the outcome is known.
+// bookUntilSettled books the slot for a caller. On a busy machine the store can be too slow for all callers at once. A
+// caller that is told so waits as long as the answer says, and repeats the request with the same key until the outcome
+// is known.
 func bookUntilSettled(c caller, i int) (answer, error) {
 	for deadline := time.Now().Add(patience); ; {
 		a, err := c.call(http.MethodPost, "/v1/calendar/book-meeting", fmt.Sprintf(
