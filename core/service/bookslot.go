@@ -62,6 +62,7 @@ func (s *Calendar) MoveMeeting(
 		return Answer[record.BookedAnswer]{}, err
 	}
 	by := offer.terms()
+	by.KeepsLength = !offer.rules.Length
 	if slots.Availability(offer.Availability) == slots.Any {
 		by.Calendars = nil // the meeting stays in its calendar
 	}

@@ -127,7 +127,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		return slotsFound{}, err
 	}
 	withHours(&q)
-	withLength(&q)
+	withLength(&q, &in)
 	for _, each := range q.Calendars {
 		if each.Unknown {
 			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -47,6 +48,7 @@ type terms struct {
 	Around    buffer   `json:"around,omitzero"`
 
 	TentativeIsFree bool `json:"tentative_is_free,omitempty"` // see slot.tentativeIsFree
+	KeepsLength     bool `json:"keeps_length,omitempty"`      // what moves there, as the slot was found without it
 }
 
 // isExclusive reports whether a booking has to take its slot: the tenant prevents double booking, or the caller was
@@ -79,6 +81,7 @@ func isFirst(run *journal.Run) bool { return run == nil || !run.Resumed() }
 type offered struct {
 	store.SlotOffered
 
+	rules  keptRules
 	holdID string
 }
 
@@ -96,7 +99,11 @@ func (c calendarClient) offered(ctx context.Context, by Offered) (offered, error
 	if err == nil && !found {
 		err = slotNotFound(path)
 	}
-	return offered{offer, held}, err
+	if err != nil {
+		return offered{}, err
+	}
+	rules, err := rulesKept(offer.Rules)
+	return offered{offer, rules, held}, err
 }
 
 func slotNotFound(path string) error {
@@ -126,7 +133,17 @@ func (o offered) heldAs() []string {
 	if o.holdID == "" {
 		return nil
 	}
-	return holdIDs(o.ConnectionID+"/"+o.holdID, len(o.taken()))
+	return holdIDs(o.ConnectionID+"/"+o.holdID, len(o.held().taken()))
+}
+
+// held returns the slot with the calendars in which a hold takes it: what moves stays in its calendar.
+func (o offered) held() offered {
+	if o.rules.MovesIn != "" {
+		o.CalendarIDs = FindSlots{
+			CalendarIDs: o.CalendarIDs, Availability: slots.Availability(o.Availability), movesIn: o.rules.MovesIn,
+		}.searched()
+	}
+	return o
 }
 
 func (o offered) zone() *time.Location {
@@ -209,7 +226,7 @@ func (s *Calendar) Hold(
 		Caller: callerOf(c), Operation: opHold, Write: w, ConnectionID: client.connection.ID,
 		Plan: plan, Canonical: same, DedupeWindow: MaxHold, Repeatable: true,
 		Stale: func(ctx context.Context, earlier store.Intent) bool {
-			held, err := client.isHeld(ctx, offered{offer.SlotOffered, earlier.EffectRef})
+			held, err := client.isHeld(ctx, offered{offer.SlotOffered, offer.rules, earlier.EffectRef})
 			return err == nil && !held
 		},
 	}, with(client, s.hold))
@@ -226,10 +243,10 @@ func (s *Calendar) hold(
 	if err != nil {
 		return none, err
 	}
-	if plan.In != "" { // the meeting stays in its calendar
-		offer.CalendarIDs = FindSlots{
-			CalendarIDs: offer.CalendarIDs, Availability: slots.Availability(offer.Availability), movesIn: plan.In,
-		}.searched()
+	offer.rules.MovesIn = plan.In
+	if plan.Event != "" && !offer.rules.Length {
+		length := client.lengthOf(ctx, FindSlots{RescheduleMeetingID: plan.Event, movesIn: plan.In})
+		offer.To = offer.From.Add(cmp.Or(length, offer.To.Sub(offer.From)))
 	}
 	sum := sha256.Sum256([]byte(run.Intent().EffectKey))
 	offer.holdID = shortID(holdPrefix, sum[:])
@@ -242,7 +259,7 @@ func (s *Calendar) hold(
 		return none, err
 	}
 	held, err := client.reserve(ctx, run, slot{
-		ids: offer.taken(), span: spanOfOffer(offer), around: offer.around(),
+		ids: offer.held().taken(), span: spanOfOffer(offer), around: offer.around(),
 		tentativeIsFree: offer.TentativeIsFree, heldTill: until,
 		name: client.connection.ID + "/" + offer.holdID, except: plan.Event, heldAs: booked,
 	})
@@ -251,7 +268,7 @@ func (s *Calendar) hold(
 	}
 	defer held.release(ctx)
 	row := offer.SlotOffered
-	row.ID, row.OfferedAt = offer.holdID, run.Intent().CreatedAt
+	row.ID, row.OfferedAt, row.Rules = offer.holdID, run.Intent().CreatedAt, offer.rules.text()
 	if err := s.opts.Store.OfferSlots(ctx, []store.SlotOffered{row}); err != nil {
 		return none, err
 	}
@@ -259,7 +276,7 @@ func (s *Calendar) hold(
 	return journal.Result[record.HoldAnswer]{
 		Record: record.HoldAnswer{
 			HoldID: offer.holdID, HeldUntil: normalize.Format(until.Truncate(time.Second), offer.zone()),
-			Slot: offer.record(plan.SlotID), Say: say(ctx, speech.Held, offer, client.opts.Now()),
+			Slot: offer.held().record(plan.SlotID), Say: say(ctx, speech.Held, offer, client.opts.Now()),
 		},
 		Ref: offer.holdID,
 	}, nil

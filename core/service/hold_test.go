@@ -599,3 +599,113 @@ func TestTheNearestSlotsOfAnyCalendarGoByTheFirstOnesHours(t *testing.T) {
 	_, err := p.Calendar.Hold(background, c, key("second"), HoldSlot{SlotID: slot.SlotID, For: time.Minute})
 	wantNearest(t, err, "16:00 17:00 18:00")
 }
+
+// Who holds a slot to move a meeting there, and then books another one, books where the slot was found.
+func TestAHoldForAMoveIsBookedWhereItsSlotWasFound(t *testing.T) {
+	t.Parallel()
+	for _, availability := range []slots.Availability{slots.Collective, slots.Any} {
+		w, p, c := sqliteWorld(t)
+		there, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 9,
+			func(in *FindSlots) { in.CalendarIDs = []string{"side"} }).SlotID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		anyOf := func(in *FindSlots) { in.CalendarIDs, in.Availability = []string{"third", "main"}, availability }
+		held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
+			SlotID: slotAt(t, p, c, 12, anyOf).SlotID, For: time.Minute, Moves: there.MeetingReference,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bookSlot(p, c, key("another"), Offered{HoldID: held.Record.HoldID}); err != nil {
+			t.Fatal(err)
+		}
+		if live := w.meetings.live(); len(live) != 2 || live[1].CalendarID != "third" {
+			t.Errorf("%s: booked %+v", availability, live)
+		}
+		side := func(in *FindSlots) { in.CalendarIDs = []string{"side"} }
+		slotAt(t, p, c, 12, side) // nothing moves there any more
+	}
+}
+
+// A meeting keeps its length wherever it moves, unless somebody asked for another.
+func TestAMeetingKeepsItsLengthWhereverItMoves(t *testing.T) {
+	t.Parallel()
+	short, long := 30*time.Minute, 90*time.Minute
+	of := func(length time.Duration) func(*FindSlots) {
+		return func(in *FindSlots) { in.Rules.Duration = &length }
+	}
+	asSet := func(in *FindSlots) { in.Rules.Duration = nil }
+	for rule, test := range map[string]struct {
+		change func(*FindSlots)
+		moves  bool // the slot is found for the meeting
+		end    string
+	}{
+		"to a slot of the usual length":         {asSet, false, "2030-03-04T14:30:00Z"},
+		"to one that was found for it":          {asSet, true, "2030-03-04T14:30:00Z"},
+		"unless a shorter one is asked for":     {of(short), false, "2030-03-04T13:30:00Z"},
+		"unless it is to be shorter":            {of(short), true, "2030-03-04T13:30:00Z"},
+		"unless a slot of its length is wanted": {of(long), false, "2030-03-04T14:30:00Z"},
+	} {
+		for _, holds := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/held %t", rule, holds), func(t *testing.T) {
+				_, p, c := sqliteWorld(t)
+				there, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 8, of(long)).SlotID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				hourly := time.Hour
+				change := func(in *FindSlots) {
+					test.change(in)
+					in.Rules.Interval = &hourly
+					if test.moves {
+						in.RescheduleMeetingID = there.MeetingReference
+					}
+				}
+				to, next := Offered{SlotID: slotAt(t, p, c, 13, change).SlotID}, slotAt(t, p, c, 14, change).SlotID
+				if holds {
+					held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
+						SlotID: to.SlotID, For: time.Minute, Moves: there.MeetingReference,
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if held.Record.Slot.End != test.end {
+						t.Errorf("held until %s", held.Record.Slot.End)
+					}
+					if taken := test.end > "2030-03-04T14"; taken {
+						_, err = p.Calendar.Hold(background, c, key("next"), HoldSlot{SlotID: next, For: time.Minute})
+						wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+					}
+					to = Offered{HoldID: held.Record.HoldID}
+				}
+				for range 2 { // an interrupted model moves it twice
+					moved, err := p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+						Reference: there.MeetingReference, Offered: to,
+					})
+					if err != nil || moved.Record.End != test.end {
+						t.Fatalf("moved: %+v, %v", moved.Record, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Where a meeting is longer than the slots that were found without it, others are offered that it fits in.
+func TestTheNearestSlotsAreAsLongAsTheMeetingThatMoves(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	long := 2 * time.Hour
+	there, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 8,
+		func(in *FindSlots) { in.Rules.Duration = &long }).SlotID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.meetings.put(calendar.Event{Start: calendar.At(hour(13), ""), End: calendar.At(hour(14), "")})
+	to := slotAt(t, p, c, 12, func(in *FindSlots) { in.Rules.Duration = nil }).SlotID
+	_, err = p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+		Reference: there.MeetingReference, Offered: Offered{SlotID: to},
+	})
+	wantNearest(t, err, "08:00 10:00 14:00")
+}

@@ -53,11 +53,11 @@ func hoursOf(w calendar.WorkingWeek) *slots.Hours {
 
 // readLength begins to read how long the meeting takes that is to be moved, unless the request says how long it is to
 // take: who moves a meeting changes when it is. The function that it returns waits for the result and puts it into the
-// question. If the meeting cannot be read, or no slot can be as long, the question keeps its length.
-func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slots.Question) {
+// question and the input. If the meeting cannot be read, or no slot can be as long, both stay as they are.
+func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slots.Question, *FindSlots) {
 	rules, err := c.rules()
 	if err != nil || in.RescheduleMeetingID == "" || in.Rules.Duration != nil {
-		return func(*slots.Question) {}
+		return func(*slots.Question, *FindSlots) {}
 	}
 	told := make(chan time.Duration, 1)
 	reading, cancel := withShare(ctx, readingShare)
@@ -65,12 +65,12 @@ func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slot
 		defer cancel()
 		told <- c.lengthOf(reading, in)
 	}()
-	return func(q *slots.Question) {
+	return func(q *slots.Question, of *FindSlots) {
 		length := <-told
 		if slots.LimitDuration.Check(int(length/time.Minute)) != nil {
 			return
 		}
-		q.Duration = length
+		q.Duration, of.Rules.Duration = length, &length
 		if in.Rules.Or(rules).Interval == nil {
 			q.Interval = length
 		}

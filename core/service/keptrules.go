@@ -19,6 +19,8 @@ type keptRules struct {
 	MinimumNotice     *time.Duration                 `json:"minimum_notice,omitempty"`
 	BookingWindowDays *int                           `json:"booking_window_days,omitempty"`
 	Calendars         []string                       `json:"calendars,omitempty"` // nil: those of the slot
+	Length            bool                           `json:"length,omitempty"`    // it is that of the request, or of what moves
+	MovesIn           string                         `json:"moves_in,omitempty"`  // of a hold: the calendar of what moves
 }
 
 type keptWeekly struct {
@@ -33,7 +35,7 @@ const noRules = "{}" // what is kept where a request gave none
 func (in FindSlots) kept(calendarIDs []string) string {
 	a := keptRules{
 		Dates: in.SpecificTimes, Interval: in.Rules.Interval, MinimumNotice: in.Rules.MinimumNotice,
-		BookingWindowDays: in.Rules.BookingWindowDays,
+		BookingWindowDays: in.Rules.BookingWindowDays, Length: in.Rules.Duration != nil,
 	}
 	if !slices.Equal(in.CalendarIDs, calendarIDs) {
 		a.Calendars = in.CalendarIDs
@@ -48,6 +50,10 @@ func (in FindSlots) kept(calendarIDs []string) string {
 			a.Weekly = append(a.Weekly, each)
 		}
 	}
+	return a.text()
+}
+
+func (a keptRules) text() string {
 	raw, err := json.Marshal(a)
 	if err != nil {
 		panic("service: rules of slots cannot be encoded: " + err.Error()) // strings and numbers always can
@@ -55,12 +61,16 @@ func (in FindSlots) kept(calendarIDs []string) string {
 	return string(raw)
 }
 
-// recall puts the rules that are kept with a slot into the input.
-func (in *FindSlots) recall(kept string) error {
-	var a keptRules
-	if err := json.Unmarshal([]byte(kept), &a); err != nil {
-		return fmt.Errorf("service: kept rules of a slot: %w", err)
+// rulesKept returns the rules of their text.
+func rulesKept(text string) (a keptRules, err error) {
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return a, fmt.Errorf("service: kept rules of a slot: %w", err)
 	}
+	return a, nil
+}
+
+// recall puts the rules that are kept with a slot into the input.
+func (in *FindSlots) recall(a keptRules) error {
 	in.SpecificTimes, in.Rules.Interval, in.Rules.MinimumNotice = a.Dates, a.Interval, a.MinimumNotice
 	in.Rules.BookingWindowDays = a.BookingWindowDays
 	if a.Calendars != nil {

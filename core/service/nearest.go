@@ -66,7 +66,7 @@ func (c calendarClient) nearest(
 			Duration: &length, Before: &taken.Before, After: &taken.After, TentativeAsBusy: &tentativeAsBusy,
 		},
 	}
-	if err := in.recall(taken.Rules); err != nil {
+	if err := in.recall(taken.rules); err != nil {
 		return nil, nil, err
 	}
 	office, err := c.zone(ctx, "", first(in.CalendarIDs))
@@ -76,6 +76,9 @@ func (c calendarClient) nearest(
 	q, err := c.question(in, office)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !taken.rules.Length {
+		in.Rules.Duration = nil
 	}
 	q.Zone, q.From, q.To = taken.zone(), taken.From.Add(-nearestWithin), taken.To.Add(nearestWithin)
 	if q.Now.After(q.From) {
@@ -88,11 +91,12 @@ func (c calendarClient) nearest(
 	if err != nil {
 		return nil, nil, err
 	}
-	withHours := c.readHours(ctx, in)
+	withHours, withLength := c.readHours(ctx, in), c.readLength(ctx, in)
 	if q.Calendars, err = c.busyCalendars(ctx, ids, q, in); err != nil {
 		return nil, nil, err
 	}
 	withHours(&q)
+	withLength(&q, &in)
 	all := slots.Find(q)
 	slices.SortStableFunc(all, func(a, b slots.Slot) int {
 		return cmp.Compare(a.Start.Sub(taken.From).Abs(), b.Start.Sub(taken.From).Abs())

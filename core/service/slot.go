@@ -26,8 +26,8 @@ import (
 // move ends the hold of the slot that it leaves only when the meeting is elsewhere.
 //
 // A caller can hold a slot before the booking. Such a hold is of the same kind, and in the way of every other
-// caller. The booking of its holder passes it by, and takes it over once it has its event. If the booking
-// fails or its process dies, the caller's hold is as it was, and ends in its time.
+// caller. The booking of its holder passes it by, and ends it once it has its event. If the booking fails or its
+// process dies, the caller's hold is as it was, and ends in its time.
 
 const (
 	holdWhileBooking = 45 * time.Second
@@ -67,8 +67,7 @@ func (b buffer) around(s calendar.Span) calendar.Span {
 type hold struct {
 	opts *Options
 	ids  []string
-	used []string // the caller's own, which the booking takes over
-	left []string // those of the event that moves
+	left []string // those that end with the booking: the caller's own, and those of the event that moves
 	kept bool
 }
 
@@ -133,7 +132,7 @@ func (c calendarClient) holdOn(want slot, calendars []string, effectKey string) 
 		until = c.opts.Now().Add(holdWhileBooking)
 	}
 	h := &hold{
-		opts: c.opts, used: want.heldAs, ids: holdIDs(cmp.Or(want.name, effectKey), len(calendars)),
+		opts: c.opts, left: slices.Clone(want.heldAs), ids: holdIDs(cmp.Or(want.name, effectKey), len(calendars)),
 	}
 	rows := make([]store.Hold, len(calendars))
 	for i, id := range calendars {
@@ -279,8 +278,7 @@ func (h *hold) of(eventID string) store.HoldsKept {
 		return store.HoldsKept{}
 	}
 	return store.HoldsKept{
-		IDs: slices.Concat(h.ids, h.used), EventID: eventID, Until: h.opts.Now().Add(holdAfterBooking),
-		Left: h.left,
+		IDs: h.ids, EventID: eventID, Until: h.opts.Now().Add(holdAfterBooking), Left: h.left,
 	}
 }
 

@@ -202,6 +202,9 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 		if err != nil {
 			return event, nil, err
 		}
+		if by := u.plan.Terms; by != nil && by.KeepsLength && hasHours(event) {
+			u.plan.End = nil
+		}
 		// The zone is found before the change, so that nothing can fail after it.
 		if u.isLocated() {
 			if event.CalendarID, err = u.client.locate(ctx, event); err != nil {
@@ -226,6 +229,9 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 		}
 	}
 }
+
+// hasHours reports whether an event has a length that it keeps wherever it moves: a number of days is none.
+func hasHours(e calendar.Event) bool { return !e.Start.AllDay && e.End.Instant.After(e.Start.Instant) }
 
 // isNeeded reports whether the change must still be made. A resumed run first checks whether the event
 // already has the change, so that no attendee is notified twice. If it does not, and the event was changed by
