@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// longProperties hold files, and texts that DESCRIPTION has as well. No list needs them (RFC 5545 section 3.8.1.1, RFC
+// longProperties hold files, and texts that DESCRIPTION has as well. No answer needs them (RFC 5545 section 3.8.1.1, RFC
 // 7986 section 5.10, RFC 9073 section 6; X-ALT-DESC is Outlook's).
 var longProperties = [][]byte{
 	[]byte("ATTACH"), []byte("IMAGE"), []byte("STYLED-DESCRIPTION"), []byte("STRUCTURED-DATA"), []byte("X-ALT-DESC"),
@@ -21,11 +21,17 @@ func withoutAttachments(from io.Reader) io.Reader {
 	return &unattached{from: bufio.NewReaderSize(from, 16<<10), begins: true}
 }
 
+// objectWithoutAttachments is withoutAttachments for one object, which is no XML.
+func objectWithoutAttachments(from io.Reader) io.Reader {
+	return &unattached{from: bufio.NewReaderSize(from, 16<<10), begins: true, plain: true}
+}
+
 type unattached struct {
 	from   *bufio.Reader
 	kept   []byte // not returned yet
 	err    error  // after that
 	begins bool   // a line begins next
+	plain  bool   // there is no XML around it
 	cdata  bool   // what follows is unescaped text
 	skips  bool   // the line that was read last is left out, with those that continue it
 }
@@ -65,7 +71,7 @@ func (u *unattached) keep(part []byte) []byte {
 			markup = cdataEnd
 		}
 		end := bytes.Index(part, markup)
-		if end < 0 {
+		if end < 0 || u.plain {
 			return nil
 		}
 		u.skips, part = false, part[end:]

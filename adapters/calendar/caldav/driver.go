@@ -214,7 +214,7 @@ func (d *driver) Change(
 	if err != nil {
 		return calendar.Event{}, fault.Unacted(err)
 	}
-	o, r, err := d.read(ctx, r)
+	o, r, err := d.readWhole(ctx, r)
 	if err != nil {
 		return calendar.Event{}, fault.Unacted(err)
 	}
@@ -259,22 +259,36 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 	if err != nil {
 		return fault.Unacted(err)
 	}
-	if !r.isInstance && r.part == "" {
-		if c.IfUnchanged != "" {
-			return d.removeIfUnchanged(ctx, r, c.IfUnchanged)
-		}
-		return d.remove(ctx, r, nil)
+	isBare := !r.isInstance && r.part == ""
+	if isOwn := strings.HasSuffix(r.file(), uidOf("", r.calendarID)); isBare && isOwn && c.IfUnchanged == "" {
+		return d.remove(ctx, r, nil) // nobody stores others in the resource of a booking
 	}
-	o, r, err := d.read(ctx, r)
+	read := d.readWhole
+	if isBare { // it mostly is the only event of its resource, and then nothing is written back
+		read = d.read
+	}
+	o, r, err := read(ctx, r)
 	if err != nil {
 		return fault.Unacted(err)
+	}
+	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
+		return changedMeanwhile()
+	}
+	if !r.isInstance && o.part == "" {
+		var condition http.Header
+		if c.IfUnchanged != "" {
+			condition = r.condition()
+		}
+		return d.remove(ctx, r, condition)
+	}
+	if isBare {
+		if o, r, err = d.readWhole(ctx, r); err != nil {
+			return fault.Unacted(err)
+		}
 	}
 	i, err := o.pick(r)
 	if err != nil {
 		return err
-	}
-	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
-		return changedMeanwhile()
 	}
 	own, err := d.organizes(ctx, a, r.calendarID, o)
 	if err != nil {

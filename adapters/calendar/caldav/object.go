@@ -138,10 +138,14 @@ func (o *object) names() []string {
 // all returns the object and the further ones of its resource.
 func (o *object) all() []*object { return append([]*object{o}, o.others...) }
 
-// named returns the object of a name, the first for "", or nil.
-func (o *object) named(part string) *object {
+// named returns the object of a name, or nil. Without a name it is the only one, or else the one after which the file
+// is named: others were stored beside it since its id was told.
+func (o *object) named(part, file string) *object {
 	for _, each := range o.all() {
-		if part == "" || slices.Contains(each.names(), part) {
+		switch {
+		case slices.Contains(each.names(), part), part == "" && each.part == "":
+			return each
+		case part == "" && each.master.Text("UID") == file && !each.isTwin:
 			return each
 		}
 	}

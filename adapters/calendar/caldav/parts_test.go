@@ -119,3 +119,49 @@ func TestEveryEventOfAResourceCounts(t *testing.T) {
 		}
 	}
 }
+
+// An id from when an event was alone in its resource means that event alone, or none if it cannot be told which.
+func TestAnIDFromBeforeOthersWereStoredTouchesNoOther(t *testing.T) {
+	t.Parallel()
+	whole := func(uids ...string) string {
+		var b strings.Builder
+		for _, uid := range uids {
+			b.WriteString("BEGIN:VEVENT\r\nUID:" + uid + "\r\nDTSTAMP:20260101T000000Z\r\nSUMMARY:" + uid +
+				"\r\nDTSTART:20270503T080000Z\r\nDTEND:20270503T090000Z\r\nEND:VEVENT\r\n")
+		}
+		return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Somebody//EN\r\n" + b.String() + "END:VCALENDAR\r\n"
+	}
+	a := lenient(t)
+	d := a.open(t, "", nil)
+	title := "Changed"
+	for _, name := range []string{"mine.ics", "other.ics"} {
+		ref := calendar.EventRef{ID: a.Put(a.home, name, whole("mine"))}
+		if e, err := d.Event(t.Context(), ref); err != nil || e.ID != ref.ID || e.Title != "mine" {
+			t.Fatalf("%s: read %+v, %v", name, e, err)
+		}
+		a.Put(a.home, name, whole("theirs", "mine"))
+		e, errRead := d.Event(t.Context(), ref)
+		_, errChanged := d.Change(t.Context(), ref, calendar.Change{Title: &title})
+		changed := a.Get(ref.ID)
+		errCancelled := d.Cancel(t.Context(), ref, calendar.Cancellation{})
+		left := a.Get(ref.ID)
+		if name == "other.ics" {
+			for _, err := range []error{errRead, errChanged, errCancelled} {
+				want(t, err, fault.Unsupported, fault.ReasonNotSupported)
+			}
+			if left != whole("theirs", "mine") {
+				t.Errorf("what could not be told was changed: %q", left)
+			}
+			continue
+		}
+		if errRead != nil || e.Title != "mine" || errChanged != nil || errCancelled != nil {
+			t.Errorf("%v, %v, %v; read %+v", errRead, errChanged, errCancelled, e)
+		}
+		if !strings.Contains(changed, "SUMMARY:theirs") || !strings.Contains(changed, "SUMMARY:Changed") {
+			t.Errorf("changed %q", changed)
+		}
+		if !strings.Contains(left, "SUMMARY:theirs") || strings.Contains(left, "Changed") {
+			t.Errorf("after the cancellation there is %q", left)
+		}
+	}
+}

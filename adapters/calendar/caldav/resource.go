@@ -1,10 +1,13 @@
 package caldav
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -15,6 +18,7 @@ import (
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // resource is one calendar object resource, or one instance in it.
@@ -38,7 +42,8 @@ func (r *resource) identify(etag, scheduleTag string) {
 	r.tag, r.scheduleTag = strongTag(etag), strongTag(scheduleTag)
 	r.version = r.tag
 	if r.version == "" {
-		sum := sha256.Sum256([]byte(strings.ReplaceAll(strings.TrimSpace(string(r.data)), "\r\n", "\n")))
+		kept, _ := io.ReadAll(objectWithoutAttachments(bytes.NewReader(r.data))) // lists have no more
+		sum := sha256.Sum256(bytes.ReplaceAll(bytes.TrimSpace(kept), []byte("\r\n"), []byte("\n")))
 		r.version = "content:" + hex.EncodeToString(sum[:12])
 	}
 }
@@ -54,6 +59,9 @@ func (r resource) condition() http.Header {
 	}
 	return http.Header{}
 }
+
+// file returns the name of the resource's file without its ending, for most the UID of what it holds.
+func (r resource) file() string { return strings.TrimSuffix(lastSegment(r.id), ".ics") }
 
 // movedTo returns the resource at the response's Location, for a server that stores it under another name.
 func (r resource) movedTo(d *driver, a *account, answered answer) resource {
@@ -88,9 +96,14 @@ func (d *driver) resource(ctx context.Context, ref calendar.EventRef) (*account,
 	return nil, resource{}, err
 }
 
-// read fetches the resource and parses its object.
+// read fetches the resource without what is attached to it, and parses its object.
 func (d *driver) read(ctx context.Context, r resource) (*object, resource, error) {
-	a, err := d.send(ctx, http.MethodGet, r.url, http.Header{"Accept": {"text/calendar"}}, nil)
+	return d.readWhole(upstream.Skipping(ctx, objectWithoutAttachments), r)
+}
+
+// readWhole fetches all of the resource, to be written back, and parses its object.
+func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, error) {
+	a, err := d.send(upstream.ForListing(ctx), http.MethodGet, r.url, http.Header{"Accept": {"text/calendar"}}, nil)
 	if err != nil {
 		return nil, r, err
 	}
@@ -110,10 +123,16 @@ func (d *driver) read(ctx context.Context, r resource) (*object, resource, error
 	if err != nil {
 		return nil, r, unreadable(r.id, err)
 	}
-	if o = o.named(r.part); o == nil {
-		return nil, r, noEvent()
+	switch one := o.named(r.part, r.file()); {
+	case one != nil:
+		r.part = cmp.Or(r.part, one.part)
+		return one, r, nil
+	case r.part == "":
+		return nil, r, fault.New(fault.Unsupported, fault.ReasonNotSupported,
+			"Several events are stored under this event_id by now. List the events, which tells the id of each.").
+			With("provider", name)
 	}
-	return o, r, nil
+	return nil, r, noEvent()
 }
 
 // gone returns the fault for an event that does not exist. Status 410 means that it existed once.
@@ -232,7 +251,7 @@ func (d *driver) readStored(
 	if a.keeps() {
 		r.identify(a.header.Get("ETag"), a.header.Get("Schedule-Tag"))
 		if o, err = objectOf(root, zones{}); err == nil {
-			o = o.named(r.part) // it was there when it was changed
+			o = o.named(r.part, r.file()) // it was there when it was changed
 		}
 	} else {
 		o, r, err = d.read(ctx, r)
@@ -294,20 +313,4 @@ func (d *driver) remove(ctx context.Context, r resource, condition http.Header) 
 		return gone(a)
 	}
 	return refusal(a)
-}
-
-// removeIfUnchanged removes the resource only if it has the given version.
-func (d *driver) removeIfUnchanged(ctx context.Context, r resource, version string) error {
-	if strings.HasPrefix(version, `"`) {
-		r.tag = version
-		return d.remove(ctx, r, r.condition())
-	}
-	_, r, err := d.read(ctx, r)
-	if err != nil {
-		return fault.Unacted(err)
-	}
-	if r.version != version {
-		return changedMeanwhile()
-	}
-	return d.remove(ctx, r, r.condition())
 }

@@ -84,6 +84,9 @@ func TestRequestsOfEachOperation(t *testing.T) {
 		}},
 		{operation: "cancel", how: plain, want: "1 DELETE",
 			call: func(s *state) error { return s.driver.Cancel(t.Context(), s.event, calendar.Cancellation{}) }},
+		{operation: "cancel what was not booked here", how: plain, want: "1 DELETE, 1 GET", call: func(s *state) error {
+			return s.driver.Cancel(t.Context(), calendar.EventRef{ID: s.series}, calendar.Cancellation{})
+		}},
 		{operation: "cancel an instance", how: plain, want: "1 GET, 1 PUT",
 			call: func(s *state) error { return s.driver.Cancel(t.Context(), instance(s), calendar.Cancellation{}) }},
 		{operation: "first list", how: plain, want: "4 calendar-query", call: list},

@@ -10,7 +10,7 @@ import (
 // Limits of Decode. Real objects are a few kilobytes; the largest hold inline attachments, or a long series
 // with many overridden instances.
 const (
-	MaxBytes = 2 << 20
+	MaxBytes = 6 << 20
 	maxDepth = 8
 	maxParts = 100_000 // components and properties
 	maxLists = 50_000  // parameters, and items of lists such as those of dates
