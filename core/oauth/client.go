@@ -314,8 +314,10 @@ func (c Client) meaning(code string, body refusalBody, plain *fault.Error, statu
 	}
 	switch code {
 	// invalid_code is Zoho's, also for a refresh token that is wrong or was revoked, with status 200 (help.zoho.com,
-	// "Kaizen #4: Troubleshooting OAuth2.0"; schmorrison/Zoho#18).
-	case "invalid_grant", "invalid_code", "interaction_required", "login_required", "consent_required", "access_denied":
+	// "Kaizen #4: Troubleshooting OAuth2.0"; schmorrison/Zoho#18). inactive_user is Salesforce's for a user who was
+	// deactivated (Salesforce Help, "OAuth 2.0 Authorization Errors").
+	case "invalid_grant", "invalid_code", "inactive_user", "interaction_required", "login_required",
+		"consent_required", "access_denied":
 		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
 			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
 	case "invalid_client", "unauthorized_client":
@@ -325,6 +327,9 @@ func (c Client) meaning(code string, body refusalBody, plain *fault.Error, statu
 	case "invalid_scope", "unsupported_grant_type", "invalid_request", "invalid_target":
 		return c.misfit("refuses the request for a token (" + code +
 			"). Check the OAuth client's registration and the connection's settings")
+	case "inactive_org": // Salesforce's, of an organisation that is locked, closed or suspended (ibid.)
+		return fault.Newf(fault.Forbidden, fault.ReasonPermissionDenied,
+			"%s has locked or suspended the account. Put it in order there.", c.Provider)
 	case "temporarily_unavailable", "server_error", "internal_failure":
 		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The sign-in service of %s is not available at the moment.", c.Provider)

@@ -310,6 +310,11 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 			fault.ReasonReconnectRequired, 0},
 		{"Zoho's invalid_code", answer(200, "", `{"error":"invalid_code"}`), fault.Disconnected,
 			fault.ReasonReconnectRequired, 0},
+		{"Salesforce's inactive_user", answer(400, "",
+			`{"error":"inactive_user","error_description":"user is inactive"}`), fault.Disconnected,
+			fault.ReasonReconnectRequired, 0},
+		{"Salesforce's inactive_org", answer(400, "", `{"error":"inactive_org"}`), fault.Forbidden,
+			fault.ReasonPermissionDenied, 0},
 		{"temporarily_unavailable", answer(400, "", `{"error":"temporarily_unavailable"}`), fault.Unavailable,
 			fault.ReasonProviderUnavailable, 0},
 		// google-auth-library-python, google/oauth2/_client.py, takes it for one that passes.

@@ -169,8 +169,10 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 	case "QUERY_TIMEOUT":
 		return plain.Restate(fault.Timeout, fault.ReasonDeadlineExceeded, "Salesforce did not finish in time.")
 	case "UNABLE_TO_LOCK_ROW":
-		return plain.Restate(fault.Conflict, fault.ReasonProviderConflict,
-			"Somebody else is changing a record at Salesforce that the ticket belongs to. Try again.")
+		// Salesforce waited for the record and gave up ("Record Locking Cheat Sheet", Salesforce Developers). The whole
+		// call was undone, and a retry succeeds once the other change is made.
+		return fault.Unacted(plain.Restate(fault.Unavailable, fault.ReasonProviderUnavailable,
+			"Salesforce was busy with another change of a record that the ticket belongs to. Try again."))
 	case "STORAGE_LIMIT_EXCEEDED":
 		return plain.Restate(fault.Exhausted, fault.ReasonStorageFull,
 			"The Salesforce organisation has no room left for cases.")

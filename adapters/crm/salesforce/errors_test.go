@@ -25,7 +25,7 @@ func TestWhatSalesforcesErrorsMean(t *testing.T) {
 		{"SERVER_UNAVAILABLE", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
 		{"INVALID_QUERY_LOCATOR", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
 		{"QUERY_TIMEOUT", nil, fault.Timeout, fault.ReasonDeadlineExceeded, nil},
-		{"UNABLE_TO_LOCK_ROW", nil, fault.Conflict, fault.ReasonProviderConflict, nil},
+		{"UNABLE_TO_LOCK_ROW", nil, fault.Unavailable, fault.ReasonProviderUnavailable, nil},
 		{"STORAGE_LIMIT_EXCEEDED", nil, fault.Exhausted, fault.ReasonStorageFull, nil},
 		{"DUPLICATE_VALUE", []string{"Frontdesk_Key__c"}, fault.Conflict, fault.ReasonProviderConflict, nil},
 		{"DUPLICATES_DETECTED", nil, fault.Conflict, fault.ReasonProviderConflict, nil},
