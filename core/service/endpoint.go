@@ -16,6 +16,7 @@ type endpoint struct {
 	target     guard.Target
 	verify     func(context.Context) error // asks the provider whether it accepts the credentials
 	missing    func()                      // called when the provider denied that a calendar exists; may be nil
+	admit      func(context.Context) error // returns an error if the provider must not be asked; may be nil
 }
 
 // newEndpoint returns the endpoint of an opened connection. account is the driver's function that verifies
@@ -39,11 +40,16 @@ func newEndpoint[D, A any](
 func ask[T any](
 	ctx context.Context, e endpoint, op guard.Op, try func(context.Context) (T, error),
 ) (T, error) {
+	var none T
+	if e.admit != nil {
+		if err := e.admit(ctx); err != nil {
+			return none, err
+		}
+	}
 	answer, err := guard.Do(ctx, e.opts.Guard, e.target, op, try)
 	if err == nil {
 		return answer, nil
 	}
-	var none T
 	f := fault.From(err)
 	if f.Code == fault.Disconnected && e.refusesCredentials(ctx) {
 		if err := e.opts.Connections.MarkReconnect(context.WithoutCancel(ctx), e.connection, f.Detail); err != nil {

@@ -25,17 +25,20 @@ type Numbers struct {
 	firstPoll time.Duration    // delay before the first poll of a new order
 	kept      int              // one part in so many of a list's time is kept for its answer
 	setups    *cache[struct{}] // connections whose settings are known to work
+	accounts  *cache[struct{}] // connections whose credentials are known to be of their numbers' account
 }
 
 const (
 	rememberSetup = 5 * time.Minute // how long a successful check of a connection's settings counts
 	keptForAnswer = 3               // see Numbers.kept
+
+	rememberAccount = 24 * time.Hour // how long no one looks up whether a revision's account is known
 )
 
 func newNumbers(o *Options, j *journal.Journal) *Numbers {
 	return &Numbers{
 		opts: o, journal: j, firstPoll: firstPoll, kept: keptForAnswer,
-		setups: newCache[struct{}](o.Now, rememberSetup),
+		setups: newCache[struct{}](o.Now, rememberSetup), accounts: newCache[struct{}](o.Now, rememberAccount),
 	}
 }
 
@@ -77,7 +80,10 @@ func (s *Numbers) open(ctx context.Context, c apikey.Caller) (telephonyClient, e
 	}
 	if client.sandbox {
 		client.realm = opened.Connection.ID
+		return client, nil
 	}
+	unchecked := client
+	client.endpoint.admit = func(ctx context.Context) error { return s.recognizeAccount(ctx, unchecked) }
 	return client, nil
 }
 

@@ -182,7 +182,7 @@ func (r *reconciliation) compare(
 			n, err = r.client.readNumber(asking, row.Ref)
 		}
 		switch {
-		case err != nil && fault.From(err).Code == fault.NotFound && r.isElsewhere(row):
+		case err != nil && fault.From(err).Code == fault.NotFound && holds(r.unknown, row.E164):
 			return row, false, nil // addUnknown keeps the row under that reference
 		case err != nil && fault.From(err).Code == fault.NotFound:
 			return r.releaseGone(ctx, row)
@@ -200,16 +200,6 @@ func (r *reconciliation) compare(
 		return row, false, nil
 	}
 	return row, err == nil, err
-}
-
-// isElsewhere reports whether the account shows a number under a reference that no row has.
-func (r *reconciliation) isElsewhere(row store.Number) bool {
-	for _, n := range r.unknown {
-		if n.E164 == row.E164 {
-			return true
-		}
-	}
-	return false
 }
 
 // releaseGone releases the row of a number that the account no longer has. If the row was changed since the

@@ -14,6 +14,7 @@ import (
 // phoneAccount is a provider's account with numbers, and the provider's stock.
 type phoneAccount struct {
 	account
+	ref      string // the account's id; "" is none
 	traits   telephony.Traits
 	stock    []string // E.164
 	held     []telephony.Number
@@ -117,7 +118,7 @@ func (d *phoneDriver) Traits() telephony.Traits { return d.traits }
 
 func (d *phoneDriver) Account(ctx context.Context) (telephony.Account, error) {
 	return step(ctx, &d.account, d.process, "account",
-		func() (telephony.Account, error) { return telephony.Account{}, nil })
+		func() (telephony.Account, error) { return telephony.Account{Ref: d.ref}, nil })
 }
 
 func (d *phoneDriver) Search(ctx context.Context, s telephony.Search) ([]telephony.Offer, error) {

@@ -1,5 +1,5 @@
 // Package store is the gateway's database: tenants and their connections, keys, intents, holds, numbers, and
-// the documents of the sandbox. It works on SQLite and on PostgreSQL, with the same text of every query.
+// the documents of connections. It works on SQLite and on PostgreSQL, with the same text of every query.
 //
 //	s, err := store.Open(ctx, "sqlite:/var/lib/frontdesk/frontdesk.db") // or "postgres://..."
 //	err = s.Migrate(ctx)

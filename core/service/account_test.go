@@ -1,0 +1,133 @@
+package service
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"testing"
+	"time"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/apikey"
+	"frontdesk/core/fault"
+	"frontdesk/core/telephony"
+)
+
+// reconnected returns the caller after its telephony connection was changed.
+func (w *world) reconnected(c apikey.Caller) apikey.Caller {
+	w.tb.Helper()
+	c.Connections = maps.Clone(c.Connections)
+	phones := c.Connections[adapter.KindTelephony]
+	phones.Revision++
+	c.Connections[adapter.KindTelephony] = phones
+	return w.with(c)
+}
+
+func TestNumbersAreKeptWhenCredentialsAreChangedToThoseOfAnotherAccount(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	ours := w.phones
+	ours.ref = "AC1"
+	mine := buyOne(t, p, c, BuyNumber{Name: "Front", Inbound: employeeID(7)})
+	found := append(ours.numbers(), telephony.Number{Ref: "PNtwo", E164: "+12125550101"})
+	ours.held = found
+	first := listed(t, p, c)
+
+	other := newPhoneAccount()
+	other.ref, other.held = "AC2", []telephony.Number{{Ref: "PNother", E164: "+13035550100"}}
+	w.phones, c = other, w.reconnected(c)
+	name := "Night"
+	for operation, call := range map[string]func() error{
+		"list":   func() error { _, err := p.Numbers.List(background, c); return err },
+		"repair": func() error { _, err := p.Numbers.Reconcile(background, c, RepairAll); return err },
+		"change": func() error {
+			_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+			return err
+		},
+		"release": func() error { _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); return err },
+		"buy":     func() error { _, err := p.Numbers.Buy(asKey(c), c, Write{}, BuyNumber{AreaCode: "415"}); return err },
+		"adopt":   func() error { _, err := p.Numbers.Adopt(background, c, "+13035550100"); return err },
+	} {
+		t.Log(operation)
+		wantReason(t, call(), fault.Unsupported, fault.ReasonProviderMisconfigured)
+	}
+	if got, err := p.Numbers.Get(background, c, mine.ID); err != nil || !reflect.DeepEqual(got, mine) {
+		t.Errorf("the number is %+v, %v", got, err)
+	}
+	if other.bought != 0 {
+		t.Error("a number was bought in the other account")
+	}
+
+	w.phones, c = ours, w.reconnected(c)
+	if again := listed(t, p, c); !reflect.DeepEqual(again, first) {
+		t.Errorf("after the credentials were put right: %+v, want %+v", again, first)
+	}
+}
+
+func TestNumbersThatWereMovedToAnotherAccountAreTheSame(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.ref = "AC1"
+	w.phones.held = []telephony.Number{{Ref: "PN1", E164: "+12125550101"}, {Ref: "PN2", E164: "+12125550102"}}
+	first := listed(t, p, c)
+	sub := newPhoneAccount()
+	sub.ref, sub.held = "AC2", w.phones.held[:1]
+	w.phones, c = sub, w.reconnected(c)
+	_, err := p.Numbers.List(background, c)
+	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	sub.held = sub.held[:2]
+	sub.held[1].Ref = "PN3"
+	if again := listed(t, p, c); !reflect.DeepEqual(again, first) {
+		t.Errorf("got %+v, want %+v", again, first)
+	}
+	sub.held = nil // from now on this is the account
+	if again := listed(t, p, c); len(again) != 0 {
+		t.Errorf("got %+v", again)
+	}
+}
+
+func TestAnAccountIsAskedForOnceARevision(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.ref = "AC1"
+	listed(t, p, c)
+	listed(t, p, c)
+	listed(t, w.start(), c)
+	if n := w.phones.called("account"); n != 1 {
+		t.Errorf("the account was asked for %d times", n)
+	}
+	c = w.reconnected(c)
+	listed(t, p, c)
+	listed(t, w.start(), c)
+	if n := w.phones.called("account"); n != 2 {
+		t.Errorf("after a change, the account was asked for %d times", n)
+	}
+}
+
+// A number that waits to go back is not taken for returned because the other account does not have it.
+func TestAParkedNumberWaitsForItsAccount(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	ours := w.phones
+	ours.ref = "AC1"
+	phones := c.Connections[adapter.KindTelephony]
+	phones.Settings = map[string]any{"release_delay": "1h"}
+	c.Connections[adapter.KindTelephony] = phones
+	mine := buyOne(t, p, c, BuyNumber{})
+	if _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	other := newPhoneAccount()
+	other.ref = "AC2"
+	w.phones, c = other, w.reconnected(c)
+	w.clock.advance(2 * time.Hour)
+	_ = p.Numbers.returnDue(context.Background())
+	if held, err := p.Numbers.Held(background, c.Tenant.ID); err != nil || len(held) != 1 {
+		t.Fatalf("the tenant holds %+v, %v", held, err)
+	}
+	w.phones = ours
+	w.reconnected(c)
+	if err := p.Numbers.returnDue(context.Background()); err != nil || ours.released != 1 {
+		t.Errorf("%d numbers were given back, %v", ours.released, err)
+	}
+}
