@@ -179,14 +179,7 @@ func (s *submission) refuse(ctx context.Context, failed error) error {
 	r.count("failed")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	rows := r.rowsIfAny(ctx, audit.Failed(f.Reason))
-	if len(rows) == 0 {
-		return f
-	}
-	if err := s.journal.opts.Store.AddAudit(ctx, rows...); err != nil {
-		s.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
-			"operation", s.intent.Operation, "outcome", "failed", "error", err)
-	}
+	r.auditAlone(ctx, audit.Failed(f.Reason))
 	return f
 }
 
@@ -355,14 +348,18 @@ func (r *Run) stillRunning(ctx context.Context) error {
 // withdraw makes sure that an intent is not carried out after its caller is told that it was not recorded.
 // The store may have recorded it anyway.
 func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
+	run := store.Intent{ // only what identifies it
+		TenantID: intent.TenantID, Operation: intent.Operation, Key: intent.Key, Owner: intent.Owner,
+		LeaseUntil: intent.LeaseUntil, State: intent.State,
+	}
 	if ctx.Err() != nil { // the caller is gone, but the store may be available
 		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
-		if j.opts.Store.ReleaseIntent(record, intent, "") == nil {
+		if j.opts.Store.ReleaseIntent(record, run, "") == nil {
 			return
 		}
 	}
-	j.refused.add(intent)
+	j.owe(func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, run, "") })
 }
 
 func replay[T any](i store.Intent) (Answer[T], error) {

@@ -99,7 +99,7 @@ type Journal struct {
 	operations map[string]Operation
 
 	local     localRuns
-	refused   refusedIntents
+	owed      owedWrites
 	answers   pendingAnswers
 	waiters   waiters
 	announced sync.Once

@@ -163,7 +163,7 @@ func (j *Journal) longestLease() time.Duration {
 
 // isOverForPeers reports whether the run of an intent is over for a process that resumes it without being
 // asked by a caller. The process that wrote the row may know that its caller was refused, and withdraws such
-// rows as soon as it can reach the store again (see refusedIntents). So other processes leave it peerGrace
+// rows as soon as it can reach the store again (see owedWrites). So other processes leave it peerGrace
 // after the lease, unless the process is known to be gone. A caller's repeat does not wait for that.
 func (j *Journal) isOverForPeers(i store.Intent) bool {
 	if i.State != store.IntentRunning {

@@ -10,55 +10,73 @@ import (
 	"frontdesk/core/store"
 )
 
-// refusedIntents are the intents of calls whose callers were told that the store did not record them. The
-// store may have recorded them anyway: the database can commit and its response can be lost. Such intents
-// must not be carried out. The process withdraws them as soon as the store is available again. That is before
-// their leases end, unless the outage lasts longer.
-type refusedIntents struct {
+// owedWrites are what the store did not take of calls that changed nothing while it was away. That is the end of a
+// run, or only its row of the audit. It is also the withdrawal of an intent whose caller was told that the store did
+// not record it: the database can commit and its response can be lost. Such calls must not be carried out by others.
+// So the process writes all this as soon as the store is available again. That is before the leases of the intents
+// end, unless the outage lasts longer.
+type owedWrites struct {
 	mu   sync.Mutex
-	list []store.Intent
+	list []func(context.Context) error
 }
 
-// maxRefused bounds the number of refused intents kept during an outage.
-const maxRefused = 10_000
+// maxOwed bounds the number of writes kept during an outage.
+const maxOwed = 10_000
 
-func (r *refusedIntents) add(i store.Intent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.list) == maxRefused {
-		r.list = r.list[1:]
+func (o *owedWrites) add(write func(context.Context) error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.list) == maxOwed {
+		o.list = o.list[1:]
 	}
-	// Keep only the fields that identify the run.
-	r.list = append(r.list, store.Intent{
-		TenantID: i.TenantID, Operation: i.Operation, Key: i.Key,
-		Owner: i.Owner, LeaseUntil: i.LeaseUntil, State: i.State,
-	})
+	o.list = append(o.list, write)
 }
 
-func (r *refusedIntents) take() (all []store.Intent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all, r.list = r.list, nil
+func (o *owedWrites) take() (all []func(context.Context) error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all, o.list = o.list, nil
 	return all
 }
 
-func (r *refusedIntents) restore(rest []store.Intent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := append(rest, r.list...)
-	r.list = all[max(0, len(all)-maxRefused):]
+func (o *owedWrites) restore(rest []func(context.Context) error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := append(rest, o.list...)
+	o.list = all[max(0, len(all)-maxOwed):]
 }
 
-// withdrawRefused removes the refused intents that were recorded anyway.
-func (j *Journal) withdrawRefused(ctx context.Context) error {
-	all := j.refused.take()
-	for n, i := range all {
-		if err := j.opts.Store.ReleaseIntent(ctx, i, ""); err != nil {
-			j.refused.restore(all[n:])
+// owe makes a write again once the store is available, until the store takes it or has it already.
+func (j *Journal) owe(write func(context.Context) error) {
+	j.owed.add(func(ctx context.Context) error {
+		if err := write(ctx); err != nil && !errors.Is(err, fault.Conflict) {
 			return err
 		}
+		return nil
+	})
+}
+
+// writeOwed makes the writes that the store did not take. It stops with an error if the store is unavailable again.
+func (j *Journal) writeOwed(ctx context.Context) error {
+	var rest []func(context.Context) error
+	all := j.owed.take()
+	for n, write := range all {
+		err := write(ctx)
+		if isOutage(err) {
+			j.owed.restore(append(rest, all[n:]...))
+			return err
+		}
+		if err != nil {
+			rest = append(rest, write)
+		}
 	}
+	j.owed.restore(rest)
 	return nil
+}
+
+// isOutage reports whether the store is unavailable, and would take no other write either.
+func isOutage(err error) bool {
+	return errors.Is(err, fault.Unavailable) || errors.Is(err, fault.Timeout) || errors.Is(err, fault.Canceled)
 }
 
 // pendingAnswers are the answers that callers received during an outage of the store. The process writes them
@@ -119,8 +137,7 @@ func (p *pendingAnswers) all() []pendingAnswer {
 // answer that the store rejects for another reason blocks neither the other answers nor the rest of recovery.
 func (j *Journal) writeAnswers(ctx context.Context) error {
 	for _, a := range j.answers.all() {
-		switch err := j.writeAnswer(ctx, a); {
-		case errors.Is(err, fault.Unavailable), errors.Is(err, fault.Timeout), errors.Is(err, fault.Canceled):
+		if err := j.writeAnswer(ctx, a); isOutage(err) {
 			return err
 		}
 	}

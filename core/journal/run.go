@@ -214,20 +214,32 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	if ended != "" {
 		r.count(ended)
 	}
-	rows := r.rowsIfAny(ctx, outcome)
-	var err error
 	if state == store.IntentUnknown && r.operation.gaveUp(r.intent.Plan) {
 		state = store.IntentLeft
 	}
-	if state == "" && r.settles() {
-		err = r.journal.opts.Store.Settle(ctx, r.intent, store.Settled{Outcome: ended, Reason: reason}, rows...)
-	} else {
-		err = r.journal.opts.Store.ReleaseIntent(ctx, r.intent, state, rows...)
+	j, intent, settles := r.journal, r.intent, state == "" && r.settles()
+	end := func(ctx context.Context, rows []store.AuditRow) error {
+		if settles {
+			return j.opts.Store.Settle(ctx, intent, store.Settled{Outcome: ended, Reason: reason}, rows...)
+		}
+		return j.opts.Store.ReleaseIntent(ctx, intent, state, rows...)
 	}
-	if err != nil {
-		r.journal.opts.Log.ErrorContext(ctx,
-			"an intent could not be closed; recovery takes it up when its lease ends",
-			"operation", r.intent.Operation, "error", err)
+	write := func(ctx context.Context) error {
+		rows := r.rowsIfAny(ctx, outcome)
+		err := end(ctx, rows)
+		if err == nil || len(rows) == 0 || isOutage(err) {
+			return err
+		}
+		// The audit does not take the row. The run must end all the same: see rowsIfAny.
+		if err = end(ctx, nil); err == nil {
+			j.owe(func(ctx context.Context) error { return j.opts.Store.AddAudit(ctx, rows...) })
+		}
+		return err
+	}
+	if err := write(ctx); err != nil {
+		j.owe(write)
+		j.opts.Log.ErrorContext(ctx, "an intent could not be closed yet; that is tried again until the store is back",
+			"operation", intent.Operation, "error", err)
 	}
 }
 
@@ -366,9 +378,19 @@ func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
 
 // auditAlone records the outcome in the audit, where there is no intent to record it with.
 func (r *Run) auditAlone(ctx context.Context, outcome string) {
-	rows := r.rowsIfAny(ctx, outcome)
-	if err := r.journal.opts.Store.AddAudit(ctx, rows...); err != nil {
-		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
+	var rows []store.AuditRow
+	write := func(ctx context.Context) (err error) {
+		if rows == nil { // else it is the same row, which the store may have by now
+			if rows, err = r.rows(ctx, outcome); err != nil {
+				return err
+			}
+		}
+		return r.journal.opts.Store.AddAudit(ctx, rows...)
+	}
+	if err := write(ctx); err != nil {
+		r.journal.owe(write)
+		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit yet; that is tried again until "+
+			"the store is back",
 			"operation", r.intent.Operation, "outcome", outcome, "error", err)
 	}
 }

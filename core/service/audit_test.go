@@ -449,6 +449,66 @@ func TestAnEffectThatCannotBeRecordedStands(t *testing.T) {
 	}
 }
 
+// TestARefusedCallIsRecordedOnceTheStoreIsBack lets the store take nothing when a call was refused. Nobody carries the
+// call out later, and its row of the audit is written once the store takes it.
+func TestARefusedCallIsRecordedOnceTheStoreIsBack(t *testing.T) {
+	t.Parallel()
+	const noRow = "CREATE TRIGGER no_row BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'not now'); END"
+	const noEnd = "CREATE TRIGGER no_end BEFORE DELETE ON intents BEGIN SELECT RAISE(ABORT, 'not now'); END"
+	for name, tc := range map[string]struct {
+		call, triggers string
+		drop           string
+		look           bool
+	}{
+		"the provider refuses it, and the store takes nothing": {
+			call: "book", triggers: noRow + ";" + noEnd, drop: "DROP TRIGGER no_row; DROP TRIGGER no_end",
+		},
+		"the provider refuses it, and the audit takes no row": {
+			call: "book", triggers: noRow, drop: "DROP TRIGGER no_row",
+		},
+		"it is refused before it begins": {
+			call: "", triggers: noRow, drop: "DROP TRIGGER no_row", look: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, p, c := sqliteWorld(t)
+			c.Tenant.Settings.PreventDoubleBooking = tc.look
+			db := w.database()
+			execute := func(statement string) {
+				_, err := db.Exec(statement)
+				w.check(err)
+			}
+			w.meetings.script(func(_ *process, made string) reaction {
+				if strings.HasPrefix(made, tc.call) {
+					return reaction{before: fails(down())}
+				}
+				return reaction{}
+			})
+			execute(tc.triggers)
+			_, err := p.Calendar.Book(asKey(c), c, key("k"), canaryMeeting(t, 10))
+			wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+			w.meetings.script(nil)
+			if tc.triggers == noRow { // the audit may take none for long
+				w.clock.advance(time.Minute)
+				p.recover(t)
+			}
+			execute(tc.drop)
+			w.clock.advance(time.Minute)
+			for range 2 {
+				p.recover(t)
+			}
+			if w.meetings.booked != 0 {
+				t.Errorf("%d meetings are booked", w.meetings.booked)
+			}
+			want := []string{"acme key:k-acme book-meeting  failed:PROVIDER_UNAVAILABLE"}
+			if got := w.recorded(); !slices.Equal(got, want) {
+				t.Errorf("the audit has %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestWhatBecomesOfNumbersByOtherMeansIsRecorded(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
