@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -49,7 +50,9 @@ func (c *preparingConn) statement(ctx context.Context, query string) (driver.Stm
 	if s, has := c.statements.Get(query); has {
 		return s, nil
 	}
-	s, err := c.session.PrepareContext(ctx, query)
+	// SQLite plans a query for the value of its limit, and therefore anew for each value that is bound, equal or not. A
+	// limit with a sign it does not look at.
+	s, err := c.session.PrepareContext(ctx, strings.ReplaceAll(query, "LIMIT $", "LIMIT +$"))
 	if err == nil {
 		c.statements.Add(query, s)
 	}
