@@ -57,17 +57,17 @@ func fieldsIn(t reflect.Type, outermost bool) []Field {
 	fields := make([]Field, 0, t.NumField())
 	for i := range t.NumField() {
 		sf := t.Field(i)
+		tags := tagsOf(sf)
 		f := Field{
-			Name: sf.Tag.Get("setting"), Help: sf.Tag.Get("help"), Default: sf.Tag.Get("default"),
-			Required: sf.Tag.Get("required") == "true", index: i,
+			Name: tags["setting"], Help: tags["help"], Default: tags["default"], Required: tags["required"] == "true",
+			Type: typeOf(sf, tags), index: i,
 		}
-		if c := sf.Tag.Get("credential"); c != "" {
+		if c := tags["credential"]; c != "" {
 			f.Name, f.Secret = c, true
 		}
-		if c := sf.Tag.Get("choices"); c != "" {
+		if c := tags["choices"]; c != "" {
 			f.Choices = strings.Split(c, ",")
 		}
-		f.Type = typeOf(sf)
 		switch f.Type {
 		case "object":
 			f.Fields = fieldsIn(sf.Type, false)
@@ -83,10 +83,25 @@ func fieldsIn(t reflect.Type, outermost bool) []Field {
 	return fields
 }
 
-func typeOf(sf reflect.StructField) string {
+// tagsOf returns the tags of a field by their names. To get one by one, reflect goes through the long text of help each
+// time.
+func tagsOf(sf reflect.StructField) map[string]string {
+	tags := map[string]string{}
+	for rest := string(sf.Tag); ; {
+		name, values, _ := strings.Cut(rest, ":")
+		quoted, err := strconv.QuotedPrefix(values)
+		if err != nil {
+			return tags
+		}
+		tags[strings.TrimSpace(name)], _ = strconv.Unquote(quoted)
+		rest = values[len(quoted):]
+	}
+}
+
+func typeOf(sf reflect.StructField, tags map[string]string) string {
 	switch t := sf.Type; t {
 	case reflect.TypeFor[string]():
-		if sf.Tag.Get("kind") == "url" {
+		if tags["kind"] == "url" {
 			return "url"
 		}
 		return "text"

@@ -20,18 +20,23 @@ import (
 var catalogue embed.FS
 
 // description is a file of the catalogue: one ticket system, described for the adapter rest. The first of the file's two
-// documents declares what people see and give. The second, most of the file, is read when a connection needs it: parsing
-// all of them takes a third of the time in which a process starts.
+// documents declares what people give. The second, most of the file, is read when a connection needs it: parsing all of
+// them takes a third of the time in which a process starts.
 type description struct {
-	Title       string            `yaml:"title"`
-	Help        string            `yaml:"help"`
-	Works       map[string]string `yaml:"works"`  // what works, for people: create, get, key, callers
-	Limits      []string          `yaml:"limits"` // what does not
-	Sources     []source          `yaml:"sources"`
-	Settings    []declared        `yaml:"settings"`
-	Credentials []declared        `yaml:"credentials"`
+	Title       string     `yaml:"title"`
+	Help        string     `yaml:"help"`
+	Settings    []declared `yaml:"settings"`
+	Credentials []declared `yaml:"credentials"`
 
 	requests func() map[string]any // settings of rest, from the second document
+}
+
+// details is the second document of a description.
+type details struct {
+	Works   map[string]string `yaml:"works"`  // what works, for people: create, get, key, callers
+	Limits  []string          `yaml:"limits"` // what does not
+	Sources []source          `yaml:"sources"`
+	Rest    map[string]any    `yaml:"rest"` // settings of rest
 }
 
 // source is a page of the vendor's documentation, and what was taken from it.
@@ -107,20 +112,19 @@ func described(systemName string, text []byte) (adapter.Adapter, error) {
 
 // settingsIn returns the settings of rest in the second document of a description, as settings are stored.
 func settingsIn(systemName string, text []byte) map[string]any {
-	var document, stored struct {
-		Rest map[string]any `yaml:"rest" json:"rest"`
-	}
+	var document details
+	var stored map[string]any
 	err := yaml.UnmarshalWithOptions(text, &document, yaml.DisallowUnknownField())
 	if err == nil {
 		var raw []byte
-		if raw, err = json.Marshal(document); err == nil {
+		if raw, err = json.Marshal(document.Rest); err == nil {
 			err = json.Unmarshal(raw, &stored)
 		}
 	}
 	if err != nil {
 		panic(fmt.Errorf("rest: the description %s: %w", systemName, err)) // a defect that tests find
 	}
-	return stored.Rest
+	return stored
 }
 
 // expressions compiles the expressions of the description, for all connections by it.
