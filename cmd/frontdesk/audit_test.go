@@ -38,7 +38,7 @@ func (d *deployment) audit(args ...string) []audited {
 func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		d := newDeployment(t, storeURL)
+		d := newDeployment(t, storeURL).apart()
 		r, c := demo(t, d)
 		key := c.key
 		var mu sync.Mutex

@@ -24,7 +24,7 @@ import (
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		d := newDeployment(t, storeURL)
+		d := newDeployment(t, storeURL).apart()
 		r, c := demo(t, d)
 		key := c.key
 		random := rand.New(rand.NewPCG(1, 2))

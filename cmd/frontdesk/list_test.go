@@ -58,7 +58,8 @@ func TestWhatAServerSendsUnaskedIsNoLineOfTheLog(t *testing.T) {
 				close(told)
 			}))
 			defer server.Close()
-			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level)
+			// It takes the standard log of its process.
+			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level).apart()
 			operator := strings.TrimSpace(d.must("admin", "key", "create", "--role", "admin"))
 			r := d.serve()
 			hook := r.as(operator).do(http.StatusCreated, http.MethodPost, "/alpha/admin/webhooks",
