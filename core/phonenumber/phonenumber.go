@@ -102,8 +102,15 @@ var prefixes = [...]string{"", "011", "0011", "010"} // none, North America's, A
 // is one number. Nor does a part without a country code that follows one of another country, since
 // "+44 (UK) 2079460958" is one number, too.
 func (n Number) Compare(stored string) Match {
+	if stored == "" {
+		return None
+	}
+	own, err := phonenumbers.Parse(n.E164, phonenumbers.UNKNOWN_REGION)
+	if err != nil {
+		return None
+	}
 	stored = abroad.ReplaceAllString(stored, "$1$2+$3")
-	if match := n.compare(stored); match != None {
+	if match := n.compare(own, stored); match != None {
 		return match
 	}
 	first, _, _ := strings.Cut(stored, " / ")
@@ -117,18 +124,14 @@ func (n Number) Compare(stored string) Match {
 		if _, code, given := strings.Cut(part, "+"); given {
 			isAbroad = !strings.HasPrefix(digits(code), n.CountryCode)
 		}
-		if match := n.compare(part); match == Exact || match == National && !isAbroad {
+		if match := n.compare(own, part); match == Exact || match == National && !isAbroad {
 			return match
 		}
 	}
 	return None
 }
 
-func (n Number) compare(stored string) Match {
-	own, err := phonenumbers.Parse(n.E164, phonenumbers.UNKNOWN_REGION)
-	if err != nil {
-		return None
-	}
+func (n Number) compare(own *phonenumbers.PhoneNumber, stored string) Match {
 	for _, prefix := range prefixes { // in place of the plus, which not every numbering plan can tell
 		if digits(stored) == prefix+n.CountryCode+n.National {
 			return Exact

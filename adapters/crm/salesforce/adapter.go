@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -181,7 +182,7 @@ func (s settings) Validate() (faults []fault.Field) {
 	} else if n, _ := strconv.Atoi(v[1]); n < oldest {
 		add("settings.api_version", fmt.Sprintf("must be v%d.0 or later.", oldest))
 	}
-	if _, err := s.number(); err != nil {
+	if _, err := syntax.Parse(s.NumberFormat, syntax.Perl); err != nil {
 		add("settings.number_format", "must be a regular expression (RE2), such as [0-9]{1,30}.")
 	}
 	if s.NumberWidth < 0 || s.NumberWidth > 30 {
@@ -219,10 +220,8 @@ func (s settings) Validate() (faults []fault.Field) {
 	return faults
 }
 
-// number returns the expression that matches a whole case number.
+// number returns the expression that matches a whole case number. Validate has parsed the format alone, since "a)|(b"
+// compiles inside a group.
 func (s settings) number() (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(s.NumberFormat); err != nil { // alone, since "a)|(b" compiles inside a group
-		return nil, err
-	}
 	return regexp.Compile(`\A(?:` + s.NumberFormat + `)\z`)
 }

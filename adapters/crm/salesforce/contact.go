@@ -1,7 +1,6 @@
 package salesforce
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -84,12 +83,12 @@ func (d *driver) byPhone(ctx context.Context, q crm.ContactQuery) (crm.Contacts,
 
 // bestFirst returns those contacts whose number may be n, so that the limit leaves out the least likely.
 func bestFirst(n phonenumber.Number, found []contact) []contact {
-	best := func(c contact) phonenumber.Match {
-		return max(n.Compare(c.Phone), n.Compare(c.Mobile), n.Compare(c.Home), n.Compare(c.Other))
+	var best [phonenumber.Exact + 1][]contact
+	for _, c := range found {
+		match := max(n.Compare(c.Phone), n.Compare(c.Mobile), n.Compare(c.Home), n.Compare(c.Other))
+		best[match] = append(best[match], c)
 	}
-	found = slices.DeleteFunc(found, func(c contact) bool { return best(c) == phonenumber.None })
-	slices.SortStableFunc(found, func(a, b contact) int { return cmp.Compare(best(b), best(a)) })
-	return found
+	return slices.Concat(best[phonenumber.Exact], best[phonenumber.National], best[phonenumber.Suffix])
 }
 
 // search finds contacts by SOSL ("Search", REST API Developer Guide).
