@@ -6,14 +6,15 @@ import (
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/timezone"
 )
 
-// loadZone returns the zone with that IANA name.
+// loadZone returns the zone with that IANA name, which is read once.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, fmt.Errorf("%q is no IANA name", name)
 	}
-	return time.LoadLocation(name)
+	return timezone.Load(name)
 }
 
 // wallClock returns what a clock in the zone shows at t, as if it were UTC.

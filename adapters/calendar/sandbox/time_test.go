@@ -35,6 +35,20 @@ func TestAWallClockIsPlacedAsRFC5545Says(t *testing.T) {
 	}
 }
 
+// A list needs the zone of each of its calendars.
+func TestAZoneIsReadOnce(t *testing.T) {
+	first, err := loadZone("Europe/Berlin")
+	again, errAgain := loadZone("Europe/Berlin")
+	if err != nil || errAgain != nil || first != again {
+		t.Errorf("read %p, then %p; %v, %v", first, again, err, errAgain)
+	}
+	for _, name := range []string{"", "Local", "No/Where"} {
+		if zone, err := loadZone(name); err == nil {
+			t.Errorf("%q is %v", name, zone)
+		}
+	}
+}
+
 func TestAPlacedWallClockShowsItself(t *testing.T) {
 	zones := []string{
 		"America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "UTC", "America/St_Johns",
