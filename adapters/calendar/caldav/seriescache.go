@@ -31,6 +31,7 @@ type seriesCache struct {
 	mu      sync.Mutex
 	sets    map[string]*seriesSet
 	refused map[string]string // the token from which a calendar could not be synchronized
+	first   map[string]chan struct{}
 }
 
 const (
@@ -47,6 +48,28 @@ func (c *seriesCache) get(calendarID string, now time.Time) *seriesSet {
 		return nil
 	}
 	return set
+}
+
+// begin returns nil to the first who examines a calendar of which no set is known, and who then calls end. To others,
+// it returns what is closed by that.
+func (c *seriesCache) begin(calendarID string) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if there, ok := c.first[calendarID]; ok {
+		return there
+	}
+	if c.first == nil {
+		c.first = map[string]chan struct{}{}
+	}
+	c.first[calendarID] = make(chan struct{})
+	return nil
+}
+
+func (c *seriesCache) end(calendarID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.first[calendarID])
+	delete(c.first, calendarID)
 }
 
 // put stores a set if it is trusted, or if it has a token that the server has not refused and is not too
@@ -81,11 +104,24 @@ func (c *seriesCache) refuse(calendarID, token string) {
 }
 
 // seriesOf returns every series of a calendar. It updates a cached set with one synchronization, unless the
-// set is trusted. Without a cached set, or if the server cannot synchronize, it examines the calendar.
+// set is trusted. Without a cached set, or if the server cannot synchronize, it examines the calendar. Of several that
+// begin without one, the others wait for the first, and then update its set.
 func (d *driver) seriesOf(
 	ctx context.Context, a *account, target calendarCollection,
 ) (set *seriesSet, examined bool, err error) {
 	known := d.series.get(target.ID, d.now())
+	if known == nil && target.syncToken != "" {
+		if first := d.series.begin(target.ID); first == nil {
+			defer d.series.end(target.ID)
+		} else {
+			select {
+			case <-first:
+			case <-ctx.Done():
+				return nil, false, fault.From(ctx.Err())
+			}
+		}
+		known = d.series.get(target.ID, d.now())
+	}
 	if known != nil && known.trusted {
 		return known, true, nil
 	}
@@ -96,7 +132,9 @@ func (d *driver) seriesOf(
 		}
 		d.series.refuse(target.ID, target.syncToken)
 	}
-	set, err = d.examine(ctx, a, target)
+	if set, err = d.examine(ctx, a, target); err == nil {
+		d.series.put(target.ID, set)
+	}
 	return set, true, err
 }
 

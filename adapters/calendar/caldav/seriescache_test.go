@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"frontdesk/adapters/calendar/caldav/fake"
 	"frontdesk/adapters/calendar/caldav/servertest"
 	"frontdesk/core/calendar"
@@ -162,6 +164,36 @@ func listedTitles(tb testing.TB, driver calendar.Driver) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// Of those that list a calendar at one time before its series are known, one asks for all of them.
+func TestFirstListsAtOnceExamineACalendarOnce(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	for name := range kinds {
+		a.Put(a.home, name+".ics", kind(name, name, name))
+	}
+	driver := a.open(t, "", nil)
+	if _, err := driver.Calendars(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const lists = 16
+	got := asked(t, a, func() error {
+		var all errgroup.Group
+		for range lists {
+			all.Go(func() error {
+				page, err := driver.Events(t.Context(), week())
+				if err == nil && len(page.Events) != 10 {
+					err = fmt.Errorf("%d events", len(page.Events))
+				}
+				return err
+			})
+		}
+		return all.Wait()
+	})
+	if want := fmt.Sprintf("%d calendar-query, %d sync-collection", lists+3, lists-1); got != want {
+		t.Errorf("asked %s, want %s", got, want)
+	}
 }
 
 // TestNoSeriesIsMissed changes a calendar at random while the server's quirks change, and lists it with a
