@@ -92,9 +92,7 @@ func consent(t *testing.T, address string, form url.Values) url.Values {
 var approve = url.Values{"approve": {"yes"}}
 
 func bearer(access string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.Header.Set("Authorization", "Bearer "+access)
-	return r
+	return &http.Request{Header: http.Header{"Authorization": {"Bearer " + access}}}
 }
 
 func TestConsent(t *testing.T) {

@@ -1,6 +1,8 @@
 package oauth
 
 import (
+	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,9 +12,18 @@ import (
 	"frontdesk/core/oauth/oauthtest"
 )
 
+// callers returns the number of callers at once, a third of them on each of three replicas. FRONTDESK_TOKEN_CALLERS
+// sets it.
+func callers() int {
+	if n, err := strconv.Atoi(os.Getenv("FRONTDESK_TOKEN_CALLERS")); err == nil {
+		return n
+	}
+	return 60
+}
+
 func TestOneRedeemPerExpiry(t *testing.T) {
 	t.Parallel()
-	t.Run("ahead of time, while 600 callers on three replicas notice nothing", func(t *testing.T) {
+	t.Run("ahead of time, while many callers on three replicas notice nothing", func(t *testing.T) {
 		const life, expiries = time.Minute, 5
 		onEveryStore(t, oauthtest.SingleUse, life, func(h *harness) {
 			var failed, late atomic.Int64
@@ -24,7 +35,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 				source := h.source(name)
 				h.token(source, theConnection) // a call gets the first token
 				stops = append(stops, h.run(source))
-				for i := range 200 {
+				for i := range callers() / 3 {
 					work.Go(func() {
 						for time.Now().Before(end) {
 							asked := time.Now()
@@ -35,7 +46,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 							if time.Since(asked) > 0 {
 								late.Add(1)
 							}
-							time.Sleep(3*time.Second + time.Duration(i)*10*time.Millisecond)
+							time.Sleep(3*time.Second + time.Duration(i)*2*time.Second/time.Duration(callers()/3))
 						}
 					})
 				}
@@ -54,7 +65,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 		})
 	})
 	for _, delay := range []time.Duration{0, 300 * time.Millisecond, 15 * time.Second} {
-		t.Run("when a provider refuses the token to 600 callers at once, "+
+		t.Run("when a provider refuses the token to many callers at once, "+
 			"and answers after "+delay.String(), func(t *testing.T) {
 			onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 				sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
@@ -66,7 +77,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 				for expiry := 1; expiry <= 3; expiry++ {
 					time.Sleep(time.Minute) // beyond ForcedWindow: the count of forced renewals starts anew
 					h.fake.ExpireAccess()
-					all(600, func(i int) {
+					all(callers(), func(i int) {
 						again, err := sources[i%3].Renew(h.t.Context(), tenantID, theConnection, access)
 						if delay > sources[0].limits.Patience {
 							wantReason(h.t, err, fault.ReasonProviderUnavailable)
@@ -94,7 +105,7 @@ func TestOneRedeemPerExpiry(t *testing.T) {
 		onEveryStore(t, oauthtest.SingleUse, time.Hour, func(h *harness) {
 			h.fake.Delay(time.Second)
 			sources := []*TokenSource{h.source("a"), h.source("b"), h.source("c")}
-			all(600, func(i int) { h.token(sources[i%3], theConnection) })
+			all(callers(), func(i int) { h.token(sources[i%3], theConnection) })
 			if redeems := h.fake.Redeems(); redeems != 1 {
 				h.t.Errorf("%d redeems", redeems)
 			}
