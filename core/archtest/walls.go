@@ -192,8 +192,14 @@ func Walls() []Wall {
 			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"},
 			Why: "One guard around every call, whatever the contract.",
 		},
-		{Folder: "core/vault", May: []string{"core/durable", "core/fault", "core/pause"}, Tests: []string{"core/kms", "core/kms/kmstest"}, Why: "Seals bytes, whosever they are."},
-		{Folder: "core/kms", May: []string{}, Tests: []string{"core/kms/kmstest"}, Why: "Asks key management services."},
+		{
+			Folder: "core/vault", May: []string{"core/durable", "core/fault", "core/pause"},
+			Why: "Seals bytes, whosever they are.",
+		},
+		{
+			Folder: "core/kms", May: []string{}, Tests: []string{"core/kms/kmstest", "core/vault"},
+			Why: "Asks key management services.",
+		},
 		{Folder: "core/kms/kmstest", ForTests: true, Why: "Key management services for tests."},
 		{
 			Folder: "core/oauth",

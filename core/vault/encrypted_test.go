@@ -21,8 +21,6 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/kms"
-	"frontdesk/core/kms/kmstest"
 )
 
 // kek is a key-encryption key in memory. It counts its calls, and can fail or never answer.
@@ -105,66 +103,6 @@ func wantNotOpened(t *testing.T, o Options, says string) {
 	}
 	if err != nil && strings.Contains(err.Error(), "AesGcmKey") {
 		t.Errorf("the error quotes the key set: %v", err)
-	}
-}
-
-// A key set moves from cleartext to a key management service and back, while what was sealed stays readable.
-func TestAKeySetMovesToAServiceAndBack(t *testing.T) {
-	for _, s := range kmstest.All(t) {
-		t.Run(s.Kind, func(t *testing.T) {
-			key, err := kms.Open(s.Key("one"), kms.Options{URL: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			clear, encrypted := filepath.Join(dir, fileName), filepath.Join(dir, encryptedName)
-			before := open(t, "", dir)
-			first := seal(t, before, "t", "c")
-			if err := before.Copy(t.Context(), encrypted, key); err != nil {
-				t.Fatal(err)
-			}
-			wantNoKeyIn(t, encrypted, before)
-			v := openEncrypted(t, "", dir, key)
-			unseals(t, v, "t", "c", first)
-			if v.Cleartext() != clear {
-				t.Errorf("the key set in cleartext is %q", v.Cleartext())
-			}
-			if err := os.Remove(clear); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := v.Rotate(); err != nil {
-				t.Fatal(err)
-			}
-			wantNoKeyIn(t, encrypted, v)
-			second := seal(t, openEncrypted(t, "", dir, key), "t", "c")
-			if err := v.Copy(t.Context(), clear, nil); err != nil {
-				t.Fatal(err)
-			}
-			after := open(t, "", dir)
-			unseals(t, after, "t", "c", first)
-			unseals(t, after, "t", "c", second)
-		})
-	}
-}
-
-// wantNoKeyIn fails the test if the file holds a key of the key set.
-func wantNoKeyIn(t *testing.T, path string, v *Vault) {
-	t.Helper()
-	clear, err := form{}.render(t.Context(), v.current().handle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := bytes.Cut(clear, []byte(`"value":`))
-	value := strings.Trim(strings.SplitN(string(after), ",", 2)[0], ` "`)
-	if len(value) < 40 || bytes.Contains(raw, []byte(value)) {
-		t.Errorf("%s holds the key %d characters long", path, len(value))
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the mode of %s: %v, %v", path, info.Mode(), err)
 	}
 }
 
@@ -343,39 +281,6 @@ func TestAKeySetThatWasChangedIsRefused(t *testing.T) {
 	}
 	wantNotOpened(t, Options{DataDir: dir, KEK: newKEK(t)}, "decrypt")
 	openEncrypted(t, "", dir, k)
-}
-
-// A rotation that cannot be encrypted leaves the key set as it was.
-func TestARotationThatCannotBeWritten(t *testing.T) {
-	for _, s := range kmstest.All(t) {
-		t.Run(s.Kind, func(t *testing.T) {
-			key, err := kms.Open(s.Key("one"), kms.Options{URL: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			v := openEncrypted(t, "", dir, key)
-			if name, err := v.Encryption(t.Context()); name != s.Key("one") || err != nil {
-				t.Errorf("encrypted with %s, %v", name, err)
-			}
-			before := seal(t, v, "t", "c")
-			s.Fail(kmstest.DeniedWrites)
-			if _, err := v.Encryption(t.Context()); err == nil {
-				t.Error("the service seems to encrypt")
-			}
-			if _, err := v.Rotate(); err == nil || !strings.Contains(err.Error(), "may not use the key") {
-				t.Errorf("got %v", err)
-			}
-			if v.Interrupted() != "" || len(v.Status()) != 1 {
-				t.Errorf("%s is left, and the keys are %v", v.Interrupted(), v.Status())
-			}
-			unseals(t, openEncrypted(t, "", dir, key), "t", "c", before)
-			s.Fail(kmstest.None)
-			if _, err := v.Rotate(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
 }
 
 func TestACopyIsProvedAndOverwritesNothing(t *testing.T) {
