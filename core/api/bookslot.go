@@ -261,7 +261,8 @@ func slotOperations(s Calendar) []operation {
 			}, Method: http.MethodPost, Path: "/alpha/calendar/move-meeting", Scope: write,
 			Kind: adapter.KindCalendar, Tag: tagCalendar, Summary: "Move a meeting (alpha)", Success: http.StatusOK,
 			Description: "Moves a meeting by its reference to a slot, by its slot_id or hold_id. It is " +
-				"update-meeting, with double booking prevented." + nearest + alpha,
+				"update-meeting, with double booking prevented. The meeting stays in its calendar. It keeps its length, " +
+				"unless find-slots was asked for another." + nearest + alpha,
 			Reasons: append([]string{fault.ReasonEventNotFound, fault.ReasonChangedMeanwhile}, taking...),
 			Examples: []example{{Name: "move", Summary: "To another slot",
 				Request:  moveMeetingRequest{MeetingReference: booked.MeetingReference, SlotID: "st_0c5v8hn3wa"},

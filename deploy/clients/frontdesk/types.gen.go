@@ -502,7 +502,7 @@ type FindSlotsRequest struct {
 	// Examples: 2
 	PerDay *int64 `json:"per_day,omitempty"`
 
-	// RescheduleMeetingID The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. The calendar of a meeting_reference has to be free as well, since the meeting stays there. At most 1,024 bytes.
+	// RescheduleMeetingID The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. Its calendar has to be free as well, since the meeting stays there; that of an event_id is known if the event was booked or listed through this gateway. At most 1,024 bytes.
 	//
 	// Examples: mt_5d1y7k2hqs
 	RescheduleMeetingID *string `json:"reschedule_meeting_id,omitempty"`

@@ -487,7 +487,7 @@ export interface components {
              */
             per_day?: number;
             /**
-             * @description The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. The calendar of a meeting_reference has to be free as well, since the meeting stays there. At most 1,024 bytes.
+             * @description The meeting_reference or event_id of a meeting that is to be moved. Its own time does not count as busy. Its calendar has to be free as well, since the meeting stays there; that of an event_id is known if the event was booked or listed through this gateway. At most 1,024 bytes.
              * @example mt_5d1y7k2hqs
              */
             reschedule_meeting_id?: string;
