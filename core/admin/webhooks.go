@@ -38,7 +38,7 @@ type Delivery struct {
 	Type      string     `json:"type" doc:"The type of the event." example:"connection.reconnect_required"`
 	Tenant    string     `json:"tenant,omitempty" doc:"The tenant that it is about." example:"acme"`
 	State     string     `json:"state" doc:"waiting, delivered (acknowledged), or failed (given up after a day, or because the webhook is disabled)." example:"delivered"`
-	Attempts  int        `json:"attempts" doc:"How often it was sent." example:"1"`
+	Attempts  int        `json:"attempts" doc:"How often it was sent, since it was last sent again by hand." example:"1"`
 	Status    int        `json:"status,omitempty" doc:"The HTTP status of the last answer. Absent: there was none." example:"200"`
 	Reason    string     `json:"reason,omitempty" doc:"Why the last attempt failed." example:"HTTP_500"`
 	CreatedAt time.Time  `json:"created_at" doc:"When the event happened."`

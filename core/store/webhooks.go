@@ -280,7 +280,7 @@ func (s *Store) Delivery(ctx context.Context, id string) (Delivery, error) {
 }
 
 // ResendDelivery puts a delivery that ended at the end of its queue, to be sent again. One that still waits
-// is due at once. A webhook that was disabled is a Conflict.
+// is due at once. Its attempts count anew, and so do the waits between them. A webhook that was disabled is a Conflict.
 func (s *Store) ResendDelivery(ctx context.Context, d Delivery, at time.Time, audit ...AuditRow) error {
 	return s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		w, found, err := find(ctx, tx, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id = $1"+
@@ -301,7 +301,7 @@ func (s *Store) ResendDelivery(ctx context.Context, d Delivery, at time.Time, au
 			return err
 		}
 		affected, err := exec(ctx, tx, `UPDATE deliveries SET place = CASE WHEN state = 'waiting' THEN place ELSE $3 END,
-			state = 'waiting', queued_at = $4, ended_at = NULL WHERE webhook_id = $1 AND id = $2`,
+			state = 'waiting', attempts = 0, queued_at = $4, ended_at = NULL WHERE webhook_id = $1 AND id = $2`,
 			d.WebhookID, d.ID, place, millis(at))
 		if err == nil && affected == 0 {
 			return deliveryNotFound()

@@ -597,11 +597,13 @@ func TestGivenUpAndSentAgain(t *testing.T) {
 			all[1].Attempts == 0 {
 			t.Fatalf("the deliveries are %+v", all)
 		}
-		r.answers(nil)
 		again, err := k.directory.Resend(t.Context(), all[0].ID)
-		if err != nil || again.State != store.DeliveryWaiting {
+		if err != nil || again.State != store.DeliveryWaiting || again.Attempts != 0 {
 			t.Fatal(again, err)
 		}
+		k.must(k.sender.Drain(t.Context())) // the receiver does not work yet
+		r.answers(nil)
+		k.Clock.Advance(10 * time.Second) // as after any first attempt that failed
 		k.must(k.sender.Drain(t.Context()))
 		if got := r.received(); len(got) != 1 || got[0].ID != all[0].ID {
 			t.Errorf("sent again was %v", got)
