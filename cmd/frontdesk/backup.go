@@ -13,6 +13,9 @@ type backupCommand struct {
 
 // Run copies the database.
 func (c backupCommand) Run(ctx context.Context, s *session) error {
+	if err := checkFile(c.File); err != nil {
+		return err
+	}
 	g, err := s.gateway(ctx)
 	if err != nil {
 		return err
@@ -23,6 +26,14 @@ func (c backupCommand) Run(ctx context.Context, s *session) error {
 	}
 	fmt.Fprintln(s.err, "The copy holds no key. Back up the key set as well, and keep it apart from the "+
 		"copy: without it, the copy's credentials cannot be opened.")
+	return nil
+}
+
+// checkFile refuses "-" as the name of a file to write, by which people mean standard output.
+func checkFile(name string) error {
+	if name == "-" {
+		return usage("the copy cannot be written to standard output; name a file")
+	}
 	return nil
 }
 

@@ -59,6 +59,11 @@ func TestWhatWasBackedUpIsRestored(t *testing.T) {
 		t.Errorf("the copy: %v, %v", info.Mode(), err)
 	}
 	d.wantFailure("not overwritten", "backup", copied)
+	for _, args := range [][]string{{"backup", "-"}, {"keyset", "copy", "--cleartext", "-"}} {
+		if _, errs, code := d.do("", args...); code != exitUsage || !strings.Contains(errs, "standard output") {
+			t.Errorf("frontdesk %s: exit %d, %s", strings.Join(args, " "), code, errs)
+		}
+	}
 	d.wantFailure("in use", "restore", copied)
 
 	r.kill()

@@ -50,6 +50,9 @@ type keysetCopy struct {
 
 // Run copies the key set.
 func (c keysetCopy) Run(ctx context.Context, s *session) error {
+	if err := checkFile(c.File); err != nil {
+		return err
+	}
 	return s.with(ctx, func(g *gateway.Gateway) error {
 		if err := g.CopyKeySet(ctx, c.File, c.KMS); err != nil {
 			return err
