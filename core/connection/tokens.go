@@ -97,7 +97,7 @@ func (p Providers) tokenCredentials(sealer sealing.Sealer, row store.Connection)
 }
 
 // tokenAuthority returns the authority that puts a connection's access token on requests, and renews a token
-// that is refused.
+// that is refused. A request is not sent again to an address that the account has left.
 func tokenAuthority(tokens *oauth.TokenSource, c Connection, prefix string) authority {
 	return authority{
 		authorise: func(r *http.Request) error {
@@ -110,7 +110,16 @@ func tokenAuthority(tokens *oauth.TokenSource, c Connection, prefix string) auth
 		},
 		renew: func(refused *http.Request) (bool, error) {
 			access := strings.TrimPrefix(refused.Header.Get("Authorization"), prefix)
-			return tokens.Renew(refused.Context(), c.TenantID, c.ID, access)
+			again, err := tokens.Renew(refused.Context(), c.TenantID, c.ID, access)
+			if err != nil || !again {
+				return again, err
+			}
+			home, err := tokens.Instance(refused.Context(), c.TenantID, c.ID)
+			if at := parseURL(home); err == nil && at != nil && hostOf(at) != hostOf(refused.URL) {
+				err = fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
+					"%s has moved the account to another address. Try again.", c.Provider)
+			}
+			return err == nil, err
 		},
 	}
 }
