@@ -206,7 +206,7 @@ func (g *Gateway) examineSignIn(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, doctorWait)
 	defer cancel()
 	f := Finding{Subject: "settings_page.oidc", OK: true, Says: "the provider answers as its issuer"}
-	if _, _, err := g.openID.Begin(ctx); err != nil {
+	if _, _, err := g.openID.Begin(ctx, func() error { return nil }); err != nil {
 		f.OK, f.Says = false, fault.From(err).Detail
 		f.Advice = "Correct settings_page.oidc.issuer, or let this machine reach it. Until then, sign in " +
 			"with: " +

@@ -339,6 +339,29 @@ func TestForgedSignInsAreRefused(t *testing.T) {
 	}
 }
 
+// People behind one address do not lock each other out of the OpenID provider: what does not ask it does not count.
+func TestBeginningToSignInIsNotThrottled(t *testing.T) {
+	t.Parallel()
+	o := startOpenID(t)
+	w := start(t, sqlite(t), withOpenID(o, "pat@example.com=admin"))
+	for range 30 {
+		(&visitor{browser: w.browser()}).begin(o)
+		(&visitor{browser: w.browser()}).come("/settings/oidc/callback?code=x&state=y")
+	}
+	v := &visitor{browser: w.browser()}
+	if p := v.come(v.begin(o)); p.status != http.StatusSeeOther || v.cookie == "" {
+		t.Errorf("%d to %q: %s", p.status, p.to, p.body)
+	}
+	asked := map[int]int{}
+	for range 30 {
+		v := &visitor{browser: w.browser()}
+		asked[v.come(strings.Replace(v.begin(o), "code=code", "code=x", 1)).status]++
+	}
+	if asked[http.StatusTooManyRequests] < 15 {
+		t.Errorf("with codes that are none, the answers are %v", asked)
+	}
+}
+
 // Wrong settings of an OpenID provider are named, with what was received, and links go on working.
 func TestWrongOpenIDSettingsAreNamed(t *testing.T) {
 	t.Parallel()

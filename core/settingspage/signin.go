@@ -90,15 +90,14 @@ func (p *Pages) link(v *visit) (signin.Link, error) {
 	return found, err
 }
 
-// mayTry refuses attempts at the OpenID provider that are too many, or could not lead to a session.
-func (p *Pages) mayTry(v *visit) error {
-	if err := p.requireHTTPS(v); err != nil {
-		return err
+// mayAsk returns the function that refuses questions to the OpenID provider when they are too many.
+func (p *Pages) mayAsk(v *visit) func() error {
+	return func() error {
+		if !p.throttleOpenID.allow(v.r.RemoteAddr) {
+			return tooManyTries()
+		}
+		return nil
 	}
-	if !p.throttleOpenID.allow(v.r.RemoteAddr) {
-		return tooManyTries()
-	}
-	return nil
 }
 
 func tooManyTries() error {
@@ -151,13 +150,13 @@ func (p *Pages) signOutEverywhere(v *visit) (reply, error) {
 
 // beginOpenID leads to the OpenID provider.
 func (p *Pages) beginOpenID(v *visit) (reply, error) {
-	if err := p.mayTry(v); err != nil {
+	if err := p.requireHTTPS(v); err != nil {
 		return reply{}, err
 	}
 	if p.opts.OpenID == nil {
 		return reply{}, noOpenID()
 	}
-	to, cookie, err := p.opts.OpenID.Begin(v.ctx)
+	to, cookie, err := p.opts.OpenID.Begin(v.ctx, p.mayAsk(v))
 	return reply{to: to, cookie: cookie}, err
 }
 
@@ -169,10 +168,10 @@ func (p *Pages) finishOpenID(v *visit) (reply, error) {
 	if v.r.Method != http.MethodGet { // the answer can be used only once
 		return reply{}, fault.New(fault.NotFound, fault.ReasonNotFound, "There is nothing to see here.")
 	}
-	if err := p.mayTry(v); err != nil {
+	if err := p.requireHTTPS(v); err != nil {
 		return reply{}, err
 	}
-	person, err := p.opts.OpenID.Finish(v.r)
+	person, err := p.opts.OpenID.Finish(v.r, p.mayAsk(v))
 	if err != nil {
 		return reply{}, err
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 // Attempts to sign in, from one address and from all together: with links that do not work, and at the OpenID
-// provider, which is asked for each. Behind a proxy, all people have one address. So a link that works always does,
-// however many others somebody tries: it cannot be guessed.
+// provider. Behind a proxy, all people have one address. So a link that works always does, however many others somebody
+// tries: it cannot be guessed. At the OpenID provider, only those count for which it is asked: beginning to sign in
+// does not, nor does an answer that belongs to no sign-in.
 const (
 	attemptsPerSecond    = 1
 	attemptsAtOnce       = 10

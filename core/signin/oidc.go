@@ -103,8 +103,14 @@ type begun struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Begin returns where a browser goes to sign in, and the cookie that binds the sign-in to the browser.
-func (o *OpenID) Begin(ctx context.Context) (string, *http.Cookie, error) {
+// Begin returns where a browser goes to sign in, and the cookie that binds the sign-in to the browser. may is called
+// before the provider is asked for anything, and its error is returned.
+func (o *OpenID) Begin(ctx context.Context, may func() error) (string, *http.Cookie, error) {
+	if o.provider.Load() == nil {
+		if err := may(); err != nil {
+			return "", nil, err
+		}
+	}
 	config, _, err := o.config(ctx)
 	if err != nil {
 		return "", nil, err
@@ -136,8 +142,8 @@ func bindingCookie(value string, life time.Duration) *http.Cookie {
 // Forget returns the cookie that removes the binding of a sign-in that is over.
 func (o *OpenID) Forget() *http.Cookie { return bindingCookie("", -time.Second) }
 
-// Finish returns who signed in, from the request with which the provider sends a browser back.
-func (o *OpenID) Finish(r *http.Request) (Person, error) {
+// Finish returns who signed in, from the request with which the provider sends a browser back. may is as with Begin.
+func (o *OpenID) Finish(r *http.Request, may func() error) (Person, error) {
 	ctx, query := r.Context(), r.URL.Query()
 	b, err := o.begunBy(r)
 	if err != nil {
@@ -149,6 +155,9 @@ func (o *OpenID) Finish(r *http.Request) (Person, error) {
 	if query.Get("error") != "" {
 		return Person{}, fault.Newf(fault.Forbidden, ReasonDeclined, "%s answered %q. Sign in again, or ask the "+
 			"operator to look at the client there.", o.Host(), shown(query.Get("error")))
+	}
+	if err := may(); err != nil {
+		return Person{}, err
 	}
 	config, provider, err := o.config(ctx)
 	if err != nil {

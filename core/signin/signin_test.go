@@ -207,7 +207,7 @@ func TestKeySetThatCannotBeReadSignsNobodyOut(t *testing.T) {
 	tenanttest.WantFault(t, err, fault.Unavailable, store.ReasonRowUnreadable)
 	_, err = links.Get(t.Context(), token)
 	tenanttest.WantFault(t, err, fault.Unavailable, store.ReasonRowUnreadable)
-	_, err = openID.Finish(back)
+	_, err = openID.Finish(back, mayAlways)
 	tenanttest.WantFault(t, err, fault.Unavailable, vault.ReasonUnreadable)
 	tenanttest.Must(t, os.Chmod(path, 0o600))
 	if _, p := load(t, sessions, cookie); p != pat {
@@ -216,6 +216,8 @@ func TestKeySetThatCannotBeReadSignsNobodyOut(t *testing.T) {
 	_, err = links.Get(t.Context(), token)
 	tenanttest.Must(t, err)
 }
+
+func mayAlways() error { return nil }
 
 // While the provider leaves one question without an answer, others can sign in.
 func TestNobodyWaitsForAnotherSignIn(t *testing.T) {
@@ -236,7 +238,7 @@ func TestNobodyWaitsForAnotherSignIn(t *testing.T) {
 	begin := func() <-chan error {
 		done := make(chan error, 1)
 		go func() {
-			_, _, err := openID.Begin(t.Context())
+			_, _, err := openID.Begin(t.Context(), mayAlways)
 			done <- err
 		}()
 		return done
