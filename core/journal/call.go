@@ -177,7 +177,7 @@ func (s *submission) refuse(ctx context.Context, failed error) error {
 	f := fault.From(failed)
 	r := s.own(ctx, &Run{journal: s.journal, operation: s.operation, intent: s.intent})
 	r.count("failed")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.journal.opts.RecordTimeout)
 	defer cancel()
 	r.auditAlone(ctx, audit.Failed(f.Reason))
 	return f
@@ -353,7 +353,7 @@ func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
 		LeaseUntil: intent.LeaseUntil, State: intent.State,
 	}
 	if ctx.Err() != nil { // the caller is gone, but the store may be available
-		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.opts.RecordTimeout)
 		defer cancel()
 		if j.opts.Store.ReleaseIntent(record, run, "") == nil {
 			return

@@ -26,7 +26,7 @@ import (
 	"frontdesk/core/store"
 )
 
-// Options configure a journal. All but the last five are required.
+// Options configure a journal. All but the last six are required.
 type Options struct {
 	Store       *store.Store
 	Log         *slog.Logger
@@ -41,6 +41,9 @@ type Options struct {
 	WaitForEqual time.Duration    // how long a call waits for an equal one; 0: as long as Deadline
 	Metrics      Metrics          // nil: nothing is counted
 	Audit        *audit.Log       // nil: nothing is recorded
+
+	// RecordTimeout bounds the recording of a call's outcome, after the call's own deadline; 0: two seconds.
+	RecordTimeout time.Duration
 }
 
 // Metrics counts the outcomes of mutating calls.
@@ -114,6 +117,7 @@ func New(o Options) *Journal {
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
+	o.RecordTimeout = cmp.Or(o.RecordTimeout, defaultRecordTimeout)
 	o.Lease, o.WaitForEqual = cmp.Or(o.Lease, defaultLease), cmp.Or(o.WaitForEqual, o.Deadline)
 	return &Journal{opts: o, clock: clock, operations: map[string]Operation{}}
 }

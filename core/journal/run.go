@@ -15,7 +15,7 @@ import (
 	"frontdesk/core/telemetry"
 )
 
-const recordTimeout = 2 * time.Second // for recording the outcome of a call, after its own deadline
+const defaultRecordTimeout = 2 * time.Second
 
 // Handler carries out the steps of a plan. A resumed run gets the plan as the earlier run last saved it.
 type Handler[P, T any] func(ctx context.Context, r *Run, plan P) (Result[T], error)
@@ -136,7 +136,7 @@ func finish[P, T any](ctx context.Context, r *Run, handle Handler[P, T]) (Answer
 	}
 	done, err := handle(ctx, r, plan)
 	// What follows must be recorded even when the caller left or the deadline passed.
-	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.journal.opts.RecordTimeout)
 	defer cancel()
 	record, span := telemetry.StartSpan(record, "finish intent")
 	defer span.End("", "")
@@ -274,7 +274,7 @@ func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) 
 		if r.repeatable {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), r.journal.opts.RecordTimeout)
 		defer cancel()
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -308,7 +308,7 @@ func (r *Run) LateUnknown(any, error) {
 	if r.repeatable {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.journal.opts.RecordTimeout)
 	defer cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()

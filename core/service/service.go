@@ -75,6 +75,8 @@ type Options struct {
 	WaitForEqual time.Duration    // how long a call waits for an equal one; 0: as long as Deadline
 	Metrics      Metrics          // nil: nothing is counted
 	Audit        *audit.Log       // nil: no changes are recorded
+
+	RecordTimeout time.Duration // see journal.Options
 }
 
 // Services are the use cases of all three kinds.
@@ -92,7 +94,7 @@ func New(o Options) *Services {
 	j := journal.New(journal.Options{
 		Store: o.Store, Log: o.Log, Now: o.Now, Owner: o.Owner, KeepAnswers: o.KeepAnswers, Deadline: o.Deadline,
 		WriteGrace: o.Guard.WriteGrace(), LeaseClock: o.LeaseClock, Lease: o.Lease, WaitForEqual: o.WaitForEqual,
-		Metrics: o.Metrics, Audit: o.Audit,
+		Metrics: o.Metrics, Audit: o.Audit, RecordTimeout: o.RecordTimeout,
 	})
 	s := &Services{
 		Calendar: newCalendar(&o, j), Tickets: newTickets(&o, j), Numbers: newNumbers(&o, j),

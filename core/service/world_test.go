@@ -172,6 +172,9 @@ func (w *world) start() *process {
 		Store: p.store, Log: slog.New(slog.DiscardHandler), Now: w.clock.now, LeaseClock: w.clock.now,
 		Owner: p.owner, KeepAnswers: 72 * time.Hour, DedupeWindow: 10 * time.Minute,
 		TicketDedupeWindow: 10 * time.Minute, Deadline: 5 * time.Second, Audit: w.audit(p.store),
+		// As long as calls of the store may take in tests. On a machine that is busy, two seconds have run out, and
+		// recovery would have recorded the outcome later.
+		RecordTimeout: 2 * time.Minute,
 	}
 	if w.options != nil {
 		w.options(&o, &guarding)
