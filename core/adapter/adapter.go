@@ -169,25 +169,28 @@ type Adapter struct {
 func Calendar[S any](
 	d Declaration, open func(context.Context, S, Environment) (calendar.Driver, error),
 ) Adapter {
+	decode := decoder[S]()
 	return Adapter{Declaration: d, Kind: KindCalendar, Fields: append(fieldsOf[S](), fieldSlots()),
-		check: calendarChecker[S](),
+		check: calendarChecker(decode),
 		openCalendar: func(ctx context.Context, v Values, env Environment) (calendar.Driver, error) {
-			return opened(ctx, v.ofAdapter(), env, open)
+			return opened(ctx, v.ofAdapter(), env, decode, open)
 		}}
 }
 
 // CRM declares a CRM adapter; see [Calendar].
 func CRM[S any](d Declaration, open func(context.Context, S, Environment) (crm.Driver, error)) Adapter {
-	return Adapter{Declaration: d, Kind: KindCRM, Fields: fieldsOf[S](), check: checker[S](),
+	decode := decoder[S]()
+	return Adapter{Declaration: d, Kind: KindCRM, Fields: fieldsOf[S](), check: checker(decode),
 		openCRM: func(ctx context.Context, v Values, env Environment) (crm.Driver, error) {
-			return opened(ctx, v, env, open)
+			return opened(ctx, v, env, decode, open)
 		}}
 }
 
 func opened[S, D any](
-	ctx context.Context, v Values, env Environment, open func(context.Context, S, Environment) (D, error),
+	ctx context.Context, v Values, env Environment, decode func(Values) (S, error),
+	open func(context.Context, S, Environment) (D, error),
 ) (D, error) {
-	s, err := decode[S](v)
+	s, err := decode(v)
 	if err != nil {
 		var none D
 		return none, err
@@ -195,9 +198,9 @@ func opened[S, D any](
 	return open(ctx, s, env)
 }
 
-func checker[S any]() func(Values) error {
+func checker[S any](decode func(Values) (S, error)) func(Values) error {
 	return func(v Values) error {
-		_, err := decode[S](v)
+		_, err := decode(v)
 		return err
 	}
 }
@@ -219,8 +222,9 @@ func (a Adapter) With(v Values) (Adapter, error) {
 // AuthBy converts a function of the settings struct S into a Declaration.AuthOf. The function must rely only
 // on which credentials are present, not on their values.
 func AuthBy[S any](choose func(s S) (Auth, error)) func(Values) (Auth, error) {
+	decode := decoder[S]()
 	return func(v Values) (Auth, error) {
-		s, err := decode[S](v.ofAdapter())
+		s, err := decode(v.ofAdapter())
 		if err != nil {
 			return Auth{}, err
 		}

@@ -20,7 +20,7 @@ func (s ticketSettings) Validate() []fault.Field {
 
 func readFields(t *testing.T, given any) TicketFields {
 	t.Helper()
-	s, err := decode[ticketSettings](Values{Settings: map[string]any{"fields": given}})
+	s, err := decoder[ticketSettings]()(Values{Settings: map[string]any{"fields": given}})
 	if err != nil {
 		t.Fatal(err, fault.From(err).Fields)
 	}
@@ -94,7 +94,7 @@ func TestTicketFieldsThatCannotBeAreRefused(t *testing.T) {
 		"settings.fields.I has the unknown placeholder {}. " + known,
 	}
 	faults := func(given any) (list []string) {
-		_, err := decode[ticketSettings](Values{Settings: map[string]any{"fields": given}})
+		_, err := decoder[ticketSettings]()(Values{Settings: map[string]any{"fields": given}})
 		for _, f := range fault.From(err).Fields {
 			list = append(list, f.Path+" "+f.Message)
 		}

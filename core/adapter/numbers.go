@@ -25,7 +25,7 @@ const longestReleaseDelay = 90 * 24 * time.Hour
 // NumbersOf decodes Numbers from a telephony connection's settings.
 func NumbersOf(settings map[string]any) (Numbers, error) {
 	_, shared := splitNumbers(Values{Settings: settings})
-	n, err := decode[Numbers](shared)
+	n, err := decoder[Numbers]()(shared)
 	if err == nil && (n.ReleaseDelay < 0 || n.ReleaseDelay > longestReleaseDelay) {
 		err = fault.InvalidField("settings.release_delay", "must be 0 to 2160h.")
 	}
@@ -57,17 +57,18 @@ func Telephony[S any](
 			return choose(own)
 		}
 	}
+	decode := decoder[S]()
 	return Adapter{
 		Declaration: d, Kind: KindTelephony, Fields: append(fieldsOf[S](), fieldsOf[Numbers]()...),
 		check: func(v Values) error {
 			own, _ := splitNumbers(v)
-			_, err := decode[S](own)
+			_, err := decode(own)
 			_, wrong := NumbersOf(v.Settings)
 			return bothFaults(err, wrong)
 		},
 		openTelephony: func(ctx context.Context, v Values, env Environment) (telephony.Driver, error) {
 			own, _ := splitNumbers(v)
-			return opened(ctx, own, env, open)
+			return opened(ctx, own, env, decode, open)
 		},
 	}
 }

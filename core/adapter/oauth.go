@@ -29,8 +29,9 @@ type OAuth struct {
 // GrantOf converts a function of the adapter's settings struct S into an OAuth.Grant. It refuses a grant that
 // would send the secret of the operator's client to an address of the tenant's choice.
 func GrantOf[S any](grant func(s S, at Addresses) (Grant, error)) func(Values, Addresses) (Grant, error) {
+	decode := decoder[S]()
 	return func(v Values, at Addresses) (Grant, error) {
-		s, err := decode[S](v)
+		s, err := decode(v)
 		if err != nil {
 			return Grant{}, err
 		}

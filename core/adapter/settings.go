@@ -130,11 +130,9 @@ func typeOf(sf reflect.StructField, tags map[string]string) string {
 	return ""
 }
 
-// decode converts the values into an S, or returns all their faults at once.
-func decode[S any](v Values) (S, error) {
-	var s S
+// decoder returns a function that converts values into an S, or returns all their faults at once.
+func decoder[S any]() func(Values) (S, error) {
 	fields := fieldsOf[S]()
-	target := reflect.ValueOf(&s).Elem()
 	var settings, credentials []Field
 	for _, f := range fields {
 		if f.Secret {
@@ -143,21 +141,25 @@ func decode[S any](v Values) (S, error) {
 			settings = append(settings, f)
 		}
 	}
-	secrets := make(map[string]any, len(v.Credentials))
-	for name, secret := range v.Credentials {
-		secrets[name] = secret
+	return func(v Values) (S, error) {
+		var s S
+		target := reflect.ValueOf(&s).Elem()
+		secrets := make(map[string]any, len(v.Credentials))
+		for name, secret := range v.Credentials {
+			secrets[name] = secret
+		}
+		faults := fill(target, "settings.", settings, v.Settings)
+		faults = append(faults, fill(target, "credentials.", credentials, secrets)...)
+		faults = append(faults, unknown("settings.", settings, fields, v.Settings)...)
+		faults = append(faults, unknown("credentials.", credentials, fields, secrets)...)
+		if whole, can := any(s).(validator); can && len(faults) == 0 {
+			faults = whole.Validate()
+		}
+		if len(faults) > 0 {
+			return s, fault.InvalidFields(faults...)
+		}
+		return s, nil
 	}
-	faults := fill(target, "settings.", settings, v.Settings)
-	faults = append(faults, fill(target, "credentials.", credentials, secrets)...)
-	faults = append(faults, unknown("settings.", settings, fields, v.Settings)...)
-	faults = append(faults, unknown("credentials.", credentials, fields, secrets)...)
-	if whole, can := any(s).(validator); can && len(faults) == 0 {
-		faults = whole.Validate()
-	}
-	if len(faults) > 0 {
-		return s, fault.InvalidFields(faults...)
-	}
-	return s, nil
 }
 
 // validator is a settings struct with checks beyond its declaration. The path of each fault is complete.

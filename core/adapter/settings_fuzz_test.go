@@ -23,7 +23,7 @@ func FuzzSettings(f *testing.F) {
 		if json.Unmarshal([]byte(text), &given) != nil {
 			return
 		}
-		_, err := decode[nestedSettings](Values{Settings: given})
+		_, err := decoder[nestedSettings]()(Values{Settings: given})
 		var invalid *fault.Error
 		if err != nil && (!errors.As(err, &invalid) || invalid.Code != fault.Invalid || len(invalid.Fields) == 0) {
 			t.Fatalf("%s: %v", text, err)

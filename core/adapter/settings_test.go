@@ -47,7 +47,7 @@ func TestSettingsWithParts(t *testing.T) {
 		{"what is not given stays empty", map[string]any{"name": "x"}, errand{}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			got, err := decode[nestedSettings](Values{Settings: c.given})
+			got, err := decoder[nestedSettings]()(Values{Settings: c.given})
 			if err != nil {
 				t.Fatal(err, fault.From(err).Fields)
 			}
@@ -67,7 +67,7 @@ func TestEveryFaultInsideIsReportedWithItsPath(t *testing.T) {
 			map[string]any{"pth": "/c", "query": []any{}},
 		},
 	}}
-	_, err := decode[nestedSettings](Values{Settings: given, Credentials: map[string]string{"pin": "1"}})
+	_, err := decoder[nestedSettings]()(Values{Settings: given, Credentials: map[string]string{"pin": "1"}})
 	var got []string
 	for _, f := range fault.From(err).Fields {
 		got = append(got, f.Path+" "+f.Message)
@@ -96,7 +96,7 @@ func TestSettingsWithPartsThatHaveNone(t *testing.T) {
 		`["a"]`:              "must be a mapping of keys to values.",
 		`{"steps": {"a":1}}`: "must be a list of mappings of keys to values.",
 	} {
-		_, err := decode[nestedSettings](Values{Settings: map[string]any{"errand": given}})
+		_, err := decoder[nestedSettings]()(Values{Settings: map[string]any{"errand": given}})
 		if f := fault.From(err); f == nil || f.Fields[0].Message != want {
 			t.Errorf("%s: got %v, want %q", given, err, want)
 		}

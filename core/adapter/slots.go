@@ -111,9 +111,9 @@ func (v Values) ofAdapter() Values {
 }
 
 // calendarChecker returns the check of a calendar adapter with settings S.
-func calendarChecker[S any]() func(Values) error {
+func calendarChecker[S any](decode func(Values) (S, error)) func(Values) error {
 	return func(v Values) error {
-		_, errOwn := decode[S](v.ofAdapter())
+		_, errOwn := decode(v.ofAdapter())
 		_, errSlots := SlotDefaults(v.Settings)
 		if errOwn == nil {
 			return errSlots

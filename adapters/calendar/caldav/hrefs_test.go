@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"frontdesk/adapters/calendar/caldav"
 	"frontdesk/adapters/calendar/caldav/fake"
 	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
@@ -186,7 +185,7 @@ func attackHrefs(t *testing.T, which *regexp.Regexp, redirects, isTLS bool) {
 // useCalendars makes every call of a driver. It ignores errors.
 func useCalendars(t *testing.T, address string, client *http.Client) {
 	t.Helper()
-	driver, err := caldav.Adapter().OpenCalendar(t.Context(),
+	driver, err := declared.OpenCalendar(t.Context(),
 		adapter.Values{Settings: map[string]any{"url": address, "email": email}, Credentials: map[string]string{
 			"username": "alice", "password": "withheld",
 		}},

@@ -23,6 +23,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = google.Adapter()
+
 const (
 	email    = "alice@example.com"
 	second   = "c_5a1b@group.calendar.google.com"
@@ -33,7 +36,7 @@ const (
 
 func scopes(t testing.TB) []string {
 	t.Helper()
-	grant, err := google.Adapter().Auth.OAuth.Grant(adapter.Values{}, adapter.Addresses{})
+	grant, err := declared.Auth.OAuth.Grant(adapter.Values{}, adapter.Addresses{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +91,7 @@ func (s *testServer) openAs(
 ) calendar.Driver {
 	t.Helper()
 	client := adaptertest.Client(t, "google", address, authorize)
-	driver, err := google.Adapter().OpenCalendar(context.Background(),
+	driver, err := declared.OpenCalendar(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": s.refresh}},
 		adapter.Environment{
 			Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": address},

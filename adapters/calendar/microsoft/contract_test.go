@@ -21,6 +21,9 @@ import (
 	"frontdesk/core/calendar/calendartest"
 )
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = microsoft.Adapter()
+
 const (
 	email        = "alice@example.com"
 	clientID     = "client"
@@ -141,7 +144,7 @@ func openDriver(t testing.TB, client *http.Client, api, mailbox string, more map
 	for name, value := range more {
 		given[name] = value
 	}
-	driver, err := microsoft.Adapter().OpenCalendar(context.Background(),
+	driver, err := declared.OpenCalendar(context.Background(),
 		adapter.Values{Settings: given, Credentials: map[string]string{"client_secret": clientSecret}},
 		adapter.Environment{
 			Zone: "America/New_York", HTTP: client, Now: time.Now, Addresses: adapter.Addresses{"api_url": api},

@@ -22,6 +22,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = freshdesk.Adapter()
+
 const (
 	email  = "agent@example.com"
 	apiKey = "fd-6wiIBWbGkBMo1mRDMuVw"
@@ -49,7 +52,7 @@ func (s *testServer) open(t testing.TB) crm.Driver {
 // with opens a driver with the setting fields.
 func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	t.Helper()
-	driver, err := freshdesk.Adapter().OpenCRM(context.Background(),
+	driver, err := declared.OpenCRM(context.Background(),
 		adapter.Values{
 			Settings: map[string]any{
 				"base_url": s.url + "/", "requester_email": "calls@example.com", "fields": fields,

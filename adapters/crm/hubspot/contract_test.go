@@ -23,6 +23,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = hubspot.Adapter()
+
 const (
 	private  = "pat-na1-correct-horse"
 	clientID = "front-desk"
@@ -52,7 +55,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 // consented returns the access token of a customer who consented to the adapter's scopes.
 func (s *testServer) consented(t testing.TB) string {
 	t.Helper()
-	auth, err := hubspot.Adapter().AuthOf(adapter.Values{})
+	auth, err := declared.AuthOf(adapter.Values{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +77,7 @@ func (s *testServer) open(t testing.TB, token string, more map[string]any, now f
 		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
 	})
-	driver, err := hubspot.Adapter().OpenCRM(context.Background(),
+	driver, err := declared.OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"access_token": "withheld"}},
 		adapter.Environment{
 			Zone: "America/New_York", HTTP: client, Now: now, Addresses: adapter.Addresses{"api_url": s.url},

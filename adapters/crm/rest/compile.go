@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func compile(s settings, shared map[string]parsed) *compiled {
 	if c.base.RawQuery != "" || c.base.Fragment != "" {
 		c.wrong("base_url", "must not have a query or fragment; each step has its own parameters.")
 	}
-	_, err := regexp.Compile(s.NumberPattern) // alone, so that its own parentheses must match
+	_, err := syntax.Parse(s.NumberPattern, syntax.Perl) // alone, so that its own parentheses must match
 	if err == nil {
 		c.number, err = regexp.Compile(`\A(?:` + s.NumberPattern + `)\z`)
 	}

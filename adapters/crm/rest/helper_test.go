@@ -24,6 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = rest.Adapter()
+
 // gate stands before a ticket system and makes it fail as ticket systems do.
 type gate struct {
 	next http.Handler
@@ -167,7 +170,7 @@ func (s *testServer) open(t testing.TB, settings map[string]any) crm.Driver {
 
 func (s *testServer) tryOpen(t testing.TB, settings map[string]any) (crm.Driver, error) {
 	t.Helper()
-	return s.openBy(t, rest.Adapter(),
+	return s.openBy(t, declared,
 		adapter.Values{Settings: settings, Credentials: map[string]string{"token": "withheld"}})
 }
 

@@ -24,6 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = salesforce.Adapter()
+
 const (
 	user     = "alice@acme.example"
 	clientID = "3MVG9.frontdesk"
@@ -86,7 +89,7 @@ func (s *testServer) openAt(
 		r.Header.Set("Authorization", "Bearer "+s.token)
 		return nil
 	})
-	driver, err := salesforce.Adapter().OpenCRM(context.Background(),
+	driver, err := declared.OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": "withheld"}},
 		adapter.Environment{
 			Zone: "Europe/London", HTTP: client, Now: time.Now,

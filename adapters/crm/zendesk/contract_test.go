@@ -24,6 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = zendesk.Adapter()
+
 const (
 	email    = "agent@example.com"
 	clientID = "front-desk"
@@ -56,7 +59,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 func byConsent(t testing.TB, s *testServer) *testServer {
 	t.Helper()
 	values := adapter.Values{Settings: map[string]any{"base_url": s.url}}
-	auth, err := zendesk.Adapter().AuthOf(values)
+	auth, err := declared.AuthOf(values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +86,7 @@ func (s *testServer) open(t testing.TB) crm.Driver {
 // with opens a driver with the setting fields.
 func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 	t.Helper()
-	driver, err := zendesk.Adapter().OpenCRM(context.Background(),
+	driver, err := declared.OpenCRM(context.Background(),
 		adapter.Values{Settings: map[string]any{"base_url": s.url + "/", "fields": fields},
 			Credentials: s.credentials},
 		adapter.Environment{

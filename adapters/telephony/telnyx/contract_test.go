@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = telnyx.Adapter()
+
 const apiKey = "KEY0180C1DF633BD05E79DB3308230C3C92_Q3AsTvlD6HwlSx3nsrAxUU"
 
 // testServer serves the fake.
@@ -42,7 +45,7 @@ func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Han
 // open opens a driver as the gateway does: with a client that authorises, and without the secret.
 func (s *testServer) open(t testing.TB, settings map[string]any) telephony.Driver {
 	t.Helper()
-	driver, err := telnyx.Adapter().OpenTelephony(context.Background(),
+	driver, err := declared.OpenTelephony(context.Background(),
 		adapter.Values{Settings: settings, Credentials: map[string]string{"api_key": "withheld"}},
 		adapter.Environment{
 			Zone: "America/New_York", Now: s.now, Addresses: adapter.Addresses{"api_url": s.url + fake.APIPath + "/"},

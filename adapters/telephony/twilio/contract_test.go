@@ -27,6 +27,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// declared is the adapter. What its settings may be is read from their declaration once.
+var declared = twilio.Adapter()
+
 const (
 	token     = "correct horse battery staple"
 	keySID    = "SK0000000000000000000000000000f001"
@@ -61,7 +64,7 @@ var (
 // open opens a driver as the gateway does: with a client that authorises, and without the secret.
 func (s *testServer) open(t testing.TB, by access, settings map[string]any) telephony.Driver {
 	t.Helper()
-	a, err := twilio.Adapter().With(adapter.Values{Settings: settings, Credentials: by})
+	a, err := declared.With(adapter.Values{Settings: settings, Credentials: by})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +77,7 @@ func (s *testServer) open(t testing.TB, by access, settings map[string]any) tele
 		r.SetBasicAuth(by[a.Auth.Username], by[a.Auth.Password])
 		return nil
 	})
-	driver, err := twilio.Adapter().OpenTelephony(t.Context(),
+	driver, err := declared.OpenTelephony(t.Context(),
 		adapter.Values{Settings: settings, Credentials: seen},
 		adapter.Environment{
 			Zone: "America/New_York", Now: time.Now, HTTP: client, Addresses: adapter.Addresses{"api_url": s.url},
