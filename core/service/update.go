@@ -167,11 +167,9 @@ func (s *Calendar) update(
 	u := &update{client: client, run: run, plan: plan, calendarIDs: calendarIDs}
 	// Otherwise it is found where the caller or the store says that it is, which proves nothing.
 	isCertain := client.tellsCalendars() || u.isLocated()
-	var remembered store.Meeting
+	var remembered string
 	if !isCertain {
-		remembered, _, err = s.opts.Store.Meeting(
-			ctx, client.tenant.ID, client.connection.ID, client.reference(plan.EventID))
-		if err != nil {
+		if remembered, err = u.remembered(ctx); err != nil {
 			return none, err
 		}
 	}
@@ -180,7 +178,7 @@ func (s *Calendar) update(
 		return none, err
 	}
 	if !isCertain {
-		event.CalendarID = remembered.CalendarID
+		event.CalendarID = remembered
 	}
 	return journal.Result[record.MeetingAnswer]{
 		Record: record.MeetingAnswer{Event: normalize.Meeting(event, shown, zone)},
@@ -194,6 +192,13 @@ func (s *Calendar) update(
 // isLocated reports whether the event's calendar is looked for, since the change must find room there.
 func (u *update) isLocated() bool { return u.plan.moves() && u.client.isExclusive(u.plan.Terms) }
 
+// remembered returns the calendar that the store has of the meeting, if any.
+func (u *update) remembered(ctx context.Context) (string, error) {
+	c := u.client
+	m, _, err := c.opts.Store.Meeting(ctx, c.tenant.ID, c.connection.ID, c.reference(u.plan.EventID))
+	return m.CalendarID, err
+}
+
 // carryOut makes the change. If the event was changed meanwhile, it reads the event again and repeats the
 // change.
 func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, error) {
@@ -206,18 +211,25 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 			u.plan.End = nil
 		}
 		// The zone is found before the change, so that nothing can fail after it.
-		if u.isLocated() {
-			if event.CalendarID, err = u.client.locate(ctx, event); err != nil {
-				return event, nil, err
-			}
-		}
 		zone, err := u.client.zone(ctx, u.plan.Zone, event.CalendarID)
 		if err != nil {
 			return event, nil, err
 		}
 		isNeeded, err := u.isNeeded(event, zone, known)
+		if err == nil && !isNeeded && u.isLocated() && !u.client.tellsCalendars() {
+			event.CalendarID, err = u.remembered(ctx)
+		}
 		if err != nil || !isNeeded {
 			return event, zone, err
+		}
+		if u.isLocated() {
+			read := event.CalendarID
+			if event.CalendarID, err = u.client.locate(ctx, event); err == nil && event.CalendarID != read {
+				zone, err = u.client.zone(ctx, u.plan.Zone, event.CalendarID)
+			}
+			if err != nil {
+				return event, nil, err
+			}
 		}
 		event, err = u.change(ctx, event, zone)
 		if err == nil || fault.From(err).Reason != fault.ReasonChangedMeanwhile || try == maxChangeTries {

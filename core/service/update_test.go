@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/record"
@@ -352,5 +353,52 @@ func TestUpdateIsKnownToBeMadeWhenTheCalendarsCannotBeReadAfterIt(t *testing.T) 
 		EventID: id, Title: "new",
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A move that an earlier run has made, or an earlier call, asks for nothing but the event.
+func TestMoveThatIsMadeDoesNotLookForItsCalendar(t *testing.T) {
+	t.Parallel()
+	for _, crashes := range []bool{false, true} {
+		w, p, c := sqliteWorld(t)
+		w.meetings.traits.IDsPerCalendar = false
+		side := func(in *FindSlots) { in.CalendarIDs = []string{"side"} }
+		there, err := bookSlot(p, c, Write{}, Offered{SlotID: slotAt(t, p, c, 9, side).SlotID})
+		w.check(err)
+		to := MoveMeeting{
+			Reference: there.MeetingReference, Offered: Offered{SlotID: slotAt(t, p, c, 12, side).SlotID},
+		}
+		again := key("another")
+		if crashes {
+			again = key("k")
+			w.meetings.times(9, "change", reaction{after: fails(cutOff())})
+		}
+		_, err = p.Calendar.MoveMeeting(background, c, key("k"), to)
+		if (err != nil) != crashes {
+			t.Fatal(err)
+		}
+		if crashes {
+			p.stop()
+			w.meetings.script(nil)
+			p = w.start()
+			w.clock.advance(time.Minute)
+		}
+		lists := func() (n int) {
+			for _, id := range []string{"main", "side", "third"} {
+				n += w.meetings.called("events/" + id)
+			}
+			return n
+		}
+		before := lists()
+		if _, err = p.Calendar.MoveMeeting(background, c, again, to); err != nil {
+			t.Fatal(err)
+		}
+		if n := lists() - before; n != 0 || w.meetings.changed != 1 {
+			t.Errorf("crashed %t: it lists %d calendars, and changes %d times", crashes, n, w.meetings.changed)
+		}
+		m, _, err := p.store.Meeting(background, c.Tenant.ID, c.Connections[adapter.KindCalendar].ID, there.MeetingReference)
+		if err != nil || m.CalendarID != "side" {
+			t.Errorf("it is remembered in %q, %v", m.CalendarID, err)
+		}
 	}
 }
