@@ -265,14 +265,19 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 		if !can {
 			return c.sideBySide(ctx, queries)
 		}
-		ctx, cancel := withShare(ctx, readingShare)
+		some, cancel := withShare(ctx, readingShare)
 		defer cancel()
-		pages, err := many.EventsOf(ctx, queries)
+		pages, err := many.EventsOf(some, queries)
+		if err != nil && some.Err() != nil && ctx.Err() == nil { // not to be tried again as a whole
+			return nil, nil
+		}
 		return readAll(pages), err
 	})
-	switch {
-	case can && isOfOnePart(err): // which has failed the whole
-		return tryEachPage(ctx, queries, c.readPage), ctx.Err()
+	switch hangs := err == nil && got == nil; {
+	case hangs, can && isOfOnePart(err): // one of them has failed the whole
+		some, cancel := withShare(ctx, readingShare)
+		defer cancel()
+		return tryEachPage(some, queries, c.readPage), ctx.Err()
 	case err != nil:
 		got = make([]pageRead, len(queries))
 		for i := range got {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -81,18 +83,41 @@ func (d *driver) busyAddress(
 	return address, nil
 }
 
-// readPages reads the next page of each view, in one request.
+// readPages reads the next page of each view, in one request. Its answer waits for the slowest part: where one hangs,
+// each is read by a request of its own.
 func (d *driver) readPages(ctx context.Context, views []*busyView, span calendar.Span) {
 	addresses := make([]string, len(views))
 	for i, v := range views {
-		addresses[i], v.address = v.address, ""
+		addresses[i] = v.address
 	}
-	parts, err := d.postBatch(ctx, addresses, preferTimes)
+	reading, cancel := calendar.ReadingTime(ctx, len(views))
+	defer cancel()
+	parts, err := d.postBatch(reading, addresses, preferTimes)
+	if err != nil && reading.Err() != nil && ctx.Err() == nil {
+		d.readEach(ctx, views, span)
+		return
+	}
 	for i, v := range views {
+		v.address = ""
 		if v.Err = err; err == nil {
 			v.Err = d.readPart(v, parts[i], span)
 		}
 	}
+}
+
+// readEach reads the next page of each view, as many at a time as Graph answers.
+func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span) {
+	ctx, cancel := calendar.ReadingTime(ctx, len(views))
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, v := range views {
+		group.Go(func() error {
+			d.readPages(ctx, []*busyView{v}, span)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function fails
 }
 
 // readPart adds the busy times of a page to the view, and the address of the next one.

@@ -1,10 +1,14 @@
 package microsoft_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -307,6 +311,36 @@ func TestWhatABatchLacksIsUnknown(t *testing.T) {
 		busy := freeBusy(t, d, day, "a", "b")
 		if len(busy) != 1 || busy[0].CalendarID != "b" || !errors.Is(busy[0].Unknown, fault.Unsupported) {
 			t.Errorf("%s: busy are %+v", rule, busy)
+		}
+	}
+}
+
+// A batch is answered when its slowest part is. A calendar that hangs is unknown, and hides none of the others.
+func TestACalendarThatHangsIsUnknown(t *testing.T) {
+	t.Parallel()
+	var silent atomic.Value
+	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if id, ok := silent.Load().(string); ok && strings.Contains(string(body), id) {
+				<-r.Context().Done()
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+		})
+	})
+	ids, d := rooms(t, a, 6), a.open()
+	silent.Store(strings.Trim(ids[2][len(ids[2])-8:], "=")) // what needs no escaping
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	busy, err := d.(calendar.FreeBusyer).FreeBusy(ctx, ids, day)
+	if err != nil || len(busy) != len(ids) {
+		t.Fatalf("busy are %+v, %v", busy, err)
+	}
+	for _, b := range busy {
+		if unknown := b.CalendarID == ids[2]; (b.Unknown != nil) != unknown {
+			t.Errorf("busy is %+v", b)
 		}
 	}
 }
