@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"frontdesk/adapters/calendar/microsoft"
 	"frontdesk/adapters/calendar/microsoft/fake"
 	"frontdesk/core/adapter"
@@ -23,6 +25,8 @@ import (
 
 // declared is the adapter. What its settings may be is read from their declaration once.
 var declared = microsoft.Adapter()
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	email        = "alice@example.com"
