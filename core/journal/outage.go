@@ -46,13 +46,15 @@ func (o *owedWrites) restore(rest []func(context.Context) error) {
 	o.list = all[max(0, len(all)-maxOwed):]
 }
 
-// owe makes a write again once the store is available, until the store takes it or has it already.
+// owe makes a write again once the store is available, until the store takes it, has it already, or has removed the
+// tenant that it is about.
 func (j *Journal) owe(write func(context.Context) error) {
 	j.owed.add(func(ctx context.Context) error {
-		if err := write(ctx); err != nil && !errors.Is(err, fault.Conflict) {
-			return err
+		err := write(ctx)
+		if errors.Is(err, fault.Conflict) || errors.Is(err, fault.NotFound) {
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 

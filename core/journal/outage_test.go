@@ -137,3 +137,32 @@ func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 		t.Errorf("the repeat is answered %s, %v; opened %v", again.Body, err, w.opened)
 	}
 }
+
+// TestWhatIsOwedIsWrittenUntilTheStoreTakesIt: an outage keeps all of it, and what can never be written is dropped.
+func TestWhatIsOwedIsWrittenUntilTheStoreTakesIt(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	failing := func(c fault.Code) error { return fault.New(c, fault.ReasonInternal, ".") }
+	answers := map[string][]error{
+		"refused": {failing(fault.Internal), nil, nil},
+		"there":   {failing(fault.Conflict)},
+		"gone":    {failing(fault.NotFound)},
+		"away":    {failing(fault.Unavailable), nil},
+		"last":    {nil},
+	}
+	var written []string
+	for _, name := range []string{"refused", "there", "gone", "away", "last"} {
+		j.owe(func(context.Context) error {
+			written = append(written, name)
+			err := answers[name][0]
+			answers[name] = answers[name][1:]
+			return err
+		})
+	}
+	for round, want := range []string{"[refused there gone away]", "[refused away last]", "[]"} {
+		written = nil
+		if err := j.writeOwed(t.Context()); (err != nil) != (round == 0) || fmt.Sprint(written) != want {
+			t.Errorf("round %d writes %v, %v; want %s", round, written, err, want)
+		}
+	}
+}
