@@ -54,14 +54,19 @@ func wallIn(t time.Time, location *time.Location) time.Time {
 type zones map[string]*time.Location // by TZID; nil if looked up and not found
 
 // find returns the zone of a TZID within an object, or nil if it is unknown. It prefers the time-zone
-// database, because objects carry outdated copies of its rules.
+// database, because objects carry outdated copies of its rules. But EST is a name of the database, in which clocks
+// are never set, and of those who mean New York: there, the object's own definition counts (RFC 5545 section 3.2.19).
 func (zs zones) find(object *ical.Component, tzid string) zone {
-	if location := zs.location(tzid); location != nil {
+	location := zs.location(tzid)
+	if location != nil && !slices.Contains(standards, location.String()) {
 		return namedZone{location}
 	}
 	for _, definition := range object.ChildrenNamed("VTIMEZONE") {
 		if definition.Text("TZID") != tzid {
 			continue
+		}
+		if location != nil && len(definition.ChildrenNamed("DAYLIGHT")) == 0 {
+			break
 		}
 		if location := zs.location(definition.Text("X-LIC-LOCATION")); location != nil {
 			return namedZone{location}
@@ -70,8 +75,14 @@ func (zs zones) find(object *ical.Component, tzid string) zone {
 			return z
 		}
 	}
+	if location != nil {
+		return namedZone{location}
+	}
 	return offsetZone(tzid)
 }
+
+// standards are names of the database for standard time, without a place.
+var standards = []string{"EST", "GMT", "HST", "MST"}
 
 // exchangeUTC is what Exchange calls UTC, often without a definition (python-recurring-ical-events#126).
 const exchangeUTC = "tzone://Microsoft/Utc"

@@ -40,6 +40,40 @@ func TestNamesOfZones(t *testing.T) {
 	}
 }
 
+// An abbreviation is a zone of its own in the database, in which clocks are never set. Objects that define it as one
+// in which they are mean that.
+func TestAnAbbreviationIsAsTheObjectDefinesIt(t *testing.T) {
+	t.Parallel()
+	define := func(tzid string, more ...string) string {
+		return "BEGIN:VTIMEZONE\r\nTZID:" + tzid + "\r\n" + strings.Join(more, "\r\n") + "\r\nEND:VTIMEZONE\r\n"
+	}
+	standard := "BEGIN:STANDARD\r\nDTSTART:20071104T020000\r\nTZOFFSETFROM:-0400\r\nTZOFFSETTO:-0500\r\n" +
+		"RRULE:FREQ=YEARLY;BYMONTH=11;BYDAY=1SU\r\nEND:STANDARD"
+	daylight := "BEGIN:DAYLIGHT\r\nDTSTART:20070311T020000\r\nTZOFFSETFROM:-0500\r\nTZOFFSETTO:-0400\r\n" +
+		"RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=2SU\r\nEND:DAYLIGHT"
+	for name, c := range map[string]struct{ definition, tzid, july, january string }{
+		"with summer time":  {define("EST", standard, daylight), "EST", "14:00", "15:00"},
+		"named beside":      {define("EST", "X-LIC-LOCATION:America/New_York", standard, daylight), "EST", "14:00", "15:00"},
+		"without":           {define("EST", standard), "EST", "15:00", "15:00"},
+		"undefined":         {"", "EST", "15:00", "15:00"},
+		"another":           {define("CST", standard, daylight), "EST", "15:00", "15:00"},
+		"of a place":        {define("America/Panama", standard, daylight), "America/Panama", "15:00", "15:00"},
+		"with rules as CET": {define("CET", standard, daylight), "CET", "08:00", "09:00"},
+	} {
+		root, err := ical.Decode([]byte("BEGIN:VCALENDAR\r\n" + c.definition + "END:VCALENDAR\r\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := zones{}.find(root, c.tzid)
+		for month, want := range map[time.Month]string{time.July: c.july, time.January: c.january} {
+			at := z.localize(time.Date(2027, month, 5, 10, 0, 0, 0, time.UTC))
+			if got := at.UTC().Format("15:04"); got != want {
+				t.Errorf("%s: 10:00 in %s is %s in UTC, want %s", name, month, got, want)
+			}
+		}
+	}
+}
+
 // outlook is a definition as Outlook writes it: years from 1601, and a name without meaning.
 const outlook = `BEGIN:VTIMEZONE
 TZID:Customized Time Zone
