@@ -115,7 +115,10 @@ type held struct {
 
 // under measures a way for some time.
 func (s *attack) under(w way, lasting time.Duration) held {
-	const perSecond = 200
+	perSecond := 200.0
+	if !fullSize() {
+		perSecond = 100
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	before := s.r.measured()
