@@ -419,9 +419,14 @@ var lastWord = regexp.MustCompile(`([0-9A-Za-z]{1,6})(?:\.ics|/)?$`)
 func TestNoTenantReachesAnother(t *testing.T) {
 	t.Parallel()
 	full := os.Getenv("FRONTDESK_ISOLATION") == "full"
-	t.Run("sandboxes, on SQLite", func(t *testing.T) { noTenantReachesAnother(t, "", false, true, full) })
-	t.Run("accounts of their own, on PostgreSQL",
-		func(t *testing.T) { noTenantReachesAnother(t, storetest.Postgres(t), true, full, full) })
+	t.Run("sandboxes, on SQLite", func(t *testing.T) {
+		t.Parallel()
+		noTenantReachesAnother(t, "", false, true, full)
+	})
+	t.Run("accounts of their own, on PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		noTenantReachesAnother(t, storetest.Postgres(t), true, full, full)
+	})
 }
 
 func noTenantReachesAnother(t *testing.T, storeURL string, accounts, manyKeys, full bool) {
