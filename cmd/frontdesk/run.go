@@ -252,7 +252,7 @@ func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
 }
 
 func (s *session) open(ctx context.Context, cfg config.Config) (*gateway.Gateway, error) {
-	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
+	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err, ServesNothing: true})
 }
 
 // with opens the gateway, brings its store up to date, calls do and closes the gateway.

@@ -52,6 +52,9 @@ type Options struct {
 	Adapters []adapter.Adapter
 	LogTo    io.Writer
 	Now      func() time.Time // the clock; time.Now if nil
+
+	// ServesNothing is for commands: the gateway has no handler, whose pages and routes take a third of the time to open.
+	ServesNothing bool
 }
 
 func (o Options) clock() func() time.Time {
@@ -185,44 +188,54 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 		RedirectURI: func(callback string) string { return RedirectURI(cfg.Server.PublicURL, callback) },
 		AgentURL:    g.agentURL,
 	})
-	surface := apiOptions(cfg)
-	surface.Services = api.Services{
+	g.openSignIn()
+	g.watch()
+	if o.ServesNothing {
+		return g, nil
+	}
+	if g.handler, err = g.newHandler(shared); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// newHandler returns the handler of the API and the pages. With other replicas, they share its quotas.
+func (g *Gateway) newHandler(shared bool) (http.Handler, error) {
+	o := apiOptions(g.config)
+	o.Services = api.Services{
 		Calendar: g.services.Calendar, Tickets: g.services.Tickets, Numbers: g.services.Numbers,
 		Contacts: g.services.Contacts, Admin: g.admin,
 	}
-	surface.Keys, surface.Log, surface.Metrics, surface.Ready, surface.Now = g.callers, g.log,
-		g.metrics, g.ready, g.now
+	o.Keys, o.Log, o.Metrics, o.Ready, o.Now = g.callers, g.log, g.metrics, g.ready, g.now
 	if shared {
-		surface.Budgets = g.budgets
+		o.Budgets = g.budgets
 	}
-	surface.StoreWaited, surface.Requests, surface.Tracer = g.store.Waited, g.requests, g.traces.Tracer()
-	g.watch()
-	if surface.Pages, err = g.consentPages(); err != nil {
+	o.StoreWaited, o.Requests, o.Tracer = g.store.Waited, g.requests, g.traces.Tracer()
+	var err error
+	if o.Pages, err = g.consentPages(); err != nil {
 		return nil, err
 	}
 	settings, err := g.settingsPages()
 	if err != nil {
 		return nil, err
 	}
-	surface.Pages, surface.SettingsURL = append(surface.Pages, settings...), g.SettingsURL()
+	o.Pages, o.SettingsURL = append(o.Pages, settings...), g.SettingsURL()
 	tools, err := mcp.New(mcp.Options{
-		PublicURL: cfg.Server.PublicURL, Version: Version(), API: func() http.Handler { return g.handler },
-		Tools: api.Tools(), Notes: g.store, Now: g.now, Zone: g.services.Calendar.Zone,
+		PublicURL: g.config.Server.PublicURL, Version: Version(), API: g.Handler, Tools: api.Tools(), Notes: g.store,
+		Now: g.now, Zone: g.services.Calendar.Zone,
 	})
 	if err != nil {
 		return nil, err
 	}
 	platforms := agents.New(agents.Options{
-		API: func() http.Handler { return g.handler }, Callers: g.callers, Tools: api.Tools(), Notes: g.store,
-		Now: g.now, Zone: g.services.Calendar.Zone,
+		API: g.Handler, Callers: g.callers, Tools: api.Tools(), Notes: g.store, Now: g.now, Zone: g.services.Calendar.Zone,
 	})
-	surface.Speaks = append(platforms.Protocols(), tools.Protocol())
-	handler, err := api.New(surface)
+	o.Speaks = append(platforms.Protocols(), tools.Protocol())
+	handler, err := api.New(o)
 	if err != nil {
 		return nil, err
 	}
-	g.handler = g.proving(handler)
-	return g, nil
+	return g.proving(handler), nil
 }
 
 // Close stops the running work and waits for it. It also works on a partly opened gateway.

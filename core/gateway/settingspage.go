@@ -14,23 +14,30 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// settingsPages returns the pages of the settings page, with their operation names in the log, or none if the
-// configuration turns it off.
-func (g *Gateway) settingsPages() ([]api.Page, error) {
-	o := signin.Options{Store: g.store, Audit: g.audit, Now: g.now, Log: g.log}
-	g.signInLinks = signin.NewLinks(o)
-	if !g.config.SettingsPage.Enabled {
-		return nil, nil
-	}
-	if at := g.config.SettingsPage.OIDC; at.Issuer != "" {
+func (g *Gateway) signInOptions() signin.Options {
+	return signin.Options{Store: g.store, Audit: g.audit, Now: g.now, Log: g.log}
+}
+
+// openSignIn opens the ways to sign in at the settings page.
+func (g *Gateway) openSignIn() {
+	g.signInLinks = signin.NewLinks(g.signInOptions())
+	if at := g.config.SettingsPage.OIDC; g.config.SettingsPage.Enabled && at.Issuer != "" {
 		g.openID = signin.NewOpenID(signin.OpenIDOptions{
-			Options: o, Sealer: g.vault, Issuer: at.Issuer, ClientID: at.ClientID, ClientSecret: at.ClientSecret,
+			Options: g.signInOptions(), Sealer: g.vault, Issuer: at.Issuer, ClientID: at.ClientID, ClientSecret: at.ClientSecret,
 			Grants: at.Roles, RedirectURI: settingspage.RedirectURI(g.config.Server.PublicURL),
 		})
 	}
+}
+
+// settingsPages returns the pages of the settings page, with their operation names in the log, or none if the
+// configuration turns it off.
+func (g *Gateway) settingsPages() ([]api.Page, error) {
+	if !g.config.SettingsPage.Enabled {
+		return nil, nil
+	}
 	p, err := settingspage.New(settingspage.Options{
 		PublicURL: g.config.Server.PublicURL, Store: g.store, Admin: g.admin, Links: g.signInLinks,
-		Sessions: signin.NewSessions(o, g.config.SettingsPage.OIDC.Roles...), OpenID: g.openID, Now: g.now,
+		Sessions: signin.NewSessions(g.signInOptions(), g.config.SettingsPage.OIDC.Roles...), OpenID: g.openID, Now: g.now,
 		Brand: g.brand,
 		Trial: g.trial(),
 		Tools: func(ctx context.Context, platform, tenantName, keyID string) (agenttools.Made, error) {
