@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
-	"frontdesk/core/pause"
 	"frontdesk/core/record"
 	"frontdesk/core/store"
 )
@@ -204,49 +202,5 @@ func TestARepeatedCancelIsFoundAmongManyOpenCalls(t *testing.T) {
 	again, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
 	if err != nil || !again.Record.OK {
 		t.Errorf("the repeat is answered %+v, %v", again.Record, err)
-	}
-}
-
-// A repeat may come while the first try still runs, or while nobody can know yet that its process has died.
-func TestARepeatedCancelWaitsForTheFirst(t *testing.T) {
-	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	id := book(t, p, c, Write{}, meeting(t, "one", 10)).Record.Event.EventID
-	second, acted, ended := w.start(), make(chan struct{}), make(chan error, 1)
-	w.meetings.once("cancel", reaction{after: func(context.Context) error {
-		close(acted)
-		for w.meetings.called("cancel") < 2 {
-			if err := pause.For(background, time.Millisecond); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	go func() {
-		_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
-		ended <- err
-	}()
-	<-acted
-	w.clock.advance(time.Second)
-	again, err := second.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: id})
-	if err != nil || !again.Record.OK {
-		t.Errorf("the repeat is answered %+v, %v", again.Record, err)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-// One of two that find nothing may look at the other just when that ends.
-func TestOfTwoCancellationsOfNothingNeitherSucceeds(t *testing.T) {
-	t.Parallel()
-	_, p, c := sqliteWorld(t)
-	for i := range 100 {
-		_, errs := atOnce(2, func(int) (Answer[record.CancelAnswer], error) {
-			return p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: fmt.Sprint("another", i)})
-		})
-		for _, err := range errs {
-			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -205,47 +204,6 @@ func TestATicketThatMayBeAnUnlikeCallsIsNotTaken(t *testing.T) {
 	w.tickets.script(nil)
 	_, err = create(p, c, key("low"), CreateTicket{Subject: "door", Priority: "Low"})
 	wantUnknowable(t, err)
-}
-
-func TestATicketThatARunningCallMayHaveMadeIsNotTaken(t *testing.T) {
-	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	w.tickets.findsText = true
-	notArriving(w)
-	_, err := create(p, c, key("lost"), CreateTicket{Subject: "door"})
-	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-
-	arrived, answered := make(chan struct{}), make(chan struct{})
-	w.tickets.script(func(_ *process, call string) reaction {
-		if call != "create" {
-			return reaction{}
-		}
-		return reaction{after: func(context.Context) error {
-			close(arrived)
-			<-answered
-			return nil
-		}}
-	})
-	made := make(chan string)
-	go func() {
-		id, _ := create(p, c, key("running"), CreateTicket{Subject: "door"})
-		made <- id
-	}()
-	<-arrived
-	_, err = create(p, c, key("lost"), CreateTicket{Subject: "door"})
-	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	if f := fault.From(err); f.IsUnknowable() || f.NoRetry {
-		t.Errorf("it says %+v", f)
-	}
-	close(answered)
-	if id := <-made; id != "id1" {
-		t.Fatalf("the call that ran has %q", id)
-	}
-	w.tickets.script(nil)
-	w.clock.advance(time.Minute)
-	if id, err := create(p, c, key("lost"), CreateTicket{Subject: "door"}); err != nil || id != "id2" {
-		t.Errorf("got %q, %v", id, err)
-	}
 }
 
 func TestALookThatFailsDoesNotEndADoubt(t *testing.T) {

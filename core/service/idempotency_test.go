@@ -12,8 +12,6 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/fault/faulttest"
-	"frontdesk/core/guard"
-	"frontdesk/core/record"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant"
@@ -52,32 +50,6 @@ func TestKeyWithAnotherBodyIsRefused(t *testing.T) {
 	book(t, p, c, key("k"), meeting(t, "checkup", 10))
 	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 11))
 	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
-}
-
-func TestKeyOfARunningCallIsRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
-	w.options = impatient
-	p, c := w.start(), w.tenant("acme")
-	entered, let := make(chan struct{}), make(chan struct{})
-	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
-	first := make(chan error)
-	go func() {
-		_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
-		first <- err
-	}()
-	<-entered
-	_, err := p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
-	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
-	if fault.From(err).RetryAfter == 0 {
-		t.Error("it does not say when to come again")
-	}
-	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "other", 10))
-	wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyReused)
-	close(let)
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestFailureWithoutEffectIsNotKept(t *testing.T) {
@@ -168,42 +140,6 @@ func TestCallCutOffWhoseConnectionIsGoneStaysUnknown(t *testing.T) {
 	p.recover(t)
 	_, err = p.Calendar.Book(asKey(c), c, key("k"), meeting(t, "checkup", 10))
 	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-}
-
-// FRONTDESK_CALLERS is the number of callers at once.
-func TestOneKeyAmongManyAtOnceIsOneEffect(t *testing.T) {
-	callers := size("FRONTDESK_CALLERS", 24)
-	for _, s := range stores {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, s.open)
-			three := [3]*process{w.start(), w.start(), w.start()}
-			for _, test := range crashCases(t) {
-				t.Run(test.name, func(t *testing.T) {
-					c, id := w.prepare(test), ""
-					if test.before != nil {
-						id = test.before(w, three[0], c)
-					}
-					had := test.effects(w)
-					bodies, errs := atOnce(callers, func(i int) (string, error) {
-						body, _, err := test.call(three[i%3], c, id)
-						return string(body), err
-					})
-					answers := map[string]int{}
-					for i, err := range errs {
-						if err != nil {
-							wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
-							continue
-						}
-						answers[bodies[i]]++
-					}
-					if effects := test.effects(w) - had; len(answers) != 1 || effects != 1 {
-						t.Fatalf("%d effects, told: %v", effects, answers)
-					}
-				})
-			}
-		})
-	}
 }
 
 // Calls without a key.
@@ -362,38 +298,6 @@ func TestCallWithoutKeySettlesTheOneWithKeyWhoseAnswerWasLost(t *testing.T) {
 	}
 }
 
-func TestEqualBookingsAtOnceShareOneAnswer(t *testing.T) {
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, open)
-			c := w.tenant("acme")
-			w.meetings.traits.IdempotentBook = false
-			two := [2]*process{w.start(), w.start()}
-			answers, errs := atOnce(16, func(i int) (Answer[record.MeetingAnswer], error) {
-				return two[i%2].Calendar.Book(asKey(c), c, Write{}, meeting(t, "checkup", 10))
-			})
-			made := 0
-			for i := range answers {
-				if errs[i] != nil {
-					t.Fatal(errs[i])
-				}
-				if !answers[i].Replayed {
-					made++
-				}
-				if string(answers[i].Body) != string(answers[0].Body) {
-					t.Errorf("got %s and %s", answers[i].Body, answers[0].Body)
-				}
-			}
-			if made != 1 || w.meetings.booked != 1 {
-				t.Fatalf("%d answers are not replayed, %d meetings", made, w.meetings.booked)
-			}
-		})
-	}
-}
-
 func TestEqualTicketsWithoutKey(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
@@ -548,87 +452,6 @@ func TestAdviceDoesNotMakeASecondPurchase(t *testing.T) {
 	if detail := fault.From(err).Detail; strings.Contains(detail, "Repeat the request") ||
 		!strings.Contains(detail, "act twice") {
 		t.Errorf("the advice is %q", detail)
-	}
-}
-
-func TestLateAnswerSettlesTheCall(t *testing.T) {
-	t.Parallel()
-	shorter := func(o *Options, g *guard.Options) { g.WriteGrace, o.WaitForEqual = 5*time.Second, pollInterval }
-	for name, test := range map[string]struct {
-		call func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error)
-		on   func(w *world) (*account, string)
-		made func(w *world) int
-	}{
-		"book": {
-			func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error) {
-				a, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
-				return string(a.Body), a.Replayed, err
-			},
-			func(w *world) (*account, string) {
-				w.meetings.traits.IdempotentBook = false
-				return &w.meetings.account, "book"
-			},
-			func(w *world) int { return w.meetings.booked },
-		},
-		"create": {
-			func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error) {
-				a, err := p.Tickets.Create(ctx, c, key("k"), CreateTicket{Subject: "door"})
-				return string(a.Body), a.Replayed, err
-			},
-			func(w *world) (*account, string) { return &w.tickets.account, "create" },
-			(*world).ticketCount,
-		},
-		"buy": {
-			func(p *process, c apikey.Caller, ctx context.Context) (string, bool, error) {
-				a, err := p.Numbers.Buy(ctx, c, key("k"), BuyNumber{AreaCode: "415"})
-				return string(a.Body), a.Replayed, err
-			},
-			func(w *world) (*account, string) {
-				w.phones.traits.IdempotentBuy = false
-				return &w.phones.account, "buy"
-			},
-			func(w *world) int { return w.phones.bought },
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, storetest.SQLite)
-			w.options = shorter
-			c, p := w.tenant("acme"), w.start()
-			a, call := test.on(w)
-			ctx, let := faulttest.NewDeadline(background), make(chan struct{})
-			a.once(call, reaction{before: func(context.Context) error { ctx.Pass(); <-let; return nil }})
-			_, _, err := test.call(p, c, ctx)
-			wantReason(t, err, fault.Timeout, fault.ReasonDeadlineExceeded)
-			_, _, err = test.call(p, c, background)
-			wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning) // it may still arrive
-			w.clock.advance(3 * time.Second)
-			p.recover(t)
-			close(let)
-			p.stop() // stop waits for the late write
-			body, replayed, err := test.call(w.start(), c, background)
-			// The outcome of a purchase is looked up, since the number may not be there yet. The repeat then
-			// finishes it.
-			if err != nil || !replayed && name != "buy" || body == "" || test.made(w) != 1 {
-				t.Fatalf("got %s, replayed %v, %v; %d effects", body, replayed, err, test.made(w))
-			}
-		})
-	}
-}
-
-func TestCallerWhoLeavesLosesNothing(t *testing.T) {
-	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	ctx, leave := context.WithCancel(background)
-	w.meetings.once("book", reaction{after: func(context.Context) error { leave(); return context.Canceled }})
-	_, err := p.Calendar.Book(ctx, c, key("k"), meeting(t, "checkup", 10))
-	wantReason(t, err, fault.Canceled, fault.ReasonCanceled)
-	// Who interrupts a command sees the answer.
-	if says := fault.From(err).Detail; !strings.Contains(says, "not known yet whether the provider acted") {
-		t.Errorf("the answer is %q", says)
-	}
-	again := book(t, p, c, key("k"), meeting(t, "checkup", 10))
-	if w.meetings.booked != 1 || again.Record.Event.EventID != "ev1" {
-		t.Fatalf("%d meetings, %+v", w.meetings.booked, again)
 	}
 }
 

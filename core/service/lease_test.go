@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -44,40 +43,6 @@ func TestARepeatAfterAKillIsAnsweredWithinItsDeadline(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestAStepOfTheClockTakesNoRunOver checks that a run of this process counts as running, whatever the clock
-// says. Otherwise there would be two tickets in a CRM that cannot report the outcome of a create.
-func TestAStepOfTheClockTakesNoRunOver(t *testing.T) {
-	t.Parallel()
-	eachStore(t, func(t *testing.T, w *world) {
-		c := w.tenant("acme")
-		w.options = impatient
-		p := w.start()
-		entered, let := make(chan struct{}), make(chan struct{})
-		w.tickets.once("create", reaction{before: func(context.Context) error {
-			close(entered)
-			<-let
-			return nil
-		}})
-		done := make(chan error)
-		go func() {
-			_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
-			done <- err
-		}()
-		<-entered
-		w.clock.advance(time.Hour)
-		p.recover(t)
-		_, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: "door"})
-		wantReason(t, err, fault.Conflict, fault.ReasonIdempotencyRunning)
-		close(let)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if made := w.tickets.count(); made != 1 {
-			t.Errorf("%d tickets", made)
-		}
-	})
 }
 
 func TestADeadCallIsNotBlockedByAClockThatWasAhead(t *testing.T) {

@@ -1,15 +1,12 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
@@ -112,51 +109,6 @@ func TestListFailsAsAWhole(t *testing.T) {
 	}
 }
 
-// Ten calendars are read at once, and eight callers who list ten each at the same time are all answered.
-func TestManyCallersListManyCalendarsAtOnce(t *testing.T) {
-	t.Parallel()
-	const callers, calendars = 8, 10
-	w, p, c := sqliteWorld(t)
-	var ids []string
-	for i := range calendars {
-		ids = append(ids, fmt.Sprint("c", i))
-		w.meetings.calendars = append(w.meetings.calendars, calendar.Calendar{ID: ids[i], Zone: "UTC"})
-		w.meetings.put(calendar.Event{CalendarID: ids[i], ID: fmt.Sprint("of ", ids[i]), Start: calendar.At(hour(10), "UTC"),
-			End: calendar.At(hour(11), "UTC")})
-	}
-	var reading atomic.Int32
-	all := make(chan struct{})
-	w.meetings.script(func(_ *process, call string) reaction {
-		return reaction{before: func(ctx context.Context) error {
-			if strings.HasPrefix(call, "events") && reading.Add(1) == callers*calendars {
-				close(all)
-			}
-			if !strings.HasPrefix(call, "events") {
-				return nil
-			}
-			select {
-			case <-all: // nobody is answered before all are asked
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}
-	})
-	var group errgroup.Group
-	for range callers {
-		group.Go(func() error {
-			answer, err := p.Calendar.List(background, c, window(t, ids...))
-			if err == nil && len(answer.Events) != calendars {
-				err = fmt.Errorf("%d events", len(answer.Events))
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestListHoldsAtMostTwoThousandFiveHundredEvents(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
@@ -194,58 +146,6 @@ func dense(t *testing.T, w *world) ListEvents {
 	put("long", calendar.At(begin.AddDate(0, 0, -3), "UTC"), calendar.At(begin.AddDate(0, 0, 40), "UTC"))
 	w.meetings.pageSize = 25
 	return in
-}
-
-func TestAListOfSeveralPagesIsReadInPartsTheNextTime(t *testing.T) {
-	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	month := dense(t, w)
-	list := func(in ListEvents, want int) []string {
-		t.Helper()
-		name := "events/" + in.CalendarIDs[0]
-		before := w.meetings.called(name)
-		answer, err := p.Calendar.List(background, c, in)
-		w.check(err)
-		if n := w.meetings.called(name) - before; n != want {
-			t.Errorf("the list takes %d pages, want %d", n, want)
-		}
-		return subjects(answer)
-	}
-	want := list(month, 3)
-	if len(want) != 63 {
-		t.Fatalf("%d events", len(want))
-	}
-	var reading atomic.Int32
-	all := make(chan struct{})
-	w.meetings.script(func(_ *process, call string) reaction {
-		return reaction{before: func(ctx context.Context) error {
-			if strings.HasPrefix(call, "events") && reading.Add(1) == listParts {
-				close(all)
-			}
-			select {
-			case <-all: // nobody is answered before all parts are asked for
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}
-	})
-	if got := list(month, listParts); !slices.Equal(got, want) {
-		t.Errorf("in parts, the list is %q, want %q", got, want)
-	}
-	week := month
-	week.End = when(t, "2030-03-08T00:00:00Z")
-	list(week, 1)
-	side := month
-	side.CalendarIDs = []string{"side"}
-	list(side, 1)
-	w.meetings.pageSize = 3 // parts go on where their page ends
-	if got := list(month, 24); !slices.Equal(got, want) {
-		t.Errorf("in parts of several pages, the list is %q, want %q", got, want)
-	}
-	w.clock.advance(rememberLong)
-	w.meetings.pageSize = 100
-	list(month, 1)
 }
 
 var answers429 = fault.New(fault.RateLimited, fault.ReasonProviderRateLimited, "The provider answers 429.")

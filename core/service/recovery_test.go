@@ -55,53 +55,6 @@ func dieWith(t *testing.T, w *world, c apikey.Caller, n int) {
 	w.meetings.script(nil)
 }
 
-func TestWhatAKilledProcessLeavesIsSettledWithinThirtySeconds(t *testing.T) {
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) string{
-		"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres,
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, open)
-			w.tenant("acme")
-			const calls = 8 // as many as the guard admits to one connection
-			one := w.start()
-			one.recover(t) // it was settling intents, and dies while it holds them
-			dieWith(t, w, w.tenants["t-acme"], calls)
-			one.kill()
-			replicas := [2]*process{w.start(), w.start()}
-			for seconds := 0; seconds <= 30 && w.meetings.booked < calls; seconds += 2 {
-				atOnce(2, func(i int) (struct{}, error) { replicas[i].recover(t); return struct{}{}, nil })
-				w.clock.advance(2 * time.Second)
-			}
-			if w.meetings.booked != calls || w.unsettled() != 0 {
-				t.Fatalf("%d of %d are booked, %d open", w.meetings.booked, calls, w.unsettled())
-			}
-			for i := range calls {
-				answer := book(t, replicas[0], w.tenants["t-acme"], key(fmt.Sprint(i)),
-					meeting(t, fmt.Sprint("caller ", i), 10))
-				if !answer.Replayed {
-					t.Errorf("call %d is not answered with what was settled", i)
-				}
-			}
-		})
-	}
-}
-
-func TestReplicasSettleEachIntentOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
-	c := w.tenant("acme")
-	w.meetings.traits.IdempotentBook = true
-	dieWith(t, w, c, 8)
-	w.clock.advance(13 * time.Second)
-	before := w.meetings.called("book")
-	replicas := [4]*process{w.start(), w.start(), w.start(), w.start()}
-	atOnce(4, func(i int) (struct{}, error) { replicas[i].recover(t); return struct{}{}, nil })
-	if asked := w.meetings.called("book") - before; asked != 8 || w.meetings.booked != 8 {
-		t.Fatalf("the provider is asked %d times, %d are booked", asked, w.meetings.booked)
-	}
-}
-
 func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
@@ -230,30 +183,4 @@ func TestRecoveryLeavesAnIntentWhoseConnectionIsGone(t *testing.T) {
 	w.clock.advance(72*time.Hour + time.Second)
 	p.recover(t)
 	book(t, p, w.tenants["t-acme"], key("k"), meeting(t, "the key is free again", 10))
-}
-
-func TestShutdownWhileSettlingLosesNothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, storetest.SQLite)
-	c := w.tenant("acme")
-	dieWith(t, w, c, 1)
-	w.options = func(o *Options, _ *guard.Options) { o.Deadline = time.Second }
-	p := w.start()
-	entered, let := make(chan struct{}), make(chan struct{})
-	w.meetings.once("book", reaction{before: func(context.Context) error { close(entered); <-let; return nil }})
-	ctx, stop := context.WithCancel(background)
-	ended := make(chan struct{})
-	go func() { p.Run(ctx); close(ended) }()
-	<-entered
-	stop()
-	<-ended // although the provider has not responded
-	close(let)
-	p.stop()
-	two := w.start()
-	w.clock.advance(20 * time.Second)
-	two.recover(t)
-	answer := book(t, two, c, key("0"), meeting(t, "caller 0", 10))
-	if !answer.Replayed || w.meetings.booked != 1 {
-		t.Fatalf("replayed %v, %d booked", answer.Replayed, w.meetings.booked)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -46,36 +45,6 @@ func TestACreationIsRecordedWithItsRowOrNotAtAll(t *testing.T) {
 		rows := got(s.AuditRows(t.Context(), store.AuditFilter{Limit: 10}))(t)
 		if len(rows) != 1 || rows[0].UID != "first" {
 			t.Errorf("the audit has %+v", rows)
-		}
-	})
-}
-
-func TestOneKeyOfManyCreationsAtOnceIsOneRow(t *testing.T) {
-	t.Parallel()
-	both(t, func(t *testing.T, s *store.Store) {
-		tenant(t, s, "acme")
-		var callers sync.WaitGroup
-		start, failures := make(chan struct{}), make(chan error, 16)
-		for i := range cap(failures) {
-			callers.Go(func() {
-				id := fmt.Sprint("hook", i)
-				<-start
-				failures <- s.CreateWebhook(recording[store.Webhook](t.Context(), "k", noon), webhookRow(id, "acme"), 20)
-			})
-		}
-		close(start)
-		callers.Wait()
-		close(failures)
-		var made int
-		for err := range failures {
-			if err == nil {
-				made++
-			} else if !errors.Is(err, fault.Conflict) {
-				t.Error(err)
-			}
-		}
-		if all := got(s.Webhooks(t.Context()))(t); made != 1 || len(all) != 1 {
-			t.Errorf("%d were told that they created one, and there are %d", made, len(all))
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -146,115 +145,6 @@ func TestACallThatCannotBeOpenedIsLeftOut(t *testing.T) {
 		all := got(s.UnsettledIntents(t.Context(), noon, noon, 10))(t)
 		if len(all) != 1 || all[0].Key != "b" {
 			t.Errorf("got %+v", all)
-		}
-	})
-}
-
-// Adoption seals rows from before unchanged, and a rotation seals all rows with the new key, while others
-// write.
-func TestRowsAreSealedAnewWhileOthersWrite(t *testing.T) {
-	t.Parallel()
-	bothURLs(t, func(t *testing.T, url string) {
-		s := storetest.Open(t, url)
-		connection(t, s, "c1")
-		var all []store.Intent
-		for n := range 7 {
-			all = append(all, answeredCall(t, s, fmt.Sprint("call ", n)))
-		}
-		v := sealing(t, s)
-		_, _, err := s.Intent(t.Context(), all[0].TenantID, all[0].Operation, all[0].Key)
-		refused(t, err, fault.Unavailable, store.ReasonRowUnreadable)
-		_, err = document(t, s, "doc call 0")
-		refused(t, err, fault.Unavailable, store.ReasonRowUnreadable)
-		if rows := got(s.Reseal(t.Context(), store.Rows{}))(t); rows.Plain != 14 || rows.Rewritten != 0 {
-			t.Errorf("before %+v", rows)
-		}
-		if rows := got(s.Reseal(t.Context(), store.Rows{Adopt: true}))(t); rows.Rewritten != 14 || rows.Plain != 0 {
-			t.Errorf("adopted %+v", rows)
-		}
-
-		running := begun(t, s, store.Intent{Key: "running"})
-		stop, written := make(chan struct{}), make(chan struct{})
-		var writing sync.WaitGroup
-		writing.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				case written <- struct{}{}:
-				default:
-				}
-				running.Plan = fmt.Appendf(nil, `{"n":%d}`, n)
-				if err := s.SaveIntentPlan(t.Context(), running); err != nil {
-					t.Errorf("a writer: %v", err)
-				}
-			}
-		})
-		ended := sync.OnceFunc(func() { close(stop); writing.Wait() })
-		defer ended() // also after a failure, before the store is closed
-		for range 3 {
-			<-written // writes sealed before the last rotation are done: only the key before it is kept
-			<-written
-			if _, err := v.Rotate(); err != nil {
-				t.Fatal(err)
-			}
-			primary := got(v.Primary())(t)
-			_, err := s.Reseal(t.Context(),
-				store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }})
-			must(t, err)
-			if _, err := v.Prune(func(uint32) bool { return false }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ended()
-		for _, i := range all {
-			there, found, err := s.Intent(t.Context(), i.TenantID, i.Operation, i.Key)
-			must(t, err)
-			if !found || string(there.Answer) != string(i.Answer) || string(there.Plan) != string(i.Plan) {
-				t.Errorf("came back as %+v", there)
-			}
-		}
-		if rows := got(s.Reseal(t.Context(), store.Rows{}))(t); rows != (store.SealedRows{Sealed: 15}) {
-			t.Errorf("at the end %+v", rows)
-		}
-	})
-}
-
-// Stores that share a database share one key for their hashes, from the first one on and through rotations.
-// Without the key, others cannot guess what was hashed.
-func TestDigestsAreOfOneKey(t *testing.T) {
-	t.Parallel()
-	bothURLs(t, func(t *testing.T, url string) {
-		s := storetest.Open(t, url)
-		v := sealing(t, s)
-		var mu sync.Mutex
-		found := map[string]bool{}
-		var work sync.WaitGroup
-		for range 4 {
-			replica := storetest.Connect(t, url)
-			work.Go(func() {
-				defer replica.Close()
-				plain, _ := replica.Digest(t.Context(), person)
-				replica.SealWith(v)
-				hashed, err := replica.Digest(t.Context(), person)
-				mu.Lock()
-				defer mu.Unlock()
-				if found[hashed] = true; err != nil || hashed == plain {
-					t.Errorf("%s, %v", hashed, err)
-				}
-			})
-		}
-		work.Wait()
-		if _, err := v.Rotate(); err != nil {
-			t.Fatal(err)
-		}
-		primary := got(v.Primary())(t)
-		rows := got(s.Reseal(t.Context(),
-			store.Rows{Stale: func(sealed []byte) bool { return vault.KeyOf(sealed) != primary }}))(t)
-		equal(t, rows.Rewritten, 1)
-		found[got(s.Digest(t.Context(), person))(t)] = true
-		if len(found) != 1 {
-			t.Errorf("digests %v", found)
 		}
 	})
 }
