@@ -105,11 +105,15 @@ func TestEveryPrefixOfOurSecretsIsRedacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range declared.FindAllStringSubmatch(string(source), -1) {
-			prefix := match[1] + match[2]
-			if slices.Contains(noSecrets, prefix) {
+		for line := range strings.Lines(string(source)) {
+			if !strings.Contains(line, "refix") && !strings.Contains(line, "NewToken") {
+				continue // the pattern would take long for all lines
+			}
+			match := declared.FindStringSubmatch(line)
+			if match == nil || slices.Contains(noSecrets, match[1]+match[2]) {
 				continue
 			}
+			prefix := match[1] + match[2]
 			found++
 			if got := Redact("GET /nowhere/" + prefix + canary); got != "GET /nowhere/"+prefix+redacted {
 				t.Errorf("%s: a secret with the prefix %s is redacted as %q", path, prefix, got)
@@ -228,7 +232,7 @@ func TestCluesAreNoFewerThanTheMatches(t *testing.T) {
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0)) // far faster than draws
-		for range 200 {
+		for range 60 {
 			var text strings.Builder
 			for range 1 + random.IntN(7) {
 				text.WriteString(parts[random.IntN(len(parts))])

@@ -338,13 +338,15 @@ func TestRoomIsGivenBack(t *testing.T) {
 	})
 	pool := newPool(t, PoolOptions{})
 	client := pool.Client(ClientOptions{Provider: "rest", Connection: "c"})
-	for range maxReadingShare/len(good) + 1 {
-		for _, path := range []string{"good", "cut", "more", "refused"} {
-			_, _, _, err := Do(client, request(t, http.MethodGet, server.JoinPath(path).String(), ""))
-			if f := fault.From(err); f != nil && f.Reason == fault.ReasonOverloaded {
-				t.Fatalf("%s: %v", path, f)
-			}
+	for _, path := range []string{"good", "cut", "more", "refused"} {
+		_, _, _, _ = Do(client, request(t, http.MethodGet, server.JoinPath(path).String(), ""))
+		if len(pool.budget.shares) > 0 || pool.budget.reading != 0 {
+			t.Fatalf("%s: %d bytes are still being read", path, pool.budget.reading)
 		}
+		if !pool.budget.decoding.TryAcquire(maxDecodingBytes) {
+			t.Fatalf("%s: some is still being decoded", path)
+		}
+		pool.budget.decoding.Release(maxDecodingBytes)
 	}
 	ctx, forget := context.WithCancel(t.Context())
 	// The body is left open on purpose.

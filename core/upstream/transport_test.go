@@ -3,7 +3,6 @@ package upstream
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -355,10 +354,7 @@ func speakHTTP2(conn net.Conn, next func() int) {
 
 func TestBodiesAreCapped(t *testing.T) {
 	const limit = 1000
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	_, _ = z.Write(make([]byte, 10<<20))
-	_ = z.Close()
+	bomb := zipped(t, strings.Repeat("\x00", 1000*limit))
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/fits":
@@ -372,7 +368,7 @@ func TestBodiesAreCapped(t *testing.T) {
 			}
 		case "/bomb":
 			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(bomb.Bytes())
+			_, _ = w.Write(bomb)
 		}
 	})
 	client := newPool(t, PoolOptions{MaxResponseBytes: limit}).Client(ClientOptions{Provider: "rest"})
