@@ -70,6 +70,9 @@ func (s *Calendar) MoveMeeting(
 		EventID: meeting.EventID, Start: start, End: end, CalendarIDs: named(meeting.CalendarID), terms: by,
 	})
 	if err != nil {
+		if now, unknown := client.meetingOf(ctx, in.Reference); unknown == nil { // found in another calendar
+			meeting = now
+		}
 		return Answer[record.BookedAnswer]{}, s.withNearest(ctx, client, offer, meeting, err)
 	}
 	return client.bookedAnswer(ctx, moved, offer, speech.Moved)
