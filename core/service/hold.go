@@ -244,6 +244,7 @@ func (s *Calendar) hold(
 		return none, err
 	}
 	offer.rules.MovesIn = plan.In
+	row := offer.SlotOffered
 	if plan.Event != "" && !offer.rules.Length {
 		event, err := client.toMove(ctx, FindSlots{RescheduleMeetingID: plan.Event, movesIn: plan.In})
 		if err == nil {
@@ -269,7 +270,6 @@ func (s *Calendar) hold(
 		return none, err
 	}
 	defer held.release(ctx)
-	row := offer.SlotOffered
 	row.ID, row.OfferedAt, row.Rules = offer.holdID, run.Intent().CreatedAt, offer.rules.text()
 	if err := s.opts.Store.OfferSlots(ctx, []store.SlotOffered{row}); err != nil {
 		return none, err

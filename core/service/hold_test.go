@@ -610,15 +610,18 @@ func TestAHoldForAMoveIsBookedWhereItsSlotWasFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		anyOf := func(in *FindSlots) { in.CalendarIDs, in.Availability = []string{"third", "main"}, availability }
+		anyOf := func(in *FindSlots) {
+			in.CalendarIDs, in.Availability, in.Rules.Duration = []string{"third", "main"}, availability, nil
+		}
 		held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
 			SlotID: slotAt(t, p, c, 12, anyOf).SlotID, For: time.Minute, Moves: there.MeetingReference,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bookSlot(p, c, key("another"), Offered{HoldID: held.Record.HoldID}); err != nil {
-			t.Fatal(err)
+		booked, err := bookSlot(p, c, key("another"), Offered{HoldID: held.Record.HoldID})
+		if err != nil || booked.End != "2030-03-04T12:30:00Z" {
+			t.Fatalf("booked %+v, %v", booked, err)
 		}
 		if live := w.meetings.live(); len(live) != 2 || live[1].CalendarID != "third" {
 			t.Errorf("%s: booked %+v", availability, live)
