@@ -248,7 +248,7 @@ func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
 func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error {
 	var body refusalBody
 	_ = json.Unmarshal(e.Body, &body)              // what is there, is there
-	e.ErrorCode = cmp.Or(e.ErrorCode, body.code()) // x/oauth2 does not read it from the response to an assertion
+	e.ErrorCode = cmp.Or(body.code(), e.ErrorCode) // x/oauth2 does not read it from the response to an assertion
 	for _, secret := range secrets {
 		if secret != "" {
 			e.Body = bytes.ReplaceAll(e.Body, []byte(secret), []byte("[secret]"))
@@ -282,10 +282,14 @@ type refusalBody struct {
 }
 
 // code returns the error code. HubSpot tells of a refresh token or a code that it does not accept in its own way, at
-// times without an error code (nango.dev/blog/hubspot-oauth-bad-refresh-token; HGData/mk-node-hubspot#64).
+// times without an error code (nango.dev/blog/hubspot-oauth-bad-refresh-token; HGData/mk-node-hubspot#64). ServiceNow
+// tells of all that it does not accept as a server_error with the status 401 (demisto/content-docs#1301).
 func (b refusalBody) code() string {
-	if b.Error == "" && (b.Status == "BAD_REFRESH_TOKEN" || b.Status == "BAD_AUTH_CODE") {
+	switch {
+	case b.Error == "" && (b.Status == "BAD_REFRESH_TOKEN" || b.Status == "BAD_AUTH_CODE"):
 		return "invalid_grant"
+	case b.Error == "server_error" && b.Description == "access_denied":
+		return b.Description
 	}
 	return b.Error
 }
