@@ -265,7 +265,7 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	if isErrorCode(code) {
 		refused = refused.With("oauth_error", code)
 	}
-	refused.RetryAfter, refused.Upstream = plain.RetryAfter, plain.Upstream
+	refused.RetryAfter, refused.Upstream = cmp.Or(plain.RetryAfter, refused.RetryAfter), plain.Upstream
 	// A response with an OAuth error code issued no tokens (RFC 6749 section 5.2). A plain 5xx other than 503
 	// may come from a proxy that lost the response.
 	refused.Unsent = e.ErrorCode != "" || status < http.StatusInternalServerError ||
@@ -283,16 +283,26 @@ type refusalBody struct {
 
 // code returns the error code. HubSpot tells of a refresh token or a code that it does not accept in its own way, at
 // times without an error code (nango.dev/blog/hubspot-oauth-bad-refresh-token; HGData/mk-node-hubspot#64). ServiceNow
-// tells of all that it does not accept as a server_error with the status 401 (demisto/content-docs#1301).
+// tells of all that it does not accept as a server_error with the status 401 (demisto/content-docs#1301). Zoho gives
+// ten tokens in ten minutes (zoho.com/accounts/protocol/oauth/web-apps/access-token-expiry.html), and has no code of
+// its own for more.
 func (b refusalBody) code() string {
 	switch {
 	case b.Error == "" && (b.Status == "BAD_REFRESH_TOKEN" || b.Status == "BAD_AUTH_CODE"):
 		return "invalid_grant"
 	case b.Error == "server_error" && b.Description == "access_denied":
 		return b.Description
+	case b.Error == "Access Denied" && b.Status == "failure":
+		return limitReached
 	}
 	return b.Error
 }
+
+// limitReached is Salesforce's code for too many requests (Salesforce Help, "OAuth 2.0 Authorization Errors").
+const limitReached = "rate_limit_exceeded"
+
+// limitWait is how long to wait for another token where the answer does not say.
+const limitWait = time.Minute
 
 // Errors with invalid_grant that say nothing of the grant.
 const (
@@ -309,9 +319,11 @@ const (
 // meaning returns the fault for an error code, or for an answer without one.
 func (c Client) meaning(code string, body refusalBody, plain *fault.Error, status int) *fault.Error {
 	switch isGrant := code == "invalid_grant"; {
-	case isGrant && slices.Contains(body.Codes, loopDetected):
-		return fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited,
+	case code == limitReached, isGrant && slices.Contains(body.Codes, loopDetected):
+		f := fault.Newf(fault.RateLimited, fault.ReasonProviderRateLimited,
 			"The sign-in service of %s limits how often it is called. Try again later.", c.Provider)
+		f.RetryAfter = limitWait
+		return f
 	case isGrant && body.Description == besideAnother:
 		return fault.Newf(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The sign-in service of %s is still busy with an earlier request.", c.Provider).Because(errUnanswered)

@@ -308,6 +308,11 @@ func TestEachAnswerOfATokenEndpointIsItsFault(t *testing.T) {
 			fault.ReasonReconnectRequired, 0},
 		{"Zoho's invalid_code", answer(200, "", `{"error":"invalid_code"}`), fault.Disconnected,
 			fault.ReasonReconnectRequired, 0},
+		{"Zoho's limit of tokens", answer(400, "", `{"error_description":"You have made too many requests `+
+			`continuously. Please try again after some time.","error":"Access Denied","status":"failure"}`),
+			fault.RateLimited, fault.ReasonProviderRateLimited, time.Minute},
+		{"Salesforce's limit of sign-ins", answer(400, "", `{"error":"rate_limit_exceeded"}`), fault.RateLimited,
+			fault.ReasonProviderRateLimited, time.Minute},
 		{"ServiceNow's access_denied", answer(401, "",
 			`{"error_description":"access_denied","error":"server_error"}`), fault.Disconnected,
 			fault.ReasonReconnectRequired, 0},
