@@ -229,7 +229,7 @@ func TestAProviderThatIsDownIsToldAtOnceAndUsedAgainSoon(t *testing.T) {
 				lasting = 20 * time.Second
 			}
 			var refused sample // one caller after another, as in the healthy phase
-			for end := time.Now().Add(lasting); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(lasting); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 				began := time.Now()
 				a, err := r.as(keys[0]).call(http.MethodPost, ticketPath, body, "X-Request-Timeout-Ms: 6000")
 				if err == nil && a.reason() == "BREAKER_OPEN" {
@@ -281,7 +281,7 @@ type steady struct {
 
 func callSteadily(t *testing.T, r *running, keys []string, body string) *steady {
 	d := &steady{over: make(chan struct{}), latest: "none"}
-	const callers, every = 24, 240 * time.Millisecond
+	const callers, every = 24, 480 * time.Millisecond
 	for i := range callers {
 		d.running.Go(func() {
 			time.Sleep(time.Duration(i) * every / callers) // not all at once
