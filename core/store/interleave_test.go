@@ -252,7 +252,7 @@ func (w *world) restore(t *testing.T) {
 	if script.Len() > 0 {
 		got(w.db.ExecContext(t.Context(), script.String()))(t)
 	}
-	if w.restored++; w.postgres && w.restored%100 == 0 { // each reading passes over what was deleted
+	if w.restored++; w.postgres && w.restored%300 == 0 { // each reading passes over what was deleted
 		got(w.db.ExecContext(t.Context(), "VACUUM "+strings.Join(w.tables, ", ")))(t)
 	}
 	w.rows = w.base
