@@ -1,13 +1,10 @@
 package caldav_test
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,18 +142,14 @@ func TestContractOnXandikos(t *testing.T) {
 }
 
 // harness returns an account at a real server. In checks of concurrent calls, each of these lists what all of them
-// booked, so that the server's work grows with their square. The driver is tried with 16 at the fake, and so it is here
-// with FRONTDESK_AT_ONCE=16.
+// booked, so that the server's work grows with their square.
 func harness(t *testing.T, a servertest.Account, more map[string]any) calendartest.Harness {
-	atOnce, err := strconv.Atoi(cmp.Or(os.Getenv("FRONTDESK_AT_ONCE"), "4"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Helper()
 	return calendartest.Harness{
 		Open:     func() calendar.Driver { return open(t, a.URL, a.User, a.Password, more) },
 		Calendar: a.Calendar, Second: a.Second, ReadOnly: a.ReadOnly,
 		UnknownCalendar: a.Home + "nowhere/", UnknownEvent: a.Calendar + "nothing.ics",
-		Email: email, Secrets: []string{a.Password}, Now: time.Now, AtOnce: atOnce,
+		Email: email, Secrets: []string{a.Password}, Now: time.Now, AtOnce: conformance.AtRealServers(t),
 		Provider: &outsider{url: a.URL, user: a.User, password: a.Password, client: http.DefaultClient},
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"frontdesk/adapters/crm/rest/servertest"
 	"frontdesk/config"
+	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/adapter/described"
 	"frontdesk/core/crm"
 	"frontdesk/core/crm/crmtest"
@@ -172,8 +173,10 @@ func TestRequestTrackerReal(t *testing.T) {
 	verifiedByWhatItsUserMay(t, account) // first, while it has no ticket
 	proxy := proxyTo(t, account.URL)
 	crmtest.Run(t, func(t *testing.T) crmtest.Harness {
-		return rtServer{serve(t, proxy,
+		h := rtServer{serve(t, proxy,
 			func(r *http.Request) { r.SetBasicAuth(account.User, account.Password) })}.harness(t)
+		h.AtOnce = conformance.AtRealServers(t)
+		return h
 	})
 }
 

@@ -99,8 +99,9 @@ func concurrentUse(ctx context.Context, h Harness) error {
 	d := h.Open()
 	atOnce := 8
 	if allowed := d.Traits().MaxConcurrent; allowed > 0 {
-		atOnce = min(allowed, 16)
+		atOnce = allowed
 	}
+	atOnce = min(atOnce, cmp.Or(h.AtOnce, 16))
 	made := make([]crm.Ticket, atOnce)
 	err := conformance.AtOnce(atOnce, func(i int) error {
 		subject := fmt.Sprintf("Concurrent use, %d of %d", i+1, atOnce)

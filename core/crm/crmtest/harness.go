@@ -61,6 +61,7 @@ type Harness struct {
 
 	Secrets []string         // the credentials the driver was opened with: it must not hold them
 	Now     func() time.Time // the provider's clock
+	AtOnce  int              // the most calls at one time in checks of concurrent calls; the default is 16
 
 	// Provider changes the account or the provider behind the driver's back. It implements those interfaces
 	// below and in package conformance that it supports. If it is nil, it supports none.
