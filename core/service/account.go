@@ -16,7 +16,7 @@ type knownAccount struct {
 	Revision int64  `json:"revision"` // of the connection, whose credentials were of this account
 }
 
-const keyAccount = "account" // of the document
+const keyAccount = "gateway/account" // of the document
 
 // recognizeAccount returns an error if a connection's credentials or settings lead to another account than that of
 // the numbers it holds: to that account they would all seem gone. It asks the provider once for each revision of
