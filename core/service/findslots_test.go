@@ -262,7 +262,7 @@ func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
 		if inOne {
 			w.meetings.instead = manyDriver{&calendarDriver{w.meetings, p}, "none", nil}
 		}
-		ctx, cancel := context.WithTimeout(background, 4*time.Second)
+		ctx, cancel := context.WithTimeout(background, 6*time.Second)
 		defer cancel()
 		answer, err := p.Calendar.FindSlots(ctx, c, askSlots(t, func(in *FindSlots) {
 			in.CalendarIDs, in.Availability = []string{"main", "side"}, slots.Any

@@ -277,7 +277,7 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 	case hangs, can && isOfOnePart(err): // one of them has failed the whole
 		some, cancel := withShare(ctx, readingShare)
 		defer cancel()
-		return tryEachPage(some, queries, c.readPage), ctx.Err()
+		return tryEachPage(some, queries, c.readPage), nil // those that were read count, however late it is
 	case err != nil:
 		got = make([]pageRead, len(queries))
 		for i := range got {
