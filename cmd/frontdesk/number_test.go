@@ -374,6 +374,26 @@ func TestNumbersFollowTheirAccount(t *testing.T) {
 	}
 }
 
+// Who changes the connection hears it, before a caller does.
+func TestAnAccountWithoutOnesNumbersIsFoundByVerify(t *testing.T) {
+	t.Parallel()
+	l := fakeTwilio(t)
+	d, _, c := l.deploy(t, "")
+	verify := []string{"connection", "verify", "--tenant", "acme", "phones"}
+	d.must(verify...)
+	mine := c.buy("415", "")
+	d.must("connection", "change", "--tenant", "acme", "phones", "--set", "subaccount_sid="+twiliofake.SubaccountSID)
+	if _, output, code := d.do("", verify...); code != exitFailed || !strings.Contains(output, twiliofake.SubaccountSID) ||
+		!strings.Contains(output, mine.text("e164")) {
+		t.Errorf("verify ends with %d and says\n%s", code, output)
+	}
+	d.must("connection", "change", "--tenant", "acme", "phones", "--unset", "subaccount_sid")
+	d.must(verify...)
+	if list := c.do(200, http.MethodGet, phoneNumbers, ""); !strings.Contains(string(list.body), mine.text("e164")) {
+		t.Errorf("the list is %s", list.body)
+	}
+}
+
 func TestARefusedPurchaseSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, fake := range phoneAccounts() {

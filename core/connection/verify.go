@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
+	"frontdesk/core/telephony"
 	"frontdesk/core/tenant"
 	"frontdesk/core/vault"
 )
@@ -124,6 +125,15 @@ func (d *Directory) ask(
 		v.Name = account.Name
 		if account.Ref != "" {
 			v.Details = append(v.Details, "account: "+account.Ref)
+		}
+		if !o.Target.Sandbox { // whose documents are its own
+			is := func(context.Context) (telephony.Account, error) { return account, nil }
+			numbers := func(ctx context.Context) (map[string]telephony.Number, error) {
+				return NumbersOf(ctx, o.Driver.Numbers)
+			}
+			if err := CheckAccount(ctx, d.opts.Store, o.Connection, is, numbers); err != nil {
+				return v, o.Connection, err
+			}
 		}
 		return v, o.Connection, checkSetup(ctx, o.Driver)
 	}

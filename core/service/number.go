@@ -83,8 +83,19 @@ func (s *Numbers) open(ctx context.Context, c apikey.Caller) (telephonyClient, e
 		return client, nil
 	}
 	unchecked := client
-	client.endpoint.admit = func(ctx context.Context) error { return s.recognizeAccount(ctx, unchecked) }
+	client.endpoint.admit = func(ctx context.Context) error { return s.checkAccount(ctx, unchecked) }
 	return client, nil
+}
+
+// checkAccount returns an error if the connection leads to another account than that of its numbers.
+func (s *Numbers) checkAccount(ctx context.Context, client telephonyClient) error {
+	_, err := s.accounts.get(client.connection, func() (struct{}, error) {
+		account := func(ctx context.Context) (telephony.Account, error) {
+			return ask(ctx, client.endpoint, read("read-account"), client.driver.Account)
+		}
+		return struct{}{}, connection.CheckAccount(ctx, s.opts.Store, client.connection, account, client.readAccount)
+	})
+	return err
 }
 
 // openFor opens a connection for work in the background.

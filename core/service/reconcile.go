@@ -9,6 +9,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
+	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
@@ -45,10 +46,7 @@ const (
 	DriftMisrouted DriftKind = "misrouted" // the number's calls are not routed to its employee
 )
 
-const (
-	maxNumbers = 5000 // most numbers of one account
-	maxRepairs = 20   // most numbers whose routing one list restores, since a caller waits for it
-)
+const maxRepairs = 20 // most numbers whose routing one list restores, since a caller waits for it
 
 // Reconcile compares a connection's account with the gateway's table.
 func (s *Numbers) Reconcile(ctx context.Context, c apikey.Caller, repair Repair) ([]Drift, error) {
@@ -126,29 +124,11 @@ func (s *Numbers) reconcile(
 // readAccount reads every page of the provider's account. It returns the numbers by reference, without those
 // still on order.
 func (c telephonyClient) readAccount(ctx context.Context) (map[string]telephony.Number, error) {
-	held := map[string]telephony.Number{}
-	for q := (telephony.Query{}); ; {
-		op := read("list-phone-numbers")
-		page, err := ask(ctx, c.endpoint, op, func(ctx context.Context) (telephony.Page, error) {
+	return connection.NumbersOf(ctx, func(ctx context.Context, q telephony.Query) (telephony.Page, error) {
+		return ask(ctx, c.endpoint, read("list-phone-numbers"), func(ctx context.Context) (telephony.Page, error) {
 			return c.driver.Numbers(ctx, q)
 		})
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range page.Numbers {
-			if !n.Pending {
-				held[n.Ref] = n
-			}
-		}
-		if page.Next == "" {
-			return held, nil
-		}
-		if page.Next == q.Cursor || len(held) > maxNumbers {
-			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
-				"The provider's list of numbers does not end.")
-		}
-		q.Cursor = page.Next
-	}
+	})
 }
 
 // whileTimeIsLeft returns a context that ends while there is still time to answer. When many numbers are gone or
@@ -182,7 +162,7 @@ func (r *reconciliation) compare(
 			n, err = r.client.readNumber(asking, row.Ref)
 		}
 		switch {
-		case err != nil && fault.From(err).Code == fault.NotFound && holds(r.unknown, row.E164):
+		case err != nil && fault.From(err).Code == fault.NotFound && connection.Holds(r.unknown, row.E164):
 			return row, false, nil // addUnknown keeps the row under that reference
 		case err != nil && fault.From(err).Code == fault.NotFound:
 			return r.releaseGone(ctx, row)

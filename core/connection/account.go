@@ -1,0 +1,137 @@
+package connection
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"frontdesk/core/adapter"
+	"frontdesk/core/fault"
+	"frontdesk/core/store"
+	"frontdesk/core/telephony"
+)
+
+// knownAccount is the provider's account that a telephony connection's numbers are in. It is a document of the
+// connection.
+type knownAccount struct {
+	Ref      string `json:"ref"`
+	Revision int64  `json:"revision"` // of the connection, whose credentials were of this account
+}
+
+const keyAccount = "gateway/account" // of the document
+
+const maxNumbers = 5000 // most numbers of one account
+
+// CheckAccount returns an error if a telephony connection's credentials or settings lead to another account than that
+// of the numbers it holds: to that account they would all seem gone. It asks whose account it is once for each revision
+// of the connection, and for the account's numbers, by reference, only if it is another one.
+func CheckAccount(
+	ctx context.Context, s *store.Store, c Connection, account func(context.Context) (telephony.Account, error),
+	numbers func(context.Context) (map[string]telephony.Number, error),
+) error {
+	documents := s.Documents(c.ID)
+	var was knownAccount
+	err := documents.View(ctx, func(tx adapter.StorageTx) (err error) {
+		was, err = readKnownAccount(tx)
+		return err
+	})
+	if err != nil || was.Revision == c.Revision {
+		return err
+	}
+	is, err := account(ctx)
+	switch {
+	case err != nil && fault.From(err).Code == fault.Forbidden: // the credentials may do all but tell whose they are
+		return nil
+	case err != nil:
+		return err
+	}
+	if was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {
+		if err := checkMoved(ctx, s, c, was.Ref, is.Ref, numbers); err != nil {
+			return err
+		}
+	}
+	return documents.Update(ctx, func(tx adapter.StorageTx) error {
+		if there, err := readKnownAccount(tx); err != nil || there.Revision >= c.Revision {
+			return err
+		}
+		raw, err := json.Marshal(knownAccount{Ref: is.Ref, Revision: c.Revision})
+		if err != nil {
+			return err
+		}
+		return tx.Put(keyAccount, raw)
+	})
+}
+
+func readKnownAccount(tx adapter.StorageTx) (known knownAccount, err error) {
+	raw, err := tx.Get(keyAccount)
+	if err != nil || raw == nil {
+		return known, err
+	}
+	return known, json.Unmarshal(raw, &known)
+}
+
+// checkMoved returns an error unless another account has all numbers that the connection holds. They were moved there
+// then, such as to a subaccount.
+func checkMoved(
+	ctx context.Context, s *store.Store, c Connection, was, is string,
+	numbers func(context.Context) (map[string]telephony.Number, error),
+) error {
+	rows, err := s.TenantNumbers(ctx, c.TenantID)
+	if err != nil {
+		return err
+	}
+	var there map[string]telephony.Number
+	for _, row := range rows {
+		if row.ConnectionID != c.ID {
+			continue
+		}
+		if there == nil {
+			if there, err = numbers(ctx); err != nil {
+				return err
+			}
+		}
+		if _, moved := there[row.Ref]; !moved && !Holds(there, row.E164) {
+			return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+				"The connection %q leads to the account %s at its provider, but %s and maybe more of its numbers are "+
+					"in the account %s. Enter credentials of that account again, and connect the other one under a "+
+					"name of its own.", c.Name, is, row.E164, was)
+		}
+	}
+	return nil
+}
+
+// Holds reports whether a number is in an account, under whatever reference.
+func Holds(account map[string]telephony.Number, e164 string) bool {
+	for _, n := range account {
+		if n.E164 == e164 {
+			return true
+		}
+	}
+	return false
+}
+
+// NumbersOf reads every page of an account's numbers. It returns them by reference, without those still on order.
+func NumbersOf(
+	ctx context.Context, list func(context.Context, telephony.Query) (telephony.Page, error),
+) (map[string]telephony.Number, error) {
+	held := map[string]telephony.Number{}
+	for q := (telephony.Query{}); ; {
+		page, err := list(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range page.Numbers {
+			if !n.Pending {
+				held[n.Ref] = n
+			}
+		}
+		if page.Next == "" {
+			return held, nil
+		}
+		if page.Next == q.Cursor || len(held) > maxNumbers {
+			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
+				"The provider's list of numbers does not end.")
+		}
+		q.Cursor = page.Next
+	}
+}
