@@ -26,9 +26,11 @@ type attacker struct {
 	r    *running
 	key  string // of a tenant whose providers respond
 	hung string // of a tenant whose providers never respond
+
+	inPlace func() // called once the attack holds what it can, or goes on
 }
 
-// way is one way to attack. hold goes on until ctx ends.
+// way is one way to attack. hold calls inPlace, and goes on until ctx ends.
 type way struct {
 	name string
 	hold func(attacker, context.Context)
@@ -123,8 +125,11 @@ func (s *attack) under(w way, lasting time.Duration) held {
 	var work sync.WaitGroup
 	before := s.r.measured()
 	began := time.Now()
-	work.Go(func() { w.hold(s.attacker, ctx) })
-	time.Sleep(lasting / 3) // the attack has taken what it can
+	x, inPlace := s.attacker, make(chan struct{})
+	x.inPlace = func() { close(inPlace) }
+	work.Go(func() { w.hold(x, ctx) })
+	<-inPlace
+	time.Sleep(lasting / 3) // the gateway has read it
 	var control []loadResponse
 	var controlled sync.WaitGroup
 	controlled.Go(func() { control = s.control.steady(perSecond, lasting) })
@@ -167,7 +172,12 @@ func (h held) String() string {
 		milliseconds(quantile(h.control, .99)))
 }
 
-func noAttack() way { return way{"nothing", func(_ attacker, ctx context.Context) { <-ctx.Done() }} }
+func noAttack() way {
+	return way{"nothing", func(x attacker, ctx context.Context) {
+		x.inPlace()
+		<-ctx.Done()
+	}}
+}
 
 // ways returns the ways of all families.
 func ways() []way {
@@ -190,7 +200,9 @@ func withheld() []way {
 			x.connections(ctx, connections, begin(x))
 		}}
 	}
-	whole, half := scaled(1100), scaled(600) // more than all places, and than those of one tenant
+	// More than all places and all bodies that are read at a time, of which there are 512 at each size; and than those
+	// of one tenant.
+	whole, half := max(scaled(1100), 600), scaled(600)
 	return []way{
 		of("no body", whole, func(x attacker) string {
 			return head("POST", listAt, x.key, "Content-Length: 100\r\n\r\n")
@@ -249,6 +261,7 @@ func (x attacker) connections(ctx context.Context, many int, begin string) {
 		defer conn.Close()
 		_, _ = io.WriteString(conn, begin) // the gateway may have refused it meanwhile
 	}
+	x.inPlace()
 	<-ctx.Done()
 }
 
@@ -312,6 +325,7 @@ func (x attacker) burst(ctx context.Context, l *load, many int) {
 		flying.Go(func() { _, _, _ = c.exchange(host, l.requests(i)) })
 	}
 	close(lines)
+	x.inPlace()
 	<-ctx.Done()
 	for c := range lines {
 		c.Close()
@@ -326,6 +340,7 @@ func heavyBodies() []way {
 			l := newLoad(x.t, x.r.api, func(int) loadRequest {
 				return loadRequest{key: x.key, path: bookAt, body: body}
 			})
+			x.inPlace()
 			l.until(ctx, perSecond)
 		}}
 	}
@@ -376,6 +391,7 @@ func floods() []way {
 				s.key = x.key
 				return s
 			})
+			x.inPlace()
 			l.until(ctx, perSecond)
 		}}
 	}
@@ -434,6 +450,7 @@ func oddConnections() []way {
 			var open sync.WaitGroup
 			every := time.NewTicker(time.Second / time.Duration(perSecond))
 			defer every.Stop()
+			x.inPlace()
 			for ctx.Err() == nil {
 				<-every.C
 				conn, err := net.Dial("tcp", strings.TrimPrefix(x.r.api, "http://"))
