@@ -3,9 +3,12 @@ package journal
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
+	"frontdesk/core/audit"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
@@ -163,6 +166,30 @@ func TestWhatIsOwedIsWrittenUntilTheStoreTakesIt(t *testing.T) {
 		written = nil
 		if err := j.writeOwed(t.Context()); (err != nil) != (round == 0) || fmt.Sprint(written) != want {
 			t.Errorf("round %d writes %v, %v; want %s", round, written, err, want)
+		}
+	}
+}
+
+// TestWhatIsOwedKeepsNoRequest: an outage may keep many calls, whose requests are large.
+func TestWhatIsOwedKeepsNoRequest(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, end := range map[string]func(*Run){
+		"a run that ends":       func(r *Run) { r.release(away, "", audit.Failed(fault.ReasonInternal)) },
+		"a row of the audit":    func(r *Run) { r.auditAlone(away, audit.Failed(fault.ReasonInternal)) },
+		"a run with no outcome": func(r *Run) { r.release(away, store.IntentUnknown, "") },
+	} {
+		owed := len(j.owed.list)
+		request := func() weak.Pointer[byte] {
+			plan := make([]byte, 1<<16)
+			end(&Run{journal: j, intent: store.Intent{TenantID: "t", Operation: opOpen, Key: name, Plan: plan}})
+			return weak.Make(&plan[0])
+		}()
+		runtime.GC()
+		if request.Value() != nil || len(j.owed.list) != owed+1 {
+			t.Errorf("%s: %d are owed, and the request is kept: %t", name, len(j.owed.list)-owed, request.Value() != nil)
 		}
 	}
 }

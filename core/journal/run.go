@@ -217,7 +217,8 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	if state == store.IntentUnknown && r.operation.gaveUp(r.intent.Plan) {
 		state = store.IntentLeft
 	}
-	j, intent, settles := r.journal, r.intent, state == "" && r.settles()
+	j, settles, kept := r.journal, state == "" && r.settles(), r.withoutRequest()
+	intent := kept.intent
 	end := func(ctx context.Context, rows []store.AuditRow) error {
 		if settles {
 			return j.opts.Store.Settle(ctx, intent, store.Settled{Outcome: ended, Reason: reason}, rows...)
@@ -225,7 +226,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		return j.opts.Store.ReleaseIntent(ctx, intent, state, rows...)
 	}
 	write := func(ctx context.Context) error {
-		rows := r.rowsIfAny(ctx, outcome)
+		rows := kept.rowsIfAny(ctx, outcome)
 		err := end(ctx, rows)
 		if err == nil || len(rows) == 0 || isOutage(err) {
 			return err
@@ -241,6 +242,13 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		j.opts.Log.ErrorContext(ctx, "an intent could not be closed yet; that is tried again until the store is back",
 			"operation", intent.Operation, "error", err)
 	}
+}
+
+// withoutRequest returns what is left of a run to record how it ended. An outage may keep many, and requests are large.
+func (r *Run) withoutRequest() *Run {
+	left := &Run{journal: r.journal, operation: r.operation, intent: r.intent, origin: r.origin}
+	left.intent.Plan, left.intent.Answer = nil, nil
+	return left
 }
 
 // settles reports whether the end of the run is news: no caller of the call has learned the outcome so far.
@@ -378,14 +386,15 @@ func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
 
 // auditAlone records the outcome in the audit, where there is no intent to record it with.
 func (r *Run) auditAlone(ctx context.Context, outcome string) {
+	kept := r.withoutRequest()
 	var rows []store.AuditRow
 	write := func(ctx context.Context) (err error) {
 		if rows == nil { // else it is the same row, which the store may have by now
-			if rows, err = r.rows(ctx, outcome); err != nil {
+			if rows, err = kept.rows(ctx, outcome); err != nil {
 				return err
 			}
 		}
-		return r.journal.opts.Store.AddAudit(ctx, rows...)
+		return kept.journal.opts.Store.AddAudit(ctx, rows...)
 	}
 	if err := write(ctx); err != nil {
 		r.journal.owe(write)
