@@ -13,9 +13,11 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
+	"frontdesk/core/guard"
 	"frontdesk/core/record"
 	"frontdesk/core/slots"
 	"frontdesk/core/store"
+	"frontdesk/core/store/storetest"
 	"frontdesk/core/tenant/tenanttest"
 )
 
@@ -270,6 +272,36 @@ func TestACalendarThatHangsIsNamedInTime(t *testing.T) {
 		if err != nil || len(answer.Slots) != 10 || !slices.Equal(answer.UnreadCalendars, []string{"side"}) {
 			t.Errorf("in one request %t: got %+v, %v", inOne, answer, err)
 		}
+	}
+}
+
+// hangingDriver reads several calendars in one call, and answers no list of events.
+type hangingDriver struct{ *calendarDriver }
+
+func (hangingDriver) Events(ctx context.Context, _ calendar.Query) (calendar.Page, error) {
+	<-ctx.Done()
+	return calendar.Page{}, fault.From(ctx.Err())
+}
+
+func (hangingDriver) EventsOf(ctx context.Context, _ []calendar.Query) ([]calendar.Page, error) {
+	<-ctx.Done()
+	return nil, fault.From(ctx.Err())
+}
+
+// A batch that hangs counts against the provider, though its calendars are read alone next.
+func TestAProviderThatHangsIsNoticedThoughItsCalendarsAreReadAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, storetest.SQLite)
+	w.options = func(_ *Options, g *guard.Options) { g.BreakerFailures, g.Patience = 1, 400*time.Millisecond }
+	p, c := w.start(), w.tenant("acme")
+	w.meetings.instead = hangingDriver{&calendarDriver{w.meetings, p}}
+	ctx, cancel := context.WithTimeout(background, time.Second)
+	defer cancel()
+	_, err := p.Calendar.FindSlots(ctx, c, askSlots(t, func(in *FindSlots) {
+		in.CalendarIDs = []string{"main", "side"}
+	}))
+	if state := p.guard.Breaker(c.Connections[adapter.KindCalendar].ID); err == nil || state != "open" {
+		t.Errorf("the breaker is %s after %v", state, err)
 	}
 }
 

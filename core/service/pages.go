@@ -261,19 +261,19 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 		return tryEachPage(ctx, queries, c.readPage), ctx.Err()
 	}
 	many, can := c.driver.(calendar.ManyLister)
-	got, err := ask(ctx, c.endpoint, listEvents, func(ctx context.Context) ([]pageRead, error) {
+	whole, cancel := ctx, func() {}
+	if can { // an answer for all waits for the slowest
+		whole, cancel = withShare(ctx, readingShare)
+	}
+	defer cancel()
+	got, err := ask(whole, c.endpoint, listEvents, func(ctx context.Context) ([]pageRead, error) {
 		if !can {
 			return c.sideBySide(ctx, queries)
 		}
-		some, cancel := withShare(ctx, readingShare)
-		defer cancel()
-		pages, err := many.EventsOf(some, queries)
-		if err != nil && some.Err() != nil && ctx.Err() == nil { // not to be tried again as a whole
-			return nil, nil
-		}
+		pages, err := many.EventsOf(ctx, queries)
 		return readAll(pages), err
 	})
-	switch hangs := err == nil && got == nil; {
+	switch hangs := err != nil && whole.Err() != nil && ctx.Err() == nil; {
 	case hangs, can && isOfOnePart(err): // one of them has failed the whole
 		some, cancel := withShare(ctx, readingShare)
 		defer cancel()
