@@ -50,6 +50,13 @@ func (c *seriesCache) get(calendarID string, now time.Time) *seriesSet {
 	return set
 }
 
+// mayKeep reports whether a set with the token would be stored, unless it is too large.
+func (c *seriesCache) mayKeep(calendarID, token string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return token != "" && token != c.refused[calendarID]
+}
+
 // begin returns nil to the first who examines a calendar of which no set is known, and who then calls end. To others,
 // it returns what is closed by that.
 func (c *seriesCache) begin(calendarID string) <-chan struct{} {
@@ -105,12 +112,12 @@ func (c *seriesCache) refuse(calendarID, token string) {
 
 // seriesOf returns every series of a calendar. It updates a cached set with one synchronization, unless the
 // set is trusted. Without a cached set, or if the server cannot synchronize, it examines the calendar. Of several that
-// begin without one, the others wait for the first, and then update its set.
+// begin without one, the others wait for the first if its set will be kept, and then update that.
 func (d *driver) seriesOf(
 	ctx context.Context, a *account, target calendarCollection,
 ) (set *seriesSet, examined bool, err error) {
 	known := d.series.get(target.ID, d.now())
-	if known == nil && target.syncToken != "" {
+	if known == nil && d.series.mayKeep(target.ID, target.syncToken) {
 		if first := d.series.begin(target.ID); first == nil {
 			defer d.series.end(target.ID)
 		} else {

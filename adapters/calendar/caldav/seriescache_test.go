@@ -1,7 +1,10 @@
 package caldav_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -10,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -298,6 +302,39 @@ func TestAForgottenTokenIsNotTriedAgain(t *testing.T) {
 		if got := asked(t, a, list); got != want {
 			t.Errorf("after another discovery asked %s, want %s", got, want)
 		}
+	}
+}
+
+// Where no set is kept, none is waited for: each list examines the calendar beside the others.
+func TestListsAtOnceWaitForNoSetThatIsNotKept(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	var both atomic.Pointer[sync.WaitGroup]
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if there := both.Load(); there != nil && bytes.Contains(body, []byte("RRULE")) {
+			there.Done()
+			there.Wait()
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(served.Close)
+	driver := open(t, served.URL, "alice", password, nil)
+	listedTitles(t, driver)
+	a.ForgetTokens()
+	listedTitles(t, driver)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	both.Store(new(sync.WaitGroup))
+	both.Load().Add(2)
+	var lists errgroup.Group
+	for range 2 {
+		lists.Go(func() error { _, err := driver.Events(ctx, week()); return err })
+	}
+	if err := lists.Wait(); err != nil {
+		both.Load().Done() // or else the server would not close
+		t.Error(err)
 	}
 }
 
