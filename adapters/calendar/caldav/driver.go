@@ -268,23 +268,21 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 		read = d.read
 	}
 	o, r, err := read(ctx, r)
+	if err == nil && isBare && o.part != "" {
+		o, r, err = d.readWhole(ctx, r)
+	}
 	if err != nil {
 		return fault.Unacted(err)
 	}
 	if c.IfUnchanged != "" && c.IfUnchanged != r.version {
 		return changedMeanwhile()
 	}
-	if !r.isInstance && o.part == "" {
+	if isBare && o.part == "" {
 		var condition http.Header
 		if c.IfUnchanged != "" {
 			condition = r.condition()
 		}
 		return d.remove(ctx, r, condition)
-	}
-	if isBare {
-		if o, r, err = d.readWhole(ctx, r); err != nil {
-			return fault.Unacted(err)
-		}
 	}
 	i, err := o.pick(r)
 	if err != nil {

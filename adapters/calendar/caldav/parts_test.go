@@ -165,3 +165,39 @@ func TestAnIDFromBeforeOthersWereStoredTouchesNoOther(t *testing.T) {
 		}
 	}
 }
+
+// What is stored between the look at a resource and its removal is not removed with it.
+func TestACancellationRemovesNothingThatItHasNotSeen(t *testing.T) {
+	t.Parallel()
+	whole := func(uids ...string) string {
+		var b strings.Builder
+		for _, uid := range uids {
+			b.WriteString("BEGIN:VEVENT\r\nUID:" + uid + "\r\nDTSTAMP:20260101T000000Z\r\nSUMMARY:" + uid +
+				"\r\nDTSTART:20270503T080000Z\r\nDTEND:20270503T090000Z\r\nEND:VEVENT\r\n")
+		}
+		return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Somebody//EN\r\n" + b.String() + "END:VCALENDAR\r\n"
+	}
+	a := newAccount(t, fake.Options{})
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			a.Put(a.home, "both.ics", whole("mine", "newer"))
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(served.Close)
+	d := open(t, served.URL, "alice", password, nil)
+	id := a.Put(a.home, "both.ics", whole("theirs", "mine"))
+	q := week()
+	q.CalendarID = a.home
+	page, err := d.Events(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := page.Events[slices.IndexFunc(page.Events, func(e calendar.Event) bool { return e.Title == "mine" })]
+	a.Put(a.home, "both.ics", whole("mine")) // somebody else removed theirs
+	err = d.Cancel(t.Context(), calendar.EventRef{ID: mine.ID}, calendar.Cancellation{})
+	want(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
+	if left := a.Get(id); left != whole("mine", "newer") {
+		t.Errorf("there is %q", left)
+	}
+}
