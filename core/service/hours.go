@@ -51,9 +51,9 @@ func hoursOf(w calendar.WorkingWeek) *slots.Hours {
 	}}}
 }
 
-// readMoved begins to read the meeting that is to be moved: how long it takes, unless the request says how long it is to
-// take, since who moves a meeting changes when it is; and in which calendar it is, where somebody may have dragged it
-// to another. The function that it returns waits for the result.
+// readMoved begins to read the meeting that is to be moved: how long it takes, unless the request says how long it is
+// to take, since who moves a meeting changes when it is; and in which calendar it is, where somebody may have dragged
+// it to another. The function that it returns waits for the result.
 func (c calendarClient) readMoved(ctx context.Context, in FindSlots) func() moved {
 	if in.RescheduleMeetingID == "" || in.Rules.Duration != nil && c.tellsCalendars() {
 		return func() moved { return moved{} }
@@ -70,7 +70,7 @@ func (c calendarClient) readMoved(ctx context.Context, in FindSlots) func() move
 // moved is what is known of a meeting that is to be moved.
 type moved struct {
 	length time.Duration // in whole minutes; 0: it cannot be read, or is a number of days
-	where  string        // the calendar in which it was found; "": it was not looked for
+	where  string        // the calendar in which it was found; "": it is not known, or need not be
 }
 
 // putLength puts a length into a question and its input, unless the request says how long a meeting is to take. If it

@@ -19,7 +19,7 @@ type keptRules struct {
 	MinimumNotice     *time.Duration                 `json:"minimum_notice,omitempty"`
 	BookingWindowDays *int                           `json:"booking_window_days,omitempty"`
 	Calendars         []string                       `json:"calendars,omitempty"` // nil: those of the slot
-	Length            bool                           `json:"length,omitempty"`    // it is that of the request, or of what moves
+	Length            bool                           `json:"length,omitempty"`    // asked for, or that of what moves
 	MovesIn           string                         `json:"moves_in,omitempty"`  // of a hold: the calendar of what moves
 }
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// longProperties hold files, and texts that DESCRIPTION has as well. No answer needs them (RFC 5545 section 3.8.1.1, RFC
-// 7986 section 5.10, RFC 9073 section 6; X-ALT-DESC is Outlook's).
+// longProperties hold files, and texts that DESCRIPTION has as well. No answer needs them (RFC 5545 section 3.8.1.1,
+// RFC 7986 section 5.10, RFC 9073 section 6; X-ALT-DESC is Outlook's).
 var longProperties = [][]byte{
 	[]byte("ATTACH"), []byte("IMAGE"), []byte("STYLED-DESCRIPTION"), []byte("STRUCTURED-DATA"), []byte("X-ALT-DESC"),
 }
