@@ -295,7 +295,7 @@ func TestAProviderThatHangsIsNoticedThoughItsCalendarsAreReadAlone(t *testing.T)
 	w.options = func(_ *Options, g *guard.Options) { g.BreakerFailures, g.Patience = 1, 400*time.Millisecond }
 	p, c := w.start(), w.tenant("acme")
 	w.meetings.instead = hangingDriver{&calendarDriver{w.meetings, p}}
-	ctx, cancel := context.WithTimeout(background, time.Second)
+	ctx, cancel := context.WithTimeout(background, 2*time.Second)
 	defer cancel()
 	_, err := p.Calendar.FindSlots(ctx, c, askSlots(t, func(in *FindSlots) {
 		in.CalendarIDs = []string{"main", "side"}

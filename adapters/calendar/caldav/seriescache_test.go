@@ -324,7 +324,7 @@ func TestListsAtOnceWaitForNoSetThatIsNotKept(t *testing.T) {
 	listedTitles(t, driver)
 	a.ForgetTokens()
 	listedTitles(t, driver)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	both.Store(new(sync.WaitGroup))
 	both.Load().Add(2)
