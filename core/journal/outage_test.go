@@ -2,7 +2,9 @@ package journal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 	"frontdesk/core/store/storetest"
+	"frontdesk/core/vault"
 )
 
 // refuseAnswers makes the store fail at recording answers, and at nothing else, until the returned function is called.
@@ -191,5 +194,42 @@ func TestWhatIsOwedKeepsNoRequest(t *testing.T) {
 		if request.Value() != nil || len(j.owed.list) != owed+1 {
 			t.Errorf("%s: %d are owed, and the request is kept: %t", name, len(j.owed.list)-owed, request.Value() != nil)
 		}
+	}
+}
+
+// TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame, although the store took it and its answer was lost.
+func TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{GaveUp: func(json.RawMessage) bool { return true }})
+	keys, err := vault.Open("", t.TempDir())
+	w.check(err)
+	j.opts.Audit = audit.New(audit.Options{
+		Store: j.opts.Store, Vault: keys, Now: w.now, Log: slog.New(slog.DiscardHandler),
+	})
+	defer j.opts.Audit.Close()
+	w.check(j.opts.Audit.Ready(t.Context()))
+	i := store.Intent{
+		TenantID: "t", Operation: opOpen, Key: "k", Owner: "o", ConnectionID: "c", Plan: []byte("{}"),
+		State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(), LeaseUntil: w.now(),
+	}
+	_, began, err := j.opts.Store.BeginIntent(t.Context(), i, time.Time{})
+	w.check(err)
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := w.now()
+	r := &Run{journal: j, operation: j.operations[opOpen], intent: i, origin: origin{actor: "pat", tenant: "acme"}}
+	r.release(away, store.IntentUnknown, audit.Unknown(fault.ReasonInternal))
+	if !began || len(j.owed.list) != 1 {
+		t.Fatalf("began %t, %d writes are owed", began, len(j.owed.list))
+	}
+	w.advance(time.Hour)
+	w.check(j.owed.list[0](t.Context())) // and nobody hears that it worked
+	w.check(j.writeOwed(t.Context()))
+	w.check(j.writeOwed(t.Context()))
+	var rows int
+	var at int64
+	w.check(w.database().QueryRow("SELECT count(*), max(at) FROM audit WHERE action = $1", opOpen).Scan(&rows, &at))
+	if rows != 1 || at != ended.UnixMilli() || len(j.owed.list) > 0 {
+		t.Errorf("%d rows, at %v; want one at %v; %d are owed", rows, time.UnixMilli(at).UTC(), ended, len(j.owed.list))
 	}
 }

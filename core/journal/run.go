@@ -225,8 +225,11 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		}
 		return j.opts.Store.ReleaseIntent(ctx, intent, state, rows...)
 	}
+	var rows []store.AuditRow
 	write := func(ctx context.Context) error {
-		rows := kept.rowsIfAny(ctx, outcome)
+		if rows == nil { // see auditAlone
+			rows = kept.rowsIfAny(ctx, outcome)
+		}
 		err := end(ctx, rows)
 		if err == nil || len(rows) == 0 || isOutage(err) {
 			return err
