@@ -39,10 +39,11 @@ func CheckAccount(
 		return err
 	}
 	is, err := account(ctx)
-	switch {
-	case err != nil && fault.From(err).Code == fault.Forbidden: // the credentials may do all but tell whose they are
-		return nil
-	case err != nil:
+	switch f := fault.From(err); {
+	case err == nil:
+	case f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended:
+		return nil // the credentials may do all but tell whose they are
+	default:
 		return err
 	}
 	if was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {

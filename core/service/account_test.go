@@ -131,3 +131,22 @@ func TestAParkedNumberWaitsForItsAccount(t *testing.T) {
 		t.Errorf("%d numbers were given back, %v", ours.released, err)
 	}
 }
+
+// TestNumbersAreKeptWhileTheOtherAccountIsSuspended: whose account it is will be told, and it is asked for again.
+func TestNumbersAreKeptWhileTheOtherAccountIsSuspended(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.ref = "AC1"
+	buyOne(t, p, c, BuyNumber{})
+	other := newPhoneAccount()
+	other.ref = "AC2"
+	w.phones, c = other, w.reconnected(c)
+	other.script(func(*process, string) reaction {
+		return reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonAccountSuspended, "It is not active."))}
+	})
+	_, err := p.Numbers.List(background, c)
+	wantReason(t, err, fault.Forbidden, fault.ReasonAccountSuspended)
+	other.script(nil)
+	_, err = p.Numbers.List(background, c)
+	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+}
