@@ -43,6 +43,9 @@ func CheckAccount(
 	case err == nil:
 	case f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended:
 		return nil // the credentials may do all but tell whose they are
+	case f.Code == fault.NotFound: // which is no answer about a number
+		return f.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider does not find the account of "+
+			"the connection's credentials. Check the connection's settings.")
 	default:
 		return err
 	}

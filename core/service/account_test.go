@@ -150,3 +150,44 @@ func TestNumbersAreKeptWhileTheOtherAccountIsSuspended(t *testing.T) {
 	_, err = p.Numbers.List(background, c)
 	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
 }
+
+// TestNothingIsDoneWhereTheAccountCannotBeRead: a write that was not made is no unknown outcome, and no number is taken
+// for returned.
+func TestNothingIsDoneWhereTheAccountCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.ref = "AC1"
+	mine := buyOne(t, p, c, BuyNumber{})
+	c = w.reconnected(c)
+	for _, refused := range []*fault.Error{
+		fault.New(fault.Unavailable, fault.ReasonProviderUnavailable, "The connection broke."),
+		fault.New(fault.NotFound, fault.ReasonNotFound, "There is no such record."),
+	} {
+		w.phones.script(func(_ *process, call string) reaction {
+			if call == "account" {
+				return reaction{before: fails(refused)}
+			}
+			return reaction{}
+		})
+		name := "Night"
+		for operation, call := range map[string]func() error{
+			"change": func() error {
+				_, err := p.Numbers.Update(asKey(c), c, Write{}, UpdateNumber{ID: mine.ID, Name: &name})
+				return err
+			},
+			"release": func() error { _, err := p.Numbers.Release(asKey(c), c, Write{}, mine.ID); return err },
+		} {
+			want := refused.Code
+			if want == fault.NotFound {
+				want = fault.Unsupported
+			}
+			if f := fault.From(call()); f == nil || f.Code != want || f.Metadata["outcome"] != "" {
+				t.Errorf("%s, %s: got %v", refused.Reason, operation, f)
+			}
+		}
+	}
+	w.phones.script(nil)
+	if list := listed(t, p, c); len(list) != 1 || w.phones.released != 0 {
+		t.Errorf("the list is %+v; %d were given back", list, w.phones.released)
+	}
+}

@@ -43,7 +43,7 @@ func ask[T any](
 	var none T
 	if e.admit != nil {
 		if err := e.admit(ctx); err != nil {
-			return none, err
+			return none, fault.Unacted(err)
 		}
 	}
 	answer, err := guard.Do(ctx, e.opts.Guard, e.target, op, try)
