@@ -74,26 +74,24 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 	if err != nil {
 		return slotsFound{}, err
 	}
-	namesNone := len(in.CalendarIDs) == 0
-	movesIn := func(calendarID string) {
-		if in.movesIn = calendarID; namesNone {
-			in.CalendarIDs = named(calendarID)
-		}
-	}
 	if in.RescheduleMeetingID != "" {
 		meeting, err := client.meetingToMove(ctx, in.RescheduleMeetingID)
 		if err != nil {
 			return slotsFound{}, err
 		}
-		in.RescheduleMeetingID = meeting.EventID
-		movesIn(meeting.CalendarID)
+		in.RescheduleMeetingID, in.movesIn = meeting.EventID, meeting.CalendarID
+		if len(in.CalendarIDs) == 0 {
+			in.CalendarIDs = named(meeting.CalendarID)
+		}
 	}
-	withHours, ofMoved := client.readHours(ctx, in), client.readMoved(ctx, in)
+	withHours, withLength := client.readHours(ctx, in), client.readLength(ctx, in)
 	type reading struct {
 		question slots.Question
 		times    []calendar.Busy
 	}
-	read := func(ctx context.Context, client calendarClient) (r reading, err error) {
+	got, client, err := withCalendars(ctx, client, func(
+		ctx context.Context, client calendarClient,
+	) (r reading, err error) {
 		office, err := client.zone(ctx, "", first(in.CalendarIDs))
 		if err != nil {
 			return r, err
@@ -107,25 +105,13 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		}
 		r.times, err = client.busyTimes(ctx, ids, r.question, in)
 		return r, err
-	}
-	got, client, err := withCalendars(ctx, client, read)
+	})
 	if err != nil {
 		return slotsFound{}, err
 	}
 	ids, err := client.nameCalendars(ctx, in.searched())
 	if err != nil {
 		return slotsFound{}, err
-	}
-	moved := ofMoved()
-	if moved.where != "" && moved.where != in.movesIn {
-		movesIn(moved.where)
-		searched := ids
-		if ids, err = client.nameCalendars(ctx, in.searched()); err == nil && !slices.Equal(ids, searched) {
-			got, err = read(ctx, client)
-		}
-		if err != nil {
-			return slotsFound{}, err
-		}
 	}
 	q := got.question
 	answer := record.SlotsAnswer{
@@ -141,7 +127,7 @@ func (s *Calendar) findSlots(ctx context.Context, c apikey.Caller, in FindSlots)
 		return slotsFound{}, err
 	}
 	withHours(&q)
-	client.putLength(moved.length, &q, &in)
+	withLength(&q, &in)
 	for _, each := range q.Calendars {
 		if each.Unknown {
 			answer.Complete, answer.UnreadCalendars = false, append(answer.UnreadCalendars, each.ID)

@@ -246,10 +246,8 @@ func (s *Calendar) hold(
 	offer.rules.MovesIn = plan.In
 	row := offer.SlotOffered
 	if plan.Event != "" && !offer.rules.Length {
-		event, err := client.toMove(ctx, FindSlots{RescheduleMeetingID: plan.Event, movesIn: plan.In})
-		if err == nil {
-			offer.To = offer.From.Add(cmp.Or(lengthOf(event), offer.To.Sub(offer.From)))
-		}
+		length := client.lengthOf(ctx, FindSlots{RescheduleMeetingID: plan.Event, movesIn: plan.In})
+		offer.To = offer.From.Add(cmp.Or(length, offer.To.Sub(offer.From)))
 	}
 	sum := sha256.Sum256([]byte(run.Intent().EffectKey))
 	offer.holdID = shortID(holdPrefix, sum[:])

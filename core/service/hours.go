@@ -51,70 +51,44 @@ func hoursOf(w calendar.WorkingWeek) *slots.Hours {
 	}}}
 }
 
-// readMoved begins to read the meeting that is to be moved: how long it takes, unless the request says how long it is
-// to take, since who moves a meeting changes when it is; and in which calendar it is, where somebody may have dragged
-// it to another. The function that it returns waits for the result.
-func (c calendarClient) readMoved(ctx context.Context, in FindSlots) func() moved {
-	if in.RescheduleMeetingID == "" || in.Rules.Duration != nil && c.tellsCalendars() {
-		return func() moved { return moved{} }
+// readLength begins to read how long the meeting takes that is to be moved, unless the request says how long it is to
+// take: who moves a meeting changes when it is. The function that it returns waits for the result and puts it into the
+// question and the input. If the meeting cannot be read, or no slot can be as long, both stay as they are.
+func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slots.Question, *FindSlots) {
+	rules, err := c.rules()
+	if err != nil || in.RescheduleMeetingID == "" || in.Rules.Duration != nil {
+		return func(*slots.Question, *FindSlots) {}
 	}
-	told := make(chan moved, 1)
+	told := make(chan time.Duration, 1)
 	reading, cancel := withShare(ctx, readingShare)
 	go func() {
 		defer cancel()
-		told <- c.movedOf(reading, in)
+		told <- c.lengthOf(reading, in)
 	}()
-	return func() moved { return <-told }
-}
-
-// moved is what is known of a meeting that is to be moved.
-type moved struct {
-	length time.Duration // in whole minutes; 0: it cannot be read, or is a number of days
-	where  string        // the calendar in which it was found; "": it is not known, or need not be
-}
-
-// putLength puts a length into a question and its input, unless the request says how long a meeting is to take. If it
-// is not known, or no slot can be as long, both stay as they are.
-func (c calendarClient) putLength(length time.Duration, q *slots.Question, in *FindSlots) {
-	rules, err := c.rules()
-	if err != nil || in.Rules.Duration != nil || slots.LimitDuration.Check(int(length/time.Minute)) != nil {
-		return
-	}
-	q.Duration, in.Rules.Duration = length, &length
-	if in.Rules.Or(rules).Interval == nil {
-		q.Interval = length
-	}
-}
-
-func (c calendarClient) movedOf(ctx context.Context, in FindSlots) (m moved) {
-	event, err := c.toMove(ctx, in)
-	if err != nil {
-		return m
-	}
-	m.length = lengthOf(event)
-	if !c.tellsCalendars() {
-		if m.where, err = c.locate(ctx, event); err != nil {
-			m.where = ""
+	return func(q *slots.Question, of *FindSlots) {
+		length := <-told
+		if slots.LimitDuration.Check(int(length/time.Minute)) != nil {
+			return
+		}
+		q.Duration, of.Rules.Duration = length, &length
+		if in.Rules.Or(rules).Interval == nil {
+			q.Interval = length
 		}
 	}
-	return m
 }
 
-// toMove reads the meeting that is to be moved. It is not looked for in each calendar that is searched, one after the
-// other: the answer waits for it.
-func (c calendarClient) toMove(ctx context.Context, in FindSlots) (calendar.Event, error) {
+// lengthOf returns the length of the meeting that is to be moved, in whole minutes. It is 0 if that cannot be read or
+// is a number of days.
+func (c calendarClient) lengthOf(ctx context.Context, in FindSlots) time.Duration {
+	// Not in each calendar that is searched, one after the other: the answer waits for it.
 	ids, _, err := c.candidates(ctx, in.RescheduleMeetingID, named(cmp.Or(in.movesIn, first(in.CalendarIDs))))
 	if err != nil {
-		return calendar.Event{}, err
-	}
-	return c.readEvent(ctx, ids, in.RescheduleMeetingID)
-}
-
-// lengthOf returns the length of an event in whole minutes. It is 0 if that is a number of days.
-func lengthOf(e calendar.Event) time.Duration {
-	if e.Start.AllDay {
 		return 0
 	}
-	span := spanOf(e)
+	event, err := c.readEvent(ctx, ids, in.RescheduleMeetingID)
+	if err != nil || event.Start.AllDay {
+		return 0
+	}
+	span := spanOf(event)
 	return (span.To.Sub(span.From) + time.Minute - 1).Truncate(time.Minute)
 }

@@ -91,16 +91,12 @@ func (c calendarClient) nearest(
 	if err != nil {
 		return nil, nil, err
 	}
-	withHours := c.readHours(ctx, in)
+	withHours, withLength := c.readHours(ctx, in), c.readLength(ctx, in)
 	if q.Calendars, err = c.busyCalendars(ctx, ids, q, in); err != nil {
 		return nil, nil, err
 	}
 	withHours(&q)
-	if in.RescheduleMeetingID != "" && in.Rules.Duration == nil {
-		if event, err := c.toMove(ctx, in); err == nil {
-			c.putLength(lengthOf(event), &q, &in)
-		}
-	}
+	withLength(&q, &in)
 	all := slots.Find(q)
 	slices.SortStableFunc(all, func(a, b slots.Slot) int {
 		return cmp.Compare(a.Start.Sub(taken.From).Abs(), b.Start.Sub(taken.From).Abs())
