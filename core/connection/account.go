@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"frontdesk/core/adapter"
@@ -74,26 +75,32 @@ func readKnownAccount(tx adapter.StorageTx) (known knownAccount, err error) {
 	return known, json.Unmarshal(raw, &known)
 }
 
-// checkMoved returns an error unless another account has all numbers that the connection holds. They were moved there
-// then, such as to a subaccount.
+// checkMoved returns an error unless another account has all numbers that the connection holds or has on order. They
+// were moved there then, such as to a subaccount.
 func checkMoved(
 	ctx context.Context, s *store.Store, c Connection, was, is string,
 	numbers func(context.Context) (map[string]telephony.Number, error),
 ) error {
+	ordered, err := s.NumbersOnOrder(ctx, c.TenantID, c.ID) // first: what is bought meanwhile is held then
+	if err != nil {
+		return err
+	}
 	rows, err := s.TenantNumbers(ctx, c.TenantID)
 	if err != nil {
 		return err
 	}
-	var there map[string]telephony.Number
+	rows = slices.DeleteFunc(rows, func(n store.Number) bool { return n.ConnectionID != c.ID })
+	for _, e164 := range ordered {
+		rows = append(rows, store.Number{E164: e164})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	there, err := numbers(ctx)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
-		if row.ConnectionID != c.ID {
-			continue
-		}
-		if there == nil {
-			if there, err = numbers(ctx); err != nil {
-				return err
-			}
-		}
 		if _, moved := there[row.Ref]; !moved && !Holds(there, row.E164) {
 			return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"The connection %q leads to the account %s at its provider, but %s and maybe more of its numbers are "+

@@ -191,3 +191,35 @@ func TestNothingIsDoneWhereTheAccountCannotBeRead(t *testing.T) {
 		t.Errorf("the list is %+v; %d were given back", list, w.phones.released)
 	}
 }
+
+// TestAnOrderIsNotLookedForInAnotherAccount: it would seem lost there, and another number be bought.
+func TestAnOrderIsNotLookedForInAnotherAccount(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	ours := w.phones
+	ours.ref = "AC1"
+	ours.ordersTake(2)
+	p.Numbers.firstPoll = time.Hour // later than the deadline
+	in := BuyNumber{AreaCode: "415"}
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), in)
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOrderPending)
+	p.Numbers.firstPoll = time.Millisecond
+	other := newPhoneAccount()
+	other.ref = "AC2"
+	w.phones, c = other, w.reconnected(c)
+	for range 3 {
+		w.clock.advance(time.Minute)
+		p.recover(t)
+	}
+	_, err = p.Numbers.Buy(asKey(c), c, key("k"), in)
+	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	w.phones, c = ours, w.reconnected(c)
+	for range 3 {
+		w.clock.advance(time.Minute)
+		p.recover(t)
+	}
+	answer, err := p.Numbers.Buy(asKey(c), c, key("k"), in)
+	if err != nil || answer.Record.E164 != "+14155550000" || ours.bought != 1 || other.bought != 0 {
+		t.Errorf("got %+v, %v; %d and %d are bought", answer.Record, err, ours.bought, other.bought)
+	}
+}

@@ -187,6 +187,7 @@ var numberOperations = []operation{
 	}},
 	{"TakenNumbers", func(c caller) (any, error) { return one(c.s.TakenNumbers(c.ctx, "", "+1")) }},
 	{"RefusedSetup", func(c caller) (any, error) { return one(c.s.RefusedSetup(c.ctx, "acme", "p1", 1)) }},
+	{"NumbersOnOrder", func(c caller) (any, error) { return one(c.s.NumbersOnOrder(c.ctx, "acme", "p1")) }},
 	{"OrderedPurchases", func(c caller) (any, error) { return one(c.s.OrderedPurchases(c.ctx)) }},
 	{"StrayPurchases", func(c caller) (any, error) { return one(c.s.StrayPurchases(c.ctx, noon)) }},
 	{"TakeStray", func(c caller) (any, error) {

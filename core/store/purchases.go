@@ -289,6 +289,12 @@ func (s *Store) RefusedSetup(
 	return p.Refusal, err
 }
 
+// NumbersOnOrder lists the numbers that a connection may have ordered and does not hold yet, the oldest order first.
+func (s *Store) NumbersOnOrder(ctx context.Context, tenantID, connectionID string) ([]string, error) {
+	return listOf(ctx, s, scanText, "SELECT e164 FROM purchases WHERE tenant_id = $1 AND connection_id = $2 AND "+unended+
+		" AND state <> 'reserved' ORDER BY created_at, id", tenantID, connectionID)
+}
+
 // OrderedPurchases lists the ids of the purchases whose orders are known to be under way.
 func (s *Store) OrderedPurchases(ctx context.Context) ([]string, error) {
 	return listOf(ctx, s, scanText, "SELECT id FROM purchases WHERE state = 'ordered'")
