@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// AtRealServers returns how many calls at one time are made at most at a real server. A driver is tried with more at its
-// fake, and here as well with FRONTDESK_AT_ONCE=16.
+// AtRealServers returns how many calls at one time are made at most at a real server. A driver is tried with more at
+// its fake, and here as well with FRONTDESK_AT_ONCE=16.
 func AtRealServers(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("FRONTDESK_AT_ONCE"), "4"))
