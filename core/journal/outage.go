@@ -20,16 +20,16 @@ type owedWrites struct {
 	list []func(context.Context) error
 }
 
-// maxOwed bounds the number of writes kept during an outage.
+// maxOwed bounds the number of writes kept during an outage. Further ones are dropped: the intents of the first calls
+// were recorded before the outage, and those of later ones hardly were.
 const maxOwed = 10_000
 
 func (o *owedWrites) add(write func(context.Context) error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.list) == maxOwed {
-		o.list = o.list[1:]
+	if len(o.list) < maxOwed {
+		o.list = append(o.list, write)
 	}
-	o.list = append(o.list, write)
 }
 
 func (o *owedWrites) take() (all []func(context.Context) error) {
@@ -43,7 +43,7 @@ func (o *owedWrites) restore(rest []func(context.Context) error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := append(rest, o.list...)
-	o.list = all[max(0, len(all)-maxOwed):]
+	o.list = all[:min(len(all), maxOwed)]
 }
 
 // owe makes a write again once the store is available, until the store takes it, has it already, or has removed the

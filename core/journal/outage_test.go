@@ -233,3 +233,28 @@ func TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame(t *testing.T) {
 		t.Errorf("%d rows, at %v; want one at %v; %d are owed", rows, time.UnixMilli(at).UTC(), ended, len(j.owed.list))
 	}
 }
+
+// TestAnOutageOfManyCallsForgetsNoEndThatCameFirst: its intent is in the store, and would be carried out.
+func TestAnOutageOfManyCallsForgetsNoEndThatCameFirst(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	i := store.Intent{
+		TenantID: "t", Operation: opOpen, Key: "k", Owner: j.opts.Owner + "/1", ConnectionID: "c", EffectKey: "e",
+		Plan: []byte("{}"), State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(), LeaseUntil: w.now(),
+	}
+	_, _, err := j.opts.Store.BeginIntent(t.Context(), i, time.Time{})
+	w.check(err)
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	(&Run{journal: j, operation: j.operations[opOpen], intent: i}).release(away, "", audit.Failed(fault.ReasonInternal))
+	for range maxOwed {
+		j.owe(func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, store.Intent{}, "") })
+	}
+	if err := j.writeOwed(away); err == nil || len(j.owed.list) != maxOwed {
+		t.Errorf("during the outage: %v; %d writes are owed", err, len(j.owed.list))
+	}
+	w.recover(j)
+	if len(w.opened) > 0 || len(j.owed.list) > 0 {
+		t.Errorf("opened %v; %d writes are owed", w.opened, len(j.owed.list))
+	}
+}
