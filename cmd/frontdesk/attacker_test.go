@@ -17,9 +17,6 @@ import (
 	"frontdesk/core/tenant"
 )
 
-// In this build, each gateway is a process of its own.
-const attacked = true
-
 // attacker is one key that tries, within its quota, to take a gateway from the others.
 type attacker struct {
 	t    *testing.T

@@ -38,7 +38,7 @@ func (d *deployment) audit(args ...string) []audited {
 func TestAKilledGatewayLeavesASoundAudit(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		d := newDeployment(t, storeURL).apart()
+		d := newDeployment(t, storeURL)
 		r, c := demo(t, d)
 		key := c.key
 		var mu sync.Mutex

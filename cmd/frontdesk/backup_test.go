@@ -28,7 +28,7 @@ func bookingAt(hour int) (body, key string) {
 // answered before the copy began are there, repeats get the same response, and new calls work.
 func TestWhatWasBackedUpIsRestored(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, "", longDeadlines()...).apart()
+	d := newDeployment(t, "", longDeadlines()...)
 	r, c := demo(t, d)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	var answered atomic.Int64
@@ -263,7 +263,7 @@ func TestABackupWithoutRoomBlamesItsOwnDisk(t *testing.T) {
 // A copy of the database file alone lacks the changes in the log. The doctor reports this.
 func TestTheDoctorKnowsACopyWithoutItsLog(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, "").apart()
+	d := newDeployment(t, "")
 	r, c := demo(t, d)
 	body, key := bookingAt(0)
 	c.post(200, "calendar/book-meeting", body, key)

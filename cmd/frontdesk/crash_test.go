@@ -24,7 +24,7 @@ import (
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		d := newDeployment(t, storeURL).apart()
+		d := newDeployment(t, storeURL)
 		r, c := demo(t, d)
 		key := c.key
 		random := rand.New(rand.NewPCG(1, 2))

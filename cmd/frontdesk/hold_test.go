@@ -15,7 +15,7 @@ func TestOneSlotIsOneHoldAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	callers := numberFrom(t, "FRONTDESK_CALLERS", 24)
 	onBothStores(t, func(t *testing.T, storeURL string) {
-		d := newDeployment(t, storeURL, longDeadlines()...).apart()
+		d := newDeployment(t, storeURL, longDeadlines()...)
 		d.must("tenant", "create", "acme", "--timezone", "America/New_York")
 		d.must("connection", "add", "--tenant", "acme", "--kind", "calendar", "--provider", "sandbox", "--name",
 			"sandbox", "--set", "timezone=America/New_York")

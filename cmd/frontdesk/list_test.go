@@ -58,8 +58,7 @@ func TestWhatAServerSendsUnaskedIsNoLineOfTheLog(t *testing.T) {
 				close(told)
 			}))
 			defer server.Close()
-			// It takes the standard log of its process.
-			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level).apart()
+			d := newDeployment(t, "", "FRONTDESK_EGRESS__ALLOW=127.0.0.0/8", "FRONTDESK_LOG__LEVEL="+level)
 			operator := strings.TrimSpace(d.must("admin", "key", "create", "--role", "admin"))
 			r := d.serve()
 			hook := r.as(operator).do(http.StatusCreated, http.MethodPost, "/alpha/admin/webhooks",

@@ -190,16 +190,10 @@ func (l *phoneAccount) deploy(
 	t testing.TB, storeURL string, settings ...string,
 ) (*deployment, *running, caller) {
 	d := newDeployment(t, storeURL, l.environ...)
-	r, c := l.serve(d, settings...)
-	return d, r, c
-}
-
-// serve creates the tenant acme, and starts a gateway.
-func (l *phoneAccount) serve(d *deployment, settings ...string) (*running, caller) {
 	d.must("migrate")
 	key := l.tenant(d, "acme", settings...)
 	r := d.serve()
-	return r, r.as(key)
+	return d, r, r.as(key)
 }
 
 // tenant creates a tenant that has the account, and returns a key of the tenant.
@@ -482,7 +476,7 @@ func TestAMissingSetupIsFoundBeforeANumberIsBought(t *testing.T) {
 func TestTenantsOfOneAccountAtThreeGateways(t *testing.T) {
 	t.Parallel()
 	l := fakeTwilio(t)
-	d := newDeployment(t, storetest.Postgres(t), l.environ...).apart()
+	d := newDeployment(t, storetest.Postgres(t), l.environ...)
 	d.must("migrate")
 	var keys []string
 	for i := range 3 {
@@ -666,8 +660,7 @@ func TestKillWhileANumberIsBought(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, asked for again %v", name, repeated), func(t *testing.T) {
 				t.Parallel()
 				l := test.fake(t)
-				d := newDeployment(t, "", l.environ...).apart()
-				r, c := l.serve(d)
+				d, r, c := l.deploy(t, "")
 				writes := 0
 				l.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 					if req.Method != http.MethodGet {

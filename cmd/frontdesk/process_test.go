@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -72,13 +71,6 @@ type deployment struct {
 	t       testing.TB
 	environ []string
 	binary  string // of its processes; "": this test's
-	isApart bool
-}
-
-// apart makes its gateways processes of their own, which can be killed and share nothing.
-func (d *deployment) apart() *deployment {
-	d.isApart = true
-	return d
 }
 
 // newDeployment creates a deployment on the store ("" is SQLite in a new directory), with its tables.
@@ -127,7 +119,7 @@ func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
 		w := world{in: strings.NewReader(stdin), out: &out, err: &errs}
 		w.adapters, w.environ = known(d.environ)
-		code := runUntil(context.Background(), args, w)
+		code := run(args, w)
 		return out.String(), errs.String(), code
 	}
 	c := d.command(args...)
@@ -177,9 +169,7 @@ func longDeadlines() []string {
 // running is a gateway that serves.
 type running struct {
 	t    testing.TB
-	cmd  *exec.Cmd // nil: it is part of this process
-	end  func()    // asks it to end
-	code int       // of its exit
+	cmd  *exec.Cmd
 	api  string
 	ops  string
 	mu   sync.Mutex
@@ -188,31 +178,10 @@ type running struct {
 	done chan struct{}
 }
 
-// serve starts the gateway and waits until it is ready. Unless its deployment is apart, it is part of this process: to
-// start another process takes four times the processor's time. Attacks and benchmarks are about what a process takes.
+// serve starts the gateway and waits until it is ready.
 func (d *deployment) serve(args ...string) *running {
 	d.t.Helper()
-	r := &running{t: d.t, done: make(chan struct{})}
-	ready := make(chan struct{})
-	_, measured := d.t.(*testing.B)
-	start := d.serveHere
-	if d.isApart || measured || attacked || d.binary != "" || slices.ContainsFunc(d.environ, ofTheProcess) {
-		start = d.serveApart
-	}
-	start(r, append([]string{"serve"}, args...), ready)
-	select {
-	case <-ready:
-	case <-r.done:
-		d.t.Fatalf("the gateway did not start:\n%s", r.log())
-	case <-time.After(patience):
-		d.t.Fatalf("the gateway was not ready in time:\n%s", r.log())
-	}
-	return r
-}
-
-func (d *deployment) serveApart(r *running, args []string, ready chan struct{}) {
-	d.t.Helper()
-	r.cmd = d.command(args...)
+	r := &running{t: d.t, cmd: d.command(append([]string{"serve"}, args...)...), done: make(chan struct{})}
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
 		d.t.Fatal(err)
@@ -224,40 +193,27 @@ func (d *deployment) serveApart(r *running, args []string, ready chan struct{}) 
 	if err := r.cmd.Start(); err != nil {
 		d.t.Fatal(err)
 	}
+	ready := make(chan struct{})
 	var reading sync.WaitGroup
 	reading.Go(func() { r.copyOut(out) })
 	reading.Go(func() { r.readLogs(errs, ready) })
 	go func() {
 		reading.Wait()
 		_ = r.cmd.Wait()
-		r.code = r.cmd.ProcessState.ExitCode()
 		close(r.done)
 	}()
-	r.end = func() { _ = r.cmd.Process.Signal(syscall.SIGTERM) }
 	d.t.Cleanup(func() {
 		r.kill()
 		wantNoRace(d.t, r.log())
 	})
-}
-
-func (d *deployment) serveHere(r *running, args []string, ready chan struct{}) {
-	var ctx context.Context
-	ctx, r.end = context.WithCancel(context.Background())
-	out, toOut := io.Pipe()
-	errs, toErr := io.Pipe()
-	w := world{in: strings.NewReader(""), out: toOut, err: toErr}
-	w.adapters, w.environ = known(d.environ)
-	w.environ = append(w.environ, garbage+"=") // this process paces its own collector
-	var reading sync.WaitGroup
-	reading.Go(func() { r.copyOut(out) })
-	reading.Go(func() { r.readLogs(errs, ready) })
-	go func() {
-		r.code = runUntil(ctx, args, w)
-		_, _ = toOut.Close(), toErr.Close()
-		reading.Wait()
-		close(r.done)
-	}()
-	d.t.Cleanup(func() { r.stop() })
+	select {
+	case <-ready:
+	case <-r.done:
+		d.t.Fatalf("the gateway did not start:\n%s", r.log())
+	case <-time.After(patience):
+		d.t.Fatalf("the gateway was not ready in time:\n%s", r.log())
+	}
+	return r
 }
 
 func (r *running) copyOut(from io.Reader) {
@@ -329,11 +285,11 @@ func (r *running) kill() {
 	<-r.done
 }
 
-// stop asks the gateway to end and returns its exit code.
+// stop asks the process to end and returns its exit code.
 func (r *running) stop() int {
-	r.end()
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
 	<-r.done
-	return r.code
+	return r.cmd.ProcessState.ExitCode()
 }
 
 // caller calls a gateway with one key.

@@ -28,7 +28,7 @@ func TestOneGatewayRenewsForAll(t *testing.T) {
 	d := p.deployment(storetest.Postgres(t))
 	for n := range p.gateways {
 		p.gateways[n] = (&deployment{
-			t: t, isApart: true, environ: append(d.environ,
+			t: t, environ: append(d.environ,
 				fmt.Sprintf("FRONTDESK_PROVIDERS__GOOGLE__TOKEN_URL=%s/token/%d", p.url, n)),
 		}).serve()
 	}

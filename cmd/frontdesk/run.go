@@ -142,21 +142,8 @@ type commands struct {
 	Man        manCommand        `cmd:"" help:"Print the manual page."`
 }
 
-// run executes one command, until the process is told to end, and returns its exit code.
+// run executes one command and returns its exit code.
 func run(args []string, w world) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)         // a second one ends the process at once
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it: the command goes on
-		// A closed terminal can send it twice, and SIGTERM with it. That ends nothing at once.
-		hungUp, forget := signal.NotifyContext(ctx, syscall.SIGHUP)
-		defer forget()
-		ctx = hungUp
-	}
-	return runUntil(ctx, args, w)
-}
-
-func runUntil(ctx context.Context, args []string, w world) int {
 	var c commands
 	exit := -1
 	parser, err := kong.New(&c, kong.Name("frontdesk"), kong.Writers(w.out, w.err),
@@ -177,6 +164,15 @@ func runUntil(ctx context.Context, args []string, w world) int {
 	if err != nil {
 		fmt.Fprintf(w.err, "frontdesk: %v\nRun \"frontdesk --help\" for the commands.\n", err)
 		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)         // a second one ends the process at once
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it: the command goes on
+		// A closed terminal can send it twice, and SIGTERM with it. That ends nothing at once.
+		hungUp, forget := signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer forget()
+		ctx = hungUp
 	}
 	command, _, _ := strings.Cut(parsed.Command(), " <") // without its arguments
 	parsed.Bind(parser)

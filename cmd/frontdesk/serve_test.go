@@ -68,7 +68,7 @@ func TestAClosedTerminalCutsOffNoCall(t *testing.T) {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(caught) })
-	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=5s").apart() // there is time for another request
+	d := newDeployment(t, "", "FRONTDESK_SERVER__DRAIN=5s") // there is time for another request
 	hangUp := func(r *running) {
 		for range 2 {
 			if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {

@@ -1,5 +1,0 @@
-//go:build !attack
-
-package main
-
-const attacked = false // see attacker_test.go
