@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"frontdesk/core/fault"
@@ -57,15 +58,14 @@ func fieldsIn(t reflect.Type, outermost bool) []Field {
 	fields := make([]Field, 0, t.NumField())
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		tags := tagsOf(sf)
 		f := Field{
-			Name: tags["setting"], Help: tags["help"], Default: tags["default"], Required: tags["required"] == "true",
-			Type: typeOf(sf, tags), index: i,
+			Name: sf.Tag.Get("setting"), Help: sf.Tag.Get("help"), Default: sf.Tag.Get("default"),
+			Required: sf.Tag.Get("required") == "true", Type: typeOf(sf), index: i,
 		}
-		if c := tags["credential"]; c != "" {
+		if c := sf.Tag.Get("credential"); c != "" {
 			f.Name, f.Secret = c, true
 		}
-		if c := tags["choices"]; c != "" {
+		if c := sf.Tag.Get("choices"); c != "" {
 			f.Choices = strings.Split(c, ",")
 		}
 		switch f.Type {
@@ -83,25 +83,10 @@ func fieldsIn(t reflect.Type, outermost bool) []Field {
 	return fields
 }
 
-// tagsOf returns the tags of a field by their names. To get one by one, reflect goes through the long text of help each
-// time.
-func tagsOf(sf reflect.StructField) map[string]string {
-	tags := map[string]string{}
-	for rest := string(sf.Tag); ; {
-		name, values, _ := strings.Cut(rest, ":")
-		quoted, err := strconv.QuotedPrefix(values)
-		if err != nil {
-			return tags
-		}
-		tags[strings.TrimSpace(name)], _ = strconv.Unquote(quoted)
-		rest = values[len(quoted):]
-	}
-}
-
-func typeOf(sf reflect.StructField, tags map[string]string) string {
+func typeOf(sf reflect.StructField) string {
 	switch t := sf.Type; t {
 	case reflect.TypeFor[string]():
-		if tags["kind"] == "url" {
+		if sf.Tag.Get("kind") == "url" {
 			return "url"
 		}
 		return "text"
@@ -130,18 +115,20 @@ func typeOf(sf reflect.StructField, tags map[string]string) string {
 	return ""
 }
 
-// decoder returns a function that converts values into an S, or returns all their faults at once.
+// decoder returns a function that converts values into an S, or returns all their faults at once. It reads the
+// declaration when it is called first: many adapters are declared, and few are used.
 func decoder[S any]() func(Values) (S, error) {
-	fields := fieldsOf[S]()
-	var settings, credentials []Field
-	for _, f := range fields {
-		if f.Secret {
-			credentials = append(credentials, f)
-		} else {
-			settings = append(settings, f)
-		}
-	}
+	declared := sync.OnceValue(fieldsOf[S])
 	return func(v Values) (S, error) {
+		fields := declared()
+		var settings, credentials []Field
+		for _, f := range fields {
+			if f.Secret {
+				credentials = append(credentials, f)
+			} else {
+				settings = append(settings, f)
+			}
+		}
 		var s S
 		target := reflect.ValueOf(&s).Elem()
 		secrets := make(map[string]any, len(v.Credentials))
