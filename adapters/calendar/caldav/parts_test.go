@@ -120,26 +120,28 @@ func TestEveryEventOfAResourceCounts(t *testing.T) {
 	}
 }
 
+// together returns a resource of events with these UIDs, which are their titles as well.
+func together(uids ...string) string {
+	var b strings.Builder
+	for _, uid := range uids {
+		b.WriteString("BEGIN:VEVENT\r\nUID:" + uid + "\r\nDTSTAMP:20260101T000000Z\r\nSUMMARY:" + uid +
+			"\r\nDTSTART:20270503T080000Z\r\nDTEND:20270503T090000Z\r\nEND:VEVENT\r\n")
+	}
+	return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Somebody//EN\r\n" + b.String() + "END:VCALENDAR\r\n"
+}
+
 // An id from when an event was alone in its resource means that event alone, or none if it cannot be told which.
 func TestAnIDFromBeforeOthersWereStoredTouchesNoOther(t *testing.T) {
 	t.Parallel()
-	whole := func(uids ...string) string {
-		var b strings.Builder
-		for _, uid := range uids {
-			b.WriteString("BEGIN:VEVENT\r\nUID:" + uid + "\r\nDTSTAMP:20260101T000000Z\r\nSUMMARY:" + uid +
-				"\r\nDTSTART:20270503T080000Z\r\nDTEND:20270503T090000Z\r\nEND:VEVENT\r\n")
-		}
-		return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Somebody//EN\r\n" + b.String() + "END:VCALENDAR\r\n"
-	}
 	a := lenient(t)
 	d := a.open(t, "", nil)
 	title := "Changed"
 	for _, name := range []string{"mine.ics", "other.ics"} {
-		ref := calendar.EventRef{ID: a.Put(a.home, name, whole("mine"))}
+		ref := calendar.EventRef{ID: a.Put(a.home, name, together("mine"))}
 		if e, err := d.Event(t.Context(), ref); err != nil || e.ID != ref.ID || e.Title != "mine" {
 			t.Fatalf("%s: read %+v, %v", name, e, err)
 		}
-		a.Put(a.home, name, whole("theirs", "mine"))
+		a.Put(a.home, name, together("theirs", "mine"))
 		e, errRead := d.Event(t.Context(), ref)
 		_, errChanged := d.Change(t.Context(), ref, calendar.Change{Title: &title})
 		changed := a.Get(ref.ID)
@@ -149,7 +151,7 @@ func TestAnIDFromBeforeOthersWereStoredTouchesNoOther(t *testing.T) {
 			for _, err := range []error{errRead, errChanged, errCancelled} {
 				want(t, err, fault.Unsupported, fault.ReasonNotSupported)
 			}
-			if left != whole("theirs", "mine") {
+			if left != together("theirs", "mine") {
 				t.Errorf("what could not be told was changed: %q", left)
 			}
 			continue
@@ -169,24 +171,16 @@ func TestAnIDFromBeforeOthersWereStoredTouchesNoOther(t *testing.T) {
 // What is stored between the look at a resource and its removal is not removed with it.
 func TestACancellationRemovesNothingThatItHasNotSeen(t *testing.T) {
 	t.Parallel()
-	whole := func(uids ...string) string {
-		var b strings.Builder
-		for _, uid := range uids {
-			b.WriteString("BEGIN:VEVENT\r\nUID:" + uid + "\r\nDTSTAMP:20260101T000000Z\r\nSUMMARY:" + uid +
-				"\r\nDTSTART:20270503T080000Z\r\nDTEND:20270503T090000Z\r\nEND:VEVENT\r\n")
-		}
-		return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Somebody//EN\r\n" + b.String() + "END:VCALENDAR\r\n"
-	}
 	a := newAccount(t, fake.Options{})
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
-			a.Put(a.home, "both.ics", whole("mine", "newer"))
+			a.Put(a.home, "both.ics", together("mine", "newer"))
 		}
 		a.ServeHTTP(w, r)
 	}))
 	t.Cleanup(served.Close)
 	d := open(t, served.URL, "alice", password, nil)
-	id := a.Put(a.home, "both.ics", whole("theirs", "mine"))
+	id := a.Put(a.home, "both.ics", together("theirs", "mine"))
 	q := week()
 	q.CalendarID = a.home
 	page, err := d.Events(t.Context(), q)
@@ -194,10 +188,10 @@ func TestACancellationRemovesNothingThatItHasNotSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := page.Events[slices.IndexFunc(page.Events, func(e calendar.Event) bool { return e.Title == "mine" })]
-	a.Put(a.home, "both.ics", whole("mine")) // somebody else removed theirs
+	a.Put(a.home, "both.ics", together("mine")) // somebody else removed theirs
 	err = d.Cancel(t.Context(), calendar.EventRef{ID: mine.ID}, calendar.Cancellation{})
 	want(t, err, fault.Conflict, fault.ReasonChangedMeanwhile)
-	if left := a.Get(id); left != whole("mine", "newer") {
+	if left := a.Get(id); left != together("mine", "newer") {
 		t.Errorf("there is %q", left)
 	}
 }
