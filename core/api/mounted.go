@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -60,7 +59,7 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 		x := exchangeOf(c)
 		x.operation = p.Operation
 		setPathValues(c)
-		if err := readUntil(c.Writer, c.Request, time.Now().Add(bodyWithin)); err != nil {
+		if err := readFromNow(c.Request.Context(), c.Writer, c.Request); err != nil {
 			a.fail(c, err)
 			return
 		}
@@ -81,6 +80,10 @@ func (a *api) speak(e *gin.Engine, p Protocol) {
 			return
 		}
 		defer a.bodies.give(place)
+		if err := readFromNow(c.Request.Context(), c.Writer, c.Request); err != nil { // as in body
+			a.fail(c, err)
+			return
+		}
 		err = p.Serve(c.Writer, c.Request, caller)
 		if errors.Is(err, fault.Unauthenticated) && !c.Writer.Written() {
 			a.unauthenticated(c, err)

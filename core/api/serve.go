@@ -69,11 +69,7 @@ func (a *api) serve(op operation) gin.HandlerFunc {
 func (a *api) admit(
 	c *gin.Context, op operation, x *exchange, checks *checks, ctx context.Context,
 ) (*call, error) {
-	end := time.Now().Add(bodyWithin)
-	if deadline, has := ctx.Deadline(); has && deadline.Before(end) {
-		end = deadline
-	}
-	if err := readUntil(c.Writer, c.Request, end); err != nil {
+	if err := readFromNow(ctx, c.Writer, c.Request); err != nil {
 		return nil, err
 	}
 	caller, err := a.authenticate(ctx, c.Request.Header)
@@ -128,12 +124,24 @@ func (a *api) body(c *gin.Context, ctx context.Context, op operation, tenant str
 			"Too many request bodies are arriving at the same time. Send each body at once.")
 	}
 	defer a.bodies.give(tenant)
+	if err := readFromNow(ctx, c.Writer, c.Request); err != nil { // the store may have taken long to tell who calls
+		return nil, err
+	}
 	body, err := readBody(ctx, c.Request, op.takesBody())
 	if err != nil {
 		return nil, err
 	}
 	// From here on, a read deadline would only make the server believe that the caller disconnected.
 	return body, readUntil(c.Writer, c.Request, time.Time{})
+}
+
+// readFromNow gives the rest of a request its time to arrive, but not more than ctx has.
+func readFromNow(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+	end := time.Now().Add(bodyWithin)
+	if deadline, has := ctx.Deadline(); has && deadline.Before(end) {
+		end = deadline
+	}
+	return readUntil(w, r, end)
 }
 
 // readUntil sets the deadline for reading the rest of a request, in this package or in net/http. It sets none

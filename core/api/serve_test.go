@@ -365,6 +365,60 @@ func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
 	}
 }
 
+// slowKeys knows a key only after the time that a body has.
+type slowKeys struct{ fakeKeys }
+
+func (s slowKeys) Authenticate(ctx context.Context, key string) (apikey.Caller, error) {
+	time.Sleep(bodyWithin + time.Second)
+	return s.fakeKeys.Authenticate(ctx, key)
+}
+
+// A body that was sent at once is not late because the store took long to tell whose key it is.
+func TestABodyIsNotLateForItsSendersKey(t *testing.T) {
+	for _, path := range []string{"/mcp", bookPath} {
+		t.Run(path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				echo := func(w http.ResponseWriter, r *http.Request, _ apikey.Caller) error {
+					body, err := ReadBody(w, r, 10)
+					if err == nil {
+						_, err = w.Write(body)
+					}
+					return err
+				}
+				services := &fakeServices{}
+				handler, err := New(Options{
+					PublicURL: publicURL, Keys: slowKeys{}, Speaks: []Protocol{{Path: "/mcp", Serve: echo}},
+					Deadline: time.Minute, Services: Services{
+						Calendar: fakeCalendar{services}, Tickets: fakeTickets{}, Numbers: fakeNumbers{},
+						Contacts: fakeContacts{}, Admin: fakeAdmin{},
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				client, conn := net.Pipe()
+				server := &http.Server{Handler: handler}
+				go server.Serve(pipe{conn, make(chan struct{}), new(sync.Once)})
+				defer server.Close()
+				defer client.Close()
+				go func() { // in two parts: net/http has the beginning of a body in its buffer
+					fmt.Fprintf(client, "POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 2\r\n\r\n", path,
+						testKey)
+					_, _ = io.WriteString(client, "{}")
+				}()
+				res, err := http.ReadResponse(bufio.NewReader(client), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(res.Body)
+				if err != nil || res.StatusCode == http.StatusRequestTimeout {
+					t.Errorf("%s: %d %v %s", path, res.StatusCode, err, body)
+				}
+			})
+		})
+	}
+}
+
 func TestAConnectionIsKeptAfterAnAnswer(t *testing.T) {
 	g := startGateway(t)
 	for range 3 {
