@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -78,10 +77,7 @@ func read(body []byte) (r request, ok bool) {
 		return r, false
 	}
 	var id any
-	if json.Unmarshal(message["id"], &id) != nil {
-		return r, false
-	}
-	if number, is := id.(float64); is && (number != math.Trunc(number) || math.Abs(number) > 1<<53) {
+	if json.Unmarshal(message["id"], &id) != nil || !isKept(message["id"]) {
 		return r, false
 	}
 	if r.id, _ = jsonrpc.MakeID(id); !r.id.IsValid() {
@@ -91,6 +87,24 @@ func read(body []byte) (r request, ok bool) {
 	r.other = message.text("jsonrpc") != "2.0" || !message.only("jsonrpc", "id", "method", "params") ||
 		!params.only("name", "arguments", "_meta") || string(r.arguments) == "null"
 	return r, true
+}
+
+// isKept reports whether an answer can have the id of its request. The library reads a number as floating point, and
+// would answer another one in the place of an id beyond 53 bits or with a fraction (RFC 8259 section 6; an id is a
+// string or an integer: MCP 2025-11-25, schema.json, RequestId).
+func isKept(id json.RawMessage) bool {
+	var number float64
+	return json.Unmarshal(id, &number) != nil || number == math.Trunc(number) && math.Abs(number) < 1<<53
+}
+
+// keepsIDs reports whether that holds of all messages of a body.
+func keepsIDs(body []byte) bool {
+	var all []object
+	if json.Unmarshal(body, &all) != nil {
+		all = make([]object, 1)
+		_ = json.Unmarshal(body, &all[0]) // the library says what is wrong with one that cannot be read
+	}
+	return !slices.ContainsFunc(all, func(message object) bool { return !isKept(message["id"]) })
 }
 
 // isPlain reports whether the answer depends on nothing but the tool.
@@ -113,12 +127,11 @@ func (r request) isPlain(header http.Header) bool {
 		(!has || json.Unmarshal(told, &client) == nil && client != nil)
 }
 
-// serveTools answers a request by the fast path, or has the library answer it.
-func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
+// serveTools answers a request by the fast path, or has the library answer it. The request has its body to be read.
+func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) {
 	library := s.json
 	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
-		body, err := io.ReadAll(r.Body) // serve has read it
-		if call, ok := read(body); ok && err == nil {
+		if call, ok := read(body); ok {
 			if tool, has := s.servedTo(r.Context()).tools[call.name]; has && call.isPlain(r.Header) {
 				s.answer(w, r, call, tool)
 				return
@@ -127,7 +140,10 @@ func (s *Server) serveTools(w http.ResponseWriter, r *http.Request) {
 				library = s.stream
 			}
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	if !keepsIDs(body) {
+		http.Error(w, "The id must be a string, or an integer of at most 53 bits.", http.StatusBadRequest)
+		return
 	}
 	library.ServeHTTP(w, r)
 }

@@ -29,8 +29,6 @@ var variants = map[string][2]string{
 	"a text as id":              {`"id":1`, `"id":"<a> \u00e9\n"`},
 	"a negative id":             {`"id":1`, `"id":-7`},
 	"an id with an exponent":    {`"id":1`, `"id":1e3`},
-	"a fraction as id":          {`"id":1`, `"id":1.5`},
-	"a huge id":                 {`"id":1`, `"id":12345678901234567890`},
 	"null as id":                {`"id":1`, `"id":null`},
 	"an object as id":           {`"id":1`, `"id":{}`},
 	"no id":                     {`"id":1,`, ``},

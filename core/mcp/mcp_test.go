@@ -469,6 +469,13 @@ func TestRefusalsAreErrorsOfJSONRPC(t *testing.T) {
 			`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,`},
 		"an unknown method before any version": {`{"jsonrpc":"2.0","id":"x","method":"nope","params":{}}`, "", 200,
 			`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,`},
+		// An answer would have another id: 9007199254740992, the least number of 64 bits, or 1.
+		"an id of 54 bits": {`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`, "2025-11-25", 400,
+			`{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"an id of 67 bits, of a tool": {`{"jsonrpc":"2.0","id":123456789012345678901,"method":"tools/call","params":` +
+			`{"name":"get_current_time"}}`, "2025-11-25", 400, `{"jsonrpc":"2.0","error":{"code":-32600,`},
+		"an id with a fraction, in a batch": {`[{"jsonrpc":"2.0","id":1.5,"method":"ping"}]`, "2025-03-26", 400,
+			`{"jsonrpc":"2.0","error":{"code":-32600,`},
 		"an unknown notification": {`{"jsonrpc":"2.0","method":"notifications/nope"}`, "2025-11-25", 400,
 			`{"jsonrpc":"2.0","error":{"code":-32600,`},
 	} {

@@ -38,7 +38,7 @@ func (r *refusals) WriteHeader(status int) {
 		switch {
 		case !json.Valid(r.body):
 			r.wrong.Code = jsonrpc.CodeParseError
-		case err != nil || !is:
+		case err != nil || !is || !keepsIDs(r.body):
 		default:
 			r.id = request.ID
 			if request.IsCall() && !slices.Contains(methods[:], request.Method) {
