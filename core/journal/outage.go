@@ -135,6 +135,25 @@ func (p *pendingAnswers) all() []pendingAnswer {
 	return slices.Clone(p.list)
 }
 
+// writeHeldUp writes what an outage of the store has held up. It stops with an error if the store is unavailable again.
+func (j *Journal) writeHeldUp(ctx context.Context) error {
+	if err := j.writeOwed(ctx); err != nil {
+		return err
+	}
+	return j.writeAnswers(ctx)
+}
+
+// Close writes what an outage of the store has held up: what the store does not take now is lost with the process.
+// Runs that still go on may leave more, which is lost too.
+func (j *Journal) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), j.opts.RecordTimeout)
+	defer cancel()
+	if err := j.writeHeldUp(ctx); err != nil {
+		j.opts.Log.ErrorContext(ctx, "what the store did not take is lost; repeats learn from providers what became of "+
+			"these calls", "answers", len(j.answers.all()), "other_writes", len(j.owed.take()), "error", err)
+	}
+}
+
 // writeAnswers records the pending answers. It stops with an error if the store is unavailable again. An
 // answer that the store rejects for another reason blocks neither the other answers nor the rest of recovery.
 func (j *Journal) writeAnswers(ctx context.Context) error {

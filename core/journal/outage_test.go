@@ -173,6 +173,24 @@ func TestWhatIsOwedIsWrittenUntilTheStoreTakesIt(t *testing.T) {
 	}
 }
 
+// TestAProcessThatEndsWritesWhatTheStoreTakesAgain, although no round of recovery has come since the outage.
+func TestAProcessThatEndsWritesWhatTheStoreTakesAgain(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	again := w.refuseAnswers()
+	_, err := w.perform(j, "k", "front")
+	w.check(err)
+	owed := 0
+	j.owe(func(context.Context) error { owed++; return nil })
+	again()
+	j.Close()
+	there, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "key:k")
+	w.check(err)
+	if !found || there.State != store.IntentDone || owed != 1 {
+		t.Errorf("the call is %s, and %d owed writes were made", there.State, owed)
+	}
+}
+
 // TestWhatIsOwedKeepsNoRequest: an outage may keep many calls, whose requests are large.
 func TestWhatIsOwedKeepsNoRequest(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)

@@ -82,10 +82,7 @@ func (j *Journal) SyncClock(ctx context.Context) (ahead time.Duration, err error
 // intents that are due.
 func (j *Journal) RecoverOnce(ctx context.Context) error {
 	began := j.opts.Now()
-	if err := j.writeOwed(ctx); err != nil {
-		return err
-	}
-	if err := j.writeAnswers(ctx); err != nil {
+	if err := j.writeHeldUp(ctx); err != nil {
 		return err
 	}
 	open, err := j.findAbandoned(ctx, recoveryScan)

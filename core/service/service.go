@@ -115,8 +115,12 @@ func (s *Services) Run(ctx context.Context) {
 	s.journal.Run(ctx)
 }
 
-// Close ends what is read and stored behind calls, and waits for it. Calls may go on.
-func (s *Services) Close() { s.Calendar.kept.behind.Close() }
+// Close ends what is read and stored behind calls, and waits for it. It writes what the store did not take of calls that
+// have ended. Calls may go on.
+func (s *Services) Close() {
+	s.Calendar.kept.behind.Close()
+	s.journal.Close()
+}
 
 // Synchronise sets the lease clock from the database's clock. It returns how far the machine's clock is ahead
 // of the database's clock.

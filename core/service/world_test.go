@@ -197,6 +197,7 @@ func (p *process) stop() {
 	if err := p.guard.Close(ctx); err != nil {
 		p.world.tb.Errorf("the guard of %s does not close: %v", p.owner, err)
 	}
+	p.Close()
 	p.kill()
 	p.world.mu.Lock()
 	delete(p.world.lives, p)
@@ -206,8 +207,8 @@ func (p *process) stop() {
 // kill cuts the process off from the store and the providers. What its goroutines still do has no effect.
 func (p *process) kill() {
 	if p.dead.CompareAndSwap(false, true) {
-		p.Close()
 		_ = p.store.Close()
+		p.Close()
 	}
 }
 
