@@ -215,17 +215,61 @@ func TestWhatIsOwedKeepsNoRequest(t *testing.T) {
 	}
 }
 
-// TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame, although the store took it and its answer was lost.
-func TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame(t *testing.T) {
-	w := newWorld(t, storetest.SQLite)
-	j := w.journal(Operation{GaveUp: func(json.RawMessage) bool { return true }})
-	keys, err := vault.Open("", t.TempDir())
+// audit makes a journal record what it does.
+func (w *world) audit(j *Journal) {
+	w.tb.Helper()
+	keys, err := vault.Open("", w.tb.TempDir())
 	w.check(err)
 	j.opts.Audit = audit.New(audit.Options{
 		Store: j.opts.Store, Vault: keys, Now: w.now, Log: slog.New(slog.DiscardHandler),
 	})
-	defer j.opts.Audit.Close()
-	w.check(j.opts.Audit.Ready(t.Context()))
+	w.tb.Cleanup(j.opts.Audit.Close)
+	w.check(j.opts.Audit.Ready(w.tb.Context()))
+}
+
+// TestAWriteThatGoesOnIsNotForgottenAlthoughTheStoreWasAway when its caller was told that the outcome is not known.
+func TestAWriteThatGoesOnIsNotForgottenAlthoughTheStoreWasAway(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	j.opts.WriteGrace = time.Minute
+	w.audit(j)
+	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE UPDATE OF lease_until ON intents
+		BEGIN SELECT RAISE(ABORT, 'not now'); END`)
+	w.check(err)
+	var run *Run
+	c := w.call("k", "front")
+	c.Repeatable = false
+	_, err = Perform(t.Context(), j, c, func(_ context.Context, r *Run, _ doorPlan) (Result[door], error) {
+		r.ExpectEffect(false)
+		run = r
+		return Result[door]{}, fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "No answer in time.")
+	})
+	if err == nil {
+		t.Fatal("it is answered")
+	}
+	_, err = w.database().Exec(`DROP TRIGGER failing`)
+	w.check(err)
+	w.check(j.writeOwed(t.Context()))
+	there, _, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "key:k")
+	w.check(err)
+	if least := w.now().Add(j.opts.WriteGrace); there.LeaseUntil.Before(least) {
+		t.Errorf("others may carry the call out from %v, while its write may be under way until %v", there.LeaseUntil, least)
+	}
+	run.LateUnknown(nil, nil)
+	w.open = func(*Run) error { return fault.Unknowable("Nobody can tell.") }
+	w.recover(j)
+	var rows int
+	w.check(w.database().QueryRow("SELECT count(*) FROM audit WHERE action = $1", opOpen).Scan(&rows))
+	if rows != 1 {
+		t.Errorf("the audit has %d rows", rows)
+	}
+}
+
+// TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame, although the store took it and its answer was lost.
+func TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{GaveUp: func(json.RawMessage) bool { return true }})
+	w.audit(j)
 	i := store.Intent{
 		TenantID: "t", Operation: opOpen, Key: "k", Owner: "o", ConnectionID: "c", Plan: []byte("{}"),
 		State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(), LeaseUntil: w.now(),

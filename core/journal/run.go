@@ -266,15 +266,22 @@ func (r *Run) extend(ctx context.Context, outcome string) {
 	if outcome != "" {
 		r.count("unknown")
 	}
-	rows := r.rowsIfAny(ctx, outcome)
-	err := r.journal.opts.Store.ExtendIntent(ctx, longer, rows...)
-	switch {
-	case err == nil:
-		r.unknownAudited = r.unknownAudited || len(rows) > 0
-	case fault.From(err).Code != fault.Conflict: // on a conflict, the answer has arrived meanwhile; see Late
-		r.journal.opts.Log.ErrorContext(ctx, "the lease of an intent could not be extended",
-			"operation", r.intent.Operation, "error", err)
+	rows, j := r.rowsIfAny(ctx, outcome), r.journal
+	err := j.opts.Store.ExtendIntent(ctx, longer, rows...)
+	if errors.Is(err, fault.Conflict) {
+		return // the answer has arrived meanwhile; see Late
 	}
+	r.unknownAudited = r.unknownAudited || len(rows) > 0
+	if err == nil {
+		return
+	}
+	longer.Plan = nil // see withoutRequest
+	j.owe(func(ctx context.Context) error { return j.opts.Store.ExtendIntent(ctx, longer) })
+	if len(rows) > 0 {
+		j.owe(func(ctx context.Context) error { return j.opts.Store.AddAudit(ctx, rows...) })
+	}
+	j.opts.Log.ErrorContext(ctx, "the lease of an intent could not be extended yet; that is tried again until the store "+
+		"is back", "operation", r.intent.Operation, "error", err)
 }
 
 // Late returns a function that records the provider's response to a write if it arrives after the caller was
