@@ -73,6 +73,7 @@ func (l *localRuns) add(i store.Intent, renews bool) {
 	if l.runs == nil {
 		l.runs = map[string]localRun{}
 	}
+	i.Plan = nil // an outage may keep many, and requests are large
 	l.runs[i.Owner] = localRun{intent: i, renews: renews}
 }
 

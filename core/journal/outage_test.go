@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 	"weak"
@@ -188,6 +189,35 @@ func TestAProcessThatEndsWritesWhatTheStoreTakesAgain(t *testing.T) {
 	w.check(err)
 	if !found || there.State != store.IntentDone || owed != 1 {
 		t.Errorf("the call is %s, and %d owed writes were made", there.State, owed)
+	}
+}
+
+// TestAnAnswerThatWaitsToBeRecordedKeepsNoRequest, and is audited when it was given.
+func TestAnAnswerThatWaitsToBeRecordedKeepsNoRequest(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	w.audit(j)
+	again := w.refuseAnswers()
+	given := w.now()
+	var request weak.Pointer[byte]
+	_, err := Perform(t.Context(), j, w.call("k", strings.Repeat("front", 1<<12)), func(
+		_ context.Context, r *Run, _ doorPlan,
+	) (Result[door], error) {
+		request = weak.Make(&r.intent.Plan[0])
+		return Result[door]{Record: door{Door: "front"}, Ref: "front"}, nil
+	})
+	w.check(err)
+	runtime.GC()
+	if request.Value() != nil || len(j.answers.list) != 1 {
+		t.Errorf("%d answers wait, and the request is kept: %t", len(j.answers.list), request.Value() != nil)
+	}
+	again()
+	w.advance(time.Hour)
+	w.recover(j)
+	var at int64
+	w.check(w.database().QueryRow("SELECT at FROM audit WHERE action = $1", opOpen).Scan(&at))
+	if at != given.UnixMilli() {
+		t.Errorf("the answer of %v is audited at %v", given, time.UnixMilli(at).UTC())
 	}
 }
 

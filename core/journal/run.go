@@ -348,7 +348,10 @@ func (r *Run) complete(
 	j := r.journal
 	r.intent.Answer, r.intent.EffectRef = body, ref
 	with.Settles = r.settles()
-	err := r.record(ctx, with)
+	left := r.withoutRequest()
+	left.intent.Answer = body
+	record := left.recorder(with)
+	err := record(ctx)
 	if err == nil {
 		return r.intent, false
 	}
@@ -360,18 +363,18 @@ func (r *Run) complete(
 		answered := err == nil && found && first.State == store.IntentDone
 		return first, answered && first.EffectKey == r.intent.EffectKey
 	}
-	kept := j.answers.add(r.intent, func(ctx context.Context) error {
-		err := r.record(ctx, with)
+	kept := j.answers.add(left.intent, func(ctx context.Context) error {
+		err := record(ctx)
 		switch {
 		case err == nil:
 		case errors.Is(err, fault.Conflict), errors.Is(err, fault.NotFound):
-			if _, withTenant := r.isRemoved(ctx); withTenant {
-				r.auditAlone(ctx, audit.Done)
+			if _, withTenant := left.isRemoved(ctx); withTenant {
+				left.auditAlone(ctx, audit.Done)
 			}
 		default:
 			return err
 		}
-		j.local.remove(r.intent.Owner)
+		j.local.remove(left.intent.Owner)
 		return nil
 	})
 	j.opts.Log.ErrorContext(ctx, "an answer could not be recorded in the store", "operation", r.intent.Operation,
@@ -414,16 +417,20 @@ func (r *Run) auditAlone(ctx context.Context, outcome string) {
 	}
 }
 
-// record writes the answer, what is attached to it, and the audit row. If the connection was removed meanwhile,
-// what is attached would have gone with it, and is left out.
-func (r *Run) record(ctx context.Context, with store.Attached) error {
-	rows, err := r.rows(ctx, audit.Done)
-	if err != nil {
+// recorder returns a function that writes the answer, what is attached to it, and the audit row. If the connection was
+// removed meanwhile, what is attached would have gone with it, and is left out. Each try writes the same row.
+func (r *Run) recorder(with store.Attached) func(context.Context) error {
+	var rows []store.AuditRow
+	return func(ctx context.Context) (err error) {
+		if rows == nil {
+			if rows, err = r.rows(ctx, audit.Done); err != nil {
+				return err
+			}
+		}
+		err = r.journal.opts.Store.FinishIntent(ctx, r.intent, with, rows...)
+		if errors.Is(err, fault.NotFound) {
+			return r.journal.opts.Store.FinishIntent(ctx, r.intent, store.Attached{}, rows...)
+		}
 		return err
 	}
-	err = r.journal.opts.Store.FinishIntent(ctx, r.intent, with, rows...)
-	if errors.Is(err, fault.NotFound) {
-		return r.journal.opts.Store.FinishIntent(ctx, r.intent, store.Attached{}, rows...)
-	}
-	return err
 }
