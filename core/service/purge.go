@@ -38,47 +38,32 @@ func (p *purger) run(ctx context.Context) {
 func (p *purger) purge(ctx context.Context) error {
 	now := p.opts.Now()
 	answers := now.Add(-p.opts.KeepAnswers)
-	for _, batch := range []func(ctx context.Context, most int) (int64, error){
+	type batch = func(ctx context.Context, most int) (int64, error)
+	before := func(purge func(context.Context, time.Time, int) (int64, error), end time.Time) batch {
+		return func(ctx context.Context, most int) (int64, error) { return purge(ctx, end, most) }
+	}
+	rows := p.opts.Store
+	for _, each := range []batch{
 		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)
+			return rows.PurgeIntents(ctx, answers, now.Add(-keepKeyless), most)
 		},
+		before(rows.PurgeCreations, answers),
+		before(rows.PurgeTickets, answers),
+		before(rows.PurgeSlots, answers.Add(-keepSlots)),
+		before(rows.PurgeCallNotes, now.Add(-keepCallNotes)),
+		before(rows.PurgeMeetings, now.Add(-keepMeetings)),
+		before(rows.PurgeEvents, now.Add(-keepEvents)),
+		before(rows.PurgeHolds, now),
 		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeCreations(ctx, answers, most)
+			return rows.PurgePurchases(ctx, now, answers, most)
 		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeTickets(ctx, answers, most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeSlots(ctx, answers.Add(-keepSlots), most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeCallNotes(ctx, now.Add(-keepCallNotes), most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeMeetings(ctx, now.Add(-keepMeetings), most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeEvents(ctx, now.Add(-keepEvents), most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeHolds(ctx, now, most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgePurchases(ctx, now, answers, most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeDeliveries(ctx, now.Add(-keepDeliveries), most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeBudgets(ctx, now, most)
-		},
-		func(ctx context.Context, most int) (int64, error) {
-			return p.opts.Store.PurgeBreakers(ctx, now.Add(-keepBreakers), most)
-		},
-		p.opts.Store.EraseTenants,
-		p.opts.Store.GiveBack,
+		before(rows.PurgeDeliveries, now.Add(-keepDeliveries)),
+		before(rows.PurgeBudgets, now),
+		before(rows.PurgeBreakers, now.Add(-keepBreakers)),
+		rows.EraseTenants,
+		rows.GiveBack,
 	} {
-		if err := pause.InBatches(ctx, batch); err != nil {
+		if err := pause.InBatches(ctx, each); err != nil {
 			return err
 		}
 	}
