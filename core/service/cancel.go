@@ -56,11 +56,7 @@ func (s *Calendar) cancel(
 	if err := client.checkSetup(run, plan.Setup); err != nil {
 		return none, err
 	}
-	var named []string
-	if plan.CalendarID != "" {
-		named = []string{plan.CalendarID}
-	}
-	calendarIDs, gone, err := client.candidates(ctx, plan.EventID, named)
+	calendarIDs, gone, err := client.candidates(ctx, plan.EventID, named(plan.CalendarID))
 	if err != nil {
 		return none, err
 	}

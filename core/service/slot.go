@@ -183,22 +183,12 @@ func slotTaken() error {
 	return fault.New(fault.Conflict, fault.ReasonSlotTaken, "This time is already taken. Offer another one.")
 }
 
-// resolveCalendars returns the ids of the calendars, so that the default calendar is the same slot with and
-// without its id.
+// resolveCalendars returns the ids of the calendars in one order, so that the same calendars have the same holds,
+// however they are named.
 func (c calendarClient) resolveCalendars(ctx context.Context, ids []string) ([]string, error) {
-	if len(ids) == 0 {
-		ids = []string{""}
-	}
-	named := make([]string, 0, len(ids))
-	for _, id := range ids {
-		cal, err := c.findCalendar(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		named = append(named, cal.ID)
-	}
-	slices.Sort(named)
-	return slices.Compact(named), nil
+	ids, err := c.nameCalendars(ctx, ids)
+	slices.Sort(ids)
+	return ids, err
 }
 
 // isBusy asks the provider whether anything lies in the slot or what must be free around it.
