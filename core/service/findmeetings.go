@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,11 +63,8 @@ func (s *Calendar) FindMeetings(
 	}
 	found := got.events
 	answer := record.MeetingsAnswer{
-		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: true, UnreadSources: []string{},
-		More: got.more,
-	}
-	for _, source := range got.unread {
-		answer.Complete, answer.UnreadSources = false, append(answer.UnreadSources, source)
+		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: len(got.unread) == 0,
+		UnreadSources: append([]string{}, got.unread...), More: got.more,
 	}
 	slices.SortFunc(found, func(a, b calendar.Event) int {
 		return cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID),
@@ -102,14 +100,7 @@ func (s *Calendar) FindMeetings(
 
 // meetingWindow returns the requested window. It defaults to sixty days from now.
 func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar.Span, error) {
-	w := calendar.Span{From: s.opts.Now()}
-	if !in.Start.IsZero() {
-		w.From = in.Start.In(zone)
-	}
-	w.To = w.From.Add(defaultMeetingWindow)
-	if !in.End.IsZero() {
-		w.To = in.End.In(zone)
-	}
+	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultMeetingWindow)
 	switch {
 	case !w.To.After(w.From):
 		return w, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")
@@ -165,8 +156,8 @@ func (c calendarClient) meetingsWith(
 		}
 		for _, e := range listed {
 			delete(booked, e.ID)
-			all.events = append(all.events, e)
 		}
+		all.events = listed
 	}
 	if len(booked) > 0 {
 		asked++
@@ -207,10 +198,7 @@ func (c calendarClient) invitedTo(
 func (c calendarClient) bookedHere(
 	ctx context.Context, booked map[string]store.Meeting, window calendar.Span,
 ) (found []calendar.Event, err error) {
-	rows := make([]store.Meeting, 0, len(booked))
-	for _, m := range booked {
-		rows = append(rows, m)
-	}
+	rows := slices.Collect(maps.Values(booked))
 	events, errs := make([]*calendar.Event, len(rows)), make([]error, len(rows))
 	var group errgroup.Group
 	group.SetLimit(listConcurrency)

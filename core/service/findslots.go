@@ -183,21 +183,13 @@ func (c calendarClient) question(in FindSlots, office *time.Location) (slots.Que
 		q.Hours.Dates = dates
 	}
 	q.Availability, q.Now, q.Zone = in.Availability, c.opts.Now(), office
-	requested, err := c.requestedZone(in.Timezone)
-	if err != nil {
-		return q, err
+	if in.Timezone != "" {
+		if q.Zone, err = c.loadZone(in.Timezone); err != nil {
+			return q, err
+		}
 	}
-	if requested != nil {
-		q.Zone = requested
-	}
-	q.From = q.Now
-	if !in.Start.IsZero() {
-		q.From = in.Start.In(q.Zone)
-	}
-	q.To = q.From.Add(defaultSlotWindow)
-	if !in.End.IsZero() {
-		q.To = in.End.In(q.Zone)
-	}
+	window := windowOfInput(in.Start, in.End, q.Zone, q.Now, defaultSlotWindow)
+	q.From, q.To = window.From, window.To
 	switch {
 	case !q.To.After(q.From):
 		return q, fault.InvalidField("end", "must be after start. Without a start, the window begins now.")

@@ -195,6 +195,22 @@ type EmployeeChange struct {
 // defaultListWindow is the length of the window of list-events if no end is given.
 const defaultListWindow = 7 * 24 * time.Hour
 
+// windowOfInput returns the window that a request names, in the zone. Without a start it begins now, and without an end
+// it is as long as usual.
+func windowOfInput(
+	start, end normalize.InputTime, zone *time.Location, now time.Time, usual time.Duration,
+) calendar.Span {
+	w := calendar.Span{From: now}
+	if !start.IsZero() {
+		w.From = start.In(zone)
+	}
+	w.To = w.From.Add(usual)
+	if !end.IsZero() {
+		w.To = end.In(zone)
+	}
+	return w
+}
+
 // isLonger reports whether a window is longer than so many days: by the hours of usual ones, and by the calendar of its
 // start's zone as well, in which the day on which clocks are turned back has an hour more.
 func isLonger(from, to time.Time, days int) bool {

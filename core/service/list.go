@@ -53,14 +53,7 @@ func (s *Calendar) List(ctx context.Context, c apikey.Caller, in ListEvents) (re
 
 // window returns the requested window. It defaults to seven days from now.
 func (s *Calendar) window(in ListEvents, zone *time.Location) (calendar.Span, error) {
-	w := calendar.Span{From: s.opts.Now()}
-	if !in.Start.IsZero() {
-		w.From = in.Start.In(zone)
-	}
-	w.To = w.From.Add(defaultListWindow)
-	if !in.End.IsZero() {
-		w.To = in.End.In(zone)
-	}
+	w := windowOfInput(in.Start, in.End, zone, s.opts.Now(), defaultListWindow)
 	if !w.To.After(w.From) {
 		return w, fault.InvalidField("end_time",
 			"must be after start_time. Without a start_time, the list starts now.")
