@@ -321,7 +321,7 @@ func (s *Store) SealAudit(
 		if err != nil {
 			return err
 		}
-		last, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) },
+		last, _, err := find(ctx, tx, scanInt,
 			"SELECT COALESCE(MAX(id), 0) FROM (SELECT MAX(id) AS id FROM audit UNION ALL "+
 				"SELECT MAX(count) FROM audit_boundary) ids")
 		if err != nil {

@@ -271,7 +271,7 @@ func (s *Store) SealedByOneOf(ctx context.Context, heads ...[]byte) (bool, error
 		places = append(places, fmt.Sprintf("$%d", len(args)))
 	}
 	is := ", 1, $1) IN (" + strings.Join(places, ", ") + ")"
-	found, err := listOf(ctx, s, func(row scanner) (one int, err error) { return one, row.Scan(&one) },
+	found, err := listOf(ctx, s, scanInt,
 		"SELECT 1 FROM connections WHERE substr(credentials"+is+" UNION ALL SELECT 1 FROM api_keys WHERE substr(seal"+is+
 			" LIMIT 1", args...)
 	return len(found) > 0, err
@@ -325,7 +325,7 @@ func connectionIn(ctx context.Context, q querier, tenantID, id string) (Connecti
 }
 
 func defaultOf(ctx context.Context, tx *sql.Tx, tenantID, kind string) (id string, found bool, err error) {
-	return find(ctx, tx, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+	return find(ctx, tx, scanText,
 		"SELECT id FROM connections WHERE tenant_id = $1 AND kind = $2 AND is_default", tenantID, kind)
 }
 

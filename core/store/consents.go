@@ -98,11 +98,7 @@ func (s *Store) CreateConnectLink(ctx context.Context, l ConnectLink, audit ...A
 
 // ConnectLink returns the link of that hash, used and expired or not.
 func (s *Store) ConnectLink(ctx context.Context, hash []byte) (ConnectLink, error) {
-	l, found, err := findIn(ctx, s, scanLink, "SELECT "+linkColumns+" FROM connect_links WHERE hash = $1", hash)
-	if err == nil && !found {
-		return ConnectLink{}, linkNotFound()
-	}
-	return l, err
+	return getIn(ctx, s, linkNotFound, scanLink, "SELECT "+linkColumns+" FROM connect_links WHERE hash = $1", hash)
 }
 
 // ConnectLinks lists the links of every tenant that are neither used nor expired at now, by hash.

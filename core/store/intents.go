@@ -385,7 +385,7 @@ func (s *Store) DropIntentsOfEffect(
 // EffectsSince returns the effects of other intents of i's operation and connection that had a run that began
 // at since or later.
 func (s *Store) EffectsSince(ctx context.Context, i Intent, since time.Time) ([]string, error) {
-	return listOf(ctx, s, func(row scanner) (ref string, err error) { return ref, row.Scan(&ref) },
+	return listOf(ctx, s, scanText,
 		`SELECT effect_ref FROM intents WHERE connection_id = $1 AND operation = $2 AND tenant_id = $3 AND key <> $4
 		AND effect_ref IS NOT NULL AND updated_at >= $5 ORDER BY effect_ref`,
 		i.ConnectionID, i.Operation, i.TenantID, i.Key, millis(since))

@@ -159,11 +159,7 @@ func (s *Store) Keys(ctx context.Context, tenantID string) ([]APIKey, error) {
 
 // Key returns the key of that id, revoked or not.
 func (s *Store) Key(ctx context.Context, id string) (APIKey, error) {
-	k, found, err := findIn(ctx, s, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
-	if err == nil && !found {
-		return APIKey{}, keyNotFound()
-	}
-	return k, err
+	return getIn(ctx, s, keyNotFound, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
 }
 
 // AllKeys lists the keys of every tenant, revoked ones too, by tenant and id.

@@ -88,11 +88,10 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 }
 
 func (s *Store) version(ctx context.Context) (version int64, err error) {
-	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
-	if counted, _, err := find(ctx, s.read, number, s.dialect.versioned); err != nil || counted == 0 {
+	if counted, _, err := find(ctx, s.read, scanInt, s.dialect.versioned); err != nil || counted == 0 {
 		return 0, err
 	}
-	version, _, err = find(ctx, s.read, number,
+	version, _, err = find(ctx, s.read, scanInt,
 		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied")
 	return version, err
 }
@@ -105,8 +104,7 @@ func (s *Store) isLater(ctx context.Context, version int64, migrator *goose.Prov
 	if version <= last {
 		return false, nil
 	}
-	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
-	unsuited, _, err := find(ctx, s.read, number, `SELECT COUNT(*) FROM goose_db_version AS step
+	unsuited, _, err := find(ctx, s.read, scanInt, `SELECT COUNT(*) FROM goose_db_version AS step
 		WHERE step.version_id > $1 AND step.is_applied AND NOT EXISTS (SELECT 1 FROM schema_compatibility AS suits
 			WHERE suits.version = step.version_id AND suits.least <= $1)`, last)
 	if err == nil && unsuited > 0 {

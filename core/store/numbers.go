@@ -115,7 +115,7 @@ func insertNumber(ctx context.Context, tx *sql.Tx, n Number) (Number, error) {
 	if err != nil {
 		return Number{}, err
 	}
-	id, _, err := find(ctx, tx, func(row scanner) (id int64, err error) { return id, row.Scan(&id) },
+	id, _, err := find(ctx, tx, scanInt,
 		"UPDATE sequences SET value = value + $1 WHERE name = 'numbers' RETURNING value", gap.Int64()+1)
 	if err != nil {
 		return Number{}, err
@@ -136,22 +136,14 @@ func (s *Store) Numbers(ctx context.Context, tenantID, connectionID string) ([]N
 
 // Number returns a number that the tenant holds and uses.
 func (s *Store) Number(ctx context.Context, tenantID string, id int64) (Number, error) {
-	n, found, err := findIn(ctx, s, scanNumber,
+	return getIn(ctx, s, numberNotFound, scanNumber,
 		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2 AND "+inUse, tenantID, id)
-	if err == nil && !found {
-		return Number{}, numberNotFound()
-	}
-	return n, err
 }
 
 // NumberOnce returns a number that the tenant holds or has held.
 func (s *Store) NumberOnce(ctx context.Context, tenantID string, id int64) (Number, error) {
-	n, found, err := findIn(ctx, s, scanNumber,
+	return getIn(ctx, s, numberNotFound, scanNumber,
 		"SELECT "+numberColumns+" FROM numbers WHERE tenant_id = $1 AND id = $2", tenantID, id)
-	if err == nil && !found {
-		return Number{}, numberNotFound()
-	}
-	return n, err
 }
 
 // NumberHolder returns the row of a number that is held in a realm, even if it waits to be returned.

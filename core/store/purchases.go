@@ -143,13 +143,12 @@ func (s *Store) ReservePurchase(
 }
 
 func limitReached(ctx context.Context, tx *sql.Tx, p Purchase, limits PurchaseLimits) (LimitReached, error) {
-	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
 	switch {
 	case limits.PerDay == 0:
 		return LimitReached{PerDay: true}, nil
 	case limits.PerDay > 0:
 		// The purchase that must be a day old before there is room for another.
-		last, found, err := find(ctx, tx, number, `SELECT created_at FROM purchases
+		last, found, err := find(ctx, tx, scanInt, `SELECT created_at FROM purchases
 			WHERE tenant_id = $1 AND created_at > $2 ORDER BY created_at DESC LIMIT 1 OFFSET $3`,
 			p.TenantID, millis(p.CreatedAt.Add(-purchaseDay)), limits.PerDay-1)
 		if err != nil || found {
@@ -158,7 +157,7 @@ func limitReached(ctx context.Context, tx *sql.Tx, p Purchase, limits PurchaseLi
 	}
 	if limits.Held >= 0 {
 		// One statement sees one moment, so a purchase that is done meanwhile is counted once.
-		count, _, err := find(ctx, tx, number, `SELECT
+		count, _, err := find(ctx, tx, scanInt, `SELECT
 			(SELECT COUNT(*) FROM numbers WHERE tenant_id = $1 AND released_at IS NULL)
 			+ (SELECT COUNT(*) FROM purchases WHERE tenant_id = $1 AND NOT `+ended+")", p.TenantID)
 		if err != nil || count >= int64(limits.Held) {
@@ -275,8 +274,6 @@ func (s *Store) TakenNumbers(ctx context.Context, realm, prefix string) ([]strin
 	return listOf(ctx, s, scanText, "SELECT e164 FROM number_claims WHERE realm = $1 AND e164 LIKE $2",
 		realm, prefix+"%")
 }
-
-func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
 // RefusedSetup returns why the last number of a connection could not be set up with the connection's settings
 // of this revision, or nil if none was refused.

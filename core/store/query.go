@@ -117,6 +117,10 @@ func exec(ctx context.Context, q querier, query string, args ...any) (affected i
 // scanner is one row of a result.
 type scanner interface{ Scan(into ...any) error }
 
+func scanInt(row scanner) (n int64, err error) { return n, row.Scan(&n) }
+
+func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
+
 // list returns every row of a query. Without an error, the slice is not nil.
 func list[T any](
 	ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any,
@@ -168,6 +172,17 @@ func findIn[T any](
 		return err
 	})
 	return row, found, err
+}
+
+// getIn is findIn for a row that must be there: else it returns the error of missing.
+func getIn[T any](
+	ctx context.Context, s *Store, missing func() error, scan func(scanner) (T, error), query string, args ...any,
+) (T, error) {
+	row, found, err := findIn(ctx, s, scan, query, args...)
+	if err == nil && !found {
+		err = missing()
+	}
+	return row, err
 }
 
 // millis returns the form in which the store keeps a time.

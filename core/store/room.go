@@ -13,18 +13,17 @@ func (s *Store) GiveBack(ctx context.Context, most int) (given int64, err error)
 	if s.path == "" {
 		return 0, nil
 	}
-	number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
 	err = s.try(ctx, func(ctx context.Context) error {
 		conn, err := s.write.Conn(ctx)
 		if err != nil {
 			return err
 		}
 		defer conn.Close()
-		all, _, err := find(ctx, conn, number, "PRAGMA page_count")
+		all, _, err := find(ctx, conn, scanInt, "PRAGMA page_count")
 		if err != nil {
 			return err
 		}
-		free, _, err := find(ctx, conn, number, "PRAGMA freelist_count")
+		free, _, err := find(ctx, conn, scanInt, "PRAGMA freelist_count")
 		if err != nil || free <= all/4 {
 			return err
 		}
@@ -33,7 +32,7 @@ func (s *Store) GiveBack(ctx context.Context, most int) (given int64, err error)
 			min(int64(most), free-all/4))); err != nil {
 			return err
 		}
-		left, _, err := find(ctx, conn, number, "PRAGMA freelist_count")
+		left, _, err := find(ctx, conn, scanInt, "PRAGMA freelist_count")
 		given = free - left
 		return err
 	})

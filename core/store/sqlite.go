@@ -227,8 +227,7 @@ func forgetSQLite(ctx context.Context, db *sql.DB) error {
 
 // checkSQLite looks for damage in the file and for rows whose parent row does not exist.
 func checkSQLite(ctx context.Context, db *sql.DB) error {
-	found, err := list(ctx, db, func(row scanner) (line string, err error) { return line, row.Scan(&line) },
-		"PRAGMA integrity_check(1)")
+	found, err := list(ctx, db, scanText, "PRAGMA integrity_check(1)")
 	if err != nil {
 		return err
 	}

@@ -117,8 +117,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Clock returns the database's time. On SQLite that is the machine's own.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
-	ms, _, err := findIn(ctx, s, func(row scanner) (ms int64, err error) { return ms, row.Scan(&ms) },
-		s.dialect.clock)
+	ms, _, err := findIn(ctx, s, scanInt, s.dialect.clock)
 	return instant(ms), err
 }
 

@@ -73,11 +73,7 @@ func (s *Store) TenantByID(ctx context.Context, id string) (Tenant, error) {
 }
 
 func (s *Store) tenant(ctx context.Context, query, arg string) (Tenant, error) {
-	t, found, err := findIn(ctx, s, scanTenant, query, arg)
-	if err == nil && !found {
-		return Tenant{}, tenantNotFound()
-	}
-	return t, err
+	return getIn(ctx, s, tenantNotFound, scanTenant, query, arg)
 }
 
 // keepTenant keeps a tenant from being removed until the transaction ends. It comes first in a transaction that

@@ -26,7 +26,7 @@ func (s *Store) SeeTicket(ctx context.Context, t TicketSeen) error {
 func (s *Store) TicketSeen(
 	ctx context.Context, tenantID, connectionID, number string,
 ) (id string, found bool, err error) {
-	return findIn(ctx, s, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+	return findIn(ctx, s, scanText,
 		"SELECT ticket_id FROM tickets_seen WHERE tenant_id = $1 AND connection_id = $2 AND number = $3", tenantID,
 		connectionID, number)
 }

@@ -133,11 +133,7 @@ func (s *Store) CreateWebhook(ctx context.Context, w Webhook, most int, audit ..
 
 // Webhook returns the webhook of that id.
 func (s *Store) Webhook(ctx context.Context, id string) (Webhook, error) {
-	w, found, err := findIn(ctx, s, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id = $1", id)
-	if err == nil && !found {
-		return Webhook{}, webhookNotFound()
-	}
-	return w, err
+	return getIn(ctx, s, webhookNotFound, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id = $1", id)
 }
 
 // Webhooks lists the webhooks of all tenants and of the operator, oldest first.
@@ -271,12 +267,8 @@ func (s *Store) Deliveries(ctx context.Context, webhookID string, most int) ([]D
 
 // Delivery returns the delivery of that id.
 func (s *Store) Delivery(ctx context.Context, id string) (Delivery, error) {
-	d, found, err := findIn(ctx, s, s.scanDelivery, "SELECT "+deliveryColumns+deliveryTables+" WHERE d.id = $1",
-		id)
-	if err == nil && !found {
-		return Delivery{}, deliveryNotFound()
-	}
-	return d, err
+	return getIn(ctx, s, deliveryNotFound, s.scanDelivery,
+		"SELECT "+deliveryColumns+deliveryTables+" WHERE d.id = $1", id)
 }
 
 // ResendDelivery puts a delivery that ended at the end of its queue, to be sent again. One that still waits
@@ -329,8 +321,6 @@ func (s *Store) PurgeDeliveries(ctx context.Context, before time.Time, most int)
 }
 
 const purgeableDeliveries = "SELECT id FROM deliveries WHERE ended_at < $1 LIMIT $2"
-
-func scanInt(row scanner) (n int64, err error) { return n, row.Scan(&n) }
 
 func webhookNotFound() error {
 	return fault.New(fault.NotFound, ReasonWebhookNotFound, "There is no such webhook.")
