@@ -309,10 +309,7 @@ func (s *Store) SetConnectionEmail(ctx context.Context, tenantID, id, email stri
 	affected, err := s.exec(ctx, "UPDATE connections SET email = $4 WHERE tenant_id = $1 AND id = $2 AND "+
 		"revision = $3",
 		tenantID, id, revision, email)
-	if err == nil && affected == 0 {
-		return changedMeanwhile()
-	}
-	return err
+	return orNone(affected, err, changedMeanwhile)
 }
 
 func connectionIn(ctx context.Context, q querier, tenantID, id string) (Connection, error) {
@@ -350,10 +347,7 @@ func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, connectionID string) e
 		return err
 	}
 	affected, err := s.turnOf(connectionID).exec(ctx, tx)
-	if err == nil && affected == 0 {
-		return connectionNotFound()
-	}
-	return err
+	return orNone(affected, err, connectionNotFound)
 }
 
 func (s *Store) turnOf(connectionID string) statement {

@@ -125,10 +125,7 @@ func (s *Store) BeginConsent(ctx context.Context, c Consent, now time.Time) erro
 		// The update makes the consents of one link take turns, so that all are counted.
 		affected, err := exec(ctx, tx, "UPDATE connect_links SET expires_at = expires_at WHERE hash = $1",
 			c.LinkHash)
-		if err == nil && affected == 0 {
-			return linkNotFound()
-		}
-		if err != nil {
+		if err := orNone(affected, err, linkNotFound); err != nil {
 			return err
 		}
 		if _, err := exec(ctx, tx, "DELETE FROM consents WHERE expires_at <= $1", millis(now)); err != nil {
@@ -177,10 +174,7 @@ func (s *Store) ClaimConnectLink(ctx context.Context, hash, claim []byte, now, u
 				AND (other.connection_id = connect_links.connection_id OR other.name = connect_links.name)
 				AND other.hash <> $1 AND other.claim IS NOT NULL AND other.claimed_until > $3)`,
 			hash, claim, millis(now), millis(until))
-		if err == nil && affected == 0 {
-			return linkTaken()
-		}
-		return err
+		return orNone(affected, err, linkTaken)
 	})
 }
 

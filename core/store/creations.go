@@ -112,10 +112,7 @@ func (s *Store) recordCreation(ctx context.Context, q querier, tenantID string, 
 	affected, err := exec(ctx, q, "INSERT INTO creations ("+creationColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) "+
 		"ON CONFLICT (actor, operation, key) DO NOTHING",
 		c.Actor, c.Operation, c.Key, text(tenantID), hash, answer, millis(c.CreatedAt))
-	if err == nil && affected == 0 {
-		err = alreadyCreated()
-	}
-	return err
+	return orNone(affected, err, alreadyCreated)
 }
 
 // execCreating is execAudited for a statement that stores a new row, or a new secret in a row of a tenant. It

@@ -241,10 +241,7 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 		return err
 	}
 	affected, err := s.exec(ctx, savePlan, heldBy(i, plan)...)
-	if err == nil && affected == 0 {
-		return intentLost()
-	}
-	return err
+	return orNone(affected, err, intentLost)
 }
 
 // ExtendIntent extends the lease to i.LeaseUntil, but never shortens it. A run that no longer holds the
@@ -253,10 +250,7 @@ func (s *Store) ExtendIntent(ctx context.Context, i Intent, audit ...AuditRow) e
 	affected, err := s.execAudited(ctx, audit,
 		"UPDATE intents SET lease_until = CASE WHEN lease_until < $5 THEN $5 ELSE lease_until END WHERE "+held,
 		heldBy(i, millis(i.LeaseUntil))...)
-	if err == nil && affected == 0 {
-		return intentLost()
-	}
-	return err
+	return orNone(affected, err, intentLost)
 }
 
 // Attached is recorded in one transaction with an answer, besides the audit rows.
@@ -280,10 +274,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	// One statement needs no transaction, which on PostgreSQL is two more round trips.
 	if len(with.Seen) == 0 && len(with.Meetings) == 0 && !with.Holds.any() && !settles {
 		affected, err := s.execAudited(ctx, audit, finish, args...)
-		if err == nil && affected == 0 {
-			return intentLost()
-		}
-		return err
+		return orNone(affected, err, intentLost)
 	}
 	// The events come first because they lock their connection. The removal of a connection also locks it
 	// before its intents, so that no two transactions deadlock.
@@ -303,10 +294,7 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 			return err
 		}
 		affected, err := s.execAuditedIn(ctx, tx, audit, finish, args...)
-		if err == nil && affected == 0 {
-			return intentLost()
-		}
-		if err != nil || !settles {
+		if err := orNone(affected, err, intentLost); err != nil || !settles {
 			return err
 		}
 		return s.publishSettled(ctx, tx, i, Settled{Outcome: "done"})
@@ -412,10 +400,7 @@ func (s *Store) ClaimEffect(
 			return err
 		}
 		affected, err := exec(ctx, tx, "UPDATE intents SET effect_ref = $5 WHERE "+held, heldBy(i, ref)...)
-		if err == nil && affected == 0 {
-			return intentLost()
-		}
-		return err
+		return orNone(affected, err, intentLost)
 	})
 }
 

@@ -232,10 +232,7 @@ func (s *Store) ChangeAgent(ctx context.Context, was, is APIKey, audit ...AuditR
 	}
 	affected, err := s.execAudited(ctx, audit, "UPDATE api_keys SET scopes = $2, connections = $3, seal = $4 "+
 		"WHERE id = $1 AND seal = $5 AND revoked_at IS NULL", is.ID, args[5], args[6], is.Seal, was.Seal)
-	if err == nil && affected == 0 {
-		return changedMeanwhile()
-	}
-	return err
+	return orNone(affected, err, changedMeanwhile)
 }
 
 // SealKey replaces the seal of a key and returns true, unless the seal has changed since the key was read.

@@ -102,11 +102,8 @@ func (s *Store) ChangeRef(ctx context.Context, n Number, ref string) (Number, er
 	affected, err := s.exec(ctx, "UPDATE numbers SET ref = $5, leads = '', version = version + 1 WHERE "+
 		unchanged,
 		n.TenantID, n.ID, n.Version, n.Ref, ref)
-	if err == nil && affected == 0 {
-		err = numberChanged()
-	}
 	n.Ref, n.Leads, n.Version = ref, "", n.Version+1
-	return n, err
+	return n, orNone(affected, err, numberChanged)
 }
 
 // insertNumber adds a number with a new id. The caller writes the claim, which decides who holds it.

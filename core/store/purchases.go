@@ -104,18 +104,12 @@ func (s *Store) ReservePurchase(
 		reached = LimitReached{}
 		// The update makes the tenant's purchases take turns.
 		affected, err := exec(ctx, tx, "UPDATE tenants SET settings = settings WHERE id = $1", p.TenantID)
-		if err == nil && affected == 0 {
-			err = tenantNotFound()
-		}
-		if err != nil {
+		if err := orNone(affected, err, tenantNotFound); err != nil {
 			return err
 		}
 		// A run that takes the intent over waits for this transaction, and reserves after it.
 		affected, err = exec(ctx, tx, "UPDATE intents SET owner = owner WHERE "+held, heldBy(i)...)
-		if err == nil && affected == 0 {
-			err = intentLost()
-		}
-		if err != nil {
+		if err := orNone(affected, err, intentLost); err != nil {
 			return err
 		}
 		there, found, err := find(ctx, tx, scanPurchase, `UPDATE purchases SET runner = $2

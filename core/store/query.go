@@ -114,6 +114,14 @@ func exec(ctx context.Context, q querier, query string, args ...any) (affected i
 	return result.RowsAffected()
 }
 
+// orNone returns err, or the error of none if a statement that had to change a row has changed none.
+func orNone(affected int64, err error, none func() error) error {
+	if err == nil && affected == 0 {
+		return none()
+	}
+	return err
+}
+
 // scanner is one row of a result.
 type scanner interface{ Scan(into ...any) error }
 

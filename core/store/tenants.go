@@ -34,10 +34,7 @@ func (s *Store) UpdateTenant(
 ) error {
 	affected, err := s.execAudited(ctx, audit, "UPDATE tenants SET settings = $2 WHERE id = $1 AND deleted_at IS NULL", id,
 		object(settings))
-	if err == nil && affected == 0 {
-		return tenantNotFound()
-	}
-	return err
+	return orNone(affected, err, tenantNotFound)
 }
 
 // ChangeTenant is UpdateTenant for settings that were made from those of before, as they were read. If the
@@ -86,8 +83,5 @@ func (s *Store) keepTenant(ctx context.Context, tx *sql.Tx, id string) error {
 // lockTenant makes transactions that change the set of a tenant's connections take turns.
 func lockTenant(ctx context.Context, tx *sql.Tx, id string) error {
 	affected, err := exec(ctx, tx, "UPDATE tenants SET name = name WHERE id = $1 AND deleted_at IS NULL", id)
-	if err == nil && affected == 0 {
-		return tenantNotFound()
-	}
-	return err
+	return orNone(affected, err, tenantNotFound)
 }

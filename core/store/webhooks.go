@@ -151,10 +151,7 @@ func (s *Store) Webhooks(ctx context.Context) ([]Webhook, error) {
 // DeleteWebhook removes a webhook with its deliveries.
 func (s *Store) DeleteWebhook(ctx context.Context, id string, audit ...AuditRow) error {
 	affected, err := s.execAudited(ctx, audit, "DELETE FROM webhooks WHERE id = $1", id)
-	if err == nil && affected == 0 {
-		return webhookNotFound()
-	}
-	return err
+	return orNone(affected, err, webhookNotFound)
 }
 
 // SealWebhook replaces the sealed secrets of a webhook and returns true, unless they have changed since the
@@ -295,10 +292,7 @@ func (s *Store) ResendDelivery(ctx context.Context, d Delivery, at time.Time, au
 		affected, err := exec(ctx, tx, `UPDATE deliveries SET place = CASE WHEN state = 'waiting' THEN place ELSE $3 END,
 			state = 'waiting', attempts = 0, queued_at = $4, ended_at = NULL WHERE webhook_id = $1 AND id = $2`,
 			d.WebhookID, d.ID, place, millis(at))
-		if err == nil && affected == 0 {
-			return deliveryNotFound()
-		}
-		if err != nil {
+		if err := orNone(affected, err, deliveryNotFound); err != nil {
 			return err
 		}
 		return addAudit(ctx, tx, audit)
