@@ -7,17 +7,35 @@ import (
 	"frontdesk/core/gateway"
 )
 
-type keysetRotate struct{}
+type keysetRotate struct {
+	Prepare bool `help:"Only add the key that the next rotation seals with."`
+}
+
+func (keysetRotate) Help() string {
+	return "The former key stays until the next rotation, for gateways that have not read the new key set yet. " +
+		"Gateways that have copies of the key set, as in a Secret or a variable, cannot open what is sealed with a key " +
+		"that their copy lacks. So run it with --prepare at first, give all of them the key set, and rotate then."
+}
 
 // Run rotates the keys.
-func (keysetRotate) Run(ctx context.Context, s *session) error {
+func (c keysetRotate) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
+		if c.Prepare {
+			id, err := g.PrepareKey(ctx)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.err, "Nothing is sealed with the new key yet. Once every gateway has this key set, run frontdesk "+
+				"keyset rotate. The new key:")
+			_, err = fmt.Fprintln(s.out, id)
+			return err
+		}
 		done, err := g.RotateKeys(ctx)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys. The new primary key:\n",
-			done.Sealed, len(done.Dropped))
+		fmt.Fprintf(s.err, "Sealed %d credentials again and dropped %d old keys; the former key stays until the next "+
+			"rotation. The new primary key:\n", done.Sealed, len(done.Dropped))
 		_, err = fmt.Fprintln(s.out, done.Primary)
 		return err
 	})

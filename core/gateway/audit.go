@@ -178,13 +178,13 @@ func (g *Gateway) archivingIsBehind(ctx context.Context, boundary int64) (bool, 
 	return len(page.Rows) > 0 && page.Rows[0].At.Before(g.now().Add(-keep-2*archiveEvery)), err
 }
 
-// recordRotation records a rotation of the key set. No transaction can include the key set's file.
-func (g *Gateway) recordRotation(ctx context.Context, primary uint32, failed error) error {
+// recordKey records a change of the key set. No transaction can include the key set's file.
+func (g *Gateway) recordKey(ctx context.Context, action string, id uint32, failed error) error {
 	outcome := audit.Done
 	if failed != nil {
 		outcome = audit.Failed(fault.From(failed).Reason)
 	}
 	return g.audit.Record(ctx, audit.Entry{
-		Action: "rotate-keyset", Subject: strconv.FormatUint(uint64(primary), 10), Outcome: outcome,
+		Action: action, Subject: strconv.FormatUint(uint64(id), 10), Outcome: outcome,
 	})
 }

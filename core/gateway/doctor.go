@@ -391,15 +391,26 @@ type Rotation struct {
 	Dropped []uint32 `json:"dropped,omitempty"`
 }
 
-// RotateKeys creates a new primary key, seals every credential with it, and drops keys that nothing needs.
-// The former primary key stays until the next rotation, for gateways that have not read the new set yet.
+// PrepareKey adds the key that the next rotation makes the primary one, and returns its id. Gateways with copies of
+// the key set get it before anything is sealed with it.
+func (g *Gateway) PrepareKey(ctx context.Context) (uint32, error) {
+	id, err := g.vault.Prepare()
+	if err != nil {
+		return 0, err
+	}
+	return id, g.recordKey(context.WithoutCancel(ctx), "prepare-key", id, nil)
+}
+
+// RotateKeys makes a new or the prepared key the primary one, seals every credential with it, and drops keys that
+// nothing needs. The former primary key stays until the next rotation, for gateways that have not read the new set
+// yet.
 func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 	key, err := g.vault.Rotate()
 	if err != nil {
 		return Rotation{}, err
 	}
 	done, err := g.sealAgain(ctx, key.ID)
-	recorded := g.recordRotation(context.WithoutCancel(ctx), key.ID, err) // the key stays, whoever interrupts
+	recorded := g.recordKey(context.WithoutCancel(ctx), "rotate-keyset", key.ID, err) // the key stays, whoever interrupts
 	if err != nil {
 		return done, errors.Join(recorded, fmt.Errorf("the key %d was added, but not everything is sealed with it; "+
 			"run frontdesk keyset rotate again: %w", key.ID, err))

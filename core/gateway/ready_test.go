@@ -88,15 +88,7 @@ func TestReadyzFailsWhileTheKeySetOpensNothing(t *testing.T) {
 		Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
 	})
 	tenanttest.Must(t, err)
-	readyz := func(want int) {
-		t.Helper()
-		g.probe(t.Context())
-		w := httptest.NewRecorder()
-		g.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		if w.Code != want {
-			t.Errorf("/readyz answers %d, want %d", w.Code, want)
-		}
-	}
+	readyz := readyzOf(t, g)
 	mode := func(mode os.FileMode) {
 		t.Helper()
 		tenanttest.Must(t, os.Chmod(filepath.Join(cfg.DataDir, "keyset.json"), mode))
@@ -123,14 +115,51 @@ func TestReadyzFailsWhileTheKeySetOpensNothing(t *testing.T) {
 	}
 }
 
-// A gateway whose database file was put aside goes on writing to it, where the next start finds nothing.
-func TestReadyzFailsWhenTheDatabaseFileIsReplaced(t *testing.T) {
+// Replicas may have the key set as a copy: in a Secret, or in a variable.
+func TestARotationThatWasPreparedIsNoticedByNoCopyOfTheKeySet(t *testing.T) {
 	t.Parallel()
-	cfg := readyConfig(t, "")
-	g := opened(t, cfg)
+	cfg := readyConfig(t, storetest.SQLite(t))
+	rotating := opened(t, cfg)
+	defer rotating.Close()
+	made, replicas := filepath.Join(cfg.DataDir, "keyset.json"), filepath.Join(t.TempDir(), "keyset.json")
+	copied := func() {
+		t.Helper()
+		raw, err := os.ReadFile(made)
+		tenanttest.Must(t, err)
+		tenanttest.Must(t, os.WriteFile(replicas, raw, 0o600))
+	}
+	copied()
+	cfg.Secrets.Keyset = "file:" + replicas
+	desk := &tenanttest.Provider{}
+	desk.Says(calendar.Account{Email: "desk@acme.example"}, nil)
+	g, err := Open(t.Context(), cfg, Options{
+		LogTo: io.Discard, Adapters: []adapter.Adapter{desk.Calendar(tenanttest.Dav())},
+	})
+	tenanttest.Must(t, err)
 	defer g.Close()
-	file := filepath.Join(cfg.DataDir, "frontdesk.db")
-	readyz := func(want int) {
+	_, err = g.Connections().Add(t.Context(), "acme", connection.Spec{
+		Name: "desk", Kind: adapter.KindCalendar, Provider: "dav",
+		Settings:    map[string]any{"url": "https://calendar.example.com/"},
+		Credentials: map[string]string{"username": "desk", "password": tenanttest.Canary},
+	})
+	tenanttest.Must(t, err)
+	readyz := readyzOf(t, g)
+	_, err = rotating.PrepareKey(t.Context())
+	tenanttest.Must(t, err)
+	readyz(http.StatusOK)
+	copied()
+	_, err = rotating.RotateKeys(t.Context())
+	tenanttest.Must(t, err)
+	readyz(http.StatusOK)
+	_, err = rotating.RotateKeys(t.Context()) // with a key that the copy lacks
+	tenanttest.Must(t, err)
+	readyz(http.StatusServiceUnavailable)
+	copied()
+	readyz(http.StatusOK)
+}
+
+func readyzOf(t *testing.T, g *Gateway) func(want int) {
+	return func(want int) {
 		t.Helper()
 		g.probe(t.Context())
 		w := httptest.NewRecorder()
@@ -139,6 +168,16 @@ func TestReadyzFailsWhenTheDatabaseFileIsReplaced(t *testing.T) {
 			t.Errorf("/readyz answers %d, want %d", w.Code, want)
 		}
 	}
+}
+
+// A gateway whose database file was put aside goes on writing to it, where the next start finds nothing.
+func TestReadyzFailsWhenTheDatabaseFileIsReplaced(t *testing.T) {
+	t.Parallel()
+	cfg := readyConfig(t, "")
+	g := opened(t, cfg)
+	defer g.Close()
+	file := filepath.Join(cfg.DataDir, "frontdesk.db")
+	readyz := readyzOf(t, g)
 	readyz(http.StatusOK)
 	tenanttest.Must(t, g.Backup(t.Context(), file+".copy"))
 	tenanttest.Must(t, os.Rename(file, file+".aside"))

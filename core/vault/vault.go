@@ -242,27 +242,44 @@ func (v *Vault) Interrupted() string {
 
 // Rotate adds a new primary key and writes the key set. Everything sealed before stays readable.
 func (v *Vault) Rotate() (Key, error) {
-	var added Key
-	err := v.rewrite(func(m *keyset.Manager, _ keys) error {
-		id, err := m.Add(aead.AES256GCMKeyTemplate())
-		if err != nil {
+	primary := Key{Primary: true}
+	err := v.rewrite(func(m *keyset.Manager, k keys) (err error) {
+		if primary.ID, err = k.next(m); err != nil {
 			return err
 		}
-		added = Key{ID: id, Primary: true}
-		return m.SetPrimary(id)
+		return m.SetPrimary(primary.ID)
 	})
-	return added, err
+	return primary, err
+}
+
+// Prepare adds the key that the next [Vault.Rotate] makes the primary one, and returns its id. Nothing is sealed
+// with it until then, so processes with copies of the key set can have it before they meet what it seals.
+func (v *Vault) Prepare() (id uint32, err error) {
+	err = v.rewrite(func(m *keyset.Manager, k keys) (err error) {
+		id, err = k.next(m)
+		return err
+	})
+	return id, err
+}
+
+// next returns the key that comes after the primary one, and adds it if it is not prepared.
+func (k keys) next(m *keyset.Manager) (uint32, error) {
+	if newest := k.held[len(k.held)-1]; !newest.Primary {
+		return newest.ID, nil
+	}
+	return m.Add(aead.AES256GCMKeyTemplate())
 }
 
 // Prune drops the keys for which inUse returns false, and returns their ids. The primary key and the one
 // before it always stay: a running server that has not noticed the rotation yet may still seal with the
-// latter.
+// latter. So does one that is prepared.
 func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
 	var dropped []uint32
 	err := v.rewrite(func(m *keyset.Manager, k keys) error {
 		all := k.list()
+		former := slices.IndexFunc(all, func(key Key) bool { return key.Primary }) - 1
 		for i, key := range all {
-			if key.Primary || i == len(all)-2 || inUse(key.ID) {
+			if i >= former || inUse(key.ID) {
 				continue
 			}
 			if err := m.Delete(key.ID); err != nil {

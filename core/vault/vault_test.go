@@ -275,6 +275,30 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	}
 }
 
+func TestAPreparedKeySealsAfterTheNextRotation(t *testing.T) {
+	v := open(t, "", t.TempDir())
+	first := v.Status()[0].ID
+	prepared, err := v.Prepare()
+	if err != nil || prepared == first {
+		t.Fatalf("prepared %d, %v", prepared, err)
+	}
+	if again, err := v.Prepare(); err != nil || again != prepared {
+		t.Errorf("prepared %d again, %v; want %d", again, err, prepared)
+	}
+	if id := KeyOf(seal(t, v, "t", "c")); id != first {
+		t.Errorf("%d seals, not the primary key %d", id, first)
+	}
+	if dropped, err := v.Prune(func(uint32) bool { return false }); err != nil || len(dropped) > 0 {
+		t.Errorf("dropped %v, %v", dropped, err)
+	}
+	if rotated, err := v.Rotate(); err != nil || rotated != (Key{ID: prepared, Primary: true}) {
+		t.Errorf("rotated to %v, %v; want the prepared key %d", rotated, err, prepared)
+	}
+	if added, err := v.Rotate(); err != nil || added.ID == prepared || len(v.Status()) != 3 {
+		t.Errorf("rotated to %v, %v; the keys are %v", added, err, v.Status())
+	}
+}
+
 func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 	dir := t.TempDir()
 	open(t, "", dir)
