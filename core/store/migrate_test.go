@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 
 	"frontdesk/core/store"
@@ -53,4 +54,36 @@ func TestMigrate(t *testing.T) {
 			}
 		})
 	})
+}
+
+// The operator's documents move the rows from SQLite to PostgreSQL as they are.
+func TestBothDatabasesHaveTheSameColumns(t *testing.T) {
+	t.Parallel()
+	columns := func(url, query string) []string {
+		db := storetest.Database(t, url)
+		defer db.Close()
+		rows, err := db.QueryContext(t.Context(), query)
+		must(t, err)
+		defer rows.Close()
+		var list []string
+		for rows.Next() {
+			var column string
+			must(t, rows.Scan(&column))
+			list = append(list, column)
+		}
+		must(t, rows.Err())
+		slices.Sort(list)
+		return list
+	}
+	sqlite := storetest.SQLite(t)
+	s := storetest.Open(t, sqlite)
+	defer s.Close()
+	of := columns(sqlite, `SELECT t.name || '.' || c.name || ' ' || lower(c.type)
+		FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND t.name <> 'goose_db_version' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+	equal(t, of, columns(storetest.Postgres(t), `SELECT table_name || '.' || column_name || ' ' || data_type
+		FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'goose_db_version'`))
+	if len(of) < 100 {
+		t.Errorf("there are %d columns", len(of))
+	}
 }
