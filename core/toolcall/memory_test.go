@@ -513,6 +513,22 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 	}
 }
 
+// What stands in the place of a telephone call's id where a platform has not filled it in makes no two calls one.
+func TestAPlaceholderIsNoCall(t *testing.T) {
+	w, r := newWorld()
+	for id, isCall := range map[string]bool{
+		"CALL_ID": false, "{{call_control_id}}": false, "{{ call.id }}": false, "{call_id}": false, "null": false,
+		"undefined": false, "None": false, " unknown ": false, "{3F2504E0-4F89}": true, "call_8f3a": true,
+	} {
+		call := Call{CallID: id, TenantID: "acme"}
+		w.say(t, r, call, "find_meetings", `{}`, `{"meetings":[{"meeting_reference":"mt_1"}]}`)
+		body, key := w.say(t, r, call, "cancel_meeting", `{}`, `{}`)
+		if strings.Contains(body, "mt_1") != isCall || key != "" != isCall {
+			t.Errorf("%q: the interface got %s with the key %q", id, body, key)
+		}
+	}
+}
+
 // A change of one meeting is no reason to make another one again, nor a hold, nor a ticket: an interrupted model asks
 // for all that it had asked for. What a hold became is undone with its meeting.
 func TestAChangeOfOneMeetingUndoesNoOther(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +86,9 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
+	if isPlaceholder(c.CallID) {
+		c.CallID = ""
+	}
 	body := bytes.TrimSpace(c.Arguments)
 	if string(body) == "null" { // how some clients say that there are no arguments
 		body = nil
@@ -134,6 +138,15 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		}
 		return Result{OK: true, GoesOn: true, Said: words.goesOn}, nil
 	}
+}
+
+// isPlaceholder reports whether an id is what stands in its place in a definition, such as CALL_ID or {{call.id}}, or
+// what some platforms send where they have none. All telephone calls would be one by it: whoever calls would change
+// what another caller was told of.
+func isPlaceholder(id string) bool {
+	id = strings.ToLower(strings.TrimSpace(id))
+	return slices.Contains([]string{"call_id", "null", "undefined", "none", "unknown"}, id) ||
+		strings.HasPrefix(id, "{") && strings.HasSuffix(id, "}") && !strings.ContainsAny(id, "0123456789")
 }
 
 // languageOf returns the language in which whoever sent a request is spoken to.
