@@ -75,7 +75,7 @@ type findMeetingsRequest struct {
 	Email       string   `json:"email,omitempty" bytes:"320" doc:"The caller's e-mail address." example:"pat@example.com"`
 	PhoneNumber string   `json:"phone_number,omitempty" bytes:"256" doc:"The caller's number as the platform tells it: with its country code, or a word such as anonymous. Either this or email is required." example:"+12025550101"`
 	Start       string   `json:"start,omitempty" bytes:"64" doc:"Start of the window: RFC 3339, a local time, or a bare date, which means the start of that day. The default is now." example:"2026-12-01"`
-	End         string   `json:"end,omitempty" bytes:"64" doc:"End of the window, exclusive, at most 366 days after its start. The default is 60 days after the start." example:"2027-01-30"`
+	End         string   `json:"end,omitempty" bytes:"64" doc:"End of the window, exclusive, at most 366 days after its start. The default is 60 days after the start, and 366 days for what was booked through this gateway." example:"2027-01-30"`
 	TimeZone    string   `json:"time_zone,omitempty" bytes:"64" doc:"IANA time zone name, of the person who is told: the zone of local times in start and end, of the answer, and of say. The default is the calendar's own." example:"America/New_York"`
 	CalendarIDs []string `json:"calendar_ids,omitempty" nullable:"false" bytes:"1024" doc:"Calendars to look through for invitations of the address, at most 50. The default is the connection's default calendar. What was booked through this gateway is found in any calendar." example:"[\"primary\"]"`
 }

@@ -117,7 +117,8 @@ type foundMeetings struct {
 	more   bool     // there are later ones
 }
 
-// meetingsWith returns the meetings with the caller in the window.
+// meetingsWith returns the meetings with the caller in the window. Where the request gives it no end, those that were
+// booked here are found up to a year ahead.
 func (c calendarClient) meetingsWith(
 	ctx context.Context, in FindMeetings, window calendar.Span,
 ) (all foundMeetings, err error) {
@@ -129,7 +130,10 @@ func (c calendarClient) meetingsWith(
 	if err != nil || len(people) == 0 {
 		return all, err
 	}
-	booked := map[string]store.Meeting{}
+	booked, ahead := map[string]store.Meeting{}, window
+	if in.End.IsZero() { // without a calendar to list, it costs nothing to look further
+		ahead.To = window.From.AddDate(0, 0, longestMeetingDays)
+	}
 	for _, person := range people {
 		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From,
 			mostBookedHere+1)
@@ -137,7 +141,7 @@ func (c calendarClient) meetingsWith(
 			return all, err
 		}
 		if len(rows) > mostBookedHere {
-			all.more = all.more || rows[mostBookedHere].EndsAt.Before(window.To)
+			all.more = all.more || rows[mostBookedHere].EndsAt.Before(ahead.To)
 			rows = rows[:mostBookedHere]
 		}
 		for _, m := range rows {
@@ -161,7 +165,7 @@ func (c calendarClient) meetingsWith(
 	}
 	if len(booked) > 0 {
 		asked++
-		events, err := c.bookedHere(reading, booked, window)
+		events, err := c.bookedHere(reading, booked, ahead)
 		if err != nil {
 			all.unread, failures = append(all.unread, sourceBookedHere), append(failures, err)
 		}

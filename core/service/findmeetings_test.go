@@ -202,6 +202,29 @@ func TestAMeetingIsFoundBehindThoseThatWereCancelled(t *testing.T) {
 	}
 }
 
+// Who booked here half a year ahead is not told that there is no meeting, if the request gives no end.
+func TestWhatWasBookedHereIsFoundAYearAhead(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	for title, at := range map[string]int{"soon": 10, "in a year": 10 + 24*364} {
+		in := meeting(t, title, at)
+		in.phone = "+12025550101"
+		book(t, p, c, Write{}, in)
+	}
+	for _, f := range []FindMeetings{
+		{Phone: "+12025550101"}, {Phone: "+12025550101", Email: "kim@example.com"},
+	} {
+		f.Start = when(t, "2030-03-04")
+		if got := titles(findMeetings(t, p, c, f)); !slices.Equal(got, []string{"soon", "in a year"}) {
+			t.Errorf("%+v: found %q", f, got)
+		}
+		f.End = when(t, "2030-05-03")
+		if got := titles(findMeetings(t, p, c, f)); !slices.Equal(got, []string{"soon"}) {
+			t.Errorf("within 60 days: found %q", got)
+		}
+	}
+}
+
 // TestACopyOfAMeetingIsNotTakenForIt: at Google, a calendar that is invited has a copy of the meeting, with the same
 // id.
 func TestACopyOfAMeetingIsNotTakenForIt(t *testing.T) {

@@ -428,7 +428,7 @@ type FindMeetingsRequest struct {
 	// Examples: pat@example.com
 	Email *string `json:"email,omitempty"`
 
-	// End End of the window, exclusive, at most 366 days after its start. The default is 60 days after the start. At most 64 bytes.
+	// End End of the window, exclusive, at most 366 days after its start. The default is 60 days after the start, and 366 days for what was booked through this gateway. At most 64 bytes.
 	//
 	// Examples: 2027-01-30
 	End *string `json:"end,omitempty"`

@@ -409,7 +409,7 @@ export interface components {
              */
             email?: string;
             /**
-             * @description End of the window, exclusive, at most 366 days after its start. The default is 60 days after the start. At most 64 bytes.
+             * @description End of the window, exclusive, at most 366 days after its start. The default is 60 days after the start, and 366 days for what was booked through this gateway. At most 64 bytes.
              * @example 2027-01-30
              */
             end?: string;
