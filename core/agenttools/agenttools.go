@@ -64,6 +64,7 @@ type Platform struct {
 	header  string                       // with the API key; "": X-Api-Key
 	now     func(zone string) string     // a line of the prompt that tells the time; nil: a tool does
 	overMCP bool
+	asText  bool   // its model gets a result as one text, as at /mcp: a sentence, then JSON
 	signs   bool   // requests, with the signing secret of an agent
 	address string // of the gateway, for a platform that does not speak MCP
 	caller  string // its name for the number of whoever calls

@@ -253,6 +253,11 @@ func TestThePromptHasWhatTheToolsNeed(t *testing.T) {
 	if !strings.Contains(all, "wait for a yes") || !strings.Contains(all, "{{current_time_America/New_York}}") {
 		t.Errorf("the prompt is\n%s", all)
 	}
+	// Vapi's model gets one text, which has neither ok nor say.
+	if text := made(t, "vapi", samples()).Prompt; strings.Contains(text, "has say") ||
+		!strings.Contains(text, "begins with a sentence") {
+		t.Errorf("the prompt at Vapi is\n%s", text)
+	}
 	unknown, err := agenttools.For("retell", agenttools.Setup{PublicURL: "https://desk.example.com"})
 	if err != nil || strings.Contains(unknown.Prompt, "time zone of the business") {
 		t.Errorf("without a time zone: %v\n%s", err, unknown.Prompt)

@@ -35,8 +35,9 @@ func prompt(p Platform, zone string, tools []callable) string {
 		lines = append(lines,
 			"Nobody is certain from a number alone. Ask for the name before you speak of anything private.")
 	}
-	if p.overMCP {
-		lines = append(lines, "The result of a tool begins with a sentence. You can say it as it is.")
+	if p.overMCP || p.asText {
+		lines = append(lines, "The result of a tool begins with a sentence. You can say it as it is.",
+			"If the JSON after the sentence has message, do what that asks for.")
 	} else {
 		lines = append(lines,
 			"If the answer of a tool has say, you can say it as it is.",
