@@ -71,8 +71,8 @@ func (s *Numbers) Buy(
 	if err != nil {
 		return Answer[record.PhoneNumber]{}, err
 	}
-	// Recovery drops a purchase that was not ordered, so its order must not be on its way at that time. That
-	// is why replicas leave a run alone for longer than its lease.
+	// Recovery drops a purchase that was not ordered, so its order must not be on its way at that time: see
+	// purchase.latestEnd.
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID, Plan: buyPlan(in),
 		Repeatable: client.driver.Traits().IdempotentBuy,
@@ -455,14 +455,28 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 		return number, unknown
 	case !isNotBought(err):
 		return number, err
-	case fault.From(err).Code == fault.NotFound && !b.run.Unattended() && b.row.State == store.PurchaseChosen:
-		b.run.RuleOutEffect() // there is no order
+	case fault.From(err).Code == fault.NotFound && b.row.State == store.PurchaseChosen:
+		wait := b.latestEnd().Sub(b.opts.Now())
+		switch {
+		case b.run.Unattended() && wait > 0:
+			return number, fault.NotKnownYet("The number is not ordered yet, but may still be.", wait)
+		case b.run.Unattended():
+			return number, err
+		case wait <= 0:
+			b.run.RuleOutEffect() // there is no order
+		}
 		if err := b.checkSetup(ctx); err != nil {
 			return number, err
 		}
 		return b.placeOrder(ctx)
 	}
 	return number, err
+}
+
+// latestEnd returns when the order of an earlier run has certainly ended. An order may go on for a while after its
+// caller, or the process, has gone.
+func (b *purchase) latestEnd() time.Time {
+	return b.run.Intent().UpdatedAt.Add(b.opts.Deadline + b.opts.Guard.WriteGrace())
 }
 
 // lookUpOrder asks the provider for the outcome of the order.

@@ -766,6 +766,36 @@ func TestAPurchaseOfNobodyIsNotOrderedByItself(t *testing.T) {
 	}
 }
 
+// TestAnOrderMayArriveAfterItsCallerHasGone: recovery does not take a number that is not there yet for one that was not
+// ordered. The account would get it after all, and the caller's repeat would buy another.
+func TestAnOrderMayArriveAfterItsCallerHasGone(t *testing.T) {
+	t.Parallel()
+	tooLate := fault.New(fault.Timeout, fault.ReasonDeadlineExceeded, "No answer in time.")
+	for how, reaction := range map[string]reaction{
+		"the deadline has passed": {before: fails(tooLate)},
+		"the connection is lost":  {before: fails(cutOff())},
+	} {
+		w, p, c := sqliteWorld(t)
+		w.phones.byNumber = true // as at Twilio
+		w.phones.times(3, "buy", reaction)
+		_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+		if fault.From(err) == nil {
+			t.Fatal(how + ": it is answered")
+		}
+		w.heal()
+		w.clock.advance(time.Second)
+		p.recover(t)
+		late := &phoneDriver{phoneAccount: w.phones, process: p}
+		if _, err := late.Buy(background, telephony.Order{E164: "+14155550000"}); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+		if err != nil || answer.Record.E164 != "+14155550000" || w.phones.bought != 1 {
+			t.Errorf("%s: the repeat is answered %+v, %v; %d are bought", how, answer.Record, err, w.phones.bought)
+		}
+	}
+}
+
 func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
