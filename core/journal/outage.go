@@ -61,6 +61,7 @@ func (j *Journal) owe(write func(context.Context) error) {
 // writeOwed makes the writes that the store did not take. It stops with an error if the store is unavailable again.
 func (j *Journal) writeOwed(ctx context.Context) error {
 	var rest []func(context.Context) error
+	var refused error
 	all := j.owed.take()
 	for n, write := range all {
 		err := write(ctx)
@@ -69,10 +70,14 @@ func (j *Journal) writeOwed(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			rest = append(rest, write)
+			rest, refused = append(rest, write), err
 		}
 	}
 	j.owed.restore(rest)
+	if refused != nil {
+		j.opts.Log.ErrorContext(ctx, "the store refuses what ended calls owe it; that is tried again", "writes", len(rest),
+			"error", refused)
+	}
 	return nil
 }
 
@@ -157,10 +162,18 @@ func (j *Journal) Close() {
 // writeAnswers records the pending answers. It stops with an error if the store is unavailable again. An
 // answer that the store rejects for another reason blocks neither the other answers nor the rest of recovery.
 func (j *Journal) writeAnswers(ctx context.Context) error {
+	var refused error
 	for _, a := range j.answers.all() {
-		if err := j.writeAnswer(ctx, a); isOutage(err) {
+		switch err := j.writeAnswer(ctx, a); {
+		case isOutage(err):
 			return err
+		case err != nil:
+			refused = err
 		}
+	}
+	if refused != nil {
+		j.opts.Log.ErrorContext(ctx, "the store refuses answers that were given; that is tried again", "answers",
+			len(j.answers.all()), "error", refused)
 	}
 	return nil
 }

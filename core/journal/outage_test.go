@@ -221,6 +221,22 @@ func TestAnAnswerThatWaitsToBeRecordedKeepsNoRequest(t *testing.T) {
 	}
 }
 
+// TestWhatTheStoreRefusesIsReported as long as it does.
+func TestWhatTheStoreRefusesIsReported(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	w.refuseAnswers()
+	_, err := w.perform(j, "k", "front")
+	w.check(err)
+	j.owe(func(context.Context) error { return fault.New(fault.Internal, fault.ReasonInternal, "Never.") })
+	var log strings.Builder
+	j.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.recover(j)
+	if strings.Count(log.String(), "the store refuses") != 2 || !strings.Contains(log.String(), "Never.") {
+		t.Errorf("the log says %q", &log)
+	}
+}
+
 // TestWhatIsOwedKeepsNoRequest: an outage may keep many calls, whose requests are large.
 func TestWhatIsOwedKeepsNoRequest(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
