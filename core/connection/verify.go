@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/calendar"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
@@ -72,80 +73,83 @@ func (d *Directory) ask(
 	}()
 	switch kind {
 	case adapter.KindCalendar:
-		o, err := d.opts.Drivers.CalendarToVerify(ctx, t, s)
-		if err != nil {
-			return v, used, err
-		}
-		account, err := o.Driver.Account(ctx)
-		if err != nil {
-			return v, o.Connection, err
-		}
-		v.Email, v.Name = account.Email, account.Name
-		calendars, err := o.Driver.Calendars(ctx)
-		for _, c := range calendars {
-			v.Details = append(v.Details, calendarLine(c.Name, c.ID, c.Zone, c.IsDefault, c.ReadOnly))
-		}
-		if err == nil {
-			err = checkSetup(ctx, o.Driver)
-		}
-		return v, o.Connection, err
+		used, err = askOpened(ctx, d, t, s, kind, adapter.Adapter.OpenCalendar, d.askCalendar, &v)
 	case adapter.KindCRM:
-		o, err := open(ctx, d.opts.Drivers, t, s, kind, inAnyState, adapter.Adapter.OpenCRM)
-		if err != nil {
-			return v, used, err
-		}
-		account, err := o.Driver.Account(ctx)
-		if err != nil {
-			return v, o.Connection, err
-		}
-		v.Email, v.Name = account.Email, account.Name
-		words, err := o.Driver.Vocabulary(ctx)
-		if err != nil {
-			return v, o.Connection, err
-		}
-		v.Details = append(v.Details,
-			"statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
-		if explainer, can := o.Driver.(crm.Explainer); can {
-			lines, err := explainer.Explain(ctx)
-			v.Details = append(v.Details, lines...)
-			if err != nil {
-				return v, o.Connection, err
-			}
-		}
-		return v, o.Connection, checkSetup(ctx, o.Driver)
+		used, err = askOpened(ctx, d, t, s, kind, adapter.Adapter.OpenCRM, d.askCRM, &v)
 	default:
-		o, err := open(ctx, d.opts.Drivers, t, s, kind, inAnyState, adapter.Adapter.OpenTelephony)
-		if err != nil {
-			return v, used, err
-		}
-		account, err := o.Driver.Account(ctx)
-		if err != nil {
-			return v, o.Connection, err
-		}
-		v.Name = account.Name
-		if account.Ref != "" {
-			v.Details = append(v.Details, "account: "+account.Ref)
-		}
-		if !o.Target.Sandbox { // whose documents are its own
-			is := func(context.Context) (telephony.Account, error) { return account, nil }
-			numbers := func(ctx context.Context) (map[string]telephony.Number, error) {
-				return NumbersOf(ctx, o.Driver.Numbers)
-			}
-			if err := CheckAccount(ctx, d.opts.Store, o.Connection, is, numbers); err != nil {
-				return v, o.Connection, err
-			}
-		}
-		return v, o.Connection, checkSetup(ctx, o.Driver)
+		used, err = askOpened(ctx, d, t, s, kind, adapter.Adapter.OpenTelephony, d.askTelephony, &v)
 	}
+	return v, used, err
 }
 
-// checkSetup asks the driver whether the connection's settings work at the provider, if it is a SetupChecker.
-func checkSetup(ctx context.Context, driver any) error {
-	checker, can := driver.(adapter.SetupChecker)
+// askOpened opens a connection, reads from it, and asks the driver whether the connection's settings work at the
+// provider, if it is a SetupChecker.
+func askOpened[D any](
+	ctx context.Context, d *Directory, t tenant.Tenant, s Set, kind adapter.Kind, opener opener[D],
+	read func(context.Context, Opened[D], *Verification) error, v *Verification,
+) (used Connection, err error) {
+	o, err := open(ctx, d.opts.Drivers, t, s, kind, inAnyState, opener)
+	if err != nil {
+		return used, err
+	}
+	err = read(ctx, o, v)
+	if checker, can := any(o.Driver).(adapter.SetupChecker); can && err == nil {
+		err = checker.CheckSetup(ctx)
+	}
+	return o.Connection, err
+}
+
+func (d *Directory) askCalendar(ctx context.Context, o Opened[calendar.Driver], v *Verification) error {
+	account, err := o.Driver.Account(ctx)
+	if err != nil {
+		return err
+	}
+	v.Email, v.Name = account.Email, account.Name
+	calendars, err := o.Driver.Calendars(ctx)
+	for _, c := range calendars {
+		v.Details = append(v.Details, calendarLine(c.Name, c.ID, c.Zone, c.IsDefault, c.ReadOnly))
+	}
+	return err
+}
+
+func (d *Directory) askCRM(ctx context.Context, o Opened[crm.Driver], v *Verification) error {
+	account, err := o.Driver.Account(ctx)
+	if err != nil {
+		return err
+	}
+	v.Email, v.Name = account.Email, account.Name
+	words, err := o.Driver.Vocabulary(ctx)
+	if err != nil {
+		return err
+	}
+	v.Details = append(v.Details,
+		"statuses: "+strings.Join(words.Statuses, ", "), "priorities: "+strings.Join(words.Priorities, ", "))
+	explainer, can := o.Driver.(crm.Explainer)
 	if !can {
 		return nil
 	}
-	return checker.CheckSetup(ctx)
+	lines, err := explainer.Explain(ctx)
+	v.Details = append(v.Details, lines...)
+	return err
+}
+
+func (d *Directory) askTelephony(ctx context.Context, o Opened[telephony.Driver], v *Verification) error {
+	account, err := o.Driver.Account(ctx)
+	if err != nil {
+		return err
+	}
+	v.Name = account.Name
+	if account.Ref != "" {
+		v.Details = append(v.Details, "account: "+account.Ref)
+	}
+	if o.Target.Sandbox { // its documents are its own
+		return nil
+	}
+	is := func(context.Context) (telephony.Account, error) { return account, nil }
+	numbers := func(ctx context.Context) (map[string]telephony.Number, error) {
+		return NumbersOf(ctx, o.Driver.Numbers)
+	}
+	return CheckAccount(ctx, d.opts.Store, o.Connection, is, numbers)
 }
 
 func calendarLine(name, id, zone string, isDefault, readOnly bool) string {

@@ -228,17 +228,22 @@ func (d *driver) write(ctx context.Context, r resource, root *ical.Component) (a
 	if err != nil {
 		return a, err
 	}
+	return a, d.judge(ctx, r, a)
+}
+
+// judge returns the fault of the response to a write or removal, if it is one.
+func (d *driver) judge(ctx context.Context, r resource, a answer) error {
 	switch {
 	case a.foreign():
-		return a, notUnderstood()
+		return notUnderstood()
 	case a.status < 300:
-		return a, nil
+		return nil
 	case a.status == http.StatusPreconditionFailed:
-		return a, d.stale(ctx, r)
+		return d.stale(ctx, r)
 	case a.status == http.StatusNotFound, a.status == http.StatusGone:
-		return a, gone(a)
+		return gone(a)
 	}
-	return a, refusal(a)
+	return refusal(a)
 }
 
 // readStored returns the event as it is after a write. A strong ETag in the response means that it was stored
@@ -302,15 +307,5 @@ func (d *driver) remove(ctx context.Context, r resource, condition http.Header) 
 	if err != nil {
 		return err
 	}
-	switch {
-	case a.foreign():
-		return notUnderstood()
-	case a.status < 300:
-		return nil
-	case a.status == http.StatusPreconditionFailed:
-		return d.stale(ctx, r)
-	case a.status == http.StatusNotFound, a.status == http.StatusGone:
-		return gone(a)
-	}
-	return refusal(a)
+	return d.judge(ctx, r, a)
 }
