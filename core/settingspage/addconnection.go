@@ -2,7 +2,6 @@ package settingspage
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 
 	"frontdesk/core/adapter"
@@ -70,16 +69,11 @@ func (p *Pages) showAdd(v *visit, given func(string) string, wrong error) (reply
 		Help: "Unique in the tenant: lower-case letters, digits and hyphens. The default is " + adapter.DefaultName(provider.Name) + ".",
 	}}, providerFields(provider.Fields, given)...)
 	view.Fields, view.Rest = withFaults(fields, wrong)
-	answer := reply{page: "add-connection.html"}
-	if f := fault.From(wrong); f != nil {
-		answer.status = http.StatusUnprocessableEntity
-		if len(f.Fields) == 0 {
-			view.Wrong = f.Detail
-		}
+	if f := fault.From(wrong); f != nil && len(f.Fields) == 0 {
+		view.Wrong = f.Detail
 	}
 	view.Default = given("default") != ""
-	answer.view = view
-	return answer, nil
+	return formPage("add-connection.html", view, wrong), nil
 }
 
 // addCommands returns the commands that connect a tenant to a provider.

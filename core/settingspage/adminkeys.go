@@ -91,11 +91,7 @@ func (p *Pages) showAdminKeys(v *visit, wrong error) (reply, error) {
 			Help:  "Its name. Empty: the key is for the whole gateway."})
 	}
 	view.Fields, view.Rest = withFaults(fields, wrong)
-	answer := reply{page: "admin-keys.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("admin-keys.html", view, wrong), nil
 }
 
 func (p *Pages) createAdminKey(v *visit) (reply, error) {
@@ -154,6 +150,15 @@ func overlaps() []choice {
 	}
 }
 
+// overlap returns the chosen one.
+func (v *visit) overlap() (time.Duration, error) {
+	overlap, err := time.ParseDuration(v.form("overlap"))
+	if err != nil {
+		return 0, fault.InvalidField("overlap", `must be a duration such as "24h".`)
+	}
+	return overlap, nil
+}
+
 func (p *Pages) askToRollAdminKey(v *visit) (reply, error) {
 	k, err := p.adminKey(v)
 	if err != nil {
@@ -168,9 +173,9 @@ func (p *Pages) askToRollAdminKey(v *visit) (reply, error) {
 }
 
 func (p *Pages) rollAdminKey(v *visit) (reply, error) {
-	overlap, err := time.ParseDuration(v.form("overlap"))
+	overlap, err := v.overlap()
 	if err != nil {
-		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
+		return reply{}, err
 	}
 	made, err := p.opts.Admin.RollAdminKey(v.ctx, v.caller, admin.Write{}, admin.RollKey{
 		KeyID: admin.KeyID{ID: v.path("key")}, Overlap: &overlap,

@@ -74,11 +74,7 @@ func (p *Pages) showAgents(v *visit, wrong error) (reply, error) {
 			Help: "Retell: the account's API key. Vapi: the secret of an HMAC or bearer credential. Others: a bearer " +
 				"token of your choice. Without one, requests need an API key."},
 	}, wrong)
-	answer := reply{page: "agents.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("agents.html", view, wrong), nil
 }
 
 var platformNames = map[string]string{

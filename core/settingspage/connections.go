@@ -211,10 +211,8 @@ func (p *Pages) showConnection(v *visit, given func(string) string, wrong error)
 		}
 	}
 	// The button to reconnect leads to the gateway's public URL, whatever address the page was opened at.
-	answer := reply{page: "connection.html", view: view, forms: []string{p.base.Scheme + "://" + p.base.Host}}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
+	answer := formPage("connection.html", view, wrong)
+	answer.forms = []string{p.base.Scheme + "://" + p.base.Host}
 	return answer, nil
 }
 

@@ -3,6 +3,7 @@ package settingspage
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -120,6 +121,15 @@ func ofStored(fields []field, stored func(name string) string) []field {
 func isInvalid(err error) bool {
 	f := fault.From(err)
 	return f != nil && (f.Code == fault.Invalid || f.Code == fault.Conflict)
+}
+
+// formPage replies with the page of a form, for which it is a refusal if something is wrong with what was sent.
+func formPage(page string, view any, wrong error) reply {
+	answer := reply{page: page, view: view}
+	if wrong != nil {
+		answer.status = http.StatusUnprocessableEntity
+	}
+	return answer
 }
 
 // prefixes of the names of fields, which are the paths of their faults.

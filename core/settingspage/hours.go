@@ -281,7 +281,7 @@ func (p *Pages) previewHours(v *visit) (reply, error) {
 	given, err := rules.read(form)
 	view := p.hoursView(v, rules, form, err)
 	if isInvalid(err) {
-		return reply{status: http.StatusUnprocessableEntity, page: "hours.html", view: view}, nil
+		return formPage("hours.html", view, err), nil
 	}
 	if err != nil {
 		return reply{}, err
@@ -310,9 +310,7 @@ func (p *Pages) changeHours(v *visit) (reply, error) {
 		})
 	}
 	if isInvalid(err) {
-		return reply{
-			status: http.StatusUnprocessableEntity, page: "hours.html", view: p.hoursView(v, rules, form, err),
-		}, nil
+		return formPage("hours.html", p.hoursView(v, rules, form, err), err), nil
 	}
 	if err != nil {
 		return reply{}, err

@@ -3,7 +3,6 @@ package settingspage
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
@@ -112,11 +111,7 @@ func (p *Pages) showKeys(v *visit, wrong error) (reply, error) {
 	if view.Steps, err = p.steps(v, v.tenant); err != nil {
 		return reply{}, err
 	}
-	answer := reply{page: "keys.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("keys.html", view, wrong), nil
 }
 
 type newKeyView struct {
@@ -189,9 +184,9 @@ func (p *Pages) askToRoll(v *visit) (reply, error) {
 }
 
 func (p *Pages) rollKey(v *visit) (reply, error) {
-	overlap, err := time.ParseDuration(v.form("overlap"))
+	overlap, err := v.overlap()
 	if err != nil {
-		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
+		return reply{}, err
 	}
 	made, err := p.opts.Admin.RollKey(v.ctx, v.caller, admin.Write{}, admin.RollKey{
 		KeyID: admin.KeyID{Tenant: v.tenant, ID: v.path("key")}, Overlap: &overlap,

@@ -124,11 +124,7 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 	case formAdopt:
 		view.Adopt.Fields, view.Adopt.Rest = withFaults(adopted, wrong)
 	}
-	answer := reply{page: "numbers.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("numbers.html", view, wrong), nil
 }
 
 // numberForm is a form on a page about numbers.
@@ -240,19 +236,14 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 		}
 		fields = append(fields, f)
 	}
-	answer := reply{page: "number.html"}
 	for i := range fields {
 		fields[i].Was = new(fields[i].Value)
-	}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-		for i := range fields {
+		if wrong != nil {
 			fields[i].Value, fields[i].Was = v.form(fields[i].Name), new(v.form(wasPrefix+fields[i].Name))
 		}
 	}
 	view.Change.Fields, view.Change.Rest = withFaults(fields, wrong)
-	answer.view = view
-	return answer, nil
+	return formPage("number.html", view, wrong), nil
 }
 
 // changeNumber changes the fields that the person edited. What somebody else changed meanwhile stays.

@@ -75,11 +75,7 @@ func (p *Pages) showOverview(v *visit, name string, wrong error) (reply, error) 
 	if view.Steps, err = p.overviewSteps(v, all.Tenants); err != nil {
 		return reply{}, err
 	}
-	answer := reply{page: "overview.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("overview.html", view, wrong), nil
 }
 
 // overviewSteps returns the steps of a newcomer, who has one tenant at most.
@@ -140,11 +136,7 @@ func (p *Pages) showTenant(
 		return reply{}, err
 	}
 	view.Fields, view.Rest = withFaults(ofStored(tenantFields(value), stored), wrong)
-	answer := reply{page: "tenant.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("tenant.html", view, wrong), nil
 }
 
 func (p *Pages) changeTenant(v *visit) (reply, error) {

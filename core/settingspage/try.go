@@ -196,11 +196,7 @@ func (p *Pages) showTry(v *visit, answer *answerView, wrong error) (reply, error
 		view.Add = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/add-connection/" + string(o.Kind) +
 			"/sandbox"
 	}
-	shown := reply{page: "try.html", view: view}
-	if wrong != nil {
-		shown.status = http.StatusUnprocessableEntity
-	}
-	return shown, nil
+	return formPage("try.html", view, wrong), nil
 }
 
 // accounts returns the choice of a connection, how many sandboxes there are, and whether there is anything

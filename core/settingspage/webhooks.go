@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"frontdesk/core/admin"
 	"frontdesk/core/fault"
@@ -117,11 +116,7 @@ func (p *Pages) showWebhooks(v *visit, wrong error) (reply, error) {
 		Help: "An https address that verifies the signature by the scheme of Standard Webhooks.",
 	}}, wrong)
 	view.URL, view.Rest = fields[0], rest
-	answer := reply{page: "webhooks.html", view: view}
-	if wrong != nil {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+	return formPage("webhooks.html", view, wrong), nil
 }
 
 // secretView shows a secret, once.
@@ -258,9 +253,9 @@ func (p *Pages) askToRollWebhook(v *visit) (reply, error) {
 }
 
 func (p *Pages) rollWebhook(v *visit) (reply, error) {
-	overlap, err := time.ParseDuration(v.form("overlap"))
+	overlap, err := v.overlap()
 	if err != nil {
-		return reply{}, fault.InvalidField("overlap", `must be a duration such as "24h".`)
+		return reply{}, err
 	}
 	made, err := p.opts.Admin.RollWebhook(v.ctx, v.caller, admin.Write{},
 		admin.RollWebhook{WebhookID: webhookID(v), Overlap: &overlap})
