@@ -130,15 +130,6 @@ func addAudit(ctx context.Context, q querier, rows []AuditRow) error {
 	return nil
 }
 
-// places returns count placeholders, beginning with the number from.
-func places(from, count int) string {
-	all := make([]string, count)
-	for i := range all {
-		all[i] = fmt.Sprintf("$%d", from+i)
-	}
-	return strings.Join(all, ", ")
-}
-
 // execAudited runs one statement that writes at most one row, and adds the audit rows if it wrote one.
 func (s *Store) execAudited(
 	ctx context.Context, rows []AuditRow, query string, args ...any,

@@ -6,9 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"frontdesk/core/fault"
@@ -186,12 +184,9 @@ const tenantsPerQuery = 500
 func (s *Store) ConnectionsOf(ctx context.Context, tenantIDs []string) ([]Connection, error) {
 	all := []Connection{}
 	for ids := range slices.Chunk(tenantIDs, tenantsPerQuery) {
-		args := make([]any, len(ids))
-		for i, id := range ids {
-			args[i] = id
-		}
+		list, args := among(ids, nil)
 		some, err := listOf(ctx, s, scanConnection, "SELECT "+connectionColumns+
-			" FROM connections WHERE tenant_id IN ("+places(1, len(args))+")", args...)
+			" FROM connections WHERE tenant_id IN "+list, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -264,13 +259,8 @@ func (s *Store) SealedByOneOf(ctx context.Context, heads ...[]byte) (bool, error
 	if len(heads) == 0 {
 		return false, nil
 	}
-	args := []any{len(heads[0])}
-	var places []string
-	for _, head := range heads {
-		args = append(args, head)
-		places = append(places, fmt.Sprintf("$%d", len(args)))
-	}
-	is := ", 1, $1) IN (" + strings.Join(places, ", ") + ")"
+	list, args := among(heads, []any{len(heads[0])})
+	is := ", 1, $1) IN " + list
 	found, err := listOf(ctx, s, scanInt,
 		"SELECT 1 FROM connections WHERE substr(credentials"+is+" UNION ALL SELECT 1 FROM api_keys WHERE substr(seal"+is+
 			" LIMIT 1", args...)

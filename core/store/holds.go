@@ -76,10 +76,9 @@ func insertHold(h Hold, except []string, now time.Time) (insert, others statemen
 		h.ConnectionID, h.CalendarID, millis(h.To.Add(h.After)), millis(h.From.Add(-h.Before)), millis(now),
 	}
 	if len(except) > 0 {
-		inTheWay += " AND id NOT IN (" + places(len(args)+1, len(except)) + ")"
-		for _, id := range except {
-			args = append(args, id)
-		}
+		var list string
+		list, args = among(except, args)
+		inTheWay += " AND id NOT IN " + list
 	}
 	own := slices.Concat(args, []any{h.ID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until)})
 	query := "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
@@ -139,14 +138,10 @@ func keepHolds(kept HoldsKept) []statement {
 		return ofHolds(kept.IDs, "UPDATE holds SET event_id = $1, moves = '', valid_until = $2",
 			kept.EventID, millis(kept.Until))
 	}
-	left := "id IN (" + places(3, len(kept.Left)) + ")"
-	args := []any{kept.EventID, millis(kept.Until)}
-	for _, id := range kept.Left {
-		args = append(args, id)
-	}
+	left, args := among(kept.Left, []any{kept.EventID, millis(kept.Until)})
 	return ofHolds(slices.Concat(kept.IDs, kept.Left), `UPDATE holds SET moves = '',
-		event_id = CASE WHEN `+left+` THEN '' ELSE $1 END,
-		valid_until = CASE WHEN `+left+` THEN 0 ELSE CAST($2 AS BIGINT) END`,
+		event_id = CASE WHEN id IN `+left+` THEN '' ELSE $1 END,
+		valid_until = CASE WHEN id IN `+left+` THEN 0 ELSE CAST($2 AS BIGINT) END`,
 		args...)
 }
 
@@ -171,11 +166,8 @@ func ofHolds(ids []string, query string, args ...any) []statement {
 	if len(ids) == 0 {
 		return nil
 	}
-	query += " WHERE id IN (" + places(len(args)+1, len(ids)) + ")"
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return []statement{{query: query, args: args}}
+	list, args := among(ids, args)
+	return []statement{{query: query + " WHERE id IN " + list, args: args}}
 }
 
 // DropHoldsOfEvent removes the holds of an event that is gone, and those of slots to which it was moving.

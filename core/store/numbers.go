@@ -154,10 +154,15 @@ const holderQuery = "SELECT " + numberColumns + ` FROM numbers
 // UpdateNumber replaces the name, the employees and Leads of a number. It returns fault.Conflict if the
 // number has changed since it was read.
 func (s *Store) UpdateNumber(ctx context.Context, n Number) error {
-	affected, err := s.exec(ctx,
-		`UPDATE numbers SET name = $4, inbound = $5, outbound = $6, leads = $7, version = version + 1
-		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, n.Name,
-		n.Inbound, n.Outbound, n.Leads)
+	return s.changeInUse(ctx, n, "name = $4, inbound = $5, outbound = $6, leads = $7",
+		n.Name, n.Inbound, n.Outbound, n.Leads)
+}
+
+// changeInUse changes a number that is in use, unless it has changed since it was read.
+func (s *Store) changeInUse(ctx context.Context, n Number, set string, args ...any) error {
+	affected, err := s.exec(ctx, "UPDATE numbers SET "+set+`, version = version + 1
+		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse,
+		append([]any{n.TenantID, n.ID, n.Version}, args...)...)
 	if err != nil || affected == 1 {
 		return err
 	}
@@ -214,16 +219,7 @@ func (s *Store) releaseNumber(
 
 // ParkNumber takes a number out of use, to be returned to its provider at until.
 func (s *Store) ParkNumber(ctx context.Context, n Number, until time.Time) error {
-	affected, err := s.exec(ctx, `UPDATE numbers SET release_at = $4, leads = $5, version = version + 1
-		WHERE tenant_id = $1 AND id = $2 AND version = $3 AND `+inUse, n.TenantID, n.ID, n.Version, millis(until),
-		n.Leads)
-	if err != nil || affected == 1 {
-		return err
-	}
-	if _, err := s.Number(ctx, n.TenantID, n.ID); err != nil {
-		return err
-	}
-	return numberChanged()
+	return s.changeInUse(ctx, n, "release_at = $4, leads = $5", millis(until), n.Leads)
 }
 
 // ParkedNumbers lists the numbers of a tenant that wait to be returned.

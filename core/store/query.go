@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"frontdesk/core/pause"
@@ -112,6 +114,24 @@ func exec(ctx context.Context, q querier, query string, args ...any) (affected i
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// places returns count placeholders, beginning with the number from.
+func places(from, count int) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf("$%d", from+i)
+	}
+	return strings.Join(all, ", ")
+}
+
+// among returns a list of values for IN, and the arguments with them.
+func among[T any](values []T, args []any) (list string, more []any) {
+	list = "(" + places(len(args)+1, len(values)) + ")"
+	for _, value := range values {
+		args = append(args, value)
+	}
+	return list, args
 }
 
 // orNone returns err, or the error of none if a statement that had to change a row has changed none.

@@ -81,11 +81,8 @@ func (s *Store) keepTenants(ctx context.Context, tx *sql.Tx, of []Request) ([]st
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	return list(ctx, tx, scanText, "SELECT id FROM tenants WHERE id IN ("+places(1, len(ids))+") ORDER BY id"+
+	those, args := among(ids, nil)
+	return list(ctx, tx, scanText, "SELECT id FROM tenants WHERE id IN "+those+" ORDER BY id"+
 		s.dialect.lockParent, args...)
 }
 
