@@ -322,9 +322,7 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 				event = r.object.instanceEvent
 			}
 			e := event(i, r.calendarID, r.id, r.version)
-			if !a.owns(target) {
-				e.OwnerResponse = "accepted" // as far as the account knows: its own answer is not the owner's
-			}
+			e.OwnerResponse = a.ownersResponse(target, i.event)
 			list = append(list, listed{e, r.object.instant(i.start, fallback)})
 		})
 	if err != nil {

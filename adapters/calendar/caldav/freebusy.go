@@ -3,13 +3,10 @@ package caldav
 import (
 	"context"
 	"errors"
-	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -65,30 +62,14 @@ func (d *driver) busyIn(ctx context.Context, calendarID string, span calendar.Sp
 		zone = d.zone
 	}
 	var busy []calendar.Span
-	var owner calendarUser // nobody known, if the account may only see the calendar of somebody else
-	if a.owns(target) {
-		owner = a.addresses
-	}
 	err = d.eachInstance(ctx, a, target, span, zone, func(r located, i instance) {
 		s := calendar.Span{From: r.object.instant(i.start, zone), To: r.object.instant(i.end, zone)}
-		if s.From.Before(s.To) && takesTime(i.event, a.principal, owner) {
+		if s.From.Before(s.To) && !isCancelled(i.event) && !isTransparent(i.event) &&
+			a.ownersResponse(target, i.event) != "declined" {
 			busy = append(busy, s)
 		}
 	})
 	return busy, err
-}
-
-// takesTime reports whether an event makes the owner of its calendar busy.
-func takesTime(event *ical.Component, base *url.URL, owner calendarUser) bool {
-	if isCancelled(event) || isTransparent(event) {
-		return false
-	}
-	for _, attendee := range event.All("ATTENDEE") {
-		if strings.EqualFold(attendee.Param("PARTSTAT"), "DECLINED") && owner.is(base, attendee) {
-			return false
-		}
-	}
-	return true
 }
 
 // eachInstance calls use for every event, and every instance of a series, that overlaps the span.

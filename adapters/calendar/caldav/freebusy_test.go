@@ -131,6 +131,32 @@ func TestWhatCountsAsBusy(t *testing.T) {
 	}
 }
 
+// An account is invited by any of its addresses, of which the gateway knows one at most until a verification. What it
+// declined is free where events are read in place of free/busy as well.
+func TestAnAnswerByAnyAddressOfTheAccount(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{Aliases: []string{"mailto:desk@example.com"}})
+	for i, answer := range []string{"declined", "tentative"} {
+		uid := fmt.Sprint(i)
+		a.Put(a.home, uid+".ics", meeting(uid, append([]string{"ORGANIZER:mailto:boss@example.com",
+			"ATTENDEE;PARTSTAT=" + strings.ToUpper(answer) + ":mailto:desk@example.com"}, lunchTime...)...))
+	}
+	a.Put(a.home, "own.ics", meeting("own", lunchTime...))
+	d := a.open(t, "", nil)
+	week := thisWeek()
+	page, err := d.Events(t.Context(), calendar.Query{CalendarID: a.home, From: week.From, To: week.To, Zone: "UTC"})
+	var got []string
+	for _, e := range page.Events {
+		got = append(got, e.OwnerResponse)
+	}
+	if want := []string{"declined", "tentative", "accepted"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("the owner's answers are %q, %v, want %q", got, err, want)
+	}
+	if busy := freeBusy(t, d, thisWeek(), a.home); len(busy) != 2 {
+		t.Errorf("busy are %+v", busy)
+	}
+}
+
 // What the account declined takes the time of others all the same, whose calendars it may see, also where their events
 // are read in place of free/busy.
 func TestWhatTheAccountDeclinedIsBusyInACalendarOfOthers(t *testing.T) {
@@ -146,7 +172,7 @@ func TestWhatTheAccountDeclinedIsBusyInACalendarOfOthers(t *testing.T) {
 	if len(busy) != 1 || busy[0].CalendarID != shared || busy[0].Unknown != nil {
 		t.Errorf("busy are %+v", busy)
 	}
-	for id, want := range map[string]string{a.home: "", shared: "accepted"} {
+	for id, want := range map[string]string{a.home: "declined", shared: "accepted"} {
 		week := thisWeek()
 		page, err := d.Events(t.Context(), calendar.Query{CalendarID: id, From: week.From, To: week.To, Zone: "UTC"})
 		if err != nil || len(page.Events) != 1 || page.Events[0].OwnerResponse != want {

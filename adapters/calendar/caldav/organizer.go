@@ -74,6 +74,24 @@ func (a *account) owns(c calendarCollection) bool {
 	return c.owner == nil || a.addresses[addressKey(a.principal, c.owner.String())]
 }
 
+// ownersResponse returns the answer of a calendar's owner to an invitation, by any address of the account, or
+// "accepted" if nobody invited it. Of somebody else's calendar, the account does not know the owner's answer: its
+// own is another.
+func (a *account) ownersResponse(c calendarCollection, event *ical.Component) string {
+	response := "accepted"
+	if !a.owns(c) {
+		return response
+	}
+	for _, property := range event.All("ATTENDEE") {
+		if a.addresses.is(a.principal, property) {
+			if response = attendee(property).Response; response != "declined" {
+				return response
+			}
+		}
+	}
+	return response
+}
+
 const addressProps = `<d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop>` +
 	`<c:calendar-user-address-set/></d:prop></d:propfind>`
 
