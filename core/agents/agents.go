@@ -117,6 +117,7 @@ type request struct {
 	path   func(name string) string
 	body   []byte
 	caller apikey.Caller
+	ends   time.Time // when it is answered at the latest
 }
 
 // serve reads the body, sees that the request comes from where it claims to, and writes as JSON what handle
@@ -139,6 +140,7 @@ func (a *Agents) serve(
 		query := r.URL.Query()
 		answer, err := handle(request{
 			ctx: ctx, header: r.Header, query: query.Get, path: r.PathValue, body: body, caller: caller,
+			ends: time.Now().Add(a.runner.Within),
 		})
 		if err != nil {
 			return fault.From(err)
@@ -195,7 +197,9 @@ func (a *Agents) run(r request, c call) (toolcall.Result, error) {
 		return toolcall.Refused(r.header, "UNKNOWN_TOOL", "There is no tool of this name. Those that there are: "+
 			strings.Join(a.names(), ", ")+"."), nil
 	}
-	return a.runner.Run(r.ctx, toolcall.Call{
+	runner := a.runner
+	runner.Within = time.Until(r.ends)
+	return runner.Run(r.ctx, toolcall.Call{
 		Tool: t, Arguments: c.arguments, Header: c.header(r.header), Caller: c.number,
 		CallID: c.callID, ToolCallID: c.id, TenantID: r.caller.Tenant.ID,
 	})

@@ -335,7 +335,7 @@ func TestVapiSaysForTheModelOnlyWhatIsTheWholeAnswer(t *testing.T) {
 
 // While a write goes on, the model has to ask again, for which it needs its turn.
 func TestVapiDoesNotSayForTheModelThatAWriteGoesOn(t *testing.T) {
-	w := openWithin(t, time.Millisecond)
+	w := openWithin(t, 100*time.Millisecond)
 	goOn := make(chan struct{})
 	w.answer = func(string) (int, string) {
 		<-goOn
@@ -379,6 +379,30 @@ func TestVapiAsksForAFewCallsAtATime(t *testing.T) {
 		if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
 			t.Errorf("%s: a body of %d bytes took %d", rule, len(body), took)
 		}
+	}
+}
+
+// The calls of one request share its time: the platform waits for all of them together. What has no time left does not
+// begin, so that the model can ask for it again.
+func TestVapiGetsAllAnswersInTime(t *testing.T) {
+	w := openWithin(t, 300*time.Millisecond)
+	goOn := make(chan struct{})
+	w.answer = func(string) (int, string) {
+		<-goOn
+		return 200, `{"say":"Done."}`
+	}
+	var calls []string
+	for n := range 9 {
+		calls = append(calls, fmt.Sprintf(`{"id":"%d","name":"create_ticket","arguments":{"subject":"%[1]d"}}`, n))
+	}
+	_, body := w.post("/alpha/agents/vapi",
+		`{"message":{"type":"tool-calls","call":{"id":"c"},"toolCallList":[`+strings.Join(calls, ",")+`]}}`)
+	close(goOn)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	goOns, late := strings.Count(body, "I am still working on that."), strings.Count(body, "Can we try again?")
+	if late < 5 || goOns+late != 9 || len(w.got) > goOns { // four run at one time
+		t.Errorf("%d go on, %d were late, and %d reached the interface: %s", goOns, late, len(w.got), body)
 	}
 }
 

@@ -35,7 +35,7 @@ const HeaderCall = "X-Call-Id"
 // Runner calls tools. All fields are required.
 type Runner struct {
 	API    func() http.Handler // the interface; asked for when a tool is called
-	Within time.Duration       // how long a call may take
+	Within time.Duration       // how long a call may take; one that has no time left does not begin
 	Notes  Notes               // what the tools of a telephone call told
 	Now    func() time.Time
 }
@@ -86,6 +86,11 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
+	spoken := languageOf(c.Header)
+	words := wordsIn(spoken)
+	if r.Within <= 0 {
+		return Result{Said: words.late}, nil
+	}
 	if isPlaceholder(c.CallID) {
 		c.CallID = ""
 	}
@@ -101,8 +106,6 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		}
 		body = remembered.resolve(ctx, c.Tool, body)
 	}
-	spoken := languageOf(c.Header)
-	words := wordsIn(spoken)
 	running := ctx
 	if c.Tool.Writes { // it goes on if the client gives up: what was begun is ended, and an equal call gets its answer
 		running = context.WithoutCancel(ctx)
@@ -275,7 +278,7 @@ func (r Runner) call(ctx context.Context, c Call, body []byte, key string) *api.
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if !c.Tool.Writes {
-		req.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(r.Within.Milliseconds(), 10))
+		req.Header.Set("X-Request-Timeout-Ms", strconv.FormatInt(max(r.Within.Milliseconds(), 1), 10))
 	} else if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
