@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -25,7 +26,7 @@ const maxNumbers = 5000 // most numbers of one account
 
 // CheckAccount returns an error if a telephony connection's credentials or settings lead to another account than that
 // of the numbers it holds: to that account they would all seem gone. It asks whose account it is once for each revision
-// of the connection, and for the account's numbers, by reference, only if it is another one.
+// of the connection, and for the account's numbers, by reference, only if it is another one or does not tell.
 func CheckAccount(
 	ctx context.Context, s *store.Store, c Connection, account func(context.Context) (telephony.Account, error),
 	numbers func(context.Context) (map[string]telephony.Number, error),
@@ -43,18 +44,20 @@ func CheckAccount(
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended:
-		return nil // the credentials may do all but tell whose they are
+		// The credentials may do all but tell whose they are. Where none of the numbers is, they are another account's.
+		is.Ref = ""
 	case f.Code == fault.NotFound: // which is no answer about a number
 		return f.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider does not find the account of "+
 			"the connection's credentials. Check the connection's settings.")
 	default:
 		return err
 	}
-	if was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {
+	if is.Ref == "" || was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {
 		if err := checkMoved(ctx, s, c, was.Ref, is.Ref, numbers); err != nil {
 			return err
 		}
 	}
+	is.Ref = cmp.Or(is.Ref, was.Ref)
 	return documents.Update(ctx, func(tx adapter.StorageTx) error {
 		if there, err := readKnownAccount(tx); err != nil || there.Revision >= c.Revision {
 			return err
@@ -76,7 +79,7 @@ func readKnownAccount(tx adapter.StorageTx) (known knownAccount, err error) {
 }
 
 // checkMoved returns an error unless another account has all numbers that the connection holds or has on order. They
-// were moved there then, such as to a subaccount.
+// were moved there then, such as to a subaccount. Of an account that does not tell whose it is (""), one is enough.
 func checkMoved(
 	ctx context.Context, s *store.Store, c Connection, was, is string,
 	numbers func(context.Context) (map[string]telephony.Number, error),
@@ -100,15 +103,24 @@ func checkMoved(
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if _, moved := there[row.Ref]; !moved && !Holds(there, row.E164) {
-			return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-				"The connection %q leads to the account %s at its provider, but %s and maybe more of its numbers are "+
-					"in the account %s. Enter credentials of that account again, and connect the other one under a "+
-					"name of its own.", c.Name, is, row.E164, was)
-		}
+	missing := slices.DeleteFunc(slices.Clone(rows), func(row store.Number) bool {
+		_, moved := there[row.Ref]
+		return moved || Holds(there, row.E164)
+	})
+	if len(missing) == 0 || is == "" && len(missing) < len(rows) {
+		return nil
 	}
-	return nil
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The connection %q leads to %s at its provider, but %s and maybe more of its numbers are in %s. Enter credentials "+
+			"of that account again, and connect the other one under a name of its own.",
+		c.Name, named(is, "another account"), missing[0].E164, named(was, "the former one"))
+}
+
+func named(account, unknown string) string {
+	if account == "" {
+		return unknown
+	}
+	return "the account " + account
 }
 
 // Holds reports whether a number is in an account, under whatever reference.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -147,6 +148,37 @@ func TestNumbersAreKeptWhileTheOtherAccountIsSuspended(t *testing.T) {
 	_, err := p.Numbers.List(background, c)
 	wantReason(t, err, fault.Forbidden, fault.ReasonAccountSuspended)
 	other.script(nil)
+	_, err = p.Numbers.List(background, c)
+	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+}
+
+// TestNumbersAreKeptWhereAnotherAccountDoesNotTellWhoseItIs: a key may do all but tell. One of the numbers' own account
+// works, and the next account that tells is compared with the one before.
+func TestNumbersAreKeptWhereAnotherAccountDoesNotTellWhoseItIs(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	silent := func(_ *process, call string) reaction {
+		if call == "account" {
+			return reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not."))}
+		}
+		return reaction{}
+	}
+	ours, other := w.phones, newPhoneAccount()
+	ours.ref, other.ref = "AC1", "AC2"
+	gone := buyOne(t, p, c, BuyNumber{})
+	kept := buyOne(t, p, c, BuyNumber{})
+	other.script(silent)
+	w.phones, c = other, w.reconnected(c)
+	_, err := p.Numbers.List(background, c)
+	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	ours.script(silent)
+	ours.held = slices.DeleteFunc(ours.held, func(n telephony.Number) bool { return n.E164 == gone.E164 })
+	w.phones, c = ours, w.reconnected(c)
+	if list := listed(t, p, c); len(list) != 1 || list[0].ID != kept.ID {
+		t.Errorf("with another key of the account: %+v, want %+v", list, kept)
+	}
+	other.script(nil)
+	w.phones, c = other, w.reconnected(c)
 	_, err = p.Numbers.List(background, c)
 	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
 }
