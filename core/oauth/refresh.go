@@ -137,7 +137,7 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 	row := v.row
 	row.RefreshAt = s.refreshAt(stored)
 	var saved bool
-	err := s.persist(ctx, func(ctx context.Context) (err error) {
+	err := s.persist(ctx, s.limits.Save, func(ctx context.Context) (err error) {
 		if row.Sealed, err = s.seal(row, stored); err != nil {
 			return err
 		}
@@ -157,8 +157,10 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 }
 
 // persist repeats a write while the store is unavailable, for a limited time.
-func (s *TokenSource) persist(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := withLiveTimeout(ctx, s.limits.Save)
+func (s *TokenSource) persist(
+	ctx context.Context, limit time.Duration, do func(context.Context) error,
+) error {
+	ctx, cancel := withLiveTimeout(ctx, limit)
 	defer cancel()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		err := do(ctx)

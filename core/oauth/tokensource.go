@@ -59,11 +59,11 @@ type TokenSource struct {
 // Limits are the time limits and intervals of a token source. Replicas that share a store must use the same.
 type Limits struct {
 	Lease time.Duration // how long a replica may hold a connection's tokens to renew them; longer than Redeem
-	// How long a stopped process keeps its turn at most; longer than Redeem and Save together.
+	// How long a stopped process keeps its turn at most; longer than Redeem and a write to the store together.
 	Turn    time.Duration
 	Redeem  time.Duration // for getting tokens from the provider, including all tries
-	Save    time.Duration // for storing new tokens while the store is unavailable
-	Renewal time.Duration // for a whole renewal, including the wait for other replicas
+	Save    time.Duration // for storing renewed tokens while the store is unavailable
+	Renewal time.Duration // for a whole renewal, including the wait for other replicas; longer than Redeem and Save
 
 	// When a token request without a response is repeated, if that is safe.
 	SecondTry    time.Duration
@@ -92,8 +92,8 @@ type Limits struct {
 // that explains the failure.
 func StandardLimits() Limits {
 	return Limits{
-		Lease: 30 * time.Second, Turn: 2 * time.Minute, Redeem: 20 * time.Second, Save: time.Minute,
-		Renewal:   2 * time.Minute,
+		Lease: 30 * time.Second, Turn: 2 * time.Minute, Redeem: 20 * time.Second, Save: time.Hour,
+		Renewal:   time.Hour + 2*time.Minute,
 		SecondTry: 3 * time.Second, Patience: 4500 * time.Millisecond, Confirm: 1500 * time.Millisecond,
 		LeasePoll: 150 * time.Millisecond, TakeoverPoll: time.Second, Queue: 5 * time.Second,
 		FailureTTL: time.Second, SlowFailure: 2 * time.Second, RefusalTTL: 30 * time.Second,
@@ -103,8 +103,9 @@ func StandardLimits() Limits {
 }
 
 const (
-	workersAtOnce  = 8  // renewals that Run runs at a time
-	sweepPage      = 64 // rows
+	keepLimit      = time.Minute // for storing the tokens of a consent, for which a person waits
+	workersAtOnce  = 8           // renewals that Run runs at a time
+	sweepPage      = 64          // rows
 	earliest, span = 0.75, 0.15
 )
 
@@ -210,7 +211,7 @@ func (s *TokenSource) Keep(ctx context.Context, tenantID, connectionID, fingerpr
 	if row.Sealed, err = s.seal(row, stored); err != nil {
 		return err
 	}
-	err = s.persist(ctx, func(ctx context.Context) error { return s.options.Store.PutTokens(ctx, row) })
+	err = s.persist(ctx, keepLimit, func(ctx context.Context) error { return s.options.Store.PutTokens(ctx, row) })
 	s.Forget(connectionID)
 	return err
 }

@@ -164,7 +164,7 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 			got = h.tokenAtLast(source)
 		}()
 		<-down
-		time.Sleep(20 * time.Second)
+		time.Sleep(5 * time.Minute)
 		select {
 		case <-done:
 			t.Error("the token was used before it was stored")
