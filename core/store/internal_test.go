@@ -177,3 +177,20 @@ func TestWaitedCountsCallsThatWaitForAConnection(t *testing.T) {
 		t.Errorf("%d calls waited, %v together", calls-before, together)
 	}
 }
+
+// SQLite gets the arguments in the places of their numbers, and texts as they are.
+func TestSQLiteGetsParametersWithoutNames(t *testing.T) {
+	t.Parallel()
+	s := sqliteStore(t)
+	for query, want := range map[string]string{
+		"SELECT $1 || $2 || $3":                              "abc",
+		"SELECT $3 || $1 || $3 || $2":                        "cacb",
+		"SELECT '$9' || $2 || 'it''s $1' || $1 || $3":        "$9bit's $1ac",
+		"SELECT $3 || $2 || $1 ORDER BY $1 LIMIT $2 * 0 + 1": "cba",
+	} {
+		got, _, err := find(t.Context(), s.read, scanText, query, "a", "b", "c")
+		if err != nil || got != want {
+			t.Errorf("%s: %q %v, want %q", query, got, err, want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	statements, err := lru.NewWithEvict(maxStatements, func(_ string, s driver.Stmt) { _ = s.Close() })
+	statements, err := lru.NewWithEvict(maxStatements, func(_ string, s prepared) { _ = s.Close() })
 	if err != nil {
 		return nil, err
 	}
@@ -42,21 +42,69 @@ type session interface {
 // the next.
 type preparingConn struct {
 	session
-	statements *lru.Cache[string, driver.Stmt]
+	statements *lru.Cache[string, prepared]
+}
+
+// prepared is a statement whose parameters have no names.
+type prepared struct {
+	driver.Stmt
+	order []int // the number that each parameter had in the query; nil: they came in their order
+}
+
+// bound returns the arguments of the query as those of the statement.
+func (p prepared) bound(args []driver.NamedValue) []driver.NamedValue {
+	if p.order == nil {
+		return args
+	}
+	all := make([]driver.NamedValue, len(p.order))
+	for i, number := range p.order {
+		if number > len(args) { // the driver says what is missing
+			return args
+		}
+		all[i] = driver.NamedValue{Ordinal: i + 1, Value: args[number-1].Value}
+	}
+	return all
 }
 
 // statement returns the statement of a query, prepared now or earlier.
-func (c *preparingConn) statement(ctx context.Context, query string) (driver.Stmt, error) {
-	if s, has := c.statements.Get(query); has {
-		return s, nil
+func (c *preparingConn) statement(ctx context.Context, query string) (prepared, error) {
+	if p, has := c.statements.Get(query); has {
+		return p, nil
 	}
 	// SQLite plans a query for the value of its limit, and therefore anew for each value that is bound, equal or not. A
 	// limit with a sign it does not look at.
-	s, err := c.session.PrepareContext(ctx, strings.ReplaceAll(query, "LIMIT $", "LIMIT +$"))
+	unnamed, order := withoutNames(strings.ReplaceAll(query, "LIMIT $", "LIMIT +$"))
+	s, err := c.session.PrepareContext(ctx, unnamed)
+	p := prepared{Stmt: s, order: order}
 	if err == nil {
-		c.statements.Add(query, s)
+		c.statements.Add(query, p)
 	}
-	return s, err
+	return p, err
+}
+
+// withoutNames puts ? in the place of each $n outside of texts, and returns all n unless they are 1, 2, 3 and so on.
+// The driver asks SQLite for the name of each parameter that it binds, and SQLite looks through the names of all.
+func withoutNames(query string) (unnamed string, order []int) {
+	var text strings.Builder
+	quoted, inOrder := false, true
+	for i := 0; i < len(query); i++ {
+		quoted = quoted != (query[i] == '\'')
+		if query[i] != '$' || quoted {
+			text.WriteByte(query[i])
+			continue
+		}
+		number := 0
+		for ; i+1 < len(query) && '0' <= query[i+1] && query[i+1] <= '9'; i++ {
+			number = 10*number + int(query[i+1]-'0')
+		}
+		text.WriteByte('?')
+		order = append(order, number)
+		inOrder = inOrder && number == len(order)
+	}
+	if inOrder {
+		order = nil
+	}
+	return text.String(), order
 }
 
 // ExecContext runs a query that returns no rows. One without parameters may be a script, or rare, and is not
@@ -71,7 +119,7 @@ func (c *preparingConn) ExecContext(
 	if err != nil {
 		return nil, err
 	}
-	return s.(driver.StmtExecContext).ExecContext(ctx, args)
+	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, s.bound(args))
 }
 
 // QueryContext runs a query that returns rows.
@@ -85,7 +133,7 @@ func (c *preparingConn) QueryContext(
 	if err != nil {
 		return nil, err
 	}
-	return s.(driver.StmtQueryContext).QueryContext(ctx, args)
+	return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, s.bound(args))
 }
 
 // Close closes the statements and the connection.
