@@ -93,11 +93,3 @@ func PropagateTrace(ctx context.Context, header http.Header) {
 	propagation.TraceContext{}.Inject(only, propagation.HeaderCarrier(header))
 }
 
-// TraceID returns the hexadecimal id of the context's trace, or "".
-func TraceID(ctx context.Context) string {
-	span := trace.SpanContextFromContext(ctx)
-	if !span.HasTraceID() {
-		return ""
-	}
-	return span.TraceID().String()
-}

@@ -91,9 +91,6 @@ func TestTraceGoesThroughUnchanged(t *testing.T) {
 			if got := out.Get("Tracestate"); got != "" {
 				t.Errorf("tracestate was passed on: %q", got)
 			}
-			if got := TraceID(ctx); got != strings.TrimPrefix(c.want[:min(35, len(c.want))], "00-") {
-				t.Errorf("TraceID = %q", got)
-			}
 		})
 	}
 }

@@ -46,16 +46,6 @@ func Content(resp *http.Response) (body []byte, whole bool) {
 	return answer.content, true
 }
 
-// JSON sends in (nil: no body) and decodes the response into out (nil: not decoded). For a status outside
-// 2xx, it returns the StatusFault.
-func JSON(
-	ctx context.Context, client *http.Client, method, url string, header http.Header, in, out any,
-	provider string,
-) error {
-	return Exchange{Method: method, URL: url, Header: header, In: in, Out: out, Provider: provider}.Do(ctx,
-		client)
-}
-
 // Exchange is a request and a response in JSON, for a provider with its own form of errors.
 type Exchange struct {
 	Method, URL string

@@ -463,8 +463,9 @@ func TestJSON(t *testing.T) {
 	})
 	client := newPool(t, PoolOptions{}).Client(ClientOptions{Provider: "rest"})
 	call := func(method, path string, in, out any) error {
-		return JSON(t.Context(), client, method, server.JoinPath(path).String()+"?token=s3cret", nil,
-			in, out, "rest")
+		return Exchange{
+			Method: method, URL: server.JoinPath(path).String() + "?token=s3cret", In: in, Out: out, Provider: "rest",
+		}.Do(t.Context(), client)
 	}
 
 	var got map[string]string
@@ -491,7 +492,7 @@ func TestJSON(t *testing.T) {
 		f.Upstream != `429 {"error":"slow down","token":REDACTED}` {
 		t.Errorf("got %v, %q", f.RetryAfter, f.Upstream)
 	}
-	err = JSON(t.Context(), client, "GET", "http://[::1?token=s3cret", nil, nil, nil, "rest")
+	err = Exchange{Method: "GET", URL: "http://[::1?token=s3cret", Provider: "rest"}.Do(t.Context(), client)
 	wantFault(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured, true)
 	if err := call("POST", "echo", func() {}, nil); !errors.Is(err, fault.Internal) {
 		t.Errorf("what cannot be encoded is our defect: %v", err)

@@ -2,9 +2,9 @@
 // package and uses it like any other; what every provider needs is built in:
 //
 //	pool := upstream.NewPool(upstream.PoolOptions{AllowTenantNetworks: allowed})
-//	client := pool.Client(upstream.ClientOptions{Provider: "caldav", TenantAddress: true,
+//	client := pool.Client(upstream.ClientOptions{Provider: "rest", TenantAddress: true,
 //		Authorize: basic, AuthorizeFor: server})
-//	err := upstream.JSON(ctx, client, http.MethodGet, address, nil, nil, &calendars, "caldav")
+//	err := upstream.Exchange{Method: http.MethodGet, URL: address, Out: &calendars, Provider: "rest"}.Do(ctx, client)
 //
 // It promises:
 //   - Every failure to get a response is a *fault.Error for errors.As, though http.Client wraps it in a

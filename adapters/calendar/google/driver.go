@@ -26,7 +26,6 @@ import (
 type driver struct {
 	api      *gcal.Service
 	standard string // the id of the default calendar
-	now      func() time.Time
 
 	address    atomic.Pointer[string] // of the account: the id that primary stands for
 	noFreeBusy atomic.Bool            // the token lacks the scope of free/busy
@@ -51,7 +50,7 @@ func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Dr
 		return nil, fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The address of Google's API cannot be used.").Because(err)
 	}
-	return &driver{api: api, standard: s.CalendarID, now: env.Now, meet: abilities{now: env.Now}}, nil
+	return &driver{api: api, standard: s.CalendarID, meet: abilities{now: env.Now}}, nil
 }
 
 // transport gives a request the caller's context back (see [detach]), and decodes pages of events (see
