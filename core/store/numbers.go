@@ -14,7 +14,7 @@ import (
 
 const (
 	numberColumns = "id, tenant_id, connection_id, realm, ref, e164, name, inbound, outbound, leads, version, " +
-		"created_at, release_at, going, released_at"
+		"created_at, release_at, going"
 
 	// inUse is the condition for the numbers that callers see: not returned, and not waiting to be returned.
 	inUse = "released_at IS NULL AND release_at IS NULL"
@@ -25,12 +25,11 @@ const (
 
 func scanNumber(row scanner) (n Number, err error) {
 	var created, due int64
-	var release, released *int64
+	var release *int64
 	err = row.Scan(&n.ID, &n.TenantID, &n.ConnectionID, &n.Realm, &n.Ref, &n.E164, &n.Name, &n.Inbound,
 		&n.Outbound, &n.Leads, &n.Version,
-		&created, &release, &due, &released)
-	n.CreatedAt, n.ReleaseAt, n.Going, n.ReleasedAt = instant(created), optionalInstant(release), due != 0,
-		optionalInstant(released)
+		&created, &release, &due)
+	n.CreatedAt, n.ReleaseAt, n.Going = instant(created), optionalInstant(release), due != 0
 	return n, err
 }
 
@@ -118,7 +117,7 @@ func insertNumber(ctx context.Context, tx *sql.Tx, n Number) (Number, error) {
 		return Number{}, err
 	}
 	kept, _, err := find(ctx, tx, scanNumber, "INSERT INTO numbers ("+numberColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, NULL, 0, NULL) RETURNING `+numberColumns,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, NULL, 0) RETURNING `+numberColumns,
 		id, n.TenantID, n.ConnectionID, n.Realm, n.Ref, n.E164, n.Name, n.Inbound, n.Outbound, n.Leads,
 		millis(n.CreatedAt))
 	return kept, err

@@ -156,5 +156,4 @@ type Number struct {
 	CreatedAt    time.Time
 	ReleaseAt    time.Time // not zero: out of use, and to be returned to the provider then
 	Going        bool      // being returned to the provider
-	ReleasedAt   time.Time // zero: still held
 }
