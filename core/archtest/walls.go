@@ -180,7 +180,8 @@ func Walls() []Wall {
 
 		{
 			Folder: "core/upstream", May: []string{"core/fault", "core/telemetry"},
-			Tests: []string{"core/fault/faulttest"}, Why: "The HTTP client below all adapters.",
+			Tests: []string{"core/certificate/certificatetest", "core/fault/faulttest"},
+			Why:   "The HTTP client below all adapters.",
 		},
 		{
 			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"},

@@ -50,8 +50,8 @@ func (t *transport) classify(ctx context.Context, u *url.URL, err error, sent bo
 			"The gateway has no room for another connection. Try again shortly.").Because(redacted{err})
 		f.RetryAfter = time.Second
 		return f
-	case certificateFault(err):
-		return t.misconfigured("presents a certificate that is not valid for %s", host).Because(redacted{err})
+	case certificateFault(err) != "":
+		return t.misconfigured("presents a certificate at %s that %s", host, certificateFault(err)).Because(redacted{err})
 	case errors.As(err, &notTLS):
 		return t.misconfigured("does not speak TLS at %s, though its address begins with https", host).
 			Because(redacted{err})
@@ -92,15 +92,25 @@ func outOfFiles(err error) bool {
 	return false
 }
 
-func certificateFault(err error) bool {
+// certificateFault says what is wrong with a server's certificate, or returns "" if the error is about none.
+func certificateFault(err error) string {
 	var (
 		verification *tls.CertificateVerificationError
 		authority    x509.UnknownAuthorityError
 		name         x509.HostnameError
 		invalid      x509.CertificateInvalidError
 	)
-	return errors.As(err, &verification) || errors.As(err, &authority) || errors.As(err, &name) ||
-		errors.As(err, &invalid)
+	switch {
+	case errors.As(err, &authority):
+		return "comes without its intermediates, or is by an authority that the gateway does not trust"
+	case errors.As(err, &name):
+		return "is for other names"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired: // or not begun
+		return "has ended, or has not begun yet"
+	case errors.As(err, &invalid), errors.As(err, &verification):
+		return "cannot be verified"
+	}
+	return ""
 }
 
 func (t *transport) unavailable(err error, format string, args ...any) *fault.Error {

@@ -1,8 +1,11 @@
 package upstream
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"frontdesk/core/certificate/certificatetest"
 	"frontdesk/core/fault"
 )
 
@@ -327,14 +332,47 @@ func TestRedirectsOverTLS(t *testing.T) {
 			t.Error("the plain server was called")
 		}
 	})
-	t.Run("a certificate for other names is a wrong setting, not an outage", func(t *testing.T) {
-		_, err := client.Do(request(t, http.MethodGet, "https://localhost:"+port+"/", ""))
-		wantFault(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured, true)
-	})
 	t.Run("plain http behind https is a wrong setting", func(t *testing.T) {
 		_, err := client.Do(request(t, http.MethodGet, "https://"+down.Host+"/", ""))
 		wantFault(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured, true)
 	})
+}
+
+// A certificate that cannot be used is a wrong setting, not an outage, and the fault says what is wrong with it.
+func TestCertificatesThatCannotBeUsed(t *testing.T) {
+	now := time.Now()
+	const host = "desk.example.com"
+	ended := certificatetest.New(t, now.Add(-time.Hour), host)
+	other := certificatetest.New(t, now.Add(time.Hour), "x.example.com")
+	trusted := x509.NewCertPool()
+	trusted.AddCert(ended.Leaf)
+	trusted.AddCert(other.Leaf)
+	dns := &names{answers: map[string][]string{host: {"127.0.0.1"}}}
+	client := newPool(t, PoolOptions{Resolver: dns.resolver(), AllowTenantNetworks: loopback, RootCAs: trusted}).
+		Client(ClientOptions{Provider: "rest", TenantAddress: true})
+	for says, pair := range map[string]certificatetest.Pair{
+		"by an authority that the gateway does not trust": certificatetest.New(t, now.Add(time.Hour), host),
+		"has ended":          ended,
+		"is for other names": other,
+	} {
+		t.Run(says, func(t *testing.T) {
+			certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewUnstartedServer(http.NotFoundHandler())
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+			server.StartTLS()
+			defer server.Close()
+			_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+			_, err = client.Do(request(t, http.MethodGet, "https://"+host+":"+port+"/", ""))
+			wantFault(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured, true)
+			if f := faultOf(t, err); !strings.Contains(f.Detail, host+" that ") || !strings.Contains(f.Detail, says) {
+				t.Errorf("the fault says %q", f.Detail)
+			}
+		})
+	}
 }
 
 func TestAddressesThatAreNotSent(t *testing.T) {
