@@ -150,7 +150,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 			"providers.microsoft.client_secret must be one line without control characters; check how it was copied."},
 		{"client secret that is not where it should be",
 			"providers: {google: {client_secret: env:NO_SUCH_VARIABLE}}",
-			"providers.google.client_secret the variable NO_SUCH_VARIABLE is not set."},
+			"providers.google.client_secret names the variable NO_SUCH_VARIABLE, which is not set."},
 		{"address of the store with a line break, as Kubernetes has from a file", "store: {url: \"sqlite:a.db\\n\"}",
 			"store.url must be one line without control characters; check how it was copied."},
 		{"text for a number", "limits: {max_in_flight: many}",
@@ -334,7 +334,7 @@ func TestStoreAddressMayBeElsewhere(t *testing.T) {
 		t.Errorf("an unusable address: %v", err)
 	}
 	_, err = Load("", []string{"FRONTDESK_STORE__URL=env:DATABASE"}, declared())
-	if err == nil || !strings.Contains(err.Error(), "store.url the variable DATABASE is not set.") {
+	if err == nil || !strings.Contains(err.Error(), "store.url names the variable DATABASE, which is not set.") {
 		t.Errorf("an absent variable: %v", err)
 	}
 }

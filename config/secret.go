@@ -28,20 +28,20 @@ func (s SecretSource) resolve(environ map[string]string, stdin io.Reader) (strin
 	case scheme == "env" && variableName.MatchString(rest):
 		value, set := environ[rest]
 		if !set {
-			return "", fmt.Errorf("the variable %s is not set", rest)
+			return "", fmt.Errorf("names the variable %s, which is not set", rest)
 		}
 		return fitting(value, "the variable "+rest)
 	case scheme == "file" && rest != "":
 		file, err := os.Open(rest)
 		if err != nil {
-			return "", err // err names the path
+			return "", fmt.Errorf("names a file that cannot be read: %w", err)
 		}
 		defer file.Close()
 		return readSecret(file, "the file "+rest)
 	case s == "-" && stdin != nil:
 		return readSecret(stdin, "standard input")
 	case s == "-":
-		return "", errors.New("standard input cannot be read here; use env:VAR or file:PATH")
+		return "", errors.New("cannot be standard input (-) here; use env:VAR or file:PATH")
 	}
 	// The text may be the secret itself, so the error does not repeat it.
 	return "", errors.New("must say where the secret is, as env:VAR or file:PATH; do not write the secret " +
@@ -58,7 +58,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func readSecret(from io.Reader, name string) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, maxSecretBytes+1))
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be read: %w", name, err)
+		return "", fmt.Errorf("names %s, which cannot be read: %w", name, err)
 	}
 	return fitting(string(raw), name)
 }
@@ -69,9 +69,9 @@ func fitting(text, name string) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(text, byteOrderMark), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", fmt.Errorf("%s is empty", name)
+		return "", fmt.Errorf("names %s, which is empty", name)
 	case len(value) > maxSecretBytes:
-		return "", fmt.Errorf("%s holds more than %d bytes, which is too long for a secret", name, maxSecretBytes)
+		return "", fmt.Errorf("names %s, which holds more than %d bytes: too long for a secret", name, maxSecretBytes)
 	}
 	return value, nil
 }

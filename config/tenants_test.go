@@ -129,10 +129,10 @@ func TestFaultsOfTenants(t *testing.T) {
 			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; " +
 				"do not write the secret itself here."},
 		{"secret from standard input", good + ", credentials: {password: '-'}}]}]",
-			"tenants[0].connections[0].credentials.password standard input cannot be read here; " +
+			"tenants[0].connections[0].credentials.password cannot be standard input (-) here; " +
 				"use env:VAR or file:PATH."},
 		{"variable not set", good + ", credentials: {password: 'env:NOT_SET'}}]}]",
-			"tenants[0].connections[0].credentials.password the variable NOT_SET is not set."},
+			"tenants[0].connections[0].credentials.password names the variable NOT_SET, which is not set."},
 		{"setting that JSON lacks", good + ", settings: {x: .inf}}]}]",
 			"tenants[0].connections[0].settings.x must be a finite number."},
 		{"setting beyond a number", good + ", settings: {x: 9007199254740993}}]}]",
@@ -192,7 +192,7 @@ func TestSecretSources(t *testing.T) {
 		{"file that is empty", file("empty", "\n"), "", "", "is empty"},
 		{"file that is not there", "file:" + dir + "/none", "", "", "no such file"},
 		{"file that is too large", file("large", strings.Repeat("x", maxSecretBytes+1)), "", "",
-			"which is too long for a secret"},
+			"too long for a secret"},
 		{"standard input", "-", "typed\n", "typed", ""},
 		{"a literal", "canary", "", "", "do not write the secret itself here"},
 		{"nothing", "", "", "", "do not write the secret itself here"},
