@@ -52,6 +52,8 @@ func elevenLabs() Platform {
 			"Keep the API key as a secret of the workspace, and put its id in the place of YOUR_SECRET_ID.",
 			"Send each tool of the list to POST https://api.elevenlabs.io/v1/convai/tools.",
 			"Add the tools to the agent, and the lines below to its system prompt.",
+			"For an agent that calls people, put system__called_number in the place of system__caller_id, which is " +
+				"the number of the business there: all whom it called would be one caller.",
 		},
 		write: func(e endpoint) (any, string) {
 			tools := make([]elevenLabsTool, 0, len(e.tools))
