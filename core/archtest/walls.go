@@ -356,7 +356,7 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/toolcall",
-			May:    []string{"core/api", "core/language", "core/phonenumber", "core/speech", "core/store"},
+			May:    []string{"core/api", "core/fault", "core/language", "core/phonenumber", "core/speech", "core/store"},
 			Tests:  []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
 		},
 		{

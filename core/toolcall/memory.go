@@ -78,7 +78,7 @@ const (
 	notedUntil    = "until "   // followed by the change: when its hold ends
 	notedHeld     = "held "    // followed by the slot: the last hold on it
 	notedMade     = "made "    // followed by the change: what it came after, and the meeting or hold that it made
-	notedBooked   = "booked "  // followed by the hold: the meeting that it became
+	notedBooked   = "booked "  // followed by the hold or the slot: the meeting that it became
 	notedUndone   = "undone "  // followed by the meeting: the change that undid what had made it
 )
 
@@ -438,10 +438,29 @@ func (m memory) made(t api.Tool, arguments []byte, after string, r Result) {
 		Hold string `json:"hold_id"`
 	}
 	_ = json.Unmarshal(arguments, &asked) // the interface has read them
-	// A model takes one for the other.
-	if hold := cmp.Or(asked.Hold, asked.Slot); strings.HasPrefix(hold, prefixOfHolds) {
-		m.note(notedBooked+hold, []string{what})
+	if offered := cmp.Or(asked.Hold, asked.Slot); t.Name != toolHold {
+		m.note(notedBooked+offered, []string{what})
 	}
+}
+
+// own returns the refusal of a slot that is taken. If the call has booked it itself, as when a model corrects the title,
+// the refusal says so: another slot in its place would be a second meeting.
+func (m memory) own(ctx context.Context, arguments []byte, words words, refusal Result) Result {
+	var asked struct {
+		Slot string `json:"slot_id"`
+		Hold string `json:"hold_id"`
+	}
+	_ = json.Unmarshal(arguments, &asked) // the interface has read them
+	offered := cmp.Or(asked.Hold, asked.Slot)
+	meeting := m.recall(ctx, notedBooked+offered)
+	if len(meeting) != 1 || m.isUndone(ctx, offered) {
+		return refusal
+	}
+	return Result{Said: words.own, Answer: map[string]json.RawMessage{
+		"reason": refusal.Answer["reason"], "meeting_reference": asJSON(meeting[0]),
+		"message": asJSON("This telephone call has booked this time itself, as the meeting in meeting_reference. Book no " +
+			"other one in its place."),
+	}}
 }
 
 // Tools whose changes differ from the others: a hold ends by itself, and nothing undoes a ticket.

@@ -513,6 +513,56 @@ func TestEqualChangesOfACallHaveOneKey(t *testing.T) {
 	}
 }
 
+// Who asks for a time again that this call has booked, with another title, hears that it is booked, and is offered no
+// second one.
+func TestATimeOfTheCallsOwnIsNotTakenByAnother(t *testing.T) {
+	const taken = `{"code":6,"message":"This time is already taken.","details":[{"@type":"x/google.rpc.ErrorInfo",` +
+		`"reason":"SLOT_TAKEN"},{"@type":"x/google.rpc.LocalizedMessage","message":"That time is already taken."},` +
+		`{"@type":"x/google.protobuf.Struct","value":{"nearest_slots":[{"slot_id":"st_3"}]}}]}`
+	w, r := newWorld()
+	said := func(callID, name, arguments string) Result {
+		t.Helper()
+		at := slices.IndexFunc(api.Tools(), func(t api.Tool) bool { return t.Name == name })
+		r.API = func() http.Handler {
+			return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+				rw.WriteHeader(http.StatusConflict)
+				_, _ = io.WriteString(rw, taken)
+			})
+		}
+		defer func() { r.API = func() http.Handler { return w } }()
+		result, err := r.Run(t.Context(), Call{CallID: callID, TenantID: "acme", Tool: api.Tools()[at],
+			Arguments: json.RawMessage(arguments), Header: http.Header{"Accept-Language": {"de"}}})
+		if err != nil || result.OK {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		return result
+	}
+	call := Call{CallID: "call", TenantID: "acme"}
+	w.say(t, r, call, "book_slot", `{"title":"A","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`)
+	w.say(t, r, call, "hold_slot", `{"slot_id":"st_2"}`, `{"hold_id":"hd_2","held_until":"2100-01-01T00:00:00Z","slot":{"slot_id":"st_2"}}`)
+	w.say(t, r, call, "book_slot", `{"title":"B","hold_id":"hd_2"}`, `{"meeting_reference":"mt_2"}`)
+	for rule, c := range map[string]struct{ callID, name, arguments, want string }{
+		"by the slot":          {"call", "book_slot", `{"title":"C","slot_id":"st_1"}`, `"mt_1"`},
+		"by the hold":          {"call", "book_slot", `{"title":"C","hold_id":"hd_2"}`, `"mt_2"`},
+		"by the slot held":     {"call", "book_slot", `{"title":"C","slot_id":"st_2"}`, `"mt_2"`},
+		"held once more":       {"call", "hold_slot", `{"slot_id":"st_1"}`, `"mt_1"`},
+		"that of another slot": {"call", "book_slot", `{"title":"C","slot_id":"st_9"}`, ""},
+		"in another call":      {"another", "book_slot", `{"title":"C","slot_id":"st_1"}`, ""},
+	} {
+		result := said(c.callID, c.name, c.arguments)
+		_, others := result.Answer["nearest_slots"]
+		own := result.Said == "Diese Zeit ist schon für Sie gebucht." && !others
+		if string(result.Answer["meeting_reference"]) != c.want || own != (c.want != "") ||
+			string(result.Answer["reason"]) != `"SLOT_TAKEN"` {
+			t.Errorf("%s: %+v", rule, result)
+		}
+	}
+	w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"mt_1"}`, `{}`)
+	if result := said("call", "book_slot", `{"title":"C","slot_id":"st_1"}`); result.Said != "That time is already taken." {
+		t.Errorf("after its cancellation: %+v", result)
+	}
+}
+
 // What stands in the place of a telephone call's id where a platform has not filled it in makes no two calls one.
 func TestAPlaceholderIsNoCall(t *testing.T) {
 	w, r := newWorld()

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"frontdesk/core/api"
+	"frontdesk/core/fault"
 	"frontdesk/core/language"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/speech"
@@ -117,6 +118,9 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 			key, after = remembered.key(running, c.Tool, body, c.ToolCallID)
 		}
 		result := resultOf(r.call(running, c, body, key), c.Tool, words, speech.In(spoken))
+		if textOf(result.Answer["reason"]) == fault.ReasonSlotTaken {
+			result = remembered.own(running, body, words, result)
+		}
 		remembered.keep(running, result)
 		remembered.held(running, c.Tool, body, result)
 		if result.OK && c.Tool.Destructive {
