@@ -22,6 +22,7 @@ class FrontdeskCalendar(Calendar):
     def __init__(self, *, url: str, api_key: str, duration_min: int = 30, title: str = "Appointment") -> None:
         self._url, self._key, self._duration, self._title = url.rstrip("/"), api_key, duration_min, title
         self._slot_ids: dict[datetime.datetime, str] = {}
+        self._keys: dict[tuple[str, str], str] = {}  # of what was booked in this conversation
 
     async def initialize(self) -> None:
         verified = await self._call("/v1/calendar/verify-calendar-connection", {})
@@ -48,9 +49,12 @@ class FrontdeskCalendar(Calendar):
     async def schedule_appointment(self, *, start_time: datetime.datetime, attendee_email: str) -> None:
         if start_time not in self._slot_ids:
             raise SlotUnavailableError(f"nobody was offered {start_time.isoformat()}")
-        booking = {"slot_id": self._slot_ids[start_time], "title": self._title, "attendee_emails": [attendee_email]}
+        slot_id = self._slot_ids[start_time]
+        booking = {"slot_id": slot_id, "title": self._title, "attendee_emails": [attendee_email]}
+        # A model that asks again is told of the same appointment, and not that the slot is taken.
+        key = self._keys.setdefault((slot_id, attendee_email), str(uuid.uuid4()))
         try:
-            await self._call("/alpha/calendar/book-slot", booking, key=str(uuid.uuid4()))
+            await self._call("/alpha/calendar/book-slot", booking, key=key)
         except urllib.error.HTTPError as refusal:
             told = refusal.read()  # a proxy's need not be JSON
             if b'"SLOT_TAKEN"' in told:

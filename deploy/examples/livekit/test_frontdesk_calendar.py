@@ -7,6 +7,7 @@ import sys
 import types
 import unittest
 import urllib.error
+import urllib.request
 from dataclasses import dataclass
 from typing import Protocol
 from unittest import mock
@@ -56,6 +57,20 @@ class TestFrontdeskCalendar(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(SlotUnavailableError):
             await self.cal.schedule_appointment(start_time=first.start_time, attendee_email="kim@example.com")
         self.assertNotIn(first.start_time, [slot.start_time for slot in await self.slots(14)])
+
+    async def test_who_asks_again_after_lost_answers_is_told_of_the_appointment(self) -> None:
+        slot, urlopen = (await self.slots(14))[0], urllib.request.urlopen
+
+        def lost(*args, **kwargs):
+            urlopen(*args, **kwargs)
+            raise OSError("the answer is lost")
+
+        booking = {"start_time": slot.start_time, "attendee_email": "pat@example.com"}
+        with mock.patch("urllib.request.urlopen", side_effect=lost), self.assertRaises(OSError):
+            await self.cal.schedule_appointment(**booking)
+        await self.cal.schedule_appointment(**booking)
+        with self.assertRaises(SlotUnavailableError):
+            await self.cal.schedule_appointment(**{**booking, "attendee_email": "kim@example.com"})
 
     async def test_a_window_of_90_days(self) -> None:
         slots = await self.slots(90)
