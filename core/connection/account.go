@@ -1,7 +1,6 @@
 package connection
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -41,23 +40,22 @@ func CheckAccount(
 		return err
 	}
 	is, err := account(ctx)
+	if f := fault.From(err); err != nil && f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended {
+		is.Ref, err = was.Ref, checkAny(ctx, s, c, numbers) // the credentials may do all but tell whose they are
+	}
 	switch f := fault.From(err); {
 	case err == nil:
-	case f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended:
-		// The credentials may do all but tell whose they are. Where none of the numbers is, they are another account's.
-		is.Ref = ""
 	case f.Code == fault.NotFound: // which is no answer about a number
 		return f.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider does not find the account of "+
 			"the connection's credentials. Check the connection's settings.")
 	default:
 		return err
 	}
-	if is.Ref == "" || was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {
+	if was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {
 		if err := checkMoved(ctx, s, c, was.Ref, is.Ref, numbers); err != nil {
 			return err
 		}
 	}
-	is.Ref = cmp.Or(is.Ref, was.Ref)
 	return documents.Update(ctx, func(tx adapter.StorageTx) error {
 		if there, err := readKnownAccount(tx); err != nil || there.Revision >= c.Revision {
 			return err
@@ -79,7 +77,7 @@ func readKnownAccount(tx adapter.StorageTx) (known knownAccount, err error) {
 }
 
 // checkMoved returns an error unless another account has all numbers that the connection holds or has on order. They
-// were moved there then, such as to a subaccount. Of an account that does not tell whose it is (""), one is enough.
+// were moved there then, such as to a subaccount.
 func checkMoved(
 	ctx context.Context, s *store.Store, c Connection, was, is string,
 	numbers func(context.Context) (map[string]telephony.Number, error),
@@ -88,39 +86,59 @@ func checkMoved(
 	if err != nil {
 		return err
 	}
-	rows, err := s.TenantNumbers(ctx, c.TenantID)
+	rows, err := heldBy(ctx, s, c)
 	if err != nil {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(n store.Number) bool { return n.ConnectionID != c.ID })
 	for _, e164 := range ordered {
 		rows = append(rows, store.Number{E164: e164})
 	}
-	if len(rows) == 0 {
-		return nil
+	missing, err := missingOf(ctx, rows, numbers)
+	if err != nil || len(missing) == 0 {
+		return err
 	}
-	there, err := numbers(ctx)
+	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
+		"The connection %q leads to the account %s at its provider, but %s and maybe more of its numbers are "+
+			"in the account %s. Enter credentials of that account again, and connect the other one under a "+
+			"name of its own.", c.Name, is, missing[0].E164, was)
+}
+
+// checkAny returns an error if the connection holds numbers and an account that does not tell whose it is has none of
+// them.
+func checkAny(
+	ctx context.Context, s *store.Store, c Connection, numbers func(context.Context) (map[string]telephony.Number, error),
+) error {
+	rows, err := heldBy(ctx, s, c)
 	if err != nil {
 		return err
 	}
-	missing := slices.DeleteFunc(slices.Clone(rows), func(row store.Number) bool {
-		_, moved := there[row.Ref]
-		return moved || Holds(there, row.E164)
-	})
-	if len(missing) == 0 || is == "" && len(missing) < len(rows) {
-		return nil
+	missing, err := missingOf(ctx, rows, numbers)
+	if err != nil || len(missing) == 0 || len(missing) < len(rows) {
+		return err
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The connection %q leads to %s at its provider, but %s and maybe more of its numbers are in %s. Enter credentials "+
-			"of that account again, and connect the other one under a name of its own.",
-		c.Name, named(is, "another account"), missing[0].E164, named(was, "the former one"))
+		"The credentials of the connection %q may not tell whose account they are of, and it has not %s nor any other of "+
+			"the connection's numbers. Enter credentials of the numbers' account again, and connect the other one under "+
+			"a name of its own.", c.Name, missing[0].E164)
 }
 
-func named(account, unknown string) string {
-	if account == "" {
-		return unknown
+func heldBy(ctx context.Context, s *store.Store, c Connection) ([]store.Number, error) {
+	rows, err := s.TenantNumbers(ctx, c.TenantID)
+	return slices.DeleteFunc(rows, func(n store.Number) bool { return n.ConnectionID != c.ID }), err
+}
+
+// missingOf returns those that are not among the account's numbers, which it asks for only if there are any.
+func missingOf(
+	ctx context.Context, rows []store.Number, numbers func(context.Context) (map[string]telephony.Number, error),
+) ([]store.Number, error) {
+	if len(rows) == 0 {
+		return nil, nil
 	}
-	return "the account " + account
+	there, err := numbers(ctx)
+	return slices.DeleteFunc(rows, func(row store.Number) bool {
+		_, moved := there[row.Ref]
+		return moved || Holds(there, row.E164)
+	}), err
 }
 
 // Holds reports whether a number is in an account, under whatever reference.
