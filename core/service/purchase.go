@@ -456,19 +456,29 @@ func (b *purchase) resolveOrder(ctx context.Context) (telephony.Number, error) {
 	case !isNotBought(err):
 		return number, err
 	case fault.From(err).Code == fault.NotFound && b.row.State == store.PurchaseChosen:
-		wait := b.latestEnd().Sub(b.opts.Now())
-		switch {
-		case b.run.Unattended() && wait > 0:
-			return number, fault.NotKnownYet("The number is not ordered yet, but may still be.", wait)
-		case b.run.Unattended():
-			return number, err
-		case wait <= 0:
-			b.run.RuleOutEffect() // there is no order
-		}
-		if err := b.checkSetup(ctx); err != nil {
-			return number, err
-		}
-		return b.placeOrder(ctx)
+		return b.orderAgain(ctx, err)
+	}
+	return number, err
+}
+
+// orderAgain orders the chosen number, which the account does not have, if a caller waits for it.
+func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Number, error) {
+	wait := b.latestEnd().Sub(b.opts.Now())
+	mayArrive := fault.NotKnownYet("The number is not ordered yet, but may still be.", wait)
+	switch {
+	case b.run.Unattended() && wait > 0:
+		return telephony.Number{}, mayArrive
+	case b.run.Unattended():
+		return telephony.Number{}, missing
+	case wait <= 0:
+		b.run.RuleOutEffect() // there is no order
+	}
+	if err := b.checkSetup(ctx); err != nil {
+		return telephony.Number{}, err
+	}
+	number, err := b.placeOrder(ctx)
+	if wait > 0 && err != nil && isNotBought(err) { // perhaps the earlier order itself is in the way
+		return number, mayArrive
 	}
 	return number, err
 }

@@ -796,6 +796,36 @@ func TestAnOrderMayArriveAfterItsCallerHasGone(t *testing.T) {
 	}
 }
 
+// TestAnOrderMayBeInTheWayOfItsRepeat: a provider that is still at the first order refuses the second, and does not
+// list the first yet. The caller gets that number, and no other beside it.
+func TestAnOrderMayBeInTheWayOfItsRepeat(t *testing.T) {
+	t.Parallel()
+	for _, arrives := range []bool{true, false} {
+		w, p, c := sqliteWorld(t)
+		w.phones.traits.IdempotentBuy, w.phones.byNumber = false, true
+		w.phones.once("buy", reaction{before: fails(cutOff())})
+		_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		taken := fault.New(fault.Conflict, fault.ReasonNumberTaken, "It is taken.")
+		w.phones.once("buy", reaction{before: fails(taken)})
+		_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+		const want = "+14155550000"
+		if arrives {
+			late := &phoneDriver{phoneAccount: w.phones, process: p}
+			if _, err := late.Buy(background, telephony.Order{E164: want}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.clock.advance(time.Minute)
+		w.phones.once("buy", reaction{before: fails(taken)})
+		answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+		if err != nil || answer.Record.E164 != want || w.phones.bought != 1 {
+			t.Errorf("arrives %t: got %+v, %v; %d are bought", arrives, answer.Record, err, w.phones.bought)
+		}
+	}
+}
+
 func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
