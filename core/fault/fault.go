@@ -234,6 +234,13 @@ func (e *Error) Restate(code Code, reason, detail string) *Error {
 	return &c
 }
 
+// RestateAs returns a copy with the code, reason, detail and fields of another fault.
+func (e *Error) RestateAs(other *Error) *Error {
+	c := e.Restate(other.Code, other.Reason, other.Detail)
+	c.Fields = other.Fields
+	return c
+}
+
 // Unacted converts an error into the fault of a write that did nothing: the error occurred before the write
 // was sent, or the provider refused the write.
 func Unacted(err error) *Error {

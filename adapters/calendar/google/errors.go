@@ -100,10 +100,7 @@ func notValid(plain *fault.Error, first apiError) *fault.Error {
 	default:
 		return plain
 	}
-	invalid := fault.InvalidFields(field)
-	f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
-	f.Fields = invalid.Fields
-	return f
+	return plain.RestateAs(fault.InvalidFields(field))
 }
 
 // notAllowed distinguishes the meanings of a 403.
@@ -113,8 +110,7 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 	}
 	switch first.Reason {
 	case "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded":
-		limited := upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil)
-		return plain.Restate(limited.Code, limited.Reason, limited.Detail)
+		return plain.RestateAs(upstream.StatusFault(name, http.StatusTooManyRequests, answer.Header, nil))
 	case "insufficientPermissions":
 		return forbidden("The Google account was connected without all the access that is needed. Connect "+
 			"it again, and leave all boxes ticked.").With(scopeMissing, "true")

@@ -82,16 +82,11 @@ func notValid(plain *fault.Error, t errorBody) *fault.Error {
 	}
 	switch {
 	case len(named) > 0:
-		invalid := fault.InvalidFields(named...)
-		f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
-		f.Fields = named
-		return f
+		return plain.RestateAs(fault.InvalidFields(named...))
 	case len(missing) > 0:
-		f := adapter.MissingField(name, strings.Join(missing, ", "))
-		return plain.Restate(f.Code, f.Reason, f.Detail)
+		return plain.RestateAs(adapter.MissingField(name, strings.Join(missing, ", ")))
 	case len(unfit) > 0:
-		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
-		return plain.Restate(f.Code, f.Reason, f.Detail)
+		return plain.RestateAs(adapter.UnfitField(name, strings.Join(unfit, ", ")))
 	}
 	return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
 		"Freshdesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's "+

@@ -111,11 +111,8 @@ func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 	fields = append(fields, answer.missingRecords()...)
 	if len(fields) > 0 {
 		slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Path, b.Path) })
-		invalid := fault.InvalidFields(slices.CompactFunc(fields,
-			func(a, b fault.Field) bool { return a.Path == b.Path })...)
-		f := plain.Restate(invalid.Code, invalid.Reason, invalid.Detail)
-		f.Fields = invalid.Fields
-		return f
+		return plain.RestateAs(fault.InvalidFields(slices.CompactFunc(fields,
+			func(a, b fault.Field) bool { return a.Path == b.Path })...))
 	}
 	switch {
 	case foreign == "":
@@ -124,11 +121,9 @@ func (d *driver) notValid(plain *fault.Error, answer apiError) *fault.Error {
 		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
 			"HubSpot refuses the ticket because of its property "+foreign+", the connection's key_property.")
 	case d.fields[foreign] != nil || foreign == sourceProperty:
-		f := adapter.UnfitField(name, foreign)
-		return plain.Restate(f.Code, f.Reason, f.Detail)
+		return plain.RestateAs(adapter.UnfitField(name, foreign))
 	}
-	f := adapter.MissingField(name, foreign)
-	return plain.Restate(f.Code, f.Reason, f.Detail)
+	return plain.RestateAs(adapter.MissingField(name, foreign))
 }
 
 // ours maps HubSpot's properties to the faults of our fields.

@@ -236,8 +236,7 @@ func invalid(
 		}
 	}
 	if unfit := ofSetting(setting, e.Fields); len(faults) == 0 && len(unfit) > 0 {
-		f := adapter.UnfitField(name, strings.Join(unfit, ", "))
-		return plain.Restate(f.Code, f.Reason, f.Detail)
+		return plain.RestateAs(adapter.UnfitField(name, strings.Join(unfit, ", ")))
 	}
 	if len(faults) == 0 {
 		return plain.Restate(fault.Invalid, fault.ReasonProviderRefused, detail+" The gateway's log has the "+
@@ -267,8 +266,7 @@ func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *faul
 		return invalid(plain, e, setting, "is required by the Salesforce organisation.",
 			"The Salesforce organisation requires more values for a ticket.")
 	}
-	f := adapter.MissingField(name, strings.Join(others, ", "))
-	return plain.Restate(f.Code, f.Reason, f.Detail)
+	return plain.RestateAs(adapter.MissingField(name, strings.Join(others, ", ")))
 }
 
 // unknownRecord names the related record that does not exist or that the user may not use. If Salesforce does
@@ -295,8 +293,7 @@ func unknownRecord(
 		unfit = records(setting)
 	}
 	if len(faults) == 0 && len(unfit) > 0 {
-		f := adapter.UnfitField(name, strings.Join(unfit, " or "))
-		return plain.Restate(f.Code, f.Reason, f.Detail)
+		return plain.RestateAs(adapter.UnfitField(name, strings.Join(unfit, " or ")))
 	}
 	if len(faults) == 0 {
 		return plain.Restate(fault.Forbidden, fault.ReasonPermissionDenied,

@@ -101,8 +101,7 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 		about == aConnection && has(codeNotFound, codeInvalidID):
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, noConnection)
 	case about == anOrder && (at("requirement") || at("address")):
-		f := lacking(!at("requirement"))
-		return plain.Restate(f.Code, f.Reason, f.Detail)
+		return plain.RestateAs(lacking(!at("requirement")))
 	case about == aSearch && at("national_destination_code"):
 		return plain.Restate(fault.NotFound, fault.ReasonNoNumbersAvailable,
 			"Telnyx has no numbers in this area code.")
