@@ -302,12 +302,8 @@ func set(target reflect.Value, f Field, given any) string {
 		}
 		target.SetInt(int64(n))
 	case "ints":
-		items, isList := given.([]any)
-		if isText {
-			for part := range strings.SplitSeq(text, ",") {
-				items = append(items, strings.TrimSpace(part))
-			}
-		} else if !isList {
+		items, isList := listOf(given)
+		if !isList {
 			items = []any{given}
 		}
 		numbers := make([]int, 0, len(items))
@@ -336,21 +332,14 @@ func set(target reflect.Value, f Field, given any) string {
 		}
 		target.SetInt(int64(d))
 	case "list":
+		items, isList := listOf(given)
 		var list []string
-		switch g := given.(type) {
-		case string:
-			for part := range strings.SplitSeq(g, ",") {
-				list = append(list, strings.TrimSpace(part))
-			}
-		case []any:
-			for _, item := range g {
-				part, ok := item.(string)
-				if !ok {
-					return "must be a list of texts."
-				}
-				list = append(list, part)
-			}
-		default:
+		for _, item := range items {
+			part, isText := item.(string)
+			isList = isList && isText
+			list = append(list, part)
+		}
+		if !isList {
 			return "must be a list of texts."
 		}
 		target.Set(reflect.ValueOf(list))
@@ -370,6 +359,19 @@ func set(target reflect.Value, f Field, given any) string {
 		target.Set(reflect.ValueOf(m))
 	}
 	return ""
+}
+
+// listOf returns given as a list: as it is, or as the parts of a text between commas.
+func listOf(given any) (items []any, ok bool) {
+	text, isText := given.(string)
+	if !isText {
+		items, ok = given.([]any)
+		return items, ok
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		items = append(items, strings.TrimSpace(part))
+	}
+	return items, true
 }
 
 // whole returns given as a whole number, whatever its type.

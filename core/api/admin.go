@@ -210,11 +210,16 @@ type KeyCreation struct {
 }
 
 func (r KeyCreation) input(*checks) admin.NewKey {
-	s := apikey.Spec{Label: r.Label, Test: r.Test, Connections: r.Connections}
-	for _, scope := range r.Scopes {
-		s.Scopes = append(s.Scopes, apikey.Scope(scope))
+	return admin.NewKey{Tenant: r.Tenant, Spec: apikey.Spec{
+		Label: r.Label, Test: r.Test, Connections: r.Connections, Scopes: scopesOf(r.Scopes),
+	}}
+}
+
+func scopesOf(names []string) (scopes []apikey.Scope) {
+	for _, name := range names {
+		scopes = append(scopes, apikey.Scope(name))
 	}
-	return admin.NewKey{Tenant: r.Tenant, Spec: s}
+	return scopes
 }
 
 // AgentCreation is the body of creating a voice agent.
@@ -235,13 +240,13 @@ type AgentCredentials struct {
 
 func (r AgentCreation) input(*checks) admin.NewAgent {
 	s := apikey.AgentSpec{
-		Spec: apikey.Spec{Label: r.Name, Test: r.Test, Connections: r.Connections}, Platform: r.Platform,
+		Spec: apikey.Spec{
+			Label: r.Name, Test: r.Test, Connections: r.Connections, Scopes: scopesOf(r.Scopes),
+		},
+		Platform: r.Platform,
 	}
 	if r.Credentials != nil {
 		s.Signing = r.Credentials.Signing
-	}
-	for _, scope := range r.Scopes {
-		s.Scopes = append(s.Scopes, apikey.Scope(scope))
 	}
 	return admin.NewAgent{Tenant: r.Tenant, AgentSpec: s}
 }
@@ -257,12 +262,9 @@ type AgentChange struct {
 
 func (r AgentChange) input(*checks) admin.AgentChange {
 	n := admin.AgentChange{AgentName: admin.AgentName{Tenant: r.Tenant, ID: r.Agent}}
-	n.Connections = r.Connections
+	n.Connections, n.Scopes = r.Connections, scopesOf(r.Scopes)
 	if r.Credentials != nil {
 		n.Signing = &r.Credentials.Signing
-	}
-	for _, scope := range r.Scopes {
-		n.Scopes = append(n.Scopes, apikey.Scope(scope))
 	}
 	return n
 }
