@@ -289,40 +289,38 @@ func (r *Run) extend(ctx context.Context, outcome string) {
 // waiting for the response.
 func Late[R, T any](r *Run, result func(context.Context, R) (Result[T], error)) func(answer any, err error) {
 	return func(answer any, err error) {
-		if r.repeatable {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), r.journal.opts.RecordTimeout)
-		defer cancel()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.journal.local.reopen(r.intent.Owner)
-		defer r.journal.local.end(r.intent.Owner)
-		var done Result[T]
-		if err == nil {
-			given, _ := answer.(R)
-			done, err = result(ctx, given)
-		}
-		var body []byte
-		if err == nil {
-			body, err = json.Marshal(done.Record)
-		}
-		switch {
-		case err == nil:
-			r.complete(ctx, body, done.Ref, done.Attached)
-		case r.HadNoEffect(fault.From(err)):
-			r.release(ctx, "", r.failure(fault.From(err).Reason))
-		case r.unknownAudited:
-			r.release(ctx, store.IntentUnknown, "")
-		default:
-			r.release(ctx, store.IntentUnknown, audit.Unknown(fault.From(err).Reason))
-		}
+		r.whenLate(func(ctx context.Context) {
+			var done Result[T]
+			if err == nil {
+				given, _ := answer.(R)
+				done, err = result(ctx, given)
+			}
+			var body []byte
+			if err == nil {
+				body, err = json.Marshal(done.Record)
+			}
+			switch {
+			case err == nil:
+				r.complete(ctx, body, done.Ref, done.Attached)
+			case r.HadNoEffect(fault.From(err)):
+				r.release(ctx, "", r.failure(fault.From(err).Reason))
+			case r.unknownAudited:
+				r.release(ctx, store.IntentUnknown, "")
+			default:
+				r.release(ctx, store.IntentUnknown, audit.Unknown(fault.From(err).Reason))
+			}
+		})
 	}
 }
 
 // LateUnknown handles the late response to a write if that response does not settle the call. It releases the
 // intent, so that any process can find out the outcome. It ignores repeatable writes.
 func (r *Run) LateUnknown(any, error) {
+	r.whenLate(func(ctx context.Context) { r.release(ctx, store.IntentUnknown, "") })
+}
+
+// whenLate records what became of a write whose response came after its run had ended.
+func (r *Run) whenLate(record func(context.Context)) {
 	if r.repeatable {
 		return
 	}
@@ -332,7 +330,7 @@ func (r *Run) LateUnknown(any, error) {
 	defer r.mu.Unlock()
 	r.journal.local.reopen(r.intent.Owner)
 	defer r.journal.local.end(r.intent.Owner)
-	r.release(ctx, store.IntentUnknown, "")
+	record(ctx)
 }
 
 // complete records the answer. If another run has recorded an answer first, complete returns the intent with
