@@ -90,6 +90,26 @@ func TestAWriteThatCannotBeReadBackMayHaveHappened(t *testing.T) {
 	}
 }
 
+// A proxy's page in the place of an event does not mean that the event is gone. Whoever repeats a booking would book
+// another one in its place.
+func TestAPageInPlaceOfAnEventDoesNotSayThatItIsGone(t *testing.T) {
+	t.Parallel()
+	a, answer := readings(t)
+	d := a.open(t, "", nil)
+	event, err := d.Book(t.Context(), consultation(a.home, "k1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Store(http.StatusOK)
+	ref := calendar.EventRef{CalendarID: event.CalendarID, ID: event.ID}
+	if _, err := d.Event(t.Context(), ref); !errors.Is(err, fault.Unsupported) {
+		t.Errorf("the event was read with %v", err)
+	}
+	if _, err := d.Book(t.Context(), consultation(a.home, "k1")); !errors.Is(err, fault.UnknownOutcome) {
+		t.Errorf("the repeated booking ended with %v", err)
+	}
+}
+
 // A booking that the server refused has had no effect, though it cannot be found out why.
 func TestABookingThatWasRefusedHasNotHappened(t *testing.T) {
 	t.Parallel()

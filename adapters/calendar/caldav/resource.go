@@ -117,10 +117,12 @@ func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, 
 	r.data = a.body
 	r.identify(a.header.Get("ETag"), a.header.Get("Schedule-Tag"))
 	o, err := readObject(a.body, zones{})
-	if errors.Is(err, errNoEvent) || errors.Is(err, ical.ErrNone) {
-		return nil, r, noEvent() // a task, or no calendar object at all
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoEvent): // a task
+		return nil, r, noEvent()
+	case errors.Is(err, ical.ErrNone): // such as a proxy's page, which does not say that the event is gone
+		return nil, r, misconfigured("gives an answer that is no calendar object").Because(err)
+	case err != nil:
 		return nil, r, unreadable(r.id, err)
 	}
 	switch one := o.named(r.part, r.file()); {
