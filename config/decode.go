@@ -270,7 +270,7 @@ func describe(into reflect.Value, is form) string {
 	what := "text"
 	switch {
 	case into.Type() == reflect.TypeFor[time.Duration]():
-		what = "a duration such as 500ms, 8s or 10m"
+		what = "a duration such as 500ms, 8s or 72h"
 	case into.Kind() == reflect.Int:
 		what = "a whole number"
 	case into.Kind() == reflect.Bool:

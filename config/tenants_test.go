@@ -114,7 +114,7 @@ func TestFaultsOfTenants(t *testing.T) {
 		{"unknown kind", "tenants: [{name: a, connections: [{name: b, provider: c, kind: fax}]}]",
 			"tenants[0].connections[0].kind must be one of calendar, crm, telephony."},
 		{"duration", "tenants: [{name: a, dedupe_window: 10}]",
-			"tenants[0].dedupe_window must be a duration such as 500ms, 8s or 10m from 0s to 24h."},
+			"tenants[0].dedupe_window must be a duration such as 500ms, 8s or 72h from 0s to 24h."},
 		{"yes for a boolean", "tenants: [{name: a, reject_past: yes}]",
 			"tenants[0].reject_past must be true or false, without quotes."},
 		{"word that is a number", "tenants: [{name: a, status_words: {one: 1}}]",

@@ -114,7 +114,12 @@ func (c connectionHealth) Run(ctx context.Context, s *session) error {
 		if c.JSON {
 			return s.list(true, h, nil, nil)
 		}
-		fmt.Fprintf(s.out, "%s since %s %s\n%s\n", h.State, moment(valueOf(h.Since)), h.Reason, h.Advice)
+		state := h.State
+		if h.Since != nil {
+			state += " since " + moment(*h.Since)
+		}
+		fmt.Fprintln(s.out, strings.TrimSpace(state+" "+h.Reason))
+		fmt.Fprintln(s.out, h.Advice)
 		fmt.Fprintf(s.out, "last success %s, last failure %s\n", moment(valueOf(h.LastSuccessAt)),
 			moment(valueOf(h.LastFailureAt)))
 		_, err = fmt.Fprintf(s.out, "in the last hour %d requests, %d failed, median %s, 95th percentile %s\n",

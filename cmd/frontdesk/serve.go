@@ -183,7 +183,7 @@ func (c versionCommand) Run(s *session) error {
 
 type doctorCommand struct {
 	Tenant   string `help:"Check only this tenant's connections." placeholder:"NAME"`
-	Platform string `help:"Check only the voice agents at this platform, by calling the gateway's public address as the platform would: ${enum}." enum:"${agent_platforms}," default:"" placeholder:"P"`
+	Platform string `help:"Check only the voice agents at this platform, by calling the gateway's public address as the platform would: ${agent_platforms}." enum:"${agent_platforms}," default:"" placeholder:"P"`
 	Repair   bool   `help:"Also correct phone numbers that differ from the provider's account, including calls that someone pointed elsewhere."`
 	JSON     bool   `help:"Print the findings as JSON."`
 }
