@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -200,25 +201,30 @@ type callerWords struct {
 	unnamed string // somebody is known, but the name does not go out
 	named   string // with %s for the names
 	or      string // between the last two names
+	orO     string // the same before the sound of o; "": or
 }
 
 // callerLanguages returns the sentences by language.
 func callerLanguages() map[string]callerWords {
 	return map[string]callerWords{
 		language.English: {
-			"I do not know who is calling.", "The caller may be somebody we know.", "This may be %s.", "or",
+			"I do not know who is calling.", "The caller may be somebody we know.", "This may be %s.", "or", "",
 		},
 		language.Spanish: {
-			"No sé quién llama.", "Puede que llame alguien conocido.", "Puede que sea %s.", "o",
+			"No sé quién llama.", "Puede que llame alguien conocido.", "Puede que sea %s.", "o", "u",
 		},
 		language.German: {
-			"Ich weiß nicht, wer anruft.", "Es könnte jemand anrufen, den wir kennen.", "Das könnte %s sein.", "oder",
+			"Ich weiß nicht, wer anruft.", "Es könnte jemand anrufen, den wir kennen.", "Das könnte %s sein.", "oder", "",
 		},
 		language.French: {
-			"Je ne sais pas qui appelle.", "C’est peut-être quelqu’un que nous connaissons.", "C’est peut-être %s.", "ou",
+			"Je ne sais pas qui appelle.", "C’est peut-être quelqu’un que nous connaissons.", "C’est peut-être %s.", "ou", "",
 		},
 	}
 }
+
+// beginsWithO matches a Spanish name that begins with the sound of o, before which o becomes u (Ortografía de la lengua
+// española, RAE).
+var beginsWithO = regexp.MustCompile(`^(?i)h?[oó]`)
 
 // sayCandidates says who may be calling, in the language of the context.
 func sayCandidates(ctx context.Context, candidates []record.Candidate) string {
@@ -237,7 +243,11 @@ func sayCandidates(ctx context.Context, candidates []record.Candidate) string {
 	}
 	last := names[len(names)-1]
 	if all := names[:len(names)-1]; len(all) > 0 {
-		last = strings.Join(all, ", ") + " " + words.or + " " + last
+		or := words.or
+		if words.orO != "" && beginsWithO.MatchString(last) {
+			or = words.orO
+		}
+		last = strings.Join(all, ", ") + " " + or + " " + last
 	}
 	return fmt.Sprintf(words.named, last)
 }

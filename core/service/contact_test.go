@@ -242,6 +242,15 @@ func TestWhoCallsIsSaidInTheLanguageOfTheCaller(t *testing.T) {
 			}
 		}
 	}
+	for last, want := range map[string]string{
+		"Óscar": "Puede que sea Pat u Óscar.", "olga": "Puede que sea Pat u olga.", "Horacio": "Puede que sea Pat u Horacio.",
+		"Hugo": "Puede que sea Pat o Hugo.",
+	} {
+		ctx := language.With(t.Context(), language.Spanish)
+		if got := sayCandidates(ctx, []record.Candidate{pat, {Name: last}}); got != want {
+			t.Errorf("said %q", got)
+		}
+	}
 	if said := callerLanguages(); len(said) != len(language.All()) {
 		t.Errorf("said in %d languages", len(said))
 	}
