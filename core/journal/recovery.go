@@ -134,7 +134,8 @@ func (j *Journal) inProgress(ctx context.Context) (keys []string, err error) {
 }
 
 // isDue reports whether an open intent is due for another try. The delay before a try is the time that the
-// intent had been open at the last one, up to a maximum. It is shorter for intents known to be in progress.
+// intent had been open at the last one, up to a maximum. It is shorter for intents known to be in progress. A clock
+// may have been set back since: a time to come counts as one that is past.
 func (j *Journal) isDue(i store.Intent, now time.Time, inProgress bool) bool {
 	if i.State == store.IntentRunning {
 		return true
@@ -149,7 +150,7 @@ func (j *Journal) isDue(i store.Intent, now time.Time, inProgress bool) bool {
 	if inProgress {
 		most = PendingInterval
 	}
-	return now.Sub(i.UpdatedAt) >= min(i.UpdatedAt.Sub(i.CreatedAt), most)
+	return now.Sub(i.UpdatedAt).Abs() >= min(i.UpdatedAt.Sub(i.CreatedAt).Abs(), most)
 }
 
 // tryRecover resumes one intent, unless the gateway is shutting down. It logs a failure.

@@ -58,3 +58,16 @@ func TestRecoveryBoundsTheWorkOfARound(t *testing.T) {
 		t.Errorf("a slow round recovers %d", n)
 	}
 }
+
+// TestAClockThatWasSetBackHoldsUpNothing: a call of the time when the clock was ahead is tried now, and not when that
+// time comes again.
+func TestAClockThatWasSetBackHoldsUpNothing(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	w.cutOff(j, "k", "front")
+	w.advance(-time.Hour)
+	w.recover(j)
+	if len(w.opened) != 1 {
+		t.Errorf("opened %v", w.opened)
+	}
+}
