@@ -23,6 +23,7 @@ type Mutex struct {
 	locked  bool
 	waiting map[string][]*waiter // by tenant; none of the lists is empty
 	turns   []string             // the tenants of waiting, the next one first
+	length  int                  // how many wait
 
 	calls    int64
 	together time.Duration
@@ -53,6 +54,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 		m.turns = append(m.turns, tenant)
 	}
 	m.waiting[tenant] = append(m.waiting[tenant], w)
+	m.length++
 	m.calls++
 	m.mu.Unlock()
 	select {
@@ -74,6 +76,7 @@ func (m *Mutex) Lock(ctx context.Context) error {
 // remove removes a waiter from its tenant's list.
 func (m *Mutex) remove(tenant string, at int) {
 	m.waiting[tenant] = slices.Delete(m.waiting[tenant], at, at+1)
+	m.length--
 	if len(m.waiting[tenant]) == 0 {
 		delete(m.waiting, tenant)
 		m.turns = slices.DeleteFunc(m.turns, func(t string) bool { return t == tenant })
@@ -87,11 +90,11 @@ func (m *Mutex) Unlock() {
 	m.locked = m.handOver()
 }
 
-// HandOver is Unlock if a call waits. Otherwise it reports false, and the lock stays the caller's.
-func (m *Mutex) HandOver() bool {
+// HandOver is Unlock if more than so many calls wait. Otherwise it reports false, and the lock stays the caller's.
+func (m *Mutex) HandOver(few int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.handOver()
+	return m.length > few && m.handOver()
 }
 
 func (m *Mutex) handOver() bool {

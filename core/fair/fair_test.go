@@ -42,8 +42,11 @@ func TestTheLockGoesRoundTheTenants(t *testing.T) {
 		})
 		waiting(&m, int64(i)+1)
 	}
-	if !m.HandOver() {
-		t.Fatal("nobody waits")
+	if m.HandOver(8) {
+		t.Fatal("no more than eight wait")
+	}
+	if !m.HandOver(7) {
+		t.Fatal("eight wait")
 	}
 	all.Wait()
 	if want := strings.Fields("a b c - a b a a"); !slices.Equal(got, want) {
@@ -67,7 +70,7 @@ func TestACallThatGivesUpIsPassedOver(t *testing.T) {
 	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if m.HandOver() {
+	if m.HandOver(0) {
 		t.Error("it was handed to a call that gave up")
 	}
 	m.Unlock()
@@ -95,7 +98,7 @@ func TestTheLockIsNeverLostOrHeldTwice(t *testing.T) {
 					}
 					taken.Add(1)
 					holders.Add(-1)
-					if j%2 == 0 || !m.HandOver() {
+					if j%2 == 0 || !m.HandOver(0) {
 						m.Unlock()
 					}
 				}

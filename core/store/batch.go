@@ -37,9 +37,10 @@ type batch struct {
 }
 
 // Collecting a batch takes about as long as its commit: its first caller waits for its last, and the next
-// caller for the whole of it.
+// caller for the whole of it. While a crowd waits, it takes longer: all of them wait for fewer commits then.
 const (
 	maxBatch     = 32
+	crowd        = maxBatch / 2
 	collectLeast = time.Millisecond
 	collectMost  = 10 * time.Millisecond
 )
@@ -153,8 +154,11 @@ func (t *batch) hasEnded(ctx context.Context) bool {
 // pass gives the turn to the next caller, in the same transaction if that is still short. Otherwise it ends
 // the transaction and tells all of its callers how.
 func (b *batches) pass(t *batch) {
-	collects := max(b.least, min(b.commit, collectMost))
-	if !t.failed && t.size < maxBatch && time.Since(t.began) < collects && b.turn.HandOver() {
+	took, few := time.Since(t.began), 0
+	if took >= max(b.least, min(b.commit, collectMost)) {
+		few = crowd
+	}
+	if !t.failed && t.size < maxBatch && took < max(b.least, collectMost) && b.turn.HandOver(few) {
 		return
 	}
 	b.open = nil
