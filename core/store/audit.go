@@ -122,13 +122,15 @@ func addAudit(ctx context.Context, q querier, rows []AuditRow) error {
 		if err != nil {
 			return err
 		}
-		if _, err := exec(ctx, q, "INSERT INTO audit ("+auditWritten+") VALUES ("+places(1, len(args))+")",
-			args...); err != nil {
+		if _, err := exec(ctx, q, insertAudit, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+const insertAudit = "INSERT INTO audit (" + auditWritten +
+	") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 // execAudited runs one statement that writes at most one row, and adds the audit rows if it wrote one.
 func (s *Store) execAudited(

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -89,17 +88,17 @@ func compareEvents(a, b EventSeen) int {
 
 // placeholders returns "($1, $2), ($3, $4)" for two rows of two columns.
 func placeholders(rows, columns int) string {
-	var text strings.Builder
+	text := make([]byte, 0, 6*rows*columns)
 	for i := range rows * columns {
 		switch {
 		case i == 0:
-			text.WriteString("(")
+			text = append(text, '(')
 		case i%columns == 0:
-			text.WriteString("), (")
+			text = append(text, "), ("...)
 		default:
-			text.WriteString(", ")
+			text = append(text, ", "...)
 		}
-		fmt.Fprintf(&text, "$%d", i+1)
+		text = strconv.AppendInt(append(text, '$'), int64(i+1), 10)
 	}
-	return text.String() + ")"
+	return string(append(text, ')'))
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"math/rand/v2"
-	"strings"
+	"strconv"
 	"time"
 
 	"frontdesk/core/pause"
@@ -118,11 +117,14 @@ func exec(ctx context.Context, q querier, query string, args ...any) (affected i
 
 // places returns count placeholders, beginning with the number from.
 func places(from, count int) string {
-	all := make([]string, count)
-	for i := range all {
-		all[i] = fmt.Sprintf("$%d", from+i)
+	text := make([]byte, 0, 6*count)
+	for i := range count {
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = strconv.AppendInt(append(text, '$'), int64(from+i), 10)
 	}
-	return strings.Join(all, ", ")
+	return string(text)
 }
 
 // among returns a list of values for IN, and the arguments with them.

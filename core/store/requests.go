@@ -86,8 +86,7 @@ func (s *Store) keepTenants(ctx context.Context, tx *sql.Tx, of []Request) ([]st
 		s.dialect.lockParent, args...)
 }
 
-// requestsAtOnce is how many rows one statement adds. The driver of SQLite looks through all parameters of a
-// statement for each of them, so that one statement for a whole batch takes longer than eight times this.
+// requestsAtOnce is how many rows one statement adds at most. SQLite keeps the statements, one for each number of rows.
 const requestsAtOnce = 8
 
 func addRequests(ctx context.Context, tx *sql.Tx, all []Request) error {
@@ -100,17 +99,14 @@ func addRequests(ctx context.Context, tx *sql.Tx, all []Request) error {
 }
 
 func addSomeRequests(ctx context.Context, tx *sql.Tx, some []Request) error {
-	var values []string
-	var args []any
+	const columns = 13
+	args := make([]any, 0, columns*len(some))
 	for _, r := range some {
-		row := []any{
+		args = append(args,
 			r.ID, r.TenantID, millis(r.At), r.RequestID, r.KeyID, r.ConnectionID, r.Operation, r.IdempotencyKey,
-			r.Replayed, r.Status, r.Reason, r.Took.Microseconds(), string(r.Tries),
-		}
-		values = append(values, "("+places(len(args)+1, len(row))+")")
-		args = append(args, row...)
+			r.Replayed, r.Status, r.Reason, r.Took.Microseconds(), string(r.Tries))
 	}
-	_, err := exec(ctx, tx, "INSERT INTO requests ("+requestColumns+") VALUES "+strings.Join(values, ", ")+
+	_, err := exec(ctx, tx, "INSERT INTO requests ("+requestColumns+") VALUES "+placeholders(len(some), columns)+
 		" ON CONFLICT (id) DO NOTHING", args...)
 	return err
 }
