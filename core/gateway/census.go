@@ -58,6 +58,7 @@ func (g *Gateway) watch() {
 	g.metrics.Watch(telemetry.Watched{
 		Store:    g.store.Waited,
 		Writable: func() bool { return g.unwritable.Load() == nil },
+		Openable: func() bool { return g.unopenable.Load() == nil },
 		Disk:     func() (free, size float64) { return disk(g.config.DataDir) },
 	})
 }

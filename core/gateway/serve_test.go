@@ -125,7 +125,8 @@ func TestTheCensusIsTaken(t *testing.T) {
 	g.census(t.Context())
 	got := metrics()
 	for _, want := range []string{`frontdesk_intents_open{state="unknown"} 0`, "frontdesk_webhook_deliveries_waiting 0",
-		"frontdesk_store_writable 1", "frontdesk_gate_limit 1024", `frontdesk_requests_waiting{for="body"} 0`} {
+		"frontdesk_store_writable 1", "frontdesk_key_set_opens_rows 1", "frontdesk_gate_limit 1024",
+		`frontdesk_requests_waiting{for="body"} 0`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the metrics lack %s", want)
 		}

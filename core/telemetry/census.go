@@ -139,15 +139,18 @@ func (m *Metrics) Watch(w Watched) {
 				Help: "How long these calls have waited in all."},
 				func() float64 { _, together := w.Store(); return together.Seconds() }))
 	}
-	if w.Writable != nil {
-		gauge("frontdesk_store_writable", "Whether the store took the last write that tried it, as /readyz says: 1 "+
-			"or 0.", func() float64 {
-			if w.Writable() {
-				return 1
-			}
-			return 0
-		}, nil)
+	flag := func(name, help string, is func() bool) {
+		if is != nil {
+			gauge(name, help+", as /readyz says: 1 or 0.", func() float64 {
+				if is() {
+					return 1
+				}
+				return 0
+			}, nil)
+		}
 	}
+	flag("frontdesk_store_writable", "Whether the store took the last write that tried it", w.Writable)
+	flag("frontdesk_key_set_opens_rows", "Whether the key set opens what is stored", w.Openable)
 	if w.Disk != nil {
 		gauge("frontdesk_data_dir_free_bytes", "Bytes that are free for the gateway where data_dir is.",
 			func() float64 { free, _ := w.Disk(); return free }, nil)
@@ -162,5 +165,6 @@ type Watched struct {
 	Queues   map[string]func() int                        // requests that wait, by for what
 	Store    func() (calls int64, together time.Duration) // waits for the store, since it was opened
 	Writable func() bool                                  // whether the store takes writes
+	Openable func() bool                                  // whether the key set opens what is stored
 	Disk     func() (free, size float64)                  // bytes of the file system of the data directory
 }

@@ -125,6 +125,7 @@ func exercise(m *Metrics) {
 		Queues:   map[string]func() int{"body": func() int { return 3 }, "equal": func() int { return 4 }},
 		Store:    func() (calls int64, together time.Duration) { return 5, time.Second },
 		Writable: func() bool { return true },
+		Openable: func() bool { return true },
 		Disk:     func() (free, size float64) { return 6, 7 },
 	})
 	m.Certificate(time.Unix(1, 0), time.Unix(2, 0))
