@@ -6,6 +6,7 @@ import (
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/journal"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 )
 
@@ -17,7 +18,7 @@ const (
 	opHold   = "hold-slot"
 	opUnhold = "release-hold"
 	opCreate = "create-ticket"
-	opBuy    = "buy-phone-number"
+	opBuy    = store.PurchaseOperation
 	opChange = "update-phone-number"
 	opReturn = "release-phone-number"
 )

@@ -116,7 +116,7 @@ type RepeatedQuery struct {
 func RepeatedQueries() []RepeatedQuery {
 	return []RepeatedQuery{
 		{"StrayPurchases", strayPurchases, []any{int64(1) << 40},
-			[]string{"purchases_open", "intents_open_effect"}},
+			[]string{"purchases_open", "intents_open_purchase"}},
 		{"PurgeIntents", purgeable, []any{int64(1), int64(1), 5}, []string{"intents_by_age"}},
 		{"PurgePurchases", purgeablePurchases, []any{int64(1), 5}, []string{"purchases_ended"}},
 		{"PurgeSlots", purgeableSlots, []any{int64(1), 5}, []string{"slots_offered_by_age"}},

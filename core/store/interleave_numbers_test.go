@@ -90,7 +90,7 @@ func parked(name string) store.Number {
 
 func buying(key string) store.Intent {
 	return store.Intent{
-		TenantID: "acme", Operation: "buy-number", Key: key, ConnectionID: "p1", EffectKey: key, Owner: "owner",
+		TenantID: "acme", Operation: store.PurchaseOperation, Key: key, ConnectionID: "p1", EffectKey: key, Owner: "owner",
 		LeaseUntil: noon.Add(time.Minute), CreatedAt: noon.Add(-time.Minute), UpdatedAt: noon.Add(-time.Minute),
 	}
 }

@@ -296,9 +296,12 @@ func (s *Store) StrayPurchases(ctx context.Context, before time.Time) ([]Purchas
 	return listOf(ctx, s, scanPurchase, strayPurchases, millis(before))
 }
 
+// PurchaseOperation is the operation of the intents of purchases. The index by which these are looked up has no others.
+const PurchaseOperation = "buy-phone-number"
+
 const strayPurchases = "SELECT " + purchaseColumns + " FROM purchases p WHERE " + unended +
-	` AND created_at < $1
-	AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id AND i.effect_key = p.id AND i.state <> 'done')
+	` AND created_at < $1 AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.tenant_id = p.tenant_id
+		AND i.effect_key = p.id AND i.state <> 'done' AND i.operation = '` + PurchaseOperation + `')
 	ORDER BY created_at`
 
 // TakeStray assigns a stray purchase to runner, unless another run took it since it was listed.

@@ -302,7 +302,7 @@ func TestPurchases(t *testing.T) {
 
 // intentOf returns the intent of a purchase, as held by the run of the tests' purchases.
 func intentOf(p store.Purchase) store.Intent {
-	return store.Intent{TenantID: p.TenantID, Operation: "buy", Key: p.ID, ConnectionID: p.ConnectionID,
+	return store.Intent{TenantID: p.TenantID, Operation: store.PurchaseOperation, Key: p.ID, ConnectionID: p.ConnectionID,
 		EffectKey: p.ID, Plan: []byte("{}"),
 		State: store.IntentRunning, Owner: "o", LeaseUntil: noon, CreatedAt: p.CreatedAt, UpdatedAt: p.CreatedAt}
 }
