@@ -7,7 +7,6 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/service"
-	"frontdesk/core/tenant"
 )
 
 // Key is an API key as the admin interface shows it, without the key itself.
@@ -60,9 +59,8 @@ func (n RollKey) overlap() time.Duration {
 func keyOf(k apikey.Key) Key {
 	shown := Key{
 		ID: k.ID, Prefix: k.Prefix, Label: k.Label, Scopes: []string{},
-		Connections: append([]string{},
-			k.Connections...), Test: k.Test, CreatedAt: k.CreatedAt.UTC(), LastUsedAt: when(k.LastUsedAt), EndsAt: when(k.EndsAt),
-		RevokedAt: when(k.RevokedAt),
+		Connections: append([]string{}, k.Connections...), Test: k.Test, CreatedAt: k.CreatedAt.UTC(),
+		LastUsedAt: when(k.LastUsedAt), EndsAt: when(k.EndsAt), RevokedAt: when(k.RevokedAt),
 	}
 	for _, s := range k.Scopes {
 		shown.Scopes = append(shown.Scopes, string(s))
@@ -104,8 +102,7 @@ func createdKey(text string, made apikey.Key) CreatedKey { return CreatedKey{tex
 func (s *Service) RollKey(
 	ctx context.Context, c apikey.Caller, w Write, n RollKey,
 ) (service.Answer[CreatedKey], error) {
-	ctx, err := s.key(ctx, c, n.KeyID)
-	if err != nil {
+	if err := s.reachesKey(ctx, c, n.KeyID); err != nil {
 		return service.Answer[CreatedKey]{}, err
 	}
 	return once(ctx, s, w, creation[apikey.Key, CreatedKey]{
@@ -118,27 +115,23 @@ func (s *Service) RollKey(
 
 // RevokeKey revokes an API key.
 func (s *Service) RevokeKey(ctx context.Context, c apikey.Caller, n KeyID) (Done, error) {
-	ctx, err := s.key(ctx, c, n)
-	if err != nil {
+	if err := s.reachesKey(ctx, c, n); err != nil {
 		return Done{}, err
 	}
 	return Done{}, s.opts.Keys.Revoke(ctx, n.ID)
 }
 
-// key is like in, and fails as for an unknown key if the key is not an API key of the tenant.
-func (s *Service) key(ctx context.Context, c apikey.Caller, n KeyID) (context.Context, error) {
-	if err := reaches(c, n.Tenant); err != nil {
-		return ctx, err
-	}
-	owner, err := tenant.ByName(ctx, s.opts.Store, n.Tenant)
+// reachesKey fails as for an unknown key if the key is not an API key of a tenant that the caller reaches.
+func (s *Service) reachesKey(ctx context.Context, c apikey.Caller, n KeyID) error {
+	owner, err := s.tenant(ctx, c, n.Tenant)
 	if err != nil {
-		return ctx, err
+		return err
 	}
 	k, err := s.opts.Keys.Get(ctx, n.ID)
 	if err == nil && (k.TenantID != owner.ID || k.Role() != "") {
 		err = apikey.NotFound(n.ID)
 	}
-	return ctx, err
+	return err
 }
 
 // AdminKey is a key of the admin interface, without the key itself.

@@ -104,10 +104,10 @@ func reachesWebhooks(c apikey.Caller, tenantName string) error {
 	return reaches(c, tenantName)
 }
 
-// ownerOf returns the id of a tenant, or "" for the operator.
-func (s *Service) ownerOf(ctx context.Context, tenantName string) (string, error) {
-	if tenantName == "" {
-		return "", nil
+// ownerOf is reachesWebhooks, and returns the id of the tenant, or "" for the operator.
+func (s *Service) ownerOf(ctx context.Context, c apikey.Caller, tenantName string) (string, error) {
+	if err := reachesWebhooks(c, tenantName); err != nil || tenantName == "" {
+		return "", err
 	}
 	owner, err := tenant.ByName(ctx, s.opts.Store, tenantName)
 	return owner.ID, err
@@ -115,10 +115,7 @@ func (s *Service) ownerOf(ctx context.Context, tenantName string) (string, error
 
 // webhook is like reachesWebhooks, and fails as for an unknown webhook if the webhook is not theirs.
 func (s *Service) webhook(ctx context.Context, c apikey.Caller, n WebhookID) error {
-	if err := reachesWebhooks(c, n.Tenant); err != nil {
-		return err
-	}
-	owner, err := s.ownerOf(ctx, n.Tenant)
+	owner, err := s.ownerOf(ctx, c, n.Tenant)
 	if err != nil {
 		return err
 	}
@@ -132,10 +129,7 @@ func (s *Service) webhook(ctx context.Context, c apikey.Caller, n WebhookID) err
 // ListWebhooks lists the webhooks of a tenant, or of the operator if tenantName is "".
 func (s *Service) ListWebhooks(ctx context.Context, c apikey.Caller, tenantName string) (Webhooks, error) {
 	answer := Webhooks{Webhooks: []Webhook{}}
-	if err := reachesWebhooks(c, tenantName); err != nil {
-		return answer, err
-	}
-	owner, err := s.ownerOf(ctx, tenantName)
+	owner, err := s.ownerOf(ctx, c, tenantName)
 	if err != nil {
 		return answer, err
 	}
