@@ -85,7 +85,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 	m, known := meanings[answer.Code]
 	switch {
 	case answer.Code == badName:
-		return invalidName(f)
+		return f.RestateAs(fault.InvalidField("name", "is not accepted by Twilio: send 1 to 64 characters."))
 	case known:
 		f = restate(f, m)
 	case status == http.StatusPaymentRequired:
@@ -108,14 +108,6 @@ var noFunds = meaning{fault.Exhausted, fault.ReasonInsufficientFunds,
 
 // restate returns the fault with another meaning.
 func restate(f *fault.Error, m meaning) *fault.Error { return f.Restate(m.code, m.reason, m.detail) }
-
-// invalidName returns the fault of a display name that Twilio does not accept.
-func invalidName(plain *fault.Error) *fault.Error {
-	invalid := fault.InvalidField("name", "is not accepted by Twilio: send 1 to 64 characters.")
-	f := restate(plain, meaning{invalid.Code, invalid.Reason, invalid.Detail})
-	f.Fields = invalid.Fields
-	return f
-}
 
 // hasCode reports whether Twilio refused with one of the codes.
 func hasCode(err error, codes ...int) bool {
