@@ -290,6 +290,14 @@ func (e *Error) IsOutcomeUnknown() bool {
 	return e.Code == UnknownOutcome || e.Metadata[metaOutcome] != ""
 }
 
+// ReasonOf returns the reason of an error, or "" if there is none.
+func ReasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return From(err).Reason
+}
+
 const (
 	metaOutcome = "outcome" // the metadata key of what is known of an outcome
 	unknowable  = "unknowable"

@@ -188,7 +188,7 @@ func (s *submission) record(
 	ctx context.Context, intent *store.Intent, prepared Prepared,
 ) (there store.Intent, began bool, err error) {
 	ctx, span := telemetry.StartSpan(ctx, "begin intent")
-	defer func() { span.End("", reasonOf(err)) }()
+	defer func() { span.End("", fault.ReasonOf(err)) }()
 	j := s.journal
 	if len(prepared.Holds) == 0 {
 		// If calls with the same key have waited for each other, an intent is probably there. Then it is read
@@ -278,14 +278,6 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 func KeyReused() error {
 	return fault.New(fault.Conflict, fault.ReasonIdempotencyReused,
 		"This Idempotency-Key was used for another request. Use a new key for a new request.")
-}
-
-// reasonOf returns the reason of an error, or "" if there is none.
-func reasonOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return fault.From(err).Reason
 }
 
 // own sets the fields of a run that come from the call.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"frontdesk/core/fault"
 	"frontdesk/core/pause"
 	"frontdesk/core/store"
 	"frontdesk/core/telemetry"
@@ -169,7 +170,7 @@ func (j *Journal) tryRecover(ctx context.Context, i store.Intent) {
 func (j *Journal) recover(ctx context.Context, i store.Intent) (err error) {
 	ctx, span := telemetry.StartWork(ctx, "recover intent")
 	span.Operation(i.Operation)
-	defer func() { span.End("", reasonOf(err)) }()
+	defer func() { span.End("", fault.ReasonOf(err)) }()
 	op, err := j.operation(i.Operation)
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (s *TokenSource) get(ctx context.Context, wanted *renewal) (*entry, error) 
 			return nil, closing()
 		}
 		e, err := s.await(waiting, r, refused)
-		span.End("", reasonOf(err))
+		span.End("", fault.ReasonOf(err))
 		if e != nil || err != nil {
 			return e, err
 		}
@@ -157,7 +157,7 @@ func (s *TokenSource) run(ctx context.Context, r *renewal) {
 	if r.err = asTimeout(ctx, r.err); r.err != nil && s.base.Err() != nil {
 		r.err = closing()
 	}
-	span.End("", reasonOf(r.err))
+	span.End("", fault.ReasonOf(r.err))
 	s.mu.Lock()
 	if s.renewals[r.connectionID] == r {
 		delete(s.renewals, r.connectionID)
@@ -171,14 +171,6 @@ func (s *TokenSource) run(ctx context.Context, r *renewal) {
 	if r.onDone != nil {
 		r.onDone()
 	}
-}
-
-// reasonOf returns the reason of an error, or "" if there is none.
-func reasonOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return fault.From(err).Reason
 }
 
 // stall ends the wait of calls for a renewal. The renewal itself continues.
