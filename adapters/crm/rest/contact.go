@@ -16,7 +16,11 @@ import (
 type contactFinder struct{ *driver }
 
 // fullFinder is a driver whose settings describe how to find a ticket by its key and who calls.
-type fullFinder struct{ finder }
+type fullFinder struct {
+	*driver
+	finder
+	contactFinder
+}
 
 // FindContacts implements crm.ContactFinder.
 func (f contactFinder) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error) {
@@ -25,16 +29,6 @@ func (f contactFinder) FindContacts(ctx context.Context, q crm.ContactQuery) (cr
 
 // OpenTickets implements crm.ContactFinder.
 func (f contactFinder) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
-	return f.openTicketsOf(ctx, f.begin, contactID, limit)
-}
-
-// FindContacts implements crm.ContactFinder.
-func (f fullFinder) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error) {
-	return f.contactsOf(ctx, f.begin, q)
-}
-
-// OpenTickets implements crm.ContactFinder.
-func (f fullFinder) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
 	return f.openTicketsOf(ctx, f.begin, contactID, limit)
 }
 

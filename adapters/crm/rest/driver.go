@@ -43,7 +43,7 @@ func open(s settings, shared map[string]parsed, env adapter.Environment) (crm.Dr
 	d := &driver{compiled: c, http: env.HTTP, now: env.Now}
 	switch {
 	case c.keyNumber.given() && c.contacts.given():
-		return fullFinder{finder{d}}, nil
+		return fullFinder{d, finder{d}, contactFinder{d}}, nil
 	case c.keyNumber.given():
 		return finder{d}, nil
 	case c.contacts.given():

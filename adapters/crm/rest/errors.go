@@ -32,19 +32,11 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 		if invalid != nil && rule.field == "" {
 			continue
 		}
-		if len(rule.status) > 0 && !slices.Contains(rule.status, got.status) {
-			continue
+		fits, err := r.fits(ctx, rule, got)
+		if err != nil {
+			return err
 		}
-		if rule.match.given() {
-			fits, err := rule.match.holds(ctx, r.judged(got))
-			if ctx.Err() != nil {
-				return fault.From(ctx.Err())
-			}
-			if err != nil || !fits { // the rule is not for a response of another shape
-				continue
-			}
-		}
-		if rule.field != "" && !r.asks(rule.field) { // a caller cannot correct what it did not send
+		if !fits {
 			continue
 		}
 		if rule.fault == misconfigured {
@@ -78,6 +70,24 @@ func (r *run) matchRules(ctx context.Context, s step, got answer) error {
 		return at(s, invalid)
 	}
 	return nil
+}
+
+// fits reports whether a rule is for a response. It fails if ctx ends meanwhile.
+func (r *run) fits(ctx context.Context, rule rule, got answer) (bool, error) {
+	if len(rule.status) > 0 && !slices.Contains(rule.status, got.status) {
+		return false, nil
+	}
+	if rule.field != "" && !r.asks(rule.field) { // a caller cannot correct what it did not send
+		return false, nil
+	}
+	if !rule.match.given() {
+		return true, nil
+	}
+	fits, err := rule.match.holds(ctx, r.judged(got))
+	if ctx.Err() != nil {
+		return false, fault.From(ctx.Err())
+	}
+	return err == nil && fits, nil // no rule is for a response of another shape
 }
 
 // alsoInvalid returns the fault of one more rule, with the fields of those before.
