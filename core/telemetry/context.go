@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // The names of the attributes that log lines have in common.
@@ -81,15 +80,3 @@ func named(attrs []slog.Attr, key string) bool {
 func ContinueTrace(ctx context.Context, header http.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
-
-// PropagateTrace writes the context's traceparent to an outgoing header. The caller's tracestate is not
-// passed on: other systems wrote it for their own use (section 7 of the recommendation, privacy).
-func PropagateTrace(ctx context.Context, header http.Header) {
-	span := trace.SpanContextFromContext(ctx)
-	if !span.IsValid() {
-		return
-	}
-	only := trace.ContextWithSpanContext(context.Background(), span.WithTraceState(trace.TraceState{}))
-	propagation.TraceContext{}.Inject(only, propagation.HeaderCarrier(header))
-}
-

@@ -201,11 +201,7 @@ func (t *transport) traced(out *http.Request) (*http.Request, telemetry.Span) {
 	if home := t.client.AuthorizeFor; home != nil && !t.client.TenantAddress && home.Host == out.URL.Host {
 		span.Host(home.Hostname())
 	}
-	out = out.WithContext(ctx)
-	if t.pool.options.PropagateTrace {
-		telemetry.PropagateTrace(ctx, out.Header)
-	}
-	return out, span
+	return out.WithContext(ctx), span
 }
 
 // complete sets the headers that all requests have in common.
@@ -213,9 +209,6 @@ func (t *transport) complete(out *http.Request) {
 	out.Header.Set("Accept-Encoding", "gzip") // and nothing else, whatever a driver asks for; see decompress
 	if out.Header.Get("User-Agent") == "" && t.pool.options.UserAgent != "" {
 		out.Header.Set("User-Agent", t.pool.options.UserAgent)
-	}
-	if t.pool.options.PropagateTrace {
-		telemetry.PropagateTrace(out.Context(), out.Header)
 	}
 }
 

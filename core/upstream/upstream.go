@@ -63,8 +63,7 @@ type PoolOptions struct {
 	TLSTimeout       time.Duration // of a TLS handshake; 0 means 3 s
 	CallTimeout      time.Duration // of a whole call, unless its context ends earlier; 0 means 30 s
 
-	UserAgent      string // sent if the driver sets none
-	PropagateTrace bool   // pass the caller's traceparent on to providers
+	UserAgent string // sent if the driver sets none
 
 	RootCAs  *x509.CertPool     // nil: the system's
 	Resolver *net.Resolver      // nil: the system's
