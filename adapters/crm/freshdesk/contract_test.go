@@ -33,14 +33,15 @@ const (
 // testServer serves the fake.
 type testServer struct {
 	*fake.Server
-	url string
+	url   string
+	later time.Duration // how late it is for the drivers
 }
 
 func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
 	t.Helper()
 	how.Email, how.APIKey = email, apiKey
 	server := fake.New(how)
-	return &testServer{server, adaptertest.Serve(t, server, around...)}
+	return &testServer{Server: server, url: adaptertest.Serve(t, server, around...)}
 }
 
 // open opens a driver as the gateway does: with an authorised client, and without any secret.
@@ -60,7 +61,7 @@ func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 			Credentials: map[string]string{"api_key": "withheld"},
 		},
 		adapter.Environment{
-			Zone: "America/New_York", Now: time.Now,
+			Zone: "America/New_York", Now: func() time.Time { return time.Now().Add(s.later) },
 			HTTP: adaptertest.Client(t, "freshdesk", s.url, func(r *http.Request) error {
 				r.SetBasicAuth(apiKey, "X")
 				return nil

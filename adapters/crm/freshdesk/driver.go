@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -20,6 +21,7 @@ type driver struct {
 	base      string
 	requester string
 	fields    adapter.TicketFields
+	now       func() time.Time
 	labels    atomic.Pointer[labels]
 }
 
@@ -30,7 +32,7 @@ var (
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
 	base := strings.TrimRight(s.BaseURL, "/") + "/api/v2"
-	return &driver{client: env.HTTP, base: base, requester: s.RequesterEmail, fields: s.Fields}, nil
+	return &driver{client: env.HTTP, base: base, requester: s.RequesterEmail, fields: s.Fields, now: env.Now}, nil
 }
 
 // Traits implements crm.Driver. Freshdesk promises nothing.
@@ -64,13 +66,14 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 		return labels{}, err
 	}
 	known := labelsOf(fields)
+	known.until = d.now().Add(crm.LabelsLast)
 	d.labels.Store(&known)
 	return known, nil
 }
 
-// knownLabels returns the remembered labels if enough accepts them. Otherwise it requests them.
+// knownLabels returns the remembered labels if they are recent and enough accepts them. Otherwise it requests them.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
-	if known := d.labels.Load(); known != nil && enough(*known) {
+	if known := d.labels.Load(); known != nil && d.now().Before(known.until) && enough(*known) {
 		return *known, nil
 	}
 	return d.askLabels(ctx)

@@ -1,8 +1,10 @@
 package freshdesk_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +97,30 @@ func TestItAsksNoMoreThanItNeeds(t *testing.T) {
 		if asked := s.Calls() - before; asked != c.want {
 			t.Errorf("%s: %d calls, want %d", c.rule, asked, c.want)
 		}
+	}
+}
+
+func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
+	open := "Open"
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/ticket_fields") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+			_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(`"Open"`), []byte(`"`+open+`"`)))
+		})
+	})
+	number := made(t, s).Number
+	d := s.open(t)
+	for _, want := range []string{"Open", "In work"} {
+		if read, err := d.ByNumber(t.Context(), number); err != nil || read.Status != want {
+			t.Errorf("the status is %q, %v, want %q", read.Status, err, want)
+		}
+		open = "In work"
+		s.later += crm.LabelsLast
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -27,6 +28,7 @@ type field struct {
 type labels struct {
 	statuses, priorities choices
 	fields               []adapter.TicketField
+	until                time.Time // when they are requested again
 }
 
 // choices are the values of a field in the account's order.

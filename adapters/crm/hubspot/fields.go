@@ -104,7 +104,7 @@ func (d *driver) source(ctx context.Context) string {
 		if err == nil && !p.field().ReadOnly {
 			list = p.Options
 		}
-		d.sources.put(list, d.now().Add(rememberedFor))
+		d.sources.put(list, d.now().Add(crm.LabelsLast))
 	}
 	if slices.ContainsFunc(list, func(o option) bool { return o.Value == phone && !o.Hidden }) {
 		return phone

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
 
@@ -43,14 +44,12 @@ type option struct {
 	Hidden       bool   `json:"hidden"`
 }
 
-// remembered is a cached value that expires. Labels change, and HubSpot does not report it.
+// remembered is a cached value that expires.
 type remembered[T any] struct {
 	mu    sync.Mutex
 	value T
 	until time.Time
 }
-
-const rememberedFor = 10 * time.Minute
 
 func (r *remembered[T]) get(now time.Time) (value T, fresh bool) {
 	r.mu.Lock()
@@ -106,7 +105,7 @@ func (d *driver) askPipelines(ctx context.Context) ([]pipeline, error) {
 		}
 		list[i].Stages = stages
 	}
-	d.pipelines.put(list, d.now().Add(rememberedFor))
+	d.pipelines.put(list, d.now().Add(crm.LabelsLast))
 	return list, nil
 }
 
@@ -130,7 +129,7 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 		return o.DisplayOrder
 	}
 	slices.SortStableFunc(list, func(a, b option) int { return cmp.Compare(position(a), position(b)) })
-	d.priorities.put(list, d.now().Add(rememberedFor))
+	d.priorities.put(list, d.now().Add(crm.LabelsLast))
 	return list, nil
 }
 

@@ -575,6 +575,13 @@ func TestLabelsAndTheirValues(t *testing.T) {
 		made.Status != "Waiting" {
 		t.Errorf("a label that is new: %q, %v", made.Status, err)
 	}
+	system.mu.Lock()
+	system.says["GET /api/states"] = reply{status: 200, body: `[{"n":"Open","v":1},{"n":"On hold","v":2}]`}
+	system.mu.Unlock()
+	s.later += crm.LabelsLast
+	if read, err := d.ByNumber(t.Context(), "7"); err != nil || read.Status != "On hold" {
+		t.Errorf("a label that was renamed is told as %q, %v", read.Status, err)
+	}
 	_, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Gone"})
 	if f := fault.From(err); f == nil || f.Code != fault.Invalid || f.Fields[0].Path != "status" {
 		t.Errorf("a label that is none: %v", err)

@@ -126,6 +126,7 @@ type testServer struct {
 	*gate
 	url       string
 	authorize func(*http.Request)
+	later     time.Duration // how late it is for the drivers
 
 	mu      sync.Mutex
 	revoked bool
@@ -185,7 +186,7 @@ func (s *testServer) openBy(t testing.TB, a adapter.Adapter, values adapter.Valu
 	t.Cleanup(pool.Close)
 	client := pool.Client(upstream.ClientOptions{Provider: "rest", AuthorizeFor: base, Authorize: s.authorise})
 	return a.OpenCRM(context.Background(), values,
-		adapter.Environment{Zone: "UTC", HTTP: client, Now: time.Now})
+		adapter.Environment{Zone: "UTC", HTTP: client, Now: func() time.Time { return time.Now().Add(s.later) }})
 }
 
 // ask sends a request to the ticket system as one of its own people does, past the gate.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -17,7 +18,10 @@ type label struct {
 }
 
 // words is the vocabulary with its values.
-type words struct{ statuses, priorities []label }
+type words struct {
+	statuses, priorities []label
+	until                time.Time // when it is requested again
+}
 
 func (w words) statusLabels() []label   { return w.statuses }
 func (w words) priorityLabels() []label { return w.priorities }
@@ -54,7 +58,7 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 	if err := r.steps(ctx, d.vocabulary); err != nil {
 		return words{}, err
 	}
-	var w words
+	w := words{until: d.now().Add(crm.LabelsLast)}
 	for _, list := range []struct {
 		into   *[]label
 		fixed  []string
@@ -112,12 +116,19 @@ func distinct(labels []label) []label {
 	return kept
 }
 
+// remembered returns the vocabulary if it was requested lately, or nil.
+func (d *driver) remembered() *words {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.words == nil || !d.now().Before(d.words.until) {
+		return nil
+	}
+	return d.words
+}
+
 // find searches the remembered labels. If none fits, it requests them and searches again.
 func (d *driver) find(ctx context.Context, of func(words) []label, is func(label) bool) (label, bool, error) {
-	d.mu.Lock()
-	w := d.words
-	d.mu.Unlock()
-	if w != nil {
+	if w := d.remembered(); w != nil {
 		if i := slices.IndexFunc(of(*w), is); i >= 0 {
 			return of(*w)[i], true, nil
 		}
@@ -168,9 +179,7 @@ func (d *driver) labelOf(
 		text, ok := textOf(l.value)
 		return ok && text == value
 	}
-	d.mu.Lock()
-	remembered := d.words
-	d.mu.Unlock()
+	remembered := d.remembered()
 	if told != "" && remembered != nil && !slices.ContainsFunc(of(*remembered), is) {
 		return told, nil // without asking once more, for every ticket with such a label
 	}

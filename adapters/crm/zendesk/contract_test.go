@@ -41,6 +41,7 @@ type testServer struct {
 	secrets     []string
 	credentials map[string]string
 	authorize   func(*http.Request) error
+	later       time.Duration // how late it is for the drivers
 }
 
 func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
@@ -90,7 +91,7 @@ func (s *testServer) with(t testing.TB, fields map[string]any) crm.Driver {
 		adapter.Values{Settings: map[string]any{"base_url": s.url + "/", "fields": fields},
 			Credentials: s.credentials},
 		adapter.Environment{
-			Zone: "America/New_York", Now: time.Now,
+			Zone: "America/New_York", Now: func() time.Time { return time.Now().Add(s.later) },
 			HTTP: adaptertest.Client(t, "zendesk", s.url, s.authorize),
 		})
 	if err != nil {

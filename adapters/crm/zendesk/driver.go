@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -19,6 +20,7 @@ type driver struct {
 	base   string
 	oauth  bool // connected by OAuth, not by an API token
 	fields adapter.TicketFields
+	now    func() time.Time
 	labels atomic.Pointer[labels]
 }
 
@@ -32,7 +34,7 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	if err != nil {
 		return nil, err
 	}
-	return &driver{client: env.HTTP, base: base + "/api/v2", oauth: s.APIToken == "", fields: s.Fields}, nil
+	return &driver{client: env.HTTP, base: base + "/api/v2", oauth: s.APIToken == "", fields: s.Fields, now: env.Now}, nil
 }
 
 // Traits implements crm.Driver. They are the same for every account.
@@ -74,13 +76,14 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 		return labels{}, err
 	}
 	known := labelsOf(statuses, fields)
+	known.until = d.now().Add(crm.LabelsLast)
 	d.labels.Store(&known)
 	return known, nil
 }
 
-// knownLabels returns the remembered labels if enough accepts them. Otherwise it requests them.
+// knownLabels returns the remembered labels if they are recent and enough accepts them. Otherwise it requests them.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
-	if known := d.labels.Load(); known != nil && enough(*known) {
+	if known := d.labels.Load(); known != nil && d.now().Before(known.until) && enough(*known) {
 		return *known, nil
 	}
 	return d.askLabels(ctx)

@@ -180,6 +180,25 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 	}
 }
 
+func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.open(t)
+	made, err := d.Create(t.Context(), pipe("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Move(made.ID, "Waiting for the plumber"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Waiting for the plumber", "Waiting for a part"} {
+		if read, err := d.ByNumber(t.Context(), made.Number); err != nil || read.Status != want {
+			t.Errorf("the status is %q, %v, want %q", read.Status, err, want)
+		}
+		s.Rename("Waiting for the plumber", "Waiting for a part")
+		s.later += crm.LabelsLast
+	}
+}
+
 func TestATicketOfAnotherKeyIsNotTaken(t *testing.T) {
 	s := serve(t, fake.Options{})
 	s.Instead(says(200, "application/json",

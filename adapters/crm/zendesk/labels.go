@@ -3,6 +3,7 @@ package zendesk
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -14,6 +15,7 @@ type labels struct {
 	system     []option
 	priorities []option
 	fields     []adapter.TicketField
+	until      time.Time // when they are requested again
 }
 
 type customStatus struct {

@@ -97,6 +97,17 @@ func (s *Server) AddStatus(label, category string) {
 	s.statuses = append(s.statuses, status{100 + s.next(), category, label, true})
 }
 
+// Rename gives a status another label, as an administrator does.
+func (s *Server) Rename(label, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.statuses {
+		if s.statuses[i].label == label {
+			s.statuses[i].label = to
+		}
+	}
+}
+
 // AddField adds a custom field to the account, as an administrator does.
 func (s *Server) AddField(f Field) {
 	s.mu.Lock()
