@@ -105,7 +105,7 @@ func (s *Calendar) cancel(
 	}
 	// It has ended, so that it takes the place of none of those that a caller has yet, unless a copy of it was cancelled.
 	if known && (plan.CalendarID == "" || plan.CalendarID == meeting.CalendarID) {
-		meeting.EndsAt = client.opts.Now()
+		meeting.EndsAt = client.opts.Now().Add(-endedLately)
 		attached.Meetings = []store.Meeting{meeting}
 	}
 	return journal.Result[record.CancelAnswer]{

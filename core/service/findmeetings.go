@@ -27,6 +27,11 @@ const (
 	longestMeetingDays   = 366
 	mostMeetings         = 10 // more than anybody could choose from by ear
 	mostBookedHere       = 20 // read one by one
+
+	// A meeting may have been put off by other means to a time after that at which it would have ended. Of those that
+	// ended lately, so many are read as well.
+	endedLately     = 30 * 24 * time.Hour
+	mostEndedLately = 3
 )
 
 // The sources of find-meetings.
@@ -136,12 +141,16 @@ func (c calendarClient) meetingsWith(
 	}
 	for _, person := range people {
 		rows, err := c.opts.Store.MeetingsWith(ctx, c.tenant.ID, c.connection.ID, person, window.From,
-			mostBookedHere+1)
+			window.From.Add(-endedLately), mostBookedHere+1)
 		if err != nil {
 			return all, err
 		}
+		ended := slices.IndexFunc(rows, func(m store.Meeting) bool { return !m.EndsAt.After(window.From) })
+		if ended >= 0 {
+			rows = rows[:min(ended+mostEndedLately, len(rows))]
+		}
 		if len(rows) > mostBookedHere {
-			all.more = all.more || rows[mostBookedHere].EndsAt.Before(ahead.To)
+			all.more = all.more || ended < 0 && rows[mostBookedHere].EndsAt.Before(ahead.To)
 			rows = rows[:mostBookedHere]
 		}
 		for _, m := range rows {

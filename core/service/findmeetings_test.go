@@ -140,6 +140,31 @@ func TestAWholeDayIsToldAsADay(t *testing.T) {
 	}
 }
 
+// Somebody else puts a meeting off until after it would have ended, and the caller asks then.
+func TestAMeetingThatWasPutOffIsFound(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	booked := func(title string, h int) string {
+		in := meeting(t, title, h)
+		in.phone = "+12025550101"
+		return book(t, p, c, Write{}, in).Record.Event.EventID
+	}
+	for i := range mostBookedHere {
+		booked(fmt.Sprint("kept long ago ", i), -1000+i)
+	}
+	putOff := booked("put off", 10)
+	booked("kept", 11)
+	w.meetings.edit(putOff, func(e *calendar.Event) {
+		e.Start, e.End = calendar.At(hour(10+48), "UTC"), calendar.At(hour(11+48), "UTC")
+	})
+	answer := findMeetings(t, p, c, FindMeetings{
+		Phone: "+12025550101", Start: when(t, "2030-03-05"), End: when(t, "2030-03-08"),
+	})
+	if got := titles(answer); !slices.Equal(got, []string{"put off"}) || !answer.Complete || answer.More {
+		t.Errorf("found %q: %+v", got, answer)
+	}
+}
+
 func TestTheNearestMeetingsAreFoundAndThatThereAreMore(t *testing.T) {
 	t.Parallel()
 	_, p, c := sqliteWorld(t)

@@ -641,7 +641,7 @@ var operations = slices.Concat(numberOperations, webhookOperations, creationOper
 	}},
 	{"Meeting", func(c caller) (any, error) { return two(c.s.Meeting(c.ctx, "acme", "c1", "first")) }},
 	{"MeetingsWith", func(c caller) (any, error) {
-		return one(c.s.MeetingsWith(c.ctx, "acme", "c1", "pat", noon.Add(-time.Hour), 10))
+		return one(c.s.MeetingsWith(c.ctx, "acme", "c1", "pat", noon, noon.Add(-time.Hour), 10))
 	}},
 	{"PurgeMeetings", func(c caller) (any, error) {
 		return one(c.s.PurgeMeetings(c.ctx, noon.Add(time.Minute), 100))

@@ -86,18 +86,19 @@ func (s *Store) Meeting(
 		tenantID, connectionID, reference)
 }
 
-// MeetingsWith returns the meetings with a person that end after the time, those that end first first, and at
-// most so many.
+// MeetingsWith returns the meetings with a person that end after the time, those that end first first, and then those
+// that have ended since the earlier time, the last first; at most so many.
 func (s *Store) MeetingsWith(
-	ctx context.Context, tenantID, connectionID, person string, after time.Time, most int,
+	ctx context.Context, tenantID, connectionID, person string, after, since time.Time, most int,
 ) ([]Meeting, error) {
 	// SQLite would begin with all meetings of the connection, but keeps to the order of a CROSS JOIN. Since
 	// the event's id is asked for, it does not prefer the primary key to the index of people either.
 	return listOf(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings p CROSS JOIN meetings m
 		WHERE m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id AND m.reference = p.reference
 		AND m.event_id = p.event_id AND m.person = ''
-		AND p.tenant_id = $1 AND p.connection_id = $2 AND p.person = $3 AND p.person <> '' AND m.ends_at > $4
-		ORDER BY m.ends_at, m.reference LIMIT $5`, tenantID, connectionID, person, millis(after), most)
+		AND p.tenant_id = $1 AND p.connection_id = $2 AND p.person = $3 AND p.person <> '' AND m.ends_at > $5
+		ORDER BY m.ends_at <= $4, abs(m.ends_at - $4), m.reference LIMIT $6`,
+		tenantID, connectionID, person, millis(after), millis(since), most)
 }
 
 const purgeableMeetings = `SELECT tenant_id, connection_id, reference, person FROM meetings WHERE ends_at < $1

@@ -29,7 +29,7 @@ func TestMeetingsAreKnownByReferenceAndPerson(t *testing.T) {
 		with := func(connectionID, person string, most int, want ...string) {
 			t.Helper()
 			refs := []string{}
-			for _, m := range got(s.MeetingsWith(t.Context(), c1.TenantID, connectionID, person, noon, most))(t) {
+			for _, m := range got(s.MeetingsWith(t.Context(), c1.TenantID, connectionID, person, noon, noon, most))(t) {
 				refs = append(refs, m.Reference)
 			}
 			equal(t, refs, append([]string{}, want...))
@@ -45,6 +45,12 @@ func TestMeetingsAreKnownByReferenceAndPerson(t *testing.T) {
 		with("c1", "pat", 1, "first")
 		with("c1", "kim", 9, "first")
 		with("c1", "", 9)
+		refs := []string{}
+		for _, m := range got(s.MeetingsWith(t.Context(), c1.TenantID, "c1", "pat", noon.Add(90*time.Minute),
+			noon.Add(-time.Minute), 9))(t) {
+			refs = append(refs, m.Reference)
+		}
+		equal(t, refs, []string{"second", "first", "ended"})
 
 		moved := seen("c1", "first", 5) // its people stay
 		moved.CalendarID = ""

@@ -259,7 +259,7 @@ func callOnce(s *store.Store, key string) []part {
 			if _, _, err := s.EventSeen(ctx, "acme", "front", key); err != nil {
 				return err
 			}
-			_, err := s.MeetingsWith(ctx, "acme", "front", key, now.Add(-time.Hour), 10)
+			_, err := s.MeetingsWith(ctx, "acme", "front", key, now, now.Add(-time.Hour), 10)
 			return err
 		}},
 		{"tickets", func(ctx context.Context) error {
