@@ -56,7 +56,11 @@ func keyEncryptionKey(cfg config.Config, name string) (vault.KEK, error) {
 	key, err := kms.Open(name, kms.Options{
 		URL: cfg.Secrets.KMS.URL,
 		VaultToken: func() (string, error) {
-			return config.Resolve(config.SecretSource(cfg.Secrets.KMS.VaultToken), os.Environ(), nil)
+			token, err := config.Resolve(config.SecretSource(cfg.Secrets.KMS.VaultToken), os.Environ(), nil)
+			if err != nil {
+				return "", fmt.Errorf("secrets.kms.vault_token %w", err)
+			}
+			return token, nil
 		},
 	})
 	if err != nil {
