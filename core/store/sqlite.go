@@ -119,8 +119,9 @@ func notOpened(err error) error {
 	if _, is := errors.AsType[*fault.Error](err); is {
 		return err
 	}
-	return fmt.Errorf("the database file cannot be opened: %w. Check its path in store.url, and that it, its folder "+
-		"and the files beside it that end in -wal and -shm belong to the user that runs frontdesk, who can write them", err)
+	return fmt.Errorf("the database file cannot be opened: %w. Check its path in store.url, that its disk is not "+
+		"read-only, and that it, its folder and the files beside it that end in -wal and -shm belong to the user that runs "+
+		"frontdesk, who can write them", err)
 }
 
 // filesOf returns the names of a database's files (sqlite.org/tempfiles.html).
