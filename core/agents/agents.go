@@ -200,20 +200,9 @@ func (a *Agents) run(r request, c call) (toolcall.Result, error) {
 	runner := a.runner
 	runner.Within = time.Until(r.ends)
 	return runner.Run(r.ctx, toolcall.Call{
-		Tool: t, Arguments: c.arguments, Header: c.header(r.header), Caller: c.number,
+		Tool: t, Arguments: c.arguments, Header: r.header, Caller: c.number,
 		CallID: c.callID, ToolCallID: c.id, TenantID: r.caller.Tenant.ID,
 	})
-}
-
-// header returns the headers of the operation. Without a request id of its own, it gets the id of the telephone
-// call, so that the log of requests finds all requests of a call.
-func (c call) header(of http.Header) http.Header {
-	if c.callID == "" || of.Get(headerRequest) != "" {
-		return of
-	}
-	h := of.Clone()
-	h.Set(headerRequest, c.callID)
-	return h
 }
 
 func (a *Agents) names() []string {

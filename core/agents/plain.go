@@ -9,12 +9,9 @@ import (
 	"frontdesk/core/toolcall"
 )
 
-// The headers in which a platform without an envelope tells of the telephone call. The definitions that the
-// gateway prints set them from the platform's own variables, which a model neither sees nor sets.
-const (
-	headerToolCall = "X-Tool-Call-Id"
-	headerRequest  = "X-Request-Id"
-)
+// headerToolCall is the header in which a platform without an envelope tells its id of the call of a tool. The model
+// neither sees nor sets it.
+const headerToolCall = "X-Tool-Call-Id"
 
 // plain answers a call whose body is the arguments. The tool is the last part of the path.
 func (a *Agents) plain(r request) (any, error) {

@@ -245,10 +245,17 @@ func TestAToolCallsTheInterface(t *testing.T) {
 		!strings.Contains(body, `"subject":"Consultation"`) {
 		t.Errorf("called %s %s, %v, %s", req.Method, req.URL, req.Header, body)
 	}
+	if id := req.Header.Get("X-Request-Id"); id != "" {
+		t.Errorf("outside a telephone call, the request has the id %q", id)
+	}
 	w.answer = says(200, `{"say":"This may be Pat.","found":true}`)
+	w.header.Set(toolcall.HeaderCall, "call_9") // the log of requests finds all of a telephone call
 	if said, failed := w.call("look_up_caller", `{"email":"pat@example.com"}`); failed ||
 		said != "This may be Pat.\n"+`{"found":true}` {
 		t.Errorf("said %q", said)
+	}
+	if req, _ := w.last(t); req.Header.Get("X-Request-Id") != "call_9" {
+		t.Errorf("in a telephone call, the request has the id %q", req.Header.Get("X-Request-Id"))
 	}
 }
 

@@ -33,6 +33,8 @@ const HeaderCaller = "X-Caller-Number"
 // HeaderCall is the header in which a platform tells its id of the telephone call.
 const HeaderCall = "X-Call-Id"
 
+const headerRequest = "X-Request-Id"
+
 // Runner calls tools. All fields are required.
 type Runner struct {
 	API    func() http.Handler // the interface; asked for when a tool is called
@@ -263,7 +265,7 @@ var htmlEscapes = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", 
 
 // passedOn are the headers that a call of the interface has from the call of the tool.
 var passedOn = [...]string{"X-Api-Key", "Authorization", "Accept-Language", "Traceparent", "Tracestate",
-	"X-Request-Id"}
+	headerRequest}
 
 // call calls the operation. Its time limit is that of the tool for reads, and that of the interface for
 // writes.
@@ -279,6 +281,9 @@ func (r Runner) call(ctx context.Context, c Call, body []byte, key string) *api.
 		if values := c.Header.Values(name); len(values) > 0 {
 			req.Header[name] = values
 		}
+	}
+	if c.CallID != "" && req.Header.Get(headerRequest) == "" { // so that the log of requests finds all of a call
+		req.Header.Set(headerRequest, c.CallID)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if !c.Tool.Writes {
