@@ -577,6 +577,12 @@ func TestAPlaceholderIsNoCall(t *testing.T) {
 			t.Errorf("%q: the interface got %s with the key %q", id, body, key)
 		}
 	}
+	call := Call{CallID: "call", ToolCallID: "undefined", TenantID: "acme"} // as JavaScript writes a header of nothing
+	_, first := w.say(t, r, call, "book_slot", `{"title":"A","slot_id":"st_1"}`, `{"meeting_reference":"mt_1"}`)
+	w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"mt_1"}`, `{}`)
+	if _, again := w.say(t, r, call, "book_slot", `{"title":"A","slot_id":"st_1"}`, `{}`); again == first {
+		t.Error("who books again after a cancellation gets the cancelled meeting")
+	}
 }
 
 // A change of one meeting is no reason to make another one again, nor a hold, nor a ticket: an interrupted model asks

@@ -94,8 +94,10 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	if r.Within <= 0 {
 		return Result{Said: words.late}, nil
 	}
-	if isPlaceholder(c.CallID) {
-		c.CallID = ""
+	for _, id := range []*string{&c.CallID, &c.ToolCallID} {
+		if isPlaceholder(*id) {
+			*id = ""
+		}
 	}
 	body := bytes.TrimSpace(c.Arguments)
 	if string(body) == "null" { // how some clients say that there are no arguments
@@ -150,8 +152,8 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 }
 
 // isPlaceholder reports whether an id is what stands in its place in a definition, such as CALL_ID or {{call.id}}, or
-// what some platforms send where they have none. All telephone calls would be one by it: whoever calls would change
-// what another caller was told of.
+// what some platforms send where they have none. By it, all telephone calls would be one, so that whoever calls would
+// change what another caller was told of, and all calls of a tool repeats of the first.
 func isPlaceholder(id string) bool {
 	id = strings.ToLower(strings.TrimSpace(id))
 	return slices.Contains([]string{"call_id", "null", "undefined", "none", "unknown"}, id) ||
