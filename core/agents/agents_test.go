@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -382,6 +383,33 @@ func TestVapiAsksForAFewCallsAtATime(t *testing.T) {
 	}
 }
 
+// The changes of one message are made one after the other in their order, since a later one may rest upon an earlier.
+func TestVapisChangesAreMadeInTheirOrder(t *testing.T) {
+	w := open(t)
+	var running atomic.Int32
+	w.answer = func(path string) (int, string) {
+		defer running.Add(-1)
+		if running.Add(1) > 1 {
+			t.Errorf("%s begins beside another change", path)
+		}
+		time.Sleep(5 * time.Millisecond) // for the next one to begin in, if it does not wait
+		return 200, `{"say":"Done."}`
+	}
+	_, body := w.post("/alpha/agents/vapi", `{"message":{"type":"tool-calls","call":{"id":"c"},"toolCallList":[`+
+		`{"id":"1","name":"cancel_meeting","arguments":{"meeting_reference":"mt_1"}},`+
+		`{"id":"2","name":"get_current_time"},`+
+		`{"id":"3","name":"hold_slot","arguments":{"slot_id":"st_1"}},`+
+		`{"id":"4","name":"book_slot","arguments":{"slot_id":"st_1","title":"A"}}]}}`)
+	var paths []string
+	for _, got := range w.got {
+		paths = append(paths, got.path)
+	}
+	if !slices.Equal(paths, []string{"/alpha/calendar/cancel-meeting", "/alpha/calendar/hold-slot",
+		"/alpha/calendar/book-slot"}) || strings.Count(body, `"toolCallId"`) != 4 {
+		t.Errorf("asked %v, answered %s", paths, body)
+	}
+}
+
 // The calls of one request share its time: the platform waits for all of them together. What has no time left does not
 // begin, so that the model can ask for it again.
 func TestVapiGetsAllAnswersInTime(t *testing.T) {
@@ -401,7 +429,7 @@ func TestVapiGetsAllAnswersInTime(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	goOns, late := strings.Count(body, "I am still working on that."), strings.Count(body, "Can we try again?")
-	if late < 5 || goOns+late != 9 || len(w.got) > goOns { // four run at one time
+	if late < 8 || goOns+late != 9 || len(w.got) > goOns {
 		t.Errorf("%d go on, %d were late, and %d reached the interface: %s", goOns, late, len(w.got), body)
 	}
 }

@@ -128,20 +128,38 @@ func (a *Agents) vapiTools(r request, q vapiRequest) (any, error) {
 	}
 	calls := list.calls
 	results := make([]vapiResult, len(calls))
+	one := func(i int) error {
+		c := calls[i]
+		result, err := a.run(r, c.call(q))
+		if err != nil {
+			return err
+		}
+		results[i] = c.answer(result)
+		if t, known := a.tool(c.name()); known && len(calls) == 1 && sayVapi(t, result) {
+			results[i].Message = &vapiMessage{"request-complete", result.Said}
+		}
+		return nil
+	}
+	var changes, others []int
+	for i, c := range calls {
+		if t, known := a.tool(c.name()); known && t.Writes {
+			changes = append(changes, i)
+		} else {
+			others = append(others, i)
+		}
+	}
 	var group errgroup.Group
 	group.SetLimit(vapiAtOnce)
-	for i, c := range calls {
-		group.Go(func() error {
-			result, err := a.run(r, c.call(q))
-			if err != nil {
+	group.Go(func() error { // in their order: a model cancels a meeting, and books its time anew
+		for _, i := range changes {
+			if err := one(i); err != nil {
 				return err
 			}
-			results[i] = c.answer(result)
-			if t, known := a.tool(c.name()); known && len(calls) == 1 && sayVapi(t, result) {
-				results[i].Message = &vapiMessage{"request-complete", result.Said}
-			}
-			return nil
-		})
+		}
+		return nil
+	})
+	for _, i := range others {
+		group.Go(func() error { return one(i) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
