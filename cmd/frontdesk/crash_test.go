@@ -182,10 +182,11 @@ func (q request) idOf(a answer) string {
 	return n.ID.String()
 }
 
-// settle repeats the request until it gets a final response.
+// settle repeats the request until it gets a final response. The last number of an area code is on order until
+// recovery has dropped a purchase that was cut off, after half a minute.
 func (c caller) settle(q request, id string) answer {
 	c.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		a, err := c.send(q, "Idempotency-Key: "+id)
 		if err != nil {
 			c.t.Fatal(err)

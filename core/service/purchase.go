@@ -45,6 +45,8 @@ type buyPlan struct {
 	Name     string `json:"name,omitempty"`
 	Inbound  *int64 `json:"inbound,omitempty"`
 	Outbound *int64 `json:"outbound,omitempty"`
+
+	Again time.Time `json:"again,omitzero"` // when a resumed run began to order
 }
 
 // refusal is why a number that was bought is given back, as stored in the table of purchases. The fault is
@@ -74,7 +76,8 @@ func (s *Numbers) Buy(
 	// Recovery drops a purchase that was not ordered, so its order must not be on its way at that time: see
 	// purchase.latestEnd.
 	return journal.Perform(ctx, s.journal, journal.Call{
-		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID, Plan: buyPlan(in),
+		Caller: callerOf(c), Operation: opBuy, Write: w, ConnectionID: client.connection.ID,
+		Plan:       buyPlan{AreaCode: in.AreaCode, Name: in.Name, Inbound: in.Inbound, Outbound: in.Outbound},
 		Repeatable: client.driver.Traits().IdempotentBuy,
 	}, with(client, s.buy))
 }
@@ -87,6 +90,7 @@ type purchase struct {
 	run          *journal.Run
 	plan         buyPlan
 	row          store.Purchase
+	resumed      bool      // another run has begun to order before, or may have
 	deadline     time.Time // when the caller's time ends
 	ordersPlaced int       // placed by this run
 }
@@ -99,7 +103,9 @@ func (s *Numbers) buy(
 	if err != nil {
 		return journal.Result[record.PhoneNumber]{}, err
 	}
-	b := &purchase{opts: s.opts, numbers: s, client: client, run: run, plan: plan, row: row}
+	b := &purchase{
+		opts: s.opts, numbers: s, client: client, run: run, plan: plan, row: row, resumed: run.Resumed(),
+	}
 	if ends, ok := ctx.Deadline(); ok {
 		b.deadline = ends
 	} else {
@@ -428,6 +434,12 @@ func (b *purchase) orderRequest() telephony.Order {
 
 // placeOrder orders the chosen number and waits until it is ready.
 func (b *purchase) placeOrder(ctx context.Context) (telephony.Number, error) {
+	if b.resumed && b.ordersPlaced == 0 {
+		b.plan.Again = b.opts.Now()
+		if err := b.run.Save(ctx, b.plan); err != nil {
+			return telephony.Number{}, err
+		}
+	}
 	repeatable := b.client.driver.Traits().IdempotentBuy
 	b.ordersPlaced++
 	b.run.ExpectEffect(repeatable)
@@ -486,7 +498,11 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 // latestEnd returns when the order of an earlier run has certainly ended. An order may go on for a while after its
 // caller, or the process, has gone.
 func (b *purchase) latestEnd() time.Time {
-	return b.run.Intent().UpdatedAt.Add(b.opts.Deadline + b.opts.Guard.WriteGrace())
+	began := b.run.Intent().CreatedAt
+	if b.plan.Again.After(began) {
+		began = b.plan.Again
+	}
+	return began.Add(b.opts.Deadline + b.opts.Guard.WriteGrace())
 }
 
 // lookUpOrder asks the provider for the outcome of the order.
