@@ -66,21 +66,12 @@ func (s *Calendar) FindMeetings(
 	if err != nil {
 		return record.MeetingsAnswer{}, err
 	}
-	found := got.events
+	found := oneOfEach(got.events)
 	answer := record.MeetingsAnswer{
 		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: len(got.unread) == 0,
-		UnreadSources: append([]string{}, got.unread...), More: got.more,
+		UnreadSources: append([]string{}, got.unread...), More: got.more || len(found) > mostMeetings,
 	}
-	slices.SortFunc(found, func(a, b calendar.Event) int {
-		return cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID),
-			strings.Compare(copyOf(a), copyOf(b)))
-	})
-	found = slices.CompactFunc(found, func(a, b calendar.Event) bool { // one meeting in two calendars
-		return a.ID == b.ID && spanOf(a).From.Equal(spanOf(b).From)
-	})
-	if len(found) > mostMeetings {
-		found, answer.More = found[:mostMeetings], true
-	}
+	found = found[:min(len(found), mostMeetings)]
 	var seen []store.Meeting
 	var starts []speech.Start
 	for _, e := range found {
@@ -101,6 +92,17 @@ func (s *Calendar) FindMeetings(
 	}
 	answer.Say = speech.In(language.Of(ctx)).Meetings(starts, s.opts.Now(), answer.Complete)
 	return answer, s.opts.Store.SeeMeetings(ctx, seen)
+}
+
+// oneOfEach returns the meetings by their start, and one of each that is in two calendars.
+func oneOfEach(found []calendar.Event) []calendar.Event {
+	slices.SortFunc(found, func(a, b calendar.Event) int {
+		return cmp.Or(spanOf(a).From.Compare(spanOf(b).From), strings.Compare(a.ID, b.ID),
+			strings.Compare(copyOf(a), copyOf(b)))
+	})
+	return slices.CompactFunc(found, func(a, b calendar.Event) bool {
+		return a.ID == b.ID && spanOf(a).From.Equal(spanOf(b).From)
+	})
 }
 
 // meetingWindow returns the requested window. It defaults to sixty days from now.

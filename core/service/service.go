@@ -54,7 +54,7 @@ type Connections interface {
 // Metrics counts the outcomes of mutating calls; *telemetry.Metrics implements it.
 type Metrics = journal.Metrics
 
-// Options configure the use cases. All but the last five are required.
+// Options configure the use cases. All but the last six are required.
 type Options struct {
 	Store        *store.Store
 	Drivers      Drivers
