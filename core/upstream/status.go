@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,16 @@ func StatusFault(provider string, status int, header http.Header, body []byte) *
 	f.Unsent = unreached(status)
 	f.Upstream = shorten(status, body)
 	return f
+}
+
+// HasStatus reports whether an error is the fault of a response with one of the statuses; see [StatusFault].
+func HasStatus(err error, statuses ...int) bool {
+	f := fault.From(err)
+	if f == nil {
+		return false
+	}
+	status, _ := strconv.Atoi(f.Metadata["upstream_status"])
+	return slices.Contains(statuses, status)
 }
 
 func plainFault(provider string, status int) *fault.Error {

@@ -186,12 +186,12 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		Fields(eventFields).Context(detach(ctx)).Do())
 	switch f := refusal(err, writing); {
 	case f == nil:
-	case hasStatus(f, http.StatusConflict):
+	case upstream.HasStatus(f, http.StatusConflict):
 		if made, err = d.bookedBefore(ctx, calendarID, b); err != nil {
 			return calendar.Event{}, err
 		}
 		wantsMeet = wantsMeet && made.ConferenceData != nil // without, somebody has removed the link since
-	case hasStatus(f, http.StatusBadRequest) && wantsMeet && d.cannotMeetAnyMore(ctx, calendarID):
+	case upstream.HasStatus(f, http.StatusBadRequest) && wantsMeet && d.cannotMeetAnyMore(ctx, calendarID):
 		return calendar.Event{}, noMeet()
 	default:
 		return calendar.Event{}, calendarMissing(f)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"google.golang.org/api/googleapi"
@@ -135,10 +134,6 @@ func notAllowed(plain *fault.Error, first apiError, answer *googleapi.Error) *fa
 				"Cloud console.")
 	}
 	return plain
-}
-
-func hasStatus(f *fault.Error, status int) bool {
-	return f.Metadata["upstream_status"] == strconv.Itoa(status)
 }
 
 // eventMissing restates a NotFound fault as that of an event.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 func TestWhatGooglesErrorsMean(t *testing.T) {
@@ -106,7 +107,7 @@ func TestWhatGooglesErrorsMean(t *testing.T) {
 				func(field fault.Field) bool { return field.Path == c.field }); got != (c.field != "") {
 				t.Errorf("it names %+v, want %q", f.Fields, c.field)
 			}
-			if f.RetryAfter != 7*time.Second || f.Upstream == "" || !hasStatus(f, c.answer.code) || f.Detail == "" ||
+			if f.RetryAfter != 7*time.Second || f.Upstream == "" || !upstream.HasStatus(f, c.answer.code) || f.Detail == "" ||
 				f.Metadata["provider"] != name {
 				t.Errorf("it lacks what the status told: %+v", f)
 			}

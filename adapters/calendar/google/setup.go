@@ -10,6 +10,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 var _ adapter.SetupChecker = (*driver)(nil)
@@ -51,7 +52,7 @@ func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
 	change := d.api.Events.Patch(calendarID, noEventID, &gcal.Event{}).SendUpdates("none").Fields("id")
 	_, err := change.Context(detach(ctx)).Do()
 	f := refusal(err, reading)
-	if f == nil || hasStatus(f, http.StatusNotFound) || hasStatus(f, http.StatusGone) {
+	if f == nil || upstream.HasStatus(f, http.StatusNotFound, http.StatusGone) {
 		return nil
 	}
 	return f

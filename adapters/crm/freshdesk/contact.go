@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/phonenumber"
+	"frontdesk/core/upstream"
 )
 
 var _ crm.ContactFinder = (*driver)(nil)
@@ -145,9 +146,8 @@ func contactOf(c contact, companies map[int64]string) crm.Contact {
 
 // contactsHidden says what to do if the agent may not look at contacts. It returns other errors unchanged.
 func contactsHidden(err error) error {
-	f := fault.From(err)
-	if f != nil && f.Metadata["upstream_status"] == strconv.Itoa(http.StatusForbidden) {
-		return f.Restate(fault.Forbidden, fault.ReasonPermissionDenied,
+	if upstream.HasStatus(err, http.StatusForbidden) {
+		return fault.From(err).Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The connection's agent may not view contacts at Freshdesk. Give the agent a role that can.")
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 var (
@@ -126,7 +127,7 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	}
 	var made record
 	if err := d.ask(ctx, http.MethodPost, d.objects(), body, &made); err != nil {
-		if hasStatus(err, http.StatusBadRequest) { // a stage or priority may have gone since it was remembered
+		if upstream.HasStatus(err, http.StatusBadRequest) { // a stage or priority may have gone since it was remembered
 			d.pipelines.forget()
 			d.priorities.forget()
 			d.sources.forget()
@@ -224,7 +225,7 @@ func (k *keyed) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error)
 	}
 	made, err := k.create(ctx, t, map[string]string{k.property: t.Key})
 	if !errors.Is(err, fault.Invalid) && !errors.Is(err, fault.Conflict) &&
-		!hasStatus(err, http.StatusBadRequest) {
+		!upstream.HasStatus(err, http.StatusBadRequest) {
 		return made, err
 	}
 	first, lookErr := k.Find(ctx, t)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -265,14 +264,6 @@ func waiting(f *fault.Error, wait time.Duration) *fault.Error {
 	c := *f
 	c.RetryAfter = wait
 	return &c
-}
-
-func hasStatus(err error, statuses ...int) bool {
-	if err == nil {
-		return false
-	}
-	status, _ := strconv.Atoi(fault.From(err).Metadata["upstream_status"])
-	return slices.Contains(statuses, status)
 }
 
 // ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.

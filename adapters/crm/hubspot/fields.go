@@ -12,6 +12,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // The source of tickets taken by phone (knowledge.hubspot.com/properties/hubspots-default-ticket-properties,
@@ -140,7 +141,7 @@ func (d *driver) checkOwner(ctx context.Context) error {
 	var owner struct{}
 	err = d.get(ctx, "/crm/owners/"+d.version+"/"+url.PathEscape(own[ownerProperty]), nil, &owner)
 	switch {
-	case hasStatus(err, http.StatusNotFound, http.StatusBadRequest):
+	case upstream.HasStatus(err, http.StatusNotFound, http.StatusBadRequest):
 		return adapter.UnfitField(name, ownerProperty)
 	case errors.Is(err, fault.Forbidden):
 		return nil

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/upstream"
 )
 
 var (
@@ -52,7 +53,7 @@ func (d *driver) mayWrite(ctx context.Context) error {
 	var none record
 	empty := creation{Properties: map[string]string{}}
 	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, empty, &none)
-	if hasStatus(err, http.StatusNotFound, http.StatusBadRequest) {
+	if upstream.HasStatus(err, http.StatusNotFound, http.StatusBadRequest) {
 		return nil
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/phonenumber"
+	"frontdesk/core/upstream"
 )
 
 // contact is a contact as Salesforce returns it ("Contact", Object Reference). Person accounts are contacts
@@ -183,8 +184,7 @@ func (c contact) contact() crm.Contact {
 // ofContacts names what the connected user may not see, if that is why err came: a field, or contacts as a
 // whole, which Salesforce then calls unknown with status 400.
 func ofContacts(err error) error {
-	f := fault.From(err)
-	if errors.Is(err, fault.Forbidden) && f.Metadata["upstream_status"] == strconv.Itoa(http.StatusBadRequest) {
+	if f := fault.From(err); errors.Is(err, fault.Forbidden) && upstream.HasStatus(err, http.StatusBadRequest) {
 		return f.Restate(f.Code, f.Reason, "Salesforce does not let the connected user see contacts with their "+
 			"name, email, numbers (Phone, MobilePhone, HomePhone, OtherPhone) and account. Give the user read "+
 			"access to contacts, accounts and these fields.")

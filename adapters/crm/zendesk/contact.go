@@ -13,6 +13,7 @@ import (
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/phonenumber"
+	"frontdesk/core/upstream"
 )
 
 var _ crm.ContactFinder = (*driver)(nil)
@@ -126,7 +127,7 @@ func distinct(texts []string) []string {
 
 // usersHidden says what to do if the connection may not look at users. It returns other errors unchanged.
 func usersHidden(err error) error {
-	if hasStatus(err, http.StatusForbidden) {
+	if upstream.HasStatus(err, http.StatusForbidden) {
 		return fault.From(err).Restate(fault.Forbidden, fault.ReasonPermissionDenied,
 			"The connection may not look up customers at Zendesk. Connect the account again, or enter a token "+
 				"with the scope read, of an agent whose role can see all customers.")

@@ -12,6 +12,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
+	"frontdesk/core/upstream"
 )
 
 // driver is one account, seen by one agent. It remembers labels only to save requests.
@@ -68,7 +69,7 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 func (d *driver) askLabels(ctx context.Context) (labels, error) {
 	var statuses customStatusesAnswer
 	err := d.get(ctx, "/custom_statuses", nil, &statuses)
-	if err != nil && !hasStatus(err, http.StatusNotFound) && !hasStatus(err, http.StatusForbidden) {
+	if err != nil && !upstream.HasStatus(err, http.StatusNotFound, http.StatusForbidden) {
 		return labels{}, err
 	}
 	var fields fieldsAnswer

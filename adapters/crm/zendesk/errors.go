@@ -129,11 +129,6 @@ func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 			"has the provider's message at debug level.")
 }
 
-func hasStatus(err error, status int) bool {
-	f := fault.From(err)
-	return f != nil && f.Metadata["upstream_status"] == strconv.Itoa(status)
-}
-
 // ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
 func ticketMissing(err error) error {
 	if errors.Is(err, fault.NotFound) {
