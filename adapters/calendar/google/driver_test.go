@@ -382,7 +382,8 @@ func TestAnswersThatAreNotGooglesAreNotBelieved(t *testing.T) {
 			fault.Unsupported, fault.UnknownOutcome},
 		{"a page that says it is down", "<html>Down</html>", 502, fault.Unavailable, fault.Unavailable},
 		{"a page that forbids", "<html>No</html>", 403, fault.Forbidden, fault.Forbidden},
-		{"a page that is not there", "<html>No</html>", 404, fault.NotFound, fault.NotFound},
+		{"a page that is not there", "<html>No</html>", 404, fault.Unsupported, fault.Unsupported},
+		{"a page that is gone", "<html>No</html>", 410, fault.Unsupported, fault.Unsupported},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := serve(t, fake.Options{})

@@ -48,14 +48,20 @@ func refusal(err error, access access) *fault.Error {
 		return unreadable(err, access)
 	}
 	plain := upstream.StatusFault(name, answer.Code, answer.Header, []byte(answer.Body))
-	first := firstError(answer.Body)
+	first, isGoogles := firstError(answer.Body)
 	switch answer.Code {
 	case http.StatusBadRequest:
 		return notValid(plain, first)
 	case http.StatusForbidden:
 		return notAllowed(plain, first, answer)
-	case http.StatusGone:
-		return plain.With("gone", "true")
+	case http.StatusNotFound, http.StatusGone:
+		switch {
+		case !isGoogles: // it does not say that an event or a calendar is gone
+			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
+				"Google Calendar's address leads to a page that does not exist. Check the configured api_url.")
+		case answer.Code == http.StatusGone:
+			return plain.With("gone", "true")
+		}
 	}
 	return plain
 }
@@ -65,18 +71,21 @@ type apiError struct {
 	Location string `json:"location"`
 }
 
-// firstError returns the first error in the body, or an empty one if the body is not Google's, such as a
-// proxy's page.
-func firstError(body string) apiError {
+// firstError returns the first error in the body, and whether the body is Google's, which a proxy's page is not.
+func firstError(body string) (first apiError, isGoogles bool) {
 	var answer struct {
 		Error struct {
+			Code   int        `json:"code"`
 			Errors []apiError `json:"errors"`
 		} `json:"error"`
 	}
-	if json.Unmarshal([]byte(body), &answer) != nil || len(answer.Error.Errors) == 0 {
-		return apiError{}
+	if json.Unmarshal([]byte(body), &answer) != nil || answer.Error.Code == 0 {
+		return first, false
 	}
-	return answer.Error.Errors[0]
+	if len(answer.Error.Errors) > 0 {
+		first = answer.Error.Errors[0]
+	}
+	return first, true
 }
 
 // notValid names the field of the call if Google names the location of the error.
