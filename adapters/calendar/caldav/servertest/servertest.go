@@ -36,16 +36,9 @@ func Radicale(tb testing.TB) Account {
 	binary := find(tb, "radicale")
 	const user, password, owner = "alice@example.com", "correct horse battery", "owner"
 	directory := tb.TempDir()
-	write := func(name, content string) string {
-		path := filepath.Join(directory, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-		return path
-	}
-	users := write("users", user+":"+password+"\n"+owner+":"+password+"\n")
+	users := write(tb, directory, "users", user+":"+password+"\n"+owner+":"+password+"\n")
 	// Radicale's own rights from a file take a seventh of its time: it reads the file for every path.
-	write("calendar_rights.py", `
+	write(tb, directory, "calendar_rights.py", `
 from radicale import pathutils, rights
 
 class Rights(rights.BaseRights):
@@ -63,9 +56,9 @@ class Rights(rights.BaseRights):
 	// Radicale queues at most five connections to be accepted, as Python's socketserver does. On a busy
 	// machine, it would drop connections of a suite. It formats the headers of each request for a log that leaves them
 	// out. Python imports sitecustomize before a program.
-	write("sitecustomize.py", "import pprint, socketserver\n"+
+	write(tb, directory, "sitecustomize.py", "import pprint, socketserver\n"+
 		"pprint.pformat = repr\nsocketserver.TCPServer.request_queue_size = 128\n")
-	config := write("config", fmt.Sprintf(`
+	config := write(tb, directory, "config", fmt.Sprintf(`
 [server]
 hosts = %s
 max_connections = 100
@@ -102,12 +95,33 @@ func Xandikos(tb testing.TB) Account {
 	binary := find(tb, "xandikos")
 	port := adaptertest.FreePort(tb)
 	address := "127.0.0.1:" + port
-	start(tb, address, nil, binary, "-d", filepath.Join(tb.TempDir(), "data"), "-l", "127.0.0.1", "-p", port,
-		"--current-user-principal", "/alice/", "--defaults")
+	directory := tb.TempDir()
+	// For each change, Xandikos starts three hooks of Git, none of which is there: three copies of its process, which
+	// take a quarter of its time. Python imports sitecustomize before a program.
+	write(tb, directory, "sitecustomize.py", `
+import subprocess
+
+def call(*_, **_options):
+    raise FileNotFoundError
+
+subprocess.call = call
+`)
+	start(tb, address, []string{"PYTHONPATH=" + directory}, binary, "-d", filepath.Join(directory, "data"),
+		"-l", "127.0.0.1", "-p", port, "--current-user-principal", "/alice/", "--defaults")
 	a := Account{URL: "http://" + address, User: "alice", Password: "any password", Home: "/alice/calendars/"}
 	a.Calendar, a.Second = a.Home+"calendar/", a.Home+"second/"
 	a.makeCalendar(tb, a.Second)
 	return a
+}
+
+// write writes a file that a server reads.
+func write(tb testing.TB, directory, name, content string) (path string) {
+	tb.Helper()
+	path = filepath.Join(directory, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
 }
 
 func find(tb testing.TB, program string) string {
