@@ -178,10 +178,11 @@ func (s *Store) joinAudit(
 	if err != nil {
 		return statement{}, false, err
 	}
+	change := "WITH change AS (" + query + " RETURNING 1)"
+	insert := "INSERT INTO audit (" + auditWritten + ") SELECT " + places(len(args)+1, len(row)) + " FROM change"
 	return statement{
-		query: "WITH change AS (" + query + " RETURNING 1) INSERT INTO audit (" + auditWritten + ") SELECT " +
-			places(len(args)+1, len(row)) + " FROM change",
-		args: slices.Concat(args, row), must: true,
+		query: change + " " + insert, args: slices.Concat(args, row), must: true,
+		orFails: change + ", noted AS (" + insert + " RETURNING 1) SELECT " + orFails + " FROM noted",
 	}, true, nil
 }
 

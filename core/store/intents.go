@@ -280,7 +280,8 @@ func (s *Store) FinishIntent(ctx context.Context, i Intent, with Attached, audit
 	// before its intents, so that no two transactions deadlock.
 	attached := slices.Concat(seeEvents(with.Seen), seeMeetings(with.Meetings), keepHolds(with.Holds))
 	if last, joins, err := s.joinAudit(audit, finish, args); joins && err == nil && !settles {
-		if done, err := s.together(ctx, append(attached, last)); done || err != nil {
+		// If it takes effect after the run has given up waiting, it is the answer that the run writes again.
+		if done, err := s.atOnce(ctx, append(attached, last)); done || err != nil {
 			return err
 		}
 	}

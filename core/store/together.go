@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +16,15 @@ type statement struct {
 	query string
 	args  []any
 	must  bool // change a row
+
+	orFails string // the same as a query that fails if no row is changed; "": there is none
 }
+
+// orFails fails with invalidText if nothing was noted. PostgreSQL would work out a constant beforehand.
+const (
+	orFails     = "CASE WHEN COUNT(*) = 0 THEN CAST('frontdesk takes this back: ' || COUNT(*) AS INTEGER) END"
+	invalidText = "22P02"
+)
 
 func (t statement) exec(ctx context.Context, q querier) (affected int64, err error) {
 	return exec(ctx, q, t.query, t.args...)
@@ -34,6 +44,18 @@ func execAll(ctx context.Context, q querier, all []statement) error {
 // If one that must change a row does not, nothing is changed, and together reports false: then the caller goes
 // step by step, as it does on SQLite and for all else that it has to decide between two statements.
 func (s *Store) together(ctx context.Context, all []statement) (done bool, err error) {
+	return s.sendBy(ctx, sendTogether, all)
+}
+
+// atOnce is together without a round trip for the commit: PostgreSQL ends the transaction with the last statement,
+// the only one that must change a row. So the statements may still take effect after their caller has given up.
+func (s *Store) atOnce(ctx context.Context, all []statement) (done bool, err error) {
+	return s.sendBy(ctx, sendAtOnce, all)
+}
+
+func (s *Store) sendBy(
+	ctx context.Context, send func(context.Context, *pgx.Conn, []statement) (bool, error), all []statement,
+) (done bool, err error) {
 	err = s.try(ctx, func(ctx context.Context) error {
 		conn, err := s.write.Conn(ctx)
 		if err != nil {
@@ -42,7 +64,7 @@ func (s *Store) together(ctx context.Context, all []statement) (done bool, err e
 		defer conn.Close()
 		return conn.Raw(func(raw any) error {
 			if c, is := raw.(*stdlib.Conn); is { // not one of a test, which looks at each statement
-				done, err = sendTogether(ctx, c.Conn(), all)
+				done, err = send(ctx, c.Conn(), all)
 			}
 			return err
 		})
@@ -75,6 +97,25 @@ func sendTogether(ctx context.Context, c *pgx.Conn, all []statement) (done bool,
 	tag, err := c.Exec(ctx, "COMMIT")
 	if err == nil && tag.String() != "COMMIT" {
 		err = pgx.ErrTxCommitRollback
+	}
+	return err == nil, err
+}
+
+// sendAtOnce sends the statements without a beginning, which makes them one transaction that ends with the last
+// (PostgreSQL's manual, "Pipelining").
+func sendAtOnce(ctx context.Context, c *pgx.Conn, all []statement) (done bool, err error) {
+	batch := &pgx.Batch{}
+	for _, t := range all {
+		batch.Queue(cmp.Or(t.orFails, t.query), t.args...)
+	}
+	err = c.SendBatch(ctx, batch).Close()
+	var failed *pgconn.PgError
+	switch {
+	case errors.As(err, &failed) && failed.Code == invalidText:
+		return false, nil
+	case pgconn.SafeToRetry(err):
+		_ = c.Close(ctx) // it was lost before; step by step, the pool tries others
+		return false, nil
 	}
 	return err == nil, err
 }
