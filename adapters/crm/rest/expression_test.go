@@ -177,7 +177,7 @@ func FuzzAnswers(f *testing.F) {
 			StatusValue: ".steps.t.body.state", CreatedAt: ".steps.t.body.made",
 			Description: ".steps.t.body.text", Subject: ".steps.t.headers[\"content-type\"]"},
 	}, nil)
-	d, missing := &driver{compiled: c}, rule{names: c.expression("faults[0].names", ".body.missing")}
+	d, missing := &driver{compiled: c, now: time.Now}, rule{names: c.expression("faults[0].names", ".body.missing")}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
 		got := answer{status: 200, raw: body, header: http.Header{"Content-Type": {kind}}}
 		got.read(false)
