@@ -14,7 +14,7 @@ import (
 // renew requests new tokens from the provider, unless another replica is doing so. The guarantees of
 // [TokenSource] depend on this order: turn and lease, then the provider, then the store, then the callers.
 func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, error) {
-	if v.row.LeaseUntil.After(s.options.Now()) {
+	if v.row.Leased(s.options.Now()) {
 		return nil, errBusy
 	}
 	if _, err := s.options.Vault.Primary(); err != nil {

@@ -195,7 +195,7 @@ func (s *TokenSource) renewing(r *renewal, v view) {
 func (s *TokenSource) waiting(r *renewal, v view) {
 	now := s.options.Now()
 	since := v.row.LeaseUntil.Add(-s.limits.Lease)
-	if !v.row.LeaseUntil.After(now) || now.Sub(since) < s.limits.Patience {
+	if !v.row.Leased(now) || now.Sub(since) < s.limits.Patience {
 		return
 	}
 	s.mu.Lock()

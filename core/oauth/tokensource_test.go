@@ -126,6 +126,29 @@ func TestTheHolderOfTheLeaseIsKilled(t *testing.T) {
 	})
 }
 
+// A clock that was set back makes the lease of a process that is gone end an hour late.
+func TestALeaseFromAClockThatWasSetBackIsOver(t *testing.T) {
+	t.Parallel()
+	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *harness) {
+		source := h.source("b")
+		v, err := source.read(h.t.Context(), tenantID, theConnection)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		gone := h.source("a")
+		gone.options.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		if leased, err := gone.lease(h.t.Context(), &v); !leased || err != nil {
+			h.t.Fatal(leased, err)
+		}
+		began := time.Now()
+		h.tokenAtLast(source)
+		if waited := time.Since(began); waited > time.Second {
+			h.t.Errorf("taken over after %s", waited)
+		}
+		h.wantFamily()
+	})
+}
+
 func TestALostReplyIsMadeUpForByTheOldToken(t *testing.T) {
 	t.Parallel()
 	onEveryStore(t, oauthtest.Renew, time.Hour, func(h *harness) {

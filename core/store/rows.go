@@ -42,6 +42,14 @@ type Tokens struct {
 	LeaseUntil   time.Time // past: no process is renewing them
 }
 
+// longestLease is how far ahead a lease of tokens can end. One that ends later is from a clock that was set back since.
+const longestLease = 2 * time.Minute
+
+// Leased reports whether a process is renewing the tokens.
+func (t Tokens) Leased(now time.Time) bool {
+	return t.LeaseUntil.After(now) && !t.LeaseUntil.After(now.Add(longestLease))
+}
+
 // APIKey is a row of api_keys.
 type APIKey struct {
 	ID          string

@@ -49,8 +49,10 @@ func (s *Store) DueTokens(ctx context.Context, now time.Time, after Tokens, limi
 		from = millis(after.RefreshAt)
 	}
 	return listOf(ctx, s, scanTokens, "SELECT "+tokenColumns+` FROM tokens
-		WHERE refresh_at <= $1 AND lease_until <= $1 AND (refresh_at > $2 OR (refresh_at = $2 AND connection_id > $3))
-		ORDER BY refresh_at, connection_id LIMIT $4`, millis(now), from, after.ConnectionID, limit)
+		WHERE refresh_at <= $1 AND (lease_until <= $1 OR lease_until > $5)
+		AND (refresh_at > $2 OR (refresh_at = $2 AND connection_id > $3))
+		ORDER BY refresh_at, connection_id LIMIT $4`,
+		millis(now), from, after.ConnectionID, limit, millis(now.Add(longestLease)))
 }
 
 // putTokens adds or replaces a row, which ends a lease.
@@ -95,9 +97,9 @@ func (s *Store) LeaseTokens(ctx context.Context, there, ours Tokens, now time.Ti
 	affected, err := s.exec(ctx, "INSERT INTO tokens ("+tokenColumns+
 		`) VALUES ($1, $2, $7, 0, $3, FALSE, 0, $4, $5)
 		ON CONFLICT (tenant_id, connection_id) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
-		WHERE tokens.version = $6 AND tokens.lease_until <= $3`,
+		WHERE tokens.version = $6 AND (tokens.lease_until <= $3 OR tokens.lease_until > $8)`,
 		there.TenantID, there.ConnectionID, millis(now), ours.LeaseOwner, millis(ours.LeaseUntil),
-		there.Version, there.Sealed)
+		there.Version, there.Sealed, millis(now.Add(longestLease)))
 	return affected == 1, err
 }
 
