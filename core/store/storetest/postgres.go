@@ -354,7 +354,7 @@ func (c *Cluster) run(name string, args ...string) error {
 
 // lingers is how long a shared cluster waits for the next process that tests: to start one takes three seconds of the
 // processor's time.
-const lingers = 10 * time.Second
+const lingers = 30 * time.Second
 
 // removeWithout starts the shell that waits until nobody has had a lock on the file for a time.
 func (c *Cluster) removeWithout(lock string, lingers time.Duration) error {
