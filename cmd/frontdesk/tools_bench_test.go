@@ -62,6 +62,28 @@ func BenchmarkTools(b *testing.B) {
 	b.ReportMetric(float64(size)/1024, "list-KiB")
 }
 
+// inProcess serves a demonstration gateway from this process.
+func inProcess(tb testing.TB) caller {
+	tb.Helper()
+	cfg := config.Default(nil)
+	cfg.DataDir = tb.TempDir()
+	cfg.Limits.RequestsPerMinutePerKey, cfg.Limits.RequestsPerMinutePerTenant = 0, 0
+	g, err := gateway.Open(context.Background(), cfg, gateway.Options{
+		Adapters: all.Adapters(), LogTo: io.Discard,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(g.Close)
+	key, err := g.Demo(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server := httptest.NewServer(g.Handler())
+	tb.Cleanup(server.Close)
+	return caller{t: tb, base: server.URL, key: key}
+}
+
 // BenchmarkCallStarted compares the answer before the first word with what it waits for, at a CRM and a calendar
 // that take 50 ms:
 //
