@@ -141,7 +141,9 @@ func (s *TokenSource) save(ctx context.Context, r *renewal, v view, t Tokens) (*
 		if row.Sealed, err = s.seal(row, stored); err != nil {
 			return err
 		}
-		saved, err = s.options.Store.SaveTokens(ctx, row, v.row.Version)
+		if saved, err = s.options.Store.SaveTokens(ctx, row, v.row.Version); errors.Is(err, fault.Unavailable) {
+			s.notSaved(ctx, r, err)
+		}
 		return err
 	})
 	if err != nil {

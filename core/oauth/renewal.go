@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -28,6 +29,7 @@ type renewal struct {
 	forgotten bool      // its result is not cached
 	provider  string    // the provider whose token endpoint is called; "" until it is known
 	since     time.Time // when the renewal began, here or at the replica that holds the lease
+	unsaved   error     // why the store did not take the new tokens yet, or nil
 
 	usable  chan struct{} // closed once there is an entry that calls can use meanwhile
 	stalled chan struct{} // closed once calls no longer wait for it
@@ -100,11 +102,14 @@ func (r *renewal) outcome(refused string) (*entry, error) {
 	return nil, nil
 }
 
-// stalledFault returns the error for calls that no longer wait for a renewal. Its RetryAfter is what is left
-// of the redeem's time limit, at least one second.
-func (s *TokenSource) stalledFault(r *renewal) *fault.Error {
+// stalledFault returns the error for calls that no longer wait for a renewal. It is the store's if the provider has
+// answered. Otherwise, its RetryAfter is what is left of the redeem's time limit, at least one second.
+func (s *TokenSource) stalledFault(r *renewal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.unsaved != nil {
+		return r.unsaved
+	}
 	waited := s.options.Now().Sub(r.since)
 	left := max(s.limits.Redeem-waited, time.Second).Round(time.Second)
 	f := silent(cmp.Or(r.provider, "the provider"), waited)
@@ -189,6 +194,19 @@ func (s *TokenSource) renewing(r *renewal, v view) {
 	s.mu.Lock()
 	r.provider = v.credentials.Client.Provider
 	s.mu.Unlock()
+}
+
+// notSaved records that the store does not take the new tokens, which end with the process until it does.
+func (s *TokenSource) notSaved(ctx context.Context, r *renewal, why error) {
+	s.mu.Lock()
+	first := r.unsaved == nil
+	r.unsaved = why
+	s.mu.Unlock()
+	if first {
+		s.options.Log.LogAttrs(ctx, slog.LevelWarn, "renewed tokens could not be stored yet; that is tried again until the "+
+			"store is back", slog.String("tenant_id", r.tenantID), slog.String("connection_id", r.connectionID),
+			slog.Any("error", why))
+	}
 }
 
 // waiting stalls the renewal if another replica has held the lease for longer than a call's patience.

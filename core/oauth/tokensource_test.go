@@ -193,6 +193,8 @@ func TestNothingIsUsedBeforeItIsStored(t *testing.T) {
 			t.Error("the token was used before it was stored")
 		default:
 		}
+		_, err := source.Token(t.Context(), tenantID, theConnection)
+		wantReason(t, err, fault.ReasonStoreUnavailable) // and not that the provider has not answered
 		h.through(nil)
 		if err := cluster.Up(); err != nil {
 			t.Fatal(err)
