@@ -295,7 +295,8 @@ func (g *Gateway) examineKeys(ctx context.Context) []Finding {
 			findings = append(findings, Finding{Subject: subject, OK: true,
 				Says: fmt.Sprintf("%d credentials are sealed with a former key: a rotation is running, or was "+
 					"interrupted", former),
-				Advice: "If no rotation is running, run frontdesk keyset rotate. Until then, the former key is needed."})
+				Advice: "If no rotation is running, run frontdesk keyset rotate, " + prepareFirst + ". Until then, the former " +
+					"key is needed."})
 		}
 	}
 	findings = append(findings, g.examineKEK(ctx)...)
@@ -401,6 +402,9 @@ func (g *Gateway) PrepareKey(ctx context.Context) (uint32, error) {
 	return id, g.recordKey(context.WithoutCancel(ctx), "prepare-key", id, nil)
 }
 
+// prepareFirst is advice to whoever rotates once more: that adds another key.
+const prepareFirst = "and before it keyset rotate --prepare if gateways have copies of the key set"
+
 // RotateKeys makes a new or the prepared key the primary one, seals every credential with it, and drops keys that
 // nothing needs. The former primary key stays until the next rotation, for gateways that have not read the new set
 // yet.
@@ -413,7 +417,7 @@ func (g *Gateway) RotateKeys(ctx context.Context) (Rotation, error) {
 	recorded := g.recordKey(context.WithoutCancel(ctx), "rotate-keyset", key.ID, err) // the key stays, whoever interrupts
 	if err != nil {
 		return done, errors.Join(recorded, fmt.Errorf("the key %d was added, but not everything is sealed with it; "+
-			"run frontdesk keyset rotate again: %w", key.ID, err))
+			"run frontdesk keyset rotate again, %s: %w", key.ID, prepareFirst, err))
 	}
 	return done, recorded
 }

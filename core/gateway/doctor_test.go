@@ -343,7 +343,7 @@ var inside = []planted{
 	{"a rotation was killed after it added its key", func(p *patient) {
 		_, err := p.g.vault.Rotate()
 		tenanttest.Must(p.t, err)
-	}, CheckKeySet, LevelWarning, "sealed with a former key", "frontdesk keyset rotate"},
+	}, CheckKeySet, LevelWarning, "sealed with a former key", "before it keyset rotate --prepare"},
 	{"somebody redirected a connection", func(p *patient) {
 		p.do(`UPDATE connections SET settings = '{"url":"https://evil.example/"}' WHERE name = 'desk'`)
 	}, CheckRows, LevelError, "was changed", "who can write the database"},

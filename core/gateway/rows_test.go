@@ -88,7 +88,7 @@ func TestAnInterruptedRotationIsToldAndRecorded(t *testing.T) {
 	interrupt()
 	_, err := g.RotateKeys(ctx)
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonCanceled ||
-		!strings.Contains(err.Error(), "run frontdesk keyset rotate again") {
+		!strings.Contains(err.Error(), "run frontdesk keyset rotate again, and before it keyset rotate --prepare") {
 		t.Errorf("the error is %v", err)
 	}
 	rows, err := g.Audit(t.Context(), AuditFilter{Action: "rotate-keyset", Limit: 10})
