@@ -296,7 +296,7 @@ func parseRefusal(raw json.RawMessage) (why refusal, refused bool) {
 // checkSetup checks that the connection's settings work at the provider, before money is spent on a number
 // that could not be set up. A successful check is cached for a while. If a number had to be given back since
 // the settings were changed, they are checked every time. If no check finds the fault in them, nothing is
-// ordered until the settings change.
+// ordered until the settings change, or until the purchase is purged with what answers are kept.
 func (b *purchase) checkSetup(ctx context.Context) error {
 	of := b.client.connection
 	raw, err := b.opts.Store.RefusedSetup(ctx, of.TenantID, of.ID, of.Revision)
