@@ -117,8 +117,5 @@ type Text struct {
 	HTML bool
 }
 
-// LabelsLast is how long a driver may remember labels that it has read. People rename them, and no CRM reports it.
-const LabelsLast = 10 * time.Minute
-
 // Plain returns s as a Text without markup.
 func Plain(s string) Text { return Text{Body: s} }

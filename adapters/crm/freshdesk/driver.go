@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -22,7 +21,7 @@ type driver struct {
 	requester string
 	fields    adapter.TicketFields
 	now       func() time.Time
-	labels    atomic.Pointer[labels]
+	labels    crm.Remembered[labels]
 }
 
 var (
@@ -66,17 +65,13 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 		return labels{}, err
 	}
 	known := labelsOf(fields)
-	known.until = d.now().Add(crm.LabelsLast)
-	d.labels.Store(&known)
+	d.labels.Put(known, d.now().Add(crm.LabelsLast))
 	return known, nil
 }
 
-// knownLabels returns the remembered labels if they are recent and enough accepts them. Otherwise it requests them.
+// knownLabels returns the remembered labels if enough accepts them. Otherwise it requests them.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
-	if known := d.labels.Load(); known != nil && d.now().Before(known.until) && enough(*known) {
-		return *known, nil
-	}
-	return d.askLabels(ctx)
+	return d.labels.Look(ctx, d.now(), d.askLabels, enough)
 }
 
 // Create implements crm.Driver. It reads the labels first, so that only reading the response can fail later.

@@ -108,6 +108,10 @@ func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
 				next.ServeHTTP(w, r)
 				return
 			}
+			if open == "" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
 			answer := httptest.NewRecorder()
 			next.ServeHTTP(answer, r)
 			_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(`"Open"`), []byte(`"`+open+`"`)))
@@ -121,6 +125,10 @@ func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
 		}
 		open = "In work"
 		s.later += crm.LabelsLast
+	}
+	open = ""
+	if read, err := d.ByNumber(t.Context(), number); err != nil || read.Status != "In work" {
+		t.Errorf("where the labels cannot be read anew, the status is %q, %v", read.Status, err)
 	}
 }
 

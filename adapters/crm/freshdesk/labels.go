@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -28,7 +27,6 @@ type field struct {
 type labels struct {
 	statuses, priorities choices
 	fields               []adapter.TicketField
-	until                time.Time // when they are requested again
 }
 
 // choices are the values of a field in the account's order.

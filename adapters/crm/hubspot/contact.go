@@ -275,7 +275,7 @@ func (d *driver) ticketsOf(ctx context.Context, contactID string) ([]string, err
 // stagesOf returns the stage of each ticket. It requests the pipelines at most once. A stage that does not
 // exist has no label.
 func (d *driver) stagesOf(ctx context.Context, tickets []record) ([]stage, error) {
-	stages, _, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
+	stages, _, err := look(ctx, &d.pipelines, d.now(), d.askPipelines,
 		func(list []pipeline) ([]stage, bool) {
 			stages, all := make([]stage, len(tickets)), true
 			for i, t := range tickets {
@@ -294,7 +294,7 @@ func (d *driver) labelPriorities(ctx context.Context, tickets []crm.Ticket) erro
 	if !slices.ContainsFunc(tickets, func(t crm.Ticket) bool { return t.Priority != "" }) {
 		return nil
 	}
-	labels, _, err := look(&d.priorities, d.now(), func() ([]option, error) { return d.askPriorities(ctx) },
+	labels, _, err := look(ctx, &d.priorities, d.now(), d.askPriorities,
 		func(list []option) (map[string]string, bool) {
 			labels, all := map[string]string{}, true
 			for _, t := range tickets {

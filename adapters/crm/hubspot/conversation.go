@@ -48,7 +48,7 @@ const (
 // try again for a while. Any other failure makes the whole read fail: a ticket does not lose its comment
 // because HubSpot is busy.
 func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (crm.Text, error) {
-	if _, silent := d.silence.get(d.now()); silent || !isID(contactID) {
+	if _, silent := d.silence.Get(d.now()); silent || !isID(contactID) {
 		return crm.Text{}, nil
 	}
 	threads, err := d.threadsOf(ctx, ticketID, contactID)
@@ -64,7 +64,7 @@ func (d *driver) lastComment(ctx context.Context, ticketID, contactID string) (c
 	case errors.Is(err, fault.NotFound): // the contact is gone
 		return crm.Text{}, nil
 	case errors.Is(err, fault.Forbidden), errors.Is(err, fault.Unsupported):
-		d.silence.put(struct{}{}, d.now().Add(noComments))
+		d.silence.Put(struct{}{}, d.now().Add(noComments))
 		return crm.Text{}, nil
 	case err != nil:
 		return crm.Text{}, err

@@ -39,10 +39,10 @@ type driver struct {
 	now           func() time.Time
 
 	zone       atomic.Pointer[time.Location] // the tenant's, until the account's own is known
-	pipelines  remembered[[]pipeline]
-	priorities remembered[[]option]
-	sources    remembered[[]option]
-	silence    remembered[struct{}] // while it lasts, conversations cannot be read
+	pipelines  crm.Remembered[[]pipeline]
+	priorities crm.Remembered[[]option]
+	sources    crm.Remembered[[]option]
+	silence    crm.Remembered[struct{}] // while it lasts, conversations cannot be read
 }
 
 // Traits implements crm.Driver.
@@ -128,9 +128,9 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 	var made record
 	if err := d.ask(ctx, http.MethodPost, d.objects(), body, &made); err != nil {
 		if upstream.HasStatus(err, http.StatusBadRequest) { // a stage or priority may have gone since it was remembered
-			d.pipelines.forget()
-			d.priorities.forget()
-			d.sources.forget()
+			d.pipelines.Forget()
+			d.priorities.Forget()
+			d.sources.Forget()
 		}
 		return crm.Ticket{}, d.fields.Attribute(name, err, t, paths)
 	}

@@ -281,7 +281,16 @@ func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 }
 
 func TestLabelsAreRememberedForAWhileAndAskedAnewOnAMiss(t *testing.T) {
-	s := serve(t, fake.Options{})
+	var down atomic.Bool
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if down.Load() && strings.Contains(r.URL.Path, "/crm/pipelines/") {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
 	c := newClock(noon)
 	d := s.open(t, private, nil, c.now)
 	made := create(t, d, crm.NewTicket{})
@@ -293,6 +302,12 @@ func TestLabelsAreRememberedForAWhileAndAskedAnewOnAMiss(t *testing.T) {
 	if got := read(t, d, made.Number).Status; got != "Fresh" {
 		t.Errorf("after a while: %q", got)
 	}
+	down.Store(true)
+	c.pass(10 * time.Minute)
+	if got := read(t, d, made.Number).Status; got != "Fresh" {
+		t.Errorf("where they cannot be read anew: %q", got)
+	}
+	down.Store(false)
 	s.Relabel("2", "On hold")
 	if got := create(t, d, crm.NewTicket{Status: "On hold"}).Status; got != "On hold" {
 		t.Errorf("a new label: %q", got)

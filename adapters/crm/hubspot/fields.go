@@ -96,16 +96,19 @@ func (d *driver) own(t crm.NewTicket) (map[string]string, error) {
 // source returns the source of a new ticket: PHONE if the account offers it, or else "". If the sources
 // cannot be read, it returns "" for as long as it would remember them.
 func (d *driver) source(ctx context.Context) string {
-	list, fresh := d.sources.get(d.now())
-	if !fresh {
+	list, err := d.sources.Look(ctx, d.now(), func(ctx context.Context) ([]option, error) {
 		p, err := d.askProperty(ctx, sourceProperty)
-		if err != nil && ctx.Err() != nil {
-			return ""
+		if err != nil {
+			return nil, err
 		}
-		if err == nil && !p.field().ReadOnly {
-			list = p.Options
+		if p.field().ReadOnly {
+			p.Options = nil
 		}
-		d.sources.put(list, d.now().Add(crm.LabelsLast))
+		d.sources.Put(p.Options, d.now().Add(crm.LabelsLast))
+		return p.Options, nil
+	}, func([]option) bool { return true })
+	if err != nil && ctx.Err() == nil {
+		d.sources.Put(nil, d.now().Add(crm.LabelsLast))
 	}
 	if slices.ContainsFunc(list, func(o option) bool { return o.Value == phone && !o.Hidden }) {
 		return phone

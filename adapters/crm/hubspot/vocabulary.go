@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"frontdesk/core/crm"
@@ -44,47 +43,19 @@ type option struct {
 	Hidden       bool   `json:"hidden"`
 }
 
-// remembered is a cached value that expires.
-type remembered[T any] struct {
-	mu    sync.Mutex
-	value T
-	until time.Time
-}
-
-func (r *remembered[T]) get(now time.Time) (value T, fresh bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.value, now.Before(r.until)
-}
-
-func (r *remembered[T]) put(value T, until time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.value, r.until = value, until
-}
-
-// forget drops the value, so that the next use requests it.
-func (r *remembered[T]) forget() {
-	var none T
-	r.put(none, time.Time{})
-}
-
 // look searches the remembered value. If find has no result there, look asks once and searches the new value.
 func look[T, F any](
-	r *remembered[T], now time.Time, ask func() (T, error), find func(T) (F, bool),
-) (F, bool, error) {
-	if known, fresh := r.get(now); fresh {
-		if found, ok := find(known); ok {
-			return found, true, nil
-		}
+	ctx context.Context, r *crm.Remembered[T], now time.Time, ask func(context.Context) (T, error),
+	find func(T) (F, bool),
+) (found F, ok bool, err error) {
+	known, err := r.Look(ctx, now, ask, func(known T) bool {
+		_, ok := find(known)
+		return ok
+	})
+	if err == nil {
+		found, ok = find(known)
 	}
-	known, err := ask()
-	if err != nil {
-		var none F
-		return none, false, err
-	}
-	found, ok := find(known)
-	return found, ok, nil
+	return found, ok, err
 }
 
 // askPipelines requests the pipelines with their stages, each in the order in which HubSpot shows them.
@@ -105,7 +76,7 @@ func (d *driver) askPipelines(ctx context.Context) ([]pipeline, error) {
 		}
 		list[i].Stages = stages
 	}
-	d.pipelines.put(list, d.now().Add(crm.LabelsLast))
+	d.pipelines.Put(list, d.now().Add(crm.LabelsLast))
 	return list, nil
 }
 
@@ -129,7 +100,7 @@ func (d *driver) askPriorities(ctx context.Context) ([]option, error) {
 		return o.DisplayOrder
 	}
 	slices.SortStableFunc(list, func(a, b option) int { return cmp.Compare(position(a), position(b)) })
-	d.priorities.put(list, d.now().Add(crm.LabelsLast))
+	d.priorities.Put(list, d.now().Add(crm.LabelsLast))
 	return list, nil
 }
 
@@ -162,7 +133,7 @@ func (d *driver) opening(ctx context.Context, label string) (pipeline, stage, er
 		at stage
 	}
 	var unknown error
-	found, ok, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
+	found, ok, err := look(ctx, &d.pipelines, d.now(), d.askPipelines,
 		func(list []pipeline) (start, bool) {
 			p, err := d.selectPipeline(list)
 			if unknown = err; err != nil {
@@ -189,7 +160,7 @@ func (d *driver) stageOf(ctx context.Context, pipelineID, stageID string) (stage
 	if stageID == "" {
 		return stage{}, nil
 	}
-	found, _, err := look(&d.pipelines, d.now(), func() ([]pipeline, error) { return d.askPipelines(ctx) },
+	found, _, err := look(ctx, &d.pipelines, d.now(), d.askPipelines,
 		func(list []pipeline) (stage, bool) { return stageIn(list, pipelineID, stageID) })
 	return found, err
 }
@@ -226,7 +197,7 @@ func (d *driver) priorityNamed(ctx context.Context, label string) (string, error
 }
 
 func (d *driver) option(ctx context.Context, is func(option) bool) (option, bool, error) {
-	return look(&d.priorities, d.now(), func() ([]option, error) { return d.askPriorities(ctx) },
+	return look(ctx, &d.priorities, d.now(), d.askPriorities,
 		func(list []option) (option, bool) {
 			at := slices.IndexFunc(list, is)
 			if at < 0 {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -27,8 +26,7 @@ type driver struct {
 	http *http.Client
 	now  func() time.Time
 
-	mu    sync.Mutex
-	words *words // nil: not requested yet
+	words crm.Remembered[words]
 }
 
 // finder is a driver whose settings describe how to find a ticket by its key.

@@ -582,6 +582,17 @@ func TestLabelsAndTheirValues(t *testing.T) {
 	if read, err := d.ByNumber(t.Context(), "7"); err != nil || read.Status != "On hold" {
 		t.Errorf("a label that was renamed is told as %q, %v", read.Status, err)
 	}
+	works := system.says["GET /api/states"]
+	system.mu.Lock()
+	system.says["GET /api/states"] = reply{status: 503, body: `{}`}
+	system.mu.Unlock()
+	s.later += crm.LabelsLast
+	if made, err := d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A"}); err != nil || made.Status != "On hold" {
+		t.Errorf("with labels that cannot be read anew, the ticket is made with the status %q, %v", made.Status, err)
+	}
+	system.mu.Lock()
+	system.says["GET /api/states"] = works
+	system.mu.Unlock()
 	_, err = d.Create(t.Context(), crm.NewTicket{Key: "k", Subject: "A", Status: "Gone"})
 	if f := fault.From(err); f == nil || f.Code != fault.Invalid || f.Fields[0].Path != "status" {
 		t.Errorf("a label that is none: %v", err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
@@ -18,10 +17,7 @@ type label struct {
 }
 
 // words is the vocabulary with its values.
-type words struct {
-	statuses, priorities []label
-	until                time.Time // when it is requested again
-}
+type words struct{ statuses, priorities []label }
 
 func (w words) statusLabels() []label   { return w.statuses }
 func (w words) priorityLabels() []label { return w.priorities }
@@ -58,7 +54,7 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 	if err := r.steps(ctx, d.vocabulary); err != nil {
 		return words{}, err
 	}
-	w := words{until: d.now().Add(crm.LabelsLast)}
+	var w words
 	for _, list := range []struct {
 		into   *[]label
 		fixed  []string
@@ -85,9 +81,7 @@ func (d *driver) ask(ctx context.Context, r *run) (words, error) {
 		}
 		*list.into = distinct(*list.into)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.words = &w
+	d.words.Put(w, d.now().Add(crm.LabelsLast))
 	return w, nil
 }
 
@@ -116,29 +110,18 @@ func distinct(labels []label) []label {
 	return kept
 }
 
-// remembered returns the vocabulary if it was requested lately, or nil.
-func (d *driver) remembered() *words {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.words == nil || !d.now().Before(d.words.until) {
-		return nil
-	}
-	return d.words
-}
-
-// find searches the remembered labels. If none fits, it requests them and searches again.
-func (d *driver) find(ctx context.Context, of func(words) []label, is func(label) bool) (label, bool, error) {
-	if w := d.remembered(); w != nil {
-		if i := slices.IndexFunc(of(*w), is); i >= 0 {
-			return of(*w)[i], true, nil
-		}
-	}
-	asked, err := d.ask(ctx, d.begin(map[string]any{}))
+// find searches the remembered labels. If none fits and one is needed, it requests them and searches again.
+func (d *driver) find(
+	ctx context.Context, of func(words) []label, is func(label) bool, needed bool,
+) (label, bool, error) {
+	known, err := d.words.Look(ctx, d.now(),
+		func(ctx context.Context) (words, error) { return d.ask(ctx, d.begin(map[string]any{})) },
+		func(w words) bool { return !needed || slices.ContainsFunc(of(w), is) })
 	if err != nil {
 		return label{}, false, err
 	}
-	if i := slices.IndexFunc(of(asked), is); i >= 0 {
-		return of(asked)[i], true, nil
+	if i := slices.IndexFunc(of(known), is); i >= 0 {
+		return of(known)[i], true, nil
 	}
 	return label{}, false, nil
 }
@@ -153,7 +136,7 @@ func (d *driver) valueOf(
 	if !source.given() {
 		return given, nil
 	}
-	l, found, err := d.find(ctx, of, func(l label) bool { return l.name == given })
+	l, found, err := d.find(ctx, of, func(l label) bool { return l.name == given }, true)
 	if err != nil {
 		return nil, err
 	}
@@ -179,10 +162,6 @@ func (d *driver) labelOf(
 		text, ok := textOf(l.value)
 		return ok && text == value
 	}
-	remembered := d.remembered()
-	if told != "" && remembered != nil && !slices.ContainsFunc(of(*remembered), is) {
-		return told, nil // without asking once more, for every ticket with such a label
-	}
-	l, _, err := d.find(ctx, of, is)
+	l, _, err := d.find(ctx, of, is, told == "") // not once more for every ticket with such a label
 	return cmp.Or(l.name, told), err
 }

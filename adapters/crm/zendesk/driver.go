@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -22,7 +21,7 @@ type driver struct {
 	oauth  bool // connected by OAuth, not by an API token
 	fields adapter.TicketFields
 	now    func() time.Time
-	labels atomic.Pointer[labels]
+	labels crm.Remembered[labels]
 }
 
 var (
@@ -77,17 +76,13 @@ func (d *driver) askLabels(ctx context.Context) (labels, error) {
 		return labels{}, err
 	}
 	known := labelsOf(statuses, fields)
-	known.until = d.now().Add(crm.LabelsLast)
-	d.labels.Store(&known)
+	d.labels.Put(known, d.now().Add(crm.LabelsLast))
 	return known, nil
 }
 
-// knownLabels returns the remembered labels if they are recent and enough accepts them. Otherwise it requests them.
+// knownLabels returns the remembered labels if enough accepts them. Otherwise it requests them.
 func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (labels, error) {
-	if known := d.labels.Load(); known != nil && d.now().Before(known.until) && enough(*known) {
-		return *known, nil
-	}
-	return d.askLabels(ctx)
+	return d.labels.Look(ctx, d.now(), d.askLabels, enough)
 }
 
 // Create implements crm.Driver. It sends the key twice. For two hours, Zendesk creates only one ticket for
@@ -153,10 +148,7 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 func (d *driver) readCreated(ctx context.Context, made ticket) crm.Ticket {
 	known, err := d.knownLabels(ctx, func(known labels) bool { return known.knows(made) })
 	if err != nil {
-		known = labels{}
-		if remembered := d.labels.Load(); remembered != nil {
-			known = *remembered
-		}
+		known, _ = d.labels.Get(d.now())
 	}
 	answer := ticketOf(made, known)
 	if made.done() {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,7 +182,16 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 }
 
 func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
-	s := serve(t, fake.Options{})
+	var down atomic.Bool
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if down.Load() && strings.Contains(r.URL.Path, "/custom_statuses") {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
 	d := s.open(t)
 	made, err := d.Create(t.Context(), pipe("k"))
 	if err != nil {
@@ -196,6 +206,10 @@ func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
 		}
 		s.Rename("Waiting for the plumber", "Waiting for a part")
 		s.later += crm.LabelsLast
+	}
+	down.Store(true)
+	if read, err := d.ByNumber(t.Context(), made.Number); err != nil || read.Status != "Waiting for a part" {
+		t.Errorf("where the labels cannot be read anew, the status is %q, %v", read.Status, err)
 	}
 }
 

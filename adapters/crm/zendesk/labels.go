@@ -3,7 +3,6 @@ package zendesk
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
@@ -15,7 +14,6 @@ type labels struct {
 	system     []option
 	priorities []option
 	fields     []adapter.TicketField
-	until      time.Time // when they are requested again
 }
 
 type customStatus struct {
