@@ -137,7 +137,7 @@ func (c calendarClient) meetingsWith(
 	if err != nil || len(people) == 0 {
 		return all, err
 	}
-	booked, ahead := map[string]store.Meeting{}, window
+	booked, ahead, upcoming := map[string]store.Meeting{}, window, false
 	if in.End.IsZero() { // without a calendar to list, it costs nothing to look further
 		ahead.To = window.From.AddDate(0, 0, longestMeetingDays)
 	}
@@ -148,6 +148,7 @@ func (c calendarClient) meetingsWith(
 			return all, err
 		}
 		ended := slices.IndexFunc(rows, func(m store.Meeting) bool { return !m.EndsAt.After(window.From) })
+		upcoming = upcoming || ended != 0 && len(rows) > 0
 		if ended >= 0 {
 			rows = rows[:min(ended+mostEndedLately, len(rows))]
 		}
@@ -185,7 +186,8 @@ func (c calendarClient) meetingsWith(
 			all.unread = append(all.unread, sourceBookedHere)
 		}
 	}
-	if asked > 0 && len(failures) == asked && len(all.events) == 0 {
+	needed := in.Email != "" || upcoming // what has ended is read only since it may have been put off
+	if needed && asked > 0 && len(failures) == asked && len(all.events) == 0 {
 		return all, failures[0]
 	}
 	for _, err := range failures {

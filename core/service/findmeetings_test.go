@@ -165,6 +165,29 @@ func TestAMeetingThatWasPutOffIsFound(t *testing.T) {
 	}
 }
 
+// That a meeting which has ended may have been put off is no reason to refuse a caller whose meetings cannot be read.
+func TestMeetingsThatHaveEndedNeedNotBeRead(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	for title, h := range map[string]int{"ended": 10, "next": 10 + 72} {
+		in := meeting(t, title, h)
+		in.phone = "+12025550101"
+		book(t, p, c, Write{}, in)
+	}
+	w.meetings.script(func(_ *process, call string) reaction {
+		if strings.HasPrefix(call, "event/") || call == "event" {
+			return reaction{before: fails(down())}
+		}
+		return reaction{}
+	})
+	answer := findMeetings(t, p, c, FindMeetings{Phone: "+12025550101", Start: when(t, "2030-03-08")})
+	if len(answer.Meetings) != 0 || !slices.Equal(answer.UnreadSources, []string{sourceBookedHere}) {
+		t.Errorf("found %+v", answer)
+	}
+	_, err := p.Calendar.FindMeetings(background, c, FindMeetings{Phone: "+12025550101", Start: when(t, "2030-03-05")})
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+}
+
 func TestTheNearestMeetingsAreFoundAndThatThereAreMore(t *testing.T) {
 	t.Parallel()
 	_, p, c := sqliteWorld(t)
