@@ -488,11 +488,19 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 	if err := b.checkSetup(ctx); err != nil {
 		return telephony.Number{}, err
 	}
+	before := b.plan
 	number, err := b.placeOrder(ctx)
-	if wait > 0 && err != nil && isNotBought(err) { // perhaps the earlier order itself is in the way
-		return number, mayArrive
+	if wait <= 0 || err == nil || !isNotBought(err) {
+		return number, err
 	}
-	return number, err
+	// Perhaps the earlier order itself is in the way. This one has ended, unless a try of it had no answer, so that
+	// whoever repeats it often does not wait for it.
+	if !b.client.driver.Traits().IdempotentBuy {
+		if err := b.run.Save(ctx, before); err != nil {
+			return number, err
+		}
+	}
+	return number, mayArrive
 }
 
 // latestEnd returns when the order of an earlier run has certainly ended. An order may go on for a while after its

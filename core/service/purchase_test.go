@@ -826,6 +826,25 @@ func TestAnOrderMayBeInTheWayOfItsRepeat(t *testing.T) {
 	}
 }
 
+// TestWhoRepeatsAPurchaseOftenIsAnsweredAsSoon as one who waits: repeats that are refused put nothing off.
+func TestWhoRepeatsAPurchaseOftenIsAnsweredAsSoon(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.phones.traits.IdempotentBuy, w.phones.byNumber = false, true
+	w.phones.once("buy", reaction{before: fails(cutOff())})
+	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	began := w.clock.now()
+	for most := time.Minute; err != nil && w.clock.now().Sub(began) < most; {
+		w.clock.advance(5 * time.Second)
+		w.phones.once("buy", reaction{before: fails(fault.New(fault.Conflict, fault.ReasonNumberTaken, "It is taken."))})
+		_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+	}
+	if err != nil || w.phones.bought != 1 {
+		t.Errorf("after %v: %v; %d are bought", w.clock.now().Sub(began), err, w.phones.bought)
+	}
+}
+
 func TestAPurchaseThatWasDoneAndReleasedIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
