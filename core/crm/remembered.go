@@ -16,8 +16,8 @@ const (
 	renewAgain  = time.Minute
 )
 
-// Remembered is what a driver has read and remembers for a while, such as labels. The zero value is empty. It is safe for
-// concurrent use.
+// Remembered is what a driver has read and remembers for a while, such as labels. The zero value is empty. It is safe
+// for concurrent use.
 type Remembered[T any] struct {
 	mu    sync.Mutex
 	has   bool
