@@ -105,7 +105,7 @@ func (d *driver) meaning(e *graph.Error, about exchange) *fault.Error {
 	switch {
 	case e.Status == statusBandwidth:
 		return rateLimited()
-	case e.Status == http.StatusNotFound && e.Code == "": // not an error of Graph
+	case (e.Status == http.StatusNotFound || e.Status == http.StatusGone) && e.Code == "": // not an error of Graph
 		return misconfigured("reports that the address does not exist. Check the configured api_url")
 	}
 	return nil

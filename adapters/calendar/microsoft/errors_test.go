@@ -67,6 +67,7 @@ func TestWhatAnAnswerOfGraphMeans(t *testing.T) {
 		{502, "<html><body>Bad Gateway</body></html>", fault.Unavailable, fault.ReasonProviderUnavailable},
 		{404, "", fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{404, "<html>No such page</html>", fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{410, "<html>No more</html>", fault.Unsupported, fault.ReasonProviderMisconfigured},
 		// No message.
 		{400, `{"error":{"code":"ErrorInvalidIdMalformed"}}`, fault.NotFound, fault.ReasonEventNotFound},
 		{400, `{"error":{}}`, fault.Invalid, fault.ReasonProviderRefused},

@@ -105,7 +105,7 @@ func refusal(about subject, status int, header http.Header, body []byte) *fault.
 	case about == aSearch && at("national_destination_code"):
 		return plain.Restate(fault.NotFound, fault.ReasonNoNumbersAvailable,
 			"Telnyx has no numbers in this area code.")
-	case status == http.StatusNotFound && len(errors) == 0:
+	case plain.Code == fault.NotFound && len(errors) == 0:
 		return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The configured address has no such Telnyx API. Check providers.telnyx.api_url.")
 	case plain.Reason == fault.ReasonProviderMisconfigured:

@@ -41,6 +41,7 @@ func TestRefusals(t *testing.T) {
 		{"no id of a number", oneNumber, 400, one("10006", `{}`), fault.NotFound, fault.ReasonNumberNotFound},
 		{"no such thing", anything, 404, one("10005", `{}`), fault.NotFound, fault.ReasonNotFound},
 		{"no such API", oneNumber, 404, `<html>`, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{"no such API any more", oneNumber, 410, `<html>`, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"no such connection", anOrder, 422, one("10015", `{"pointer":"/connection_id"}`), fault.Unsupported,
 			fault.ReasonProviderMisconfigured},
 		{"no such connection of a number", oneNumber, 422, one("10015", `{"pointer":"/connection_id"}`),

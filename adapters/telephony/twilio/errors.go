@@ -90,7 +90,7 @@ func refusal(status int, header http.Header, body []byte) *fault.Error {
 		f = restate(f, m)
 	case status == http.StatusPaymentRequired:
 		f = restate(f, noFunds)
-	case status == http.StatusNotFound && answer.Code != notFound:
+	case f.Code == fault.NotFound && answer.Code != notFound:
 		f = restate(f, meaning{fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The configured address has no Twilio API. Check providers.twilio.api_url."})
 	}

@@ -29,6 +29,7 @@ func TestRefusalsOfAChange(t *testing.T) {
 		{"one without access", 403, 20403, fault.Forbidden, fault.ReasonAccountSuspended},
 		{"no such number", 404, 20404, fault.NotFound, fault.ReasonNumberNotFound},
 		{"no such API", 404, 0, fault.Unsupported, fault.ReasonProviderMisconfigured},
+		{"no such API any more", 410, 0, fault.Unsupported, fault.ReasonProviderMisconfigured},
 		{"too many calls", 429, 20429, fault.RateLimited, fault.ReasonProviderRateLimited},
 		{"too many calls, without a code", 429, 0, fault.RateLimited, fault.ReasonProviderRateLimited},
 		{"a trial", 400, 10002, fault.Exhausted, fault.ReasonTrialLimit},
