@@ -78,7 +78,7 @@ const (
 	notedUntil    = "until "   // followed by the change: when its hold ends
 	notedHeld     = "held "    // followed by the slot: the last hold on it
 	notedMade     = "made "    // followed by the change: what it came after, and the meeting or hold that it made
-	notedBooked   = "booked "  // followed by the hold or the slot: the meeting that it became
+	notedBooked   = "booked "  // followed by the hold or the slot: the meeting that it became, and by which change
 	notedUndone   = "undone "  // followed by the meeting: the change that undid what had made it
 )
 
@@ -402,7 +402,7 @@ func (m memory) since(ctx context.Context, t api.Tool, change string) string {
 
 // isUndone reports whether a meeting was cancelled or moved, or the one that a hold became.
 func (m memory) isUndone(ctx context.Context, what string) bool {
-	if became := m.recall(ctx, notedBooked+what); len(became) == 1 {
+	if became := m.recall(ctx, notedBooked+what); len(became) > 0 {
 		what = became[0]
 	}
 	return len(m.recall(ctx, notedUndone+what)) > 0
@@ -439,7 +439,7 @@ func (m memory) made(t api.Tool, arguments []byte, after string, r Result) {
 	}
 	_ = json.Unmarshal(arguments, &asked) // the interface has read them
 	if offered := cmp.Or(asked.Hold, asked.Slot); t.Name != toolHold {
-		m.note(notedBooked+offered, []string{what})
+		m.note(notedBooked+offered, []string{what, changeOf(t, arguments)})
 	}
 }
 
@@ -451,9 +451,12 @@ func (m memory) own(ctx context.Context, arguments []byte, words words, refusal 
 		Hold string `json:"hold_id"`
 	}
 	_ = json.Unmarshal(arguments, &asked) // the interface has read them
-	offered := cmp.Or(asked.Hold, asked.Slot)
-	meeting := m.recall(ctx, notedBooked+offered)
-	if len(meeting) != 1 || m.isUndone(ctx, offered) {
+	meeting := m.recall(ctx, notedBooked+cmp.Or(asked.Hold, asked.Slot))
+	if len(meeting) == 0 {
+		return refusal
+	}
+	// The meeting may have been cancelled or moved since, unless it was moved to this slot.
+	if undone := m.recall(ctx, notedUndone+meeting[0]); len(undone) > 0 && !slices.Contains(meeting[1:], undone[0]) {
 		return refusal
 	}
 	return Result{Said: words.own, Answer: map[string]json.RawMessage{

@@ -557,9 +557,22 @@ func TestATimeOfTheCallsOwnIsNotTakenByAnother(t *testing.T) {
 			t.Errorf("%s: %+v", rule, result)
 		}
 	}
-	w.say(t, r, call, "cancel_meeting", `{"meeting_reference":"mt_1"}`, `{}`)
-	if result := said("call", "book_slot", `{"title":"C","slot_id":"st_1"}`); result.Said != "That time is already taken." {
-		t.Errorf("after its cancellation: %+v", result)
+	for _, change := range []struct{ name, arguments, own, taken string }{
+		{"move_meeting", `{"meeting_reference":"mt_1","slot_id":"st_4"}`, "st_4", "st_1"},
+		{"move_meeting", `{"meeting_reference":"mt_1","slot_id":"st_1"}`, "st_1", "st_4"},
+		{"cancel_meeting", `{"meeting_reference":"mt_1"}`, "", "st_1"},
+	} {
+		w.say(t, r, call, change.name, change.arguments, `{"meeting_reference":"mt_1"}`)
+		for slot, want := range map[string]string{
+			change.own: "Diese Zeit ist schon für Sie gebucht.", change.taken: "That time is already taken.",
+		} {
+			if slot == "" {
+				continue
+			}
+			if result := said("call", "book_slot", `{"title":"C","slot_id":"`+slot+`"}`); result.Said != want {
+				t.Errorf("%s after %s %s: %+v", slot, change.name, change.arguments, result)
+			}
+		}
 	}
 }
 
