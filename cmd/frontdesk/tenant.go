@@ -180,8 +180,8 @@ type tenantDelete struct {
 // Run deletes the tenant.
 func (c tenantDelete) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usage("this deletes the tenant %q with its connections, keys and records, but nothing at its providers: phone "+
-			"numbers stay there, and go on to cost money; add --yes to confirm", c.Name)
+		return usage("this deletes the tenant %q with its connections, keys and records, but nothing at its providers: "+
+			"phone numbers stay there, and go on to cost money; add --yes to confirm", c.Name)
 	}
 	return s.with(ctx, func(g *gateway.Gateway) error { return g.Tenants().Delete(ctx, c.Name) })
 }

@@ -115,8 +115,8 @@ func (s *Services) Run(ctx context.Context) {
 	s.journal.Run(ctx)
 }
 
-// Close ends what is read and stored behind calls, and waits for it. It writes what the store did not take of calls that
-// have ended. Calls may go on.
+// Close ends what is read and stored behind calls, and waits for it. It writes what the store did not take of calls
+// that have ended. Calls may go on.
 func (s *Services) Close() {
 	s.Calendar.kept.behind.Close()
 	s.journal.Close()

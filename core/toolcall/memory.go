@@ -443,8 +443,8 @@ func (m memory) made(t api.Tool, arguments []byte, after string, r Result) {
 	}
 }
 
-// own returns the refusal of a slot that is taken. If the call has booked it itself, or moved a meeting there, as when a
-// model corrects the title, the refusal says so: another slot in its place would be a second meeting.
+// own returns the refusal of a slot that is taken. If the call has booked it itself, or moved a meeting there, as when
+// a model corrects the title, the refusal says so: another slot in its place would be a second meeting.
 func (m memory) own(ctx context.Context, arguments []byte, words words, refusal Result) Result {
 	var asked struct {
 		Slot string `json:"slot_id"`
