@@ -25,7 +25,8 @@ const maxNumbers = 5000 // most numbers of one account
 
 // CheckAccount returns an error if a telephony connection's credentials or settings lead to another account than that
 // of the numbers it holds: to that account they would all seem gone. It asks whose account it is once for each revision
-// of the connection, and for the account's numbers, by reference, only if it is another one or does not tell.
+// of the connection, and for the account's numbers, by reference, only if it is another one or does not tell, or if the
+// one before did not.
 func CheckAccount(
 	ctx context.Context, s *store.Store, c Connection, account func(context.Context) (telephony.Account, error),
 	numbers func(context.Context) (map[string]telephony.Number, error),
@@ -42,6 +43,8 @@ func CheckAccount(
 	is, err := account(ctx)
 	if f := fault.From(err); err != nil && f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended {
 		is.Ref, err = was.Ref, checkAny(ctx, s, c, numbers) // the credentials may do all but tell whose they are
+	} else if err == nil && is.Ref != "" && was.Ref == "" && was.Revision != 0 { // the ones before might not
+		err = checkAny(ctx, s, c, numbers)
 	}
 	switch f := fault.From(err); {
 	case err == nil:
@@ -103,8 +106,8 @@ func checkMoved(
 			"name of its own.", c.Name, is, missing[0].E164, was)
 }
 
-// checkAny returns an error if the connection holds numbers and an account that does not tell whose it is has none of
-// them.
+// checkAny returns an error if the connection holds numbers, and an account that cannot be compared with theirs has
+// none of them.
 func checkAny(
 	ctx context.Context, s *store.Store, c Connection, numbers func(context.Context) (map[string]telephony.Number, error),
 ) error {
@@ -117,9 +120,9 @@ func checkAny(
 		return err
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The credentials of the connection %q may not tell whose account they are of, and it has not %s nor any other of "+
-			"the connection's numbers. Enter credentials of the numbers' account again, and connect the other one under "+
-			"a name of its own.", c.Name, missing[0].E164)
+		"The credentials of the connection %q are of an account that has not %s nor any other of the connection's numbers. "+
+			"Enter credentials of the numbers' account again, and connect the other one under a name of its own.",
+		c.Name, missing[0].E164)
 }
 
 func heldBy(ctx context.Context, s *store.Store, c Connection) ([]store.Number, error) {

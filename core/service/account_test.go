@@ -183,6 +183,29 @@ func TestNumbersAreKeptWhereAnotherAccountDoesNotTellWhoseItIs(t *testing.T) {
 	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
 }
 
+// TestNumbersAreKeptWhereTheirAccountNeverToldWhoseItIs, and the next one tells that it is another.
+func TestNumbersAreKeptWhereTheirAccountNeverToldWhoseItIs(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	ours, other := w.phones, newPhoneAccount()
+	ours.ref, other.ref = "AC1", "AC2"
+	ours.script(func(_ *process, call string) reaction {
+		if call == "account" {
+			return reaction{before: fails(fault.New(fault.Forbidden, fault.ReasonPermissionDenied, "It may not."))}
+		}
+		return reaction{}
+	})
+	kept := buyOne(t, p, c, BuyNumber{})
+	w.phones, c = other, w.reconnected(c)
+	_, err := p.Numbers.List(background, c)
+	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	ours.script(nil)
+	w.phones, c = ours, w.reconnected(c)
+	if list := listed(t, p, c); len(list) != 1 || list[0].ID != kept.ID {
+		t.Errorf("with a key of the account that tells: %+v, want %+v", list, kept)
+	}
+}
+
 // TestNothingIsDoneWhereTheAccountCannotBeRead: a write that was not made is no unknown outcome, and no number is taken
 // for returned.
 func TestNothingIsDoneWhereTheAccountCannotBeRead(t *testing.T) {
