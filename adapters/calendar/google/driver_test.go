@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/calendar/google/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/adapter/conformance"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -534,15 +535,9 @@ func TestALargestPageThatIsTooLargeIsAskedForInSmallerOnes(t *testing.T) {
 // A write whose preparation fails has had no effect.
 func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
 	away := false
-	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if away && r.Method == http.MethodGet {
-				http.Error(w, "down", http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	s := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return away && r.Method == http.MethodGet
+	}))
 	event := must[calendar.Event](t)(s.driver(t).Book(t.Context(), booking("k1")))
 	linked := booking("k2")
 	linked.Conferencing = calendar.ConferencingProvider

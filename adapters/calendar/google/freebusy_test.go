@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/calendar/google/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 )
@@ -74,15 +75,9 @@ func TestNoScopeAtAllIsAnError(t *testing.T) {
 
 // Without the scope, one calendar that cannot be read at the moment is unknown, and the others are told.
 func TestACalendarThatCannotBeReadIsUnknown(t *testing.T) {
-	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.Contains(r.URL.Path, second) {
-				http.Error(w, "busy", http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	s := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path, second)
+	}))
 	s.consentWithout(t, "calendar.freebusy")
 	span := calendar.Span{From: noon, To: noon.Add(time.Hour)}
 	must[string](t)(s.Make(email, email, map[string]any{"start": clock(span.From, "UTC"),

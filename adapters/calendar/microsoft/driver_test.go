@@ -1011,15 +1011,9 @@ func TestNoMoreRequestsRunAtOneTimeThanTheMailboxTakes(t *testing.T) {
 func TestAWriteThatCannotBePreparedHasNotHappened(t *testing.T) {
 	t.Parallel()
 	away := false
-	a := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if away && r.Method == http.MethodGet {
-				http.Error(w, "down", http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	a := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return away && r.Method == http.MethodGet
+	}))
 	event := book(t, a.open(), booking(a))
 	linked := booking(a)
 	linked.Key, linked.Conferencing = "k2", calendar.ConferencingProvider

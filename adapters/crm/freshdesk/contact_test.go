@@ -3,10 +3,12 @@ package freshdesk_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"frontdesk/adapters/crm/freshdesk/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/phonenumber"
@@ -61,17 +63,9 @@ func TestANumberThatIsInBothFieldsIsOneContact(t *testing.T) {
 
 // failing answers 503 where the address contains one of the texts.
 func failing(texts ...string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for _, text := range texts {
-				if strings.Contains(r.URL.String(), text) {
-					w.WriteHeader(http.StatusServiceUnavailable)
-					return
-				}
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
+	return adaptertest.Unavailable(func(r *http.Request) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(r.URL.String(), text) })
+	})
 }
 
 func TestWhatFailsIsMarked(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"frontdesk/adapters/crm/hubspot"
 	"frontdesk/adapters/crm/hubspot/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -282,15 +283,9 @@ func TestAScopeThatIsMissingIsNamed(t *testing.T) {
 
 func TestLabelsAreRememberedForAWhileAndAskedAnewOnAMiss(t *testing.T) {
 	var down atomic.Bool
-	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if down.Load() && strings.Contains(r.URL.Path, "/crm/pipelines/") {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	s := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return down.Load() && strings.Contains(r.URL.Path, "/crm/pipelines/")
+	}))
 	c := newClock(noon)
 	d := s.open(t, private, nil, c.now)
 	made := create(t, d, crm.NewTicket{})

@@ -580,7 +580,7 @@ func TestLabelsAndTheirValues(t *testing.T) {
 	system.mu.Unlock()
 	s.later += crm.LabelsLast
 	if read, err := d.ByNumber(t.Context(), "7"); err != nil || read.Status != "On hold" {
-		t.Errorf("a label that was renamed is told as %q, %v", read.Status, err)
+		t.Errorf("a renamed label is reported as %q, %v", read.Status, err)
 	}
 	works := system.says["GET /api/states"]
 	system.mu.Lock()

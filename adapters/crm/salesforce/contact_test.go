@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/crm/salesforce/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/phonenumber"
@@ -113,15 +114,9 @@ func TestContactsInLaterBatchesAreFound(t *testing.T) {
 
 // refusing responds with status 503 to requests whose path and query contain part.
 func refusing(parts ...string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(r.URL.Path, p) }) {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
+	return adaptertest.Unavailable(func(r *http.Request) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(r.URL.Path, p) })
+	})
 }
 
 func TestAPartThatFailsIsSaid(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"frontdesk/adapters/crm/zendesk/fake"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 	"frontdesk/core/phonenumber"
@@ -57,15 +58,9 @@ func TestACallerIsLookedUpInTwoRequests(t *testing.T) {
 }
 
 func TestWithoutTheirDetailsContactsAreIncomplete(t *testing.T) {
-	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/show_many") {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	s := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return strings.HasSuffix(r.URL.Path, "/show_many")
+	}))
 	id := s.AddUser("Pat", "Acme", []string{"pat@example.com"}, []string{"+1 513 555 7611", "513-555-0100"})
 	found, err := finder(t, s).FindContacts(t.Context(), caller(t, "+15135557611"))
 	if err != nil || !found.Incomplete || len(found.Contacts) != 1 || found.Contacts[0].ID != id ||

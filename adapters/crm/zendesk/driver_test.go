@@ -12,6 +12,7 @@ import (
 	"frontdesk/adapters/crm/zendesk"
 	"frontdesk/adapters/crm/zendesk/fake"
 	"frontdesk/core/adapter"
+	"frontdesk/core/adapter/adaptertest"
 	"frontdesk/core/crm"
 	"frontdesk/core/fault"
 )
@@ -183,15 +184,9 @@ func TestLabelsAreAskedForAgainWhereOneIsMissed(t *testing.T) {
 
 func TestARenamedStatusIsToldAfterAWhile(t *testing.T) {
 	var down atomic.Bool
-	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if down.Load() && strings.Contains(r.URL.Path, "/custom_statuses") {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	s := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return down.Load() && strings.Contains(r.URL.Path, "/custom_statuses")
+	}))
 	d := s.open(t)
 	made, err := d.Create(t.Context(), pipe("k"))
 	if err != nil {
@@ -224,15 +219,9 @@ func TestATicketOfAnotherKeyIsNotTaken(t *testing.T) {
 }
 
 func TestATicketThatWasMadeIsToldWhateverElseFails(t *testing.T) {
-	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/ticket_fields") {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})
-	})
+	s := serve(t, fake.Options{}, adaptertest.Unavailable(func(r *http.Request) bool {
+		return strings.HasSuffix(r.URL.Path, "/ticket_fields")
+	}))
 	made, err := s.open(t).Create(t.Context(), crm.NewTicket{Key: "k", Subject: "Leaking pipe"})
 	if err != nil || made.Number == "" || made.Status != "New" {
 		t.Errorf("answered %+v, %v", made, err)

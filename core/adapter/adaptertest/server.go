@@ -20,6 +20,19 @@ func Serve(t testing.TB, provider http.Handler, around ...func(http.Handler) htt
 	return served.URL
 }
 
+// Unavailable makes a provider answer with status 503 to the requests that refuses accepts.
+func Unavailable(refuses func(*http.Request) bool) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refuses(r) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
 // Client returns a client like the one the gateway opens a driver with. It authorises requests to the given
 // address or, if that is "", to the address at which each call starts.
 func Client(t testing.TB, provider, address string, authorize func(*http.Request) error) *http.Client {
