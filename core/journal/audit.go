@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"sync"
 
 	"frontdesk/core/audit"
 	"frontdesk/core/store"
@@ -42,6 +43,21 @@ func (r *Run) rows(ctx context.Context, outcome string) ([]store.AuditRow, error
 		return nil, err
 	}
 	return []store.AuditRow{row}, nil
+}
+
+// rowsOnce returns a function that makes the audit rows of an outcome when it is first called. All tries to record it
+// write the same row, which the store may have by now.
+func (r *Run) rowsOnce(outcome string) func(context.Context) ([]store.AuditRow, error) {
+	var mu sync.Mutex
+	var rows []store.AuditRow
+	return func(ctx context.Context) (_ []store.AuditRow, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if rows == nil {
+			rows, err = r.rows(ctx, outcome)
+		}
+		return rows, err
+	}
 }
 
 // rowsIfAny returns the audit rows of a run that made no change, or none that is known. If the rows cannot be

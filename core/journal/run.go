@@ -227,7 +227,7 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 	}
 	var rows []store.AuditRow
 	write := func(ctx context.Context) error {
-		if rows == nil { // see auditAlone
+		if rows == nil { // see rowsOnce
 			rows = kept.rowsIfAny(ctx, outcome)
 		}
 		err := end(ctx, rows)
@@ -397,33 +397,30 @@ func (r *Run) isRemoved(ctx context.Context) (removed, withTenant bool) {
 
 // auditAlone records the outcome in the audit, where there is no intent to record it with.
 func (r *Run) auditAlone(ctx context.Context, outcome string) {
-	kept := r.withoutRequest()
-	var rows []store.AuditRow
-	write := func(ctx context.Context) (err error) {
-		if rows == nil { // else it is the same row, which the store may have by now
-			if rows, err = kept.rows(ctx, outcome); err != nil {
-				return err
-			}
+	rowsOf, j := r.withoutRequest().rowsOnce(outcome), r.journal
+	write := func(ctx context.Context) error {
+		rows, err := rowsOf(ctx)
+		if err != nil {
+			return err
 		}
-		return kept.journal.opts.Store.AddAudit(ctx, rows...)
+		return j.opts.Store.AddAudit(ctx, rows...)
 	}
 	if err := write(ctx); err != nil {
-		r.journal.owe(write)
-		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit yet; that is tried again until "+
+		j.owe(write)
+		j.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit yet; that is tried again until "+
 			"the store is back",
 			"operation", r.intent.Operation, "outcome", outcome, "error", err)
 	}
 }
 
 // recorder returns a function that writes the answer, what is attached to it, and the audit row. If the connection was
-// removed meanwhile, what is attached would have gone with it, and is left out. Each try writes the same row.
+// removed meanwhile, what is attached would have gone with it, and is left out.
 func (r *Run) recorder(with store.Attached) func(context.Context) error {
-	var rows []store.AuditRow
-	return func(ctx context.Context) (err error) {
-		if rows == nil {
-			if rows, err = r.rows(ctx, audit.Done); err != nil {
-				return err
-			}
+	rowsOf := r.rowsOnce(audit.Done)
+	return func(ctx context.Context) error {
+		rows, err := rowsOf(ctx)
+		if err != nil {
+			return err
 		}
 		err = r.journal.opts.Store.FinishIntent(ctx, r.intent, with, rows...)
 		if errors.Is(err, fault.NotFound) {
