@@ -5,7 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -88,17 +88,9 @@ func compareEvents(a, b EventSeen) int {
 
 // placeholders returns "($1, $2), ($3, $4)" for two rows of two columns.
 func placeholders(rows, columns int) string {
-	text := make([]byte, 0, 6*rows*columns)
-	for i := range rows * columns {
-		switch {
-		case i == 0:
-			text = append(text, '(')
-		case i%columns == 0:
-			text = append(text, "), ("...)
-		default:
-			text = append(text, ", "...)
-		}
-		text = strconv.AppendInt(append(text, '$'), int64(i+1), 10)
+	all := make([]string, rows)
+	for i := range all {
+		all[i] = "(" + places(1+i*columns, columns) + ")"
 	}
-	return string(append(text, ')'))
+	return strings.Join(all, ", ")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -32,21 +31,19 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 		return nil
 	}
 	const columns = 13
-	var rows []string
 	var args []any
 	for _, o := range offers {
 		calendars, err := json.Marshal(o.CalendarIDs)
 		if err != nil {
 			return fmt.Errorf("store: calendars of a slot: %w", err)
 		}
-		rows = append(rows, "("+places(len(args)+1, columns)+")")
 		args = append(args, o.TenantID, o.ConnectionID, o.ID, millis(o.From), millis(o.To), string(calendars),
 			millis(o.OfferedAt), o.TimeZone, o.Availability, o.Before.Milliseconds(), o.After.Milliseconds(),
 			o.TentativeIsFree, o.Rules)
 	}
 	_, err := s.exec(ctx, `INSERT INTO slots_offered
 		(tenant_id, connection_id, id, starts_at, ends_at, calendar_ids, offered_at, time_zone, availability,
-			buffer_before, buffer_after, tentative_is_free, rules) VALUES `+strings.Join(rows, ", ")+`
+			buffer_before, buffer_after, tentative_is_free, rules) VALUES `+placeholders(len(offers), columns)+`
 		ON CONFLICT (tenant_id, connection_id, id) DO UPDATE SET starts_at = excluded.starts_at,
 			ends_at = excluded.ends_at, calendar_ids = excluded.calendar_ids, offered_at = excluded.offered_at,
 			time_zone = excluded.time_zone, availability = excluded.availability,
