@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -41,23 +42,21 @@ func CheckAccount(
 		return err
 	}
 	is, err := account(ctx)
-	if f := fault.From(err); err != nil && f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended {
+	switch f := fault.From(err); {
+	case f != nil && f.Code == fault.Forbidden && f.Reason != fault.ReasonAccountSuspended:
 		is.Ref, err = was.Ref, checkAny(ctx, s, c, numbers) // the credentials may do all but tell whose they are
-	} else if err == nil && is.Ref != "" && was.Ref == "" && was.Revision != 0 { // the ones before might not
+	case f != nil:
+	case was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref):
+		err = checkMoved(ctx, s, c, was.Ref, is.Ref, numbers)
+	case was.Ref == "" && was.Revision != 0 && is.Ref != "": // the credentials before might not tell whose they were
 		err = checkAny(ctx, s, c, numbers)
 	}
-	switch f := fault.From(err); {
-	case err == nil:
-	case f.Code == fault.NotFound: // which is no answer about a number
-		return f.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider does not find the account of "+
-			"the connection's credentials. Check the connection's settings.")
-	default:
-		return err
+	if errors.Is(err, fault.NotFound) { // which is no answer about a number
+		return fault.From(err).Restate(fault.Unsupported, fault.ReasonProviderMisconfigured, "The provider does not find "+
+			"the account of the connection's credentials. Check the connection's settings.")
 	}
-	if was.Ref != "" && !strings.EqualFold(was.Ref, is.Ref) {
-		if err := checkMoved(ctx, s, c, was.Ref, is.Ref, numbers); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return documents.Update(ctx, func(tx adapter.StorageTx) error {
 		if there, err := readKnownAccount(tx); err != nil || there.Revision >= c.Revision {

@@ -438,7 +438,7 @@ func (m memory) made(t api.Tool, arguments []byte, after string, r Result) {
 		Hold string `json:"hold_id"`
 	}
 	_ = json.Unmarshal(arguments, &asked) // the interface has read them
-	if offered := cmp.Or(asked.Hold, asked.Slot); t.Name != toolHold {
+	if offered := cmp.Or(asked.Hold, asked.Slot); offered != "" && t.Name != toolHold {
 		m.note(notedBooked+offered, []string{what, changeOf(t, arguments)})
 	}
 }
