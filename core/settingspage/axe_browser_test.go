@@ -25,8 +25,9 @@ func (w *world) pages(signedIn bool, tenant, connection, key, request string) ma
 	return all
 }
 
-// No page for whoever is not signed in has a barrier that axe-core knows, in light and in dark; nor have the
-// answers to a form that is filled in wrongly, or that is not allowed. TestEveryPageCanBeReadAndUsed has the others.
+// No page for whoever is not signed in has a barrier that axe-core knows, in light and in dark, and Tab leads
+// through each; nor have the answers to a form that is filled in wrongly, or that is not allowed, such a barrier.
+// TestEveryPageCanBeReadAndUsed has the others.
 func TestNoPageHasABarrier(t *testing.T) {
 	t.Parallel()
 	auditor := browsertest.NewAuditor(t)
@@ -37,9 +38,11 @@ func TestNoPageHasABarrier(t *testing.T) {
 	for name, path := range w.pages(false, "acme", "acme", key, request) {
 		p.b.Open(w.url + path)
 		auditor.Check(p.b, name)
+		p.walk(name)
 	}
 	p.b.Open(w.url + w.link(signin.NewLink{Person: "pat@example.com"}))
 	auditor.Check(p.b, "a link that works")
+	p.walk("a link that works")
 	p.press("Sign in")
 	p.b.Open(w.url + "/settings")
 	p.fill("Name of a new tenant", "Not Good")

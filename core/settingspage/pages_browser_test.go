@@ -154,8 +154,8 @@ func (w *world) books(key string, want int) {
 }
 
 // Every page is readable in every window and at 200 % zoom, its controls have names and can be reached by
-// keyboard and by finger, its text has enough contrast, nothing is loaded from elsewhere, and axe-core knows no
-// barrier in it.
+// keyboard and by finger, its text has enough contrast, nothing is loaded from elsewhere, axe-core knows no
+// barrier in it, and Tab leads through it.
 func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	t.Parallel()
 	auditor := browsertest.NewAuditor(t)
@@ -169,6 +169,7 @@ func TestEveryPageCanBeReadAndUsed(t *testing.T) {
 	for name, path := range w.pages(true, "acme", "acme", key, request) {
 		p.b.Open(w.url + path)
 		auditor.Check(p.b, name, func(look string) { p.examine(look, name) })
+		p.walk(name)
 		if os.Getenv("FRONTDESK_TEST_SCREENSHOTS") == "" {
 			continue
 		}

@@ -34,7 +34,8 @@ func (a Auditor) Barriers(b *Browser, rules ...string) []string {
 	var found []string
 	var there bool
 	if b.Eval(`typeof axe === 'object'`, &there); !there {
-		b.Eval(a.script, nil)
+		// The pages that come after this one have it, too: the browser then reads and compiles it once.
+		b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": a.script, "runImmediately": true}, nil)
 	}
 	b.Eval(`axe.run(document, {preload: false, resultTypes: ['violations']`+only+`}).then(done => done.violations.map(v =>
 		v.id + ' (' + v.impact + '): ' + v.help + ': ' + v.nodes.map(n => n.html + ' ' + n.any.concat(n.all, n.none).map(c => c.message)).join('\n\t')))`,
