@@ -245,11 +245,11 @@ func (s *submission) equalSince() time.Time {
 func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Run, *store.Intent, error) {
 	j := s.journal
 	fresh, done := s.isFresh(there), there.State == store.IntentDone
-	pending, known := j.answers.find(there)
+	pending := j.answers.answerOf(there)
 	switch {
-	case known && fresh && s.isStale(ctx, pending.intent): // once it is recorded, it is dropped
-		return nil, nil, j.writeAnswer(ctx, pending)
-	case known && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
+	case pending != nil && fresh && s.isStale(ctx, pending.intent): // once it is recorded, it is dropped
+		return nil, nil, j.answers.make(ctx, pending)
+	case pending != nil && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
 		return nil, &pending.intent, nil
 	case !fresh && (done || there.Kept || s.operation.gaveUp(there.Plan)) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
@@ -351,7 +351,7 @@ func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
 			return
 		}
 	}
-	j.owe(func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, run, "") })
+	j.owe(run.Owner, func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, run, "") })
 }
 
 func replay[T any](i store.Intent) (Answer[T], error) {

@@ -102,8 +102,8 @@ type Journal struct {
 	operations map[string]Operation
 
 	local     localRuns
-	owed      owedWrites
-	answers   pendingAnswers
+	owed      owedWrites // of calls that changed nothing
+	answers   owedWrites // that callers received
 	waiters   waiters
 	announced sync.Once
 }

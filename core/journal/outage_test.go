@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,14 +129,14 @@ func TestNothingIsLeftOfARunWhoseAnswerCameLate(t *testing.T) {
 func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	j := w.journal(Operation{})
-	j.answers.list = make([]pendingAnswer, maxAnswers)
+	j.answers.list = make([]*owedWrite, maxOwed)
 	for n := range j.answers.list {
-		j.answers.list[n].record = func(context.Context) error { return nil }
+		j.answers.list[n] = &owedWrite{write: func(context.Context) error { return nil }}
 	}
 	again := w.refuseAnswers()
 	_, err := w.perform(j, "late", "front")
 	w.check(err)
-	if len(j.answers.list) != maxAnswers {
+	if len(j.answers.list) != maxOwed {
 		t.Fatalf("the process keeps %d answers", len(j.answers.list))
 	}
 	again()
@@ -145,32 +146,75 @@ func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 	}
 }
 
-// TestWhatIsOwedIsWrittenUntilTheStoreTakesIt: an outage keeps all of it, and what can never be written is dropped.
+// TestWhatIsOwedIsWrittenUntilTheStoreTakesIt: an outage keeps all of it, what can never be written is dropped, and
+// what the store refuses holds up nothing else and is tried more and more seldom.
 func TestWhatIsOwedIsWrittenUntilTheStoreTakesIt(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	j := w.journal(Operation{})
+	var log strings.Builder
+	j.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
 	failing := func(c fault.Code) error { return fault.New(c, fault.ReasonInternal, ".") }
 	answers := map[string][]error{
-		"refused": {failing(fault.Internal), nil, nil},
+		"refused": {failing(fault.Internal), nil},
+		"hanging": slices.Repeat([]error{failing(fault.Unavailable)}, 100),
 		"there":   {failing(fault.Conflict)},
 		"gone":    {failing(fault.NotFound)},
-		"away":    {failing(fault.Unavailable), nil},
 		"last":    {nil},
 	}
 	var written []string
-	for _, name := range []string{"refused", "there", "gone", "away", "last"} {
-		j.owe(func(context.Context) error {
+	for _, name := range []string{"refused", "hanging", "there", "gone", "last"} {
+		j.owe("", func(ctx context.Context) error {
 			written = append(written, name)
+			if ctx.Err() != nil {
+				return failing(fault.Unavailable)
+			}
 			err := answers[name][0]
 			answers[name] = answers[name][1:]
 			return err
 		})
 	}
-	for round, want := range []string{"[refused there gone away]", "[refused away last]", "[]"} {
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.writeHeldUp(away, w.now()); err == nil || fmt.Sprint(written) != "[refused]" {
+		t.Errorf("during an outage: wrote %v, %v", written, err)
+	}
+	w.cutOff(w.journal(Operation{}), "k", "front")
+	for round, want := range []string{"[refused hanging there gone last]", "[refused hanging]", "[]", "[hanging]"} {
 		written = nil
-		if err := j.writeOwed(t.Context()); (err != nil) != (round == 0) || fmt.Sprint(written) != want {
-			t.Errorf("round %d writes %v, %v; want %s", round, written, err, want)
+		w.recover(j)
+		if fmt.Sprint(written) != want {
+			t.Errorf("round %d writes %v; want %s", round, written, want)
 		}
+		w.advance(recoveryInterval)
+	}
+	if len(w.opened) != 1 || strings.Count(log.String(), "the store refuses") != 1 {
+		t.Errorf("opened %v; the log says %q", w.opened, &log)
+	}
+}
+
+// TestACallWhoseWithdrawalTheStoreRefusesIsNotCarriedOut: its caller was told that it was not recorded.
+func TestACallWhoseWithdrawalTheStoreRefusesIsNotCarriedOut(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	_, err := w.database().Exec(`CREATE TRIGGER failing BEFORE DELETE ON intents BEGIN SELECT RAISE(ABORT, 'no'); END`)
+	w.check(err)
+	i := store.Intent{
+		TenantID: "t", Operation: opOpen, Key: "k", Owner: j.opts.Owner + "/1", ConnectionID: "c", EffectKey: "e",
+		Plan: []byte("{}"), State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(), LeaseUntil: w.now(),
+	}
+	_, _, err = j.opts.Store.BeginIntent(t.Context(), i, time.Time{})
+	w.check(err)
+	j.withdraw(t.Context(), i)
+	w.recover(j)
+	if len(w.opened) > 0 {
+		t.Errorf("opened %v", w.opened)
+	}
+	_, err = w.database().Exec(`DROP TRIGGER failing`)
+	w.check(err)
+	w.advance(maxOwedWait)
+	w.recover(j)
+	if _, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "k"); found || err != nil || len(w.opened) > 0 {
+		t.Errorf("it is there: %t, %v; opened %v", found, err, w.opened)
 	}
 }
 
@@ -182,7 +226,7 @@ func TestAProcessThatEndsWritesWhatTheStoreTakesAgain(t *testing.T) {
 	_, err := w.perform(j, "k", "front")
 	w.check(err)
 	owed := 0
-	j.owe(func(context.Context) error { owed++; return nil })
+	j.owe("", func(context.Context) error { owed++; return nil })
 	again()
 	j.Close()
 	there, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "key:k")
@@ -218,22 +262,6 @@ func TestAnAnswerThatWaitsToBeRecordedKeepsNoRequest(t *testing.T) {
 	w.check(w.database().QueryRow("SELECT at FROM audit WHERE action = $1", opOpen).Scan(&at))
 	if at != given.UnixMilli() {
 		t.Errorf("the answer of %v is audited at %v", given, time.UnixMilli(at).UTC())
-	}
-}
-
-// TestWhatTheStoreRefusesIsReported as long as it does.
-func TestWhatTheStoreRefusesIsReported(t *testing.T) {
-	w := newWorld(t, storetest.SQLite)
-	j := w.journal(Operation{})
-	w.refuseAnswers()
-	_, err := w.perform(j, "k", "front")
-	w.check(err)
-	j.owe(func(context.Context) error { return fault.New(fault.Internal, fault.ReasonInternal, "Never.") })
-	var log strings.Builder
-	j.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
-	w.recover(j)
-	if strings.Count(log.String(), "the store refuses") != 2 || !strings.Contains(log.String(), "Never.") {
-		t.Errorf("the log says %q", &log)
 	}
 }
 
@@ -295,7 +323,7 @@ func TestAWriteThatGoesOnIsNotForgottenAlthoughTheStoreWasAway(t *testing.T) {
 	}
 	_, err = w.database().Exec(`DROP TRIGGER failing`)
 	w.check(err)
-	w.check(j.writeOwed(t.Context()))
+	w.check(j.writeHeldUp(t.Context(), w.now()))
 	there, _, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "key:k")
 	w.check(err)
 	if least := w.now().Add(j.opts.WriteGrace); there.LeaseUntil.Before(least) {
@@ -331,9 +359,9 @@ func TestAnEndThatIsOwedIsAuditedOnceAndWhenItCame(t *testing.T) {
 		t.Fatalf("began %t, %d writes are owed", began, len(j.owed.list))
 	}
 	w.advance(time.Hour)
-	w.check(j.owed.list[0](t.Context())) // and nobody hears that it worked
-	w.check(j.writeOwed(t.Context()))
-	w.check(j.writeOwed(t.Context()))
+	w.check(j.owed.list[0].write(t.Context())) // and nobody hears that it worked
+	w.check(j.writeHeldUp(t.Context(), w.now()))
+	w.check(j.writeHeldUp(t.Context(), w.now()))
 	var rows int
 	var at int64
 	w.check(w.database().QueryRow("SELECT count(*), max(at) FROM audit WHERE action = $1", opOpen).Scan(&rows, &at))
@@ -356,9 +384,9 @@ func TestAnOutageOfManyCallsForgetsNoEndThatCameFirst(t *testing.T) {
 	cancel()
 	(&Run{journal: j, operation: j.operations[opOpen], intent: i}).release(away, "", audit.Failed(fault.ReasonInternal))
 	for range maxOwed {
-		j.owe(func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, store.Intent{}, "") })
+		j.owe("", func(ctx context.Context) error { return j.opts.Store.ReleaseIntent(ctx, store.Intent{}, "") })
 	}
-	if err := j.writeOwed(away); err == nil || len(j.owed.list) != maxOwed {
+	if err := j.writeHeldUp(away, w.now()); err == nil || len(j.owed.list) != maxOwed {
 		t.Errorf("during the outage: %v; %d writes are owed", err, len(j.owed.list))
 	}
 	w.recover(j)

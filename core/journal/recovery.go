@@ -82,10 +82,10 @@ func (j *Journal) SyncClock(ctx context.Context) (ahead time.Duration, err error
 // RecoverOnce runs one round of recovery. It writes what an outage of the store has held up and resumes the
 // intents that are due.
 func (j *Journal) RecoverOnce(ctx context.Context) error {
-	began := j.opts.Now()
-	if err := j.writeHeldUp(ctx); err != nil {
+	if err := j.writeHeldUp(ctx, j.opts.Now()); err != nil {
 		return err
 	}
+	began, ended := j.opts.Now(), j.owed.owners()
 	open, err := j.findAbandoned(ctx, recoveryScan)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 		}
 	}
 	open = slices.DeleteFunc(open, func(i store.Intent) bool {
-		return !j.isDue(i, began, slices.Contains(inProgress, i.EffectKey))
+		return ended[i.Owner] || !j.isDue(i, began, slices.Contains(inProgress, i.EffectKey))
 	})
 	var group errgroup.Group
 	group.SetLimit(recoveryConcurrency)

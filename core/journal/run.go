@@ -236,12 +236,16 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		}
 		// The audit does not take the row. The run must end all the same: see rowsIfAny.
 		if err = end(ctx, nil); err == nil {
-			j.owe(func(ctx context.Context) error { return j.opts.Store.AddAudit(ctx, rows...) })
+			j.owe("", func(ctx context.Context) error { return j.opts.Store.AddAudit(ctx, rows...) })
 		}
 		return err
 	}
 	if err := write(ctx); err != nil {
-		j.owe(write)
+		ends := ""
+		if state == "" {
+			ends = intent.Owner
+		}
+		j.owe(ends, write)
 		j.opts.Log.ErrorContext(ctx, "an intent could not be closed yet; that is tried again until the store is back",
 			"operation", intent.Operation, "error", err)
 	}
@@ -276,9 +280,9 @@ func (r *Run) extend(ctx context.Context, outcome string) {
 		return
 	}
 	longer.Plan = nil // see withoutRequest
-	j.owe(func(ctx context.Context) error { return j.opts.Store.ExtendIntent(ctx, longer) })
+	j.owe("", func(ctx context.Context) error { return j.opts.Store.ExtendIntent(ctx, longer) })
 	if len(rows) > 0 {
-		j.owe(func(ctx context.Context) error { return j.opts.Store.AddAudit(ctx, rows...) })
+		j.owe("", func(ctx context.Context) error { return j.opts.Store.AddAudit(ctx, rows...) })
 	}
 	j.opts.Log.ErrorContext(ctx, "the lease of an intent could not be extended yet; that is tried again until the store "+
 		"is back", "operation", r.intent.Operation, "error", err)
@@ -361,7 +365,7 @@ func (r *Run) complete(
 		answered := err == nil && found && first.State == store.IntentDone
 		return first, answered && first.EffectKey == r.intent.EffectKey
 	}
-	kept := j.answers.add(left.intent, func(ctx context.Context) error {
+	kept := j.answers.add(&owedWrite{intent: left.intent, write: func(ctx context.Context) error {
 		err := record(ctx)
 		switch {
 		case err == nil:
@@ -374,7 +378,7 @@ func (r *Run) complete(
 		}
 		j.local.remove(left.intent.Owner)
 		return nil
-	})
+	}})
 	j.opts.Log.ErrorContext(ctx, "an answer could not be recorded in the store", "operation", r.intent.Operation,
 		"kept_until_it_does", kept, "error", err)
 	if kept {
@@ -406,7 +410,7 @@ func (r *Run) auditAlone(ctx context.Context, outcome string) {
 		return j.opts.Store.AddAudit(ctx, rows...)
 	}
 	if err := write(ctx); err != nil {
-		j.owe(write)
+		j.owe("", write)
 		j.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit yet; that is tried again until "+
 			"the store is back",
 			"operation", r.intent.Operation, "outcome", outcome, "error", err)
