@@ -3,6 +3,7 @@ package microsoft
 import (
 	"context"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -42,6 +43,8 @@ func (d *driver) FreeBusy(
 		views[i].CalendarID = id
 		views[i].address, views[i].Err = d.busyAddress(ctx, id, span, top)
 	}
+	reading, cancel := calendar.ReadingTime(ctx, len(views))
+	defer cancel()
 	for range mostPages {
 		var unread []*busyView
 		for i := range views {
@@ -49,9 +52,7 @@ func (d *driver) FreeBusy(
 				unread = append(unread, &views[i])
 			}
 		}
-		for some := range slices.Chunk(unread, graph.MaxBatchParts) {
-			d.readPages(ctx, some, span)
-		}
+		d.readAll(reading, unread, span)
 	}
 	readings := make([]calendar.Reading, len(views))
 	for i, v := range views {
@@ -83,41 +84,62 @@ func (d *driver) busyAddress(
 	return address, nil
 }
 
-// readPages reads the next page of each view, in one request. Its answer waits for the slowest part: where one hangs,
-// each is read by a request of its own.
-func (d *driver) readPages(ctx context.Context, views []*busyView, span calendar.Span) {
-	addresses := make([]string, len(views))
-	for i, v := range views {
-		addresses[i] = v.address
-	}
-	reading, cancel := calendar.ReadingTime(ctx, len(views))
-	defer cancel()
-	parts, err := d.postBatch(reading, addresses, preferTimes)
-	if err != nil && reading.Err() != nil && ctx.Err() == nil {
-		d.readEach(ctx, views, span)
+// readAll reads the next page of each view. The answer to a batch waits for the slowest part: where one hangs, each of
+// these views is read by a request of its own once the other batches were read, in the time that they leave.
+func (d *driver) readAll(ctx context.Context, views []*busyView, span calendar.Span) {
+	if len(views) == 1 {
+		fail(views, d.readPages(ctx, views, span))
 		return
 	}
-	for i, v := range views {
-		v.address = ""
-		if v.Err = err; err == nil {
-			v.Err = d.readPart(v, parts[i], span)
+	batches := slices.Collect(slices.Chunk(views, graph.MaxBatchParts))
+	var alone []*busyView
+	for i, some := range batches {
+		batch, cancel := ctx, func() {}
+		if end, ends := ctx.Deadline(); ends {
+			batch, cancel = context.WithTimeout(ctx, time.Until(end)*3/4/time.Duration(len(batches)-i))
 		}
+		if err := d.readPages(batch, some, span); err != nil && batch.Err() != nil {
+			alone = append(alone, some...)
+		} else {
+			fail(some, err)
+		}
+		cancel()
 	}
-}
-
-// readEach reads the next page of each view, as many at a time as Graph answers.
-func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span) {
-	ctx, cancel := calendar.ReadingTime(ctx, len(views))
-	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(atOnce)
-	for _, v := range views {
+	for view := range slices.Chunk(alone, 1) {
 		group.Go(func() error {
-			d.readPages(ctx, []*busyView{v}, span)
+			d.readAll(ctx, view, span)
 			return nil
 		})
 	}
 	_ = group.Wait() // no function fails
+}
+
+// fail ends the reading of views whose request has failed, if it has.
+func fail(views []*busyView, err error) {
+	for _, v := range views {
+		if err != nil {
+			v.Err, v.address = err, ""
+		}
+	}
+}
+
+// readPages reads the next page of each view, in one request.
+func (d *driver) readPages(ctx context.Context, views []*busyView, span calendar.Span) error {
+	addresses := make([]string, len(views))
+	for i, v := range views {
+		addresses[i] = v.address
+	}
+	parts, err := d.postBatch(ctx, addresses, preferTimes)
+	if err != nil {
+		return err
+	}
+	for i, v := range views {
+		v.address = ""
+		v.Err = d.readPart(v, parts[i], span)
+	}
+	return nil
 }
 
 // readPart adds the busy times of a page to the view, and the address of the next one.
