@@ -1,9 +1,9 @@
 package agenttools
 
-// Sources: elevenlabs.io/docs/eleven-agents/customization/personalization/dynamic-variables (the system
-// variables), and WebhookToolConfigInput of @elevenlabs/elevenlabs-js 2.73.0. A property has one source: the
-// description for what the model says. By default an agent does not see what a failed
-// webhook said, hence passthrough.
+// Sources: elevenlabs.io/docs/eleven-agents/customization/personalization/dynamic-variables (the system variables; of
+// those that tell the time, only system__time has the weekday, in the agent's time zone or, if it has none, in UTC), and
+// WebhookToolConfigInput of @elevenlabs/elevenlabs-js 2.73.0. A property has one source: the description for what the
+// model says. By default an agent does not see what a failed webhook said, hence passthrough.
 
 type elevenLabsTool struct {
 	ToolConfig elevenLabsConfig `json:"tool_config"`
@@ -47,11 +47,14 @@ func elevenLabs() Platform {
 	return Platform{
 		ID: "elevenlabs", Name: "ElevenLabs Agents", Language: "json",
 		caller: "system__caller_id", address: toolsAddress,
-		now: func(string) string { return "{{system__time_utc}} in UTC" },
+		now: func(string) string {
+			return "{{system__time}} in the time zone of this agent, which is {{system__time_utc}} in UTC"
+		},
 		where: []string{
 			"Keep the API key as a secret of the workspace, and put its id in the place of YOUR_SECRET_ID.",
 			"Send each tool of the list to POST https://api.elevenlabs.io/v1/convai/tools.",
 			"Add the tools to the agent, and the lines below to its system prompt.",
+			"Set the time zone of the agent (conversation_config.agent.prompt.timezone) to that of the business.",
 			"For an agent that calls people, put system__called_number in the place of system__caller_id, which is " +
 				"the number of the business there: all whom it called would be one caller.",
 		},
