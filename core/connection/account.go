@@ -120,7 +120,8 @@ func checkAny(
 	}
 	return fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
 		"The credentials of the connection %q are of an account that has not %s nor any other of the connection's numbers. "+
-			"Enter credentials of the numbers' account again, and connect the other one under a name of its own.",
+			"Enter credentials of the numbers' account again, and connect the other one under a name of its own. If all were "+
+			"given back at the provider, remove the connection and connect the account anew.",
 		c.Name, missing[0].E164)
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,6 +182,11 @@ func TestNumbersAreKeptWhereAnotherAccountDoesNotTellWhoseItIs(t *testing.T) {
 	w.phones, c = other, w.reconnected(c)
 	_, err = p.Numbers.List(background, c)
 	wantReason(t, err, fault.Unsupported, fault.ReasonProviderMisconfigured)
+	ours.held = nil // which cannot be told from another account
+	w.phones, c = ours, w.reconnected(c)
+	if _, err = p.Numbers.List(background, c); !strings.Contains(fault.From(err).Detail, "remove the connection") {
+		t.Errorf("when the last number was given back at the provider: %v", err)
+	}
 }
 
 // TestNumbersAreKeptWhereTheirAccountNeverToldWhoseItIs, and the next one tells that it is another.
