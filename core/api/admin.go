@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -13,86 +12,8 @@ import (
 	"frontdesk/core/service"
 )
 
-// Admin is what the admin operations need of core/admin.
-type Admin interface {
-	ListTenants(context.Context, apikey.Caller) (admin.Tenants, error)
-	CreateTenant(
-		context.Context, apikey.Caller, service.Write, admin.TenantSpec,
-	) (service.Answer[admin.Tenant], error)
-	GetTenant(ctx context.Context, caller apikey.Caller, name string) (admin.Tenant, error)
-	ChangeTenant(context.Context, apikey.Caller, admin.TenantSpec) (admin.Tenant, error)
-	DeleteTenant(ctx context.Context, caller apikey.Caller, name string) (admin.Done, error)
-
-	ListConnections(ctx context.Context, caller apikey.Caller, tenant string) (admin.Connections, error)
-	CreateConnection(
-		context.Context, apikey.Caller, service.Write, admin.NewConnection,
-	) (service.Answer[admin.Connection], error)
-	GetConnection(context.Context, apikey.Caller, admin.ConnectionName) (admin.Connection, error)
-	ChangeConnection(context.Context, apikey.Caller, admin.ConnectionChange) (admin.Connection, error)
-	RemoveConnection(context.Context, apikey.Caller, admin.ConnectionName) (admin.Done, error)
-	VerifyConnection(context.Context, apikey.Caller, admin.ConnectionName) (connection.Verification, error)
-	CreateLink(
-		context.Context, apikey.Caller, service.Write, admin.NewLink,
-	) (service.Answer[admin.ConnectLink], error)
-	ListProviders(context.Context, apikey.Caller) (admin.Providers, error)
-
-	ListKeys(ctx context.Context, caller apikey.Caller, tenant string) (admin.Keys, error)
-	CreateKey(
-		context.Context, apikey.Caller, service.Write, admin.NewKey,
-	) (service.Answer[admin.CreatedKey], error)
-	RollKey(
-		context.Context, apikey.Caller, service.Write, admin.RollKey,
-	) (service.Answer[admin.CreatedKey], error)
-	RevokeKey(context.Context, apikey.Caller, admin.KeyID) (admin.Done, error)
-
-	ListAgents(ctx context.Context, caller apikey.Caller, tenant string) (admin.Agents, error)
-	CreateAgent(
-		context.Context, apikey.Caller, admin.Write, admin.NewAgent,
-	) (service.Answer[admin.Agent], error)
-	ChangeAgent(context.Context, apikey.Caller, admin.AgentChange) (admin.Agent, error)
-	RemoveAgent(context.Context, apikey.Caller, admin.AgentName) (admin.Done, error)
-
-	ExportTenant(context.Context, apikey.Caller, admin.ExportQuery) (admin.Export, error)
-
-	ListNumbers(ctx context.Context, caller apikey.Caller, tenant string) (admin.PhoneNumbers, error)
-	BuyNumber(
-		context.Context, apikey.Caller, service.Write, admin.NumberPurchase,
-	) (service.Answer[admin.PhoneNumber], error)
-	ChangeNumber(
-		context.Context, apikey.Caller, service.Write, admin.NumberChange,
-	) (service.Answer[admin.PhoneNumber], error)
-	ReleaseNumber(
-		context.Context, apikey.Caller, service.Write, admin.NumberID,
-	) (service.Answer[admin.Done], error)
-	AdoptNumber(context.Context, apikey.Caller, admin.HeldNumber) (admin.PhoneNumber, error)
-	RestoreNumber(context.Context, apikey.Caller, admin.NumberID) (admin.PhoneNumber, error)
-
-	ListAdminKeys(context.Context, apikey.Caller) (admin.AdminKeys, error)
-	CreateAdminKey(
-		context.Context, apikey.Caller, service.Write, admin.NewAdminKey,
-	) (service.Answer[admin.CreatedAdminKey], error)
-	RollAdminKey(
-		context.Context, apikey.Caller, service.Write, admin.RollKey,
-	) (service.Answer[admin.CreatedAdminKey], error)
-	RevokeAdminKey(ctx context.Context, caller apikey.Caller, id string) (admin.Done, error)
-
-	ListWebhooks(ctx context.Context, caller apikey.Caller, tenant string) (admin.Webhooks, error)
-	CreateWebhook(
-		context.Context, apikey.Caller, service.Write, admin.NewWebhook,
-	) (service.Answer[admin.CreatedWebhook], error)
-	RemoveWebhook(context.Context, apikey.Caller, admin.WebhookID) (admin.Done, error)
-	RollWebhook(
-		context.Context, apikey.Caller, service.Write, admin.RollWebhook,
-	) (service.Answer[admin.CreatedWebhook], error)
-	TestWebhook(context.Context, apikey.Caller, admin.WebhookID) (admin.WebhookTest, error)
-	ListDeliveries(context.Context, apikey.Caller, admin.WebhookID) (admin.Deliveries, error)
-	ResendDelivery(context.Context, apikey.Caller, admin.DeliveryID) (admin.Delivery, error)
-
-	ListAudit(context.Context, apikey.Caller, admin.AuditQuery) (admin.AuditEntries, error)
-	ListRequests(context.Context, apikey.Caller, admin.RequestQuery) (admin.Requests, error)
-	GetRequest(context.Context, apikey.Caller, admin.RequestName) (admin.RequestStory, error)
-	ConnectionHealth(context.Context, apikey.Caller, admin.ConnectionName) (admin.Health, error)
-}
+// Admin is the service of the admin operations.
+type Admin = *admin.Service
 
 // tenantPath names a tenant in the path.
 type tenantPath struct {

@@ -293,7 +293,7 @@ func heldNumberOperations(s Admin) []operation {
 			Description: "Gives a tenant a number that the connection's account holds already. It buys nothing.",
 			Reasons: []string{fault.ReasonNotFound, fault.ReasonNumberTaken, fault.ReasonProviderUnavailable,
 				fault.ReasonReconnectRequired, fault.ReasonBreakerOpen},
-			endpoint: resource(s, Admin.AdoptNumber, NumberAdoption.input),
+			endpoint: creating(query(s, Admin.AdoptNumber, NumberAdoption.input)),
 		},
 		{
 			ID: "restoreNumber", Method: http.MethodPost, Path: heldPath + "/{id}/restore",

@@ -29,6 +29,7 @@ import (
 	_ "google.golang.org/protobuf/types/known/structpb"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
@@ -100,7 +101,7 @@ func answered[T any](f *fakeServices, rec T, err error) (service.Answer[T], erro
 }
 
 // fakeAdmin is for tests that do not call the admin interface, which cmd/frontdesk tests over HTTP.
-type fakeAdmin struct{ Admin }
+type fakeAdmin = admin.Service
 
 type fakeCalendar struct{ *fakeServices }
 
@@ -353,7 +354,7 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 		PublicURL: publicURL, Version: "1.0.0", Log: log, Metrics: g.metrics, Keys: fakeKeys{},
 		Services: Services{
 			Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices},
-			Numbers: fakeNumbers{g.fakeServices}, Contacts: fakeContacts{g.fakeServices}, Admin: fakeAdmin{},
+			Numbers: fakeNumbers{g.fakeServices}, Contacts: fakeContacts{g.fakeServices}, Admin: &fakeAdmin{},
 		},
 		LegacyConferencing: []string{"nylas"}, NewID: func() string { return fixedID },
 	}

@@ -186,14 +186,6 @@ func query[S, In, Rec, Ans any](s S,
 	}
 }
 
-// resource returns a query of the admin interface that creates something.
-func resource[S, In, Rec, Ans any](s S,
-	do func(S, context.Context, apikey.Caller, Rec) (Ans, error),
-	read func(In, *checks) Rec,
-) endpoint {
-	return creating(query(s, do, read))
-}
-
 // creating returns an endpoint of the admin interface as one that creates something.
 func creating(e endpoint) endpoint {
 	e.creates = true

@@ -267,7 +267,7 @@ func BenchmarkRateLimits(b *testing.B) {
 			PublicURL: publicURL, Keys: fakeKeys{}, PerMinuteOfKey: perMinute, PerMinuteOfTenant: perMinute,
 			Services: Services{
 				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake},
-				Contacts: fakeContacts{fake}, Admin: fakeAdmin{},
+				Contacts: fakeContacts{fake}, Admin: &fakeAdmin{},
 			},
 		})
 		if err != nil {

@@ -194,7 +194,7 @@ func TestTheDeadlineIsEightSeconds(t *testing.T) {
 			PublicURL: publicURL, Keys: fakeKeys{},
 			Services: Services{
 				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake},
-				Contacts: fakeContacts{fake}, Admin: fakeAdmin{},
+				Contacts: fakeContacts{fake}, Admin: &fakeAdmin{},
 			},
 		})
 		if err != nil {
@@ -326,7 +326,7 @@ func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
 					},
 					Services: Services{
 						Calendar: fakeCalendar{}, Tickets: fakeTickets{}, Numbers: fakeNumbers{}, Contacts: fakeContacts{},
-						Admin: fakeAdmin{},
+						Admin: &fakeAdmin{},
 					},
 				})
 				if err != nil {
@@ -390,7 +390,7 @@ func TestABodyIsNotLateForItsSendersKey(t *testing.T) {
 					PublicURL: publicURL, Keys: slowKeys{}, Speaks: []Protocol{{Path: "/mcp", Serve: echo}},
 					Deadline: time.Minute, Services: Services{
 						Calendar: fakeCalendar{services}, Tickets: fakeTickets{}, Numbers: fakeNumbers{},
-						Contacts: fakeContacts{}, Admin: fakeAdmin{},
+						Contacts: fakeContacts{}, Admin: &fakeAdmin{},
 					},
 				})
 				if err != nil {
@@ -655,7 +655,7 @@ func TestNewRefusesToBeIncomplete(t *testing.T) {
 	whole := Options{
 		PublicURL: publicURL, Keys: fakeKeys{},
 		Services: Services{
-			Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: fakeAdmin{},
+			Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: &fakeAdmin{},
 		},
 	}
 	for rule, spoil := range map[string]func(*Options){
