@@ -2,7 +2,9 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -38,7 +40,7 @@ func (l *Log) Archive(ctx context.Context, o ArchiveOptions) (files []File, err 
 	if o.most == 0 {
 		o.most = archivedAtOnce
 	}
-	if err := durable.MakeFolder(o.Folder); err != nil {
+	if err := CheckFolder(o.Folder); err != nil {
 		return nil, err
 	}
 	removeLeftovers(o.Folder, time.Now())
@@ -61,6 +63,18 @@ func (l *Log) Archive(ctx context.Context, o ArchiveOptions) (files []File, err 
 		}
 		files = append(files, file)
 	}
+}
+
+// CheckFolder returns an error if no archive can be written to the folder. It makes a folder that is missing.
+func CheckFolder(path string) error {
+	if err := durable.MakeFolder(path); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(path, unfinished+"*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // write writes the oldest rows to a file. It returns no file if no row is old enough.

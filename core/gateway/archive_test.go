@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -76,6 +78,20 @@ func TestTheGatewayArchivesItsAudit(t *testing.T) {
 	r, err := g.VerifyAudit(t.Context(), AuditCheck{Archives: []string{cfg.Audit.ArchiveDir}})
 	if err != nil || !r.Sound || r.Boundary != 2 || len(r.Archives) != 1 {
 		t.Errorf("%+v, %v", r, err)
+	}
+	inTheWay := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.config.Audit.ArchiveDir = inTheWay
+	doctor(true, "audit.archive_dir cannot be written to")
+	log = heard{"to audit.archive_dir", make(chan struct{}, 1)}
+	g.log = slog.New(slog.NewTextHandler(log, nil))
+	ctx, end = context.WithCancel(t.Context())
+	end()
+	g.archiveAudit(ctx)
+	if len(log.told) == 0 {
+		t.Error("nothing is said at the start")
 	}
 	g.config.Audit = config.Audit{}
 	g.archiveAudit(t.Context()) // returns at once

@@ -106,6 +106,9 @@ func (g *Gateway) archiveAudit(ctx context.Context) {
 	if keep == 0 {
 		return
 	}
+	if err := audit.CheckFolder(dir); err != nil { // or nobody would hear before the first row is old enough
+		g.log.WarnContext(ctx, "no archive of the audit can be written to audit.archive_dir", "error", err)
+	}
 	for {
 		now := g.now()
 		err := g.audit.ArchiveDue(ctx, now.Add(-archiveEvery), audit.ArchiveOptions{
@@ -163,6 +166,13 @@ func (g *Gateway) examineAudit(ctx context.Context) Finding {
 			f.Says += "; rows that are older than audit.keep are still in the database"
 			f.Advice = "See the gateway's log for \"the audit could not be archived\", or run frontdesk " +
 				"audit archive."
+		}
+		if g.config.Audit.Keep == 0 {
+			break
+		}
+		if err := audit.CheckFolder(g.config.Audit.ArchiveDir); err != nil {
+			f.Says += "; audit.archive_dir cannot be written to: " + err.Error()
+			f.Advice = "Give the user that runs frontdesk write permission there. Until then, no row leaves the database."
 		}
 	}
 	return f
