@@ -58,11 +58,14 @@ func (c serveCommand) serve(ctx context.Context, s *session) error {
 	if !c.Demo {
 		return g.Serve(ctx, nil)
 	}
-	key, err := g.Demo(ctx)
-	if err != nil {
-		return err
-	}
-	return g.Serve(ctx, func(at gateway.Addresses) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	err = g.Serve(ctx, func(at gateway.Addresses) {
+		key, err := g.Demo(ctx) // not before it listens: nobody would be told the key
+		if err != nil {
+			stop(err)
+			return
+		}
 		base := g.CallersBase(at)
 		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", base, base)
 		if link, err := g.DemoLink(ctx, at); err == nil && link != "" {
@@ -72,6 +75,10 @@ func (c serveCommand) serve(ctx context.Context, s *session) error {
 			"tenant %q, shown only once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
 			gateway.DemoTenant, key, g.DemoCurl(at, key))
 	})
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 type healthCommand struct{}

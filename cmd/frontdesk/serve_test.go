@@ -48,6 +48,21 @@ func TestDemoPrintsACallThatBooksWhenPasted(t *testing.T) {
 	}
 }
 
+func TestADemonstrationThatCannotListenLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, "")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	d.environ = append(d.environ, "FRONTDESK_SERVER__LISTEN="+taken.Addr().String())
+	d.wantFailure("cannot listen", "serve", "--demo")
+	if rows := d.audit(); len(rows) > 0 {
+		t.Errorf("it has made %+v", rows)
+	}
+}
+
 // demo starts a gateway with the demonstration tenant and returns a caller of the tenant.
 func demo(t *testing.T, d *deployment) (*running, caller) {
 	t.Helper()
