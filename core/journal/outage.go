@@ -56,7 +56,9 @@ func (o *owedWrites) make(ctx context.Context, w *owedWrite) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.list = slices.DeleteFunc(o.list, func(there *owedWrite) bool { return there == w })
+	if i := slices.Index(o.list, w); i >= 0 {
+		o.list = slices.Delete(o.list, i, i+1)
+	}
 	return nil
 }
 
@@ -88,7 +90,8 @@ func (o *owedWrites) answerOf(there store.Intent) *owedWrite {
 }
 
 // owe makes a write again once the store is available, until the store takes it, has it already, or has removed the
-// tenant that it is about. If it removes the intent of a run, ends is its owner, and recovery leaves the intent alone until then.
+// tenant that it is about. If it removes the intent of a run, ends is its owner, and recovery leaves the intent alone
+// until then.
 func (j *Journal) owe(ends string, write func(context.Context) error) {
 	j.owed.add(&owedWrite{intent: store.Intent{Owner: ends}, write: func(ctx context.Context) error {
 		err := write(ctx)
@@ -104,12 +107,13 @@ func (j *Journal) owe(ends string, write func(context.Context) error) {
 // tried more and more seldom.
 func (j *Journal) writeHeldUp(ctx context.Context, now time.Time) error {
 	var refused error
-	began := time.Now()
+	var lost time.Duration // with writes that the store refused
 	for _, list := range []*owedWrites{&j.owed, &j.answers} {
 		for _, w := range list.all() {
-			if now.Before(w.next) || time.Since(began) > recoveryBudget {
+			if now.Before(w.next) || lost > recoveryBudget {
 				continue
 			}
+			began := time.Now()
 			err := list.make(ctx, w)
 			if err == nil {
 				continue
@@ -122,6 +126,7 @@ func (j *Journal) writeHeldUp(ctx context.Context, now time.Time) error {
 			}
 			w.wait = min(max(2*w.wait, recoveryInterval), maxOwedWait)
 			w.next = now.Add(w.wait)
+			lost += time.Since(began)
 		}
 	}
 	if refused != nil {
