@@ -23,7 +23,7 @@ func TestARoundOfTheSenderReadsNoWholeQueues(t *testing.T) {
 			index string
 			never []string
 		}{
-			"DueQueues": {store.DueQueuesSQL(4), []any{int64(1) << 40, 128, ""}, "webhook_queues_first",
+			"DueQueues": {store.DueQueuesSQL(4), []any{int64(1) << 40, 128, "", int64(1) << 41}, "webhook_queues_first",
 				[]string{"Seq Scan on webhook_queues", "SCAN q", "WindowAgg"}},
 			"OldestWaiting": {store.OldestWaitingSQL, nil, "deliveries_oldest",
 				[]string{"Seq Scan", "SCAN deliveries\n"}},

@@ -174,6 +174,10 @@ func (s *Store) DisableWebhook(ctx context.Context, id string, at time.Time) err
 // QueueID names a queue: the deliveries of one webhook about one connection.
 type QueueID struct{ WebhookID, ConnectionID string }
 
+// LongestDeliveryWait is how far ahead a delivery can be due. One that is due later is from a clock that was set back
+// since, and is due now.
+const LongestDeliveryWait = 2 * time.Hour
+
 // DueQueues lists queues whose first delivery is due, at most a number of one webhook, those of different
 // webhooks in turn. The webhooks that come after the given one have the first turns.
 func (s *Store) DueQueues(
@@ -181,18 +185,19 @@ func (s *Store) DueQueues(
 ) ([]QueueID, error) {
 	return listOf(ctx, s, func(row scanner) (q QueueID, err error) {
 		return q, row.Scan(&q.WebhookID, &q.ConnectionID)
-	}, dueQueues(ofWebhook), millis(now), most, after)
+	}, dueQueues(ofWebhook), millis(now), most, after, millis(now.Add(LongestDeliveryWait)))
 }
 
 // dueQueues returns the query for the first queues of each webhook. It reads those by the index, however many
 // are due: a window function would read all of them. In SQLite, an offset cannot come from a row.
 func dueQueues(ofWebhook int) string {
-	turns := make([]string, ofWebhook)
-	for i := range turns {
-		turn := strconv.Itoa(i)
-		turns[i] = "SELECT " + turn + ` AS turn, w.id, (SELECT q.connection_id FROM webhook_queues q
-			WHERE q.webhook_id = w.id AND q.next_at <= $1 ORDER BY q.next_at, q.connection_id
-			LIMIT 1 OFFSET ` + turn + ") AS connection_id FROM webhooks w"
+	turn := func(n int, due string) string {
+		return "SELECT " + strconv.Itoa(n) + ` AS turn, w.id, (SELECT q.connection_id FROM webhook_queues q
+			WHERE q.webhook_id = w.id AND ` + due + ") AS connection_id FROM webhooks w"
+	}
+	turns := []string{turn(0, "q.next_at > $4 ORDER BY q.next_at DESC LIMIT 1")}
+	for i := range ofWebhook {
+		turns = append(turns, turn(i, "q.next_at <= $1 ORDER BY q.next_at, q.connection_id LIMIT 1 OFFSET "+strconv.Itoa(i)))
 	}
 	return "SELECT id, connection_id FROM (" + strings.Join(turns, " UNION ALL ") + `) due
 		WHERE connection_id IS NOT NULL ORDER BY turn, id <= $3, id LIMIT $2`
@@ -206,8 +211,8 @@ func (s *Store) LeaseQueue(
 	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		d, leased = Delivery{}, false
 		_, due, err := find(ctx, tx, scanText, `SELECT owner FROM webhook_queues
-			WHERE webhook_id = $1 AND connection_id = $2 AND next_at <= $3`+s.dialect.lockRows,
-			q.WebhookID, q.ConnectionID, millis(now))
+			WHERE webhook_id = $1 AND connection_id = $2 AND (next_at <= $3 OR next_at > $4)`+
+			s.dialect.lockRows, q.WebhookID, q.ConnectionID, millis(now), millis(now.Add(LongestDeliveryWait)))
 		if err != nil || !due {
 			return err
 		}

@@ -30,7 +30,7 @@ const (
 	atOncePerWebhook = 4
 
 	firstWait = 5 * time.Second
-	mostWait  = 2 * time.Hour
+	mostWait  = store.LongestDeliveryWait
 	giveUp    = 24 * time.Hour // after a delivery was queued
 )
 

@@ -618,6 +618,26 @@ func TestGivenUpAndSentAgain(t *testing.T) {
 	})
 }
 
+// TestAClockThatWasAheadHoldsUpNoEvent for longer than one waits at most.
+func TestAClockThatWasAheadHoldsUpNoEvent(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		k := open(t, url)
+		k.Tenant("acme")
+		front := k.connect("acme", "front")
+		r := receive(t, nil)
+		_, id := k.add("acme", r.URL)
+		const ahead = 24 * time.Hour
+		k.Clock.Advance(ahead)
+		k.change(front, true)
+		k.Clock.Advance(-ahead)
+		k.change(front, false)
+		k.must(k.sender.Drain(t.Context()))
+		if states, all := k.deliveries(id); states != "delivered delivered" {
+			t.Errorf("the deliveries are %+v", all)
+		}
+	})
+}
+
 // A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the
 // backoff.
 func TestAReceiverSaysWhenToComeBack(t *testing.T) {
