@@ -85,14 +85,20 @@ func (b *batches) do(
 		}
 		b.open = t
 	}
-	own, cancel := context.WithDeadline(context.WithoutCancel(ctx), t.began.Add(b.limit))
-	defer cancel()
+	// For each statement that can be interrupted, the driver starts a goroutine. What all calls write is short, and only
+	// ever waits for the disk, which no interruption ends.
+	own := context.WithoutCancel(ctx)
+	if p == severalStatements {
+		var cancel context.CancelFunc
+		own, cancel = context.WithDeadline(own, t.began.Add(b.limit))
+		defer cancel()
+	}
 	err = errPanicked
 	defer func() {
 		ended := err != nil && !t.takeBack(own, p, err)
 		b.pass(t)
 		<-t.done
-		if t.err != nil && (!ended || own.Err() != nil) {
+		if t.err != nil && (!ended || time.Since(t.began) >= b.limit) {
 			err = t.err
 		}
 	}()
