@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -33,10 +34,8 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 		return calendar.Event{}, fault.Unacted(err)
 	}
 	began := d.now()
-	answer, err := ask(ctx, d, exchange{missing: noCalendar(), writes: true}, func(
-		ctx context.Context,
-	) (*graph.Event, error) {
-		return d.calendar(id).Events().Post(ctx, event, graph.Options{Prefer: preferText})
+	answer, err := ask[graph.Event](ctx, d, exchange{missing: noCalendar(), writes: true}, graph.Request{
+		Method: http.MethodPost, Path: d.calendar(id) + "/events", Prefer: preferText, Body: event,
 	})
 	if refused := new(graph.Error); errors.As(err, &refused) && refused.Code == duplicateTransaction {
 		answer, err = d.lookUp(ctx, id, b, *event.TransactionID)
@@ -168,9 +167,8 @@ func (d *driver) lookUp(
 	ctx context.Context, calendarID string, b calendar.Booking, transaction string,
 ) (*graph.Event, error) {
 	const around = 31 * 24 * time.Hour
-	top := int32(maxTop)
-	query := graph.PageQuery{
-		Select: []string{"id", "transactionId"}, Top: &top,
+	query := graph.Query{
+		Select: []string{"id", "transactionId"}, Top: new(int32(maxTop)),
 		StartDateTime: instant(b.Start.Add(-around)), EndDateTime: instant(b.End.Add(around)),
 	}
 	page, err := d.view(ctx, calendarID, query, "")

@@ -2,6 +2,7 @@ package microsoft
 
 import (
 	"context"
+	"net/http"
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
@@ -33,18 +34,19 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 // account was invited, it declines. An event without attendees is deleted, and so is an invitation that was
 // withdrawn or that requests no response.
 func (d *driver) remove(ctx context.Context, calendarID string, event *graph.Event, comment string) error {
-	at := d.calendar(calendarID).Events().ByEventID(text(event.ID))
-	options := graph.Options{Prefer: immutable}
+	at := d.event(calendarID, text(event.ID))
+	request := graph.Request{Method: http.MethodDelete, Path: at, Prefer: immutable}
 	organizer := event.IsOrganizer == nil || *event.IsOrganizer
 	wanted := event.ResponseRequested == nil || *event.ResponseRequested
-	return tell(ctx, d, exchange{missing: noEvent(), writes: true}, func(ctx context.Context) error {
-		ctx = upstream.ExpectEmpty(ctx)
-		switch {
-		case organizer && len(event.Attendees) > 0:
-			return at.Cancel(ctx, &graph.CancelRequestBody{Comment: &comment}, options)
-		case !organizer && wanted && !is(event.IsCancelled):
-			return at.Decline(ctx, &graph.DeclineRequestBody{Comment: &comment, SendResponse: new(true)}, options)
-		}
-		return at.Delete(ctx, options)
-	})
+	switch {
+	case organizer && len(event.Attendees) > 0:
+		request.Method, request.Path = http.MethodPost, at+"/cancel"
+		request.Body = graph.CancelRequestBody{Comment: comment}
+	case !organizer && wanted && !is(event.IsCancelled):
+		request.Method, request.Path = http.MethodPost, at+"/decline"
+		request.Body = graph.DeclineRequestBody{Comment: comment, SendResponse: true}
+	}
+	about := exchange{missing: noEvent(), writes: true}
+	_, err := ask[graph.Nothing](upstream.ExpectEmpty(ctx), d, about, request)
+	return err
 }

@@ -2,6 +2,7 @@ package microsoft
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -40,9 +41,8 @@ func (d *driver) read(
 	if !segment(id) {
 		return nil, noEvent()
 	}
-	event, err := ask(ctx, d, exchange{missing: noEvent()}, func(ctx context.Context) (*graph.Event, error) {
-		return d.calendar(calendarID).Events().ByEventID(id).Get(ctx, fields, graph.Options{Prefer: prefer})
-	})
+	event, err := ask[graph.Event](ctx, d, exchange{missing: noEvent()},
+		reading(d.event(calendarID, id), fields, prefer))
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +103,8 @@ func (d *driver) Change(
 	if !segment(ref.ID) {
 		return calendar.Event{}, noEvent()
 	}
-	answer, err := ask(ctx, d, exchange{missing: noEvent(), writes: true}, func(
-		ctx context.Context,
-	) (*graph.Event, error) {
-		options := graph.Options{Prefer: preferText, IfMatch: version}
-		return d.calendar(calendarID).Events().ByEventID(ref.ID).Patch(ctx, patch, options)
+	answer, err := ask[graph.Event](ctx, d, exchange{missing: noEvent(), writes: true}, graph.Request{
+		Method: http.MethodPatch, Path: d.event(calendarID, ref.ID), Prefer: preferText, IfMatch: version, Body: patch,
 	})
 	if err != nil {
 		return calendar.Event{}, err

@@ -53,17 +53,13 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 	if err != nil || base.Host == "" {
 		return nil, misconfigured("has an address that cannot be read")
 	}
-	api, err := graph.New(env.HTTP, base.String())
-	if err != nil {
-		return nil, fault.From(err)
-	}
 	zone, err := time.LoadLocation(env.Zone)
 	if err != nil {
 		return nil, fault.From(err)
 	}
 	s.RefreshToken, s.ClientSecret = "", "" // the client holds them
 	return &driver{
-		settings: s, api: api, base: base, zone: zone, now: env.Now,
+		settings: s, api: graph.New(env.HTTP, base.String()), base: base, zone: zone, now: env.Now,
 		slots: semaphore.NewWeighted(atOnce), meetings: map[string]meetings{},
 	}, nil
 }
@@ -102,36 +98,32 @@ type exchange struct {
 }
 
 // ask sends one request, within the limit of slots.
-func ask[T any](
-	ctx context.Context, d *driver, about exchange, do func(context.Context) (T, error),
-) (T, error) {
-	var none T
+func ask[T any](ctx context.Context, d *driver, about exchange, r graph.Request) (*T, error) {
 	n := max(about.slots, 1)
 	if err := d.slots.Acquire(ctx, n); err != nil {
 		f := *fault.From(err)
 		f.Unsent = true
-		return none, &f
+		return nil, &f
 	}
 	defer d.slots.Release(n)
-	answer, err := do(ctx)
+	answer, err := graph.Send[T](ctx, d.api, r)
 	if err != nil {
-		return none, d.faultOf(err, about)
+		return nil, d.faultOf(err, about)
 	}
 	return answer, nil
 }
 
-// tell sends one request whose response has no content.
-func tell(ctx context.Context, d *driver, about exchange, do func(context.Context) error) error {
-	_, err := ask(ctx, d, about, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
-	return err
+// user returns the path of the user whose calendars are used. With application permissions there is no /me.
+func (d *driver) user() string {
+	if d.settings.Mailbox != "" {
+		return "/users/" + graph.Escape(d.settings.Mailbox)
+	}
+	return "/me"
 }
 
-// user returns the user whose calendars are used. With application permissions there is no /me.
-func (d *driver) user() *graph.UserItemRequestBuilder {
-	if d.settings.Mailbox != "" {
-		return d.api.ByUserID(d.settings.Mailbox)
-	}
-	return d.api.Me()
+// reading returns the request that reads these fields of what is at a path.
+func reading(path string, fields []string, prefer string) graph.Request {
+	return graph.Request{Path: path, Query: &graph.Query{Select: fields}, Prefer: prefer}
 }
 
 // Account returns whose account it is. Application permissions on calendars do not allow reading the user.
@@ -140,10 +132,8 @@ func (d *driver) Account(ctx context.Context) (calendar.Account, error) {
 	if d.settings.Mailbox != "" {
 		return d.owner(ctx)
 	}
-	user, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.User, error) {
-		return d.user().Get(ctx, []string{"id", "displayName", "mail", "userPrincipalName"},
-			graph.Options{Prefer: immutable})
-	})
+	fields := []string{"id", "displayName", "mail", "userPrincipalName"}
+	user, err := ask[graph.User](ctx, d, exchange{}, reading(d.user(), fields, immutable))
 	if err != nil {
 		return calendar.Account{}, err
 	}
@@ -180,9 +170,7 @@ var calendarFields = []string{
 
 // readStandard reads the mailbox's default calendar and remembers its id.
 func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
-	c, err := ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.Calendar, error) {
-		return d.user().Calendar().Get(ctx, calendarFields, graph.Options{Prefer: immutable})
-	})
+	c, err := d.readCalendar(ctx, d.user()+"/calendar")
 	if err != nil {
 		return nil, err
 	}
@@ -194,6 +182,10 @@ func (d *driver) readStandard(ctx context.Context) (*graph.Calendar, error) {
 	d.mu.Unlock()
 	d.learn(c)
 	return c, nil
+}
+
+func (d *driver) readCalendar(ctx context.Context, path string) (*graph.Calendar, error) {
+	return ask[graph.Calendar](ctx, d, exchange{missing: noCalendar()}, reading(path, calendarFields, immutable))
 }
 
 // calendarID returns the given id, or that of the default calendar for "", as it was listed or read last.
@@ -220,25 +212,28 @@ func (d *driver) calendarID(ctx context.Context, id string) (string, error) {
 	return *c.ID, nil
 }
 
-// segment reports whether an id can be a segment of a path. Builders escape all other ids, but not these,
+// segment reports whether an id can be a segment of a path. All other ids are escaped, but not these,
 // which would lead to another path.
 func segment(id string) bool { return id != "" && id != "." && id != ".." }
 
-func (d *driver) calendar(id string) *graph.CalendarItemRequestBuilder {
-	return d.user().Calendars().ByCalendarID(id)
+// calendar returns the path of a calendar.
+func (d *driver) calendar(id string) string { return d.user() + "/calendars/" + graph.Escape(id) }
+
+// event returns the path of an event.
+func (d *driver) event(calendarID, id string) string {
+	return d.calendar(calendarID) + "/events/" + graph.Escape(id)
 }
 
 // Calendars returns the mailbox's calendars. Graph does not report the zone of a calendar, and reading that
 // of the mailbox requires another permission.
 func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 	const most = 100
-	calendars, top := d.user().Calendars(), int32(most)
-	page, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.CalendarCollectionResponse, error) {
-		return calendars.Get(ctx, graph.PageQuery{Select: calendarFields, Top: &top},
-			graph.Options{Prefer: immutable})
-	})
+	request := graph.Request{
+		Path: d.user() + "/calendars", Query: &graph.Query{Select: calendarFields, Top: new(int32(most))}, Prefer: immutable,
+	}
 	var all []calendar.Calendar
 	for range mostPages {
+		page, err := ask[graph.CalendarCollectionResponse](ctx, d, exchange{}, request)
 		if err != nil {
 			return nil, err
 		}
@@ -264,12 +259,11 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 		if next == "" {
 			return all, nil
 		}
-		if _, err = d.follow(next); err != nil {
+		address, err := d.follow(next)
+		if err != nil {
 			return nil, err
 		}
-		page, err = ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.CalendarCollectionResponse, error) {
-			return calendars.WithURL(ctx, next, graph.Options{Prefer: immutable})
-		})
+		request = graph.Request{Path: address, Prefer: immutable}
 	}
 	return nil, endless()
 }
@@ -337,9 +331,7 @@ func (d *driver) online(ctx context.Context, calendarID string) (string, error) 
 	if known.provider != "" && d.now().Before(known.until) {
 		return known.provider, nil
 	}
-	c, err := ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.Calendar, error) {
-		return d.calendar(calendarID).Get(ctx, calendarFields, graph.Options{Prefer: immutable})
-	})
+	c, err := d.readCalendar(ctx, d.calendar(calendarID))
 	if err != nil {
 		return "", err
 	}

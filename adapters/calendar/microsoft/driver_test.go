@@ -110,7 +110,7 @@ func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
 	d := a.open()
 	event := book(t, d, booking(a))
 	title := "Other"
-	a.Stop() // 503 with Retry-After: Kiota's own middleware would send it four times, a POST too
+	a.Stop() // 503 with Retry-After: Microsoft's own SDK would send it four times, a POST too
 	for what, call := range map[string]func(context.Context) error{
 		"Account":   func(ctx context.Context) error { _, err := d.Account(ctx); return err },
 		"Calendars": func(ctx context.Context) error { _, err := d.Calendars(ctx); return err },
@@ -143,7 +143,7 @@ func TestACallThatIsRefusedIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestAClaimsChallengeIsNotAnsweredByKiota(t *testing.T) {
+func TestAClaimsChallengeIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for _, challenge := range []string{
 		`Bearer claims="eyJhY2Nlc3NfdG9rZW4iOnt9fQ=="`, `Bearer claims=unquoted`, `Bearer claims`,

@@ -9,7 +9,6 @@ import (
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/calendar"
-	"frontdesk/core/fault"
 )
 
 // busyFields are the fields that tell whether an event takes time, and when.
@@ -77,11 +76,7 @@ func (d *driver) busyAddress(
 		return "", err
 	}
 	query.Select, query.OrderBy = busyFields, nil
-	address, err := d.calendar(id).CalendarView().Address(ctx, query)
-	if err != nil {
-		return "", fault.From(err)
-	}
-	return address, nil
+	return d.firstPage(id, query).Address()
 }
 
 // readAll reads the next page of each view. The answer to a batch waits for the slowest part: where one hangs, each of

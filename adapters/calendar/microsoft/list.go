@@ -2,6 +2,7 @@ package microsoft
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -73,29 +74,30 @@ func readCursor(cursor string) (link string, before int, counted bool) {
 
 // view reads a page: the first one of a query, or the one at link.
 func (d *driver) view(
-	ctx context.Context, calendarID string, query graph.PageQuery, link string,
+	ctx context.Context, calendarID string, query graph.Query, link string,
 ) (*graph.EventCollectionResponse, error) {
-	view, options := d.calendar(calendarID).CalendarView(), graph.Options{Prefer: preferText}
+	request := d.firstPage(calendarID, query)
 	if link != "" {
-		if _, err := d.follow(link); err != nil {
+		address, err := d.follow(link)
+		if err != nil {
 			return nil, err
 		}
+		request = graph.Request{Path: address}
 	}
-	return ask(upstream.ForListing(ctx), d, exchange{missing: noCalendar()}, func(
-		ctx context.Context,
-	) (*graph.EventCollectionResponse, error) {
-		if link != "" {
-			return view.WithURL(ctx, link, options)
-		}
-		return view.Get(ctx, query, options)
-	})
+	request.Prefer = preferText
+	return ask[graph.EventCollectionResponse](upstream.ForListing(ctx), d, exchange{missing: noCalendar()}, request)
+}
+
+// firstPage returns the request for the first page of a query.
+func (d *driver) firstPage(calendarID string, query graph.Query) graph.Request {
+	return graph.Request{Path: d.calendar(calendarID) + "/calendarView", Query: &query}
 }
 
 // viewOf returns the parameters for the first page of a query, with at most so many events.
-func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
+func viewOf(q calendar.Query, most int) (graph.Query, error) {
 	span := q.To.Sub(q.From)
 	if span > longestView {
-		return graph.PageQuery{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
+		return graph.Query{}, fault.New(fault.Exhausted, fault.ReasonTooManyEvents,
 			"Microsoft lists at most 1,825 days at once. Ask for a shorter window.").With("provider", name)
 	}
 	room := (longestView - span) / 2
@@ -105,9 +107,8 @@ func viewOf(q calendar.Query, most int) (graph.PageQuery, error) {
 	if q.Limit > 0 {
 		most = min(q.Limit, maxTop)
 	}
-	top := int32(most)
-	return graph.PageQuery{
-		Select: listFields, OrderBy: []string{"start/dateTime"}, Top: &top,
+	return graph.Query{
+		Select: listFields, OrderBy: []string{"start/dateTime"}, Top: new(int32(most)),
 		StartDateTime: instant(q.From.Add(-before)), EndDateTime: instant(q.To.Add(after)),
 	}, nil
 }
@@ -210,7 +211,7 @@ func (d *driver) inOneBatch(ctx context.Context, queries []calendar.Query) ([]ca
 		if err != nil {
 			return nil, err
 		}
-		if addresses[i], err = d.pageAddress(ctx, id, q); err != nil {
+		if addresses[i], err = d.pageAddress(id, q); err != nil {
 			return nil, err
 		}
 		ids[i] = id
@@ -240,20 +241,17 @@ func ofOnePart(err error) error { return fault.From(err).Because(calendar.ErrOne
 func (d *driver) postBatch(
 	ctx context.Context, addresses []string, prefer string,
 ) ([]*graph.BatchAnswer, error) {
-	request := &graph.BatchRequest{}
+	var request graph.BatchRequest
 	for i, address := range addresses {
-		request.Requests = append(request.Requests, &graph.BatchPart{
+		request.Requests = append(request.Requests, graph.BatchPart{
 			ID: strconv.Itoa(i), Method: "GET", Address: address, Headers: map[string]string{"Prefer": prefer},
 		})
 	}
 	// Outlook runs up to four parts at a time by itself (learn.microsoft.com/graph/json-batching, "Request
 	// dependencies").
 	about := exchange{slots: min(atOnce, int64(len(addresses)))}
-	response, err := ask(upstream.ForListing(ctx), d, about, func(
-		ctx context.Context,
-	) (*graph.BatchResponse, error) {
-		return d.api.Batch().Post(ctx, request, graph.Options{})
-	})
+	response, err := ask[graph.BatchResponse](upstream.ForListing(ctx), d, about,
+		graph.Request{Method: http.MethodPost, Path: "/$batch", Body: request})
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +265,7 @@ func (d *driver) postBatch(
 }
 
 // pageAddress returns the address of the page of a query, relative to the API.
-func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.Query) (string, error) {
+func (d *driver) pageAddress(calendarID string, q calendar.Query) (string, error) {
 	if link, _, _ := readCursor(q.Cursor); link != "" {
 		return d.follow(link)
 	}
@@ -275,11 +273,7 @@ func (d *driver) pageAddress(ctx context.Context, calendarID string, q calendar.
 	if err != nil {
 		return "", err
 	}
-	address, err := d.calendar(calendarID).CalendarView().Address(ctx, query)
-	if err != nil {
-		return "", fault.From(err)
-	}
-	return address, nil
+	return d.firstPage(calendarID, query).Address()
 }
 
 // part returns the page from the response to a part of a batch. The status of the batch as a whole does not

@@ -3,6 +3,7 @@ package microsoft
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"frontdesk/adapters/calendar/microsoft/graph"
 	"frontdesk/core/adapter"
@@ -42,16 +43,13 @@ func (d *driver) readMeant(ctx context.Context) (*graph.Calendar, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, d, exchange{missing: noCalendar()}, func(ctx context.Context) (*graph.Calendar, error) {
-		return d.calendar(id).Get(ctx, calendarFields, graph.Options{Prefer: immutable})
-	})
+	return d.readCalendar(ctx, d.calendar(id))
 }
 
 // mayWrite checks that the token allows changing events, by a change of an event that does not exist.
 func (d *driver) mayWrite(ctx context.Context, calendarID string) error {
-	_, err := ask(ctx, d, exchange{missing: noEvent()}, func(ctx context.Context) (*graph.Event, error) {
-		event := d.calendar(calendarID).Events().ByEventID(noEventID)
-		return event.Patch(ctx, &graph.Event{}, graph.Options{Prefer: immutable})
+	_, err := ask[graph.Event](ctx, d, exchange{missing: noEvent()}, graph.Request{
+		Method: http.MethodPatch, Path: d.event(calendarID, noEventID), Prefer: immutable, Body: graph.Event{},
 	})
 	if errors.Is(err, fault.NotFound) {
 		return nil

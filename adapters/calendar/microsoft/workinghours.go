@@ -2,6 +2,7 @@ package microsoft
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -21,11 +22,12 @@ func (d *driver) WorkingHours(ctx context.Context) (calendar.WorkingWeek, bool, 
 		return none, false, err
 	}
 	now := d.now().UTC().Truncate(time.Minute)
-	answer, err := ask(ctx, d, exchange{}, func(ctx context.Context) (*graph.GetSchedulePostResponse, error) {
-		return d.user().Calendar().GetSchedule().Post(ctx, &graph.GetSchedulePostRequestBody{
+	answer, err := ask[graph.GetSchedulePostResponse](ctx, d, exchange{}, graph.Request{
+		Method: http.MethodPost, Path: d.user() + "/calendar/getSchedule", Prefer: preferTimes,
+		Body: graph.GetSchedulePostRequestBody{
 			Schedules: []string{account.Email},
 			StartTime: inUniversalTime(now), EndTime: inUniversalTime(now.Add(time.Hour)),
-		}, graph.Options{Prefer: preferTimes})
+		},
 	})
 	if err != nil {
 		switch fault.From(err).Code {
@@ -34,7 +36,7 @@ func (d *driver) WorkingHours(ctx context.Context) (calendar.WorkingWeek, bool, 
 		}
 		return none, false, err
 	}
-	if len(answer.Value) != 1 || answer.Value[0] == nil {
+	if len(answer.Value) != 1 {
 		return none, false, nil
 	}
 	w, ok := readWorkingHours(answer.Value[0].WorkingHours)

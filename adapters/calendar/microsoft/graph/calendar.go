@@ -1,59 +1,43 @@
 package graph
 
-import "github.com/microsoft/kiota-abstractions-go/serialization"
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+)
 
 // Calendar is the part of microsoft.graph.calendar that is used.
 type Calendar struct {
-	ID                            *string
-	Name                          *string
-	CanEdit                       *bool
-	IsDefaultCalendar             *bool
-	Owner                         *EmailAddress
-	AllowedOnlineMeetingProviders []string
-	DefaultOnlineMeetingProvider  *string
+	ID                            *string       `json:"id"`
+	Name                          *string       `json:"name"`
+	CanEdit                       *bool         `json:"canEdit"`
+	IsDefaultCalendar             *bool         `json:"isDefaultCalendar"`
+	Owner                         *EmailAddress `json:"owner"`
+	AllowedOnlineMeetingProviders []string      `json:"allowedOnlineMeetingProviders"`
+	DefaultOnlineMeetingProvider  *string       `json:"defaultOnlineMeetingProvider"`
 }
-
-// CreateCalendarFromDiscriminatorValue returns an empty Calendar.
-func CreateCalendarFromDiscriminatorValue(serialization.ParseNode) (serialization.Parsable, error) {
-	return &Calendar{}, nil
-}
-
-// GetFieldDeserializers returns the functions that read the fields.
-func (c *Calendar) GetFieldDeserializers() fields {
-	return fields{
-		"id":                            stringInto(&c.ID),
-		"name":                          stringInto(&c.Name),
-		"canEdit":                       boolInto(&c.CanEdit),
-		"isDefaultCalendar":             boolInto(&c.IsDefaultCalendar),
-		"owner":                         objectInto(&c.Owner, CreateEmailAddressFromDiscriminatorValue),
-		"allowedOnlineMeetingProviders": stringsInto(&c.AllowedOnlineMeetingProviders),
-		"defaultOnlineMeetingProvider":  stringInto(&c.DefaultOnlineMeetingProvider),
-	}
-}
-
-// Serialize writes nothing: a calendar is only read.
-func (c *Calendar) Serialize(serialization.SerializationWriter) error { return nil }
 
 // CalendarCollectionResponse is a page of calendars.
 type CalendarCollectionResponse struct {
-	Value    []*Calendar
-	NextLink *string
+	Value    List[Calendar] `json:"value"`
+	NextLink *string        `json:"@odata.nextLink"`
 }
 
-// CreateCalendarCollectionResponseFromDiscriminatorValue returns an empty CalendarCollectionResponse.
-func CreateCalendarCollectionResponseFromDiscriminatorValue(
-	serialization.ParseNode,
-) (serialization.Parsable, error) {
-	return &CalendarCollectionResponse{}, nil
-}
+var errNotAnObject = errors.New("there is something that is no object")
 
-// GetFieldDeserializers returns the functions that read the fields.
-func (r *CalendarCollectionResponse) GetFieldDeserializers() fields {
-	return fields{
-		"value":           objectsInto(&r.Value, CreateCalendarFromDiscriminatorValue),
-		"@odata.nextLink": stringInto(&r.NextLink),
+// List is a list of objects. It cannot be read if there is a null in it: without the event, busy time would look
+// free.
+type List[T any] []*T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *List[T]) UnmarshalJSON(text []byte) error {
+	var all []*T
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
 	}
+	if slices.Contains(all, nil) {
+		return errNotAnObject
+	}
+	*l = all
+	return nil
 }
-
-// Serialize writes nothing: a page is only read.
-func (r *CalendarCollectionResponse) Serialize(serialization.SerializationWriter) error { return nil }

@@ -1,181 +1,144 @@
 package graph
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	abstractions "github.com/microsoft/kiota-abstractions-go"
-	"github.com/microsoft/kiota-abstractions-go/authentication"
-	"github.com/microsoft/kiota-abstractions-go/serialization"
-	khttp "github.com/microsoft/kiota-http-go"
-	kjson "github.com/microsoft/kiota-serialization-json-go"
 )
 
 const jsonType = "application/json"
 
 // Client is a client of Graph. It is safe for concurrent use.
 type Client struct {
-	adapter abstractions.RequestAdapter
+	http *http.Client
+	base string
 }
 
 // New returns a client of the API at base. The HTTP client adds the credentials.
-func New(client *http.Client, base string) (*Client, error) {
-	adapter, err := khttp.NewNetHttpRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
-		&authentication.AnonymousAuthenticationProvider{}, kjson.NewJsonParseNodeFactory(),
-		kjson.NewJsonSerializationWriterFactory(), withPipeline(client))
-	if err != nil {
-		return nil, err
-	}
-	adapter.SetBaseUrl(strings.TrimRight(base, "/"))
-	return &Client{adapter: adapter}, nil
-}
+func New(client *http.Client, base string) *Client { return &Client{client, base} }
 
-// Me returns the signed-in user.
-func (c *Client) Me() *UserItemRequestBuilder { return newUser(c.adapter, "{+baseurl}/me", nil) }
-
-// ByUserID returns the user of that id or address.
-func (c *Client) ByUserID(id string) *UserItemRequestBuilder {
-	return newUser(c.adapter, "{+baseurl}/users/{user%2Did}", map[string]string{"user%2Did": id})
-}
-
-// Batch returns the $batch segment.
-func (c *Client) Batch() *BatchRequestBuilder {
-	return &BatchRequestBuilder{*abstractions.NewBaseRequestBuilder(c.adapter, "{+baseurl}/$batch", nil)}
-}
-
-// Options are the headers of one request.
-type Options struct {
+// Request is a request to the API.
+type Request struct {
+	Method  string // "" is GET
+	Path    string // below the API's address
+	Query   *Query // nil if there is none, or the path has it
 	Prefer  string
 	IfMatch string
+	Body    any // nil: none
 }
 
-func (o Options) headers() *abstractions.RequestHeaders {
-	h := abstractions.NewRequestHeaders()
-	h.Add("Accept", jsonType)
-	if o.Prefer != "" {
-		h.Add("Prefer", o.Prefer)
-	}
-	if o.IfMatch != "" {
-		h.Add("If-Match", o.IfMatch)
-	}
-	return h
-}
+// Nothing is the answer of requests of whose success only the status matters.
+type Nothing struct{}
 
-// request returns the request of a builder. query is a struct with uriparametername tags, or nil.
-func request(
-	ctx context.Context, b *abstractions.BaseRequestBuilder, method abstractions.HttpMethod, o Options,
-	query any, body serialization.Parsable,
-) (*abstractions.RequestInformation, error) {
-	info := abstractions.NewRequestInformationWithMethodAndUrlTemplateAndPathParameters(method, b.UrlTemplate,
-		b.PathParameters)
-	info.Headers.AddAll(o.headers())
-	if query != nil {
-		info.AddQueryParameters(query)
-	}
-	if body == nil {
-		return info, nil
-	}
-	return info, info.SetContentFromParsable(ctx, b.RequestAdapter, jsonType, body)
-}
-
-// send sends a request and decodes the response as a T.
-func send[T serialization.Parsable](
-	ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation,
-	create serialization.ParsableFactory,
-) (T, error) {
-	var none T
-	option := abstractions.NewRequestHandlerOption()
-	option.SetResponseHandler(func(response any, _ abstractions.ErrorMappings) (any, error) {
-		resp, ok := response.(*http.Response)
-		if !ok {
-			return nil, &Unreadable{Reason: "no answer of HTTP"}
-		}
-		return read(resp, create)
-	})
-	info.AddRequestOptions([]abstractions.RequestOption{option})
-	answer, err := b.RequestAdapter.Send(ctx, info, create, nil)
+// Send sends a request and decodes the response as a T.
+func Send[T any](ctx context.Context, c *Client, r Request) (*T, error) {
+	req, err := c.request(ctx, r)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	typed, ok := answer.(T)
-	if !ok {
-		return none, &Unreadable{Reason: "no such object"}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
 	}
-	return typed, nil
-}
-
-// do sends a request and ignores the body of a success.
-func do(
-	ctx context.Context, b *abstractions.BaseRequestBuilder, info *abstractions.RequestInformation,
-) error {
-	option := abstractions.NewRequestHandlerOption()
-	option.SetResponseHandler(func(response any, _ abstractions.ErrorMappings) (any, error) {
-		resp, ok := response.(*http.Response)
-		if !ok {
-			return nil, &Unreadable{Reason: "no answer of HTTP"}
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil && resp.StatusCode >= 300 {
-			return nil, err
-		}
-		return nil, refusal(resp, body) // if it succeeded, the rest of the response does not matter
-	})
-	info.AddRequestOptions([]abstractions.RequestOption{option})
-	return b.RequestAdapter.SendNoContent(ctx, info, nil)
-}
-
-// read decodes a response. Kiota's own decoding loses the body of an error that is not JSON, and fails on an
-// empty one.
-func read(resp *http.Response, create serialization.ParsableFactory) (any, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	_, isNothing := any((*T)(nil)).(*Nothing)
+	switch {
+	case resp.StatusCode < http.StatusMultipleChoices && isNothing:
+		return nil, nil
+	case err != nil:
 		return nil, err
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return nil, refusal(resp, body)
 	}
-	if err := refusal(resp, body); err != nil {
-		return nil, err
-	}
-	object, err := parse(body, create)
+	answer, err := parse[T](body)
 	if err != nil {
 		return nil, &Unreadable{Status: resp.StatusCode, Body: body, Reason: err.Error()}
 	}
-	return object, nil
+	return answer, nil
 }
 
-func refusal(resp *http.Response, body []byte) error {
-	if resp.StatusCode < 300 {
-		return nil
-	}
-	e := &Error{Status: resp.StatusCode, Header: resp.Header, Body: body}
-	if object, err := parse(body, CreateODataErrorFromDiscriminatorValue); err == nil {
-		if odata, ok := object.(*ODataError); ok {
-			e.setMain(odata.Main)
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+	var body io.Reader
+	if r.Body != nil {
+		encoded, err := json.Marshal(r.Body)
+		if err != nil {
+			return nil, err
 		}
+		body = bytes.NewReader(encoded)
 	}
-	return e
-}
-
-// parse decodes one JSON object.
-func parse(body []byte, create serialization.ParsableFactory) (serialization.Parsable, error) {
-	if object, usual := parseUsual(body, create); usual {
-		return object, nil
-	}
-	return parseAny(body, create)
-}
-
-// parseAny decodes one JSON object as Kiota does.
-func parseAny(body []byte, create serialization.ParsableFactory) (serialization.Parsable, error) {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(body, &object); err != nil {
-		return nil, err
-	}
-	node, err := kjson.NewJsonParseNode(body)
+	address, err := r.Address()
 	if err != nil {
 		return nil, err
 	}
-	return node.GetObjectValue(create)
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(r.Method, http.MethodGet), c.base+address, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", jsonType)
+	for name, value := range map[string]string{"Prefer": r.Prefer, "If-Match": r.IfMatch} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", jsonType)
+	}
+	return req, nil
+}
+
+// Escape returns an id as a segment of a path.
+func Escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
+
+// Query holds the parameters of a request that reads.
+type Query struct {
+	Select  []string `uriparametername:"%24select"`
+	OrderBy []string `uriparametername:"%24orderby"`
+	Top     *int32   `uriparametername:"%24top"` // nil: as many as Graph gives
+	Skip    *int32   `uriparametername:"%24skip"`
+
+	// For a calendar view, in ISO 8601.
+	StartDateTime *string `uriparametername:"startDateTime"`
+	EndDateTime   *string `uriparametername:"endDateTime"`
+}
+
+// Address returns where the request goes, below the API's address. Kiota fills in the parameters.
+func (r Request) Address() (string, error) {
+	if r.Query == nil {
+		return r.Path, nil
+	}
+	info := abstractions.NewRequestInformationWithMethodAndUrlTemplateAndPathParameters(abstractions.GET,
+		r.Path+"{?endDateTime,startDateTime,%24orderby,%24select,%24skip,%24top}", map[string]string{})
+	info.AddQueryParameters(*r.Query)
+	address, err := info.GetUri()
+	if err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(address.String(), "%24", "$"), nil // as Graph writes the names
+}
+
+// parse decodes one JSON object.
+func parse[T any](body []byte) (*T, error) {
+	if object, usual := parseUsual[T](body); usual {
+		return object, nil
+	}
+	return parseAny[T](body)
+}
+
+// parseAny decodes one JSON object by reflection.
+func parseAny[T any](body []byte) (object *T, err error) {
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, err
+	}
+	if object == nil {
+		return nil, errNotAnObject
+	}
+	return object, nil
 }

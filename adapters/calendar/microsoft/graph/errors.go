@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 )
@@ -30,14 +31,27 @@ func (e *Error) Error() string {
 	return text
 }
 
-func (e *Error) setMain(main *MainError) {
-	if main == nil {
-		return
-	}
-	e.Code, e.Message = text(main.Code), text(main.Message)
-	if main.InnerError != nil {
-		e.RequestID = text(main.InnerError.RequestID)
-	}
+// odataError is the body of an error response. Any part of it may be missing.
+type odataError struct {
+	Main struct {
+		Code    string
+		Message string
+		Inner   struct { // Exchange spells it innererror
+			RequestID string `json:"request-id"`
+		} `json:"innerError"`
+	} `json:"error"`
+}
+
+func refusal(resp *http.Response, body []byte) *Error {
+	e := &Error{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	e.readBody(body)
+	return e
+}
+
+func (e *Error) readBody(body []byte) {
+	var answer odataError
+	_ = json.Unmarshal(body, &answer) // what is of another shape stays empty
+	e.Code, e.Message, e.RequestID = answer.Main.Code, answer.Main.Message, answer.Main.Inner.RequestID
 }
 
 // Unreadable is a success with an unexpected body: a sign-in page, nothing, the response of another API.
@@ -50,11 +64,4 @@ type Unreadable struct {
 // Error returns a text for logs.
 func (e *Unreadable) Error() string {
 	return "the answer of Graph, status " + strconv.Itoa(e.Status) + ", cannot be read: " + e.Reason
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

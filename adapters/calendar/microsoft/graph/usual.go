@@ -3,20 +3,14 @@ package graph
 import (
 	"net/http"
 
-	"github.com/microsoft/kiota-abstractions-go/serialization"
-
 	"frontdesk/core/jsonread"
 )
 
-// Kiota makes a tree of each response and then an object of each of its nodes, which takes most of the processor
-// time of a listing. So models that lists consist of are read here in one pass. What is unusual in any way is
-// left to Kiota: see [jsonread].
+// Reflection takes most of the processor time of a listing. So models that lists consist of are read here without it.
+// What is unusual in any way is left to encoding/json: see [jsonread].
 
-// direct is a model that can be read without Kiota's tree.
-type direct interface {
-	serialization.Parsable
-	read(d *decoder)
-}
+// direct is a model that can be read without reflection.
+type direct interface{ read(d *decoder) }
 
 var (
 	_ direct = (*Event)(nil)
@@ -24,18 +18,15 @@ var (
 	_ direct = (*BatchResponse)(nil)
 )
 
-// parseUsual decodes an object as Kiota would, or returns false.
-func parseUsual(body []byte, create serialization.ParsableFactory) (serialization.Parsable, bool) {
-	empty, err := create(nil) // none of the models here depends on its node
-	if err != nil {
-		return nil, false
-	}
-	object, can := empty.(direct)
+// parseUsual decodes an object as encoding/json would, or returns false.
+func parseUsual[T any](body []byte) (*T, bool) {
+	object := new(T)
+	model, can := any(object).(direct)
 	if !can {
 		return nil, false
 	}
 	d := &decoder{Reader: jsonread.New(body), yes: new(true), no: new(false)}
-	object.read(d)
+	model.read(d)
 	return object, d.End()
 }
 
@@ -110,8 +101,6 @@ func (r *EventCollectionResponse) read(d *decoder) {
 		case "@odata.nextLink":
 			d.Once(&s, 1)
 			r.NextLink = d.text()
-		case "error": // no page has it
-			d.GiveUp()
 		default:
 			d.Skip()
 		}
@@ -393,7 +382,8 @@ func (d *decoder) batchAnswer() *BatchAnswer {
 			a.Header = d.headers()
 		case "body":
 			d.Once(&s, 3)
-			a.Page, a.Refused = d.part()
+			a.Page = &EventCollectionResponse{}
+			a.Page.read(d)
 		default:
 			d.Skip()
 		}
@@ -413,11 +403,4 @@ func (d *decoder) headers() http.Header {
 		}
 	}
 	return h
-}
-
-// part reads a body, which Kiota reads twice: as a page and as an error.
-func (d *decoder) part() (*EventCollectionResponse, *ODataError) {
-	page := &EventCollectionResponse{}
-	page.read(d)
-	return page, &ODataError{}
 }
