@@ -1,7 +1,7 @@
 package agenttools
 
 // Sources: elevenlabs.io/docs/eleven-agents/customization/personalization/dynamic-variables (the system variables; of
-// those that tell the time, only system__time has the weekday, in the agent's time zone or, if it has none, in UTC), and
+// those that tell the time, only system__time has the weekday: in the agent's time zone or, if it has none, in UTC);
 // WebhookToolConfigInput of @elevenlabs/elevenlabs-js 2.73.0. A property has one source: the description for what the
 // model says. By default an agent does not see what a failed webhook said, hence passthrough.
 
