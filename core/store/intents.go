@@ -71,6 +71,9 @@ func (s *Store) BeginIntent(
 	insert := insertIntent
 	if !since.IsZero() {
 		insert, row = insertIntentUnlessRecent, append(row, millis(since))
+		if s.batches != nil {
+			insert = insertIntentAtRecent
+		}
 	}
 	for {
 		affected, err := s.exec(ctx, insert, row...)
@@ -156,16 +159,24 @@ func (s *Store) beginHolding(row []any, with Holding, now time.Time) []statement
 }
 
 const (
-	beginning = "$1, $2, $3, $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14"
+	beginning = "$1, $2, $3" + afterKey
+	afterKey  = ", $4, $5, $6, $7, $8, 'running', NULL, NULL, $9, $10, $11, $12, $13, $14"
 
 	insertIntent = "INSERT INTO intents (" + intentColumns + ") VALUES (" + beginning + `)
 	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
 
 	insertIntentUnlessRecent = "INSERT INTO intents (" + intentColumns + ") SELECT " + beginning + `
-	WHERE NOT EXISTS (SELECT 1 FROM intents
-		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15
-		AND ` + namedOtherwise + `)
+	WHERE NOT EXISTS (SELECT 1` + recentOtherwise + `)
 	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
+
+	// insertIntentAtRecent is the same where all who write take turns: with an equal intent that is named otherwise, it
+	// conflicts by that one's key. SQLite keeps a copy of each page that INSERT ... SELECT changes, and none for VALUES.
+	insertIntentAtRecent = "INSERT INTO intents (" + intentColumns + `) VALUES ($1, $2,
+		COALESCE((SELECT key` + recentOtherwise + " LIMIT 1), $3)" + afterKey + `)
+	ON CONFLICT (tenant_id, operation, key) DO NOTHING`
+
+	recentOtherwise = ` FROM intents
+		WHERE tenant_id = $1 AND operation = $2 AND dedupe_key = $9 AND created_at >= $15 AND ` + namedOtherwise
 
 	// namedOtherwise is the condition that a row's key does not follow from its dedupe key; see EqualKey. Its
 	// index has these rows alone. A row whose key follows is in the way of an equal one by the primary key.
