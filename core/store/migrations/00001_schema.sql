@@ -61,7 +61,8 @@ CREATE TABLE intents (
     connection_id TEXT    REFERENCES connections (id) ON DELETE SET NULL,
     effect_key    TEXT    NOT NULL,
     plan          TEXT    NOT NULL,
-    state         TEXT    NOT NULL CHECK (state IN ('running', 'done', 'unknown')),
+    -- Not by a list: SQLite would make a table of one of more than two for each row that it checks.
+    state         TEXT    NOT NULL CHECK (state = 'running' OR state = 'done' OR state = 'unknown'),
     answer        BYTEA,
     effect_ref    TEXT,
     dedupe_key    TEXT,
