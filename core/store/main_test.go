@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"reflect"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -39,12 +38,12 @@ var databases = []database{{"sqlite", storetest.SQLite}, {"postgres", storetest.
 // pooled is PostgreSQL through PgBouncer, on which FRONTDESK_PGBOUNCER=all has every rule tested as well.
 var pooled = database{"pgbouncer", storetest.PgBouncer}
 
-// both runs a rule on each database.
+// both runs a rule on each database. The rule gets no address, so that nothing of it stays but rows.
 func both(t *testing.T, rule func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	all := databases
+	all := []database{{"sqlite", storetest.SQLite}, {"postgres", storetest.ReusedPostgres}}
 	if os.Getenv("FRONTDESK_PGBOUNCER") == "all" {
-		all = append(slices.Clone(all), pooled)
+		all = append(all, pooled)
 	}
 	for _, d := range all {
 		t.Run(d.name, func(t *testing.T) { rule(t, storetest.Open(t, d.url(t))) })
