@@ -143,6 +143,7 @@ type world struct {
 	postgres bool
 	tables   []string
 	reads    *sql.Stmt         // the query for all rows
+	waits    *sql.Stmt         // on PostgreSQL: waitsForALock
 	base     map[string]string // the rows of each table, from which every run begins
 	rows     map[string]string // the current rows
 
@@ -196,6 +197,10 @@ func newWorld(t *testing.T, url string) *world {
 	}
 	w.reads = got(w.db.PrepareContext(t.Context(), strings.Join(reads, " UNION ALL ")))(t)
 	t.Cleanup(func() { must(t, w.reads.Close()) })
+	if w.postgres {
+		w.waits = got(w.db.PrepareContext(t.Context(), waitsForALock))(t)
+		t.Cleanup(func() { must(t, w.waits.Close()) })
+	}
 	w.base = w.read(t)
 	w.rows = w.base
 	return w
@@ -490,7 +495,7 @@ func (w *world) ended(t *testing.T, done <-chan struct{}, waitedBefore int64) {
 		if waited, _ := w.s.Waited(); waited > waitedBefore {
 			return
 		}
-		if w.postgres && len(w.query(t, waitsForALock)) > 0 {
+		if w.postgres && len(texts(t, w.waits)) > 0 {
 			return
 		}
 	}
