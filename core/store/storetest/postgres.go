@@ -117,7 +117,8 @@ func (c *Cluster) unusedDatabase() (d reusable, err error) {
 }
 
 // emptying makes a function of the session that ends all others of its database, deletes the rows that a new one does
-// not have, and reports whether it is as new. With triggers it is not, nor with statistics: queries are planned by them.
+// not have, and reports whether it is as new. With triggers it is not, nor with statistics, by which queries are
+// planned.
 const emptying = `
 DO $make$
 DECLARE
