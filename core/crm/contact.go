@@ -2,6 +2,8 @@ package crm
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"frontdesk/core/phonenumber"
 )
@@ -25,6 +27,21 @@ type ContactQuery struct {
 	Phone phonenumber.Number // the zero Number: by Email
 	Email string             // in lower case
 	Limit int                // how many contacts are returned at most, from 1 to 100
+}
+
+// Match returns how well a contact fits: by the best of its numbers, or exactly if it has the address.
+func (q ContactQuery) Match(c Contact) phonenumber.Match {
+	match := phonenumber.None
+	if q.Email == "" {
+		for _, stored := range c.Phones {
+			match = max(match, q.Phone.Compare(stored))
+		}
+	} else if slices.ContainsFunc(c.Emails, func(e string) bool {
+		return strings.EqualFold(strings.TrimSpace(e), q.Email)
+	}) {
+		match = phonenumber.Exact
+	}
+	return match
 }
 
 // Contacts is the outcome of a look-up.

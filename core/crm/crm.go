@@ -5,6 +5,8 @@ package crm
 import (
 	"context"
 	"time"
+
+	"frontdesk/core/fault"
 )
 
 // Driver is one tenant's CRM account. It is safe for concurrent use, never retries, never sleeps and holds no
@@ -109,6 +111,15 @@ type Ticket struct {
 	CreatedAt, UpdatedAt time.Time // zero: not known
 	ClosedAt, ResolvedAt time.Time // zero: not closed, not resolved, or not known
 	LastComment          Text      // the most recent public comment
+}
+
+// TicketMissing restates a fault.NotFound as none, which says that there is no such ticket. It returns other errors
+// unchanged.
+func TicketMissing(err error, none *fault.Error) error {
+	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
+		return f.Restate(none.Code, none.Reason, none.Detail)
+	}
+	return err
 }
 
 // Text is plain text or HTML.

@@ -102,7 +102,7 @@ func (s *Contacts) LookUp(
 func choose(q crm.ContactQuery, found []crm.Contact) (candidates []candidate, left bool) {
 	best := phonenumber.None
 	for _, contact := range found {
-		one := candidate{Contact: contact, match: matchOf(q, contact)}
+		one := candidate{Contact: contact, match: q.Match(contact)}
 		best = max(best, one.match)
 		candidates = append(candidates, one)
 	}
@@ -116,22 +116,6 @@ func choose(q crm.ContactQuery, found []crm.Contact) (candidates []candidate, le
 		return candidates[:mostCandidates], true
 	}
 	return candidates, false
-}
-
-func matchOf(q crm.ContactQuery, contact crm.Contact) phonenumber.Match {
-	if q.Email != "" {
-		if slices.ContainsFunc(contact.Emails, func(e string) bool {
-			return strings.EqualFold(strings.TrimSpace(e), q.Email)
-		}) {
-			return phonenumber.Exact
-		}
-		return phonenumber.None
-	}
-	match := phonenumber.None
-	for _, stored := range contact.Phones {
-		match = max(match, q.Phone.Compare(stored))
-	}
-	return match
 }
 
 // addTickets adds the open tickets of each candidate, at once, and reports whether it has those of all.

@@ -135,7 +135,7 @@ func contactOf(c contact, companies map[int64]string) crm.Contact {
 		return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 	}
 	made := crm.Contact{
-		ID: strconv.FormatInt(c.ID, 10), Name: c.Name, AccountID: text(c.CompanyID),
+		ID: strconv.FormatInt(c.ID, 10), Name: c.Name, AccountID: crm.NumericID(c.CompanyID),
 		Emails: filled(append([]string{c.Email}, c.OtherEmails...)...), Phones: filled(c.Phone, c.Mobile),
 	}
 	if c.CompanyID != nil {
@@ -161,7 +161,7 @@ const firstTickets = "2010-01-01T00:00:00Z"
 // (developers.freshdesk.com/api, "List All Tickets") and leaves out those that are resolved or closed. It
 // reads mostPages pages at most.
 func (d *driver) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
-	if _, ok := parseID(contactID); !ok {
+	if _, ok := crm.ParseNumericID(contactID); !ok {
 		return nil, nil
 	}
 	var open []ticket

@@ -120,7 +120,7 @@ const included = 10
 // moves to the archive, where it has a path of its own, and comes without conversations and times
 // (developers.freshdesk.com/api, "Archive Tickets").
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
-	id, ok := parseID(number)
+	id, ok := crm.ParseNumericID(number)
 	if !ok {
 		return crm.Ticket{}, noTicket()
 	}
@@ -134,7 +134,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 		}
 	}
 	if err != nil {
-		return crm.Ticket{}, ticketMissing(err)
+		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 	}
 	switch {
 	case found.ID != id:
@@ -154,7 +154,7 @@ func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error
 		return answer, nil
 	}
 	if answer.LastComment, err = d.lastComment(ctx, path); err != nil {
-		return crm.Ticket{}, ticketMissing(err)
+		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 	}
 	return answer, nil
 }

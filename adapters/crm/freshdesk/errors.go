@@ -102,14 +102,6 @@ func refusesFilter(err error, filter string) bool {
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,100}$`)
 
-// ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
-func ticketMissing(err error) error {
-	if f := fault.From(err); f != nil && f.Code == fault.NotFound {
-		return f.Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
-	}
-	return err
-}
-
 func noTicket() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonTicketNotFound, "There is no such ticket in Freshdesk.").
 		With("provider", name)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"frontdesk/core/crm"
-	"frontdesk/core/fault"
 )
 
 // ticket is the response to creating and to reading a ticket (developers.freshdesk.com/api, "Tickets").
@@ -64,7 +63,7 @@ func ticketOf(t ticket, words labels) crm.Ticket {
 	made := crm.Ticket{
 		ID: id, Number: id, Subject: t.Subject, Description: crm.Plain(t.DescriptionText),
 		Status: words.statuses.labelOf(t.Status), Priority: words.priorities.labelOf(t.Priority),
-		OwnerID: text(t.ResponderID), AccountID: text(t.CompanyID), ContactID: text(t.RequesterID),
+		OwnerID: crm.NumericID(t.ResponderID), AccountID: crm.NumericID(t.CompanyID), ContactID: crm.NumericID(t.RequesterID),
 		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 	if t.Description != "" { // the HTML keeps the ends of lines
@@ -77,13 +76,6 @@ func ticketOf(t ticket, words labels) crm.Ticket {
 		made.ClosedAt = t.Stats.ClosedAt
 	}
 	return made
-}
-
-func text(id *int64) string {
-	if id == nil {
-		return ""
-	}
-	return strconv.FormatInt(*id, 10)
 }
 
 // lastPublic returns the newest public conversation, whatever the order of all.
@@ -118,27 +110,7 @@ func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
 	if t.ContactID == "" {
 		made.Email = requester
 	}
-	var faults []fault.Field
-	for _, related := range []struct {
-		path, given string
-		to          *int64
-	}{
-		{"owner_id", t.OwnerID, &made.ResponderID}, {"account_id", t.AccountID, &made.CompanyID},
-		{"contact_id", t.ContactID, &made.RequesterID},
-	} {
-		if related.given == "" {
-			continue
-		}
-		var ok bool
-		if *related.to, ok = parseID(related.given); !ok {
-			faults = append(faults, fault.Field{Path: related.path, Message: "is not a Freshdesk id. Send " +
-				"its digits."})
-		}
-	}
-	if len(faults) > 0 {
-		return made, fault.InvalidFields(faults...)
-	}
-	return made, nil
+	return made, crm.NumericIDs(t, "Freshdesk", &made.ResponderID, &made.CompanyID, &made.RequesterID)
 }
 
 // lineEnds replaces the ends of lines with line breaks of HTML.
@@ -146,12 +118,6 @@ var lineEnds = strings.NewReplacer("\r\n", "<br>", "\n", "<br>", "\r", "<br>")
 
 // htmlOf converts plain text into HTML, which is the format of a description.
 func htmlOf(plain string) string { return lineEnds.Replace(html.EscapeString(plain)) }
-
-// parseID parses an id. It accepts only the form that Freshdesk writes.
-func parseID(id string) (int64, bool) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
-}
 
 // contact is one person in a list or a search (developers.freshdesk.com/api, "Contacts").
 type contact struct {

@@ -94,7 +94,7 @@ func TestAnIDIsDigitsAsFreshdeskWritesThem(t *testing.T) {
 		"1": true, "501001202520": true, "": false, "0": false, "-1": false, "01": false,
 		"9223372036854775808": false, "１": false, "1/x": false,
 	} {
-		if _, got := parseID(id); got != want {
+		if _, got := crm.ParseNumericID(id); got != want {
 			t.Errorf("%q is an id: %v", id, got)
 		}
 	}

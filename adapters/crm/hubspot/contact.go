@@ -57,9 +57,8 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 	for _, r := range page.Results {
 		found.Contacts = append(found.Contacts, r.contact())
 	}
-	if q.Phone != (phonenumber.Number{}) {
-		bestFirst(q.Phone, found.Contacts)
-	}
+	// The limit leaves out those whose numbers or addresses agree least.
+	slices.SortStableFunc(found.Contacts, func(a, b crm.Contact) int { return cmp.Compare(q.Match(b), q.Match(a)) })
 	if len(found.Contacts) > q.Limit {
 		found.Contacts, found.More = found.Contacts[:q.Limit], true
 	}
@@ -100,18 +99,6 @@ func withEmail(email string) []filterGroup {
 		groups = append(groups, only(filter{Property: emailsProperty, Operator: "CONTAINS_TOKEN", Value: email}))
 	}
 	return groups
-}
-
-// bestFirst sorts contacts by how well their numbers agree with n, so that the limit leaves out the least
-// likely.
-func bestFirst(n phonenumber.Number, found []crm.Contact) {
-	best := func(c crm.Contact) (best phonenumber.Match) {
-		for _, p := range c.Phones {
-			best = max(best, n.Compare(p))
-		}
-		return best
-	}
-	slices.SortStableFunc(found, func(a, b crm.Contact) int { return cmp.Compare(best(b), best(a)) })
 }
 
 // contact converts the record into a contact, whose account has no name yet.

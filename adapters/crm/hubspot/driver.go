@@ -182,7 +182,7 @@ func (d *driver) read(ctx context.Context, id, idProperty string) (crm.Ticket, e
 	}
 	var r record
 	if err := d.get(ctx, d.objects()+"/"+url.PathEscape(id), query, &r); err != nil {
-		return crm.Ticket{}, ticketMissing(err)
+		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 	}
 	if !isID(r.ID) {
 		return crm.Ticket{}, unreadable(http.MethodGet)

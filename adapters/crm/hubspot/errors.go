@@ -266,15 +266,6 @@ func waiting(f *fault.Error, wait time.Duration) *fault.Error {
 	return &c
 }
 
-// ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
-func ticketMissing(err error) error {
-	f := fault.From(err)
-	if f == nil || f.Code != fault.NotFound {
-		return err
-	}
-	return f.Restate(f.Code, fault.ReasonTicketNotFound, noTicket().Detail)
-}
-
 func noTicket() *fault.Error {
 	return fault.New(fault.NotFound, fault.ReasonTicketNotFound,
 		"The HubSpot account has no ticket with this number.").With("provider", name)

@@ -52,7 +52,7 @@ func (d *driver) contactsOf(
 				"gives a list of something other than {id, name, emails, phones, account_id, account_name}")
 		}
 		known := slices.ContainsFunc(found.Contacts, func(known crm.Contact) bool { return known.ID == c.ID })
-		if !known && has(c, q) { // a loose search may list others first, and the limit would leave it out
+		if !known && q.Match(c) != phonenumber.None { // a loose search may list others first, and the limit would leave it out
 			found.Contacts = append(found.Contacts, c)
 		}
 	}
@@ -62,14 +62,6 @@ func (d *driver) contactsOf(
 	found.More = found.More || len(found.Contacts) > q.Limit
 	found.Contacts = found.Contacts[:min(len(found.Contacts), q.Limit)]
 	return found, nil
-}
-
-// has reports whether a contact may have the number or has the address.
-func has(c crm.Contact, q crm.ContactQuery) bool {
-	if q.Email != "" {
-		return slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, q.Email) })
-	}
-	return slices.ContainsFunc(c.Phones, func(p string) bool { return q.Phone.Compare(p) != phonenumber.None })
 }
 
 // asCaller returns a number as expressions see it, or nil for the zero Number.

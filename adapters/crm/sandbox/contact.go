@@ -10,6 +10,7 @@ import (
 	"frontdesk/core/adapter"
 	"frontdesk/core/adapter/scenario"
 	"frontdesk/core/crm"
+	"frontdesk/core/phonenumber"
 )
 
 // contacts returns the contacts of the account: the seeded ones, and those of the contacts setting.
@@ -48,18 +49,10 @@ func (d *driver) contactIDs() []string {
 
 // FindContacts implements crm.ContactFinder.
 func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Contacts, error) {
-	has := func(c crm.Contact) bool {
-		return slices.ContainsFunc(c.Phones, func(p string) bool { return q.Phone.Compare(p) > 0 })
-	}
-	if q.Email != "" {
-		has = func(c crm.Contact) bool {
-			return slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, q.Email) })
-		}
-	}
 	find := func(ctx context.Context) (found crm.Contacts, err error) {
 		for _, c := range d.contacts() {
 			switch {
-			case !has(c):
+			case q.Match(c) == phonenumber.None:
 			case len(found.Contacts) == q.Limit:
 				found.More = true
 			default:

@@ -43,21 +43,13 @@ func (d *driver) FindContacts(ctx context.Context, q crm.ContactQuery) (crm.Cont
 		whole, answer.Incomplete = usersAnswer{Users: users}, true
 	}
 	for _, c := range whole.contacts() {
-		if has(c, q) { // a search finds more, and the limit could leave out who calls
+		if q.Match(c) != phonenumber.None { // a search finds more, and the limit could leave out who calls
 			answer.Contacts = append(answer.Contacts, c)
 		}
 	}
 	answer.More = answer.More || len(answer.Contacts) > q.Limit
 	answer.Contacts = answer.Contacts[:min(len(answer.Contacts), q.Limit)]
 	return answer, nil
-}
-
-// has reports whether a contact may have the number or has the address.
-func has(c crm.Contact, q crm.ContactQuery) bool {
-	if q.Email != "" {
-		return slices.ContainsFunc(c.Emails, func(e string) bool { return strings.EqualFold(e, q.Email) })
-	}
-	return slices.ContainsFunc(c.Phones, func(p string) bool { return q.Phone.Compare(p) != phonenumber.None })
 }
 
 // searchTerms returns the query of a search for users. A number's digits after an asterisk match every number
@@ -92,7 +84,7 @@ func (d *driver) readUsers(ctx context.Context, users []user) (usersAnswer, erro
 func (a usersAnswer) contacts() []crm.Contact {
 	var contacts []crm.Contact
 	for _, u := range a.Users {
-		c := crm.Contact{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, AccountID: text(u.OrganizationID)}
+		c := crm.Contact{ID: strconv.FormatInt(u.ID, 10), Name: u.Name, AccountID: crm.NumericID(u.OrganizationID)}
 		c.Emails, c.Phones = append(c.Emails, u.Email), append(c.Phones, u.Phone)
 		for _, i := range a.Identities {
 			switch {
@@ -138,7 +130,7 @@ func usersHidden(err error) error {
 // OpenTickets implements crm.ContactFinder. It lists the tickets from the database, not the search, which
 // learns of a new ticket only minutes later.
 func (d *driver) OpenTickets(ctx context.Context, contactID string, limit int) ([]crm.Ticket, error) {
-	id, ok := parseID(contactID)
+	id, ok := crm.ParseNumericID(contactID)
 	if !ok {
 		return nil, nil
 	}

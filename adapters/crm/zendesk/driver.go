@@ -177,13 +177,13 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 
 // ByNumber implements crm.Driver. A ticket's number is its id.
 func (d *driver) ByNumber(ctx context.Context, number string) (crm.Ticket, error) {
-	id, ok := parseID(number)
+	id, ok := crm.ParseNumericID(number)
 	if !ok {
 		return crm.Ticket{}, noTicket()
 	}
 	var found ticketAnswer
 	if err := d.get(ctx, path(id, ""), nil, &found); err != nil {
-		return crm.Ticket{}, ticketMissing(err)
+		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 	}
 	if found.Ticket.ID != id {
 		return crm.Ticket{}, unreadable(http.MethodGet)
@@ -201,11 +201,11 @@ func (d *driver) complete(ctx context.Context, t ticket) (crm.Ticket, error) {
 	}
 	answer := ticketOf(t, known)
 	if answer.LastComment, err = d.lastComment(ctx, t.ID); err != nil {
-		return crm.Ticket{}, ticketMissing(err)
+		return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 	}
 	if t.done() {
 		if err := d.readEnd(ctx, t, &answer); err != nil {
-			return crm.Ticket{}, ticketMissing(err)
+			return crm.Ticket{}, crm.TicketMissing(err, noTicket())
 		}
 	}
 	return answer, nil

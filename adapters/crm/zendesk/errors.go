@@ -3,7 +3,6 @@ package zendesk
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -127,14 +126,6 @@ func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 	return plain.Restate(fault.Invalid, fault.ReasonProviderRefused,
 		"Zendesk's rules do not accept this ticket, and do not say which field is wrong. The gateway's log "+
 			"has the provider's message at debug level.")
-}
-
-// ticketMissing restates a fault.NotFound as that of a ticket. It returns other errors unchanged.
-func ticketMissing(err error) error {
-	if errors.Is(err, fault.NotFound) {
-		return fault.From(err).Restate(fault.NotFound, fault.ReasonTicketNotFound, noTicket().Detail)
-	}
-	return err
 }
 
 func noTicket() *fault.Error {

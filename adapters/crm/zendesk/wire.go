@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"frontdesk/core/crm"
-	"frontdesk/core/fault"
 )
 
 // ticketAnswer is the response to creating and to reading a ticket
@@ -46,16 +45,9 @@ func ticketOf(t ticket, words labels) crm.Ticket {
 	return crm.Ticket{
 		ID: id, Number: id, Subject: t.Subject, Description: crm.Plain(t.Description),
 		Status: words.statusOf(t), Priority: words.priorityOf(t.Priority),
-		OwnerID: text(t.AssigneeID), AccountID: text(t.OrganizationID), ContactID: text(t.RequesterID),
+		OwnerID: crm.NumericID(t.AssigneeID), AccountID: crm.NumericID(t.OrganizationID), ContactID: crm.NumericID(t.RequesterID),
 		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
-}
-
-func text(id *int64) string {
-	if id == nil {
-		return ""
-	}
-	return strconv.FormatInt(*id, 10)
 }
 
 // newTicket holds the values that a call gives for a new ticket. Zendesk requires a first comment, which
@@ -89,37 +81,11 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 		Subject: t.Subject, ExternalID: externalID(t.Key),
 		Comment: comment{Body: cmp.Or(t.Description, t.Subject), Public: true},
 	}
-	var faults []fault.Field
-	for _, related := range []struct {
-		path, given string
-		to          *int64
-	}{
-		{"owner_id", t.OwnerID, &made.AssigneeID}, {"account_id", t.AccountID, &made.OrganizationID},
-		{"contact_id", t.ContactID, &made.RequesterID},
-	} {
-		if related.given == "" {
-			continue
-		}
-		var ok bool
-		if *related.to, ok = parseID(related.given); !ok {
-			faults = append(faults, fault.Field{Path: related.path, Message: "is not a Zendesk id. Send its " +
-				"digits."})
-		}
-	}
-	if len(faults) > 0 {
-		return made, fault.InvalidFields(faults...)
-	}
-	return made, nil
+	return made, crm.NumericIDs(t, "Zendesk", &made.AssigneeID, &made.OrganizationID, &made.RequesterID)
 }
 
 // externalID returns the external id of the ticket with this key.
 func externalID(key string) string { return "frontdesk-" + key }
-
-// parseID parses an id. It accepts only the form that Zendesk writes.
-func parseID(id string) (int64, bool) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
-}
 
 // ticketsAnswer is a list of tickets.
 type ticketsAnswer struct {

@@ -65,7 +65,7 @@ func TestAnIDIsDigitsAsZendeskWritesThem(t *testing.T) {
 		"+1": false, "01": false, "1.0": false, "9223372036854775808": false, "１": false, "1 ": false,
 		"1/comments": false,
 	} {
-		if _, got := parseID(id); got != want {
+		if _, got := crm.ParseNumericID(id); got != want {
 			t.Errorf("%q is an id: %v", id, got)
 		}
 	}
