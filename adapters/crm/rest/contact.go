@@ -52,7 +52,8 @@ func (d *driver) contactsOf(
 				"gives a list of something other than {id, name, emails, phones, account_id, account_name}")
 		}
 		known := slices.ContainsFunc(found.Contacts, func(known crm.Contact) bool { return known.ID == c.ID })
-		if !known && q.Match(c) != phonenumber.None { // a loose search may list others first, and the limit would leave it out
+		// A loose search may list others first, and the limit would leave it out.
+		if !known && q.Match(c) != phonenumber.None {
 			found.Contacts = append(found.Contacts, c)
 		}
 	}

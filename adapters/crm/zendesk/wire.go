@@ -45,8 +45,8 @@ func ticketOf(t ticket, words labels) crm.Ticket {
 	return crm.Ticket{
 		ID: id, Number: id, Subject: t.Subject, Description: crm.Plain(t.Description),
 		Status: words.statusOf(t), Priority: words.priorityOf(t.Priority),
-		OwnerID: crm.NumericID(t.AssigneeID), AccountID: crm.NumericID(t.OrganizationID), ContactID: crm.NumericID(t.RequesterID),
-		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		OwnerID: crm.NumericID(t.AssigneeID), AccountID: crm.NumericID(t.OrganizationID),
+		ContactID: crm.NumericID(t.RequesterID), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 }
 
