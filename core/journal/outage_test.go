@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"weak"
@@ -212,6 +213,33 @@ func TestACallWhoseWithdrawalTheStoreRefusesIsNotCarriedOut(t *testing.T) {
 	_, err = w.database().Exec(`DROP TRIGGER failing`)
 	w.check(err)
 	w.advance(maxOwedWait)
+	w.recover(j)
+	if _, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "k"); found || err != nil || len(w.opened) > 0 {
+		t.Errorf("it is there: %t, %v; opened %v", found, err, w.opened)
+	}
+}
+
+// TestACallThatIsRefusedWhileRecoveryLooksIsNotCarriedOut: the store recorded the intent, and its reply was lost.
+func TestACallThatIsRefusedWhileRecoveryLooksIsNotCarriedOut(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	i := store.Intent{
+		TenantID: "t", Operation: opOpen, Key: "k", Owner: j.opts.Owner + "/1", ConnectionID: "c", EffectKey: "e",
+		Plan: []byte("{}"), State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(), LeaseUntil: w.now(),
+	}
+	refused := sync.OnceFunc(func() {
+		_, _, err := j.opts.Store.BeginIntent(t.Context(), i, time.Time{})
+		w.check(err)
+		j.withdraw(t.Context(), i)
+	})
+	j.opts.LeaseClock = func() time.Time { // the first that is asked when recovery looks for intents
+		refused()
+		return w.now()
+	}
+	w.recover(j)
+	if len(w.opened) > 0 || len(j.owed.list) != 1 {
+		t.Errorf("opened %v; %d writes are owed", w.opened, len(j.owed.list))
+	}
 	w.recover(j)
 	if _, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "k"); found || err != nil || len(w.opened) > 0 {
 		t.Errorf("it is there: %t, %v; opened %v", found, err, w.opened)

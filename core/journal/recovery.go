@@ -85,11 +85,12 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 	if err := j.writeHeldUp(ctx, j.opts.Now()); err != nil {
 		return err
 	}
-	began, ended := j.opts.Now(), j.owed.owners()
+	began := j.opts.Now()
 	open, err := j.findAbandoned(ctx, recoveryScan)
 	if err != nil {
 		return err
 	}
+	ended := j.owed.owners() // after the search: a run owes its end before it counts as ended
 	j.opts.Metrics.UnsettledIntents(len(open))
 	inProgress, err := j.inProgress(ctx)
 	if err != nil {
