@@ -248,7 +248,7 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	pending := j.answers.answerOf(there)
 	switch {
 	case pending != nil && fresh && s.isStale(ctx, pending.intent): // once it is recorded, it is dropped
-		return nil, nil, j.answers.make(ctx, pending)
+		return nil, nil, pending.make(ctx)
 	case pending != nil && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
 		return nil, &pending.intent, nil
 	case !fresh && (done || there.Kept || s.operation.gaveUp(there.Plan)) && !j.IsRunning(there): // too old to count

@@ -23,6 +23,7 @@ type owedWrites struct {
 }
 
 type owedWrite struct {
+	list   *owedWrites // that has it
 	write  func(context.Context) error
 	intent store.Intent  // that is answered; of one that is removed, only the owner
 	wait   time.Duration // between tries, once the store has refused it while it took other writes
@@ -45,15 +46,16 @@ func (o *owedWrites) add(w *owedWrite) bool {
 	if len(o.list) >= maxOwed {
 		return false
 	}
-	o.list = append(o.list, w)
+	w.list, o.list = o, append(o.list, w)
 	return true
 }
 
 // make makes a write, which is then owed no more.
-func (o *owedWrites) make(ctx context.Context, w *owedWrite) error {
+func (w *owedWrite) make(ctx context.Context) error {
 	if err := w.write(ctx); err != nil {
 		return err
 	}
+	o := w.list
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if i := slices.Index(o.list, w); i >= 0 {
@@ -104,30 +106,30 @@ func (j *Journal) owe(ends string, write func(context.Context) error) {
 
 // writeHeldUp writes what an outage of the store has held up and is due. It stops with an error if the store is
 // unavailable again. A write that the store refuses while it takes others holds up neither these nor recovery: it is
-// tried more and more seldom.
+// tried more and more seldom, and after those that have waited longer or were not refused yet.
 func (j *Journal) writeHeldUp(ctx context.Context, now time.Time) error {
 	var refused error
 	var lost time.Duration // with writes that the store refused
-	for _, list := range []*owedWrites{&j.owed, &j.answers} {
-		for _, w := range list.all() {
-			if now.Before(w.next) || lost > recoveryBudget {
-				continue
-			}
-			began := time.Now()
-			err := list.make(ctx, w)
-			if err == nil {
-				continue
-			}
-			if isOutage(err) && j.isAway(ctx) {
-				return err
-			}
-			if w.wait == 0 {
-				refused = err
-			}
-			w.wait = min(max(2*w.wait, recoveryInterval), maxOwedWait)
-			w.next = now.Add(w.wait)
-			lost += time.Since(began)
+	all := append(j.owed.all(), j.answers.all()...)
+	slices.SortStableFunc(all, func(a, b *owedWrite) int { return a.next.Compare(b.next) })
+	for _, w := range all {
+		if now.Before(w.next) || lost > recoveryBudget {
+			break
 		}
+		began := time.Now()
+		err := w.make(ctx)
+		if err == nil {
+			continue
+		}
+		if isOutage(err) && j.isAway(ctx) {
+			return err
+		}
+		if w.wait == 0 {
+			refused = err
+		}
+		w.wait = min(max(2*w.wait, recoveryInterval), maxOwedWait)
+		w.next = now.Add(w.wait)
+		lost += time.Since(began)
 	}
 	if refused != nil {
 		j.opts.Log.ErrorContext(ctx, "the store refuses what ended calls owe it; that is tried again, and not logged again",

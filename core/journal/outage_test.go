@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -130,9 +131,8 @@ func TestNothingIsLeftOfARunWhoseAnswerCameLate(t *testing.T) {
 func TestAnswersBeyondTheBoundAreRecoveredAsAfterACrash(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	j := w.journal(Operation{})
-	j.answers.list = make([]*owedWrite, maxOwed)
-	for n := range j.answers.list {
-		j.answers.list[n] = &owedWrite{write: func(context.Context) error { return nil }}
+	for range maxOwed {
+		j.answers.add(&owedWrite{write: func(context.Context) error { return nil }})
 	}
 	again := w.refuseAnswers()
 	_, err := w.perform(j, "late", "front")
@@ -191,6 +191,32 @@ func TestWhatIsOwedIsWrittenUntilTheStoreTakesIt(t *testing.T) {
 	if len(w.opened) != 1 || strings.Count(log.String(), "the store refuses") != 1 {
 		t.Errorf("opened %v; the log says %q", w.opened, &log)
 	}
+}
+
+// TestManyWritesThatHangHoldUpNoOther: each takes the time of a call of the store, as on rows that somebody has locked.
+func TestManyWritesThatHangHoldUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := New(Options{Log: slog.New(slog.DiscardHandler)})
+		for range 20 {
+			j.owe("", func(context.Context) error {
+				time.Sleep(4 * time.Second)
+				return fault.New(fault.Internal, fault.ReasonInternal, ".")
+			})
+		}
+		written := 0
+		write := func(context.Context) error { written++; return nil }
+		j.owe("", write)
+		j.answers.add(&owedWrite{write: write})
+		for range 50 {
+			if err := j.writeHeldUp(t.Context(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(recoveryInterval)
+		}
+		if written != 2 {
+			t.Errorf("%d of 2 writes were made", written)
+		}
+	})
 }
 
 // TestACallWhoseWithdrawalTheStoreRefusesIsNotCarriedOut: its caller was told that it was not recorded.
