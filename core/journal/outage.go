@@ -143,10 +143,8 @@ func isOutage(err error) bool {
 	return errors.Is(err, fault.Unavailable) || errors.Is(err, fault.Timeout) || errors.Is(err, fault.Canceled)
 }
 
-// isAway reports whether the store does not even take a write that changes nothing.
-func (j *Journal) isAway(ctx context.Context) bool {
-	return j.opts.Store.ReleaseIntent(ctx, store.Intent{}, "") != nil
-}
+// isAway reports whether the store takes no write at all: a full disk would have taken one that changes nothing.
+func (j *Journal) isAway(ctx context.Context) bool { return j.opts.Store.Probe(ctx) != nil }
 
 // Close writes what an outage of the store has held up: what the store does not take now is lost with the process.
 // Runs that still go on may leave more, which is lost too.

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -242,6 +243,43 @@ func TestACallWhoseWithdrawalTheStoreRefusesIsNotCarriedOut(t *testing.T) {
 	w.recover(j)
 	if _, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "k"); found || err != nil || len(w.opened) > 0 {
 		t.Errorf("it is there: %t, %v; opened %v", found, err, w.opened)
+	}
+}
+
+// TestAFullDiskOfSecondsCarriesOutNoRefusedCall: a process withdraws such a call before its peers take it up, once
+// there is room again.
+func TestAFullDiskOfSecondsCarriesOutNoRefusedCall(t *testing.T) {
+	w := newWorld(t, storetest.Postgres)
+	j, peer := w.journal(Operation{}), w.journal(Operation{})
+	i := store.Intent{
+		TenantID: "t", Operation: opOpen, Key: "k", Owner: j.opts.Owner + "/1", ConnectionID: "c", EffectKey: "e",
+		Plan: []byte("{}"), State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(),
+		LeaseUntil: w.now().Add(defaultLease),
+	}
+	_, _, err := j.opts.Store.BeginIntent(t.Context(), i, time.Time{})
+	w.check(err)
+	for _, query := range []string{
+		"CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'full' USING ERRCODE = '53100'; END $$",
+		"CREATE TRIGGER no_room BEFORE INSERT OR UPDATE OR DELETE ON intents FOR EACH ROW EXECUTE FUNCTION no_room()",
+		"CREATE TRIGGER no_room BEFORE INSERT OR UPDATE ON write_probe FOR EACH ROW EXECUTE FUNCTION no_room()",
+	} {
+		_, err = w.database().Exec(query)
+		w.check(err)
+	}
+	j.withdraw(t.Context(), i)
+	for range 8 {
+		if err := j.RecoverOnce(t.Context()); !errors.Is(err, fault.Unavailable) {
+			t.Fatal(err)
+		}
+		w.advance(recoveryInterval)
+	}
+	_, err = w.database().Exec("DROP FUNCTION no_room CASCADE")
+	w.check(err)
+	w.recover(j)
+	w.advance(recoveryInterval)
+	w.recover(peer)
+	if len(w.opened) > 0 {
+		t.Errorf("opened %v", w.opened)
 	}
 }
 
