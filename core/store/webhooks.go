@@ -174,18 +174,22 @@ func (s *Store) DisableWebhook(ctx context.Context, id string, at time.Time) err
 // QueueID names a queue: the deliveries of one webhook about one connection.
 type QueueID struct{ WebhookID, ConnectionID string }
 
-// LongestDeliveryWait is how far ahead a delivery can be due. One that is due later is from a clock that was set back
-// since, and is due now.
+// LongestDeliveryWait is how far ahead a delivery can be due, by the clock of the replica that writes it.
 const LongestDeliveryWait = 2 * time.Hour
 
-// DueQueues lists queues whose first delivery is due, at most a number of one webhook, those of different
-// webhooks in turn. The webhooks that come after the given one have the first turns.
+// latestDue returns after when no delivery is due, by the clock of any replica: these differ by less than a minute. One
+// that is due later is from a clock that was set back since, and is due now.
+func latestDue(now time.Time) int64 { return millis(now.Add(LongestDeliveryWait + time.Minute)) }
+
+// DueQueues lists queues whose first delivery is due, those of different webhooks in turn: at most a number of one
+// webhook, and one more that a wrong clock made due later than latestDue. The webhooks that come after the given one
+// have the first turns.
 func (s *Store) DueQueues(
 	ctx context.Context, now time.Time, after string, ofWebhook, most int,
 ) ([]QueueID, error) {
 	return listOf(ctx, s, func(row scanner) (q QueueID, err error) {
 		return q, row.Scan(&q.WebhookID, &q.ConnectionID)
-	}, dueQueues(ofWebhook), millis(now), most, after, millis(now.Add(LongestDeliveryWait)))
+	}, dueQueues(ofWebhook), millis(now), most, after, latestDue(now))
 }
 
 // dueQueues returns the query for the first queues of each webhook. It reads those by the index, however many
@@ -212,7 +216,7 @@ func (s *Store) LeaseQueue(
 		d, leased = Delivery{}, false
 		_, due, err := find(ctx, tx, scanText, `SELECT owner FROM webhook_queues
 			WHERE webhook_id = $1 AND connection_id = $2 AND (next_at <= $3 OR next_at > $4)`+
-			s.dialect.lockRows, q.WebhookID, q.ConnectionID, millis(now), millis(now.Add(LongestDeliveryWait)))
+			s.dialect.lockRows, q.WebhookID, q.ConnectionID, millis(now), latestDue(now))
 		if err != nil || !due {
 			return err
 		}

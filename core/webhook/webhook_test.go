@@ -668,6 +668,11 @@ func TestAReceiverSaysWhenToComeBack(t *testing.T) {
 			if waits := all[0].NextAt.Sub(k.Clock.Now()); waits < c.least || waits > c.most {
 				t.Errorf("the next attempt is due after %v, want from %v to %v", waits, c.least, c.most)
 			}
+			k.Clock.Advance(-10 * time.Second) // as the clock of another replica shows
+			k.must(k.sender.Drain(t.Context()))
+			if made := len(r.attempts()); made != 1 {
+				t.Errorf("%d attempts were made, want 1", made)
+			}
 		})
 	}
 }
