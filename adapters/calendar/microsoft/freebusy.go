@@ -24,6 +24,7 @@ const preferTimes = immutable + ", " + inUTC
 type busyView struct {
 	calendar.Reading
 	address string // of the next page, relative to the API's; "" if there is none
+	alone   bool   // a batch that it was in was not answered in time
 }
 
 // FreeBusy reads the views of the calendars in batches, each with the few fields that count. Whole days are
@@ -47,12 +48,23 @@ func (d *driver) FreeBusy(
 	for range mostPages {
 		var unread []*busyView
 		for i := range views {
-			if views[i].address != "" {
+			if views[i].address != "" && !views[i].alone {
 				unread = append(unread, &views[i])
 			}
 		}
-		d.readAll(reading, unread, span)
+		if len(unread) > 1 {
+			d.readTogether(reading, unread, span)
+		}
 	}
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for view := range slices.Chunk(views, 1) {
+		group.Go(func() error {
+			d.readAlone(reading, &view[0], span)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function fails
 	readings := make([]calendar.Reading, len(views))
 	for i, v := range views {
 		if v.address != "" {
@@ -79,44 +91,38 @@ func (d *driver) busyAddress(
 	return d.firstPage(id, query).Address()
 }
 
-// readAll reads the next page of each view. The answer to a batch waits for the slowest part: where one hangs, each of
-// these views is read by a request of its own once the other batches were read, in the time that they leave.
-func (d *driver) readAll(ctx context.Context, views []*busyView, span calendar.Span) {
-	if len(views) == 1 {
-		fail(views, d.readPages(ctx, views, span))
-		return
-	}
+// readTogether reads the next page of each view, in batches. The answer to a batch waits for the slowest part: where
+// one hangs, each of these views is read alone once the others were read to their end, in the time that they leave.
+func (d *driver) readTogether(ctx context.Context, views []*busyView, span calendar.Span) {
 	batches := slices.Collect(slices.Chunk(views, graph.MaxBatchParts))
-	var alone []*busyView
 	for i, some := range batches {
 		batch, cancel := ctx, func() {}
 		if end, ends := ctx.Deadline(); ends {
 			batch, cancel = context.WithTimeout(ctx, time.Until(end)*3/4/time.Duration(len(batches)-i))
 		}
-		if err := d.readPages(batch, some, span); err != nil && batch.Err() != nil {
-			alone = append(alone, some...)
-		} else {
-			fail(some, err)
+		err := d.readPages(batch, some, span)
+		for _, v := range some {
+			if v.alone = err != nil && batch.Err() != nil; !v.alone {
+				v.fail(err)
+			}
 		}
 		cancel()
 	}
-	var group errgroup.Group
-	group.SetLimit(atOnce)
-	for view := range slices.Chunk(alone, 1) {
-		group.Go(func() error {
-			d.readAll(ctx, view, span)
-			return nil
-		})
-	}
-	_ = group.Wait() // no function fails
 }
 
-// fail ends the reading of views whose request has failed, if it has.
-func fail(views []*busyView, err error) {
-	for _, v := range views {
-		if err != nil {
-			v.Err, v.address = err, ""
+// readAlone reads the pages of a view that are left.
+func (d *driver) readAlone(ctx context.Context, v *busyView, span calendar.Span) {
+	for range mostPages {
+		if v.address != "" {
+			v.fail(d.readPages(ctx, []*busyView{v}, span))
 		}
+	}
+}
+
+// fail ends the reading of a view whose request has failed, if it has.
+func (v *busyView) fail(err error) {
+	if err != nil {
+		v.Err, v.address = err, ""
 	}
 }
 

@@ -3,6 +3,7 @@ package microsoft_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -345,5 +346,49 @@ func TestACalendarThatHangsIsUnknown(t *testing.T) {
 			}
 		}
 		silent.Store("not in any request")
+	}
+}
+
+// Nor does one that hangs hide what further pages tell of the others, whether they were in its batch or in the next.
+func TestACalendarThatHangsHidesNoFurtherPage(t *testing.T) {
+	t.Parallel()
+	const busyPage = `{"value":[{"showAs":"busy","start":{"dateTime":"2027-03-08T12:00:00","timeZone":"UTC"},` +
+		`"end":{"dateTime":"2027-03-08T13:00:00","timeZone":"UTC"}}]}`
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		var batch struct {
+			Requests []struct{ ID, URL string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
+			return nil, err
+		}
+		var parts []string
+		for _, part := range batch.Requests {
+			page := `{"value":[]}`
+			switch {
+			case strings.Contains(part.URL, "/hangs/"):
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			case strings.Contains(part.URL, "/long/") && !strings.Contains(part.URL, "skip"):
+				page = `{"value":[],"@odata.nextLink":"https://graph.example.com/v1.0/me/calendars/long/more?$skip=1"}`
+			case strings.Contains(part.URL, "/long/"):
+				page = busyPage
+			}
+			parts = append(parts, fmt.Sprintf(`{"id":%q,"status":200,"body":%s}`, part.ID, page))
+		}
+		body := `{"responses":[` + strings.Join(parts, ",") + `]}`
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	})}
+	for _, between := range []int{0, 20} {
+		d, ids := openDriver(t, client, "https://graph.example.com/v1.0", "", nil), []string{"hangs"}
+		for i := range between {
+			ids = append(ids, fmt.Sprint("short", i))
+		}
+		ids = append(ids, "long")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		busy, err := d.(calendar.FreeBusyer).FreeBusy(ctx, ids, day)
+		cancel()
+		if err != nil || len(busy) != 2 || busy[0].Unknown == nil || busy[1].Unknown != nil {
+			t.Errorf("%d between: busy are %+v, %v", between, busy, err)
+		}
 	}
 }
