@@ -18,7 +18,8 @@ var (
 	_ direct = (*BatchResponse)(nil)
 )
 
-// parseUsual decodes an object as encoding/json would, or returns false.
+// parseUsual decodes an object as encoding/json would, or returns false. It skips a known name in another letter case,
+// which encoding/json would read.
 func parseUsual[T any](body []byte) (*T, bool) {
 	object := new(T)
 	model, can := any(object).(direct)
