@@ -1120,3 +1120,27 @@ func TestABookingThatCannotBeReadAgainMayHaveHappened(t *testing.T) {
 		}
 	}
 }
+
+// OData takes a segment that begins with a dollar sign for one of its own (learn.microsoft.com/graph/api/user-get), so
+// that of an id is escaped in every request. Only the names of parameters have it as it is.
+func TestADollarSignOfAnIDIsEscaped(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		asked = append(asked, r.URL.RequestURI())
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{}`)), Request: r}, nil
+	})}
+	d, title := openDriver(t, client, "https://graph.example.com/v1.0", "", nil), "Other"
+	ref := calendar.EventRef{CalendarID: "$c", ID: "$e"}
+	_, _ = d.Event(t.Context(), ref)
+	_, _ = d.Change(t.Context(), ref, calendar.Change{Title: &title, IfUnchanged: "1"})
+	_, _ = d.Events(t.Context(), week("$c"))
+	if len(asked) != 3 || !strings.Contains(asked[0], "?$select=") {
+		t.Fatalf("requests are %q", asked)
+	}
+	for i, want := range []string{"%24c/events/%24e?", "%24c/events/%24e", "%24c/calendarView?"} {
+		if !strings.HasPrefix(asked[i], "/v1.0/me/calendars/"+want) {
+			t.Errorf("request %d is %s", i, asked[i])
+		}
+	}
+}

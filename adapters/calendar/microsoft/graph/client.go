@@ -121,7 +121,8 @@ func (r Request) Address() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.ReplaceAll(address.String(), "%24", "$"), nil // as Graph writes the names
+	address.RawQuery = strings.ReplaceAll(address.RawQuery, "%24", "$") // as Graph writes the names
+	return address.String(), nil
 }
 
 // parse decodes one JSON object.
