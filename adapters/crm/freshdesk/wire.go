@@ -110,7 +110,8 @@ func newTicketOf(t crm.NewTicket, requester string) (newTicket, error) {
 	if t.ContactID == "" {
 		made.Email = requester
 	}
-	return made, crm.NumericIDs(t, "Freshdesk", &made.ResponderID, &made.CompanyID, &made.RequesterID)
+	err := crm.NumericIDs(t, "Freshdesk", &made.ResponderID, &made.CompanyID, &made.RequesterID)
+	return made, err
 }
 
 // lineEnds replaces the ends of lines with line breaks of HTML.

@@ -81,7 +81,8 @@ func newTicketOf(t crm.NewTicket) (newTicket, error) {
 		Subject: t.Subject, ExternalID: externalID(t.Key),
 		Comment: comment{Body: cmp.Or(t.Description, t.Subject), Public: true},
 	}
-	return made, crm.NumericIDs(t, "Zendesk", &made.AssigneeID, &made.OrganizationID, &made.RequesterID)
+	err := crm.NumericIDs(t, "Zendesk", &made.AssigneeID, &made.OrganizationID, &made.RequesterID)
+	return made, err
 }
 
 // externalID returns the external id of the ticket with this key.
