@@ -98,7 +98,7 @@ func bookWhile(b *testing.B, cfg config.Config, month int, more func(done int) b
 	}
 	ctx, end := context.WithCancel(context.Background())
 	ready, ended := make(chan gateway.Addresses, 1), make(chan error, 1)
-	go func() { ended <- g.Serve(ctx, func(at gateway.Addresses) { ready <- at }) }()
+	go func() { ended <- g.Serve(ctx, func(at gateway.Addresses) error { ready <- at; return nil }) }()
 	defer func() {
 		end()
 		if err := <-ended; err != nil {

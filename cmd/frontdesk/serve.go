@@ -58,13 +58,10 @@ func (c serveCommand) serve(ctx context.Context, s *session) error {
 	if !c.Demo {
 		return g.Serve(ctx, nil)
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	err = g.Serve(ctx, func(at gateway.Addresses) {
-		key, err := g.Demo(ctx) // not before it listens: nobody would be told the key
+	return g.Serve(ctx, func(at gateway.Addresses) error {
+		key, err := g.Demo(ctx) // not before it listens: if it cannot, nobody would be told the key
 		if err != nil {
-			stop(err)
-			return
+			return err
 		}
 		base := g.CallersBase(at)
 		fmt.Fprintf(s.out, "\nFrontdesk is ready at %s (API description: %s/docs).\n", base, base)
@@ -74,11 +71,8 @@ func (c serveCommand) serve(ctx context.Context, s *session) error {
 		fmt.Fprintf(s.out, "\nAPI key of the "+
 			"tenant %q, shown only once:\n\n  %s\n\nBook a meeting in its sandbox calendar:\n\n%s\n\n",
 			gateway.DemoTenant, key, g.DemoCurl(at, key))
+		return nil
 	})
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return err
 }
 
 type healthCommand struct{}

@@ -29,8 +29,9 @@ const shutdownWait = 4 * time.Second // added to the deadline of a request
 // of server.drain, /readyz responds with 503 and other requests are still served, each with a response that
 // closes its connection, so that a load balancer can send requests elsewhere. After that, idle connections
 // are closed and running requests finish. Background work stops when ctx ends and finishes what it has begun.
-// Serve calls started with the addresses once it accepts requests; started may be nil.
-func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
+// Serve calls listening with the addresses once nobody else can have them, and answers no request before it has
+// returned without an error; listening may be nil.
+func (g *Gateway) Serve(ctx context.Context, listening func(Addresses) error) error {
 	if err := g.Migrate(ctx); err != nil {
 		return err
 	}
@@ -75,6 +76,11 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 		servers, listeners = append(servers, g.server(g.ops())), append(listeners, ops)
 		at.Ops = "http://" + ops.Addr().String()
 	}
+	if listening != nil {
+		if err := listening(at); err != nil {
+			return err
+		}
+	}
 
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -111,9 +117,6 @@ func (g *Gateway) Serve(ctx context.Context, started func(Addresses)) error {
 		})
 	}
 	g.log.InfoContext(ctx, "the gateway is ready", "api", at.API, "ops", at.Ops, "version", Version())
-	if started != nil {
-		started(at)
-	}
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

@@ -38,7 +38,7 @@ func TestServeDrainsAndEnds(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	ready, ended := make(chan Addresses, 1), make(chan error, 1)
-	go func() { ended <- g.Serve(ctx, func(at Addresses) { ready <- at }) }()
+	go func() { ended <- g.Serve(ctx, func(at Addresses) error { ready <- at; return nil }) }()
 	at := <-ready
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

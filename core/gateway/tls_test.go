@@ -43,7 +43,7 @@ func serving(t *testing.T, cfg config.Config, logTo io.Writer) (*Gateway, Addres
 	}
 	ctx, end := context.WithCancel(context.Background())
 	ready, ended := make(chan Addresses, 1), make(chan error, 1)
-	go func() { ended <- g.Serve(ctx, func(at Addresses) { ready <- at }) }()
+	go func() { ended <- g.Serve(ctx, func(at Addresses) error { ready <- at; return nil }) }()
 	t.Cleanup(func() {
 		end()
 		if err := <-ended; err != nil {
