@@ -128,9 +128,12 @@ func (d *deployment) do(stdin string, args ...string) (string, string, int) {
 	c := d.command(args...)
 	var out, errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
-	if err := c.Run(); err != nil && c.ProcessState == nil {
+	if err := c.Start(); err != nil {
 		d.t.Fatal(err)
 	}
+	late := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // such as a gateway that should not have started
+	_ = c.Wait()
+	late.Stop()
 	wantNoRace(d.t, errs.String())
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
