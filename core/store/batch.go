@@ -64,6 +64,8 @@ const (
 	// SQLite takes back what a statement has written that fails. So it needs no savepoint, for which SQLite
 	// would copy each page that it changes.
 	oneStatement
+	// oneRow is one statement that writes one row, which it finds by its key.
+	oneRow
 	// Several statements that hardly ever fail need none either: if they do, all writes of the batch are taken
 	// back, and those of the others are repeated.
 	hardlyFails
@@ -85,10 +87,10 @@ func (b *batches) do(
 		}
 		b.open = t
 	}
-	// For each statement that can be interrupted, the driver starts a goroutine. What all calls write is short, and only
-	// ever waits for the disk, which no interruption ends.
+	// For each statement that can be interrupted, the driver starts a goroutine. What each call writes is short, and does
+	// without. Others may read many pages, such as a purge, for which all would wait where the disk is slow.
 	own := context.WithoutCancel(ctx)
-	if p == severalStatements {
+	if p == severalStatements || p == oneStatement {
 		var cancel context.CancelFunc
 		own, cancel = context.WithDeadline(own, t.began.Add(b.limit))
 		defer cancel()

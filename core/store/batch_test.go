@@ -308,6 +308,33 @@ func TestAWriteThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
+// A purge that takes longer than the store allows, as on a slow disk, is given up, and holds no other up for longer.
+func TestAPurgeThatTakesLongIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := notes(t)
+	for _, query := range []string{
+		"INSERT INTO write_probe (name, filler) VALUES ('x', '')",
+		"INSERT INTO sessions (hash, person, sealed, expires_at) VALUES ('x', 'p', '', 0)",
+		`CREATE TRIGGER slow BEFORE DELETE ON sessions BEGIN UPDATE write_probe SET filler = (
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT MAX(i) FROM n); END`,
+	} {
+		if _, err := exec(t.Context(), s.write, query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.BoundCalls(300 * time.Millisecond)
+	began := time.Now()
+	if err := s.PurgeSignIns(t.Context(), time.UnixMilli(1)); !errors.Is(err, fault.Unavailable) {
+		t.Errorf("the purge: %v", err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err := s.change(t.Context(), note(1)); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
 // Who waits for the connection itself, which other work has, waits no longer than it wants to.
 func TestAWriteWaitsForTheConnectionAsLongAsItsCaller(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,16 @@ func (s *Store) tryFor(ctx context.Context, limit time.Duration, op func(context
 
 // exec runs one writing statement and returns how many rows it affected.
 func (s *Store) exec(ctx context.Context, query string, args ...any) (affected int64, err error) {
-	err = s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+	return s.execAs(ctx, oneStatement, query, args...)
+}
+
+// execRow is exec for what calls write: one row, found by its key.
+func (s *Store) execRow(ctx context.Context, query string, args ...any) (affected int64, err error) {
+	return s.execAs(ctx, oneRow, query, args...)
+}
+
+func (s *Store) execAs(ctx context.Context, p part, query string, args ...any) (affected int64, err error) {
+	err = s.changeOnceAs(ctx, p, func(ctx context.Context, q querier) error {
 		affected, err = exec(ctx, q, query, args...)
 		return err
 	})
@@ -57,11 +66,15 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) (affected i
 // changeOnce runs op, which is one writing statement and takes effect as a whole. It may call op more than
 // once.
 func (s *Store) changeOnce(ctx context.Context, op func(ctx context.Context, q querier) error) error {
+	return s.changeOnceAs(ctx, oneStatement, op)
+}
+
+func (s *Store) changeOnceAs(ctx context.Context, p part, op func(ctx context.Context, q querier) error) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		if s.batches == nil {
 			return op(ctx, s.write) // without BEGIN and COMMIT, which are round trips
 		}
-		return s.batches.do(ctx, oneStatement, func(ctx context.Context, tx *sql.Tx) error { return op(ctx, tx) })
+		return s.batches.do(ctx, p, func(ctx context.Context, tx *sql.Tx) error { return op(ctx, tx) })
 	})
 }
 
