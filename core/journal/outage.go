@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
 )
@@ -104,15 +106,20 @@ func (j *Journal) owe(ends string, write func(context.Context) error) {
 	}})
 }
 
+// heldUp returns all owed writes: first those that were never refused, and then those that have waited longest.
+func (j *Journal) heldUp() []*owedWrite {
+	all := append(j.owed.all(), j.answers.all()...)
+	slices.SortStableFunc(all, func(a, b *owedWrite) int { return a.next.Compare(b.next) })
+	return all
+}
+
 // writeHeldUp writes what an outage of the store has held up and is due. It stops with an error if the store is
 // unavailable again. A write that the store refuses while it takes others holds up neither these nor recovery: it is
-// tried more and more seldom, and after those that have waited longer or were not refused yet.
+// tried more and more seldom.
 func (j *Journal) writeHeldUp(ctx context.Context, now time.Time) error {
 	var refused error
 	var lost time.Duration // with writes that the store refused
-	all := append(j.owed.all(), j.answers.all()...)
-	slices.SortStableFunc(all, func(a, b *owedWrite) int { return a.next.Compare(b.next) })
-	for _, w := range all {
+	for _, w := range j.heldUp() {
 		if now.Before(w.next) || lost > recoveryBudget {
 			break
 		}
@@ -151,11 +158,12 @@ func (j *Journal) isAway(ctx context.Context) bool { return j.opts.Store.Probe(c
 func (j *Journal) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), j.opts.RecordTimeout)
 	defer cancel()
-	now := j.opts.Now()
-	err := j.writeHeldUp(ctx, now)
-	if err == nil {
-		err = j.writeHeldUp(ctx, now.Add(maxOwedWait))
+	var group errgroup.Group
+	group.SetLimit(recoveryConcurrency) // so that one that hangs leaves time for the others
+	for _, w := range j.heldUp() {
+		group.Go(func() error { return w.make(ctx) })
 	}
+	err := group.Wait()
 	answers, others := len(j.answers.all()), len(j.owed.all())
 	if answers+others > 0 {
 		j.opts.Log.ErrorContext(ctx, "what the store did not take is lost; repeats learn from providers what became of "+

@@ -328,6 +328,28 @@ func TestAProcessThatEndsWritesWhatTheStoreTakesAgain(t *testing.T) {
 	}
 }
 
+// TestAProcessThatEndsLosesOnlyWhatHangs, not what could be written beside it.
+func TestAProcessThatEndsLosesOnlyWhatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := New(Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		hangs := func(ctx context.Context) error { <-ctx.Done(); return fault.From(ctx.Err()) }
+		written := 0
+		j.owe("", hangs)
+		j.owe("", hangs)
+		j.answers.add(&owedWrite{write: func(ctx context.Context) error {
+			if ctx.Err() == nil {
+				written++
+			}
+			return ctx.Err()
+		}})
+		began := time.Now()
+		j.Close()
+		if took := time.Since(began); written != 1 || len(j.owed.list) != 2 || took > defaultRecordTimeout {
+			t.Errorf("%d writes were made, and %d are owed, after %v", written, len(j.owed.list), took)
+		}
+	})
+}
+
 // TestAnAnswerThatWaitsToBeRecordedKeepsNoRequest, and is audited when it was given.
 func TestAnAnswerThatWaitsToBeRecordedKeepsNoRequest(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
