@@ -177,9 +177,12 @@ type QueueID struct{ WebhookID, ConnectionID string }
 // LongestDeliveryWait is how far ahead a delivery can be due, by the clock of the replica that writes it.
 const LongestDeliveryWait = 2 * time.Hour
 
-// latestDue returns after when no delivery is due, by the clock of any replica: these differ by less than a minute. One
-// that is due later is from a clock that was set back since, and is due now.
-func latestDue(now time.Time) int64 { return millis(now.Add(LongestDeliveryWait + time.Minute)) }
+// clocksDiffer is more than the clocks of two replicas do.
+const clocksDiffer = time.Minute
+
+// latestDue returns after when no delivery is due, by the clock of any replica. One that is due later is from a clock
+// that was set back since, and is due now.
+func latestDue(now time.Time) int64 { return millis(now.Add(LongestDeliveryWait + clocksDiffer)) }
 
 // DueQueues lists queues whose first delivery is due, those of different webhooks in turn: at most a number of one
 // webhook, and one more that a wrong clock made due later than latestDue. The webhooks that come after the given one
@@ -225,6 +228,13 @@ func (s *Store) LeaseQueue(
 			q.WebhookID, q.ConnectionID)
 		if err != nil {
 			return err
+		}
+		if latest := now.Add(clocksDiffer); leased && d.QueuedAt.After(latest) { // by a wrong clock: never given up
+			d.QueuedAt = now
+			if _, err := exec(ctx, tx, `UPDATE deliveries SET queued_at = $3 WHERE webhook_id = $1 AND connection_id = $2
+				AND state = 'waiting' AND queued_at > $4`, q.WebhookID, q.ConnectionID, millis(now), millis(latest)); err != nil {
+				return err
+			}
 		}
 		holder, next := owner, optional(until)
 		if !leased {

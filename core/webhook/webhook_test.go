@@ -638,6 +638,30 @@ func TestAClockThatWasAheadHoldsUpNoEvent(t *testing.T) {
 	})
 }
 
+// TestAClockThatWasAheadKeepsNoEventForLonger than a day.
+func TestAClockThatWasAheadKeepsNoEventForLonger(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		k := open(t, url)
+		k.Tenant("acme")
+		front := k.connect("acme", "front")
+		r := receive(t, status(http.StatusTeapot))
+		_, id := k.add("acme", r.URL)
+		const ahead = 365 * 24 * time.Hour
+		k.Clock.Advance(ahead)
+		k.change(front, true)
+		k.change(front, false)
+		k.Clock.Advance(-ahead)
+		for began := k.Clock.Now(); !k.Clock.Now().After(began.Add(webhook.GiveUp)); {
+			k.must(k.sender.Drain(t.Context()))
+			k.Clock.Advance(time.Hour)
+		}
+		k.must(k.sender.Drain(t.Context()))
+		if states, all := k.deliveries(id); states != "failed failed" {
+			t.Errorf("the deliveries are %+v", all)
+		}
+	})
+}
+
 // A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the
 // backoff.
 func TestAReceiverSaysWhenToComeBack(t *testing.T) {
