@@ -111,6 +111,25 @@ func TestWhatAnOperationGaveUpIsLeftToCallers(t *testing.T) {
 	}
 }
 
+// TestWhatAnEarlierVersionGaveUpHoldsUpNothing where the store refuses to leave it to callers.
+func TestWhatAnEarlierVersionGaveUpHoldsUpNothing(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{GaveUp: func(plan json.RawMessage) bool { return strings.Contains(string(plan), "lost") }})
+	w.cutOff(j, "k", "lost")
+	w.cutOff(j, "other", "front")
+	for _, query := range []string{
+		"UPDATE intents SET lease_until = created_at",
+		`CREATE TRIGGER failing BEFORE UPDATE OF lease_until ON intents WHEN NEW.state = 'unknown'
+			BEGIN SELECT RAISE(ABORT, 'not now'); END`,
+	} {
+		_, err := w.database().Exec(query)
+		w.check(err)
+	}
+	if err := j.RecoverOnce(t.Context()); err != nil || len(w.opened) != 1 {
+		t.Errorf("opened %v, %v", w.opened, err)
+	}
+}
+
 func TestWhatIsInProgressIsLookedAtMoreOften(t *testing.T) {
 	for name, inProgress := range map[string]bool{"in progress": true, "unknown": false} {
 		t.Run(name, func(t *testing.T) {

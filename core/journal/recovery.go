@@ -99,7 +99,8 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 	for _, i := range open { // an earlier version did not leave these to callers in the store
 		if i.State == store.IntentUnknown && j.operations[i.Operation].gaveUp(i.Plan) {
 			if err := j.opts.Store.ReleaseIntent(ctx, i, store.IntentLeft); err != nil {
-				return err
+				j.opts.Log.WarnContext(ctx, "an intent could not be left to callers; it will be tried again", "error", err)
+				break // the others can be recovered all the same
 			}
 		}
 	}
