@@ -60,15 +60,17 @@ func (r *Run) rowsOnce(outcome string) func(context.Context) ([]store.AuditRow, 
 	}
 }
 
-// rowsIfAny returns the audit rows of a run that made no change, or none that is known. If the rows cannot be
-// built, it logs the error and returns nil. The run must end anyway: if it stayed open, another run could
-// make the change after the caller was told that it was not made.
-func (r *Run) rowsIfAny(ctx context.Context, outcome string) []store.AuditRow {
-	rows, err := r.rows(ctx, outcome)
-	if err != nil {
-		r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
-			"operation", r.intent.Operation, "outcome", outcome, "error", err)
-		return nil
+// rowsIfAny is rowsOnce for a run that made no change, or none that is known. If the rows cannot be built, it logs the
+// error and returns none. The run must end anyway: if it stayed open, another run could make the change after the
+// caller was told that it was not made.
+func (r *Run) rowsIfAny(outcome string) func(context.Context) []store.AuditRow {
+	rowsOf := r.rowsOnce(outcome)
+	return func(ctx context.Context) []store.AuditRow {
+		rows, err := rowsOf(ctx)
+		if err != nil {
+			r.journal.opts.Log.ErrorContext(ctx, "a call could not be recorded in the audit",
+				"operation", r.intent.Operation, "outcome", outcome, "error", err)
+		}
+		return rows
 	}
-	return rows
 }

@@ -225,11 +225,9 @@ func (r *Run) release(ctx context.Context, state, outcome string) {
 		}
 		return j.opts.Store.ReleaseIntent(ctx, intent, state, rows...)
 	}
-	var rows []store.AuditRow
+	rowsOf := kept.rowsIfAny(outcome)
 	write := func(ctx context.Context) error {
-		if rows == nil { // see rowsOnce
-			rows = kept.rowsIfAny(ctx, outcome)
-		}
+		rows := rowsOf(ctx)
 		err := end(ctx, rows)
 		if err == nil || len(rows) == 0 || isOutage(err) {
 			return err
@@ -270,7 +268,7 @@ func (r *Run) extend(ctx context.Context, outcome string) {
 	if outcome != "" {
 		r.count("unknown")
 	}
-	rows, j := r.rowsIfAny(ctx, outcome), r.journal
+	rows, j := r.rowsIfAny(outcome)(ctx), r.journal
 	err := j.opts.Store.ExtendIntent(ctx, longer, rows...)
 	if errors.Is(err, fault.Conflict) {
 		return // the answer has arrived meanwhile; see Late
