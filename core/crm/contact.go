@@ -31,15 +31,16 @@ type ContactQuery struct {
 
 // Match returns how well a contact fits: by the best of its numbers, or exactly if it has the address.
 func (q ContactQuery) Match(c Contact) phonenumber.Match {
-	match := phonenumber.None
-	if q.Email == "" {
-		for _, stored := range c.Phones {
-			match = max(match, q.Phone.Compare(stored))
+	if q.Email != "" {
+		isIt := func(stored string) bool { return strings.EqualFold(strings.TrimSpace(stored), q.Email) }
+		if slices.ContainsFunc(c.Emails, isIt) {
+			return phonenumber.Exact
 		}
-	} else if slices.ContainsFunc(c.Emails, func(e string) bool {
-		return strings.EqualFold(strings.TrimSpace(e), q.Email)
-	}) {
-		match = phonenumber.Exact
+		return phonenumber.None
+	}
+	match := phonenumber.None
+	for _, stored := range c.Phones {
+		match = max(match, q.Phone.Compare(stored))
 	}
 	return match
 }

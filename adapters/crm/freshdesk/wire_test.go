@@ -89,17 +89,6 @@ func TestPlainTextBecomesHTMLThatSaysTheSame(t *testing.T) {
 	}
 }
 
-func TestAnIDIsDigitsAsFreshdeskWritesThem(t *testing.T) {
-	for id, want := range map[string]bool{
-		"1": true, "501001202520": true, "": false, "0": false, "-1": false, "01": false,
-		"9223372036854775808": false, "１": false, "1/x": false,
-	} {
-		if _, got := crm.ParseNumericID(id); got != want {
-			t.Errorf("%q is an id: %v", id, got)
-		}
-	}
-}
-
 // FuzzAnswers reads arbitrary responses: each gives a ticket or an error, and none causes a panic.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
