@@ -52,9 +52,10 @@ func (d *driver) FreeBusy(
 				unread = append(unread, &views[i])
 			}
 		}
-		if len(unread) > 1 {
-			d.readTogether(reading, unread, span)
+		if len(unread) < 2 {
+			break
 		}
+		d.readTogether(reading, unread, span)
 	}
 	var group errgroup.Group
 	group.SetLimit(atOnce)
@@ -112,10 +113,8 @@ func (d *driver) readTogether(ctx context.Context, views []*busyView, span calen
 
 // readAlone reads the pages of a view that are left.
 func (d *driver) readAlone(ctx context.Context, v *busyView, span calendar.Span) {
-	for range mostPages {
-		if v.address != "" {
-			v.fail(d.readPages(ctx, []*busyView{v}, span))
-		}
+	for page := 0; page < mostPages && v.address != ""; page++ {
+		v.fail(d.readPages(ctx, []*busyView{v}, span))
 	}
 }
 
