@@ -100,9 +100,6 @@ func answered[T any](f *fakeServices, rec T, err error) (service.Answer[T], erro
 	return service.Answer[T]{Record: rec, Body: body, Replayed: f.replayed}, err
 }
 
-// fakeAdmin is for tests that do not call the admin interface, which cmd/frontdesk tests over HTTP.
-type fakeAdmin = admin.Service
-
 type fakeCalendar struct{ *fakeServices }
 
 var sampleMeeting = record.MeetingAnswer{Event: record.Meeting{
@@ -354,7 +351,7 @@ func startGateway(t *testing.T, adjust ...func(*Options)) *gateway {
 		PublicURL: publicURL, Version: "1.0.0", Log: log, Metrics: g.metrics, Keys: fakeKeys{},
 		Services: Services{
 			Calendar: fakeCalendar{g.fakeServices}, Tickets: fakeTickets{g.fakeServices},
-			Numbers: fakeNumbers{g.fakeServices}, Contacts: fakeContacts{g.fakeServices}, Admin: &fakeAdmin{},
+			Numbers: fakeNumbers{g.fakeServices}, Contacts: fakeContacts{g.fakeServices}, Admin: &admin.Service{},
 		},
 		LegacyConferencing: []string{"nylas"}, NewID: func() string { return fixedID },
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/tenant"
@@ -267,7 +268,7 @@ func BenchmarkRateLimits(b *testing.B) {
 			PublicURL: publicURL, Keys: fakeKeys{}, PerMinuteOfKey: perMinute, PerMinuteOfTenant: perMinute,
 			Services: Services{
 				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake},
-				Contacts: fakeContacts{fake}, Admin: &fakeAdmin{},
+				Contacts: fakeContacts{fake}, Admin: &admin.Service{},
 			},
 		})
 		if err != nil {

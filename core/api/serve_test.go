@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
 	"frontdesk/core/fault"
 	"frontdesk/core/telemetry"
@@ -194,7 +195,7 @@ func TestTheDeadlineIsEightSeconds(t *testing.T) {
 			PublicURL: publicURL, Keys: fakeKeys{},
 			Services: Services{
 				Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake},
-				Contacts: fakeContacts{fake}, Admin: &fakeAdmin{},
+				Contacts: fakeContacts{fake}, Admin: &admin.Service{},
 			},
 		})
 		if err != nil {
@@ -326,7 +327,7 @@ func TestTheBodyOfAProtocolIsBounded(t *testing.T) {
 					},
 					Services: Services{
 						Calendar: fakeCalendar{}, Tickets: fakeTickets{}, Numbers: fakeNumbers{}, Contacts: fakeContacts{},
-						Admin: &fakeAdmin{},
+						Admin: &admin.Service{},
 					},
 				})
 				if err != nil {
@@ -390,7 +391,7 @@ func TestABodyIsNotLateForItsSendersKey(t *testing.T) {
 					PublicURL: publicURL, Keys: slowKeys{}, Speaks: []Protocol{{Path: "/mcp", Serve: echo}},
 					Deadline: time.Minute, Services: Services{
 						Calendar: fakeCalendar{services}, Tickets: fakeTickets{}, Numbers: fakeNumbers{},
-						Contacts: fakeContacts{}, Admin: &fakeAdmin{},
+						Contacts: fakeContacts{}, Admin: &admin.Service{},
 					},
 				})
 				if err != nil {
@@ -655,7 +656,7 @@ func TestNewRefusesToBeIncomplete(t *testing.T) {
 	whole := Options{
 		PublicURL: publicURL, Keys: fakeKeys{},
 		Services: Services{
-			Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: &fakeAdmin{},
+			Calendar: fakeCalendar{fake}, Tickets: fakeTickets{fake}, Numbers: fakeNumbers{fake}, Admin: &admin.Service{},
 		},
 	}
 	for rule, spoil := range map[string]func(*Options){

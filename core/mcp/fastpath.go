@@ -127,8 +127,8 @@ func (r request) isPlain(header http.Header) bool {
 		(!has || json.Unmarshal(told, &client) == nil && client != nil)
 }
 
-// serveTools answers a request by the fast path, or has the library answer it. The body can be read from the
-// request, too, as the library does.
+// serveTools answers a request by the fast path or passes it on to the library, which reads the body from the request
+// once more.
 func (s *Server) serveTools(w http.ResponseWriter, r *http.Request, body []byte) {
 	library := s.json
 	if r.Method == http.MethodPost && 0 < r.ContentLength && r.ContentLength <= fastBytes && takesJSON(r.Header) {
