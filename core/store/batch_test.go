@@ -308,6 +308,36 @@ func TestAWriteThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
+// A transaction that was taken back because its time had passed is begun again for those who have time left: who joined
+// it late, or while it waited to begin.
+func TestABatchWhoseTimeHasPassedIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		last func(ctx context.Context, tx *sql.Tx) error
+		want string
+	}{
+		"before a statement": {note(2), "[1 2]"},
+		"before the commit":  {func(context.Context, *sql.Tx) error { return nil }, "[1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := notes(t)
+			passed := sync.OnceFunc(func() {
+				s.batches.open.end() // as its time does
+				for err := error(nil); err == nil; {
+					_, err = exec(t.Context(), s.batches.open.tx, savepoint)
+				}
+			})
+			errs := together(t, s, t.Context(), note(1), func(ctx context.Context, tx *sql.Tx) error {
+				passed()
+				return c.last(ctx, tx)
+			})
+			if got := fmt.Sprint(noted(t, s)); errors.Join(errs...) != nil || got != c.want {
+				t.Errorf("%s is there, want %s; errors %v", got, c.want, errs)
+			}
+		})
+	}
+}
+
 // A purge that takes longer than the store allows, as on a slow disk, is given up, and holds no other up for longer.
 func TestAPurgeThatTakesLongIsGivenUp(t *testing.T) {
 	t.Parallel()

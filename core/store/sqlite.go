@@ -189,7 +189,8 @@ func isSQLite(err error) bool {
 
 // classifySQLite reads the result codes (sqlite.org/rescode.html).
 func classifySQLite(err error) class {
-	if errors.Is(err, errBatch) {
+	// Of a transaction whose time has passed, database/sql takes back everything, also where the commit reports it.
+	if errors.Is(err, errBatch) || errors.Is(err, sql.ErrTxDone) {
 		return again
 	}
 	var failed *sqlite.Error
