@@ -73,14 +73,14 @@ func connectionsOf(holds []Hold) []string {
 func insertHold(h Hold, except []string, now time.Time) (insert, others statement) {
 	inTheWay := "connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 AND valid_until > $5"
 	args := []any{
-		h.ConnectionID, h.CalendarID, millis(h.To.Add(h.After)), millis(h.From.Add(-h.Before)), millis(now),
+		h.ConnectionID, h.CalendarID, millisOfEnd(h.To.Add(h.After)), millis(h.From.Add(-h.Before)), millis(now),
 	}
 	if len(except) > 0 {
 		var list string
 		list, args = among(except, args)
 		inTheWay += " AND id NOT IN " + list
 	}
-	own := slices.Concat(args, []any{h.ID, millis(h.From), millis(h.To), h.EventID, h.Moves, millis(h.Until)})
+	own := slices.Concat(args, []any{h.ID, millis(h.From), millisOfEnd(h.To), h.EventID, h.Moves, millis(h.Until)})
 	query := "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
 		"valid_until) SELECT $1, $2, " + places(len(args)+1, len(own)-len(args)) +
 		" WHERE NOT EXISTS (SELECT 1 FROM holds WHERE " + inTheWay + `)

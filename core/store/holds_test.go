@@ -63,6 +63,20 @@ func TestHolds(t *testing.T) {
 			}
 		})
 	})
+	t.Run("one that lasts less than a millisecond is taken, and in the way", func(t *testing.T) {
+		both(t, func(t *testing.T, s *store.Store) {
+			connection(t, s, "c1")
+			short := hold("1", "cal", 100*time.Microsecond, 200*time.Microsecond)
+			taken(t, s, short)
+			if other := take(t, s, noon, hold("2", "cal", 0, time.Hour)); other == nil {
+				t.Error("the first is not in the way of a longer one")
+			}
+			short.ID = "3"
+			if other := take(t, s, noon, short); other == nil {
+				t.Error("the first is not in the way of an equal one")
+			}
+		})
+	})
 	t.Run("of several calendars all are taken or none", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")

@@ -231,6 +231,9 @@ func getIn[T any](
 // millis returns the form in which the store keeps a time.
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
+// millisOfEnd is millis for the end of a time range, of which nothing is left out.
+func millisOfEnd(t time.Time) int64 { return millis(t.Add(time.Millisecond - 1)) }
+
 // instant returns the time that millis converted. It keeps the zero time zero.
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
