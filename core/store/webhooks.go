@@ -174,8 +174,13 @@ func (s *Store) DisableWebhook(ctx context.Context, id string, at time.Time) err
 // QueueID names a queue: the deliveries of one webhook about one connection.
 type QueueID struct{ WebhookID, ConnectionID string }
 
-// LongestDeliveryWait is how far ahead a delivery can be due, by the clock of the replica that writes it.
-const LongestDeliveryWait = 2 * time.Hour
+const (
+	// LongestDelivery is how long after a delivery was queued it is given up.
+	LongestDelivery = 24 * time.Hour
+
+	// LongestDeliveryWait is how far ahead a delivery can be due, by the clock of the replica that writes it.
+	LongestDeliveryWait = 2 * time.Hour
+)
 
 // clocksDiffer is more than the clocks of two replicas do.
 const clocksDiffer = time.Minute
@@ -229,10 +234,8 @@ func (s *Store) LeaseQueue(
 		if err != nil {
 			return err
 		}
-		if latest := now.Add(clocksDiffer); leased && d.QueuedAt.After(latest) { // by a wrong clock: never given up
-			d.QueuedAt = now
-			if _, err := exec(ctx, tx, `UPDATE deliveries SET queued_at = $3 WHERE webhook_id = $1 AND connection_id = $2
-				AND state = 'waiting' AND queued_at > $4`, q.WebhookID, q.ConnectionID, millis(now), millis(latest)); err != nil {
+		if leased {
+			if d.QueuedAt, err = queuedAt(ctx, tx, d, now); err != nil {
 				return err
 			}
 		}
@@ -245,6 +248,28 @@ func (s *Store) LeaseQueue(
 		return err
 	})
 	return d, leased, err
+}
+
+// queuedAt returns when the first delivery of a queue counts as queued. That is now if a wrong clock queued it: one that
+// was ahead, so that it would be sent for longer, or far behind, so that its first failure would be its last. A delivery
+// that was to be given up long ago is such a one, or no gateway ran meanwhile; unless it has waited behind others that
+// were given up just now.
+func queuedAt(ctx context.Context, tx *sql.Tx, d Delivery, now time.Time) (time.Time, error) {
+	latest, earliest := now.Add(clocksDiffer), now.Add(-LongestDelivery-LongestDeliveryWait-clocksDiffer)
+	switch {
+	case d.QueuedAt.Before(earliest):
+		_, refused, err := find(ctx, tx, scanText, `SELECT id FROM deliveries WHERE webhook_id = $1 AND connection_id = $2
+			AND state = 'failed' AND ended_at > $3 LIMIT 1`, d.WebhookID, d.ConnectionID, millis(now.Add(-LongestDeliveryWait)))
+		if err != nil || refused {
+			return d.QueuedAt, err
+		}
+	case !d.QueuedAt.After(latest):
+		return d.QueuedAt, nil
+	}
+	_, err := exec(ctx, tx, `UPDATE deliveries SET queued_at = $3 WHERE webhook_id = $1 AND connection_id = $2
+		AND state = 'waiting' AND (queued_at > $4 OR queued_at < $5)`,
+		d.WebhookID, d.ConnectionID, millis(now), millis(latest), millis(earliest))
+	return now, err
 }
 
 // EndAttempt records an attempt: State, Status, Reason and EndedAt of d. If owner still has the lease of the

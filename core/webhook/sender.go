@@ -31,7 +31,7 @@ const (
 
 	firstWait = 5 * time.Second
 	mostWait  = store.LongestDeliveryWait
-	giveUp    = 24 * time.Hour // after a delivery was queued
+	giveUp    = store.LongestDelivery
 )
 
 // Reasons of deliveries that were not attempted.

@@ -662,6 +662,40 @@ func TestAClockThatWasAheadKeepsNoEventForLonger(t *testing.T) {
 	})
 }
 
+// TestAClockThatWasBehindGivesNoEventUp before a day.
+func TestAClockThatWasBehindGivesNoEventUp(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		k := open(t, url)
+		k.Tenant("acme")
+		front := k.connect("acme", "front")
+		r := receive(t, status(http.StatusTeapot))
+		_, id := k.add("acme", r.URL)
+		const behind = 365 * 24 * time.Hour
+		k.Clock.Advance(-behind)
+		k.change(front, true)
+		k.change(front, false)
+		k.must(k.sender.Drain(t.Context()))
+		k.Clock.Advance(behind)
+		for began := k.Clock.Now(); k.Clock.Now().Before(began.Add(webhook.GiveUp)); k.Clock.Advance(time.Hour) {
+			k.must(k.sender.Drain(t.Context()))
+			if states, all := k.deliveries(id); states != "waiting waiting" {
+				t.Fatalf("after %v, the deliveries are %+v", k.Clock.Now().Sub(began), all)
+			}
+		}
+		k.must(k.sender.Drain(t.Context()))
+		if states, all := k.deliveries(id); states != "failed failed" {
+			t.Errorf("after a day, the deliveries are %+v", all)
+		}
+		k.Clock.Advance(-behind)
+		k.change(front, true)
+		k.Clock.Advance(behind + 24*time.Hour) // nothing of the queue was tried meanwhile
+		k.must(k.sender.Drain(t.Context()))
+		if states, all := k.deliveries(id); strings.Count(states, "waiting") != 1 {
+			t.Errorf("the next deliveries are %+v", all)
+		}
+	})
+}
+
 // A receiver that is too busy says when to come back. It is asked no sooner, within the bounds of the
 // backoff.
 func TestAReceiverSaysWhenToComeBack(t *testing.T) {
