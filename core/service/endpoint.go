@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
@@ -36,7 +37,8 @@ func newEndpoint[D, A any](
 
 // ask calls a driver through the guard. If the provider rejects the credentials, and rejects them again when
 // asked for the account, ask marks the connection. The mark is shown to a person, and later callers get the
-// error at once.
+// error at once. If it accepts them then, ask makes a read again: where the token ended during a batch, only its parts
+// were refused, and only the question about the account has renewed it.
 func ask[T any](
 	ctx context.Context, e endpoint, op guard.Op, try func(context.Context) (T, error),
 ) (T, error) {
@@ -51,10 +53,16 @@ func ask[T any](
 		return answer, nil
 	}
 	f := fault.From(err)
-	if f.Code == fault.Disconnected && e.refusesCredentials(ctx) {
-		if err := e.opts.Connections.MarkReconnect(context.WithoutCancel(ctx), e.connection, f.Detail); err != nil {
-			e.opts.Log.ErrorContext(ctx, "a connection could not be marked",
-				"connection", e.connection.ID, "error", err)
+	if f.Code == fault.Disconnected {
+		confirmed := e.confirmCredentials(ctx)
+		if confirmed == nil && op.Read {
+			if answer, err = guard.Do(ctx, e.opts.Guard, e.target, op, try); err == nil {
+				return answer, nil
+			}
+			f = fault.From(err)
+		}
+		if errors.Is(confirmed, fault.Disconnected) {
+			e.markReconnect(ctx, f.Detail)
 		}
 	}
 	if f.Reason == fault.ReasonCalendarNotFound && e.missing != nil {
@@ -63,11 +71,18 @@ func ask[T any](
 	return none, f.With("provider", e.connection.Provider)
 }
 
-// refusesCredentials reports whether the provider rejects the credentials when asked for the account.
-func (e endpoint) refusesCredentials(ctx context.Context) bool {
+// confirmCredentials asks the provider for the account. The error is fault.Disconnected if it rejects the credentials.
+func (e endpoint) confirmCredentials(ctx context.Context) error {
 	confirm := func(ctx context.Context) (struct{}, error) { return struct{}{}, e.verify(ctx) }
 	_, err := guard.Do(ctx, e.opts.Guard, e.target, read("confirm-credentials"), confirm)
-	return err != nil && fault.From(err).Code == fault.Disconnected
+	return err
+}
+
+func (e endpoint) markReconnect(ctx context.Context, detail string) {
+	err := e.opts.Connections.MarkReconnect(context.WithoutCancel(ctx), e.connection, detail)
+	if err != nil {
+		e.opts.Log.ErrorContext(ctx, "a connection could not be marked", "connection", e.connection.ID, "error", err)
+	}
 }
 
 // read returns a guard operation without an effect.

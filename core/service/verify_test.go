@@ -115,3 +115,29 @@ func TestRefusedCredentialsAreConfirmedBeforeTheConnectionIsMarked(t *testing.T)
 		})
 	}
 }
+
+// A provider may refuse the parts of a batch for a token that has ended meanwhile. What renews tokens sees only the
+// status of the whole.
+func TestAReadIsMadeAgainIfTheCredentialsAreAcceptedAfterAll(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.once("calendars", reaction{before: fails(refusesCredentials())})
+	if _, err := p.Calendar.Calendars(background, c); err != nil {
+		t.Fatal(err)
+	}
+	if asked, marked := w.meetings.called("calendars"), w.marked[c.Connections[adapter.KindCalendar].ID]; asked != 2 ||
+		marked != 0 {
+		t.Errorf("asked %d times, marked %d times", asked, marked)
+	}
+}
+
+func TestAWriteIsNotMadeAgainWhereTheCredentialsWereRefused(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.once("book", reaction{before: fails(refusesCredentials())})
+	_, err := p.Calendar.Book(background, c, Write{}, meeting(t, "checkup", 10))
+	wantReason(t, err, fault.Disconnected, fault.ReasonReconnectRequired)
+	if asked := w.meetings.called("book"); asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}
