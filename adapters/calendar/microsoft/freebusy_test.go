@@ -307,6 +307,8 @@ func TestWhatABatchLacksIsUnknown(t *testing.T) {
 		"no status":            `{"id":"1","body":{"value":[]}}`,
 		"no list":              `{"id":"1","status":200,"body":{}}`,
 		"an event that is not": `{"id":"1","status":200,"body":{"value":[{"showAs":"busy"}]}}`,
+		"a null for an event":  `{"id":"1","status":200,"body":{"value":[null]}}`,
+		"something else":       `{"id":"1","status":200,"body":{"value":"PGh0bWw+"}}`,
 	} {
 		d := answering(t, http.StatusOK, `{"responses":[{"id":"0","status":200,"body":{"value":[]}},`+part+`]}`, nil)
 		busy := freeBusy(t, d, day, "a", "b")

@@ -32,7 +32,7 @@ type BatchAnswer struct {
 	ID     *string
 	Status *int32
 	Header http.Header
-	Page   *EventCollectionResponse // the body, if it is an object
+	Page   *EventCollectionResponse // the body, if it is one
 	body   []byte                   // of a refusal
 }
 
@@ -60,7 +60,9 @@ func (a *BatchAnswer) UnmarshalJSON(text []byte) error {
 	case a.Status != nil && *a.Status >= http.StatusMultipleChoices:
 		a.body = part.Body
 	case bytes.HasPrefix(part.Body, []byte("{")):
-		return json.Unmarshal(part.Body, &a.Page)
+		if json.Unmarshal(part.Body, &a.Page) != nil {
+			a.Page = nil // a part that cannot be read hides none of the others
+		}
 	}
 	return nil
 }
