@@ -33,7 +33,10 @@ type NewAgent struct {
 }
 
 // AgentName names a voice agent of a tenant, by its id.
-type AgentName struct{ Tenant, ID string }
+type AgentName struct {
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	ID     string `path:"agent" doc:"The agent's id." example:"agent_7f3c"`
+}
 
 // AgentChange describes a change of a voice agent.
 type AgentChange struct {

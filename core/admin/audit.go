@@ -28,9 +28,9 @@ type AuditEntries struct {
 
 // AuditQuery selects changes.
 type AuditQuery struct {
-	Tenant string // "": all that the caller's key reaches
-	Action string
-	Limit  int // 0: defaultAuditLimit
+	Tenant string `query:"tenant" doc:"Only changes of this tenant." example:"acme"`
+	Action string `query:"action" doc:"Only changes of this kind. Of what callers do, such as book-meeting, the newest 100,000 changes are looked through." example:"create-key"`
+	Limit  int    `query:"limit" doc:"How many at most, up to 1000. The default is 100." example:"100"`
 }
 
 const (

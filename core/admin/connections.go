@@ -33,7 +33,10 @@ type Connections struct {
 }
 
 // ConnectionName names a connection of a tenant.
-type ConnectionName struct{ Tenant, Name string }
+type ConnectionName struct {
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	Name   string `path:"connection" doc:"The connection's name." example:"office"`
+}
 
 // NewConnection describes a connection to be created.
 type NewConnection struct {

@@ -55,9 +55,9 @@ type Export struct {
 
 // ExportQuery asks for a page of an export.
 type ExportQuery struct {
-	Tenant string
-	After  string // Next of the page before; "": the first page
-	Limit  int    // 0: defaultExportLimit
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	After  string `query:"after" doc:"Only what follows another page, which the same key got within a day of the first: its next." example:"AgEAAABx7s2fKq"`
+	Limit  int    `query:"limit" doc:"How many records at most, up to 500. The default is 100." example:"100"`
 }
 
 // ExportTenant returns everything that is kept for a tenant, page by page, but for secrets: credentials,

@@ -41,7 +41,10 @@ type NewKey struct {
 }
 
 // KeyID names an API key of a tenant.
-type KeyID struct{ Tenant, ID string }
+type KeyID struct {
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	ID     string `path:"key" doc:"The key's id." example:"key_7f3c"`
+}
 
 // RollKey says which key another one takes the place of, and after what time.
 type RollKey struct {

@@ -33,8 +33,8 @@ type PhoneNumbers struct {
 
 // NumberID names a phone number of a tenant.
 type NumberID struct {
-	Tenant string
-	ID     int64
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	ID     int64  `path:"id" doc:"The phone number's id." example:"4711"`
 }
 
 // HeldNumber names a number that the account of a connection holds already.

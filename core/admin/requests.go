@@ -61,16 +61,16 @@ type HTTPExchange struct {
 
 // RequestQuery selects requests of a tenant. Zero values do not restrict, except Tenant.
 type RequestQuery struct {
-	Tenant         string
-	RequestID      string
-	KeyID          string
-	Connection     string // name
-	Operation      string
-	IdempotencyKey string
-	Outcome        string // OutcomeOK or OutcomeFailed
-	Reason         string
-	Before         string
-	Limit          int // 0: defaultRequestLimit
+	Tenant         string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	RequestID      string `query:"request_id" doc:"Only requests with this X-Request-Id." example:"01JABCDEF"`
+	KeyID          string `query:"key_id" doc:"Only requests of this API key." example:"key_7f3c"`
+	Connection     string `query:"connection" doc:"Only requests that use the connection of this name." example:"office"`
+	Operation      string `query:"operation" doc:"Only requests for this operation." example:"bookMeeting"`
+	IdempotencyKey string `query:"idempotency_key" doc:"Only requests with this Idempotency-Key." example:"call-7f3c"`
+	Outcome        string `query:"outcome" doc:"ok: only those that succeeded; failed: only the others." example:"failed"`
+	Reason         string `query:"reason" doc:"Only requests that failed for this reason." example:"SLOT_TAKEN"`
+	Before         string `query:"before" doc:"Only requests that are older than the one with this id: next of the page before." example:"K7Q2"`
+	Limit          int    `query:"limit" doc:"How many at most, up to 500. The default is 50." example:"50"`
 }
 
 // Outcomes by which requests are selected.
@@ -121,7 +121,10 @@ func (s *Service) ListRequests(ctx context.Context, c apikey.Caller, q RequestQu
 }
 
 // RequestName names a request of a tenant.
-type RequestName struct{ Tenant, ID string }
+type RequestName struct {
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	ID     string `path:"request" doc:"The request's id in the log." example:"K7Q2"`
+}
 
 // GetRequest returns a request with what it did at providers.
 func (s *Service) GetRequest(ctx context.Context, c apikey.Caller, n RequestName) (RequestStory, error) {

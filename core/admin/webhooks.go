@@ -65,7 +65,10 @@ type NewWebhook struct {
 }
 
 // WebhookID names a webhook of a tenant, or of the operator if Tenant is "".
-type WebhookID struct{ Tenant, ID string }
+type WebhookID struct {
+	Tenant string `path:"tenant" doc:"The tenant's name." example:"acme"`
+	ID     string `path:"webhook" doc:"The webhook's id." example:"wh_7f3c"`
+}
 
 // RollWebhook says which webhook gets another secret, and how long the former one signs as well.
 type RollWebhook struct {
@@ -76,7 +79,7 @@ type RollWebhook struct {
 // DeliveryID names a delivery of a webhook.
 type DeliveryID struct {
 	WebhookID
-	Delivery string
+	Delivery string `path:"delivery" doc:"The delivery's id." example:"msg_7f3c"`
 }
 
 // mostDeliveries is how many deliveries one answer has.

@@ -9,7 +9,6 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/link"
-	"frontdesk/core/service"
 )
 
 // Admin is the service of the admin operations.
@@ -22,16 +21,12 @@ type tenantPath struct {
 
 func (r tenantPath) input(*checks) string { return r.Tenant }
 
-// exportQuery asks for a page of what is kept for a tenant.
-type exportQuery struct {
-	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	After  string `json:"-" query:"after" doc:"Only what follows another page, which the same key got within a day of the first: its next." example:"AgEAAABx7s2fKq"`
-	Limit  int    `json:"-" query:"limit" doc:"How many records at most, up to 500. The default is 100." example:"100"`
-}
+// asGiven is for requests that are declared in core/admin, and have nothing to be checked here.
+func asGiven[T any](in T, _ *checks) T { return in }
 
-func (r exportQuery) input(c *checks) admin.ExportQuery {
-	c.limit(r.Limit, admin.MaxExportLimit)
-	return admin.ExportQuery(r)
+func exportQuery(q admin.ExportQuery, c *checks) admin.ExportQuery {
+	c.limit(q.Limit, admin.MaxExportLimit)
+	return q
 }
 
 // TenantCreation is the body of creating a tenant.
@@ -46,7 +41,7 @@ func (r TenantCreation) input(*checks) admin.TenantSpec {
 
 // TenantChange is the body of changing a tenant.
 type TenantChange struct {
-	Tenant   string         `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Settings map[string]any `json:"settings,omitempty" doc:"Settings to change, by name; null means the default. Absent ones stay."`
 }
 
@@ -56,7 +51,7 @@ func (r TenantChange) input(*checks) admin.TenantSpec {
 
 // ConnectionCreation is the body of creating a connection.
 type ConnectionCreation struct {
-	Tenant      string            `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Name        string            `json:"name,omitempty" bytes:"63" doc:"Its name, unique in the tenant. The default is the provider's name." example:"office"`
 	Kind        string            `json:"kind" need:"true" bytes:"63" doc:"calendar, crm or telephony." example:"calendar"`
 	Provider    string            `json:"provider" need:"true" bytes:"63" doc:"The provider's name, as the list of providers has it." example:"caldav"`
@@ -72,19 +67,9 @@ func (r ConnectionCreation) input(*checks) admin.NewConnection {
 	}}
 }
 
-// connectionPath names a connection in the path.
-type connectionPath struct {
-	Tenant     string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	Connection string `json:"-" path:"connection" doc:"The connection's name." example:"office"`
-}
-
-func (r connectionPath) input(*checks) admin.ConnectionName {
-	return admin.ConnectionName{Tenant: r.Tenant, Name: r.Connection}
-}
-
 // ConnectionChange is the body of changing a connection.
 type ConnectionChange struct {
-	Tenant      string            `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Connection  string            `json:"-" path:"connection" doc:"The connection's name." example:"office"`
 	Default     bool              `json:"default,omitempty" doc:"true makes it the tenant's default connection of its kind."`
 	Settings    map[string]any    `json:"settings,omitempty" doc:"Replaces all settings."`
@@ -100,7 +85,7 @@ func (r ConnectionChange) input(*checks) admin.ConnectionChange {
 
 // ConnectLinkCreation is the body of creating a connect link.
 type ConnectLinkCreation struct {
-	Tenant       string         `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Name         string         `json:"name,omitempty" bytes:"63" doc:"The connection's name; the default is the provider's. One that exists is reconnected." example:"office"`
 	Kind         string         `json:"kind" need:"true" bytes:"63" doc:"calendar, crm or telephony." example:"calendar"`
 	Provider     string         `json:"provider" need:"true" bytes:"63" doc:"The provider's name, as the list of providers has it." example:"google"`
@@ -123,7 +108,7 @@ func (r ConnectLinkCreation) input(c *checks) admin.NewLink {
 
 // KeyCreation is the body of creating an API key.
 type KeyCreation struct {
-	Tenant      string   `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Label       string   `json:"label,omitempty" bytes:"200" doc:"What the key is for." example:"agent"`
 	Scopes      []string `json:"scopes,omitempty" bytes:"63" doc:"What it may do. The default is everything." example:"[\"calendar:read\"]"`
 	Connections []string `json:"connections,omitempty" bytes:"63" doc:"Names of connections to bind it to, at most one of each kind. Other kinds use the defaults." example:"[\"office\"]"`
@@ -145,7 +130,7 @@ func scopesOf(names []string) (scopes []apikey.Scope) {
 
 // AgentCreation is the body of creating a voice agent.
 type AgentCreation struct {
-	Tenant      string            `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Name        string            `json:"name,omitempty" bytes:"63" doc:"The agent's name, unique in the tenant. The default is the platform's." example:"reception"`
 	Platform    string            `json:"platform" need:"true" bytes:"63" doc:"vapi, retell, elevenlabs, telnyx, or tools for another platform that posts plain JSON." example:"retell"`
 	Credentials *AgentCredentials `json:"credentials,omitempty" doc:"What the platform proves itself with."`
@@ -174,7 +159,7 @@ func (r AgentCreation) input(*checks) admin.NewAgent {
 
 // AgentChange is the body of changing a voice agent.
 type AgentChange struct {
-	Tenant      string            `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Agent       string            `json:"-" path:"agent" doc:"The agent's id." example:"agent_7f3c"`
 	Credentials *AgentCredentials `json:"credentials,omitempty" doc:"What the platform proves itself with."`
 	Scopes      []string          `json:"scopes,omitempty" bytes:"63" doc:"What it may do." example:"[\"calendar:read\"]"`
@@ -190,27 +175,9 @@ func (r AgentChange) input(*checks) admin.AgentChange {
 	return n
 }
 
-// agentPath names a voice agent in the path.
-type agentPath struct {
-	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	Agent  string `json:"-" path:"agent" doc:"The agent's id." example:"agent_7f3c"`
-}
-
-func (r agentPath) input(*checks) admin.AgentName {
-	return admin.AgentName{Tenant: r.Tenant, ID: r.Agent}
-}
-
-// keyPath names an API key in the path.
-type keyPath struct {
-	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	Key    string `json:"-" path:"key" doc:"The key's id." example:"key_7f3c"`
-}
-
-func (r keyPath) input(*checks) admin.KeyID { return admin.KeyID{Tenant: r.Tenant, ID: r.Key} }
-
 // KeyRoll is the body of rolling an API key.
 type KeyRoll struct {
-	Tenant  string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	Key     string `json:"-" path:"key" doc:"The key's id." example:"key_7f3c"`
 	Overlap string `json:"overlap,omitempty" bytes:"32" doc:"How long the key stays valid beside the new one, from 0 to 720h. The default is 24h." example:"24h"`
 }
@@ -223,42 +190,30 @@ func (r KeyRoll) input(c *checks) admin.RollKey {
 
 // NumberPurchase is the body of buying a phone number for a tenant.
 type NumberPurchase struct {
-	Tenant     string  `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	AreaCode   string  `json:"area_code" need:"true" pattern:"^[2-9][0-9]{2}$" doc:"NANP area code, assigned and geographic." example:"415"`
-	Connection string  `json:"connection,omitempty" bytes:"63" doc:"The telephony connection. The default is the tenant's default one." example:"twilio"`
-	Name       *string `json:"name,omitempty" doc:"Display name, 1 to 64 characters after trimming. The default is the number itself." example:"Front office"`
-	Inbound    *int64  `json:"inbound_cloud_employee_id,omitempty" doc:"Cloud employee to handle inbound calls." example:"7"`
-	Outbound   *int64  `json:"outbound_cloud_employee_id,omitempty" doc:"Cloud employee to handle outbound calls." example:"7"`
+	tenantPath
+	BuyPhoneNumberRequest
+	Connection string `json:"connection,omitempty" bytes:"63" doc:"The telephony connection. The default is the tenant's default one." example:"twilio"`
 }
 
 func (r NumberPurchase) input(c *checks) admin.NumberPurchase {
-	n := admin.NumberPurchase{Tenant: r.Tenant, Connection: r.Connection}
-	n.AreaCode, n.Inbound, n.Outbound = c.areaCode("area_code", r.AreaCode), r.Inbound, r.Outbound
-	if name := c.displayName(r.Name); name != nil {
-		n.Name = *name
+	return admin.NumberPurchase{
+		Tenant: r.Tenant, Connection: r.Connection, BuyNumber: r.BuyPhoneNumberRequest.input(c),
 	}
-	return n
 }
 
 // NumberChange is the body of changing a tenant's phone number. It is a merge: absent fields stay unchanged.
 type NumberChange struct {
-	Tenant   string   `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	ID       int64    `json:"-" path:"id" doc:"The phone number's id." example:"4711"`
-	Name     *string  `json:"name,omitempty" doc:"New display name, 1 to 64 characters after trimming." example:"Night line"`
-	Inbound  employee `json:"inbound_cloud_employee_id,omitzero" doc:"Cloud employee to handle inbound calls; null unassigns." example:"7"`
-	Outbound employee `json:"outbound_cloud_employee_id,omitzero" doc:"Cloud employee to handle outbound calls; null unassigns." example:"7"`
+	tenantPath
+	UpdatePhoneNumberRequest
 }
 
 func (r NumberChange) input(c *checks) admin.NumberChange {
-	return admin.NumberChange{Tenant: r.Tenant, UpdateNumber: service.UpdateNumber{
-		ID: r.ID, Name: c.displayName(r.Name), Inbound: service.EmployeeChange(r.Inbound),
-		Outbound: service.EmployeeChange(r.Outbound),
-	}}
+	return admin.NumberChange{Tenant: r.Tenant, UpdateNumber: r.UpdatePhoneNumberRequest.input(c)}
 }
 
 // NumberAdoption is the body of adopting a phone number.
 type NumberAdoption struct {
-	Tenant     string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
+	tenantPath
 	E164       string `json:"e164" need:"true" bytes:"16" doc:"The number, which the connection's account holds already." example:"+14155550123"`
 	Connection string `json:"connection,omitempty" bytes:"63" doc:"The telephony connection. The default is the tenant's default one." example:"twilio"`
 }
@@ -266,14 +221,6 @@ type NumberAdoption struct {
 func (r NumberAdoption) input(*checks) admin.HeldNumber {
 	return admin.HeldNumber{Tenant: r.Tenant, Connection: r.Connection, E164: r.E164}
 }
-
-// adminNumberPath names a tenant's phone number in the path.
-type adminNumberPath struct {
-	Tenant string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	ID     int64  `json:"-" path:"id" doc:"The phone number's id." example:"4711"`
-}
-
-func (r adminNumberPath) input(*checks) admin.NumberID { return admin.NumberID(r) }
 
 // AdminKeyCreation is the body of creating a key of the admin interface.
 type AdminKeyCreation struct {
@@ -286,15 +233,8 @@ func (r AdminKeyCreation) input(*checks) admin.NewAdminKey {
 	return admin.NewAdminKey{Tenant: r.Tenant, Role: apikey.Role(r.Role), Label: r.Label}
 }
 
-// AdminKeyRoll is the body of rolling a key of the admin interface.
-type AdminKeyRoll struct {
-	Key     string `json:"-" path:"key" doc:"The key's id." example:"key_7f3c"`
-	Overlap string `json:"overlap,omitempty" bytes:"32" doc:"How long the key stays valid beside the new one, from 0 to 720h. The default is 24h." example:"24h"`
-}
-
-func (r AdminKeyRoll) input(c *checks) admin.RollKey {
-	return admin.RollKey{KeyID: admin.KeyID{ID: r.Key}, Overlap: c.duration("overlap", r.Overlap)}
-}
+// AdminKeyRoll is the body of rolling a key of the admin interface. Its path names no tenant.
+type AdminKeyRoll struct{ KeyRoll }
 
 // adminKeyPath names a key of the admin interface in the path.
 type adminKeyPath struct {
@@ -303,48 +243,17 @@ type adminKeyPath struct {
 
 func (r adminKeyPath) input(*checks) string { return r.Key }
 
-// auditQuery selects changes in the query.
-type auditQuery struct {
-	Tenant string `json:"-" query:"tenant" doc:"Only changes of this tenant." example:"acme"`
-	Action string `json:"-" query:"action" doc:"Only changes of this kind. Of what callers do, such as book-meeting, the newest 100,000 changes are looked through." example:"create-key"`
-	Limit  int    `json:"-" query:"limit" doc:"How many at most, up to 1000. The default is 100." example:"100"`
+func auditQuery(q admin.AuditQuery, c *checks) admin.AuditQuery {
+	c.limit(q.Limit, admin.MaxAuditLimit)
+	return q
 }
 
-func (r auditQuery) input(c *checks) admin.AuditQuery {
-	c.limit(r.Limit, admin.MaxAuditLimit)
-	return admin.AuditQuery(r)
-}
-
-// requestQuery selects requests of a tenant in the query.
-type requestQuery struct {
-	Tenant         string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	RequestID      string `json:"-" query:"request_id" doc:"Only requests with this X-Request-Id." example:"01JABCDEF"`
-	KeyID          string `json:"-" query:"key_id" doc:"Only requests of this API key." example:"key_7f3c"`
-	Connection     string `json:"-" query:"connection" doc:"Only requests that use the connection of this name." example:"office"`
-	Operation      string `json:"-" query:"operation" doc:"Only requests for this operation." example:"bookMeeting"`
-	IdempotencyKey string `json:"-" query:"idempotency_key" doc:"Only requests with this Idempotency-Key." example:"call-7f3c"`
-	Outcome        string `json:"-" query:"outcome" doc:"ok: only those that succeeded; failed: only the others." example:"failed"`
-	Reason         string `json:"-" query:"reason" doc:"Only requests that failed for this reason." example:"SLOT_TAKEN"`
-	Before         string `json:"-" query:"before" doc:"Only requests that are older than the one with this id: next of the page before." example:"K7Q2"`
-	Limit          int    `json:"-" query:"limit" doc:"How many at most, up to 500. The default is 50." example:"50"`
-}
-
-func (r requestQuery) input(c *checks) admin.RequestQuery {
-	c.limit(r.Limit, admin.MaxRequestLimit)
-	if r.Outcome != "" && r.Outcome != admin.OutcomeOK && r.Outcome != admin.OutcomeFailed {
+func requestQuery(q admin.RequestQuery, c *checks) admin.RequestQuery {
+	c.limit(q.Limit, admin.MaxRequestLimit)
+	if q.Outcome != "" && q.Outcome != admin.OutcomeOK && q.Outcome != admin.OutcomeFailed {
 		c.fail(prefixOfQuery+"outcome", "must be ok or failed")
 	}
-	return admin.RequestQuery(r)
-}
-
-// requestPath names a request of a tenant in the path.
-type requestPath struct {
-	Tenant  string `json:"-" path:"tenant" doc:"The tenant's name." example:"acme"`
-	Request string `json:"-" path:"request" doc:"The request's id in the log." example:"K7Q2"`
-}
-
-func (r requestPath) input(*checks) admin.RequestName {
-	return admin.RequestName{Tenant: r.Tenant, ID: r.Request}
+	return q
 }
 
 // limit checks how many records a query asks for at most; 0 means the default.

@@ -106,7 +106,7 @@ func tenantOperations(s Admin) []operation {
 				"may not.",
 			Scope:    apikey.ScopeAdminWrite,
 			Reasons:  []string{fault.ReasonNotFound},
-			endpoint: query(s, Admin.ExportTenant, exportQuery.input),
+			endpoint: query(s, Admin.ExportTenant, exportQuery),
 		},
 		{
 			ID: "deleteTenant", Method: http.MethodDelete, Path: tenantRoot, Summary: "Delete a tenant",
@@ -137,7 +137,7 @@ func connectionOperations(s Admin) []operation {
 		{
 			ID: "getConnection", Method: http.MethodGet, Path: connectionRoot, Summary: "Get a connection",
 			Description: "Fetches one connection.", Reasons: []string{fault.ReasonNotFound},
-			endpoint: query(s, Admin.GetConnection, connectionPath.input),
+			endpoint: query(s, Admin.GetConnection, asGiven),
 		},
 		{
 			ID: "changeConnection", Method: http.MethodPatch, Path: connectionRoot, Summary: "Change a connection",
@@ -150,7 +150,7 @@ func connectionOperations(s Admin) []operation {
 			Description: "Removes a connection and everything that is kept for it. It is refused while an API " +
 				"key is bound to the connection, or a released phone number still waits to go back to its provider.",
 			Reasons:  []string{fault.ReasonNotFound, fault.ReasonConnectionInUse},
-			endpoint: query(s, Admin.RemoveConnection, connectionPath.input),
+			endpoint: query(s, Admin.RemoveConnection, asGiven),
 		},
 		{
 			ID: "getConnectionHealth", Method: http.MethodGet, Path: connectionRoot + "/health",
@@ -158,7 +158,7 @@ func connectionOperations(s Admin) []operation {
 			Description: "Says whether the connection works, since when, and what must be done, from the requests that " +
 				"used it. It does not ask the provider: verifyConnection does.",
 			Reasons:  []string{fault.ReasonNotFound},
-			endpoint: query(s, Admin.ConnectionHealth, connectionPath.input),
+			endpoint: query(s, Admin.ConnectionHealth, asGiven),
 		},
 		{
 			ID: "verifyConnection", Method: http.MethodPost, Path: connectionRoot + "/verify",
@@ -166,7 +166,7 @@ func connectionOperations(s Admin) []operation {
 			Description: "Asks the provider live whether the connection works, and says what is wrong and what " +
 				"to do. A connection that does not work is an answer with ok false, not an error.",
 			Reasons:  []string{fault.ReasonNotFound},
-			endpoint: query(s, Admin.VerifyConnection, connectionPath.input),
+			endpoint: query(s, Admin.VerifyConnection, asGiven),
 		},
 		{
 			ID: "createConnectLink", Method: http.MethodPost, Path: tenantRoot + "/connect-links",
@@ -206,7 +206,7 @@ func keyOperations(s Admin) []operation {
 			ID: "revokeKey", Method: http.MethodDelete, Path: keyRoot, Summary: "Revoke an API key",
 			Description: "Revokes an API key. It stops working within 5 seconds.",
 			Reasons:     []string{fault.ReasonNotFound},
-			endpoint:    query(s, Admin.RevokeKey, keyPath.input),
+			endpoint:    query(s, Admin.RevokeKey, asGiven),
 		},
 	}
 }
@@ -238,7 +238,7 @@ func agentOperations(s Admin) []operation {
 			ID: "removeAgent", Method: http.MethodDelete, Path: agentsPath + "/{agent}",
 			Summary: "Remove a voice agent", Description: "Removes a voice agent. Its address stops working within 5 seconds.",
 			Reasons:  []string{fault.ReasonNotFound, apikey.ReasonAgentNotFound},
-			endpoint: query(s, Admin.RemoveAgent, agentPath.input),
+			endpoint: query(s, Admin.RemoveAgent, asGiven),
 		},
 	}
 }
@@ -286,7 +286,7 @@ func heldNumberOperations(s Admin) []operation {
 			Reasons: append([]string{
 				fault.ReasonNotFound, fault.ReasonNumberNotFound, fault.ReasonEmergencyAddress, fault.ReasonNumberLocked,
 			}, ofProvider...),
-			endpoint: mutation(s, Admin.ReleaseNumber, adminNumberPath.input),
+			endpoint: mutation(s, Admin.ReleaseNumber, asGiven),
 		},
 		{
 			ID: "adoptNumber", Method: http.MethodPost, Path: heldPath + "/adopt", Summary: "Adopt a phone number",
@@ -300,7 +300,7 @@ func heldNumberOperations(s Admin) []operation {
 			Summary:     "Restore a phone number",
 			Description: "Puts a released number that still waits back into use.",
 			Reasons:     []string{fault.ReasonNumberNotFound},
-			endpoint:    query(s, Admin.RestoreNumber, adminNumberPath.input),
+			endpoint:    query(s, Admin.RestoreNumber, asGiven),
 		},
 	}
 }
@@ -312,13 +312,13 @@ func requestOperations(s Admin) []operation {
 			Description: "Lists the newest requests that the tenant's API keys made, and that match. The log keeps the " +
 				"last requests of each tenant, and has each about a second after its answer.",
 			Reasons:  []string{fault.ReasonNotFound},
-			endpoint: query(s, Admin.ListRequests, requestQuery.input),
+			endpoint: query(s, Admin.ListRequests, requestQuery),
 		},
 		{
 			ID: "getRequest", Method: http.MethodGet, Path: requestsPath + "/{request}", Summary: "Get a request",
 			Description: "Returns a request with each call of a provider that it made, without bodies.",
 			Reasons:     []string{fault.ReasonNotFound},
-			endpoint:    query(s, Admin.GetRequest, requestPath.input),
+			endpoint:    query(s, Admin.GetRequest, asGiven),
 		},
 	}
 }
@@ -334,7 +334,7 @@ func operatorOperations(s Admin) []operation {
 			ID: "listAudit", Method: http.MethodGet, Path: adminRoot + "/audit", Summary: "List the audit",
 			Description: "Lists the newest changes that the key may see, the oldest of them first.",
 			Reasons:     []string{fault.ReasonNotFound},
-			endpoint:    query(s, Admin.ListAudit, auditQuery.input),
+			endpoint:    query(s, Admin.ListAudit, auditQuery),
 		},
 		{
 			ID: "listAdminKeys", Method: http.MethodGet, Path: adminKeysPath, Summary: "List admin keys",

@@ -23,8 +23,9 @@ import (
 
 // shape describes how a request type is decoded. Struct tags declare its fields, and also feed the documents:
 //
-//	json:"title,omitempty"  the name in the body; `json:"-" path:"id"` for a path parameter, and
-//	                        `json:"-" query:"limit"` for a query parameter
+//	json:"title,omitempty"  the name in the body
+//	path:"id"               a parameter of the path; "" or 0 where the path has none of that name
+//	query:"limit"           a parameter of the query
 //	doc:"..." example:"..." documentation
 //	need:"true"             the field is required
 //	bytes:"1024"            the maximum number of bytes of a string
@@ -37,7 +38,7 @@ type shape struct {
 
 type field struct {
 	name     string
-	index    int
+	index    []int
 	inPath   bool
 	inQuery  bool
 	need     bool
@@ -62,9 +63,12 @@ func shapeOf[T any]() *shape { return shapeOfType(reflect.TypeFor[T]()) }
 
 func shapeOfType(t reflect.Type) *shape {
 	s := &shape{of: t}
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag
-		f := field{index: i, need: tag.Get("need") == "true", many: t.Field(i).Type.Kind() == reflect.Slice}
+	for _, of := range reflect.VisibleFields(t) {
+		if of.Anonymous {
+			continue // its fields are among the others
+		}
+		tag := of.Tag
+		f := field{index: of.Index, need: tag.Get("need") == "true", many: of.Type.Kind() == reflect.Slice}
 		f.name, _, _ = strings.Cut(tag.Get("json"), ",")
 		if path := tag.Get("path"); path != "" {
 			f.name, f.inPath = path, true
@@ -76,15 +80,15 @@ func shapeOfType(t reflect.Type) *shape {
 		if limit := tag.Get("bytes"); limit != "" {
 			n, err := strconv.Atoi(limit)
 			if err != nil {
-				panic("api: " + t.Name() + "." + t.Field(i).Name + ": " + err.Error())
+				panic("api: " + t.Name() + "." + of.Name + ": " + err.Error())
 			}
 			f.maxBytes = n
 		}
 		if f.inBody() {
 			s.names = append(s.names, f.name)
 		}
-		if of := t.Field(i).Type; (f.many || of.Kind() == reflect.Pointer) && of.Elem().Kind() == reflect.Struct {
-			f.nested = shapeOfType(of.Elem())
+		if (f.many || of.Type.Kind() == reflect.Pointer) && of.Type.Elem().Kind() == reflect.Struct {
+			f.nested = shapeOfType(of.Type.Elem())
 		}
 		s.fields = append(s.fields, f)
 	}
@@ -108,7 +112,7 @@ func decode[In any](c *call, s *shape, in *In) error {
 	target := reflect.ValueOf(in).Elem()
 	for _, f := range s.fields {
 		if f.inPath {
-			c.checks.assignPath(target.Field(f.index), f, c.path(f.name))
+			c.checks.assignPath(target.FieldByIndex(f.index), f, c.path(f.name))
 		}
 	}
 	if len(s.query) > 0 {
@@ -140,7 +144,7 @@ func (c *checks) fill(target reflect.Value, s *shape, prefix string, members []m
 		given[m.name] = true
 		f.name = prefix + f.name
 		c.remember(f.name, m.value)
-		c.assign(target.Field(f.index), f, m.value)
+		c.assign(target.FieldByIndex(f.index), f, m.value)
 	}
 	for _, f := range s.fields {
 		if f.need && f.inBody() && !given[f.name] {
@@ -390,14 +394,14 @@ func (c *checks) assignQuery(target reflect.Value, s *shape, raw string) {
 			c.fail(path, "must be given once")
 		case !isText(query[name][0]):
 			c.fail(path, "must be UTF-8 without control characters")
-		case target.Field(s.fields[at].index).Kind() == reflect.String:
-			target.Field(s.fields[at].index).SetString(query[name][0])
+		case target.FieldByIndex(s.fields[at].index).Kind() == reflect.String:
+			target.FieldByIndex(s.fields[at].index).SetString(query[name][0])
 		default:
 			n, err := strconv.Atoi(query[name][0])
 			if err != nil {
 				c.fail(path, "must be an integer")
 			}
-			target.Field(s.fields[at].index).SetInt(int64(n))
+			target.FieldByIndex(s.fields[at].index).SetInt(int64(n))
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (a *api) describe(o Options, ops []operation) *huma.OpenAPI {
 	}
 	for _, op := range ops {
 		d.AddOperation(a.describeOperation(op, d))
-		d.Paths[op.Path].Parameters = pathParameters(op.request, schemas)
+		d.Paths[op.Path].Parameters = pathParameters(op, schemas)
 	}
 	return d
 }
@@ -164,13 +164,13 @@ func schemaName(t reflect.Type, hint string) string {
 }
 
 // pathParameters describes the parameters that the operations of one path share.
-func pathParameters(s *shape, schemas huma.Registry) []*huma.Param {
+func pathParameters(op operation, schemas huma.Registry) []*huma.Param {
 	var out []*huma.Param
-	for _, f := range s.fields {
-		if !f.inPath {
+	for _, f := range op.request.fields {
+		if !f.inPath || !strings.Contains(op.Path, "{"+f.name+"}") {
 			continue
 		}
-		schema := huma.SchemaFromField(schemas, s.of.Field(f.index), "")
+		schema := huma.SchemaFromField(schemas, op.request.of.FieldByIndex(f.index), "")
 		p := &huma.Param{
 			Name: f.name, In: "path", Required: true, Description: schema.Description, Example: schema.Examples[0],
 		}
@@ -187,7 +187,7 @@ func queryParameters(s *shape, schemas huma.Registry) []*huma.Param {
 		if !f.inQuery {
 			continue
 		}
-		schema := huma.SchemaFromField(schemas, s.of.Field(f.index), "")
+		schema := huma.SchemaFromField(schemas, s.of.FieldByIndex(f.index), "")
 		out = append(out, &huma.Param{
 			Name: f.name, In: "query", Description: schema.Description, Example: schema.Examples[0],
 			Schema: &huma.Schema{Type: schema.Type, Format: schema.Format},

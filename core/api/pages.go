@@ -178,7 +178,7 @@ func (a *api) docsOperation(op operation) docsOperation {
 		Scope: string(op.Scope), Writes: op.writes, Success: op.Success,
 	}
 	for _, f := range op.request.fields {
-		member := op.request.of.Field(f.index)
+		member := op.request.of.FieldByIndex(f.index)
 		row := docsField{
 			Name: f.name, Type: typeName(member.Type), Text: member.Tag.Get("doc") + sizeOf(f),
 			Required: f.need || f.inPath,

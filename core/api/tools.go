@@ -68,7 +68,7 @@ func schemaOf(s *shape, without []string) json.RawMessage {
 		if !f.inBody() || slices.Contains(without, f.name) {
 			continue
 		}
-		field := s.of.Field(f.index)
+		field := s.of.FieldByIndex(f.index)
 		p := plainSchema{Type: jsonType(field.Type), Description: field.Tag.Get("doc")}
 		if p.Type == "array" {
 			p.Items = &plainSchema{Type: jsonType(field.Type.Elem())}
