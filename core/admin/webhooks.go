@@ -6,6 +6,7 @@ import (
 
 	"frontdesk/core/apikey"
 	"frontdesk/core/service"
+	"frontdesk/core/store"
 	"frontdesk/core/tenant"
 	"frontdesk/core/webhook"
 )
@@ -92,11 +93,15 @@ func webhookOf(w webhook.Webhook, tenantName string) Webhook {
 	}
 }
 
-func deliveryOf(d webhook.Delivery, tenantName string) Delivery {
-	return Delivery{
+func deliveryOf(d store.Delivery, tenantName string) Delivery {
+	shown := Delivery{
 		ID: d.ID, Type: d.Type, Tenant: tenantName, State: d.State, Attempts: d.Attempts, Status: d.Status,
-		Reason: d.Reason, CreatedAt: d.CreatedAt.UTC(), EndedAt: when(d.EndedAt), NextAt: when(d.NextAt),
+		Reason: d.Reason, CreatedAt: d.CreatedAt.UTC(), EndedAt: when(d.EndedAt),
 	}
+	if d.State == store.DeliveryWaiting {
+		shown.NextAt = when(d.NextAt)
+	}
+	return shown
 }
 
 // reachesWebhooks is reaches for the webhooks of a tenant, and isOperator for those of the operator.
@@ -122,7 +127,7 @@ func (s *Service) webhook(ctx context.Context, c apikey.Caller, n WebhookID) err
 	if err != nil {
 		return err
 	}
-	w, err := s.opts.Webhooks.Get(ctx, n.ID)
+	w, err := s.opts.Store.Webhook(ctx, n.ID)
 	if err == nil && w.TenantID != owner {
 		err = webhook.NotFound()
 	}
@@ -230,7 +235,7 @@ func (s *Service) ListDeliveries(ctx context.Context, c apikey.Caller, n Webhook
 	if err != nil {
 		return answer, err
 	}
-	all, err := s.opts.Webhooks.Deliveries(ctx, n.ID, mostDeliveries)
+	all, err := s.opts.Store.Deliveries(ctx, n.ID, mostDeliveries)
 	for _, d := range all {
 		answer.Deliveries = append(answer.Deliveries, deliveryOf(d, names[d.TenantID]))
 	}
@@ -242,7 +247,7 @@ func (s *Service) ResendDelivery(ctx context.Context, c apikey.Caller, n Deliver
 	if err := s.webhook(ctx, c, n.WebhookID); err != nil {
 		return Delivery{}, err
 	}
-	was, err := s.opts.Webhooks.Delivery(ctx, n.Delivery)
+	was, err := s.opts.Store.Delivery(ctx, n.Delivery)
 	if err == nil && was.WebhookID != n.ID {
 		err = webhook.DeliveryNotFound()
 	}
@@ -262,7 +267,7 @@ func (s *Service) FindDelivery(ctx context.Context, c apikey.Caller, id string) 
 	if err := isOperator(c); err != nil {
 		return DeliveryID{}, err
 	}
-	d, err := s.opts.Webhooks.Delivery(ctx, id)
+	d, err := s.opts.Store.Delivery(ctx, id)
 	if err != nil {
 		return DeliveryID{}, err
 	}
@@ -275,7 +280,7 @@ func (s *Service) FindWebhook(ctx context.Context, c apikey.Caller, id string) (
 	if err := isOperator(c); err != nil {
 		return WebhookID{}, err
 	}
-	w, err := s.opts.Webhooks.Get(ctx, id)
+	w, err := s.opts.Store.Webhook(ctx, id)
 	if err != nil {
 		return WebhookID{}, err
 	}

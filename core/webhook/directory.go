@@ -156,15 +156,6 @@ func (d *Directory) shown(row store.Webhook) Webhook {
 	return webhookOf(row, keys)
 }
 
-// Get returns a webhook.
-func (d *Directory) Get(ctx context.Context, id string) (Webhook, error) {
-	row, err := d.opts.Store.Webhook(ctx, id)
-	if err != nil {
-		return Webhook{}, err
-	}
-	return d.shown(row), nil
-}
-
 // Remove removes a webhook with its deliveries. What is being sent may still arrive.
 func (d *Directory) Remove(ctx context.Context, id string) error {
 	row, audited, err := d.change(ctx, id, audit.Entry{Action: actionRemove, Subject: id})
@@ -226,40 +217,21 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	return text, webhookOf(is, next), err
 }
 
-// Deliveries lists the newest deliveries of a webhook, the oldest of them first.
-func (d *Directory) Deliveries(ctx context.Context, id string, most int) ([]Delivery, error) {
-	if _, err := d.opts.Store.Webhook(ctx, id); err != nil {
-		return nil, err
-	}
-	rows, err := d.opts.Store.Deliveries(ctx, id, most)
-	all := make([]Delivery, 0, len(rows))
-	for _, row := range rows {
-		all = append(all, deliveryOf(row))
-	}
-	return all, err
-}
-
-// Delivery returns a delivery.
-func (d *Directory) Delivery(ctx context.Context, id string) (Delivery, error) {
-	row, err := d.opts.Store.Delivery(ctx, id)
-	return deliveryOf(row), err
-}
-
 // Resend sends a delivery again, with the same webhook-id, after those that already wait. One that still
 // waits is tried at once.
-func (d *Directory) Resend(ctx context.Context, id string) (Delivery, error) {
+func (d *Directory) Resend(ctx context.Context, id string) (store.Delivery, error) {
 	row, err := d.opts.Store.Delivery(ctx, id)
 	if err != nil {
-		return Delivery{}, err
+		return row, err
 	}
 	_, audited, err := d.change(ctx, row.WebhookID, audit.Entry{Action: actionResend, Subject: id})
 	if err != nil {
-		return Delivery{}, err
+		return row, err
 	}
 	if err := d.opts.Store.ResendDelivery(ctx, row, d.opts.Now(), audited...); err != nil {
-		return Delivery{}, err
+		return row, err
 	}
-	return d.Delivery(ctx, id)
+	return d.opts.Store.Delivery(ctx, id)
 }
 
 // Test sends a message of the type webhook.test once, and returns what became of it.

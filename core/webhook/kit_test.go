@@ -117,9 +117,9 @@ func (k *kit) change(connectionID string, down bool) {
 }
 
 // deliveries returns the states of a webhook's deliveries.
-func (k *kit) deliveries(id string) (states string, all []webhook.Delivery) {
+func (k *kit) deliveries(id string) (states string, all []store.Delivery) {
 	k.t.Helper()
-	all, err := k.directory.Deliveries(k.t.Context(), id, 1000)
+	all, err := k.Store.Deliveries(k.t.Context(), id, 1000)
 	k.must(err)
 	var list []string
 	for _, d := range all {

@@ -63,31 +63,5 @@ type Spec struct {
 	Types []string // empty: all
 }
 
-// Delivery is one event for one webhook.
-type Delivery struct {
-	ID        string // the webhook-id
-	WebhookID string
-	TenantID  string // whose event it is
-	Type      string
-	State     string // store.DeliveryWaiting, store.DeliveryDelivered or store.DeliveryFailed
-	Attempts  int
-	Status    int    // of the last response; 0: there was none
-	Reason    string // why the last attempt failed
-	CreatedAt time.Time
-	EndedAt   time.Time // zero: it waits
-	NextAt    time.Time // when its queue is sent on; zero: it does not wait
-}
-
-func deliveryOf(d store.Delivery) Delivery {
-	shown := Delivery{
-		ID: d.ID, WebhookID: d.WebhookID, TenantID: d.TenantID, Type: d.Type, State: d.State, Attempts: d.Attempts,
-		Status: d.Status, Reason: d.Reason, CreatedAt: d.CreatedAt, EndedAt: d.EndedAt,
-	}
-	if d.State == store.DeliveryWaiting {
-		shown.NextAt = d.NextAt
-	}
-	return shown
-}
-
 // isType reports whether there are events of a type.
 func isType(name string) bool { return slices.Contains(Types(), name) }

@@ -427,7 +427,7 @@ func TestEgress(t *testing.T) {
 	k.must(guarded.Drain(t.Context()))
 	for _, id := range ids {
 		_, all := k.deliveries(id)
-		w, err := k.directory.Get(t.Context(), id)
+		w, err := k.Store.Webhook(t.Context(), id)
 		k.must(err)
 		if d := all[0]; d.State != store.DeliveryWaiting || d.Attempts != 1 || d.Status != 0 ||
 			d.Reason != fault.ReasonEgressRefused && !strings.Contains(w.URL, "2130706433") {
@@ -752,7 +752,7 @@ func TestGoneDisables(t *testing.T) {
 	if states != "failed failed" || all[1].Reason != webhook.ReasonDisabled || len(r.attempts()) != 1 {
 		t.Errorf("the deliveries are %+v after %d attempts", all, len(r.attempts()))
 	}
-	w, err := k.directory.Get(t.Context(), id)
+	w, err := k.Store.Webhook(t.Context(), id)
 	if _, resent := k.directory.Resend(t.Context(), all[0].ID); err != nil || w.DisabledAt.IsZero() ||
 		fault.From(resent).Reason != webhook.ReasonDisabled {
 		t.Errorf("the webhook is %+v, %v, %v", w, err, resent)
