@@ -35,17 +35,6 @@ func contentOf(body io.Reader) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// Content returns the body of a response that was read completely, without a copy. Use it before the body is
-// closed, and do not keep it. whole is false for a response that is not from a client of a [Pool], or whose
-// call has ended.
-func Content(resp *http.Response) (body []byte, whole bool) {
-	answer, ok := resp.Body.(*answerBody)
-	if !ok || answer.ctx.Err() != nil {
-		return nil, false
-	}
-	return answer.content, true
-}
-
 // Exchange is a request and a response in JSON, for a provider with its own form of errors.
 type Exchange struct {
 	Method, URL string

@@ -6,7 +6,9 @@ import (
 	"encoding/base32"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,6 +27,8 @@ import (
 // results.
 type driver struct {
 	api      *gcal.Service
+	client   *http.Client
+	base     string // of the API's addresses
 	standard string // the id of the default calendar
 
 	address    atomic.Pointer[string] // of the account: the id that primary stands for
@@ -41,31 +45,29 @@ var (
 func open(ctx context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
 	client := *env.HTTP
 	client.Transport = transport{env.HTTP.Transport}
+	base := strings.TrimSuffix(env.Addresses["api_url"], "/") + "/calendar/v3/"
 	api, err := gcal.NewService(ctx,
 		option.WithHTTPClient(&client),
-		option.WithEndpoint(strings.TrimSuffix(env.Addresses["api_url"], "/")+"/calendar/v3/"),
+		option.WithEndpoint(base),
 		option.WithLogger(slog.New(slog.DiscardHandler)), // it logs whole bodies when the environment asks for it
 	)
 	if err != nil {
 		return nil, fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
 			"The address of Google's API cannot be used.").Because(err)
 	}
-	return &driver{api: api, standard: s.CalendarID, meet: abilities{now: env.Now}}, nil
+	return &driver{
+		api: api, client: env.HTTP, base: base, standard: s.CalendarID, meet: abilities{now: env.Now},
+	}, nil
 }
 
-// transport gives a request the caller's context back (see [detach]), and decodes pages of events (see
-// [listing]).
+// transport gives a request the caller's context back (see [detach]).
 type transport struct{ next http.RoundTripper }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ctx, is := r.Context().Value(callersKey{}).(context.Context); is {
 		r = r.WithContext(ctx)
 	}
-	answer, err := t.next.RoundTrip(r)
-	if err == nil {
-		receive(r.Context(), answer)
-	}
-	return answer, err
+	return t.next.RoundTrip(r)
 }
 
 type callersKey struct{}
@@ -166,6 +168,10 @@ func (d *driver) Calendars(ctx context.Context) ([]calendar.Calendar, error) {
 // mostPages limits how many pages are followed, in case the tokens form a circle.
 const mostPages = 100
 
+var insertQuery = url.Values{
+	"prettyPrint": {"false"}, "conferenceDataVersion": {"1"}, "sendUpdates": {"all"}, "fields": {eventFields},
+}.Encode()
+
 // Book inserts an event with an id derived from the key. If the id is taken, this booking was made before.
 func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, error) {
 	calendarID, err := d.resolveID(b.CalendarID)
@@ -182,8 +188,7 @@ func (d *driver) Book(ctx context.Context, b calendar.Booking) (calendar.Event, 
 			return calendar.Event{}, fault.Unacted(err)
 		}
 	}
-	made, err := present(d.api.Events.Insert(calendarID, event).ConferenceDataVersion(1).SendUpdates("all").
-		Fields(eventFields).Context(detach(ctx)).Do())
+	made, err := ask(ctx, d, request{http.MethodPost, eventsOf(calendarID), insertQuery, event}, decodeEvent)
 	switch f := refusal(err, writing); {
 	case f == nil:
 	case upstream.HasStatus(f, http.StatusConflict):
@@ -389,17 +394,19 @@ func (d *driver) Events(ctx context.Context, q calendar.Query) (calendar.Page, e
 func (d *driver) list(
 	ctx context.Context, calendarID string, q calendar.Query, limit int,
 ) (*gcal.Events, *fault.Error) {
-	decoded := &listing{}
-	call := d.api.Events.List(calendarID).SingleEvents(true).MaxResults(int64(limit)).
-		TimeMin(q.From.UTC().Format(time.RFC3339)).TimeMax(wholeSecond(q.To).UTC().Format(time.RFC3339)).
-		Fields(pageFields).Context(detach(upstream.ForListing(decoded.decoding(ctx))))
+	query := url.Values{
+		"prettyPrint": {"false"}, "singleEvents": {"true"}, "maxResults": {strconv.Itoa(limit)},
+		"timeMin": {q.From.UTC().Format(time.RFC3339)}, "timeMax": {wholeSecond(q.To).UTC().Format(time.RFC3339)},
+		"fields": {pageFields},
+	}
 	if q.Zone != "" {
-		call.TimeZone(q.Zone)
+		query.Set("timeZone", q.Zone)
 	}
 	if q.Cursor != "" {
-		call.PageToken(q.Cursor)
+		query.Set("pageToken", q.Cursor)
 	}
-	answer, err := present(decoded.answer(call.Do()))
+	answer, err := ask(upstream.ForListing(ctx), d,
+		request{http.MethodGet, eventsOf(calendarID), query.Encode(), nil}, decodeEvents)
 	return answer, refusal(err, reading)
 }
 

@@ -3,6 +3,7 @@ package google
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"time"
 
@@ -72,18 +73,25 @@ func (d *driver) askFreeBusy(
 func (d *driver) freeBusyOf(
 	ctx context.Context, calendarIDs []string, span calendar.Span,
 ) ([]calendar.Busy, error) {
-	request := &gcal.FreeBusyRequest{
-		TimeMin: span.From.UTC().Format(time.RFC3339), TimeMax: wholeSecond(span.To).UTC().Format(time.RFC3339),
+	type item struct {
+		ID string `json:"id"`
 	}
+	var asked struct {
+		TimeMin string `json:"timeMin"`
+		TimeMax string `json:"timeMax"`
+		Items   []item `json:"items,omitempty"`
+	}
+	asked.TimeMin = span.From.UTC().Format(time.RFC3339)
+	asked.TimeMax = wholeSecond(span.To).UTC().Format(time.RFC3339)
 	for _, given := range calendarIDs {
 		id, err := d.resolveID(given)
 		if err != nil {
 			continue // told below as one that the answer lacks
 		}
-		request.Items = append(request.Items, &gcal.FreeBusyRequestItem{Id: id})
+		asked.Items = append(asked.Items, item{id})
 	}
-	answer, err := present(d.api.Freebusy.Query(request).Fields("kind,calendars").
-		Context(detach(upstream.ForListing(ctx))).Do())
+	answer, err := ask[gcal.FreeBusyResponse](upstream.ForListing(ctx), d,
+		request{http.MethodPost, "freeBusy", "prettyPrint=false&fields=kind,calendars", asked}, nil)
 	if err != nil {
 		return nil, refusal(err, reading)
 	}

@@ -1,56 +1,10 @@
 package google
 
 import (
-	"context"
-	"io"
-	"net/http"
-	"strings"
-
 	gcal "google.golang.org/api/calendar/v3"
 
 	"frontdesk/core/jsonread"
-	"frontdesk/core/upstream"
 )
-
-// listing has a page of events decoded by [decodeEvents] instead of Google's library, which decodes by
-// reflection and takes many times as long. The library still makes the request and judges the response: it
-// gets an empty object in place of a page that was decoded.
-type listing struct{ page *gcal.Events }
-
-type listingKey struct{}
-
-// decoding returns a context for a request that lists events.
-func (l *listing) decoding(ctx context.Context) context.Context {
-	return context.WithValue(ctx, listingKey{}, l)
-}
-
-// receive decodes a response if it answers a request that lists events. It leaves a response that is unusual
-// in any way to the library.
-func receive(ctx context.Context, answer *http.Response) {
-	l, is := ctx.Value(listingKey{}).(*listing)
-	if !is || answer.StatusCode != http.StatusOK {
-		return
-	}
-	body, whole := upstream.Content(answer)
-	if !whole {
-		return
-	}
-	if page, usual := decodeEvents(body); usual {
-		l.page = page
-		answer.Body = struct {
-			io.Reader
-			io.Closer // gives the room of the response back
-		}{strings.NewReader("{}"), answer.Body}
-	}
-}
-
-// answer returns the page, given what the library made of the response.
-func (l *listing) answer(answer *gcal.Events, err error) (*gcal.Events, error) {
-	if err == nil && l.page != nil {
-		return l.page, nil
-	}
-	return answer, err
-}
 
 // decodeEvents decodes a page of events that has no other fields than those asked for: [pageFields]. It
 // returns what the library would return, or false.
@@ -58,6 +12,16 @@ func decodeEvents(body []byte) (*gcal.Events, bool) {
 	d := &decoder{Reader: jsonread.New(body)}
 	page := d.page()
 	return page, d.End() && page != nil
+}
+
+// decodeEvent is decodeEvents for one event: [eventFields].
+func decodeEvent(body []byte) (*gcal.Event, bool) {
+	d := &decoder{
+		Reader: jsonread.New(body), events: make([]gcal.Event, 1), times: make([]gcal.EventDateTime, 2),
+		attendees: make([]gcal.EventAttendee, 2),
+	}
+	event := d.event()
+	return event, d.End()
 }
 
 // decoder decodes the parts of a page. It keeps the values that are mostly the same in all events of a page.

@@ -68,6 +68,20 @@ func TestAUsualPageIsDecodedAsByTheLibrary(t *testing.T) {
 	}
 }
 
+func TestAUsualEventIsDecodedAsByTheLibrary(t *testing.T) {
+	var page struct{ Items []json.RawMessage }
+	if err := json.Unmarshal([]byte(fullPage), &page); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range page.Items {
+		event, usual := decodeEvent(body)
+		var want *gcal.Event
+		if err := json.Unmarshal(body, &want); err != nil || !usual || !reflect.DeepEqual(event, want) {
+			t.Errorf("%s is not decoded as by the library: %v %v", body, usual, err)
+		}
+	}
+}
+
 // Every field that is asked for is decoded: each name of the mask is in the page of the test above, which
 // would not be usual otherwise.
 func TestTheUsualPageHasEveryField(t *testing.T) {

@@ -36,9 +36,28 @@ const (
 // stored only as the location.
 const longestProperty = 1024
 
+// insertion is an event as it is inserted. Its parts are Google's types without their methods; see [request].
+type insertion struct {
+	ID                 string               `json:"id"`
+	Summary            string               `json:"summary,omitempty"`
+	Description        string               `json:"description,omitempty"`
+	Location           string               `json:"location,omitempty"`
+	Start              *insertedTime        `json:"start"`
+	End                *insertedTime        `json:"end"`
+	Attendees          []insertedGuest      `json:"attendees,omitempty"`
+	ExtendedProperties insertedProperties   `json:"extendedProperties"`
+	ConferenceData     *gcal.ConferenceData `json:"conferenceData,omitempty"`
+}
+
+type (
+	insertedTime       gcal.EventDateTime
+	insertedGuest      gcal.EventAttendee
+	insertedProperties gcal.EventExtendedProperties
+)
+
 // newEvent returns a booking in the form of Google's API. Google's pages show a description as HTML if it
 // looks like HTML. The caller's text is written unchanged, since attendees elsewhere see it as plain text.
-func newEvent(b calendar.Booking) (*gcal.Event, error) {
+func newEvent(b calendar.Booking) (*insertion, error) {
 	start, err := timeIn(b.Start, b.Zone)
 	if err != nil {
 		return nil, err
@@ -47,15 +66,18 @@ func newEvent(b calendar.Booking) (*gcal.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &gcal.Event{
-		Id: idOf(b.Key), Summary: b.Title, Description: b.Description, Start: start, End: end,
-		Attendees:          mergeAttendees(nil, b.Attendees),
-		ExtendedProperties: &gcal.EventExtendedProperties{Private: map[string]string{keyProperty: b.Key}},
+	e := &insertion{
+		ID: idOf(b.Key), Summary: b.Title, Description: b.Description,
+		Start: (*insertedTime)(start), End: (*insertedTime)(end),
+		ExtendedProperties: insertedProperties{Private: map[string]string{keyProperty: b.Key}},
+	}
+	for _, guest := range mergeAttendees(nil, b.Attendees) {
+		e.Attendees = append(e.Attendees, insertedGuest(*guest))
 	}
 	switch b.Conferencing {
 	case calendar.ConferencingProvider:
 		e.ConferenceData = &gcal.ConferenceData{CreateRequest: &gcal.CreateConferenceRequest{
-			RequestId: e.Id, ConferenceSolutionKey: &gcal.ConferenceSolutionKey{Type: hangoutsMeet},
+			RequestId: e.ID, ConferenceSolutionKey: &gcal.ConferenceSolutionKey{Type: hangoutsMeet},
 		}}
 	case calendar.ConferencingURL:
 		e.Location = b.LocationURL
