@@ -46,26 +46,16 @@ func (d *driver) FreeBusy(
 	reading, cancel := calendar.ReadingTime(ctx, len(views))
 	defer cancel()
 	for range mostPages {
-		var unread []*busyView
-		for i := range views {
-			if views[i].address != "" && !views[i].alone {
-				unread = append(unread, &views[i])
-			}
-		}
-		if len(unread) < 2 {
+		inBatches := slices.DeleteFunc(withPages(views), func(v *busyView) bool { return v.alone })
+		if len(inBatches) < 2 {
 			break
 		}
-		d.readTogether(reading, unread, span)
+		d.readTogether(reading, inBatches, span)
 	}
-	var group errgroup.Group
-	group.SetLimit(atOnce)
-	for view := range slices.Chunk(views, 1) {
-		group.Go(func() error {
-			d.readAlone(reading, &view[0], span)
-			return nil
-		})
+	if left := withPages(views); len(left) > atOnce { // as many that hang would take all the time
+		d.readEach(reading, left, span, 2)
 	}
-	_ = group.Wait() // no function fails
+	d.readEach(reading, withPages(views), span, 1)
 	readings := make([]calendar.Reading, len(views))
 	for i, v := range views {
 		if v.address != "" {
@@ -92,15 +82,30 @@ func (d *driver) busyAddress(
 	return d.firstPage(id, query).Address()
 }
 
+// withPages returns the views that have pages left.
+func withPages(views []busyView) (left []*busyView) {
+	for i := range views {
+		if views[i].address != "" {
+			left = append(left, &views[i])
+		}
+	}
+	return left
+}
+
+// partOf returns a context that ends after a part of the time that ctx has left.
+func partOf(ctx context.Context, numerator, denominator time.Duration) (context.Context, context.CancelFunc) {
+	if end, ends := ctx.Deadline(); ends {
+		return context.WithTimeout(ctx, time.Until(end)*numerator/denominator)
+	}
+	return context.WithCancel(ctx)
+}
+
 // readTogether reads the next page of each view, in batches. The answer to a batch waits for the slowest part: where
 // one hangs, each of these views is read alone once the others were read to their end, in the time that they leave.
 func (d *driver) readTogether(ctx context.Context, views []*busyView, span calendar.Span) {
 	batches := slices.Collect(slices.Chunk(views, graph.MaxBatchParts))
 	for i, some := range batches {
-		batch, cancel := ctx, func() {}
-		if end, ends := ctx.Deadline(); ends {
-			batch, cancel = context.WithTimeout(ctx, time.Until(end)*3/4/time.Duration(len(batches)-i))
-		}
+		batch, cancel := partOf(ctx, 3, time.Duration(4*(len(batches)-i)))
 		err := d.readPages(batch, some, span)
 		for _, v := range some {
 			if v.alone = err != nil && batch.Err() != nil; !v.alone {
@@ -111,11 +116,26 @@ func (d *driver) readTogether(ctx context.Context, views []*busyView, span calen
 	}
 }
 
-// readAlone reads the pages of a view that are left.
-func (d *driver) readAlone(ctx context.Context, v *busyView, span calendar.Span) {
-	for page := 0; page < mostPages && v.address != ""; page++ {
-		v.fail(d.readPages(ctx, []*busyView{v}, span))
+// readEach reads the pages that are left of each view by requests of its own, of several views at a time. Each has one
+// of so many parts of the time that is left when its turn comes; of several parts, it may be read again.
+func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span, parts time.Duration) {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, v := range views {
+		group.Go(func() error {
+			turn, cancel := partOf(ctx, 1, parts)
+			defer cancel()
+			for page := 0; page < mostPages && v.address != ""; page++ {
+				err := d.readPages(turn, []*busyView{v}, span)
+				if err != nil && turn.Err() != nil && parts > 1 {
+					break
+				}
+				v.fail(err)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // no function fails
 }
 
 // fail ends the reading of a view whose request has failed, if it has.
