@@ -55,7 +55,9 @@ func (d *driver) FreeBusy(
 	if left := withPages(views); len(left) > atOnce { // as many that hang would take all the time
 		d.readEach(reading, left, span, 2)
 	}
-	d.readEach(reading, withPages(views), span, 1)
+	left := withPages(views)
+	slices.Reverse(left) // those whose turns were the shortest are the first now
+	d.readEach(reading, left, span, 1)
 	readings := make([]calendar.Reading, len(views))
 	for i, v := range views {
 		if v.address != "" {
