@@ -239,10 +239,15 @@ func private(e *gcal.Event, property string) string {
 	return e.ExtendedProperties.Private[property]
 }
 
-// linkOf returns where the event takes place: the link it was booked with, else the link of its video
-// conference, else a location that begins with a link, else Google's page of the event.
+// linkOf returns where the event takes place: the link it was booked with, if nobody has put another location in its
+// place since, else the link of its video conference, else a location that begins with a link, else Google's page of
+// the event.
 func linkOf(e *gcal.Event) string {
-	return cmp.Or(private(e, linkProperty), meetLink(e), calendar.WebAddress(e.Location), e.HtmlLink)
+	booked := private(e, linkProperty)
+	if !strings.Contains(e.Location, booked) {
+		booked = ""
+	}
+	return cmp.Or(booked, meetLink(e), calendar.WebAddress(e.Location), e.HtmlLink)
 }
 
 func meetLink(e *gcal.Event) string {

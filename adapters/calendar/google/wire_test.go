@@ -120,8 +120,18 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 		},
 		{
 			"the link it was booked with, before what Google adds",
-			`{"id":"abc","hangoutLink":"https://meet.google.com/old","extendedProperties":{"private":{"frontdeskUrl":"https://own.example.com"}},` + times + `}`,
+			`{"id":"abc","hangoutLink":"https://meet.google.com/old","location":"Room 5, https://own.example.com","extendedProperties":{"private":{"frontdeskUrl":"https://own.example.com"}},` + times + `}`,
 			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://own.example.com"},
+		},
+		{
+			"another link than it was booked with",
+			`{"id":"abc","location":"https://new.example.com","extendedProperties":{"private":{"frontdeskUrl":"https://own.example.com"}},` + times + `}`,
+			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://new.example.com"},
+		},
+		{
+			"no link any more",
+			`{"id":"abc","htmlLink":"https://h","location":"Room 5","extendedProperties":{"private":{"frontdeskUrl":"https://own.example.com"}},` + times + `}`,
+			calendar.Event{ID: "abc", Start: start, End: end, URL: "https://h"},
 		},
 		{
 			"a location that is a link",
