@@ -1,5 +1,7 @@
 package agenttools
 
+import "cmp"
+
 // Sources: elevenlabs.io/docs/eleven-agents/customization/personalization/dynamic-variables (the system variables; of
 // those that tell the time, only system__time has the weekday: in the agent's time zone or, if it has none, in UTC);
 // WebhookToolConfigInput of @elevenlabs/elevenlabs-js 2.73.0. A property has one source: the description for what the
@@ -26,21 +28,7 @@ type elevenLabsAPI struct {
 	Method            string                       `json:"method"`
 	ContentType       string                       `json:"content_type"`
 	RequestHeaders    map[string]map[string]string `json:"request_headers"`
-	RequestBodySchema elevenLabsObject             `json:"request_body_schema"`
-}
-
-type elevenLabsObject struct {
-	Type       string                        `json:"type"`
-	Properties map[string]elevenLabsProperty `json:"properties"`
-	Required   []string                      `json:"required,omitempty"`
-}
-
-type elevenLabsProperty struct {
-	Type        string                        `json:"type"`
-	Description string                        `json:"description,omitempty"`
-	Items       *elevenLabsProperty           `json:"items,omitempty"`
-	Properties  map[string]elevenLabsProperty `json:"properties,omitempty"`
-	Required    []string                      `json:"required,omitempty"`
+	RequestBodySchema object                       `json:"request_body_schema"`
 }
 
 func elevenLabs() Platform {
@@ -71,9 +59,8 @@ func elevenLabs() Platform {
 							headerKey:  {"secret_id": "YOUR_SECRET_ID"},
 							headerCall: {"variable_name": "system__conversation_id"},
 						},
-						RequestBodySchema: elevenLabsObject{
-							Type: "object", Required: t.schema.Required,
-							Properties: elevenLabsProperties(t.schema.Properties),
+						RequestBodySchema: object{
+							Type: t.schema.Type, Properties: sourced(t.schema.Properties), Required: t.schema.Required,
 						},
 					},
 				}
@@ -90,25 +77,23 @@ func elevenLabs() Platform {
 	}
 }
 
-func elevenLabsProperties(all map[string]property) map[string]elevenLabsProperty {
-	converted := make(map[string]elevenLabsProperty, len(all))
+// sourced returns the properties with a source for each value: the items of lists have none of their own.
+func sourced(all map[string]property) map[string]property {
+	described := make(map[string]property, len(all))
 	for name, p := range all {
-		converted[name] = elevenLabsOf(p)
+		described[name] = p.sourced()
 	}
-	return converted
+	return described
 }
 
-func elevenLabsOf(p property) elevenLabsProperty {
-	converted := elevenLabsProperty{Type: p.Type, Description: p.Description, Required: p.Required}
+func (p property) sourced() property {
 	if p.Items != nil {
-		item := elevenLabsOf(*p.Items)
-		if item.Description == "" { // each value needs a source
-			item.Description = "One of them."
-		}
-		converted.Items = &item
+		item := p.Items.sourced()
+		item.Description = cmp.Or(item.Description, "One of them.")
+		p.Items = &item
 	}
 	if p.Properties != nil {
-		converted.Properties = elevenLabsProperties(p.Properties)
+		p.Properties = sourced(p.Properties)
 	}
-	return converted
+	return p
 }

@@ -50,7 +50,7 @@ func liveKit() Platform {
 			"Add the lines below to the agent's instructions.",
 		},
 		write: func(e endpoint) (any, string) {
-			return nil, fmt.Sprintf(liveKitCode, e.mcp(), pythonList(e.names(), 12), waitSeconds)
+			return nil, fmt.Sprintf(liveKitCode, e.mcp(), pythonList(e.names()), waitSeconds)
 		},
 	}
 }
@@ -98,16 +98,16 @@ func pipecat() Platform {
 			"Add the lines below to the system prompt.",
 		},
 		write: func(e endpoint) (any, string) {
-			return nil, fmt.Sprintf(pipecatCode, e.mcp(), pythonList(e.names(), 12))
+			return nil, fmt.Sprintf(pipecatCode, e.mcp(), pythonList(e.names()))
 		},
 	}
 }
 
 // pythonList writes the entries of a list, one a line.
-func pythonList(names []string, indent int) string {
+func pythonList(names []string) string {
 	lines := make([]string, 0, len(names))
 	for _, name := range names {
-		lines = append(lines, fmt.Sprintf("%s%q,", strings.Repeat(" ", indent), name))
+		lines = append(lines, fmt.Sprintf("            %q,", name))
 	}
 	return strings.Join(lines, "\n")
 }
