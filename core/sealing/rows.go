@@ -144,29 +144,19 @@ func (r *Rows) Standing(ctx context.Context, held map[uint32]bool) (Standing, er
 	return s, err
 }
 
-func (r *Rows) sealable(
-	ctx context.Context,
-) (c []store.Connection, k []store.APIKey, l []store.ConnectLink, err error) {
-	if c, err = r.opts.Store.AllConnections(ctx); err != nil {
-		return c, k, l, err
-	}
-	k, l, err = r.sealableKeys(ctx)
-	return c, k, l, err
-}
-
-func (r *Rows) sealableKeys(ctx context.Context) (k []store.APIKey, l []store.ConnectLink, err error) {
-	if k, err = r.opts.Store.AllKeys(ctx); err != nil {
-		return k, l, err
-	}
-	l, err = r.opts.Store.ConnectLinks(ctx, r.opts.Now())
-	return k, l, err
-}
-
 // Adopt seals the rows of the version before, unchanged, and returns how many it sealed. It trusts the
 // database this once: its caller must have reasons outside the database to do so. Rows of this version that
 // are wrong stay wrong.
 func (r *Rows) Adopt(ctx context.Context) (adopted int, err error) {
-	connections, keys, links, err := r.sealable(ctx)
+	connections, err := r.opts.Store.AllConnections(ctx)
+	if err != nil {
+		return 0, err
+	}
+	keys, err := r.opts.Store.AllKeys(ctx)
+	if err != nil {
+		return 0, err
+	}
+	links, err := r.opts.Store.ConnectLinks(ctx, r.opts.Now())
 	if err != nil {
 		return 0, err
 	}
