@@ -344,6 +344,7 @@ func (j *Journal) withdraw(ctx context.Context, intent store.Intent) {
 		TenantID: intent.TenantID, Operation: intent.Operation, Key: intent.Key, Owner: intent.Owner,
 		LeaseUntil: intent.LeaseUntil, State: intent.State,
 	}
+	j.withdrawn.add(run.Owner)
 	if ctx.Err() != nil { // the caller is gone, but the store may be available
 		record, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.opts.RecordTimeout)
 		defer cancel()

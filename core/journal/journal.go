@@ -104,6 +104,7 @@ type Journal struct {
 	local     localRuns
 	owed      owedWrites // of calls that changed nothing
 	answers   owedWrites // that callers received
+	withdrawn withdrawnRuns
 	waiters   waiters
 	announced sync.Once
 }

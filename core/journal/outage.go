@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -104,6 +105,39 @@ func (j *Journal) owe(ends string, write func(context.Context) error) {
 		}
 		return err
 	}})
+}
+
+// withdrawnRuns are the owners of intents that were withdrawn. PostgreSQL may run the statement that begins one, or end
+// its commit, after the one that withdraws it: when a network that was cut delivers what it has kept, or a standby
+// answers again. Recovery then withdraws the intent once more.
+type withdrawnRuns struct {
+	mu    sync.Mutex
+	until map[string]time.Time // until when each is remembered, by time.Now
+}
+
+// withdrawnFor is longer than a network keeps what it could not deliver.
+const withdrawnFor = time.Hour
+
+// add remembers a run, unless there are as many as writes may be owed.
+func (l *withdrawnRuns) add(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.until == nil {
+		l.until = map[string]time.Time{}
+	}
+	now := time.Now()
+	if len(l.until) >= maxOwed {
+		maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return now.After(until) })
+	}
+	if len(l.until) < maxOwed {
+		l.until[owner] = now.Add(withdrawnFor)
+	}
+}
+
+func (l *withdrawnRuns) has(owner string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.until[owner])
 }
 
 // heldUp returns all owed writes: first those that were never refused, and then those that have waited longest.

@@ -310,6 +310,28 @@ func TestACallThatIsRefusedWhileRecoveryLooksIsNotCarriedOut(t *testing.T) {
 	}
 }
 
+// TestACallThatIsRecordedAfterItsWithdrawalIsNotCarriedOut: the statement that begins it may arrive late, as a network
+// delivers it that was cut. The caller can repeat the call all the same.
+func TestACallThatIsRecordedAfterItsWithdrawalIsNotCarriedOut(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	j := w.journal(Operation{})
+	i := store.Intent{
+		TenantID: "t", Operation: opOpen, Key: "k", Owner: j.opts.Owner + "/1", ConnectionID: "c", EffectKey: "e",
+		Plan: []byte("{}"), State: store.IntentRunning, CreatedAt: w.now(), UpdatedAt: w.now(), LeaseUntil: w.now(),
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	j.withdraw(gone, i)
+	_, began, err := j.opts.Store.BeginIntent(t.Context(), i, time.Time{})
+	if err != nil || !began || len(j.owed.list) > 0 {
+		t.Fatalf("it is withdrawn and recorded: %t %v; %d writes are owed", began, err, len(j.owed.list))
+	}
+	w.recover(j)
+	if _, found, err := j.opts.Store.Intent(t.Context(), "t", opOpen, "k"); found || err != nil || len(w.opened) > 0 {
+		t.Errorf("it is there: %t, %v; opened %v", found, err, w.opened)
+	}
+}
+
 // TestAProcessThatEndsWritesWhatTheStoreTakesAgain, although no round of recovery has come since the outage.
 func TestAProcessThatEndsWritesWhatTheStoreTakesAgain(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)

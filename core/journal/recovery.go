@@ -105,7 +105,7 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 		}
 	}
 	open = slices.DeleteFunc(open, func(i store.Intent) bool {
-		return ended[i.Owner] || !j.isDue(i, began, slices.Contains(inProgress, i.EffectKey))
+		return ended[i.Owner] || j.isWithdrawn(ctx, i) || !j.isDue(i, began, slices.Contains(inProgress, i.EffectKey))
 	})
 	var group errgroup.Group
 	group.SetLimit(recoveryConcurrency)
@@ -119,6 +119,15 @@ func (j *Journal) RecoverOnce(ctx context.Context) error {
 		})
 	}
 	return group.Wait() // never an error: tryRecover logs failures, and a later round tries again
+}
+
+// isWithdrawn reports whether an intent was withdrawn before the store recorded it, and then withdraws it again.
+func (j *Journal) isWithdrawn(ctx context.Context, i store.Intent) bool {
+	if !j.withdrawn.has(i.Owner) {
+		return false
+	}
+	_ = j.opts.Store.ReleaseIntent(ctx, i, "") // or the next round does
+	return true
 }
 
 // inProgress returns the effect keys of the calls that providers are known to be working on.
