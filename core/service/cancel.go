@@ -56,15 +56,15 @@ func (s *Calendar) cancel(
 	if err := client.checkSetup(run, plan.Setup); err != nil {
 		return none, err
 	}
-	calendarIDs, gone, err := client.candidates(ctx, plan.EventID, named(plan.CalendarID))
+	calendarIDs, isCancelled, err := client.candidates(ctx, plan.EventID, named(plan.CalendarID))
 	if err != nil {
 		return none, err
 	}
 	run.ExpectEffect(true)
 	op := guard.Op{Name: opCancel, Repeatable: true}
-	where, err := tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (string, error) {
+	try := func(ctx context.Context, calendarID string) (string, error) {
 		lost := false // the answer of an earlier attempt, which then has removed what is gone now
-		return ask(ctx, client.endpoint, op, func(ctx context.Context) (string, error) {
+		_, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (string, error) {
 			ref := calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}
 			err := client.driver.Cancel(ctx, ref, calendar.Cancellation{})
 			f := fault.From(err)
@@ -74,10 +74,22 @@ func (s *Calendar) cancel(
 			lost = lost || err != nil && !run.HadNoEffect(f)
 			return calendarID, err
 		})
-	})
+		return calendarID, err
+	}
+	where, err := tryCalendars(ctx, calendarIDs, try)
+	if isGone(fault.From(err)) && !isCancelled {
+		// Who names a calendar may mean a copy there, of a meeting that still invites it.
+		moved, found, readErr := client.elsewhere(ctx, plan.EventID, where)
+		switch isMeant := plan.CalendarID == "" || copyOf(moved) == "" && !isInvited(moved, where); {
+		case readErr != nil:
+			return none, readErr
+		case found && isMeant:
+			where, err = try(ctx, moved.CalendarID)
+		}
+	}
 	if f := fault.From(err); err != nil {
 		// An interrupted run may have removed it. Then this call itself has cancelled it.
-		already := f.Code == fault.NotFound && (gone || run.Resumed() || f.Metadata["gone"] != "")
+		already := f.Code == fault.NotFound && (isCancelled || run.Resumed() || isGone(f))
 		if f.Code == fault.NotFound && !already {
 			if already, err = s.mayHaveCancelled(ctx, client, run.Intent(), plan); err != nil {
 				return none, err
@@ -116,7 +128,7 @@ func (s *Calendar) cancel(
 // wasThere reports whether an event that an attempt to cancel it has reached, and that another does not find, was there
 // before. A provider that keeps cancelled events tells them from those that never were.
 func (c calendarClient) wasThere(f *fault.Error) bool {
-	return !c.traits.KeepsCancelled || f.Metadata["gone"] != ""
+	return !c.traits.KeepsCancelled || isGone(f)
 }
 
 // mayHaveCancelled reports whether another cancellation of the same event has cancelled it or was cut off, unless the

@@ -490,3 +490,76 @@ func TestTheWindowOfMeetings(t *testing.T) {
 		}
 	}
 }
+
+// An agent that was interrupted cancels the copy twice.
+func TestACopyThatIsCancelledAgainLeavesTheMeeting(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.tells410 = true
+	for _, in := range []string{"main", "side"} {
+		w.meetings.put(calendar.Event{ID: "one", CalendarID: in, Start: calendar.At(hour(10), "UTC"),
+			End: calendar.At(hour(11), "UTC"), Organizer: calendar.Person{Email: "main"},
+			Attendees: []calendar.Attendee{{Email: "side", Response: "declined"}}})
+	}
+	for range 2 {
+		answer, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: "one", CalendarID: "side"})
+		if live := w.meetings.live(); err != nil || !answer.Record.OK || len(live) != 1 || live[0].CalendarID != "main" {
+			t.Fatalf("got %+v, %v, and %+v are left", answer.Record, err, live)
+		}
+	}
+	w.check(p.store.SeeEvents(background, []store.EventSeen{{TenantID: c.Tenant.ID, // listed again by another replica
+		ConnectionID: c.Connections[adapter.KindCalendar].ID, EventID: "one", CalendarID: "main",
+		UpdatedAt: w.clock.now()}}))
+	_, err := p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: "one", CalendarID: "side"})
+	if live := w.meetings.live(); err != nil || len(live) != 1 {
+		t.Errorf("%v, and %+v are left", err, live)
+	}
+}
+
+// Google leaves a cancelled event behind where somebody moves one to another calendar.
+func TestAMeetingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
+	t.Parallel()
+	for _, booked := range []string{"main", "side"} {
+		for _, to := range []string{"main", "side", "third"} {
+			if to == booked {
+				continue
+			}
+			for _, first := range []string{"update", "find", "cancel", "cancel by name"} {
+				t.Run(booked+" to "+to+", "+first, func(t *testing.T) {
+					w, p, c := sqliteWorld(t)
+					w.meetings.tells410 = true
+					in := meeting(t, "therapy", 10)
+					in.phone, in.CalendarIDs = "+12025550101", []string{booked}
+					id := book(t, p, c, Write{}, in).Record.Event.EventID
+					moved := w.meetings.live()[0]
+					w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true })
+					moved.CalendarID, moved.Organizer.Email = to, to
+					w.meetings.put(moved)
+					cancel := CancelMeeting{EventID: id}
+					switch first {
+					case "update":
+						if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: id, Title: "new"}); err != nil {
+							t.Fatal(err)
+						}
+						if got := w.meetings.live(); len(got) != 1 || got[0].Title != "new" {
+							t.Errorf("changed to %+v", got)
+						}
+					case "find":
+						if found := findMeetings(t, p, c, FindMeetings{Phone: in.phone}); len(found.Meetings) != 1 {
+							t.Errorf("found %+v", found)
+						}
+					case "cancel by name":
+						cancel.CalendarID = booked
+					}
+					asked := w.meetings.called("event")
+					if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, cancel); err != nil || len(w.meetings.live()) != 0 {
+						t.Errorf("%v, and %+v are left", err, w.meetings.live())
+					}
+					if first == "find" && w.meetings.called("event") != asked {
+						t.Error("it is looked for again")
+					}
+				})
+			}
+		}
+	}
+}

@@ -3,9 +3,13 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -150,6 +154,13 @@ func copyOf(e calendar.Event) string {
 	return e.Organizer.Email
 }
 
+// isInvited reports whether an event invites a calendar.
+func isInvited(e calendar.Event, calendarID string) bool {
+	return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
+		return strings.EqualFold(a.Email, calendarID)
+	})
+}
+
 func (c calendarClient) location(eventID, calendarID string, gone bool) store.EventSeen {
 	return store.EventSeen{
 		TenantID: c.tenant.ID, ConnectionID: c.connection.ID, EventID: eventID, CalendarID: calendarID, Gone: gone,
@@ -198,8 +209,9 @@ func (c calendarClient) candidates(
 	return list, found && seen.Gone, nil
 }
 
-// tryCalendars tries each calendar until one has the event. If none has it, the fault of a calendar that does
-// not exist, or of an event that is gone, takes precedence over that of an unknown event.
+// tryCalendars tries each calendar until one has the event, or had it (see [metaGone]): then it returns that one's
+// answer and fault. If none has it, the fault of a calendar that does not exist takes precedence over that of an unknown
+// event.
 func tryCalendars[T any](
 	ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error),
 ) (T, error) {
@@ -208,31 +220,90 @@ func tryCalendars[T any](
 	for _, id := range calendarIDs {
 		answer, err := try(ctx, id)
 		f := fault.From(err)
-		if err == nil || f.Code != fault.NotFound {
+		if err == nil || f.Code != fault.NotFound || isGone(f) {
 			return answer, err
 		}
-		if missing == nil || f.Reason == fault.ReasonCalendarNotFound || f.Metadata["gone"] != "" {
+		if missing == nil || f.Reason == fault.ReasonCalendarNotFound {
 			missing = f
 		}
 	}
 	return none, missing
 }
 
+// metaGone is the metadata of a fault by which a provider tells that the event was in the calendar.
+const metaGone = "gone"
+
+func isGone(f *fault.Error) bool { return f != nil && f.Metadata[metaGone] != "" }
+
 // readEvent reads the event in the first calendar that has it, unless it was cancelled.
 func (c calendarClient) readEvent(
 	ctx context.Context, calendarIDs []string, eventID string,
 ) (calendar.Event, error) {
 	op := read("read-event")
-	return tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
+	event, err := tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
 		get := func(ctx context.Context) (calendar.Event, error) {
 			return c.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
 		}
 		event, err := ask(ctx, c.endpoint, op, get)
 		if err == nil && event.IsCancelled {
-			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.")
+			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.").With(metaGone, "true")
 		}
 		return event, err
 	})
+	if !isGone(fault.From(err)) {
+		return event, err
+	}
+	moved, found, readErr := c.elsewhere(ctx, eventID, event.CalendarID)
+	switch {
+	case readErr != nil:
+		return event, readErr
+	case !found:
+		return event, err
+	}
+	return moved, c.remember(ctx, eventID, moved.CalendarID)
+}
+
+// elsewhere returns an event that is gone from one calendar and in another of the account under the same id. At Google,
+// moving an event to another calendar leaves a cancelled one behind (developers.google.com/workspace/calendar/api/v3/
+// reference/events#status). The meeting itself comes before the copy of a calendar that was invited.
+func (c calendarClient) elsewhere(
+	ctx context.Context, eventID, goneFrom string,
+) (e calendar.Event, found bool, err error) {
+	if !c.traits.IDsPerCalendar {
+		return e, false, nil
+	}
+	all, err := c.listCalendars(ctx)
+	if err != nil {
+		return e, false, err
+	}
+	had, err := findIn(all, goneFrom)
+	others := slices.DeleteFunc(slices.Clone(all), func(c calendar.Calendar) bool { return c.ID == had.ID })
+	if err != nil || len(others) == len(all) { // it is under another name among the others
+		return e, false, nil
+	}
+	// One call of the guard's, however many calendars there are.
+	events, err := ask(ctx, c.endpoint, read("read-event"), func(ctx context.Context) ([]calendar.Event, error) {
+		events := make([]calendar.Event, len(others))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(listConcurrency)
+		for i, other := range others {
+			group.Go(func() (err error) {
+				events[i], err = c.driver.Event(ctx, calendar.EventRef{CalendarID: other.ID, ID: eventID})
+				if errors.Is(err, fault.NotFound) || errors.Is(err, fault.Forbidden) {
+					events[i], err = calendar.Event{}, nil
+				}
+				return err
+			})
+		}
+		return events, group.Wait()
+	})
+	for _, there := range events {
+		isThere := there.ID != "" && !there.IsCancelled && copyOf(there) != had.ID
+		if isThere && (!found || copyOf(e) != "" && copyOf(there) == "") {
+			e, found = there, true
+		}
+	}
+	return e, found, err
 }
 
 // recentLocations are the rows that this process stored recently. When they are too many, they are cleared.
