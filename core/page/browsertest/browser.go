@@ -242,19 +242,31 @@ func (b *Browser) Open(url string) {
 	b.Loading(func() { b.Call("Page.navigate", map[string]any{"url": url}, nil) })
 }
 
-// Loading calls do, which loads a page, and waits for the page's load event.
+// Loading calls do, which loads a page, and waits for the page's load event. That of the empty page with which a browser
+// starts may come as late as now; the page's own comes after its frame has navigated.
 func (b *Browser) Loading(do func()) {
 	b.t.Helper()
-	from := len(b.seen)
+	from, navigated := len(b.seen), false
 	do()
 	for {
 		for ; from < len(b.seen); from++ {
-			if b.seen[from].Method == "Page.loadEventFired" {
+			m := b.seen[from]
+			navigated = navigated || m.isNavigation()
+			if navigated && m.Method == "Page.loadEventFired" {
 				return
 			}
 		}
 		b.seen = append(b.seen, b.read())
 	}
+}
+
+// isNavigation reports whether the window shows another page than the empty one from then on.
+func (m message) isNavigation() bool {
+	var p struct {
+		Frame struct{ ParentID, URL string }
+	}
+	return m.Method == "Page.frameNavigated" && json.Unmarshal(m.Params, &p) == nil && p.Frame.ParentID == "" &&
+		p.Frame.URL != "about:blank"
 }
 
 // Eval evaluates an expression in the page and decodes its value into into. It waits for promises.

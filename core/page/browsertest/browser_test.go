@@ -1,9 +1,11 @@
 package browsertest
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 )
@@ -37,6 +39,37 @@ func TestBrowsersShareNothing(t *testing.T) {
 				t.Errorf("the page is %q, with %q", found, b.Complaints(url))
 			}
 		})
+	}
+}
+
+// The empty page with which a browser starts may be loaded, by a slow machine, only when another page is asked for.
+func TestTheEmptyPageIsNotTakenForTheOneThatIsAskedFor(t *testing.T) {
+	commands, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer commands.Close()
+	from, replies, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []string{
+		`{"method":"Page.frameNavigated","params":{"frame":{"id":"1","url":"about:blank"}},"sessionId":"s"}`,
+		`{"method":"Page.loadEventFired","sessionId":"s"}`,
+		`{"id":1,"result":{"frameId":"1","loaderId":"2"},"sessionId":"s"}`,
+		`{"method":"Page.frameNavigated","params":{"frame":{"id":"1","url":"http://127.0.0.1/"}},"sessionId":"s"}`,
+		`{"method":"Page.loadEventFired","sessionId":"s"}`,
+	}
+	if _, err := replies.WriteString(strings.Join(events, "\x00") + "\x00"); err != nil {
+		t.Fatal(err)
+	}
+	b := &Browser{t: t, process: &process{to: to, from: from}, session: "s"}
+	b.Open("http://127.0.0.1/")
+	if len(b.seen) != 4 {
+		t.Errorf("it is taken for loaded after %d events of 4", len(b.seen))
+	}
+	if err := errors.Join(to.Close(), from.Close(), replies.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
