@@ -250,10 +250,10 @@ func (s *Store) LeaseQueue(
 	return d, leased, err
 }
 
-// queuedAt returns when the first delivery of a queue counts as queued. That is now if a wrong clock queued it: one that
-// was ahead, so that it would be sent for longer, or far behind, so that its first failure would be its last. A delivery
-// that was to be given up long ago is such a one, or no gateway ran meanwhile; unless it has waited behind others that
-// were given up just now.
+// queuedAt returns when the first delivery of a queue counts as queued. That is now if a wrong clock queued it: one
+// that was ahead, so that it would be sent for longer, or far behind, so that its first failure would be its last. A
+// delivery that was to be given up long ago is such a one, or no gateway ran meanwhile; unless it has waited behind
+// others that were given up just now.
 func queuedAt(ctx context.Context, tx *sql.Tx, d Delivery, now time.Time) (time.Time, error) {
 	latest, earliest := now.Add(clocksDiffer), now.Add(-LongestDelivery-LongestDeliveryWait-clocksDiffer)
 	switch {
