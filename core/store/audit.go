@@ -137,7 +137,7 @@ func (s *Store) execAudited(
 	ctx context.Context, rows []AuditRow, query string, args ...any,
 ) (affected int64, err error) {
 	if len(rows) == 0 || s.dialect.joins && len(rows) == 1 {
-		err = s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+		err = s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error {
 			affected, err = s.execAuditedIn(ctx, q, rows, query, args...)
 			return err
 		})

@@ -139,7 +139,7 @@ func TestStatementsOfABatchFailEachForItself(t *testing.T) {
 	s := notes(t)
 	commits, savepoints := 0, 0
 	statement := func(ctx context.Context, op func(context.Context, *sql.Tx) error) error {
-		return s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+		return s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error {
 			if s.batches.open.size == 1 {
 				commits++
 			}
@@ -186,7 +186,7 @@ func TestAStatementThatEndsABatchIsRepeatedForTheOthers(t *testing.T) {
 						err = errPanicked
 					}
 				}()
-				return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return op(ctx, q.(*sql.Tx)) })
+				return s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error { return op(ctx, q.(*sql.Tx)) })
 			}
 			errs := togetherBy(t, s, t.Context(), statement, note(1), note(2), ends, note(3))
 			if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil {

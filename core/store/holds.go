@@ -124,7 +124,7 @@ func (s *Store) KeepHolds(ctx context.Context, kept HoldsKept) error {
 	if !kept.any() {
 		return nil
 	}
-	return s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+	return s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error {
 		return execAll(ctx, q, keepHolds(kept))
 	})
 }
@@ -150,7 +150,7 @@ func (s *Store) DropHolds(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.changeOnce(ctx, func(ctx context.Context, q querier) error {
+	return s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error {
 		return execHolds(ctx, q, ids, "DELETE FROM holds")
 	})
 }

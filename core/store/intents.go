@@ -76,7 +76,7 @@ func (s *Store) BeginIntent(
 		}
 	}
 	for {
-		affected, err := s.execRow(ctx, insert, row...)
+		affected, err := s.execAs(ctx, oneRow, insert, row...)
 		if err != nil || affected == 1 {
 			return Intent{}, err == nil, err
 		}
@@ -251,7 +251,7 @@ func (s *Store) SaveIntentPlan(ctx context.Context, i Intent) error {
 	if err != nil {
 		return err
 	}
-	affected, err := s.execRow(ctx, savePlan, heldBy(i, plan)...)
+	affected, err := s.execAs(ctx, oneRow, savePlan, heldBy(i, plan)...)
 	return orNone(affected, err, intentLost)
 }
 

@@ -252,7 +252,9 @@ func (s *Store) EndPurchase(ctx context.Context, p Purchase) error {
 
 // step makes one transition of a purchase.
 func (s *Store) step(ctx context.Context, p Purchase, query string, more ...any) error {
-	return s.changeOnce(ctx, func(ctx context.Context, q querier) error { return step(ctx, q, p, query, more...) })
+	return s.changeOnce(ctx, oneStatement, func(ctx context.Context, q querier) error {
+		return step(ctx, q, p, query, more...)
+	})
 }
 
 func step(ctx context.Context, q querier, p Purchase, query string, more ...any) error {

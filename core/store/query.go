@@ -50,13 +50,9 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) (affected i
 	return s.execAs(ctx, oneStatement, query, args...)
 }
 
-// execRow is exec for what calls write: one row, found by its key.
-func (s *Store) execRow(ctx context.Context, query string, args ...any) (affected int64, err error) {
-	return s.execAs(ctx, oneRow, query, args...)
-}
-
+// execAs is exec for a statement of one of the kinds of [part].
 func (s *Store) execAs(ctx context.Context, p part, query string, args ...any) (affected int64, err error) {
-	err = s.changeOnceAs(ctx, p, func(ctx context.Context, q querier) error {
+	err = s.changeOnce(ctx, p, func(ctx context.Context, q querier) error {
 		affected, err = exec(ctx, q, query, args...)
 		return err
 	})
@@ -65,11 +61,7 @@ func (s *Store) execAs(ctx context.Context, p part, query string, args ...any) (
 
 // changeOnce runs op, which is one writing statement and takes effect as a whole. It may call op more than
 // once.
-func (s *Store) changeOnce(ctx context.Context, op func(ctx context.Context, q querier) error) error {
-	return s.changeOnceAs(ctx, oneStatement, op)
-}
-
-func (s *Store) changeOnceAs(ctx context.Context, p part, op func(ctx context.Context, q querier) error) error {
+func (s *Store) changeOnce(ctx context.Context, p part, op func(ctx context.Context, q querier) error) error {
 	return s.try(ctx, func(ctx context.Context) error {
 		if s.batches == nil {
 			return op(ctx, s.write) // without BEGIN and COMMIT, which are round trips
