@@ -25,7 +25,7 @@ func knownMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	known := map[string][]string{}
 	line := regexp.MustCompile(`(?m)^(frontdesk_\w+) (\w+) \{([^}]*)\}`)
-	for _, m := range line.FindAllStringSubmatch(read(t, "../../core/telemetry/testdata/metrics.golden"), -1) {
+	for _, m := range line.FindAllStringSubmatch(read(t, "../../core/metrics/testdata/metrics.golden"), -1) {
 		labels := append(strings.Split(m[3], ","), "instance")
 		known[m[1]] = labels
 		if m[2] == "histogram" {

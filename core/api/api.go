@@ -31,7 +31,7 @@ type Keys interface {
 	Authenticate(ctx context.Context, key string) (apikey.Caller, error)
 }
 
-// Metrics records every request. [*telemetry.Metrics] implements it.
+// Metrics records every request.
 type Metrics interface {
 	RequestRunning(surface string) (done func())
 	Request(surface, operation string, status int, reason string, took time.Duration)

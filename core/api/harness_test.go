@@ -584,5 +584,4 @@ var (
 	_ Tickets  = (*service.Tickets)(nil)
 	_ Numbers  = (*service.Numbers)(nil)
 	_ Keys     = (*apikey.Callers)(nil)
-	_ Metrics  = (*telemetry.Metrics)(nil)
 )

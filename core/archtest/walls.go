@@ -135,10 +135,14 @@ func Walls() []Wall {
 		{Folder: "core/page/browsertest", ForTests: true, Why: "A real browser for tests of pages."},
 		{
 			Folder: "core/telemetry",
-			Why:    "Logs, metrics and request identity import nothing, so that every package may use them.",
+			Why:    "Logs, spans and request identity import nothing, so that every package may use them.",
 		},
 		{
-			Folder: "core/tracing", May: []string{"core/telemetry"},
+			Folder: "core/metrics", May: []string{"core/telemetry"},
+			Why: "What is done with metrics is no matter of those who record them.",
+		},
+		{
+			Folder: "core/tracing", May: []string{}, Tests: []string{"core/metrics", "core/telemetry"},
 			Why: "Where spans go is no matter of those who record them.",
 		},
 
@@ -184,7 +188,7 @@ func Walls() []Wall {
 			Why:   "The HTTP client below all adapters.",
 		},
 		{
-			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"},
+			Folder: "core/guard", May: []string{"core/fault", "core/pause", "core/telemetry"}, Tests: []string{"core/metrics"},
 			Why: "One guard around every call, whatever the contract.",
 		},
 		{
@@ -423,8 +427,8 @@ func Reservations() []Reserved {
 			Package: "net/http", Why: "Use cases, contracts and records know no HTTP.",
 			For: []string{
 				"adapters/**", "cmd/frontdesk", "core/adapter/**", "core/agents", "core/api", "core/certificate",
-				"core/connection", "core/consent", "core/gateway", "core/kms/**", "core/mcp", "core/oauth/**", "core/settingspage", "core/signin",
-				"core/telemetry", "core/toolcall", "core/upstream", "core/webhook", "deploy/**",
+				"core/connection", "core/consent", "core/gateway", "core/kms/**", "core/mcp", "core/metrics", "core/oauth/**",
+				"core/settingspage", "core/signin", "core/telemetry", "core/toolcall", "core/upstream", "core/webhook", "deploy/**",
 			},
 		},
 		{
@@ -476,8 +480,7 @@ func Reservations() []Reserved {
 			Why: "Key management services are asked in one place.",
 		},
 		{
-			Package: "github.com/prometheus/", For: []string{"core/telemetry", "core/gateway"},
-			Why: "One list of metrics.",
+			Package: "github.com/prometheus/", For: []string{"core/metrics"}, Why: "One list of metrics.",
 		},
 		{
 			Package: "go.opentelemetry.io/otel/sdk/", For: []string{"core/tracing"},

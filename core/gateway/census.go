@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"frontdesk/core/metrics"
 	"frontdesk/core/pause"
 	"frontdesk/core/telemetry"
 )
@@ -33,19 +34,19 @@ func (g *Gateway) census(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	c := telemetry.Census{
+	c := metrics.Census{
 		IntentsRunning: rows.IntentsRunning, IntentsUnknown: rows.IntentsUnknown,
 		DeliveriesWaiting: rows.DeliveriesWaiting,
 	}
 	for _, n := range rows.Connections {
-		c.Connections = append(c.Connections, telemetry.Connections(n))
+		c.Connections = append(c.Connections, metrics.Connections(n))
 	}
 	for _, n := range rows.NearEnd {
 		why := "overdue"
 		if n.Failing {
 			why = "failing"
 		}
-		c.NearEnd = append(c.NearEnd, telemetry.NearEnd{Provider: n.Provider, Why: why, Count: n.Count})
+		c.NearEnd = append(c.NearEnd, metrics.NearEnd{Provider: n.Provider, Why: why, Count: n.Count})
 	}
 	if !rows.OldestUnsealed.IsZero() {
 		c.OldestUnsealed = max(0, now.Sub(rows.OldestUnsealed))

@@ -32,6 +32,7 @@ import (
 	"frontdesk/core/guard"
 	"frontdesk/core/link"
 	"frontdesk/core/mcp"
+	"frontdesk/core/metrics"
 	"frontdesk/core/oauth"
 	"frontdesk/core/page"
 	"frontdesk/core/requestlog"
@@ -70,7 +71,7 @@ type Gateway struct {
 	registry adapter.Registry
 	log      *slog.Logger
 	now      func() time.Time
-	metrics  *telemetry.Metrics
+	metrics  *metrics.Metrics
 	process  string          // names this process in the store
 	traces   *tracing.Traces // nil: nothing is traced
 	store    *store.Store
@@ -127,7 +128,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if g.registry, err = adapter.NewRegistry(o.Adapters); err != nil {
 		return nil, err
 	}
-	g.metrics = telemetry.NewMetrics(telemetry.Build{Version: Version(), Revision: revision()})
+	g.metrics = metrics.New(metrics.Build{Version: Version(), Revision: revision()})
 	process := owner()
 	if g.traces, err = tracing.Open(ctx, tracing.Options{
 		Endpoint: cfg.Telemetry.OTLP.Endpoint, SamplePercent: cfg.Telemetry.OTLP.SamplePercent,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/telemetry"
+	"frontdesk/core/metrics"
 )
 
 // BenchmarkDo reports what a guarded call costs as a ratio to a baseline: the same call in its own goroutine
@@ -15,7 +15,7 @@ import (
 //
 //	go test -run '^$' -bench Do ./core/guard
 func BenchmarkDo(b *testing.B) {
-	g := New(Options{Metrics: telemetry.NewMetrics(telemetry.Build{})})
+	g := New(Options{Metrics: metrics.New(metrics.Build{})})
 	call := instantly(nil)
 	bare := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/telemetry"
+	"frontdesk/core/metrics"
 )
 
 // fail makes calls one after the other for which the driver returns the fault, and returns how many reached
@@ -290,8 +290,8 @@ func TestARecoveredProviderIsUsedWithinFiveSeconds(t *testing.T) {
 	for _, op := range []Op{read, write} {
 		for offset := time.Duration(0); offset < 4*time.Second; offset += time.Second {
 			t.Run(fmt.Sprint(op.Name, " ", offset), func(t *testing.T) {
-				metrics := telemetry.NewMetrics(telemetry.Build{})
-				bubble(t, Options{Metrics: metrics}, func(t *testing.T, g *Guard) {
+				measured := metrics.New(metrics.Build{})
+				bubble(t, Options{Metrics: measured}, func(t *testing.T, g *Guard) {
 					provider := &outage{}
 					var calls sync.WaitGroup
 					var mu sync.Mutex
@@ -325,20 +325,20 @@ func TestARecoveredProviderIsUsedWithinFiveSeconds(t *testing.T) {
 						t.Errorf("only %d calls were refused at once while the provider hung", refusedFast)
 					}
 				})
-				open, err := testutil.GatherAndCount(metrics.Registry(), "frontdesk_breakers")
+				open, err := testutil.GatherAndCount(measured.Registry(), "frontdesk_breakers")
 				if err != nil || open == 0 {
 					t.Errorf("no breaker was seen to open: %v", err)
 				}
-				wantGauge(t, metrics, "frontdesk_breakers", 0)
-				wantGauge(t, metrics, "frontdesk_bulkhead_in_use", 0)
-				wantGauge(t, metrics, "frontdesk_bulkhead_waiting", 0)
+				wantGauge(t, measured, "frontdesk_breakers", 0)
+				wantGauge(t, measured, "frontdesk_bulkhead_in_use", 0)
+				wantGauge(t, measured, "frontdesk_bulkhead_waiting", 0)
 			})
 		}
 	}
 }
 
 // wantGauge checks that every series of a gauge has the value.
-func wantGauge(t *testing.T, m *telemetry.Metrics, name string, want float64) {
+func wantGauge(t *testing.T, m *metrics.Metrics, name string, want float64) {
 	t.Helper()
 	families, err := m.Registry().Gather()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // bulkhead bounds the concurrent calls and the calls that wait. It grants permits in order of request.
 type bulkhead struct {
 	queue  int
-	gauges *telemetry.Bulkhead
+	gauges telemetry.Bulkhead
 
 	mu      sync.Mutex
 	limit   int

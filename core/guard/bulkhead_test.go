@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"frontdesk/core/fault"
-	"frontdesk/core/telemetry"
+	"frontdesk/core/metrics"
 )
 
 // concurrency counts the concurrent calls of a driver.
@@ -106,7 +106,8 @@ func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
 		"host":       {HostConcurrency: 2, HostQueue: 3},
 	} {
 		t.Run(level, func(t *testing.T) {
-			o.Metrics = telemetry.NewMetrics(telemetry.Build{})
+			measured := metrics.New(metrics.Build{})
+			o.Metrics = measured
 			bubble(t, o, func(t *testing.T, g *Guard) {
 				var calls sync.WaitGroup
 				for range 5 {
@@ -117,7 +118,7 @@ func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				wantSeries(t, o.Metrics, "frontdesk_bulkhead_waiting", 3)
+				wantSeries(t, measured, "frontdesk_bulkhead_waiting", 3)
 				started := time.Now()
 				_, err := Do(t.Context(), g, target, read, instantly(nil))
 				f := wantFault(t, err, fault.Unavailable, fault.ReasonOverloaded)
@@ -127,18 +128,18 @@ func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
 				wantElapsed(t, started, 0, 0)
 				calls.Wait()
 			})
-			if got, err := testutil.GatherAndCount(o.Metrics.Registry(),
+			if got, err := testutil.GatherAndCount(measured.Registry(),
 				"frontdesk_bulkhead_refused_total"); err != nil || got == 0 {
 				t.Errorf("%d series of refusals, %v", got, err)
 			}
-			wantGauge(t, o.Metrics, "frontdesk_bulkhead_in_use", 0)
-			wantGauge(t, o.Metrics, "frontdesk_bulkhead_waiting", 0)
+			wantGauge(t, measured, "frontdesk_bulkhead_in_use", 0)
+			wantGauge(t, measured, "frontdesk_bulkhead_waiting", 0)
 		})
 	}
 }
 
 // wantSeries checks that one series of a gauge has the value.
-func wantSeries(t *testing.T, m *telemetry.Metrics, name string, want float64) {
+func wantSeries(t *testing.T, m *metrics.Metrics, name string, want float64) {
 	t.Helper()
 	families, err := m.Registry().Gather()
 	if err != nil {
@@ -194,8 +195,8 @@ func TestWaitingEndsWithTheDeadlineOrTheCaller(t *testing.T) {
 }
 
 func TestWritesThatHangLeaveReadsTheirPlaces(t *testing.T) {
-	metrics := telemetry.NewMetrics(telemetry.Build{})
-	bubble(t, Options{ConnectionConcurrency: 2, Metrics: metrics}, func(t *testing.T, g *Guard) {
+	measured := metrics.New(metrics.Build{})
+	bubble(t, Options{ConnectionConcurrency: 2, Metrics: measured}, func(t *testing.T, g *Guard) {
 		var all concurrency
 		var writes sync.WaitGroup
 		write := func() { _, _ = Do(t.Context(), g, target, write, all.around(obedient(time.Hour))) }
@@ -229,7 +230,7 @@ func TestWritesThatHangLeaveReadsTheirPlaces(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 	})
-	wantGauge(t, metrics, "frontdesk_bulkhead_in_use", 0)
+	wantGauge(t, measured, "frontdesk_bulkhead_in_use", 0)
 }
 
 func TestAHangingConnectionLeavesTheOthersTheirPlaces(t *testing.T) {
@@ -251,8 +252,8 @@ func TestAHangingConnectionLeavesTheOthersTheirPlaces(t *testing.T) {
 }
 
 func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
-	metrics := telemetry.NewMetrics(telemetry.Build{})
-	bubble(t, Options{MaxConnections: 3, MaxHosts: 2, Metrics: metrics}, func(t *testing.T, g *Guard) {
+	measured := metrics.New(metrics.Build{})
+	bubble(t, Options{MaxConnections: 3, MaxHosts: 2, Metrics: measured}, func(t *testing.T, g *Guard) {
 		busy := on("busy")
 		busy.MaxConcurrent = 1
 		var all concurrency
@@ -260,7 +261,7 @@ func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
 		calls.Go(func() { _, _ = Do(t.Context(), g, busy, read, all.around(obedient(time.Second))) })
 		synctest.Wait()
 		fail(t, g, on("failure"), 10, failing(fault.Unavailable))
-		wantSeries(t, metrics, "frontdesk_breakers", 1)
+		wantSeries(t, measured, "frontdesk_breakers", 1)
 		for i := range 100 {
 			other := on(fmt.Sprint("c", i))
 			other.Host = fmt.Sprint("host", i)
@@ -271,7 +272,7 @@ func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
 		if c, h := len(g.connections.byKey), len(g.hosts.byKey); c != 3 || h != 2 {
 			t.Errorf("%d connections and %d hosts are remembered", c, h)
 		}
-		wantGauge(t, metrics, "frontdesk_breakers", 0)
+		wantGauge(t, measured, "frontdesk_breakers", 0)
 		if _, err := Do(t.Context(), g, on("failure"), read, instantly(nil)); err != nil {
 			t.Errorf("a breaker that was forgotten is closed: %v", err)
 		}
@@ -284,8 +285,8 @@ func TestFewPlacesAreRememberedAndNoneInUseIsForgotten(t *testing.T) {
 }
 
 func TestCallsAreMeasured(t *testing.T) {
-	metrics := telemetry.NewMetrics(telemetry.Build{})
-	bubble(t, Options{Metrics: metrics, RetryMinimum: 1}, func(t *testing.T, g *Guard) {
+	measured := metrics.New(metrics.Build{})
+	bubble(t, Options{Metrics: measured, RetryMinimum: 1}, func(t *testing.T, g *Guard) {
 		_, _ = Do(t.Context(), g, target, read, instantly(nil))
 		_, _ = Do(t.Context(), g, target, read, instantly(failing(fault.Unavailable)))
 		_, _ = Do(t.Context(), g, target, read, instantly(after(failing(fault.RateLimited), time.Minute)))
@@ -298,7 +299,7 @@ func TestCallsAreMeasured(t *testing.T) {
 		"frontdesk_provider_calls_total": 4, "frontdesk_provider_retries_total": 1,
 		"frontdesk_provider_retries_denied_total": 2, "frontdesk_provider_late_results_total": 1,
 	}
-	families, err := metrics.Registry().Gather()
+	families, err := measured.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,11 +86,11 @@ type Options struct {
 	MaxHosts       int // hosts remembered; 5,000
 	MaxConnections int // connections remembered; 20,000
 
-	Permits Permits            // nil: this process has what its providers allow for itself
-	Health  Health             // may be nil
-	Random  func() float64     // in [0, 1); nil is math/rand/v2
-	Metrics *telemetry.Metrics // may be nil
-	Log     *slog.Logger       // may be nil
+	Permits Permits        // nil: this process has what its providers allow for itself
+	Health  Health         // may be nil
+	Random  func() float64 // in [0, 1); nil is math/rand/v2
+	Metrics Metrics        // nil: nothing is counted
+	Log     *slog.Logger   // may be nil
 }
 
 // Permits shares among all replicas how many calls at once a provider allows one account. A permit has to be
@@ -133,6 +133,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxConnections, 20_000)
 	if o.Random == nil {
 		o.Random = rand.Float64
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

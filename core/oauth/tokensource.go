@@ -8,7 +8,6 @@ import (
 
 	"frontdesk/core/fault"
 	"frontdesk/core/store"
-	"frontdesk/core/telemetry"
 	"frontdesk/core/vault"
 )
 
@@ -32,10 +31,19 @@ type Options struct {
 	Owner       string                    // identifies this process in leases
 	Now         func() time.Time          // nil: time.Now
 	Log         *slog.Logger              // nil: nothing is logged
-	Metrics     *telemetry.Metrics        // may be nil
+	Metrics     Metrics                   // nil: nothing is counted
 	Changed     func(connectionID string) // called when a connection was marked as to be reconnected; may be nil
 	Limits      Limits                    // the zero value: StandardLimits
 }
+
+// Metrics counts requests for access tokens.
+type Metrics interface {
+	TokenRenewal(provider, code string) // code: the fault's, or "" for success
+}
+
+type noMetrics struct{}
+
+func (noMetrics) TokenRenewal(string, string) {}
 
 // TokenSource holds the tokens of all connections. One replica at a time renews a connection's tokens, and
 // new tokens are committed to the store before they are used. It is safe for concurrent use.
@@ -116,6 +124,9 @@ func NewTokenSource(o Options) *TokenSource {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
 	}
 	if o.Changed == nil {
 		o.Changed = func(string) {}

@@ -18,9 +18,9 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/guard"
+	"frontdesk/core/metrics"
 	"frontdesk/core/record"
 	"frontdesk/core/store/storetest"
-	"frontdesk/core/telemetry"
 )
 
 // dieWith kills the process while n bookings with keys wait for the provider.
@@ -82,17 +82,15 @@ func TestManyIntentsThatStayUnknownDoNotKeepOneWaiting(t *testing.T) {
 	}
 }
 
-var _ Metrics = (*telemetry.Metrics)(nil)
-
 // measuredWorld returns a world with one process and one tenant, and a function that serves its metrics.
 func measuredWorld(t *testing.T) (w *world, p *process, c apikey.Caller, served func() string) {
-	metrics := telemetry.NewMetrics(telemetry.Build{})
+	measured := metrics.New(metrics.Build{})
 	w = newWorld(t, storetest.SQLite)
-	w.options = func(o *Options, _ *guard.Options) { o.Metrics = metrics }
+	w.options = func(o *Options, _ *guard.Options) { o.Metrics = measured }
 	c = w.tenant("acme")
 	return w, w.start(), c, func() string {
 		out := httptest.NewRecorder()
-		metrics.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		measured.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		return out.Body.String()
 	}
 }

@@ -51,7 +51,7 @@ type Connections interface {
 	MarkVerified(ctx context.Context, c connection.Connection, email string) error
 }
 
-// Metrics counts the outcomes of mutating calls; *telemetry.Metrics implements it.
+// Metrics counts the outcomes of mutating calls.
 type Metrics = journal.Metrics
 
 // Options configure the use cases. All but the last six are required.

@@ -231,7 +231,7 @@ func (s Span) EndExchange(status int, reason string) {
 		if status < http.StatusBadRequest {
 			reason = ""
 		} else {
-			reason = cmp.Or(reason, statusClass(status))
+			reason = cmp.Or(reason, StatusClass(status))
 		}
 	}
 	s.End("", reason)

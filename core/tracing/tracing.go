@@ -24,8 +24,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
-
-	"frontdesk/core/telemetry"
 )
 
 const (
@@ -44,8 +42,17 @@ type Options struct {
 	Instance      string // names this process
 
 	Log     *slog.Logger
-	Metrics *telemetry.Metrics // may be nil
+	Metrics Metrics // nil: nothing is counted
 }
+
+// Metrics counts spans of traces.
+type Metrics interface {
+	Spans(outcome string, count int) // outcome: exported, failed or dropped
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Spans(string, int) {}
 
 // Traces records spans and exports them. A nil *Traces records nothing.
 type Traces struct {
@@ -88,6 +95,9 @@ func tracesURL(endpoint string) string {
 }
 
 func open(exporter sdktrace.SpanExporter, about *resource.Resource, o Options) *Traces {
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
 	running, stop := context.WithCancel(context.Background())
 	waiting := &atomic.Int64{}
 	counted := &counter{SpanExporter: exporter, waiting: waiting, running: running, log: o.Log, metrics: o.Metrics}
@@ -132,7 +142,7 @@ func (t *Traces) Close() error {
 type bounded struct {
 	sdktrace.SpanProcessor
 	waiting *atomic.Int64
-	metrics *telemetry.Metrics
+	metrics Metrics
 }
 
 // OnEnd queues a span, or drops it.
@@ -151,7 +161,7 @@ type counter struct {
 	waiting *atomic.Int64
 	running context.Context
 	log     *slog.Logger
-	metrics *telemetry.Metrics
+	metrics Metrics
 	failing atomic.Bool
 }
 

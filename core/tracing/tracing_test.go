@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"frontdesk/core/metrics"
 	"frontdesk/core/telemetry"
 )
 
@@ -35,7 +36,7 @@ func (f exporterFunc) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnly
 func (exporterFunc) Shutdown(context.Context) error { return nil }
 
 // spansBy returns how many spans had an outcome.
-func spansBy(t *testing.T, m *telemetry.Metrics, outcome string) float64 {
+func spansBy(t *testing.T, m *metrics.Metrics, outcome string) float64 {
 	t.Helper()
 	families, err := m.Registry().Gather()
 	if err != nil {
@@ -65,7 +66,7 @@ func spans(tracer trace.Tracer, count int) {
 // waits three seconds, not for the collector.
 func TestACollectorThatHangsHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := telemetry.NewMetrics(telemetry.Build{})
+		m := metrics.New(metrics.Build{})
 		var given atomic.Int64
 		hangs := exporterFunc(func(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 			given.Add(int64(len(spans)))
@@ -99,7 +100,7 @@ func TestACollectorThatHangsHoldsUpNobody(t *testing.T) {
 func TestAFailureIsToldOnce(t *testing.T) {
 	var log strings.Builder
 	var fails atomic.Bool
-	m := telemetry.NewMetrics(telemetry.Build{})
+	m := metrics.New(metrics.Build{})
 	c := &counter{
 		SpanExporter: exporterFunc(func(context.Context, []sdktrace.ReadOnlySpan) error {
 			if fails.Load() {
@@ -174,7 +175,7 @@ func TestWhereSpansGo(t *testing.T) {
 		got = append(got, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("Authorization"))
 	}))
 	defer collector.Close()
-	m := telemetry.NewMetrics(telemetry.Build{})
+	m := metrics.New(metrics.Build{})
 	traces, err := Open(t.Context(), Options{
 		Endpoint: collector.URL, SamplePercent: 100, Metrics: m, Log: slog.New(slog.DiscardHandler),
 	})

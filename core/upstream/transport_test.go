@@ -502,7 +502,7 @@ func TestExchangesAreLoggedWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := newPool(t, PoolOptions{Log: log, Metrics: telemetry.NewMetrics(telemetry.Build{})})
+	pool := newPool(t, PoolOptions{Log: log})
 	client := pool.Client(ClientOptions{Provider: "rest", Connection: "c1", Authorize: bearer})
 	if _, _, _, err := Do(client, request(t, http.MethodGet, server.JoinPath("a").String()+"?token=s3cret",
 		"")); err != nil {

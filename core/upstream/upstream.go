@@ -36,8 +36,6 @@ import (
 	"net/netip"
 	"net/url"
 	"time"
-
-	"frontdesk/core/telemetry"
 )
 
 // The defaults of PoolOptions.
@@ -46,6 +44,20 @@ const (
 	defaultTLSTimeout     = 3 * time.Second
 	defaultCallTimeout    = 30 * time.Second
 )
+
+// Metrics counts what a Pool does.
+type Metrics interface {
+	// Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the
+	// fault's code.
+	Exchange(provider string, status int, code string)
+	// EgressRefused counts a refused connection to an address that a tenant must not reach.
+	EgressRefused(provider string)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Exchange(string, int, string) {}
+func (noMetrics) EgressRefused(string)         {}
 
 // idleTimeout is shorter than the 60 s or more after which most servers close: a write on a connection that the
 // server is just closing has an unknown outcome.
@@ -65,10 +77,10 @@ type PoolOptions struct {
 
 	UserAgent string // sent if the driver sets none
 
-	RootCAs  *x509.CertPool     // nil: the system's
-	Resolver *net.Resolver      // nil: the system's
-	Metrics  *telemetry.Metrics // may be nil
-	Log      *slog.Logger       // one line per exchange at debug level; may be nil
+	RootCAs  *x509.CertPool // nil: the system's
+	Resolver *net.Resolver  // nil: the system's
+	Metrics  Metrics        // nil: nothing is counted
+	Log      *slog.Logger   // one line per exchange at debug level; may be nil
 }
 
 // Pool holds the connections that all clients share. It is safe for concurrent use.
@@ -100,6 +112,9 @@ func NewPool(o PoolOptions) *Pool {
 	}
 	if o.CallTimeout <= 0 {
 		o.CallTimeout = defaultCallTimeout
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

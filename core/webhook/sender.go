@@ -48,10 +48,21 @@ type SenderOptions struct {
 	Owner   string // names this process in leases
 	Now     func() time.Time
 	Log     *slog.Logger
-	Metrics *telemetry.Metrics
+	Metrics Metrics
 
 	AttemptTimeout time.Duration // of one attempt; 0: 5 s
 }
+
+// Metrics measures what a Sender does.
+type Metrics interface {
+	Delivery(outcome string)          // outcome: delivered, retried or failed
+	OldestDelivery(age time.Duration) // how long the oldest event has waited to be delivered
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Delivery(string)              {}
+func (noMetrics) OldestDelivery(time.Duration) {}
 
 // Sender sends what waits in the queues. Every replica has one; leases share the work. Create one with
 // [NewSender].
@@ -69,6 +80,9 @@ type Sender struct {
 
 // NewSender returns a new Sender.
 func NewSender(o SenderOptions) *Sender {
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
 	return &Sender{
 		opts: o, poster: newPoster(sealing.New(o.Vault), o.Pool, o.Now, cmp.Or(o.AttemptTimeout, AnswerWithin)),
 		wake: make(chan struct{}, 1), inUse: map[string]int{},

@@ -1,10 +1,12 @@
-package telemetry
+package metrics
 
 import (
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"frontdesk/core/telemetry"
 )
 
 // Census is what the gateway counts in its store from time to time. Every replica counts the same rows.
@@ -31,9 +33,6 @@ type NearEnd struct {
 
 // Census records what was counted.
 func (m *Metrics) Census(c Census) {
-	if m == nil {
-		return
-	}
 	for i := range c.Connections {
 		c.Connections[i].Provider = m.names.of("provider", c.Connections[i].Provider)
 	}
@@ -110,10 +109,7 @@ func (c *census) Collect(to chan<- prometheus.Metric) {
 
 // Watch registers metrics that are read when somebody asks for them. It must be called once at most for each
 // field of w.
-func (m *Metrics) Watch(w Watched) {
-	if m == nil {
-		return
-	}
+func (m *Metrics) Watch(w telemetry.Watched) {
 	gauge := func(name, help string, read func() float64, labels prometheus.Labels) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
 			prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read))
@@ -157,14 +153,4 @@ func (m *Metrics) Watch(w Watched) {
 		gauge("frontdesk_data_dir_size_bytes", "Bytes that the file system of data_dir has.",
 			func() float64 { _, size := w.Disk(); return size }, nil)
 	}
-}
-
-// Watched holds functions that are called whenever metrics are read; nil: not watched.
-type Watched struct {
-	Gate     func() (inside, limit int)                   // requests in the gate of the API
-	Queues   map[string]func() int                        // requests that wait, by for what
-	Store    func() (calls int64, together time.Duration) // waits for the store, since it was opened
-	Writable func() bool                                  // whether the store takes writes
-	Openable func() bool                                  // whether the key set opens what is stored
-	Disk     func() (free, size float64)                  // bytes of the file system of the data directory
 }

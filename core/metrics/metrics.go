@@ -1,16 +1,25 @@
-package telemetry
+// Package metrics holds the gateway's own metrics, and serves them to Prometheus.
+//
+//	m := metrics.New(metrics.Build{Version: "1.4.0"})
+//	m.Request("v1", "book-meeting", 200, "", took)
+//	http.Handle("GET /metrics", m.Handler())
+//
+// It promises that the number of series is bounded whatever callers and tenants do: no label holds a tenant, an
+// address, an id or a text. Packages that record metrics declare what they need of it, so that none of them needs
+// Prometheus.
+package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"frontdesk/core/telemetry"
 )
 
 // Build identifies the running binary.
@@ -19,8 +28,7 @@ type Build struct {
 	Revision string
 }
 
-// Metrics holds the gateway's own metrics. The methods that record do nothing on a nil *Metrics, so that a
-// package can be used without metrics.
+// Metrics holds the gateway's own metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -66,8 +74,8 @@ var (
 	callBuckets    = []float64{.005, .01, .025, .05, .1, .2, .3, .5, .75, 1, 1.5, 2.5, 4, 6, 8, 10}
 )
 
-// NewMetrics returns the metrics on a new registry, with those of the Go runtime and the process.
-func NewMetrics(b Build) *Metrics {
+// New returns the metrics on a new registry, with those of the Go runtime and the process.
+func New(b Build) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 
@@ -185,19 +193,13 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
 // Request records a finished request. The reason is the fault's, or "" if there was none.
 func (m *Metrics) Request(surface, operation string, status int, reason string, took time.Duration) {
-	if m == nil {
-		return
-	}
 	surface, operation = m.names.of("surface", surface), m.names.of("operation", operation)
-	m.requests.WithLabelValues(surface, operation, statusClass(status), m.names.of("reason", reason)).Inc()
+	m.requests.WithLabelValues(surface, operation, telemetry.StatusClass(status), m.names.of("reason", reason)).Inc()
 	m.requestSeconds.WithLabelValues(surface, operation).Observe(took.Seconds())
 }
 
 // RequestRunning counts a request as in flight until done is called.
 func (m *Metrics) RequestRunning(surface string) (done func()) {
-	if m == nil {
-		return func() {}
-	}
 	g := m.requestsRunning.WithLabelValues(m.names.of("surface", surface))
 	g.Inc()
 	return g.Dec
@@ -205,50 +207,32 @@ func (m *Metrics) RequestRunning(surface string) (done func()) {
 
 // Intent counts the outcome of a call that changes something.
 func (m *Metrics) Intent(operation, outcome string) {
-	if m == nil {
-		return
-	}
 	m.intents.WithLabelValues(m.names.of("operation", operation), m.names.of("intent", outcome)).Inc()
 }
 
 // UnsettledIntents records how many intents recovery found that no process carries on.
 func (m *Metrics) UnsettledIntents(count int) {
-	if m == nil {
-		return
-	}
 	m.unsettled.Set(float64(count))
 }
 
 // Delivery counts an attempt to deliver an event: delivered, retried or failed.
 func (m *Metrics) Delivery(outcome string) {
-	if m == nil {
-		return
-	}
 	m.deliveries.WithLabelValues(m.names.of("delivery", outcome)).Inc()
 }
 
 // OldestDelivery records how long the oldest event has waited to be delivered.
 func (m *Metrics) OldestDelivery(age time.Duration) {
-	if m == nil {
-		return
-	}
 	m.waiting.Set(age.Seconds())
 }
 
 // Spans counts spans of traces: exported, failed or dropped.
 func (m *Metrics) Spans(outcome string, count int) {
-	if m == nil {
-		return
-	}
 	m.spans.WithLabelValues(outcome).Add(float64(count))
 }
 
 // Certificate records from when and until when the gateway's own certificate is valid; of several, the one that expires
 // first.
 func (m *Metrics) Certificate(from, until time.Time) {
-	if m == nil {
-		return
-	}
 	m.certificateBegins.Set(float64(from.Unix()))
 	m.certificateExpires.Set(float64(until.Unix()))
 }
@@ -256,39 +240,19 @@ func (m *Metrics) Certificate(from, until time.Time) {
 // Exchange counts one HTTP exchange with a provider. If there was no response, status is 0 and code is the
 // fault's code.
 func (m *Metrics) Exchange(provider string, status int, code string) {
-	if m == nil {
-		return
-	}
 	outcome := code
 	if status != 0 {
-		outcome = statusClass(status)
+		outcome = telemetry.StatusClass(status)
 	}
 	m.exchanges.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", outcome)).Inc()
 }
 
 // TokenRenewal counts a request for an access token. code is the fault's code, or "" for success.
 func (m *Metrics) TokenRenewal(provider, code string) {
-	if m == nil {
-		return
-	}
 	m.renewals.WithLabelValues(m.names.of("provider", provider), m.names.of("outcome", cmp.Or(code, "ok"))).Inc()
 }
 
 // EgressRefused counts a refused connection to an address that a tenant must not reach.
 func (m *Metrics) EgressRefused(provider string) {
-	if m == nil {
-		return
-	}
 	m.egress.WithLabelValues(m.names.of("provider", provider)).Inc()
-}
-
-// statusClass returns a status's class, such as "4xx". It keeps 429 separate, since an operator acts on it.
-func statusClass(status int) string {
-	if status == http.StatusTooManyRequests {
-		return strconv.Itoa(status)
-	}
-	if status < 100 || status > 599 {
-		return "other"
-	}
-	return fmt.Sprintf("%dxx", status/100)
 }
