@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"frontdesk/core/fault"
@@ -38,6 +39,7 @@ func contentOf(body io.Reader) ([]byte, error) {
 // Exchange is a request and a response in JSON, for a provider with its own form of errors.
 type Exchange struct {
 	Method, URL string
+	Query       url.Values // added to URL, which has none
 	Header      http.Header
 	In, Out     any // nil: no body; not decoded
 	Provider    string
@@ -47,7 +49,11 @@ type Exchange struct {
 
 // Do sends the request and decodes the response. Its error is a *fault.Error.
 func (x Exchange) Do(ctx context.Context, client *http.Client) error {
-	req, err := jsonRequest(ctx, x.Method, x.URL, x.Header, x.In)
+	address := x.URL
+	if len(x.Query) > 0 {
+		address += "?" + x.Query.Encode()
+	}
+	req, err := JSONRequest(ctx, x.Method, address, x.Header, x.In)
 	if err != nil {
 		return err
 	}
@@ -65,12 +71,18 @@ func (x Exchange) receive(answer *http.Response, body []byte) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, x.Out); err != nil {
-		return unreadable(x.Provider, x.Method, status, body, err)
+		f := Unreadable(x.Provider, x.Method,
+			"The provider "+x.Provider+" gave an unexpected answer. Check the connection's address.",
+			"The provider "+x.Provider+" accepted the request, but its answer could not be read.",
+		).Because(redacted{err})
+		f.Upstream = shorten(status, body)
+		return f
 	}
 	return nil
 }
 
-func jsonRequest(ctx context.Context, method, url string, header http.Header, in any) (*http.Request, error) {
+// JSONRequest returns a request with in as its body, unless in is nil. Its error is a *fault.Error.
+func JSONRequest(ctx context.Context, method, address string, header http.Header, in any) (*http.Request, error) {
 	var body io.Reader
 	if in != nil {
 		encoded, err := json.Marshal(in)
@@ -79,7 +91,7 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 		}
 		body = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		// Not wrapped, since the text of the error contains the whole address.
 		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
@@ -99,16 +111,12 @@ func jsonRequest(ctx context.Context, method, url string, header http.Header, in
 	return req, nil
 }
 
-// unreadable returns the fault for a success with an unexpected body: a sign-in page, a proxy's page, the
-// response of another API.
-func unreadable(provider, method string, status int, body []byte, err error) *fault.Error {
-	f := fault.Newf(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"The provider %s gave an unexpected answer. Check the connection's address.", provider)
+// Unreadable returns the fault for a success with an unexpected body: a sign-in page, a proxy's page, the
+// response of another API. Its detail is wrote for a write, whose outcome is then unknown, and read otherwise.
+func Unreadable(provider, method, read, wrote string) *fault.Error {
+	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, read)
 	if !safe(method) {
-		f = fault.Newf(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"The provider %s accepted the request, but its answer could not be read.", provider)
+		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown, wrote)
 	}
-	f = f.With("provider", provider).Because(redacted{err})
-	f.Upstream = shorten(status, body)
-	return f
+	return f.With("provider", provider)
 }

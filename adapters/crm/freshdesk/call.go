@@ -14,12 +14,8 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 
 // call sends in as the body, if it is not nil, and decodes the response into out. It returns a *fault.Error.
 func (d *driver) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
-	address := d.base + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
 	return upstream.Exchange{
-		Method: method, URL: address, In: in, Out: out, Provider: name,
+		Method: method, URL: d.base + path, Query: query, In: in, Out: out, Provider: name,
 		Refusal: func(status int, header http.Header, body []byte) error {
 			return refusal(method, status, header, body)
 		},

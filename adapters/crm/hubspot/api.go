@@ -12,15 +12,12 @@ import (
 
 // get sends a GET request to a path.
 func (d *driver) get(ctx context.Context, path string, query url.Values, out any) error {
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	return d.ask(ctx, http.MethodGet, path, nil, out)
+	return d.ask(ctx, http.MethodGet, path, query, nil, out)
 }
 
 // query sends a POST request that changes nothing, such as a search.
 func (d *driver) query(ctx context.Context, path string, in, out any) error {
-	err := d.ask(upstream.ForListing(ctx), http.MethodPost, path, in, out)
+	err := d.ask(upstream.ForListing(ctx), http.MethodPost, path, nil, in, out)
 	if errors.Is(err, fault.UnknownOutcome) { // the answer to what is taken for a write could not be read
 		return unreadable(http.MethodGet)
 	}
@@ -28,21 +25,16 @@ func (d *driver) query(ctx context.Context, path string, in, out any) error {
 }
 
 // ask sends one request and decodes the response into out. [driver.refusal] converts an error response.
-func (d *driver) ask(ctx context.Context, method, path string, in, out any) error {
+func (d *driver) ask(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	return upstream.Exchange{
-		Method: method, URL: d.base + path, In: in, Out: out, Provider: name,
+		Method: method, URL: d.base + path, Query: query, In: in, Out: out, Provider: name,
 		Refusal: func(status int, header http.Header, body []byte) error { return d.refusal(status, header, body) },
 	}.Do(ctx, d.client)
 }
 
-// unreadable returns the fault of a successful response with unexpected content. The outcome of a write is
-// then unknown.
+// unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"HubSpot gave an unexpected answer. Check the configured api_url and the connection's api_version.")
-	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"HubSpot accepted the request, but its answer could not be read.")
-	}
-	return f.With("provider", name)
+	return upstream.Unreadable(name, method,
+		"HubSpot gave an unexpected answer. Check the configured api_url and the connection's api_version.",
+		"HubSpot accepted the request, but its answer could not be read.")
 }

@@ -126,7 +126,7 @@ func (d *driver) create(ctx context.Context, t crm.NewTicket, more map[string]st
 		body.Properties[property] = value
 	}
 	var made record
-	if err := d.ask(ctx, http.MethodPost, d.objects(), body, &made); err != nil {
+	if err := d.ask(ctx, http.MethodPost, d.objects(), nil, body, &made); err != nil {
 		if upstream.HasStatus(err, http.StatusBadRequest) { // a stage or priority may have gone since it was remembered
 			d.pipelines.Forget()
 			d.priorities.Forget()

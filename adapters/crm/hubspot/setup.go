@@ -52,7 +52,7 @@ func (d *driver) mayWrite(ctx context.Context) error {
 	const noTicket = "/0"
 	var none record
 	empty := creation{Properties: map[string]string{}}
-	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, empty, &none)
+	err := d.ask(ctx, http.MethodPatch, d.objects()+noTicket, nil, empty, &none)
 	if upstream.HasStatus(err, http.StatusNotFound, http.StatusBadRequest) {
 		return nil
 	}

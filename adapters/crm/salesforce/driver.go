@@ -291,7 +291,7 @@ func (d *driver) call(ctx context.Context, method, resource string, in, out any)
 	if err != nil {
 		return err
 	}
-	req, err := request(ctx, method, home+d.path(resource), in)
+	req, err := upstream.JSONRequest(ctx, method, home+d.path(resource), nil, in)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,7 @@ package salesforce
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -69,29 +66,6 @@ type part struct {
 	ReferenceID string            `json:"referenceId"`
 	Headers     map[string]string `json:"httpHeaders,omitempty"`
 	Body        map[string]any    `json:"body,omitempty"`
-}
-
-// request builds a request to the API.
-func request(ctx context.Context, method, address string, in any) (*http.Request, error) {
-	var body io.Reader
-	if in != nil {
-		encoded, err := json.Marshal(in)
-		if err != nil {
-			return nil, fault.From(err)
-		}
-		body = bytes.NewReader(encoded)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, address, body)
-	if err != nil {
-		f := noInstance() // without the error, whose text holds the whole address
-		f.Unsent = true
-		return nil, f
-	}
-	req.Header.Set("Accept", "application/json")
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return req, nil
 }
 
 // decode decodes a response, which must be a JSON object.

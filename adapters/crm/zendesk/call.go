@@ -16,12 +16,8 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 func (d *driver) call(
 	ctx context.Context, method, path string, query url.Values, header http.Header, in, out any,
 ) error {
-	address := d.base + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
 	return upstream.Exchange{
-		Method: method, URL: address, Header: header, In: in, Out: out, Provider: name,
+		Method: method, URL: d.base + path, Query: query, Header: header, In: in, Out: out, Provider: name,
 		Refusal: func(status int, header http.Header, body []byte) error {
 			return d.refusal(method, status, header, body)
 		},

@@ -135,11 +135,7 @@ func noTicket() *fault.Error {
 
 // unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Zendesk gave an unexpected answer. Check the connection's base_url.")
-	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Zendesk accepted the ticket, but its answer could not be read.")
-	}
-	return f.With("provider", name)
+	return upstream.Unreadable(name, method,
+		"Zendesk gave an unexpected answer. Check the connection's base_url.",
+		"Zendesk accepted the ticket, but its answer could not be read.")
 }

@@ -22,7 +22,7 @@ func (d *driver) Buy(ctx context.Context, o telephony.Order) (telephony.Number, 
 		return telephony.Number{}, err
 	}
 	var made orderAnswer
-	err := d.call(ctx, http.MethodPost, "/number_orders", anOrder, newOrder{
+	err := d.call(ctx, http.MethodPost, "/number_orders", nil, anOrder, newOrder{
 		PhoneNumbers: []orderedNumber{{o.E164}}, Reference: reference(o.Key), ConnectionID: o.Routing.Application,
 	}, &made)
 	switch {

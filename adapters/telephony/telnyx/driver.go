@@ -246,7 +246,7 @@ func (d *driver) Change(ctx context.Context, ref string, c telephony.Change) (te
 		return telephony.Number{}, err
 	}
 	var made numberAnswer
-	if err := d.call(ctx, http.MethodPatch, path(ref), oneNumber, wanted, &made); err != nil {
+	if err := d.call(ctx, http.MethodPatch, path(ref), nil, oneNumber, wanted, &made); err != nil {
 		return telephony.Number{}, err
 	}
 	if made.Data.ID != ref || !made.Data.readable() {
@@ -298,7 +298,7 @@ func (d *driver) Release(ctx context.Context, ref string) error {
 		return f.With("provider", name)
 	}
 	var deleted numberAnswer
-	if err := d.call(ctx, http.MethodDelete, path(ref), oneNumber, nil, &deleted); err != nil {
+	if err := d.call(ctx, http.MethodDelete, path(ref), nil, oneNumber, nil, &deleted); err != nil {
 		return err
 	}
 	if deleted.Data.ID != ref || deleted.Data.standing() != gone {

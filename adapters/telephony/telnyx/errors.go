@@ -177,11 +177,7 @@ func numberTaken() *fault.Error {
 
 // unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-		"Telnyx gave an unexpected answer. Check providers.telnyx.api_url.")
-	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Telnyx accepted the request, but its answer could not be read.")
-	}
-	return f.With("provider", name)
+	return upstream.Unreadable(name, method,
+		"Telnyx gave an unexpected answer. Check providers.telnyx.api_url.",
+		"Telnyx accepted the request, but its answer could not be read.")
 }

@@ -165,10 +165,7 @@ func unheeded() *fault.Error {
 
 // unreadable returns the fault of a successful response with unexpected content.
 func unreadable(method string) *fault.Error {
-	f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured, "Twilio gave an unexpected answer.")
-	if method != http.MethodGet {
-		f = fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
-			"Twilio accepted the request, but its answer could not be read.")
-	}
-	return f.With("provider", name)
+	return upstream.Unreadable(name, method,
+		"Twilio gave an unexpected answer.",
+		"Twilio accepted the request, but its answer could not be read.")
 }
