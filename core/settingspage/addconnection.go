@@ -2,7 +2,6 @@ package settingspage
 
 import (
 	"errors"
-	"strings"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/admin"
@@ -62,7 +61,7 @@ func (p *Pages) showAdd(v *visit, given func(string) string, wrong error) (reply
 	}
 	view := addView{
 		layout:   p.layout(v, "Connect "+provider.Title, provider.Help, addCommands(v.tenant, provider)...),
-		Provider: provider, Post: p.addPath(v, provider.Kind, provider.Name),
+		Provider: provider, Post: p.root + tenantPath(v.tenant, "add-connection", provider.Kind, provider.Name),
 	}
 	fields := append([]field{{
 		Name: "name", Label: "Name of the connection", Type: "text", Value: given("name"),
@@ -103,11 +102,6 @@ func (v *visit) providerName() string {
 		return v.path("provider") + "/" + system
 	}
 	return v.path("provider")
-}
-
-// addPath returns the path of the form for a connection to a provider.
-func (p *Pages) addPath(v *visit, kind, provider string) string {
-	return strings.Join([]string{p.root, "tenants", v.tenant, "add-connection", kind, provider}, "/")
 }
 
 // spec returns the connection that the form describes.

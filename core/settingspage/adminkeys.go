@@ -1,6 +1,7 @@
 package settingspage
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -24,14 +25,13 @@ var adminKeyRoutes = []route{
 // adminKeyRow is a key of the admin interface in a list.
 type adminKeyRow struct {
 	admin.AdminKey
-	keyRow // its state; the other fields are not used
-	For    string
+	keyState
+	LastUsed string
+	For      string
 }
 
 func (p *Pages) adminKeyRow(k admin.AdminKey) adminKeyRow {
-	row := adminKeyRow{AdminKey: k, For: "the whole gateway", keyRow: p.keyRow(admin.Key{
-		LastUsedAt: k.LastUsedAt, EndsAt: k.EndsAt, RevokedAt: k.RevokedAt,
-	})}
+	row := adminKeyRow{k, p.keyState(k.EndsAt, k.RevokedAt), lastUsed(k.LastUsedAt), "the whole gateway"}
 	if k.Tenant != "" {
 		row.For = "the tenant " + k.Tenant
 	}
@@ -165,9 +165,9 @@ func (p *Pages) askToRollAdminKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	return reply{page: "roll.html", view: rollPage{
-		layout: p.layout(v, "Roll the key "+k.AdminKey.Prefix+"…",
+		layout: p.layout(v, "Roll the key "+k.Prefix+"…",
 			"A new key takes its place. Both work until the old one ends.",
-			shell("key", "roll", k.AdminKey.ID, "--overlap", "24h")),
+			shell("key", "roll", k.ID, "--overlap", "24h")),
 		Label: "The old key ends", Action: "Create the new key", Overlaps: overlaps(), Back: p.root + "/admin-keys",
 	}}, nil
 }
@@ -193,11 +193,11 @@ func (p *Pages) askToRevokeAdminKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	return reply{page: "confirm.html", view: confirmView{
-		layout: p.layout(v, "Revoke the key "+k.AdminKey.Prefix+"…?", "",
-			shell("admin", "key", "revoke", k.AdminKey.ID)),
+		layout: p.layout(v, "Revoke the key "+k.Prefix+"…?", "",
+			shell("admin", "key", "revoke", k.ID)),
 		Means: []string{
 			"It stops working within 5 seconds, and cannot be brought back.",
-			"It is for: " + orNothing(k.AdminKey.Label) + ". It was last used: " + k.LastUsed + ".",
+			"It is for: " + cmp.Or(k.Label, noLabel) + ". It was last used: " + k.LastUsed + ".",
 		},
 		Action: "Revoke the key", Back: p.root + "/admin-keys",
 	}}, nil
@@ -208,5 +208,5 @@ func (p *Pages) revokeAdminKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The key was revoked."))
-	return see("admin-keys")
+	return see("/admin-keys")
 }

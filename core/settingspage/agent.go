@@ -3,7 +3,6 @@ package settingspage
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"frontdesk/core/admin"
@@ -23,10 +22,6 @@ var agentRoutes = []route{
 	{http.MethodPost, platformRoot, "settings-test-request", (*Pages).testRequest},
 }
 
-func (p *Pages) agentURL(tenantName string) string {
-	return p.root + "/tenants/" + url.PathEscape(tenantName) + "/agent"
-}
-
 // platforms lists the platforms on which an agent may run.
 func (p *Pages) platforms(v *visit) (reply, error) {
 	if _, err := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant); err != nil {
@@ -36,11 +31,12 @@ func (p *Pages) platforms(v *visit) (reply, error) {
 		layout
 		Platforms []item
 		Agents    string // the page with the agents that have addresses of their own
-	}{Agents: p.agentsURL(v.tenant), layout: p.layout(v, "Use it from your agent",
+	}{Agents: p.root + tenantPath(v.tenant, "agents"), layout: p.layout(v, "Use it from your agent",
 		"Where does the agent run? The page shows what to paste there, and sends a test request.",
 		shell("agent-tools", "--platform", "vapi", "--key", "ID"))}
 	for _, each := range agenttools.Platforms() {
-		view.Platforms = append(view.Platforms, item{Name: each.Name, URL: p.agentURL(v.tenant) + "/" + each.ID})
+		view.Platforms = append(view.Platforms,
+			item{Name: each.Name, URL: p.root + tenantPath(v.tenant, "agent", each.ID)})
 	}
 	return reply{page: "agent.html", view: view}, nil
 }
@@ -87,8 +83,8 @@ func (p *Pages) showPlatform(v *visit, keyID string, answer *answerView) (reply,
 		Answer *answerView
 	}{
 		layout: p.layout(v, "Your agent on "+made.Platform.Name, "", shell(command...)), Made: made, Key: key,
-		Test: test.Title, Keys: p.root + "/tenants/" + url.PathEscape(v.tenant) + "/keys",
-		All: p.agentURL(v.tenant), Answer: answer,
+		Test: test.Title, Keys: p.root + tenantPath(v.tenant, "keys"),
+		All: p.root + tenantPath(v.tenant, "agent"), Answer: answer,
 	}}, nil
 }
 

@@ -2,7 +2,6 @@ package settingspage
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"frontdesk/core/admin"
@@ -20,10 +19,6 @@ var voiceAgentRoutes = []route{
 	{http.MethodPost, agentsRoot, "settings-create-agent", (*Pages).createAgent},
 	{http.MethodGet, removeAgentPath, "settings-remove-agent", (*Pages).askToRemoveAgent},
 	{http.MethodPost, removeAgentPath, "settings-remove-agent", (*Pages).removeAgent},
-}
-
-func (p *Pages) agentsURL(tenantName string) string {
-	return p.root + "/tenants/" + url.PathEscape(tenantName) + "/agents"
 }
 
 // agentRow is a voice agent in a list.
@@ -52,11 +47,7 @@ func (p *Pages) showAgents(v *visit, wrong error) (reply, error) {
 		shell("agent", "add", "--tenant", v.tenant, "--platform", "retell", "--secret", "signing=env:VAR"),
 		shell("agent", "remove", "--tenant", v.tenant, "ID"))}
 	for _, a := range slices.Backward(all.Agents) {
-		row := agentRow{Agent: a, LastUsed: "never"}
-		if a.LastUsedAt != nil {
-			row.LastUsed = moment(*a.LastUsedAt)
-		}
-		view.Agents = append(view.Agents, row)
+		view.Agents = append(view.Agents, agentRow{a, lastUsed(a.LastUsedAt)})
 	}
 	for _, s := range apikey.Scopes() {
 		view.Scopes = append(view.Scopes,
@@ -102,7 +93,7 @@ func (p *Pages) createAgent(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The agent "+made.Record.Name+" was created. Give its platform the address below."))
-	return see("tenants", v.tenant, "agents")
+	return see(tenantPath(v.tenant, "agents"))
 }
 
 // agent returns the voice agent that the path names.
@@ -130,7 +121,7 @@ func (p *Pages) askToRemoveAgent(v *visit) (reply, error) {
 			"Its address stops working within 5 seconds, and cannot be brought back.",
 			"A new agent of the same name has another address.",
 		},
-		Action: "Remove the agent", Back: p.agentsURL(v.tenant),
+		Action: "Remove the agent", Back: p.root + tenantPath(v.tenant, "agents"),
 	}}, nil
 }
 
@@ -140,5 +131,5 @@ func (p *Pages) removeAgent(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The agent was removed."))
-	return see("tenants", v.tenant, "agents")
+	return see(tenantPath(v.tenant, "agents"))
 }

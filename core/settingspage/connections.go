@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -142,7 +141,7 @@ func (p *Pages) verify(v *visit, name, works, fails string) (reply, error) {
 		told.Details = append(told.Details[:most], "and more")
 	}
 	p.notify(v, told)
-	return see("tenants", v.tenant, "connections", name)
+	return see(tenantPath(v.tenant, "connections", name))
 }
 
 type connectionView struct {
@@ -181,15 +180,14 @@ func (p *Pages) showConnection(v *visit, given func(string) string, wrong error)
 	view := connectionView{
 		layout: p.layout(v, "Connection "+name, "", shell("connection", "verify", name, "--tenant", v.tenant),
 			shell("connection", "remove", name, "--tenant", v.tenant)),
-		Created: moment(found.CreatedAt), Base: p.root + "/tenants/" + v.tenant + "/connections/" + name,
-		Add: p.addPath(v, found.Kind, found.Provider),
+		Created: moment(found.CreatedAt), Base: p.root + tenantPath(v.tenant, "connections", name),
+		Add: p.root + tenantPath(v.tenant, "add-connection", found.Kind, found.Provider),
 	}
 	if view.Health, err = p.opts.Admin.ConnectionHealth(v.ctx, v.caller, at); err != nil {
 		return reply{}, err
 	}
-	view.Plot, view.Requests = plotOf(view.Health.LastHour,
-		p.opts.Now()), p.root+"/tenants/"+v.tenant+"/requests?"+
-		url.Values{"connection": {name}}.Encode()
+	view.Plot = plotOf(view.Health.LastHour, p.opts.Now())
+	view.Requests = p.requestsBy(v, "connection", name)
 	view.Median = duration(view.Health.LastHour.P50Ms)
 	view.State, view.Since = healthWords[view.Health.State], momentOf(view.Health.Since)
 	if view.Steps, err = p.steps(v, v.tenant); err != nil {
@@ -309,7 +307,7 @@ func (p *Pages) makeDefault(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("API keys that are bound to no connection of this kind now use "+changed.Name+"."))
-	return see("tenants", v.tenant, "connections", changed.Name)
+	return see(tenantPath(v.tenant, "connections", changed.Name))
 }
 
 func (p *Pages) askToRemove(v *visit) (reply, error) {
@@ -326,7 +324,7 @@ func (p *Pages) askToRemove(v *visit) (reply, error) {
 			"What is in the account at the provider stays there.",
 			"It is refused while an API key is bound to the connection, or a released number waits to go back.",
 		},
-		Action: "Remove the connection", Back: p.root + "/tenants/" + v.tenant + "/connections/" + found.Name,
+		Action: "Remove the connection", Back: p.root + tenantPath(v.tenant, "connections", found.Name),
 	}}, nil
 }
 
@@ -337,5 +335,5 @@ func (p *Pages) removeConnection(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The connection "+name+" was removed."))
-	return see("tenants", v.tenant, "connections")
+	return see(tenantPath(v.tenant, "connections"))
 }

@@ -316,15 +316,14 @@ func (p *Pages) changeHours(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The opening hours and booking rules were saved."))
-	return reply{to: strings.TrimPrefix(p.hoursPath(v), p.root) + "?preview=yes"}, nil
+	return see(hoursPath(v) + "?preview=yes")
 }
 
-func (p *Pages) hoursPath(v *visit) string {
-	path := p.root + "/tenants/" + v.tenant
+func hoursPath(v *visit) string {
 	if name := v.path("connection"); name != "" {
-		path += "/connections/" + name
+		return tenantPath(v.tenant, "connections", name, "opening-hours")
 	}
-	return path + "/opening-hours"
+	return tenantPath(v.tenant, "opening-hours")
 }
 
 func (p *Pages) hoursView(v *visit, rules bookingRules, given func(string) string, wrong error) hoursView {
@@ -335,7 +334,7 @@ func (p *Pages) hoursView(v *visit, rules bookingRules, given func(string) strin
 		lead += " What is left empty, and hours that are the same as the tenant's, follow the tenant's."
 	}
 	view := hoursView{
-		layout: p.layout(v, title, lead, p.hoursCommands(v, rules, rules.own)...), Post: p.hoursPath(v),
+		layout: p.layout(v, title, lead, p.hoursCommands(v, rules, rules.own)...), Post: p.root + hoursPath(v),
 	}
 	var fields []field
 	week := slots.Weekdays()

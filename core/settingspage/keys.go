@@ -1,8 +1,10 @@
 package settingspage
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
+	"time"
 
 	"frontdesk/core/admin"
 	"frontdesk/core/apikey"
@@ -26,27 +28,34 @@ var keyRoutes = []route{
 // keyRow is an API key in a list.
 type keyRow struct {
 	admin.Key
-	State    string // in words
+	keyState
 	LastUsed string
-	Live     bool // it works, and for longer than an overlap
-	Works    bool
 }
 
 func (p *Pages) keyRow(k admin.Key) keyRow {
-	row := keyRow{Key: k, State: "works", LastUsed: "never", Works: true, Live: true}
-	if k.LastUsedAt != nil {
-		row.LastUsed = moment(*k.LastUsedAt)
-	}
-	switch {
-	case k.RevokedAt != nil:
-		row.State, row.Works, row.Live = "revoked "+moment(*k.RevokedAt), false, false
-	case k.EndsAt != nil && !p.opts.Now().Before(*k.EndsAt):
-		row.State, row.Works, row.Live = "ended "+moment(*k.EndsAt), false, false
-	case k.EndsAt != nil:
-		row.State, row.Live = "ends "+moment(*k.EndsAt), false
-	}
-	return row
+	return keyRow{k, p.keyState(k.EndsAt, k.RevokedAt), lastUsed(k.LastUsedAt)}
 }
+
+// keyState says whether a key works.
+type keyState struct {
+	State string // in words
+	Live  bool   // it works, and for longer than an overlap
+	Works bool
+}
+
+func (p *Pages) keyState(ends, revoked *time.Time) keyState {
+	switch {
+	case revoked != nil:
+		return keyState{State: "revoked " + moment(*revoked)}
+	case ends != nil && !p.opts.Now().Before(*ends):
+		return keyState{State: "ended " + moment(*ends)}
+	case ends != nil:
+		return keyState{State: "ends " + moment(*ends), Works: true}
+	}
+	return keyState{State: "works", Live: true, Works: true}
+}
+
+func lastUsed(at *time.Time) string { return cmp.Or(momentOf(at), "never") }
 
 type keysView struct {
 	layout
@@ -147,7 +156,7 @@ func (p *Pages) createKey(v *visit) (reply, error) {
 func (p *Pages) showNewKey(v *visit, made admin.CreatedKey, ends string) (reply, error) {
 	view := newKeyView{
 		layout: p.layout(v, "The new API key", ""), Secret: made.Secret, Key: p.keyRow(made.Key), Ends: ends,
-		Back: p.root + "/tenants/" + v.tenant + "/keys",
+		Back: p.root + tenantPath(v.tenant, "keys"),
 	}
 	if steps, err := p.steps(v, v.tenant); err == nil { // the key is shown in any case: it is made
 		view.Steps = withSecret(steps, made.Secret)
@@ -175,11 +184,11 @@ func (p *Pages) askToRoll(v *visit) (reply, error) {
 	}
 	return reply{page: "roll.html", view: rollPage{
 		layout: p.layout(v, "Roll the key "+k.Prefix+"…",
-			"A new key takes its place. Both work until the old one ends. It is for: "+orNothing(k.Label)+
+			"A new key takes its place. Both work until the old one ends. It is for: "+cmp.Or(k.Label, noLabel)+
 				". It was last used: "+k.LastUsed+".",
 			shell("key", "roll", k.ID, "--overlap", "24h")),
 		Label: "The old key ends", Action: "Create the new key", Overlaps: overlaps(),
-		Back: p.root + "/tenants/" + v.tenant + "/keys",
+		Back: p.root + tenantPath(v.tenant, "keys"),
 	}}, nil
 }
 
@@ -206,18 +215,14 @@ func (p *Pages) askToRevoke(v *visit) (reply, error) {
 		layout: p.layout(v, "Revoke the key "+k.Prefix+"…?", "", shell("key", "revoke", k.ID)),
 		Means: []string{
 			"It stops working within 5 seconds, and cannot be brought back.",
-			"It is for: " + orNothing(k.Label) + ". It was last used: " + k.LastUsed + ".",
+			"It is for: " + cmp.Or(k.Label, noLabel) + ". It was last used: " + k.LastUsed + ".",
 		},
-		Action: "Revoke the key", Back: p.root + "/tenants/" + v.tenant + "/keys",
+		Action: "Revoke the key", Back: p.root + tenantPath(v.tenant, "keys"),
 	}}, nil
 }
 
-func orNothing(label string) string {
-	if label == "" {
-		return "no label says what"
-	}
-	return label
-}
+// noLabel stands for the label of a key that has none.
+const noLabel = "no label says what"
 
 func (p *Pages) revokeKey(v *visit) (reply, error) {
 	if _, err := p.opts.Admin.RevokeKey(v.ctx, v.caller,
@@ -225,7 +230,7 @@ func (p *Pages) revokeKey(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The key was revoked."))
-	return see("tenants", v.tenant, "keys")
+	return see(tenantPath(v.tenant, "keys"))
 }
 
 // keyTable is a table of keys.
@@ -237,5 +242,5 @@ type keyTable struct {
 
 // Table returns a table of some of the keys.
 func (v keysView) Table(rows []keyRow) keyTable {
-	return keyTable{rows, v.MayChange, v.Root + "/tenants/" + v.Tenant + "/keys"}
+	return keyTable{rows, v.MayChange, v.Root + tenantPath(v.Tenant, "keys")}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/admin"
@@ -36,7 +35,7 @@ type numberRow struct {
 }
 
 func (p *Pages) numberRow(tenantName string, n admin.PhoneNumber) numberRow {
-	row := numberRow{PhoneNumber: n, URL: p.root + "/tenants/" + tenantName + "/phone-numbers/" + idText(n.ID)}
+	row := numberRow{PhoneNumber: n, URL: p.root + tenantPath(tenantName, "phone-numbers", idText(n.ID))}
 	switch {
 	case n.Going:
 		row.State = "on its way back to the provider"
@@ -80,8 +79,8 @@ func (p *Pages) showNumbers(v *visit, form string, wrong error) (reply, error) {
 		shell("number", "list", "--tenant", v.tenant),
 		shell("number", "buy", "--tenant", v.tenant, "415", "--name", "Front office"),
 		shell("number", "adopt", "--tenant", v.tenant, "+14155550123"))}
-	tenantPath := p.root + "/tenants/" + v.tenant
-	view.Adoption, view.Providers = tenantPath+"/phone-numbers/adopt", tenantPath+"/add-connection"
+	view.Adoption = p.root + tenantPath(v.tenant, "phone-numbers", "adopt")
+	view.Providers = p.root + tenantPath(v.tenant, "add-connection")
 	for _, n := range held.PhoneNumbers {
 		view.Rows = append(view.Rows, p.numberRow(v.tenant, n))
 	}
@@ -148,7 +147,7 @@ func (v *visit) employees() (inbound, outbound *int64, err error) {
 }
 
 func (v *visit) employee(name string) (*int64, error) {
-	text := strings.TrimSpace(v.form(name))
+	text := v.form(name)
 	if text == "" {
 		return nil, nil
 	}
@@ -161,7 +160,7 @@ func (v *visit) employee(name string) (*int64, error) {
 
 func (p *Pages) buyNumber(v *visit) (reply, error) {
 	n := admin.NumberPurchase{Tenant: v.tenant, Connection: v.form("connection")}
-	n.AreaCode, n.Name = strings.TrimSpace(v.form("area_code")), strings.TrimSpace(v.form("name"))
+	n.AreaCode, n.Name = v.form("area_code"), v.form("name")
 	var err error
 	if n.Inbound, n.Outbound, err = v.employees(); err != nil {
 		return p.showNumbers(v, formBuy, err)
@@ -177,7 +176,7 @@ func (p *Pages) buyNumber(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good(bought.Record.E164+" was bought."))
-	return see("tenants", v.tenant, "phone-numbers", idText(bought.Record.ID))
+	return see(tenantPath(v.tenant, "phone-numbers", idText(bought.Record.ID)))
 }
 
 func (p *Pages) adoptNumber(v *visit) (reply, error) {
@@ -194,7 +193,7 @@ func (p *Pages) adoptNumber(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The tenant holds "+adopted.E164+" now."))
-	return see("tenants", v.tenant, "phone-numbers")
+	return see(tenantPath(v.tenant, "phone-numbers"))
 }
 
 // heldNumber returns the number that the path names.
@@ -227,7 +226,7 @@ func (p *Pages) showNumber(v *visit, wrong error) (reply, error) {
 		shell("number", "assign", "--tenant", v.tenant, id, "--inbound", "7", "--outbound", "none"),
 		shell("number", "release", "--tenant", v.tenant, id, "--yes"),
 		shell("number", "restore", "--tenant", v.tenant, id)),
-		Number: row, Numbers: p.root + "/tenants/" + v.tenant + "/phone-numbers"}
+		Number: row, Numbers: p.root + tenantPath(v.tenant, "phone-numbers")}
 	fields := []field{{Name: "name", Label: "Name", Type: "text", Value: row.Name, Required: true}}
 	for i, now := range []*int64{row.Inbound, row.Outbound} {
 		f := field{Name: employees[i].name, Label: employees[i].label, Help: employees[i].help, Type: "text"}
@@ -259,7 +258,7 @@ func (p *Pages) changeNumber(v *visit) (reply, error) {
 	change.Inbound.Set, change.Outbound.Set = v.edited(employees[0].name), v.edited(employees[1].name)
 	if change.Name == nil && !change.Inbound.Set && !change.Outbound.Set {
 		p.notify(v, good("Nothing was to be changed."))
-		return see("tenants", v.tenant, "phone-numbers", idText(row.ID))
+		return see(tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
 	}
 	if change.Inbound.ID, change.Outbound.ID, err = v.employees(); err == nil {
 		_, err = p.opts.Admin.ChangeNumber(v.ctx, v.caller, admin.Write{}, change)
@@ -271,7 +270,7 @@ func (p *Pages) changeNumber(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The number was changed."))
-	return see("tenants", v.tenant, "phone-numbers", idText(row.ID))
+	return see(tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
 }
 
 func (p *Pages) askToReleaseNumber(v *visit) (reply, error) { return p.confirmRelease(v, "") }
@@ -294,23 +293,16 @@ func (p *Pages) confirmRelease(v *visit, wrong string) (reply, error) {
 	}), nil
 }
 
-// confirmNumber asks for the number, typed. wrong says what is wrong with what was typed, or is "".
+// confirmNumber asks for the number, typed.
 func confirmNumber(row numberRow, wrong string, view confirmView) reply {
 	view.Back = row.URL
-	view.Confirm = []field{{
-		Name: "e164", Label: "The number, to confirm", Type: "text", Required: true, Error: wrong,
-		Help: "Type " + row.E164 + ".",
-	}}
-	answer := reply{page: "confirm.html", view: view}
-	if wrong != "" {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer
+	return confirm(wrong, view,
+		field{Name: "e164", Label: "The number, to confirm", Help: "Type " + row.E164 + "."})
 }
 
 // notConfirmed returns what is wrong with the number that was typed to confirm a change of it, or "".
 func (v *visit) notConfirmed(row numberRow) string {
-	if strings.TrimSpace(v.form("e164")) != row.E164 {
+	if v.form("e164") != row.E164 {
 		return "must be the number, " + row.E164 + "."
 	}
 	return ""
@@ -329,7 +321,7 @@ func (p *Pages) releaseNumber(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good(row.E164+" was released."))
-	return see("tenants", v.tenant, "phone-numbers")
+	return see(tenantPath(v.tenant, "phone-numbers"))
 }
 
 func (p *Pages) askToRestoreNumber(v *visit) (reply, error) { return p.confirmRestore(v, "") }
@@ -363,5 +355,5 @@ func (p *Pages) restoreNumber(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good(restored.E164+" is in use again."))
-	return see("tenants", v.tenant, "phone-numbers", idText(row.ID))
+	return see(tenantPath(v.tenant, "phone-numbers", idText(row.ID)))
 }

@@ -45,13 +45,18 @@ func (r requestRow) Bad() bool { return r.Status >= http.StatusBadRequest }
 func (p *Pages) requestRow(tenantName string, r admin.Request) requestRow {
 	return requestRow{
 		Request: r, Moment: r.At.UTC().Format("2 Jan 15:04:05"), Took: duration(r.TookMs),
-		URL:     p.root + "/tenants/" + url.PathEscape(tenantName) + "/requests/" + url.PathEscape(r.ID),
+		URL:     p.root + tenantPath(tenantName, "requests", url.PathEscape(r.ID)),
 		Outcome: cmp.Or(r.Reason, map[bool]string{true: "answered again", false: "done"}[r.Replayed]),
 	}
 }
 
 // filter is a field of the search.
 type filter struct{ Name, Label, Example, Value string }
+
+// requestsBy returns the address of the tenant's requests with a value of one filter.
+func (p *Pages) requestsBy(v *visit, filter, value string) string {
+	return p.root + tenantPath(v.tenant, "requests") + "?" + url.Values{filter: {value}}.Encode()
+}
 
 // requests lists the newest requests of a tenant that match the search.
 func (p *Pages) requests(v *visit) (reply, error) {
@@ -149,8 +154,7 @@ func (p *Pages) request(v *visit) (reply, error) {
 	}
 	view.Curl = p.curl(story.Operation)
 	if story.IdempotencyKey != "" {
-		view.Same = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/requests?" +
-			url.Values{"idempotency_key": {story.IdempotencyKey}}.Encode()
+		view.Same = p.requestsBy(v, "idempotency_key", story.IdempotencyKey)
 	}
 	for _, t := range story.Tries {
 		row := tryRow{ProviderTry: t, After: duration(t.AfterMs), Took: duration(t.TookMs)}

@@ -175,9 +175,12 @@ type reply struct {
 	forms  []string // where a form may lead besides the page's own origin
 }
 
-// see replies with the address of another page, after a change.
-func see(path ...string) (reply, error) {
-	return reply{to: "/" + strings.Join(path, "/")}, nil
+// see replies with the address of another page, after a change: a path below the root.
+func see(path string) (reply, error) { return reply{to: path}, nil }
+
+// tenantPath returns the path, below the root, of a page about a tenant.
+func tenantPath(name string, parts ...string) string {
+	return "/tenants/" + strings.Join(append([]string{url.PathEscape(name)}, parts...), "/")
 }
 
 // errSignedOut makes the browser go to the sign-in page.

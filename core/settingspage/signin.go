@@ -28,7 +28,7 @@ var sessionRoutes = []route{
 // askToSignIn shows how to sign in.
 func (p *Pages) askToSignIn(v *visit) (reply, error) {
 	if v.person != (signin.Person{}) {
-		return see("")
+		return see("/")
 	}
 	if err := p.requireHTTPS(v); err != nil {
 		return reply{}, err
@@ -117,13 +117,13 @@ func (p *Pages) useLink(v *visit) (reply, error) {
 	}); err != nil {
 		return reply{}, err
 	}
-	return see("signed-in")
+	return see("/signed-in")
 }
 
 // signedIn leads on if the browser has kept the session, and otherwise says why it has not.
 func (p *Pages) signedIn(v *visit) (reply, error) {
 	if v.person != (signin.Person{}) {
-		return see("")
+		return see("/")
 	}
 	return reply{}, fault.New(fault.Forbidden, reasonHTTPS, "The browser did not keep the session. It keeps "+
 		"one only over https, or on loopback, and only if it allows cookies. Use https, then sign in with a new link.")
@@ -138,14 +138,14 @@ func (p *Pages) signOut(v *visit) (reply, error) {
 	if err := p.opts.Sessions.End(v.ctx); err != nil {
 		return reply{}, err
 	}
-	return see("sign-in")
+	return see("/sign-in")
 }
 
 func (p *Pages) signOutEverywhere(v *visit) (reply, error) {
 	if err := p.opts.Sessions.EndAll(v.ctx, v.caller.Tenant.Name); err != nil {
 		return reply{}, err
 	}
-	return see("sign-in")
+	return see("/sign-in")
 }
 
 // beginOpenID leads to the OpenID provider.
@@ -175,7 +175,7 @@ func (p *Pages) finishOpenID(v *visit) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	answer, err := see("signed-in")
+	answer, err := see("/signed-in")
 	if begun := p.opts.Sessions.Begin(v.ctx, person, nil); begun != nil {
 		return reply{}, begun
 	}

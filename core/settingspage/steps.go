@@ -46,7 +46,7 @@ func (p *Pages) steps(v *visit, tenantName string) ([]step, error) {
 			key = key || p.keyRow(k).Works
 		}
 	}
-	at := p.root + "/tenants/" + tenantName
+	at := p.root + tenantPath(tenantName)
 	all := []step{{
 		Title: "Create a tenant", Done: tenantName != "",
 		Text: "A tenant is a customer, with connections and API keys of its own. Name it below.",

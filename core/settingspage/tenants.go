@@ -99,7 +99,7 @@ func (p *Pages) createTenant(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The tenant "+made.Record.Name+" was created."))
-	return see("tenants", made.Record.Name, "connections")
+	return see(tenantPath(made.Record.Name, "connections"))
 }
 
 type tenantView struct {
@@ -158,7 +158,7 @@ func (p *Pages) changeTenant(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The settings were saved."))
-	return see("tenants", v.tenant)
+	return see(tenantPath(v.tenant))
 }
 
 // confirmView is a page that asks before something is removed.
@@ -171,6 +171,17 @@ type confirmView struct {
 	Confirm []field
 }
 
+// confirm asks for something typed. wrong says what is wrong with what was typed, or is "".
+func confirm(wrong string, view confirmView, typed field) reply {
+	typed.Type, typed.Required, typed.Error = "text", true, wrong
+	view.Confirm = []field{typed}
+	answer := reply{page: "confirm.html", view: view}
+	if wrong != "" {
+		answer.status = http.StatusUnprocessableEntity
+	}
+	return answer
+}
+
 func (p *Pages) askToDeleteTenant(v *visit) (reply, error) { return p.confirmDeletion(v, "") }
 
 func (p *Pages) confirmDeletion(v *visit, wrong string) (reply, error) {
@@ -181,7 +192,7 @@ func (p *Pages) confirmDeletion(v *visit, wrong string) (reply, error) {
 	if _, err := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant); err != nil {
 		return reply{}, err
 	}
-	answer := reply{page: "confirm.html", view: confirmView{
+	return confirm(wrong, confirmView{
 		layout: p.layout(v, "Delete the tenant "+v.tenant+"?", "", shell("tenant", "delete", v.tenant, "--yes")),
 		Means: []string{
 			"Its connections, API keys and records are deleted, and cannot be brought back.",
@@ -189,15 +200,8 @@ func (p *Pages) confirmDeletion(v *visit, wrong string) (reply, error) {
 			"The audit stays.",
 			"It is refused while a released number waits to go back.",
 		},
-		Action: "Delete the tenant", Back: p.root + "/tenants/" + v.tenant,
-		Confirm: []field{{
-			Name: "name", Label: "The tenant's name, to confirm", Type: "text", Required: true, Error: wrong,
-		}},
-	}}
-	if wrong != "" {
-		answer.status = http.StatusUnprocessableEntity
-	}
-	return answer, nil
+		Action: "Delete the tenant", Back: p.root + tenantPath(v.tenant),
+	}, field{Name: "name", Label: "The tenant's name, to confirm"}), nil
 }
 
 func (p *Pages) deleteTenant(v *visit) (reply, error) {
@@ -208,5 +212,5 @@ func (p *Pages) deleteTenant(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The tenant "+v.tenant+" was deleted."))
-	return see("")
+	return see("/")
 }

@@ -84,11 +84,6 @@ func (p *Pages) operation(v *visit) (Operation, error) {
 	return p.opts.Trial.Operations[at], nil
 }
 
-// tryURL returns the address of the page of an operation.
-func (p *Pages) tryURL(tenantName, operation string) string {
-	return p.root + "/tenants/" + url.PathEscape(tenantName) + "/try/" + operation
-}
-
 // operations lists the operations by groups.
 func (p *Pages) operations(v *visit) (reply, error) {
 	if _, err := p.opts.Admin.GetTenant(v.ctx, v.caller, v.tenant); err != nil {
@@ -112,7 +107,7 @@ func (p *Pages) operations(v *visit) (reply, error) {
 			view.Groups = append(view.Groups, group{Name: o.Group})
 		}
 		last := &view.Groups[len(view.Groups)-1]
-		last.Rows = append(last.Rows, row{o, p.tryURL(v.tenant, o.ID)})
+		last.Rows = append(last.Rows, row{o, p.root + tenantPath(v.tenant, "try", o.ID)})
 	}
 	return reply{page: "operations.html", view: view}, nil
 }
@@ -193,8 +188,7 @@ func (p *Pages) showTry(v *visit, answer *answerView, wrong error) (reply, error
 		view.Body = &fields[firsts]
 	}
 	if sandboxes == 0 {
-		view.Add = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/add-connection/" + string(o.Kind) +
-			"/sandbox"
+		view.Add = p.root + tenantPath(v.tenant, "add-connection", string(o.Kind), "sandbox")
 	}
 	return formPage("try.html", view, wrong), nil
 }
@@ -311,8 +305,7 @@ func (p *Pages) attempt(v *visit, as apikey.Caller, o Operation, sent Attempt) (
 		}
 	}
 	if id := out.Header.Get("X-Request-Id"); id != "" {
-		a.Story = p.root + "/tenants/" + url.PathEscape(v.tenant) + "/requests?" +
-			url.Values{"request_id": {id}}.Encode()
+		a.Story = p.requestsBy(v, "request_id", id)
 	}
 	if a.Good {
 		a.Next = p.next(v.tenant, o, out.Body)
@@ -354,7 +347,8 @@ func (p *Pages) next(tenantName string, done Operation, body []byte) []next {
 		}
 		for _, name := range takes {
 			if id, has := find(answer, name); has {
-				all = append(all, next{o.Title, p.tryURL(tenantName, o.ID) + "?" + url.Values{name: {id}}.Encode()})
+				at := p.root + tenantPath(tenantName, "try", o.ID)
+				all = append(all, next{o.Title, at + "?" + url.Values{name: {id}}.Encode()})
 			}
 		}
 	}

@@ -33,18 +33,16 @@ func webhookRoutes() []route {
 	return all
 }
 
-// webhooksAt returns the parts of the path of the webhooks' list, below the root.
-func webhooksAt(v *visit, more ...string) []string {
+// webhooksPath returns the path of the webhooks' list, below the root.
+func webhooksPath(v *visit) string {
 	if v.tenant == "" {
-		return append([]string{"webhooks"}, more...)
+		return "/webhooks"
 	}
-	return append([]string{"tenants", url.PathEscape(v.tenant), "webhooks"}, more...)
+	return tenantPath(v.tenant, "webhooks")
 }
 
-// webhookURL returns the address of a page about webhooks.
-func (p *Pages) webhookURL(v *visit, more ...string) string {
-	return p.root + "/" + strings.Join(webhooksAt(v, more...), "/")
-}
+// webhookPath returns the path of the page of a webhook, below the root.
+func webhookPath(v *visit, id string) string { return webhooksPath(v) + "/" + url.PathEscape(id) }
 
 // whose returns how the command line names the owner of the webhooks.
 func whose(v *visit) []string {
@@ -70,7 +68,7 @@ type webhookRow struct {
 
 func (p *Pages) webhookRow(v *visit, w admin.Webhook) webhookRow {
 	row := webhookRow{
-		Webhook: w, Page: p.webhookURL(v, url.PathEscape(w.ID)), Takes: "all events", State: "takes events",
+		Webhook: w, Page: p.root + webhookPath(v, w.ID), Takes: "all events", State: "takes events",
 		Works: w.DisabledAt == nil, Former: momentOf(w.FormerUntil),
 	}
 	if len(w.Events) > 0 {
@@ -148,7 +146,7 @@ func (p *Pages) showSigningSecret(
 ) (reply, error) {
 	return reply{page: "secret.html", view: secretView{
 		layout: p.layout(v, title, ""), Label: "Signing secret", Secret: w.Secret, Means: means,
-		Back: p.webhookURL(v, url.PathEscape(w.ID)), Action: "Go to the webhook",
+		Back: p.root + webhookPath(v, w.ID), Action: "Go to the webhook",
 	}}, nil
 }
 
@@ -237,7 +235,7 @@ func (p *Pages) testWebhook(v *visit) (reply, error) {
 		}
 	}
 	p.notify(v, n)
-	return see(webhooksAt(v, url.PathEscape(v.path("webhook")))...)
+	return see(webhookPath(v, v.path("webhook")))
 }
 
 func (p *Pages) askToRollWebhook(v *visit) (reply, error) {
@@ -288,7 +286,7 @@ func (p *Pages) removeWebhook(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The webhook was removed."))
-	return see(webhooksAt(v)...)
+	return see(webhooksPath(v))
 }
 
 func (p *Pages) resend(v *visit) (reply, error) {
@@ -298,5 +296,5 @@ func (p *Pages) resend(v *visit) (reply, error) {
 		return reply{}, err
 	}
 	p.notify(v, good("The event "+sent.Type+" is sent again."))
-	return see(webhooksAt(v, url.PathEscape(v.path("webhook")))...)
+	return see(webhookPath(v, v.path("webhook")))
 }
