@@ -43,7 +43,7 @@ func (s *Store) takeHolds(
 		}
 	}
 	for at, h := range holds {
-		taken, err := takeHold(ctx, tx, h, except, now)
+		taken, err := s.takeHold(ctx, tx, h, except, now)
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +70,9 @@ func connectionsOf(holds []Hold) []string {
 }
 
 // insertHold returns the statement that takes a hold if nothing is in its way, and the query of what is.
-func insertHold(h Hold, except []string, now time.Time) (insert, others statement) {
-	inTheWay := "connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 AND valid_until > $5"
+func (s *Store) insertHold(h Hold, except []string, now time.Time) (insert, others statement) {
+	inTheWay := ` FROM holds
+		WHERE connection_id = $1 AND calendar_id = $2 AND starts_at < $3 AND ends_at > $4 AND valid_until > $5`
 	args := []any{
 		h.ConnectionID, h.CalendarID, millisOfEnd(h.To.Add(h.After)), millis(h.From.Add(-h.Before)), millis(now),
 	}
@@ -81,19 +82,24 @@ func insertHold(h Hold, except []string, now time.Time) (insert, others statemen
 		inTheWay += " AND id NOT IN " + list
 	}
 	own := slices.Concat(args, []any{h.ID, millis(h.From), millisOfEnd(h.To), h.EventID, h.Moves, millis(h.Until)})
-	query := "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, " +
-		"valid_until) SELECT $1, $2, " + places(len(args)+1, len(own)-len(args)) +
-		" WHERE NOT EXISTS (SELECT 1 FROM holds WHERE " + inTheWay + `)
-		ON CONFLICT (id) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
-		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until`
-	others.query = "SELECT " + holdColumns + " FROM holds WHERE " + inTheWay + " ORDER BY starts_at LIMIT 1"
+	id, rest := places(len(args)+1, 1), ", "+places(len(args)+2, len(own)-len(args)-1)
+	isFree := " WHERE NOT EXISTS (SELECT 1" + inTheWay + ")"
+	row, replaced := " SELECT $1, $2, "+id+rest+isFree, ""
+	if s.batches != nil { // see insertIntentAtRecent
+		row, replaced = " VALUES ($1, $2, COALESCE((SELECT id"+inTheWay+" LIMIT 1), "+id+")"+rest+")", isFree
+	}
+	insert.query = "INSERT INTO holds (connection_id, calendar_id, id, starts_at, ends_at, event_id, moves, valid_until)" +
+		row + ` ON CONFLICT (id) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+		event_id = excluded.event_id, moves = excluded.moves, valid_until = excluded.valid_until` + replaced
+	insert.args, insert.must = own, true
+	others.query = "SELECT " + holdColumns + inTheWay + " ORDER BY starts_at LIMIT 1"
 	others.args = args
-	return statement{query: query, args: own, must: true}, others
+	return insert, others
 }
 
 // takeHold takes a hold if nothing is in its way, by one statement.
-func takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time.Time) (*Hold, error) {
-	insert, others := insertHold(h, except, now)
+func (s *Store) takeHold(ctx context.Context, tx *sql.Tx, h Hold, except []string, now time.Time) (*Hold, error) {
+	insert, others := s.insertHold(h, except, now)
 	for range 10 {
 		affected, err := insert.exec(ctx, tx)
 		if err != nil || affected == 1 {

@@ -152,7 +152,7 @@ func (s *Store) beginHolding(row []any, with Holding, now time.Time) []statement
 		all = append(all, s.turnOf(id))
 	}
 	for _, h := range with.Holds {
-		insert, _ := insertHold(h, with.Except, now)
+		insert, _ := s.insertHold(h, with.Except, now)
 		all = append(all, insert)
 	}
 	return all
