@@ -3,6 +3,7 @@ package vault
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 )
 
 // Row identifies the row that a value is sealed for, by the columns that must not change unless the value is
@@ -36,10 +37,17 @@ func RowHead(key uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{rowForm, keyedForm}, key)
 }
 
+// lookForRows is how often it is looked whether the key set changed before a row is sealed. A call seals several, and
+// a rotation has to expect rows that were sealed just before it and are written only after it.
+const lookForRows = 10 * time.Millisecond
+
 // SealRow seals a value for its row with the primary key. If the key set cannot be read again, SealRow uses
 // the keys read before: a rotation leaves them in the set.
 func (v *Vault) SealRow(row Row, plain []byte) ([]byte, error) {
-	_ = v.refresh()
+	if now := int64(time.Since(v.opened)); now-v.looked.Load() >= int64(lookForRows) {
+		v.looked.Store(now)
+		_ = v.refresh()
+	}
 	sealed, err := v.encrypt(plain, row.binding())
 	if err != nil {
 		return nil, err

@@ -13,7 +13,8 @@
 //
 // A rotation has three steps: [Vault.Rotate] adds a new primary key, its caller seals every row again, and
 // [Vault.Prune] drops the keys that no row needs. A running process picks up the new keys: it reads the key
-// set again before it seals, if the file changed, and before it fails on a key that it does not know.
+// set again before it seals, if the file changed, and before it fails on a key that it does not know. Rows may still
+// be sealed with the former key for ten milliseconds.
 //
 // The key set is in cleartext, or encrypted by a key of a key management service (see [Options]). That
 // service is asked when the key set is opened or written, and when it changed; then [Vault.Follow] asks, so
@@ -32,6 +33,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
@@ -50,6 +52,9 @@ type Vault struct {
 	source source
 	form   form
 	follow follower
+
+	opened time.Time
+	looked atomic.Int64 // how long after that SealRow last looked for a change
 
 	mu   sync.RWMutex
 	keys keys
@@ -91,7 +96,9 @@ func OpenEncrypted(ctx context.Context, o Options) (*Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Vault{source: from, form: form{o.KEK}, follow: follower{now: o.Now, reading: make(chan struct{}, 1)}}
+	v := &Vault{
+		source: from, form: form{o.KEK}, follow: follower{now: o.Now, reading: make(chan struct{}, 1)}, opened: time.Now(),
+	}
 	if v.follow.now == nil {
 		v.follow.now = time.Now
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"frontdesk/core/fault"
 )
@@ -239,6 +241,30 @@ func TestRunningProcessNoticesARotation(t *testing.T) {
 	if primary, err := server.Primary(); err != nil || primary != added.ID {
 		t.Errorf("primary %d, %v", primary, err)
 	}
+}
+
+func TestRowsAreSealedWithANewKeySoon(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		server, command := open(t, "", dir), open(t, "", dir)
+		time.Sleep(lookForRows)
+		sealedWith := func() uint32 {
+			sealed, err := server.SealRow(Row{Purpose: KeyRow}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return KeyOf(sealed)
+		}
+		first := sealedWith()
+		added, err := command.Rotate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lookForRows)
+		if then := sealedWith(); first == added.ID || then != added.ID {
+			t.Errorf("sealed with %d, and after a rotation to %d with %d", first, added.ID, then)
+		}
+	})
 }
 
 func TestPruneKeepsWhatIsNeeded(t *testing.T) {
