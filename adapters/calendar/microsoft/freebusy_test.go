@@ -349,7 +349,7 @@ func TestACalendarThatHangsIsUnknown(t *testing.T) {
 			hang = append(hang, strings.Trim(ids[i][len(ids[i])-8:], "=")) // what needs no escaping
 		}
 		silent.Store(hang)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3+len(c.silent))*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(2+2*len(c.silent))*time.Second)
 		busy, err := d.(calendar.FreeBusyer).FreeBusy(ctx, ids, day)
 		cancel()
 		if err != nil || len(busy) != len(ids) {
