@@ -242,8 +242,8 @@ func (b *Browser) Open(url string) {
 	b.Loading(func() { b.Call("Page.navigate", map[string]any{"url": url}, nil) })
 }
 
-// Loading calls do, which loads a page, and waits for the page's load event. That of the empty page with which a browser
-// starts may come as late as now; the page's own comes after its frame has navigated.
+// Loading calls do, which loads a page, and waits for the page's load event. That of the empty page with which a
+// browser starts may come as late as now; the page's own comes after its frame has navigated.
 func (b *Browser) Loading(do func()) {
 	b.t.Helper()
 	from, navigated := len(b.seen), false
