@@ -47,7 +47,7 @@ func (c restoreCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	done, err := gateway.Restore(ctx, cfg, c.File, gateway.Options{Adapters: s.adapters, LogTo: s.err})
+	done, err := gateway.Restore(ctx, cfg, c.File, s.options())
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,18 @@ import (
 	"fmt"
 
 	"frontdesk/core/gateway"
+	"frontdesk/core/kms"
+	"frontdesk/core/vault"
 )
+
+// openKey is for [gateway.Options].
+func openKey(uri, address string, vaultToken func() (string, error)) (vault.KEK, error) {
+	key, err := kms.Open(uri, kms.Options{URL: address, VaultToken: vaultToken})
+	if err != nil {
+		return nil, err
+	}
+	return key, nil
+}
 
 type keysetRotate struct {
 	Prepare bool `help:"Only add the key that the next rotation seals with."`

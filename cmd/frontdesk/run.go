@@ -248,7 +248,14 @@ func (s *session) gateway(ctx context.Context) (*gateway.Gateway, error) {
 }
 
 func (s *session) open(ctx context.Context, cfg config.Config) (*gateway.Gateway, error) {
-	return gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err, ServesNothing: true})
+	o := s.options()
+	o.ServesNothing = true
+	return gateway.Open(ctx, cfg, o)
+}
+
+// options returns what a gateway needs besides its configuration.
+func (s *session) options() gateway.Options {
+	return gateway.Options{Adapters: s.adapters, LogTo: s.err, OpenKey: openKey}
 }
 
 // with opens the gateway, brings its store up to date, calls do and closes the gateway.

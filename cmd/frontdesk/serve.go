@@ -49,7 +49,7 @@ func (c serveCommand) serve(ctx context.Context, s *session) error {
 	if !slices.ContainsFunc(s.environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) {
 		defer heap.Pace(heap.Floor(debug.SetMemoryLimit(-1)))()
 	}
-	g, err := gateway.Open(ctx, cfg, gateway.Options{Adapters: s.adapters, LogTo: s.err})
+	g, err := gateway.Open(ctx, cfg, s.options())
 	if err != nil {
 		return err
 	}

@@ -42,12 +42,12 @@ func Walls() []Wall {
 		{
 			Folder: "cmd/frontdesk", May: []string{
 				"adapters/all", "config", "core/gateway", "core/adapter", "core/fault",
-				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/heap", "core/link",
-				"core/sealing", "core/signin", "core/tenant", "core/webhook",
+				"core/admin", "core/agenttools", "core/apikey", "core/apply", "core/connection", "core/heap", "core/kms",
+				"core/link", "core/sealing", "core/signin", "core/tenant", "core/vault", "core/webhook",
 			},
 			Tests: []string{
 				"core/crm", "core/record", "core/adapter/adaptertest", "core/oauth/oauthtest",
-				"core/audit", "core/kms/kmstest", "core/page/browsertest", "core/store", "core/store/storetest", "core/vault",
+				"core/audit", "core/kms/kmstest", "core/page/browsertest", "core/store", "core/store/storetest",
 				"adapters/calendar/caldav/servertest",
 				"adapters/*/*/fake", "adapters/crm/rest/servertest",
 			},

@@ -54,6 +54,11 @@ type Options struct {
 	LogTo    io.Writer
 	Now      func() time.Time // the clock; time.Now if nil
 
+	// OpenKey returns the key of a key management service: uri is secrets.kms.key, address is secrets.kms.url, and
+	// vaultToken returns the token for HashiCorp Vault. If it is nil, no service can encrypt the key set. So only
+	// programs that give it hold the libraries of these services.
+	OpenKey func(uri, address string, vaultToken func() (string, error)) (vault.KEK, error)
+
 	// ServesNothing is for commands: the gateway has no handler, whose pages and routes take a third of the time to open.
 	ServesNothing bool
 }
@@ -72,7 +77,8 @@ type Gateway struct {
 	log      *slog.Logger
 	now      func() time.Time
 	metrics  *metrics.Metrics
-	process  string          // names this process in the store
+	process  string // names this process in the store
+	openKey  func(uri, address string, vaultToken func() (string, error)) (vault.KEK, error)
 	traces   *tracing.Traces // nil: nothing is traced
 	store    *store.Store
 	vault    *vault.Vault
@@ -114,7 +120,7 @@ type Gateway struct {
 // service if one encrypts the key set. It changes nothing, except that it creates the data directory and a key
 // set if they are missing.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err error) {
-	g := &Gateway{config: cfg, now: o.clock(), volumeOf: volumeOf, outside: outsideClient()}
+	g := &Gateway{config: cfg, now: o.clock(), openKey: o.OpenKey, volumeOf: volumeOf, outside: outsideClient()}
 	defer func() {
 		if err != nil {
 			g.Close()
@@ -148,7 +154,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *Gateway, err er
 	if g.store, err = store.Open(ctx, storeURL(cfg)); err != nil {
 		return nil, err
 	}
-	if g.vault, err = openVault(ctx, cfg, g.now); err != nil {
+	if g.vault, err = g.openVault(ctx); err != nil {
 		return nil, err
 	}
 	g.store.SealWith(g.vault)

@@ -7,25 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"frontdesk/config"
 	"frontdesk/core/audit"
 	"frontdesk/core/fault"
-	"frontdesk/core/kms"
 	"frontdesk/core/vault"
 )
 
-func openVault(ctx context.Context, cfg config.Config, now func() time.Time) (*vault.Vault, error) {
-	if err := wantFormerKeySet(cfg); err != nil {
+func (g *Gateway) openVault(ctx context.Context) (*vault.Vault, error) {
+	if err := wantFormerKeySet(g.config); err != nil {
 		return nil, err
 	}
-	kek, err := keyEncryptionKey(cfg, cfg.Secrets.KMS.Key)
+	kek, err := g.keyEncryptionKey(g.config.Secrets.KMS.Key)
 	if err != nil {
 		return nil, err
 	}
 	return vault.OpenEncrypted(ctx, vault.Options{
-		Source: cfg.Secrets.Keyset, DataDir: cfg.DataDir, KEK: kek, Now: now,
+		Source: g.config.Secrets.Keyset, DataDir: g.config.DataDir, KEK: kek, Now: g.now,
 	})
 }
 
@@ -49,19 +47,20 @@ func wantFormerKeySet(cfg config.Config) error {
 }
 
 // keyEncryptionKey returns the key of that name, or nil if the name is empty.
-func keyEncryptionKey(cfg config.Config, name string) (vault.KEK, error) {
+func (g *Gateway) keyEncryptionKey(name string) (vault.KEK, error) {
 	if name == "" {
 		return nil, nil
 	}
-	key, err := kms.Open(name, kms.Options{
-		URL: cfg.Secrets.KMS.URL,
-		VaultToken: func() (string, error) {
-			token, err := config.Resolve(config.SecretSource(cfg.Secrets.KMS.VaultToken), os.Environ(), nil)
-			if err != nil {
-				return "", fmt.Errorf("secrets.kms.vault_token %w", err)
-			}
-			return token, nil
-		},
+	if g.openKey == nil {
+		return nil, errors.New("secrets.kms.key: this program reaches no key management service")
+	}
+	settings := g.config.Secrets.KMS
+	key, err := g.openKey(name, settings.URL, func() (string, error) {
+		token, err := config.Resolve(config.SecretSource(settings.VaultToken), os.Environ(), nil)
+		if err != nil {
+			return "", fmt.Errorf("secrets.kms.vault_token %w", err)
+		}
+		return token, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("secrets.kms.key: %w", err)
@@ -73,7 +72,7 @@ func keyEncryptionKey(cfg config.Config, name string) (vault.KEK, error) {
 // name is empty. Gateways that read the copy open what those with the original have sealed, so that replicas
 // can change from one to the other in turn.
 func (g *Gateway) CopyKeySet(ctx context.Context, path, key string) error {
-	kek, err := keyEncryptionKey(g.config, key)
+	kek, err := g.keyEncryptionKey(key)
 	if err != nil {
 		return err
 	}
