@@ -17,11 +17,11 @@ type Order struct {
 // Focused returns the control with the focus. [Browser.Order] must have been called on the page.
 func (b *Browser) Focused() (s Stop) {
 	b.t.Helper()
-	b.Eval(focused, &s)
+	b.Eval(`focused()`, &s)
 	return s
 }
 
-// Order returns what can be focused on the page.
+// Order returns what can be focused on the page, as it is now.
 func (b *Browser) Order() (o Order) {
 	b.t.Helper()
 	b.Eval(order, &o)
@@ -62,8 +62,9 @@ func (b *Browser) WalkByTab(page string) (first string) {
 
 // focused describes the control with the focus. Its outline must be there, at least two pixels wide, and have
 // a contrast of 3 to 1 to what is around it (WCAG 2.2 success criteria 1.4.11, 2.4.7 and 2.4.13); the control
-// must be in the window, at least a line of it, and not behind anything (2.4.11).
-const focused = `(() => {
+// must be in the window, at least a line of it, and not behind anything (2.4.11). The page keeps it: a walk asks for
+// each control, and compiling it anew would take longer than the answer.
+const focused = `window.focused = () => {
 	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
 	const paper = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$/.test(c)) return c; } return 'rgb(255, 255, 255)'; };
@@ -76,17 +77,17 @@ const focused = `(() => {
 	const there = document.elementFromPoint(box.left + Math.min(box.width / 2, 40), (top + bottom) / 2);
 	if (bottom - top < 16) Faults.push('outside the window');
 	else if (!there || !e.contains(there) && !there.contains(e)) Faults.push('behind ' + there?.outerHTML.slice(0, 60));
-	return {Name: (e.ariaLabel || e.labels?.[0]?.innerText || e.innerText || '').trim(), At: focusable().indexOf(e), Faults};
-})()`
+	return {Name: (e.ariaLabel || e.labels?.[0]?.innerText || e.innerText || '').trim(), At: focusable.indexOf(e), Faults};
+};`
 
 // order lists what can be focused, in the order of the document, and says where that is not the order in
 // which people read: downwards, and from left to right. Of a group of radio buttons, one can be reached with
 // Tab: the chosen one, or else the first.
-const order = `(() => {
+const order = focused + `(() => {
 	const group = e => [...document.getElementsByName(e.name)], reached = e => e.checked || !group(e).some(o => o.checked) && group(e)[0] === e;
-	window.focusable = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')].filter(e =>
+	window.focusable = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')].filter(e =>
 		e.checkVisibility() && !e.matches(':disabled') && e.tabIndex >= 0 && (e.type !== 'radio' || reached(e)));
-	const all = focusable(), Odd = [];
+	const all = focusable, Odd = [];
 	for (let i = 1; i < all.length; i++) {
 		const region = e => e.closest('nav, header, main'), a = all[i - 1].getBoundingClientRect(), b = all[i].getBoundingClientRect();
 		if (region(all[i - 1]) === region(all[i]) && (b.bottom <= a.top || b.top < a.bottom && a.top < b.bottom && b.right <= a.left))

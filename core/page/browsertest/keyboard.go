@@ -26,6 +26,9 @@ func (b *Browser) Key(name string) {
 		event["key"] = k.text
 	}
 	b.Call("Input.dispatchKeyEvent", event, nil)
+	if name == "Tab" {
+		return // it moves the focus when it goes down; to let it go takes the browser as long again, and does nothing
+	}
 	event["type"] = "keyUp"
 	delete(event, "text")
 	b.Call("Input.dispatchKeyEvent", event, nil)
