@@ -74,12 +74,13 @@ func (s *Calendar) FindMeetings(
 	found = found[:min(len(found), mostMeetings)]
 	var seen []store.Meeting
 	var starts []speech.Start
+	all := client.listed(ctx)
 	for _, e := range found {
 		span := spanOf(e)
 		if e.Start.AllDay { // it is that day, wherever it is told of
 			span = calendar.Span{From: normalize.Instant(e.Start, zone), To: normalize.Instant(e.End, zone)}
 		}
-		m := client.meeting(e.ID, e.CalendarID, span.To)
+		m := client.meeting(e.ID, homeOf(e, all), span.To)
 		seen, starts = append(seen, m), append(starts, speech.Start{Time: span.From.In(zone), AllDay: e.Start.AllDay})
 		shown := record.FoundMeeting{
 			MeetingReference: m.Reference, Start: normalize.Format(span.From, zone),

@@ -563,3 +563,52 @@ func TestAMeetingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 		}
 	}
 }
+
+// The default calendar may be invited to what another calendar of the account organizes.
+func TestAMeetingIsMeantOfWhichTheDefaultCalendarHasACopy(t *testing.T) {
+	t.Parallel()
+	for rule, do := range map[string]func(*testing.T, *process, apikey.Caller, calendar.Event) error{
+		"the copy was listed": func(t *testing.T, p *process, c apikey.Caller, e calendar.Event) error {
+			if _, err := p.Calendar.List(background, c, window(t)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: e.ID})
+			return err
+		},
+		"both were listed": func(t *testing.T, p *process, c apikey.Caller, e calendar.Event) error {
+			if _, err := p.Calendar.List(background, c, window(t, "main", "side")); err != nil {
+				t.Fatal(err)
+			}
+			_, err := p.Calendar.Cancel(asKey(c), c, Write{}, CancelMeeting{EventID: e.ID})
+			return err
+		},
+		"the copy was found": func(t *testing.T, p *process, c apikey.Caller, _ calendar.Event) error {
+			found := findMeetings(t, p, c, FindMeetings{Email: "pat@example.com"})
+			_, err := p.Calendar.CancelByReference(background, c, Write{}, found.Meetings[0].MeetingReference)
+			return err
+		},
+		"it is changed": func(_ *testing.T, p *process, c apikey.Caller, e calendar.Event) error {
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: e.ID, Title: "new"})
+			return err
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			e := calendar.Event{ID: "one", Title: "old", Start: calendar.At(hour(10), "UTC"),
+				End: calendar.At(hour(11), "UTC"), Organizer: calendar.Person{Email: "side"},
+				Attendees: []calendar.Attendee{{Email: "pat@example.com"}}}
+			for _, in := range []string{"main", "side"} {
+				e.CalendarID = in
+				w.meetings.put(e)
+			}
+			if err := do(t, p, c, e); err != nil {
+				t.Fatal(err)
+			}
+			for _, left := range w.meetings.live() {
+				if left.CalendarID == "side" && left.Title == "old" {
+					t.Errorf("%+v is as it was", left)
+				}
+			}
+		})
+	}
+}

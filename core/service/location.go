@@ -34,8 +34,8 @@ func (c calendarClient) locationOf(ctx context.Context, e calendar.Event) []stor
 	return c.locationsOf(ctx, []calendar.Event{e})
 }
 
-// locationsOf returns what to remember about the events outside the default calendar. At Google, a calendar that is
-// invited has a copy of the event, with the same id: who cancels or changes the event means its organizer's. So
+// locationsOf returns what to remember about the events whose home is not the default calendar. At Google, a calendar
+// that is invited has a copy of the event, with the same id: who cancels or changes the event means its organizer's. So
 // the organizer's calendar is remembered for a copy, in the place of what was remembered before.
 func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event) []store.EventSeen {
 	if c.traits.IDsTellCalendar {
@@ -48,16 +48,13 @@ func (c calendarClient) locationsOf(ctx context.Context, events []calendar.Event
 	}
 	inStandard := map[string]bool{} // by id
 	for _, e := range events {
-		inStandard[e.ID] = inStandard[e.ID] || e.CalendarID == standard.ID
+		inStandard[e.ID] = inStandard[e.ID] || e.CalendarID == standard.ID && homeOf(e, all) == standard.ID
 	}
 	var seen []store.EventSeen
 	for _, e := range events {
-		if e.CalendarID == "" || e.CalendarID == standard.ID {
+		where := homeOf(e, all)
+		if e.CalendarID == "" || e.CalendarID == standard.ID && where == standard.ID {
 			continue
-		}
-		where, of := e.CalendarID, copyOf(e)
-		if slices.ContainsFunc(all, func(c calendar.Calendar) bool { return c.ID == of }) {
-			where = of
 		}
 		if inStandard[e.ID] || where == standard.ID {
 			where = "" // the default one
@@ -154,6 +151,16 @@ func copyOf(e calendar.Event) string {
 	return e.Organizer.Email
 }
 
+// homeOf returns the calendar in which an event is changed and cancelled: for a copy its organizer's, if that is one of
+// the account's.
+func homeOf(e calendar.Event, all []calendar.Calendar) string {
+	of := copyOf(e)
+	if slices.ContainsFunc(all, func(c calendar.Calendar) bool { return c.ID == of && !c.ReadOnly }) {
+		return of
+	}
+	return e.CalendarID
+}
+
 // isInvited reports whether an event invites a calendar.
 func isInvited(e calendar.Event, calendarID string) bool {
 	return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
@@ -235,12 +242,13 @@ const metaGone = "gone"
 
 func isGone(f *fault.Error) bool { return f != nil && f.Metadata[metaGone] != "" }
 
-// readEvent reads the event in the first calendar that has it, unless it was cancelled.
+// readEvent reads the event in the first calendar that has it, unless it was cancelled. Of a copy, it reads the meeting
+// itself if it can.
 func (c calendarClient) readEvent(
 	ctx context.Context, calendarIDs []string, eventID string,
 ) (calendar.Event, error) {
 	op := read("read-event")
-	event, err := tryCalendars(ctx, calendarIDs, func(ctx context.Context, calendarID string) (calendar.Event, error) {
+	in := func(ctx context.Context, calendarID string) (calendar.Event, error) {
 		get := func(ctx context.Context) (calendar.Event, error) {
 			return c.driver.Event(ctx, calendar.EventRef{CalendarID: calendarID, ID: eventID})
 		}
@@ -249,7 +257,15 @@ func (c calendarClient) readEvent(
 			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.").With(metaGone, "true")
 		}
 		return event, err
-	})
+	}
+	event, err := tryCalendars(ctx, calendarIDs, in)
+	if err == nil && c.traits.IDsPerCalendar && copyOf(event) != "" {
+		if home := homeOf(event, c.listed(ctx)); home != event.CalendarID {
+			if there, err := in(ctx, home); err == nil {
+				return there, c.remember(ctx, eventID, home)
+			}
+		}
+	}
 	if !isGone(fault.From(err)) {
 		return event, err
 	}
