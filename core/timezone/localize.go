@@ -32,6 +32,12 @@ func Localize(wall time.Time, zone *time.Location) time.Time {
 	}
 }
 
+// Wall returns what a clock in the zone shows at an instant, as if it were UTC.
+func Wall(at time.Time, zone *time.Location) time.Time {
+	_, offset := at.In(zone).Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second)
+}
+
 // endOfPeriod returns when the offset in force at t may change next; last reports that it never does. On the
 // last day of a leap year, if a rule of the zone is in force and not its table, the time package returns an
 // end that has already passed (go.dev/issue/81583): it forgets that day.

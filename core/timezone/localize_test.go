@@ -6,6 +6,8 @@ import (
 	"sort"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestLocalTimesArePlaced(t *testing.T) {
@@ -58,6 +60,27 @@ func TestLocalTimesArePlaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAPlacedWallClockShowsItself(t *testing.T) {
+	zones := []string{
+		"America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "UTC", "America/St_Johns",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		zone, err := Load(rapid.SampledFrom(zones).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(rapid.Int64Range(946684800, 4102444800).Draw(t, "time"), 0)
+		wall := Wall(at, zone)
+		placed := Localize(wall, zone)
+		if !Wall(placed, zone).Equal(wall) {
+			t.Errorf("%s placed in %s shows %s", wall, zone, Wall(placed, zone))
+		}
+		if placed.After(at) {
+			t.Errorf("%s placed in %s at %s, though %s shows it too and is earlier", wall, zone, placed, at)
+		}
+	})
 }
 
 func TestNothingIsFarFromTheEndOfALeapYear(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/adapters/calendar/caldav/recur"
+	"frontdesk/core/timezone"
 )
 
 // object is a calendar object resource (RFC 4791 section 4.1): one event, or one series with the overrides of
@@ -486,7 +487,7 @@ func (o *object) wallLike(m, model ical.Moment) time.Time {
 func (o *object) momentLike(at time.Time, model ical.Moment) ical.Moment {
 	if model.Form == ical.Zoned {
 		if z, ok := o.zone(model.TZID).(namedZone); ok {
-			wall := wallIn(at, z.location)
+			wall := timezone.Wall(at, z.location)
 			if z.localize(wall).Equal(at) {
 				return ical.Moment{Wall: wall, Form: ical.Zoned, TZID: model.TZID}
 			}

@@ -8,7 +8,6 @@ import (
 	"sort"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones must not depend on what the machine has installed
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/adapters/calendar/caldav/recur"
@@ -29,26 +28,10 @@ type namedZone struct{ location *time.Location }
 func (z namedZone) name() string { return z.location.String() }
 
 func (z namedZone) localize(wall time.Time) time.Time {
-	_, before := wall.Add(-24 * time.Hour).In(z.location).Zone()
-	_, after := wall.Add(24 * time.Hour).In(z.location).Zone()
-	earlier := wall.Add(-time.Duration(before) * time.Second)
-	if _, offset := earlier.In(z.location).Zone(); offset == before {
-		return earlier
-	}
-	later := wall.Add(-time.Duration(after) * time.Second)
-	if _, offset := later.In(z.location).Zone(); offset == after {
-		return later
-	}
-	return earlier
+	return timezone.Localize(wall, z.location).UTC()
 }
 
-func (z namedZone) wall(at time.Time) time.Time { return wallIn(at, z.location) }
-
-// wallIn returns the local time of the instant in the location, as if UTC.
-func wallIn(t time.Time, location *time.Location) time.Time {
-	_, offset := t.In(location).Zone()
-	return t.UTC().Add(time.Duration(offset) * time.Second)
-}
+func (z namedZone) wall(at time.Time) time.Time { return timezone.Wall(at, z.location) }
 
 // zones finds and caches the zones of TZIDs during one call. It is not safe for concurrent use.
 type zones map[string]*time.Location // by TZID; nil if looked up and not found

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/core/timezone"
 )
 
 func TestNamesOfZones(t *testing.T) {
@@ -182,7 +183,7 @@ func TestDefinitionsSayWhatTheDatabaseSays(t *testing.T) {
 		z := readZone(read.Children[0])
 		for range 50 {
 			at := from.Add(time.Duration(rapid.Int64Range(0, 9*365*86400).Draw(t, "seconds")) * time.Second)
-			wall := wallIn(at, location)
+			wall := timezone.Wall(at, location)
 			if got, want := z.localize(wall), (namedZone{location}).localize(wall); !got.Equal(want) {
 				t.Fatalf("%s: %v is %v, want %v\n%s", location, wall, got.UTC(), want.UTC(), ical.Encode(root))
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"frontdesk/adapters/calendar/caldav/ical"
+	"frontdesk/core/timezone"
 )
 
 // zoneYears is for how many years after an event its zone's changes are listed without a yearly rule.
@@ -165,7 +166,7 @@ func withZone(object *ical.Component, location *time.Location, moments ...time.T
 func defines(definition *ical.Component, location *time.Location, moments []time.Time) bool {
 	z := readZone(definition)
 	return z != nil && !slices.ContainsFunc(moments, func(t time.Time) bool {
-		wall := wallIn(t, location)
+		wall := timezone.Wall(t, location)
 		return !z.localize(wall).Equal(namedZone{location}.localize(wall))
 	})
 }

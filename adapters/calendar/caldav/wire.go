@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
+	"frontdesk/core/timezone"
 )
 
 // product is the PRODID of the objects that the driver creates (RFC 5545 section 3.7.3).
@@ -205,7 +206,7 @@ func newObject(
 // back, the second pass has no local form, so momentIn returns it in UTC.
 func momentIn(t time.Time, location *time.Location) ical.Moment {
 	t = t.Truncate(time.Second)
-	wall := wallIn(t, location)
+	wall := timezone.Wall(t, location)
 	if isUTC(location) || !(namedZone{location}).localize(wall).Equal(t) {
 		return ical.Moment{Wall: t.UTC(), Form: ical.UTC}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/teambition/rrule-go"
 
 	"frontdesk/core/calendar"
+	"frontdesk/core/timezone"
 )
 
 // Layouts of stamps. The stamp of an instance is its original start, which identifies the instance even after
@@ -45,7 +46,7 @@ func (s stored) starts() (iter.Seq[time.Time], error) {
 	if err != nil {
 		return nil, fmt.Errorf("rule %q: %w", s.Rule, err)
 	}
-	first := wallClock(s.Start, zone)
+	first := timezone.Wall(s.Start, zone)
 	option.Dtstart = first
 	rule, err := rrule.NewRRule(*option)
 	if err != nil {

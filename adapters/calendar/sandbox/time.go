@@ -17,31 +17,9 @@ func loadZone(name string) (*time.Location, error) {
 	return timezone.Load(name)
 }
 
-// wallClock returns what a clock in the zone shows at t, as if it were UTC.
-func wallClock(t time.Time, zone *time.Location) time.Time {
-	t = t.In(zone)
-	_, offset := t.Zone()
-	return t.UTC().Add(time.Duration(offset) * time.Second)
-}
-
-// localize returns the moment when a clock in the zone shows the wall clock. If there are two such moments,
-// it returns the first. A skipped time is read with the offset before the gap (RFC 5545 section 3.3.5).
+// localize returns the moment, in UTC, when a clock in the zone shows the wall clock.
 func localize(wall time.Time, zone *time.Location) time.Time {
-	const day = 24 * time.Hour
-	offsetAt := func(t time.Time) time.Duration {
-		_, offset := t.In(zone).Zone()
-		return time.Duration(offset) * time.Second
-	}
-	wall = wall.UTC()
-	before, after := offsetAt(wall.Add(-day)), offsetAt(wall.Add(day))
-	first := wall.Add(-before)
-	if offsetAt(first) == before {
-		return first
-	}
-	if second := wall.Add(-after); offsetAt(second) == after {
-		return second
-	}
-	return first
+	return timezone.Localize(wall, zone).UTC()
 }
 
 // checkTimes rejects times and zones that the account cannot store.
