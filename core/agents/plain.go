@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"frontdesk/core/jsonread"
 	"frontdesk/core/toolcall"
 )
 
@@ -63,7 +64,7 @@ const executionMessage = "execution_message"
 // without returns an object without some of its fields. The others stay as they are, also those that come twice,
 // which the interface refuses.
 func without(object json.RawMessage, names ...string) json.RawMessage {
-	all := toolcall.Members(object)
+	all := jsonread.Members(object)
 	kept := make([][]byte, 0, len(all))
 	for _, m := range all {
 		if slices.Contains(names, m.Name) {

@@ -360,13 +360,15 @@ func Walls() []Wall {
 		},
 		{
 			Folder: "core/toolcall",
-			May:    []string{"core/api", "core/fault", "core/language", "core/phonenumber", "core/speech", "core/store"},
-			Tests:  []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
+			May: []string{
+				"core/api", "core/fault", "core/jsonread", "core/language", "core/phonenumber", "core/speech", "core/store",
+			},
+			Tests: []string{"core/**"}, Why: "A model's call of a tool is a caller's call of an operation.",
 		},
 		{
 			Folder: "core/agents",
 			May: []string{
-				"core/api", "core/apikey", "core/audit", "core/fault", "core/phonenumber", "core/toolcall",
+				"core/api", "core/apikey", "core/audit", "core/fault", "core/jsonread", "core/phonenumber", "core/toolcall",
 			},
 			Tests: []string{"core/**"}, Why: "The shapes in which voice platforms call tools.",
 		},

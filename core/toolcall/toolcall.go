@@ -22,6 +22,7 @@ import (
 
 	"frontdesk/core/api"
 	"frontdesk/core/fault"
+	"frontdesk/core/jsonread"
 	"frontdesk/core/language"
 	"frontdesk/core/phonenumber"
 	"frontdesk/core/speech"
@@ -167,42 +168,13 @@ func languageOf(of http.Header) string { return language.Match(of.Get("Accept-La
 // values, where the interface refuses both.
 func repeats(arguments []byte) bool {
 	names := map[string]bool{}
-	for _, m := range Members(arguments) {
+	for _, m := range jsonread.Members(arguments) {
 		if names[m.Name] {
 			return true
 		}
 		names[m.Name] = true
 	}
 	return false
-}
-
-// Member is a field of an object, as it was sent.
-type Member struct {
-	Name  string
-	Value json.RawMessage
-}
-
-// Members returns the fields of an object in their order, also those that come twice. What is not one whole object
-// has none: what is wrong with it is for the interface to say.
-func Members(object []byte) (all []Member) {
-	from := json.NewDecoder(bytes.NewReader(object))
-	if begin, err := from.Token(); err != nil || begin != json.Delim('{') {
-		return nil
-	}
-	for from.More() {
-		token, err := from.Token()
-		m := Member{}
-		name, is := token.(string)
-		if err != nil || !is || from.Decode(&m.Value) != nil {
-			return nil
-		}
-		m.Name = name
-		all = append(all, m)
-	}
-	if _, err := from.Token(); err != nil || len(bytes.TrimSpace(object[from.InputOffset():])) > 0 {
-		return nil // it breaks off, or more follows
-	}
-	return all
 }
 
 // withoutNull returns the arguments without those in whose place a model wrote null as a text, as models do where a

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"frontdesk/core/adapter"
+	"frontdesk/core/jsonread"
 )
 
 // system maps the types of Freshdesk's own ticket fields to their names in a request that creates a ticket.
@@ -67,12 +68,12 @@ func (f field) values() []string {
 		_ = json.Unmarshal(f.Choices, &list) // anything but a list of strings has no values
 		return slices.Clip(list)
 	}
-	for _, m := range members(f.Choices) {
+	for _, m := range jsonread.Members(f.Choices) {
 		var number int64
 		switch {
 		case system[f.Type] == "" || f.Type == "default_status":
-			list = append(list, m.name)
-		case json.Unmarshal(m.value, &number) == nil:
+			list = append(list, m.Name)
+		case json.Unmarshal(m.Value, &number) == nil:
 			list = append(list, strconv.FormatInt(number, 10))
 		}
 	}

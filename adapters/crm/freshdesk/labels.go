@@ -1,7 +1,6 @@
 package freshdesk
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
+	"frontdesk/core/jsonread"
 )
 
 // field is a ticket field (developers.freshdesk.com/api, "Ticket fields"). The form of its choices depends on
@@ -54,18 +54,18 @@ func labelsOf(fields []field) labels {
 	for _, f := range fields {
 		switch f.Type {
 		case "default_status":
-			for _, m := range members(f.Choices) {
+			for _, m := range jsonread.Members(f.Choices) {
 				var names []string
-				number, err := strconv.Atoi(m.name)
-				if err == nil && json.Unmarshal(m.value, &names) == nil && len(names) > 0 {
+				number, err := strconv.Atoi(m.Name)
+				if err == nil && json.Unmarshal(m.Value, &names) == nil && len(names) > 0 {
 					known.statuses = known.statuses.with(number, names[0])
 				}
 			}
 		case "default_priority":
-			for _, m := range members(f.Choices) {
+			for _, m := range jsonread.Members(f.Choices) {
 				var number int
-				if json.Unmarshal(m.value, &number) == nil {
-					known.priorities = known.priorities.with(number, m.name)
+				if json.Unmarshal(m.Value, &number) == nil {
+					known.priorities = known.priorities.with(number, m.Name)
 				}
 			}
 		}
@@ -84,34 +84,6 @@ func (c choices) with(number int, label string) choices {
 		return c
 	}
 	return append(c, choice{number, label})
-}
-
-// member is a name and a value of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members returns the members of a JSON object in their order, which is the account's, or nil if it is no
-// object.
-func members(object []byte) []member {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil
-	}
-	var all []member
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil
-		}
-		m := member{name: name.(string)} // a decoder returns a string here or fails
-		if d.Decode(&m.value) != nil {
-			return nil
-		}
-		all = append(all, m)
-	}
-	return all
 }
 
 func (l labels) vocabulary() crm.Vocabulary {
