@@ -4,6 +4,8 @@ package crm
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"frontdesk/core/fault"
@@ -82,6 +84,15 @@ type Account struct {
 type Vocabulary struct {
 	Statuses   []string
 	Priorities []string
+}
+
+// AddText adds a text to a list unless it is empty or the list has it, ignoring case. So where two values have one
+// label, it stands for the first of them.
+func AddText(list []string, text string) []string {
+	if text == "" || slices.ContainsFunc(list, func(known string) bool { return strings.EqualFold(known, text) }) {
+		return list
+	}
+	return append(list, text)
 }
 
 // NewTicket is a ticket to create. An empty string means that the value is not given.

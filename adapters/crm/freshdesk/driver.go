@@ -91,12 +91,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 	if err != nil {
 		return crm.Ticket{}, fault.Unacted(err)
 	}
-	var faults []fault.Field
-	for _, path := range known.put(t.Status, t.Priority, &wanted) {
-		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Freshdesk " +
-			"account."})
-	}
-	if len(faults) > 0 {
+	if faults := known.put(t.Status, t.Priority, &wanted); len(faults) > 0 {
 		return crm.Ticket{}, fault.InvalidFields(faults...)
 	}
 	body, err := wanted.body(own)

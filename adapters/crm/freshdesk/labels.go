@@ -8,6 +8,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
+	"frontdesk/core/fault"
 	"frontdesk/core/jsonread"
 )
 
@@ -94,9 +95,7 @@ func (l labels) vocabulary() crm.Vocabulary {
 func (c choices) labels() []string {
 	var list []string
 	for _, known := range c {
-		if !slices.ContainsFunc(list, func(label string) bool { return strings.EqualFold(label, known.label) }) {
-			list = append(list, known.label)
-		}
+		list = crm.AddText(list, known.label)
 	}
 	return list
 }
@@ -127,8 +126,8 @@ func (c choices) labelOf(number int) string {
 	return strconv.Itoa(number)
 }
 
-// put sets the labels of a new ticket. It returns the fields whose label is not known.
-func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
+// put sets the labels of a new ticket. It returns the faults of those that are not known.
+func (l labels) put(status, priority string, on *newTicket) (faults []fault.Field) {
 	for _, f := range []struct {
 		path, label string
 		among       choices
@@ -139,10 +138,11 @@ func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
 		}
 		number, ok := f.among.numberOf(f.label)
 		if !ok {
-			unknown = append(unknown, f.path)
+			faults = append(faults,
+				fault.Field{Path: f.path, Message: "is no longer a label of the Freshdesk account."})
 			continue
 		}
 		*f.to = number
 	}
-	return unknown
+	return faults
 }

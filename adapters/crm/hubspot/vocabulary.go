@@ -211,10 +211,8 @@ func (d *driver) option(ctx context.Context, is func(option) bool) (option, bool
 func labels[T any](list []T, of func(T) (label string, offered bool)) []string {
 	var known []string
 	for _, item := range list {
-		label, offered := of(item)
-		if offered && label != "" && !slices.ContainsFunc(known,
-			func(k string) bool { return strings.EqualFold(k, label) }) {
-			known = append(known, label)
+		if label, offered := of(item); offered {
+			known = crm.AddText(known, label)
 		}
 	}
 	return known

@@ -110,9 +110,7 @@ func (a usersAnswer) contacts() []crm.Contact {
 func distinct(texts []string) []string {
 	var once []string
 	for _, text := range texts {
-		if text != "" {
-			once = with(once, text)
-		}
+		once = crm.AddText(once, text)
 	}
 	return once
 }

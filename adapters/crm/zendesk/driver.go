@@ -132,12 +132,7 @@ func (d *driver) label(ctx context.Context, t crm.NewTicket, on *newTicket) (own
 	if err != nil {
 		return nil, err
 	}
-	var faults []fault.Field
-	for _, path := range known.put(t.Status, t.Priority, on) {
-		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Zendesk " +
-			"account."})
-	}
-	if len(faults) > 0 {
+	if faults := known.put(t.Status, t.Priority, on); len(faults) > 0 {
 		return nil, fault.InvalidFields(faults...)
 	}
 	return d.fields.Fill(name, known.fields, t)

@@ -6,6 +6,7 @@ import (
 
 	"frontdesk/core/adapter"
 	"frontdesk/core/crm"
+	"frontdesk/core/fault"
 )
 
 // labels holds the account's statuses and priorities of tickets, and its ticket fields.
@@ -61,45 +62,40 @@ func (l labels) vocabulary() crm.Vocabulary {
 	var v crm.Vocabulary
 	for _, s := range l.custom {
 		if s.active {
-			v.Statuses = with(v.Statuses, s.label)
+			v.Statuses = crm.AddText(v.Statuses, s.label)
 		}
 	}
 	if len(l.custom) == 0 {
 		for _, s := range l.system {
 			if s.value != closed {
-				v.Statuses = with(v.Statuses, s.label)
+				v.Statuses = crm.AddText(v.Statuses, s.label)
 			}
 		}
 	}
 	for _, p := range l.priorities {
-		v.Priorities = with(v.Priorities, p.label)
+		v.Priorities = crm.AddText(v.Priorities, p.label)
 	}
 	return v
 }
 
-// with adds a label unless the list has it, ignoring case. If two statuses have the same label, the label
-// stands for the first of them.
-func with(list []string, label string) []string {
-	if slices.ContainsFunc(list, func(known string) bool { return strings.EqualFold(known, label) }) {
-		return list
+// put sets the labels of a new ticket. It returns the faults of those that are not known.
+func (l labels) put(status, priority string, on *newTicket) (faults []fault.Field) {
+	unknown := func(path string) {
+		faults = append(faults, fault.Field{Path: path, Message: "is no longer a label of the Zendesk account."})
 	}
-	return append(list, label)
-}
-
-// put sets the labels of a new ticket. It returns the fields whose label is not known.
-func (l labels) put(status, priority string, on *newTicket) (unknown []string) {
 	on.Status, on.CustomStatusID, on.Priority = "", 0, ""
 	if status != "" && !l.putStatus(status, on) {
-		unknown = append(unknown, "status")
+		unknown("status")
 	}
 	if priority != "" {
 		i := slices.IndexFunc(l.priorities, func(p option) bool { return p.label == priority })
 		if i < 0 {
-			return append(unknown, "priority")
+			unknown("priority")
+		} else {
+			on.Priority = l.priorities[i].value
 		}
-		on.Priority = l.priorities[i].value
 	}
-	return unknown
+	return faults
 }
 
 func (l labels) putStatus(label string, on *newTicket) bool {
