@@ -299,7 +299,7 @@ func personalCalls(turn string) []request {
 func TestNoSecretComesOut(t *testing.T) {
 	t.Parallel()
 	for _, jwt := range []string{"eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9", "eyJpc3MiOiJhbm5AZXhhbXBsZS5jb20ifQ"} {
-		if !issued.MatchString(jwt) {
+		if tokenIn(jwt) < 0 {
 			t.Fatalf("%s is not recognised", jwt)
 		}
 	}
@@ -438,10 +438,24 @@ type sinks struct {
 	bytes atomic.Int64
 }
 
-// issued matches tokens from the fake authorization servers, and assertions that were signed for them: JSON in base64
+// issued match tokens from the fake authorization servers, and assertions that were signed for them: JSON in base64
 // whose first member has a name of three letters (alg, typ, kid, iss). What is sealed is in base64 as well, and in
-// millions of characters of it, "eyJ" alone comes about by chance.
-var issued = regexp.MustCompile(`(?:access|refresh)-[A-Z2-7]{5,}|eyJ[0-9A-Za-z_-]{4}iO[ij][0-9A-Za-z_-]{10,}`)
+// millions of characters of it, "eyJ" alone comes about by chance. Each begins with a text, for which regexp looks
+// far faster than for one of several.
+var issued = []*regexp.Regexp{
+	regexp.MustCompile(`access-[A-Z2-7]{5,}`), regexp.MustCompile(`refresh-[A-Z2-7]{5,}`),
+	regexp.MustCompile(`eyJ[0-9A-Za-z_-]{4}iO[ij][0-9A-Za-z_-]{10,}`),
+}
+
+// tokenIn returns where in a text a token is; -1: nowhere.
+func tokenIn(text string) int {
+	for _, form := range issued {
+		if at := form.FindStringIndex(text); at != nil {
+			return at[0]
+		}
+	}
+	return -1
+}
 
 // secretsOnly looks for secrets.
 func (o *sinks) secretsOnly(of, text string) {
@@ -470,8 +484,8 @@ func (o *sinks) look(of, text, mark string) {
 			return
 		}
 	}
-	if at := issued.FindStringIndex(text); at != nil {
-		o.t.Errorf("%s holds a token:\n%s", of, around(text, at[0]))
+	if at := tokenIn(text); at >= 0 {
+		o.t.Errorf("%s holds a token:\n%s", of, around(text, at))
 	}
 }
 
