@@ -127,6 +127,7 @@ type Account struct {
 // Calendar is one calendar of the account.
 type Calendar struct {
 	ID        string // the provider's own id
+	Alias     string // another id that the provider takes for it; "" if there is none
 	Name      string // display name
 	Zone      string // IANA name; "" if the provider reports none
 	IsDefault bool   // used by calls that name no calendar

@@ -107,7 +107,9 @@ func (c calendarClient) findCalendar(ctx context.Context, id string) (calendar.C
 }
 
 func findIn(all []calendar.Calendar, id string) (calendar.Calendar, error) {
-	i := slices.IndexFunc(all, func(c calendar.Calendar) bool { return c.ID == id || id == "" && c.IsDefault })
+	i := slices.IndexFunc(all, func(c calendar.Calendar) bool {
+		return c.ID == id || id == "" && c.IsDefault || id != "" && c.Alias == id
+	})
 	if i < 0 && id == "" {
 		return calendar.Calendar{}, fault.New(fault.NotFound, fault.ReasonCalendarNotFound,
 			"The account has no default calendar. Name one in selected_calendar_ids, or set the connection's default.")

@@ -116,7 +116,7 @@ func (e *fakeEvent) bump() { e.version++; e.Version = strconv.Itoa(e.version) }
 
 func (a *calendarAccount) calendar(id string) (string, error) {
 	for _, c := range a.calendars {
-		if c.ID == id || id == "" && c.IsDefault {
+		if c.ID == id || id == "" && c.IsDefault || id != "" && c.Alias == id {
 			return c.ID, nil
 		}
 	}

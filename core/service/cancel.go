@@ -80,7 +80,8 @@ func (s *Calendar) cancel(
 	if isGone(fault.From(err)) && !isCancelled {
 		// Who names a calendar may mean a copy there, of a meeting that still invites it.
 		moved, found, readErr := client.elsewhere(ctx, plan.EventID, where)
-		switch isMeant := plan.CalendarID == "" || copyOf(moved) == "" && !isInvited(moved, where); {
+		from, _ := client.findCalendar(ctx, where) // its own id; elsewhere has just listed it
+		switch isMeant := plan.CalendarID == "" || copyOf(moved) == "" && !isInvited(moved, from.ID); {
 		case readErr != nil:
 			return none, readErr
 		case found && isMeant:

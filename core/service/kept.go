@@ -37,6 +37,7 @@ type keptList struct {
 // keptCalendar is a calendar.Calendar in the form of the document.
 type keptCalendar struct {
 	ID        string `json:"id"`
+	Alias     string `json:"alias,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Zone      string `json:"zone,omitempty"`
 	IsDefault bool   `json:"default,omitempty"`

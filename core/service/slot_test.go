@@ -293,6 +293,25 @@ func TestMeetingMovesOntoItselfButNotOntoAnother(t *testing.T) {
 	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
 }
 
+// A calendar is the same one by its alias, such as Google's primary: with one zone, and with the holds of those who name
+// it otherwise.
+func TestACalendarMayBeNamedByItsAlias(t *testing.T) {
+	t.Parallel()
+	w, p, c := protectedWorld(t)
+	w.meetings.calendars[0].Alias = "primary"
+	local := meeting(t, "by its alias", 10)
+	local.Start, local.End, local.Timezone = when(t, "2030-03-04T10:00:00"), when(t, "2030-03-04T11:00:00"), ""
+	local.CalendarIDs = []string{"primary"}
+	booked := book(t, p, c, Write{}, local).Record.Event
+	if booked.StartTime != "2030-03-04T10:00:00-05:00" { // the calendar is in New York
+		t.Errorf("booked at %s", booked.StartTime)
+	}
+	w.meetings.edit(booked.EventID, func(e *calendar.Event) { e.IsFree = true }) // the provider does not show it yet
+	local.Title, local.CalendarIDs = "by its id", []string{"main"}
+	_, err := p.Calendar.Book(asKey(c), c, Write{}, local)
+	wantReason(t, err, fault.Conflict, fault.ReasonSlotTaken)
+}
+
 // Microsoft finds an event by its id in whatever calendar it is asked, and does not tell in which one it is.
 func TestMeetingMovesWhereItsOwnCalendarIsFree(t *testing.T) {
 	t.Parallel()

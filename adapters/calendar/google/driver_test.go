@@ -198,7 +198,7 @@ func TestCalendarsAreListedByWhatTheyAllow(t *testing.T) {
 	s.AddCalendar(email, fake.Calendar{ID: "unlisted@example.com", Name: "Unlisted", Unlisted: true})
 	got := must[[]calendar.Calendar](t)(s.driver(t).Calendars(t.Context()))
 	want := []calendar.Calendar{
-		{ID: email, Name: email, Zone: "Europe/London", IsDefault: true},
+		{ID: email, Alias: "primary", Name: email, Zone: "Europe/London", IsDefault: true},
 		{ID: second, Name: "Work", Zone: "Europe/London"},
 		{ID: holidays, Name: "Holidays", Zone: "Europe/London", ReadOnly: true},
 		{ID: "hidden@example.com", Name: "Hidden", Zone: "Europe/London"},

@@ -161,11 +161,15 @@ func mergeAttendees(before []*gcal.EventAttendee, emails []string) []*gcal.Event
 func calendarOf(entry *gcal.CalendarListEntry, standard string) calendar.Calendar {
 	writable := entry.AccessRole == "owner" || entry.AccessRole == "writer" ||
 		entry.AccessRole == "writerWithoutPrivateAccess"
-	return calendar.Calendar{
+	listed := calendar.Calendar{
 		ID: entry.Id, Name: cmp.Or(entry.SummaryOverride, entry.Summary, entry.Id), Zone: entry.TimeZone,
 		ReadOnly:  !writable,
 		IsDefault: strings.EqualFold(entry.Id, standard) || entry.Primary && standard == primary,
 	}
+	if entry.Primary {
+		listed.Alias = primary
+	}
+	return listed
 }
 
 // eventOf converts an event of the API, without its calendar.
