@@ -267,7 +267,7 @@ func refused(ctx context.Context, b *bench, s scenario) error {
 		return err
 	}
 	body := listBody(calendarID(0))
-	gateways, stop, err := b.gateways(ctx, s, plan{tenants: 1, provider: "google"}, body)
+	gateways, stop, err := b.gateways(ctx, s, b.binaries, plan{tenants: 1, provider: "google"}, body)
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,7 @@ type served struct {
 
 // gateways serves a deployment of each binary. Each has been asked once with each key, so that tokens,
 // connections and caches are there.
-
-func (b *bench) gateways(ctx context.Context, s scenario, what plan, warm string) ([]served, func(), error) {
-	return b.serve(ctx, s, b.binaries, what, warm)
-}
-
-func (b *bench) serve(
+func (b *bench) gateways(
 	ctx context.Context, s scenario, binaries binaries, what plan, warm string,
 ) (all []served, stop func(), err error) {
 	stop = func() {
@@ -170,14 +165,14 @@ func list(ctx context.Context, b *bench, s scenario) error {
 		return err
 	}
 	// More than one tenant, so that the limit of concurrent calls of a connection does not hold callers up.
-	microsoft, stopMicrosoft, err := b.gateways(ctx, s, plan{tenants: 4, provider: "microsoft"},
+	microsoft, stopMicrosoft, err := b.gateways(ctx, s, b.binaries, plan{tenants: 4, provider: "microsoft"},
 		listBody(b.provider.boxes[0]))
 	if err != nil {
 		return err
 	}
 	defer stopMicrosoft()
 	body := listBody(calendarID(0))
-	google, stop, err := b.gateways(ctx, s, plan{tenants: 4, provider: "google"}, body)
+	google, stop, err := b.gateways(ctx, s, b.binaries, plan{tenants: 4, provider: "google"}, body)
 	if err != nil {
 		return err
 	}
@@ -252,7 +247,7 @@ func full(ctx context.Context, b *bench, s scenario) error {
 		if provider == "microsoft" {
 			long, short = b.provider.boxes[calendars], b.provider.boxes[0]
 		}
-		gateways, stop, err := b.gateways(ctx, s, plan{tenants: 1, provider: provider}, listBody(long))
+		gateways, stop, err := b.gateways(ctx, s, b.binaries, plan{tenants: 1, provider: provider}, listBody(long))
 		if err != nil {
 			return err
 		}
@@ -301,7 +296,7 @@ func wide(ctx context.Context, b *bench, s scenario) error {
 	}
 	for _, provider := range []string{"google", "microsoft"} {
 		ids := b.tenCalendars(provider)
-		gateways, stop, err := b.gateways(ctx, s, plan{tenants: 1, provider: provider}, listBody(ids...))
+		gateways, stop, err := b.gateways(ctx, s, b.binaries, plan{tenants: 1, provider: provider}, listBody(ids...))
 		if err != nil {
 			return err
 		}
@@ -331,7 +326,7 @@ func slots(ctx context.Context, b *bench, s scenario) error {
 	if err := b.provider.set(ctx, 0, true); err != nil {
 		return err
 	}
-	gateways, stop, err := b.gateways(ctx, s, plan{tenants: 4, provider: "google"}, listBody(calendarID(0)))
+	gateways, stop, err := b.gateways(ctx, s, b.binaries, plan{tenants: 4, provider: "google"}, listBody(calendarID(0)))
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func requests(ctx context.Context, b *bench, s scenario) error {
 			if !prevent {
 				operations = plainOperations(ids, long)
 			}
-			gateways, stop, err := b.serve(ctx, s, b.binaries[:1], plan{
+			gateways, stop, err := b.gateways(ctx, s, b.binaries[:1], plan{
 				tenants: 1, provider: provider, settings: tenant.Settings{PreventDoubleBooking: prevent},
 				// On a busy machine, the fake takes seconds for a page of a long list.
 				environ: []string{"FRONTDESK_RESILIENCE__DEADLINE=60s",

@@ -117,7 +117,7 @@ func (b *bench) bookings(ctx context.Context, s scenario, bare *commits,
 			}
 			// Callers of more than one tenant: a connection lets no more than eight call at a time, and 32
 			// wait.
-			gateways, stop, err := b.serve(ctx, s, b.binaries[i:i+1], plan{
+			gateways, stop, err := b.gateways(ctx, s, b.binaries[i:i+1], plan{
 				tenants: 8, provider: "google", settings: v.settings, environ: environ,
 			}, listBody(calendarID(0)))
 			if err != nil {
