@@ -64,27 +64,20 @@ type tenantList struct {
 	JSON bool `help:"Print JSON."`
 }
 
-type tenantRow struct {
-	Name      string          `json:"name"`
-	Settings  tenant.Settings `json:"settings"`
-	CreatedAt *time.Time      `json:"created_at"`
-}
-
 // Run lists the tenants.
 func (c tenantList) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, func(g *gateway.Gateway) error {
-		tenants, err := g.Tenants().List(ctx)
+		all, err := g.Admin().ListTenants(ctx, operator())
 		if err != nil {
 			return err
 		}
-		values, rows := make([]tenantRow, 0, len(tenants)), make([][]string, 0, len(tenants))
-		for _, t := range tenants {
-			values = append(values, tenantRow{t.Name, t.Settings, when(t.CreatedAt)})
+		rows := make([][]string, 0, len(all.Tenants))
+		for _, t := range all.Tenants {
 			rows = append(rows, []string{
 				t.Name, t.Settings.Timezone, yes(t.Settings.PreventDoubleBooking), moment(t.CreatedAt),
 			})
 		}
-		return s.list(c.JSON, values, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED"}, rows)
+		return s.list(c.JSON, all.Tenants, []string{"NAME", "TIMEZONE", "PREVENTS DOUBLE BOOKING", "CREATED"}, rows)
 	})
 }
 

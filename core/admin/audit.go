@@ -54,7 +54,7 @@ func (s *Service) ListAudit(ctx context.Context, c apikey.Caller, q AuditQuery) 
 	if filter.Limit == 0 {
 		filter.Limit = defaultAuditLimit
 	}
-	rows, err := s.opts.Audit.List(ctx, filter)
+	rows, err := s.opts.Store.AuditRows(ctx, filter)
 	for _, r := range rows {
 		answer.Entries = append(answer.Entries, AuditEntry{
 			At: r.At.UTC(), Tenant: r.Tenant, Actor: r.Actor, Action: r.Action, ConnectionID: r.ConnectionID,

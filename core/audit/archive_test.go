@@ -55,7 +55,7 @@ func (w *world) end(action string) {
 // ids lists the ids of the rows in the database.
 func (w *world) ids() (ids []int64) {
 	w.t.Helper()
-	rows, err := w.log.List(w.t.Context(), store.AuditFilter{Limit: 1000})
+	rows, err := w.log.Store.AuditRows(w.t.Context(), store.AuditFilter{Limit: 1000})
 	w.check(err)
 	for _, r := range rows {
 		ids = append(ids, r.ID)

@@ -203,8 +203,3 @@ func clean(text string) string {
 		return r
 	}, text)
 }
-
-// List returns the newest rows that match the filter, oldest first.
-func (l *Log) List(ctx context.Context, f store.AuditFilter) ([]store.AuditRow, error) {
-	return l.Store.AuditRows(ctx, f)
-}

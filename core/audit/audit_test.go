@@ -198,7 +198,7 @@ func TestWhatIsRecordedIsSealedAndSound(t *testing.T) {
 			w.kept()); !again.Sound || again.Head.Rows != 8 {
 			t.Errorf("held against earlier heads: %+v", again)
 		}
-		rows, err := w.process().List(t.Context(), store.AuditFilter{Limit: 100})
+		rows, err := w.process().Store.AuditRows(t.Context(), store.AuditFilter{Limit: 100})
 		w.check(err)
 		for i, row := range rows {
 			name := []string{"acme", "bolt"}[i%5%2]
@@ -231,7 +231,7 @@ func TestListsAreFiltered(t *testing.T) {
 				[]string{"event4", "event5", ""}},
 			"of all that": {store.AuditFilter{Limit: 1, Tenant: "acme", Action: "book-meeting"}, []string{"event4"}},
 		} {
-			rows, err := w.log.List(t.Context(), c.filter)
+			rows, err := w.log.Store.AuditRows(t.Context(), c.filter)
 			w.check(err)
 			var subjects []string
 			for _, r := range rows {

@@ -37,7 +37,7 @@ func (g *Gateway) Audit(ctx context.Context, f AuditFilter) ([]store.AuditRow, e
 	if f.Since > 0 {
 		rows.Since = g.now().Add(-f.Since)
 	}
-	return g.audit.List(ctx, rows)
+	return g.store.AuditRows(ctx, rows)
 }
 
 // AuditReport is the result of VerifyAudit.
