@@ -62,30 +62,36 @@ func (s *Calendar) cancel(
 	}
 	run.ExpectEffect(true)
 	op := guard.Op{Name: opCancel, Repeatable: true}
-	try := func(ctx context.Context, calendarID string) (string, error) {
-		lost := false // the answer of an earlier attempt, which then has removed what is gone now
-		_, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (string, error) {
+	type removal struct {
+		from  string
+		isOld bool // it was gone, perhaps by an earlier attempt
+	}
+	try := func(ctx context.Context, calendarID string) (removal, error) {
+		lost := false // the answer of an earlier attempt, which then may have removed what is gone now
+		removed, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (removal, error) {
 			ref := calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}
 			err := client.driver.Cancel(ctx, ref, calendar.Cancellation{})
 			f := fault.From(err)
 			if lost && err != nil && f.Code == fault.NotFound && client.wasThere(f) {
-				return calendarID, nil
+				return removal{isOld: true}, nil
 			}
 			lost = lost || err != nil && !run.HadNoEffect(f)
-			return calendarID, err
+			return removal{}, err
 		})
-		return calendarID, err
+		return removal{calendarID, removed.isOld || isGone(fault.From(err))}, err
 	}
-	where, err := tryCalendars(ctx, calendarIDs, try)
-	if isGone(fault.From(err)) && !isCancelled {
-		// Who names a calendar may mean a copy there, of a meeting that still invites it.
-		moved, found, readErr := client.elsewhere(ctx, plan.EventID, where)
-		from, _ := client.findCalendar(ctx, where) // its own id; elsewhere has just listed it
-		switch isMeant := plan.CalendarID == "" || copyOf(moved) == "" && !isInvited(moved, from.ID); {
-		case readErr != nil:
+	removed, err := tryCalendars(ctx, calendarIDs, try)
+	if removed.isOld && !isCancelled {
+		moved, found, readErr := client.elsewhere(ctx, plan.EventID, removed.from)
+		if readErr != nil {
 			return none, readErr
-		case found && isMeant:
-			where, err = try(ctx, moved.CalendarID)
+		}
+		if found {
+			from, _ := client.findCalendar(ctx, removed.from) // its own id; elsewhere has just listed it
+			// Who names a calendar may mean a copy there, of a meeting that still invites it.
+			if plan.CalendarID == "" || copyOf(moved) == "" && !isInvited(moved, from.ID) {
+				removed, err = try(ctx, moved.CalendarID)
+			}
 		}
 	}
 	if f := fault.From(err); err != nil {
@@ -108,7 +114,7 @@ func (s *Calendar) cancel(
 	if err := s.opts.Store.DropHoldsOfEvent(ctx, client.connection.ID, plan.EventID); err != nil {
 		return none, err
 	}
-	row := client.location(plan.EventID, where, true)
+	row := client.location(plan.EventID, removed.from, true)
 	s.recent.drop(row)
 	attached := store.Attached{Seen: []store.EventSeen{row}}
 	meeting, known, err := s.opts.Store.Meeting(ctx, client.tenant.ID, client.connection.ID,

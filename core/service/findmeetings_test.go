@@ -524,7 +524,7 @@ func TestAMeetingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 			if to == booked {
 				continue
 			}
-			for _, first := range []string{"update", "find", "cancel", "cancel by name"} {
+			for _, first := range []string{"update", "find", "cancel", "cancel by name", "cancel, cut off"} {
 				t.Run(booked+" to "+to+", "+first, func(t *testing.T) {
 					w, p, c := sqliteWorld(t)
 					w.meetings.tells410 = true
@@ -550,6 +550,8 @@ func TestAMeetingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 						}
 					case "cancel by name":
 						cancel.CalendarID = booked
+					case "cancel, cut off": // before it reached the provider, which nobody knows
+						w.meetings.once("cancel", reaction{before: fails(cutOff())})
 					}
 					asked := w.meetings.called("event")
 					if _, err := p.Calendar.Cancel(asKey(c), c, Write{}, cancel); err != nil || len(w.meetings.live()) != 0 {
