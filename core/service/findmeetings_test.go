@@ -614,3 +614,26 @@ func TestAMeetingIsMeantOfWhichTheDefaultCalendarHasACopy(t *testing.T) {
 		})
 	}
 }
+
+// Where the meeting itself cannot be read at the moment, the copy is not changed in its place.
+func TestACopyIsNotChangedWhileItsMeetingCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	for _, in := range []string{"main", "side"} {
+		w.meetings.put(calendar.Event{ID: "one", CalendarID: in, Title: "old", Start: calendar.At(hour(10), "UTC"),
+			End: calendar.At(hour(11), "UTC"), Organizer: calendar.Person{Email: "side"}})
+	}
+	w.meetings.script(func(_ *process, call string) reaction {
+		if call == "event" && w.meetings.called(call) > 1 {
+			return reaction{before: fails(down())}
+		}
+		return reaction{}
+	})
+	_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: "one", Title: "new"})
+	wantReason(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+	for _, left := range w.meetings.live() {
+		if left.Title != "old" {
+			t.Errorf("%+v is changed", left)
+		}
+	}
+}

@@ -261,8 +261,12 @@ func (c calendarClient) readEvent(
 	event, err := tryCalendars(ctx, calendarIDs, in)
 	if err == nil && c.traits.IDsPerCalendar && copyOf(event) != "" {
 		if home := homeOf(event, c.listed(ctx)); home != event.CalendarID {
-			if there, err := in(ctx, home); err == nil {
+			there, err := in(ctx, home)
+			switch {
+			case err == nil:
 				return there, c.remember(ctx, eventID, home)
+			case !errors.Is(err, fault.NotFound) && !errors.Is(err, fault.Forbidden):
+				return event, err // a change of the copy would not be one of the meeting
 			}
 		}
 	}
