@@ -320,8 +320,8 @@ func TestWhatABatchLacksIsUnknown(t *testing.T) {
 	}
 }
 
-// busyGraph answers batches at once: each calendar is busy from noon to one, which it tells on the last of so many pages.
-// It does not answer a batch that asks for the last page of one of hang. slow is how long it takes to answer what it is
+// busyGraph answers batches at once: each calendar is busy from noon to one, which the last of so many pages tells. It
+// does not answer a batch that asks for the last page of one of hang. slow is how long it takes to answer what it is
 // asked alone for the first time.
 func busyGraph(t *testing.T, pages int, hang []string, slow time.Duration) calendar.FreeBusyer {
 	t.Helper()
