@@ -615,6 +615,28 @@ func TestAMeetingIsMeantOfWhichTheDefaultCalendarHasACopy(t *testing.T) {
 	}
 }
 
+// Where others have invited two calendars of the account, each has a copy of its own.
+func TestACopyThatIsGoneLeavesTheCopiesOfOthers(t *testing.T) {
+	t.Parallel()
+	for rule, name := range map[string]string{"by name": "main", "by default": ""} {
+		t.Run(rule, func(t *testing.T) {
+			w, p, c := sqliteWorld(t)
+			w.meetings.tells410 = true
+			for _, in := range []string{"main", "side"} {
+				w.meetings.put(calendar.Event{ID: "one", CalendarID: in, Title: "old", Start: calendar.At(hour(10), "UTC"),
+					End: calendar.At(hour(11), "UTC"), Organizer: calendar.Person{Email: "boss@example.com"},
+					IsCancelled: in == "main"})
+			}
+			_, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{EventID: "one", Title: "new"})
+			wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
+			_, err = p.Calendar.Cancel(background, c, Write{}, CancelMeeting{EventID: "one", CalendarID: name})
+			if live := w.meetings.live(); err != nil || len(live) != 1 || live[0].Title != "old" {
+				t.Errorf("%v, and %+v are left", err, live)
+			}
+		})
+	}
+}
+
 // Where the meeting itself cannot be read at the moment, the copy is not changed in its place.
 func TestACopyIsNotChangedWhileItsMeetingCannotBeRead(t *testing.T) {
 	t.Parallel()

@@ -284,8 +284,9 @@ func (c calendarClient) readEvent(
 }
 
 // elsewhere returns an event that is gone from one calendar and in another of the account under the same id. At Google,
-// moving an event to another calendar leaves a cancelled one behind (developers.google.com/workspace/calendar/api/v3/
-// reference/events#status). The meeting itself comes before the copy of a calendar that was invited.
+// moving an event to another calendar, which organizes it from then on, leaves a cancelled one behind
+// (developers.google.com/workspace/calendar/api/v3/reference/events#status). The copy of a calendar that was invited is
+// not the event, whether or not it stands.
 func (c calendarClient) elsewhere(
 	ctx context.Context, eventID, goneFrom string,
 ) (e calendar.Event, found bool, err error) {
@@ -317,13 +318,13 @@ func (c calendarClient) elsewhere(
 		}
 		return events, group.Wait()
 	})
-	for _, there := range events {
-		isThere := there.ID != "" && !there.IsCancelled && copyOf(there) != had.ID
-		if isThere && (!found || copyOf(e) != "" && copyOf(there) == "") {
-			e, found = there, true
-		}
+	i := slices.IndexFunc(events, func(there calendar.Event) bool {
+		return there.ID != "" && !there.IsCancelled && copyOf(there) == ""
+	})
+	if i < 0 {
+		return e, false, err
 	}
-	return e, found, err
+	return events[i], true, nil
 }
 
 // recentLocations are the rows that this process stored recently. When they are too many, they are cleared.
