@@ -65,6 +65,7 @@ type Log struct {
 	mu      sync.Mutex // guards the fields below
 	ring    *ring      // nil: not read yet
 	known   Head       // the last head that this process sealed
+	kept    Head       // the last of these with which HeadFile was compared
 	strange int        // rows that are not genuine, as last logged
 }
 

@@ -369,6 +369,24 @@ func TestAnEarlierStateIsFoundByAHeadKeptElsewhere(t *testing.T) {
 	})
 }
 
+// TestAHeadThatCouldNotBeKeptIsKeptLater though nothing else is to be sealed: a full disk, or a gateway that is stopped
+// between the two, must not leave the last rows out of what is known elsewhere.
+func TestAHeadThatCouldNotBeKeptIsKeptLater(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		w.log.HeadFile = filepath.Join(t.TempDir(), "not-there-yet", "audit-head.json")
+		w.record(2)
+		if err := w.log.Seal(t.Context()); err == nil {
+			t.Fatal("the head was kept in a folder that is missing")
+		}
+		w.check(os.Mkdir(filepath.Dir(w.log.HeadFile), 0o700))
+		w.log.Close()
+		if kept, err := ReadHead(w.log.HeadFile); err != nil || kept != w.verify().Head {
+			t.Errorf("kept is %v, %v", kept, err)
+		}
+	})
+}
+
 func TestAGatewayThatRunsNoticesAnEarlierState(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, w *world) {

@@ -63,15 +63,15 @@ func (l *Log) Close() {
 // Seal adds every row that is not in the chain yet to it. A row that the gateway did not write is left out of
 // the chain, for Verify to find.
 func (l *Log) Seal(ctx context.Context) error {
+	known, kept := l.lastKnown()
 	waiting, err := l.Store.UnsealedAudit(ctx, store.AuditMark{}, 1)
-	if err != nil || len(waiting) == 0 {
+	if err != nil || len(waiting) == 0 && kept == known {
 		return err
 	}
 	keys, err := l.keys(ctx)
 	if err != nil {
 		return err
 	}
-	known := l.lastKnown()
 	s := sealing{keys: keys, known: known, sealed: known, reread: true}
 	for mark, seen := (store.AuditMark{}), sealAtOne; seen == sealAtOne; {
 		from := mark
@@ -79,6 +79,7 @@ func (l *Log) Seal(ctx context.Context) error {
 			return err
 		}
 		s.known = s.sealed
+		l.learn(s.known)
 		if s.strange == 0 || !s.reread {
 			continue
 		}
@@ -98,17 +99,22 @@ func (l *Log) Seal(ctx context.Context) error {
 	if s.broken {
 		l.Log.ErrorContext(ctx, "the head of the audit's chain was changed; run frontdesk audit verify")
 	}
-	if s.known == known {
+	if s.known == kept {
 		return nil
 	}
-	l.learn(s.known)
-	return l.keepHead(ctx, s.keys, s.known)
-}
-
-func (l *Log) lastKnown() Head {
+	if err := l.keepHead(ctx, s.keys, s.known); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.known
+	l.kept = s.known
+	return nil
+}
+
+func (l *Log) lastKnown() (known, kept Head) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known, l.kept
 }
 
 func (l *Log) learn(h Head) {
