@@ -152,25 +152,41 @@ func mailto(address string) string {
 }
 
 // meetingLinks are the properties that may hold a meeting's link, the best first: that of RFC 7986 section
-// 5.11, then those that Google and Microsoft write, then general ones.
+// 5.11, then those that Google and Microsoft write, then general ones. URL may be the page of an event that takes place
+// elsewhere (RFC 5545 section 3.8.4.6).
 var meetingLinks = []string{
-	"CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL",
-	"X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "URL", "LOCATION",
+	conference, "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL",
+	"X-MICROSOFT-ONLINEMEETINGEXTERNALLINK", "LOCATION", "URL",
 }
 
+// A booking's link is a CONFERENCE with this label.
+const conference, bookedLabel = "CONFERENCE", "Join the meeting"
+
 // link returns the meeting's link, or "". If several properties hold it, link returns the longest: Radicale's
-// library cuts CONFERENCE at the first comma of the address.
+// library cuts CONFERENCE at the first comma of the address. The link it was booked with counts only while it is
+// in the location, the one of its properties that calendar programs let people change.
 func link(event *ical.Component) string {
-	best := ""
+	best, left := "", linkLeft(event)
 	for _, name := range meetingLinks {
 		for _, property := range event.All(name) {
 			value := calendar.WebAddress(property.Text()) // a URI's commas may be escaped by mistake
-			if strings.HasPrefix(value, best) {
+			if strings.HasPrefix(value, best) && (left == "" || !strings.HasPrefix(value, left)) {
 				best = value
 			}
 		}
 	}
 	return best
+}
+
+// linkLeft returns the link that the event was booked with, if somebody has put another location in its place.
+func linkLeft(event *ical.Component) string {
+	for _, property := range event.All(conference) {
+		booked := calendar.WebAddress(property.Text())
+		if property.Param("LABEL") == bookedLabel && !strings.Contains(event.Text("LOCATION"), booked) {
+			return booked
+		}
+	}
+	return ""
 }
 
 // newObject builds the iCalendar object of a booking. organizer is the account's calendar user address.
@@ -191,8 +207,8 @@ func newObject(
 	event.Add(ical.Raw("STATUS", "CONFIRMED"), ical.Raw("TRANSP", "OPAQUE"))
 	if b.Conferencing == calendar.ConferencingURL && b.LocationURL != "" {
 		event.Add(ical.Text("LOCATION", b.LocationURL), ical.Raw("URL", b.LocationURL),
-			ical.Raw("CONFERENCE", b.LocationURL).With("VALUE", "URI").With("FEATURE", "VIDEO").
-				With("LABEL", "Join the meeting"))
+			ical.Raw(conference, b.LocationURL).With("VALUE", "URI").With("FEATURE", "VIDEO").
+				With("LABEL", bookedLabel))
 	}
 	setAttendees(event, b.Attendees, organizer)
 

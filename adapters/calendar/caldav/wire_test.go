@@ -138,10 +138,17 @@ func TestAttendeesAreToldInTheCommonWords(t *testing.T) {
 
 func TestTheLinkIsFoundWhereProgramsPutIt(t *testing.T) {
 	t.Parallel()
+	const booked = "URL:https://m.example.com/1,2\nCONFERENCE;VALUE=URI;LABEL=Join the meeting:https://m.example.com/1"
 	for lines, want := range map[string]string{
-		"LOCATION:Room 5":                         "",
-		"LOCATION:https://meet.example.com/1\\,2": "https://meet.example.com/1,2",
-		"URL:https://example.com/event":           "https://example.com/event",
+		booked + ",2\nLOCATION:https://m.example.com/1\\,2":             "https://m.example.com/1,2",
+		booked + "\nLOCATION:Room 5\\, or https://m.example.com/1\\,2":  "https://m.example.com/1,2",
+		booked + "\nLOCATION:https://new.example.com":                   "https://new.example.com",
+		booked + "\nLOCATION:Room 5":                                    "",
+		booked:                                                          "",
+		"URL:https://example.com/event\nLOCATION:https://m.example.com": "https://m.example.com",
+		"LOCATION:Room 5":                                               "",
+		"LOCATION:https://meet.example.com/1\\,2":                       "https://meet.example.com/1,2",
+		"URL:https://example.com/event":                                 "https://example.com/event",
 		"URL:https://example.com/event\n" +
 			"X-GOOGLE-CONFERENCE:https://meet.google.com/abc": "https://meet.google.com/abc",
 		"CONFERENCE;VALUE=URI:tel:+1-555\n" +
