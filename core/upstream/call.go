@@ -45,6 +45,8 @@ type Exchange struct {
 	Provider    string
 	// Refusal returns the error for a status outside 2xx; nil means StatusFault.
 	Refusal func(status int, header http.Header, body []byte) error
+	// Unreadable returns the fault for a success with an unexpected body; nil means one that names the provider.
+	Unreadable func(method string) *fault.Error
 }
 
 // Do sends the request and decodes the response. Its error is a *fault.Error.
@@ -71,14 +73,20 @@ func (x Exchange) receive(answer *http.Response, body []byte) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, x.Out); err != nil {
-		f := Unreadable(x.Provider, x.Method,
-			"The provider "+x.Provider+" gave an unexpected answer. Check the connection's address.",
-			"The provider "+x.Provider+" accepted the request, but its answer could not be read.",
-		).Because(redacted{err})
+		f := x.unreadable().Because(redacted{err})
 		f.Upstream = shorten(status, body)
 		return f
 	}
 	return nil
+}
+
+func (x Exchange) unreadable() *fault.Error {
+	if x.Unreadable != nil {
+		return x.Unreadable(x.Method)
+	}
+	return Unreadable(x.Provider, x.Method,
+		"The provider "+x.Provider+" gave an unexpected answer. Check the connection's address.",
+		"The provider "+x.Provider+" accepted the request, but its answer could not be read.")
 }
 
 // JSONRequest returns a request with in as its body, unless in is nil. Its error is a *fault.Error.

@@ -19,5 +19,6 @@ func (d *driver) call(ctx context.Context, method, path string, query url.Values
 		Refusal: func(status int, header http.Header, body []byte) error {
 			return refusal(method, status, header, body)
 		},
+		Unreadable: unreadable,
 	}.Do(ctx, d.client)
 }

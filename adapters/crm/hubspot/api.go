@@ -19,7 +19,7 @@ func (d *driver) get(ctx context.Context, path string, query url.Values, out any
 func (d *driver) query(ctx context.Context, path string, in, out any) error {
 	err := d.ask(upstream.ForListing(ctx), http.MethodPost, path, nil, in, out)
 	if errors.Is(err, fault.UnknownOutcome) { // the answer to what is taken for a write could not be read
-		return unreadable(http.MethodGet)
+		return fault.From(err).RestateAs(unreadable(http.MethodGet))
 	}
 	return err
 }
@@ -28,7 +28,8 @@ func (d *driver) query(ctx context.Context, path string, in, out any) error {
 func (d *driver) ask(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	return upstream.Exchange{
 		Method: method, URL: d.base + path, Query: query, In: in, Out: out, Provider: name,
-		Refusal: func(status int, header http.Header, body []byte) error { return d.refusal(status, header, body) },
+		Refusal:    func(status int, header http.Header, body []byte) error { return d.refusal(status, header, body) },
+		Unreadable: unreadable,
 	}.Do(ctx, d.client)
 }
 

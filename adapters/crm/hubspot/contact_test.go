@@ -268,4 +268,7 @@ func TestAnAnswerThatCannotBeReadChangedNothing(t *testing.T) {
 	if !errors.Is(err, fault.Unsupported) || !errors.Is(errOpen, fault.Unsupported) {
 		t.Errorf("%v; %v", err, errOpen)
 	}
+	if f := fault.From(err); !strings.HasPrefix(f.Upstream, "200 ") || !strings.Contains(f.Detail, "api_version") {
+		t.Errorf("told is %q, and to the log %q", f.Detail, f.Upstream)
+	}
 }

@@ -21,5 +21,6 @@ func (d *driver) call(
 		Refusal: func(status int, header http.Header, body []byte) error {
 			return d.refusal(method, status, header, body)
 		},
+		Unreadable: unreadable,
 	}.Do(ctx, d.client)
 }

@@ -549,6 +549,10 @@ func TestAnswersThatSaySomethingElse(t *testing.T) {
 				_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100"})
 				return err
 			}, fault.UnknownOutcome},
+		{"a page for an order", http.MethodPost, `<html>`, func(t *testing.T, d telephony.Driver, _ string) error {
+			_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100"})
+			return err
+		}, fault.UnknownOutcome},
 		{"no order", http.MethodPost, `{}`, func(t *testing.T, d telephony.Driver, _ string) error {
 			_, err := d.Buy(t.Context(), telephony.Order{Key: "k", E164: "+14155550100"})
 			return err
@@ -580,7 +584,8 @@ func TestAnswersThatSaySomethingElse(t *testing.T) {
 			d := s.open(t, nil)
 			n := bought(t, d, "k1")
 			ours.Store(true)
-			if f := fault.From(c.call(t, d, n.Ref)); f == nil || f.Code != c.code || f.Unsent {
+			f := fault.From(c.call(t, d, n.Ref))
+			if f == nil || f.Code != c.code || f.Unsent || !strings.HasPrefix(f.Detail, "Telnyx ") {
 				t.Errorf("answered %v, want %s", f, string(c.code))
 			}
 		})

@@ -175,7 +175,8 @@ func numberTaken() *fault.Error {
 		"The number is no longer for sale. Try another one.").With("provider", name)
 }
 
-// unreadable returns the fault of a successful response with unexpected content.
+// unreadable returns the fault of a successful response with unexpected content. It names the configured URL, since a
+// connection to Telnyx has no address.
 func unreadable(method string) *fault.Error {
 	return upstream.Unreadable(name, method,
 		"Telnyx gave an unexpected answer. Check providers.telnyx.api_url.",
