@@ -89,7 +89,7 @@ func (s *Calendar) cancel(
 		if found {
 			from, _ := client.findCalendar(ctx, removed.from) // its own id; elsewhere has just listed it
 			// Who names a calendar may mean a copy there, of a meeting that still invites it.
-			if plan.CalendarID == "" || copyOf(moved) == "" && !isInvited(moved, from.ID) {
+			if plan.CalendarID == "" || !isInvited(moved, from.ID) {
 				removed, err = try(ctx, moved.CalendarID)
 			}
 		}
