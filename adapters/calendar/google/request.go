@@ -1,10 +1,8 @@
 package google
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,6 +19,8 @@ type request struct {
 	in                  any // nil: no body
 }
 
+var userAgent = http.Header{"User-Agent": {googleapi.UserAgent}}
+
 // eventsOf returns the path of a calendar's events, escaped as the library does it.
 func eventsOf(calendarID string) string {
 	return "calendars/" + strings.ReplaceAll(url.QueryEscape(calendarID), "+", "%20") + "/events"
@@ -31,21 +31,9 @@ func eventsOf(calendarID string) string {
 func ask[T any](
 	ctx context.Context, d *driver, r request, usual func(body []byte) (*T, bool),
 ) (answer *T, err error) {
-	var body io.Reader
-	if r.in != nil {
-		encoded, err := json.Marshal(r.in)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(encoded)
-	}
-	req, err := http.NewRequestWithContext(ctx, r.method, d.base+r.path+"?"+r.query, body)
+	req, err := upstream.JSONRequest(ctx, r.method, d.base+r.path+"?"+r.query, userAgent, r.in)
 	if err != nil {
 		return nil, err
-	}
-	req.Header.Set("User-Agent", googleapi.UserAgent)
-	if r.in != nil {
-		req.Header.Set("Content-Type", "application/json")
 	}
 	err = upstream.Read(d.client, req, func(resp *http.Response, body []byte) error {
 		if err := googleapi.CheckResponseWithBody(resp, body); err != nil {
