@@ -83,6 +83,23 @@ func TestListOfNumbersForgivesAProviderWhoseListLagsBehind(t *testing.T) {
 	}
 }
 
+func TestListOfNumbersKeepsOneThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	mine := buyOne(t, p, c, BuyNumber{})
+	other := buyOne(t, p, c, BuyNumber{})
+	w.phones.hidden = []string{w.phones.numbers()[0].Ref}
+	w.phones.script(func(_ *process, call string) reaction {
+		if call == "number" {
+			return reaction{before: fails(answers503())}
+		}
+		return reaction{}
+	})
+	if got := listed(t, p, c); len(got) != 2 || got[0] != mine || got[1] != other {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestListOfNumbersFailsAsAWhole(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

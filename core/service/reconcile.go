@@ -166,10 +166,12 @@ func (r *reconciliation) compare(
 			return row, false, nil // addUnknown keeps the row under that reference
 		case err != nil && fault.From(err).Code == fault.NotFound:
 			return r.releaseGone(ctx, row)
-		case asking.Err() != nil && ctx.Err() == nil:
-			return row, true, nil // the next list reads it
-		case err != nil:
+		case err != nil && ctx.Err() != nil:
 			return row, false, err
+		case err != nil: // one number does not keep the others from being listed; the next list reads it
+			r.opts.Log.WarnContext(ctx, "a number that its account does not list could not be read",
+				"tenant", row.TenantID, "number", row.ID, "error", err)
+			return row, true, nil
 		}
 	}
 	row, err := r.adoptName(ctx, row, n)
