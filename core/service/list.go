@@ -67,8 +67,14 @@ func (c calendarClient) readEvents(
 	ctx context.Context, calendarIDs []string, w calendar.Span, requested string,
 ) ([]calendar.Event, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(calendarIDs)))
+	var err error
 	if len(ids) == 0 {
 		ids = []string{""}
+	}
+	if len(ids) > 1 { // of two names of one calendar, its events would be told twice
+		if ids, err = c.resolveCalendars(ctx, ids); err != nil {
+			return nil, err
+		}
 	}
 	lists, err := c.newLists(ctx, ids, w, requested)
 	if err != nil {

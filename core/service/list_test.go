@@ -51,6 +51,18 @@ func TestListFollowsEveryPageAndMergesTheCalendars(t *testing.T) {
 	}
 }
 
+func TestACalendarThatIsNamedTwiceIsListedOnce(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.meetings.calendars[0].Alias = "primary"
+	w.meetings.fill("main", 2)
+	w.meetings.fill("side", 1)
+	answer, err := p.Calendar.List(background, c, window(t, "primary", "side", "main"))
+	if want := []string{"main0", "side0", "main1"}; err != nil || !slices.Equal(subjects(answer), want) {
+		t.Errorf("got %q, %v", subjects(answer), err)
+	}
+}
+
 func TestAnEventOnTwoPagesIsListedOnceAsItIsNow(t *testing.T) {
 	t.Parallel()
 	event := func(id, title string) calendar.Event {
