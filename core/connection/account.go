@@ -159,6 +159,7 @@ func NumbersOf(
 	ctx context.Context, list func(context.Context, telephony.Query) (telephony.Page, error),
 ) (map[string]telephony.Number, error) {
 	held := map[string]telephony.Number{}
+	var cursors []string // of the pages so far, except the first; one that comes again leads in a circle
 	for q := (telephony.Query{}); ; {
 		page, err := list(ctx, q)
 		if err != nil {
@@ -172,10 +173,10 @@ func NumbersOf(
 		if page.Next == "" {
 			return held, nil
 		}
-		if page.Next == q.Cursor || len(held) > maxNumbers {
+		if slices.Contains(cursors, page.Next) || len(held) > maxNumbers {
 			return nil, fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 				"The provider's list of numbers does not end.")
 		}
-		q.Cursor = page.Next
+		q.Cursor, cursors = page.Next, append(cursors, page.Next)
 	}
 }

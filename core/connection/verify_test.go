@@ -1,7 +1,10 @@
 package connection_test
 
 import (
+	"context"
+	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
 	"frontdesk/core/store/storetest"
+	"frontdesk/core/telephony"
 	"frontdesk/core/tenant/tenanttest"
 )
 
@@ -129,5 +133,21 @@ func TestVerifyOfWhatDoesNotOpen(t *testing.T) {
 	if err != nil || got.OK || got.Advice != "Correct the connection's settings, then verify again." ||
 		!strings.Contains(got.Problem, "settings.size must be a whole number.") {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestNumbersWhosePagesLeadInACircleEndWithAFault(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	pages := 0
+	_, err := connection.NumbersOf(ctx, func(ctx context.Context, _ telephony.Query) (telephony.Page, error) {
+		if pages++; pages == 10 {
+			stop()
+		}
+		n := telephony.Number{Ref: strconv.Itoa(pages % 2), E164: "+14155550100"}
+		return telephony.Page{Numbers: []telephony.Number{n}, Next: n.Ref}, ctx.Err()
+	})
+	if !errors.Is(err, fault.Unavailable) || pages != 3 {
+		t.Errorf("%d pages were read, %v", pages, err)
 	}
 }

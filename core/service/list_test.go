@@ -83,17 +83,29 @@ func TestAnEventOnTwoPagesIsListedOnceAsItIsNow(t *testing.T) {
 // Pages may lead in a circle, and each of them has events.
 func TestAListWhosePagesRepeatEndsWithAFault(t *testing.T) {
 	t.Parallel()
-	pages := []calendar.Page{{Next: "2"}, {Next: "1"}}
-	for i := range 100 {
-		e := calendar.Event{ID: fmt.Sprint(i), Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(10), "UTC")}
-		pages[i%2].Events = append(pages[i%2].Events, e)
+	for rule, c := range map[string]struct {
+		next func(page int) string
+		most int // pages that are read
+	}{
+		"the links lead in a circle":      {func(page int) string { return fmt.Sprint(page % 2) }, 3},
+		"the links are new on every page": {func(page int) string { return fmt.Sprint(page) }, maxEvents/50 + 3},
+	} {
+		l := eventList{next: calendar.Query{Zone: "UTC"}}
+		read := 0
+		for ; l.err == nil && read <= maxEvents; read++ {
+			page := calendar.Page{Next: c.next(read)}
+			for i := range 50 {
+				page.Events = append(page.Events, calendar.Event{
+					ID: fmt.Sprint(read%2, i), Start: calendar.At(hour(9), "UTC"), End: calendar.At(hour(10), "UTC"),
+				})
+			}
+			l.add(page)
+		}
+		wantReason(t, l.err, fault.Unavailable, fault.ReasonProviderUnavailable)
+		if read > c.most {
+			t.Errorf("%s: %d pages are read", rule, read)
+		}
 	}
-	l := eventList{next: calendar.Query{Zone: "UTC"}}
-	read := 0
-	for ; l.err == nil && read <= maxEvents; read++ {
-		l.add(calendar.Page{Events: slices.Clone(pages[read%2].Events), Next: pages[read%2].Next})
-	}
-	wantReason(t, l.err, fault.Unavailable, fault.ReasonProviderUnavailable)
 }
 
 func TestListFailsAsAWhole(t *testing.T) {

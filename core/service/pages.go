@@ -25,6 +25,7 @@ type eventList struct {
 	next     calendar.Query // for the next page
 	from     time.Time      // events that start before are in another part of the list; zero: there is none
 	pages    int
+	cursors  []string // of the pages so far, except the first; one that comes again leads in a circle
 	events   []calendar.Event
 	empty    int // consecutive pages without events
 	repeated int // events that a page has told once more
@@ -51,11 +52,11 @@ func (l *eventList) add(p calendar.Page) {
 	switch {
 	case len(l.events) > maxEvents:
 		l.err = tooManyEvents()
-	case !l.complete && (p.Next == l.next.Cursor || l.empty > maxEmptyPages || l.repeated > maxEvents):
+	case !l.complete && (slices.Contains(l.cursors, p.Next) || l.empty > maxEmptyPages || l.repeated > maxEvents):
 		l.err = fault.New(fault.Unavailable, fault.ReasonProviderUnavailable,
 			"The provider's list of events does not end.")
 	}
-	l.next.Cursor = p.Next
+	l.next.Cursor, l.cursors = p.Next, append(l.cursors, p.Next)
 }
 
 // dropRepeated drops the events of earlier pages that a page repeats: it tells them as they are now. Graph counts
