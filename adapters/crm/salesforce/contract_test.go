@@ -39,6 +39,7 @@ type testServer struct {
 	*fake.Server
 	url            string
 	refresh, token string
+	later          time.Duration // by so much, drivers are ahead of the clock
 }
 
 func serve(t testing.TB, how fake.Options, around ...func(http.Handler) http.Handler) *testServer {
@@ -92,8 +93,8 @@ func (s *testServer) openAt(
 	driver, err := declared.OpenCRM(context.Background(),
 		adapter.Values{Settings: more, Credentials: map[string]string{"refresh_token": "withheld"}},
 		adapter.Environment{
-			Zone: "Europe/London", HTTP: client, Now: time.Now,
-			Instance: instance,
+			Zone: "Europe/London", HTTP: client, Instance: instance,
+			Now: func() time.Time { return time.Now().Add(s.later) },
 		})
 	if err != nil {
 		t.Fatal(err)

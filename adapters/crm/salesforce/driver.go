@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"frontdesk/core/adapter"
@@ -36,7 +35,7 @@ type driver struct {
 	selected string // the beginning of a query for cases
 	fields   adapter.TicketFields
 	now      func() time.Time
-	labels   atomic.Pointer[picklists]
+	labels   crm.Remembered[*picklists]
 }
 
 // keyed is a driver of an organisation with a field for keys.
@@ -95,19 +94,17 @@ func (d *driver) describe(ctx context.Context) (*picklists, error) {
 		return nil, err
 	}
 	lists := described.picklists()
-	d.labels.Store(lists)
+	d.labels.Put(lists, d.now().Add(crm.LabelsLast))
 	return lists, nil
 }
 
 // body returns the fields of a new case. Before it refuses a label or an entry of the setting, it requests
 // the description of cases again.
 func (d *driver) body(ctx context.Context, t crm.NewTicket) (map[string]any, error) {
-	if lists := d.labels.Load(); lists != nil {
-		if body, err := lists.body(t, d.fields); err == nil {
-			return body, nil
-		}
-	}
-	lists, err := d.describe(ctx)
+	lists, err := d.labels.Look(ctx, d.now(), d.describe, func(known *picklists) bool {
+		_, err := known.body(t, d.fields)
+		return err == nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +148,7 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 				return found, err
 			}
 		}
-		d.labels.Store(nil) // outdated labels may be why the case was refused
+		d.labels.Forget() // outdated labels may be why the case was refused
 		return crm.Ticket{}, d.fields.Attribute(name, f, t, paths)
 	}
 	ticket, err := answer.ticket()

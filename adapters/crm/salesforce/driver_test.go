@@ -277,6 +277,30 @@ func TestANewLabelIsFoundByAskingAnew(t *testing.T) {
 	}
 }
 
+func TestALabelThatMeansAnotherValueDoesSoAfterAWhile(t *testing.T) {
+	renamed := strings.NewReplacer()
+	s := serve(t, fake.Options{}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/describe") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+			_, _ = renamed.WriteString(w, answer.Body.String())
+		})
+	})
+	d := s.open(t, nil)
+	for _, want := range []string{"High", "Medium"} { // the values, as the organisation shows them
+		made, err := d.Create(t.Context(), crm.NewTicket{Key: want, Subject: "Leak", Priority: "High"})
+		if err != nil || made.Priority != want {
+			t.Errorf("the priority is %q, %v, want %q", made.Priority, err, want)
+		}
+		renamed = strings.NewReplacer(`"label":"High"`, `"label":"Urgent"`, `"label":"Medium"`, `"label":"High"`)
+		s.later += crm.LabelsLast
+	}
+}
+
 func TestALabelThatIsNotActiveIsShownButNotOffered(t *testing.T) {
 	s := serve(t, fake.Options{Statuses: []fake.Value{
 		{Value: "New", Default: true}, {Value: "Old", Label: "Retired", Inactive: true}, {Value: "new"},
