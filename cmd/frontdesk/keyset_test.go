@@ -57,6 +57,9 @@ func TestTheKeySetMovesToAServiceWithoutAPause(t *testing.T) {
 	encrypted.must("keyset", "rotate") // while it serves
 	body, key = bookingAt(2)
 	repeat.post(200, "calendar/book-meeting", body, key)
+	copied := filepath.Join(t.TempDir(), "frontdesk.backup")
+	encrypted.must("backup", copied)
+	encrypted.wantFailure("is in use", "restore", copied) // only once the copy was proven with the key
 
 	s.Fail(kmstest.DeniedWrites)
 	if out := encrypted.must("doctor"); !strings.Contains(out, "cannot be encrypted anew") ||
