@@ -211,18 +211,20 @@ func TestAWriteThatIsAnsweredLateIsSettled(t *testing.T) {
 }
 
 // late has the provider act at once but respond only after the caller has gone. It returns the response to
-// the repeat.
+// the repeat. Until its deadline, a call makes its write once. From then on recovery may make one again that has no
+// second effect, and on a busy machine the caller's answer comes later than that.
 func (a account) late(t *testing.T, c caller, operation string, q request) answer {
 	t.Helper()
-	answered, acted := make(chan struct{}), make(chan struct{}, 100)
+	const within = time.Second
+	answered, acted := make(chan struct{}), make(chan time.Time, 100)
 	a.put(func(w http.ResponseWriter, req *http.Request, serve http.Handler) {
 		if !mutates(req) {
 			serve.ServeHTTP(w, req)
 			return
 		}
+		acted <- time.Now()
 		kept := httptest.NewRecorder()
 		serve.ServeHTTP(kept, req)
-		acted <- struct{}{}
 		<-answered
 		for name, values := range kept.Header() {
 			w.Header()[name] = values
@@ -231,13 +233,20 @@ func (a account) late(t *testing.T, c caller, operation string, q request) answe
 		_, _ = w.Write(kept.Body.Bytes())
 	})
 	key := "Idempotency-Key: " + operation
-	first, err := c.send(q, key, "X-Request-Timeout-Ms: 1000")
+	began := time.Now()
+	first, err := c.send(q, key, fmt.Sprintf("X-Request-Timeout-Ms: %d", within.Milliseconds()))
 	if err != nil || first.status != http.StatusGatewayTimeout ||
 		!strings.Contains(string(first.body), "not known") {
 		t.Errorf("%s: answered %d %s, %v", operation, first.status, first.body, err)
 	}
-	if len(acted) != 1 {
-		t.Errorf("%s: the provider acted %d times", operation, len(acted))
+	all, inTime := len(acted), 0
+	for range all {
+		if at := <-acted; at.Before(began.Add(within)) {
+			inTime++
+		}
+	}
+	if all == 0 || inTime > 1 {
+		t.Errorf("%s: the provider acted %d times, %d of them within the call", operation, all, inTime)
 	}
 	close(answered)
 	a.put(nil)
