@@ -408,6 +408,33 @@ func TestASlotIsHeldForAMeetingThatMovesThere(t *testing.T) {
 	wantReason(t, err, fault.NotFound, fault.ReasonEventNotFound)
 }
 
+// A meeting may be where it is to be moved already, for example by a call whose answer was lost. Then the caller's hold
+// of that slot ends as well.
+func TestAHoldEndsWithAMoveThatChangesNothing(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 15, nil).SlotID
+	booked, err := bookSlot(p, c, Write{}, Offered{SlotID: slot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := p.Calendar.Hold(background, c, Write{}, HoldSlot{
+		SlotID: slot, For: MaxHold, Moves: booked.MeetingReference,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Calendar.MoveMeeting(background, c, Write{}, MoveMeeting{
+		Reference: booked.MeetingReference, Offered: Offered{HoldID: held.Record.HoldID},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Calendar.CancelByReference(background, c, Write{}, booked.MeetingReference); err != nil {
+		t.Fatal(err)
+	}
+	holdSlot(t, p, c, key("of another caller"), slot)
+}
+
 // Whether a tentatively accepted meeting is busy is the request's to say, then the connection's, then the
 // tenant's. Holding and booking go by what find-slots said.
 func TestTentativeMeetingsAreBusyOrFreeForFindingAndBooking(t *testing.T) {

@@ -219,6 +219,9 @@ func (u *update) carryOut(ctx context.Context) (calendar.Event, *time.Location, 
 		if err == nil && !isNeeded && u.isLocated() && !u.client.tellsCalendars() {
 			event.CalendarID, err = u.remembered(ctx)
 		}
+		if err == nil && !isNeeded && u.plan.Terms != nil { // it is where the caller held a slot for it
+			u.kept = store.HoldsKept{Left: u.plan.Terms.HeldAs}
+		}
 		if err != nil || !isNeeded {
 			return event, zone, err
 		}
