@@ -435,6 +435,22 @@ func TestAHoldEndsWithAMoveThatChangesNothing(t *testing.T) {
 	holdSlot(t, p, c, key("of another caller"), slot)
 }
 
+// A meeting that was booked by a slot may be moved by who need not take one. Its former time is offered at once.
+func TestTheSlotOfAMeetingIsFreeOnceItHasMovedToAnyTime(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	slot := slotAt(t, p, c, 15, nil).SlotID
+	if _, err := bookSlot(p, c, Write{}, Offered{SlotID: slot}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Calendar.Update(asKey(c), c, Write{}, UpdateMeeting{
+		EventID: w.meetings.live()[0].ID, Start: when(t, "2030-03-04T10:00:00Z"), End: when(t, "2030-03-04T11:00:00Z"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	holdSlot(t, p, c, key("of another caller"), slot)
+}
+
 // Whether a tentatively accepted meeting is busy is the request's to say, then the connection's, then the
 // tenant's. Holding and booking go by what find-slots said.
 func TestTentativeMeetingsAreBusyOrFreeForFindingAndBooking(t *testing.T) {

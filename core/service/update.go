@@ -335,14 +335,30 @@ func (u *update) move(
 	}
 	change.Start, change.End, change.Zone = &span.From, &span.To, zoneToKeep(u.plan, event, zone)
 	want, exclusive, err := u.client.exclusive(u.run, u.plan.Terms, span.From)
-	if err != nil || !exclusive {
+	switch {
+	case err != nil:
 		return nil, err
+	case !exclusive:
+		return u.client.holdsLeft(ctx, event.ID)
 	}
 	want.ids, want.span, want.except = []string{event.CalendarID}, span, event.ID
 	if u.plan.Terms != nil {
 		want.ids = append(want.ids, u.plan.Terms.Calendars...)
 	}
 	return u.client.reserve(ctx, u.run, want)
+}
+
+// holdsLeft returns no hold of a slot, but what ends with one: the holds of an event that was booked by a slot, and
+// moves to a time that nobody has to take.
+func (c calendarClient) holdsLeft(ctx context.Context, eventID string) (*hold, error) {
+	of, err := c.opts.Store.HoldsOfEvent(ctx, c.connection.ID, eventID)
+	left := &hold{opts: c.opts}
+	for _, h := range of {
+		if h.EventID == eventID {
+			left.left = append(left.left, h.ID)
+		}
+	}
+	return left, err
 }
 
 // zoneToKeep returns the name of the zone in which the moved event is kept: the requested one, else the
