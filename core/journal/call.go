@@ -51,8 +51,7 @@ type Call struct {
 	Operation    string // the name of a registered operation
 	Write        Write
 	ConnectionID string
-	Plan         any           // the request after normalization, and the steps taken since; JSON
-	Canonical    any           // the plan in the form that equal calls share; nil: Plan is that form
+	Plan         any           // the request after normalization, and the steps taken since; JSON; see Canonical
 	Subject      string        // what is changed, if only the latest change of it counts
 	DedupeWindow time.Duration // how long an equal call without a key counts as the same call; 0: never
 
@@ -69,6 +68,12 @@ type Call struct {
 	Stale func(context.Context, store.Intent) bool
 }
 
+// Canonical is a plan of which more counts than what equal calls share.
+type Canonical interface {
+	// Canonical returns the plan in the form that equal calls share, without the steps taken since.
+	Canonical() any
+}
+
 // Prepared begins together with the intent of a call, in one transaction.
 type Prepared struct {
 	Plan   any          // replaces that of the call if the intent has the holds
@@ -82,7 +87,8 @@ type submission struct {
 	operation Operation
 	call      Call
 	intent    store.Intent // the intent of the call, not owned by a run yet
-	waited    bool         // whether the call has waited for an equal one
+	hash      func(plan json.RawMessage) []byte
+	waited    bool // whether the call has waited for an equal one
 }
 
 // Perform carries out a call, or returns the answer of an earlier equal call. It waits while that one runs.
@@ -111,7 +117,7 @@ func perform[P, T any](ctx context.Context, j *Journal, c Call, handle Handler[P
 	}
 	waiting, cancel := j.waiting(ctx)
 	defer cancel()
-	for s := (&submission{journal: j, operation: op, call: c, intent: intent}); ; {
+	for s := (&submission{journal: j, operation: op, call: c, intent: intent, hash: hashOf[P]}); ; {
 		run, there, err := s.begin(ctx)
 		var answered *store.Intent
 		if err == nil && run == nil {
@@ -249,11 +255,11 @@ func (s *submission) join(ctx, waiting context.Context, there store.Intent) (*Ru
 	switch {
 	case pending != nil && fresh && s.isStale(ctx, pending.intent): // once it is recorded, it is dropped
 		return nil, nil, pending.make(ctx)
-	case pending != nil && fresh && (!s.intent.Kept || isSameRequest(there, s.intent)):
+	case pending != nil && fresh && (!s.intent.Kept || s.isSameRequest(there)):
 		return nil, &pending.intent, nil
 	case !fresh && (done || there.Kept || s.operation.gaveUp(there.Plan)) && !j.IsRunning(there): // too old to count
 		return nil, nil, j.opts.Store.ReleaseIntent(ctx, there, "")
-	case s.intent.Kept && !isSameRequest(there, s.intent):
+	case s.intent.Kept && !s.isSameRequest(there):
 		return nil, nil, KeyReused()
 	case done && s.isStale(ctx, there):
 		return nil, nil, j.opts.Store.DropIntentsOfEffect(ctx,

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -20,8 +21,8 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 		return store.Intent{}, err
 	}
 	request := plan
-	if c.Canonical != nil {
-		if request, err = json.Marshal(c.Canonical); err != nil {
+	if p, ok := c.Plan.(Canonical); ok {
+		if request, err = json.Marshal(p.Canonical()); err != nil {
 			return store.Intent{}, err
 		}
 	}
@@ -70,11 +71,30 @@ func EffectKey(parts ...string) string {
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 }
 
-// isSameRequest reports whether two intents have the same request. The earlier intent may have lost its
-// connection, since an answer outlives its connection.
-func isSameRequest(there, now store.Intent) bool {
-	return string(there.RequestHash) == string(now.RequestHash) &&
-		(there.ConnectionID == now.ConnectionID || there.ConnectionID == "")
+// isSameRequest reports whether an earlier intent has the request of the call. The earlier intent may have lost its
+// connection, since an answer outlives its connection. An earlier version of the gateway may have hashed another form
+// of an equal request, so what its plan says counts as well.
+func (s *submission) isSameRequest(there store.Intent) bool {
+	now := s.intent
+	return (there.ConnectionID == now.ConnectionID || there.ConnectionID == "") &&
+		(bytes.Equal(there.RequestHash, now.RequestHash) || bytes.Equal(s.hash(there.Plan), now.RequestHash))
+}
+
+// hashOf returns the hash of the request in a plan, as this version has it; nil if the plan cannot be read.
+func hashOf[P any](plan json.RawMessage) []byte {
+	var p P
+	if json.Unmarshal(plan, &p) != nil {
+		return nil
+	}
+	request := any(p)
+	if c, ok := request.(Canonical); ok {
+		request = c.Canonical()
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		return nil
+	}
+	return digest(string(text))
 }
 
 // digest hashes parts with their lengths, so that different lists of parts do not collide.

@@ -28,6 +28,35 @@ func TestARepeatHasTheFirstAnswer(t *testing.T) {
 	}
 }
 
+// laterPlan is the plan of a later version, to which the case of a door's name is nothing.
+type laterPlan doorPlan
+
+func (p laterPlan) Canonical() any { return doorPlan{Door: strings.ToLower(p.Door)} }
+
+// Whoever repeats a call after an upgrade may meet a version that takes more requests for equal.
+func TestARepeatHasTheFirstAnswerOfAnEarlierVersion(t *testing.T) {
+	w := newWorld(t, storetest.SQLite)
+	first, err := w.perform(w.journal(Operation{}), "k", "Front")
+	w.check(err)
+	later := func(name string) (Answer[door], error) {
+		call := w.call("k", "")
+		call.Plan = laterPlan{Door: name}
+		return Perform(t.Context(), w.journal(Operation{}), call,
+			func(ctx context.Context, r *Run, p laterPlan) (Result[door], error) {
+				return w.handle(ctx, r, doorPlan(p))
+			})
+	}
+	for _, name := range []string{"Front", "FRONT"} {
+		again, err := later(name)
+		if err != nil || string(again.Body) != string(first.Body) || len(w.opened) != 1 {
+			t.Errorf("%s is answered %s, %v; opened %v", name, again.Body, err, w.opened)
+		}
+	}
+	if _, err = later("back"); fault.From(err).Reason != fault.ReasonIdempotencyReused {
+		t.Errorf("the key for another request: %v", err)
+	}
+}
+
 func TestAnUnknownOperationIsRefusedBeforeAnythingIsRecorded(t *testing.T) {
 	w := newWorld(t, storetest.SQLite)
 	call := w.call("k", "front")

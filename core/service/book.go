@@ -60,7 +60,7 @@ func (s *Calendar) bookWith(
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opBook, Write: w, ConnectionID: client.connection.ID,
-		Plan: plan, Canonical: plan.canonical(),
+		Plan:         plan,
 		DedupeWindow: windowOf(c.Tenant.Settings.DedupeWindow, s.opts.DedupeWindow),
 		Repeatable:   client.traits.IdempotentBook,
 		Stale: func(ctx context.Context, earlier store.Intent) bool {
@@ -107,10 +107,11 @@ func (s *Calendar) planBook(ctx context.Context, client calendarClient, in BookM
 	return plan, nil
 }
 
-// canonical returns a form that is the same for equal bookings: addresses are compared without case and
+// Canonical returns a form that is the same for equal bookings: addresses are compared without case and
 // order, as are the calendars after the first, and neither how the caller came by the slot counts nor where the
 // connection leads.
-func (p bookPlan) canonical() bookPlan {
+func (p bookPlan) Canonical() any {
+	p.Free, p.Again = false, false
 	p.Attendees, p.Terms, p.Setup = emailKeys(p.Attendees), nil, setup{}
 	if len(p.CalendarIDs) > 0 { // the event is made in the first
 		p.CalendarIDs = slices.Clone(p.CalendarIDs)

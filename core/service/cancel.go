@@ -25,6 +25,12 @@ type cancelPlan struct {
 	Setup      setup  `json:"setup,omitzero"`
 }
 
+// Canonical returns a form that is the same for equal cancellations.
+func (p cancelPlan) Canonical() any {
+	p.Setup = setup{}
+	return p
+}
+
 // Cancel cancels a meeting and has the provider notify the attendees. It is idempotent: it succeeds for an
 // event that was cancelled through this gateway, or that the provider reports as gone.
 func (s *Calendar) Cancel(
@@ -38,13 +44,12 @@ func (s *Calendar) Cancel(
 		return Answer[record.CancelAnswer]{}, err
 	}
 	plan := cancelPlan{EventID: in.EventID, CalendarID: in.CalendarID}
-	same := plan
 	if plan.Setup, err = client.setup(); err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opCancel, Write: w, ConnectionID: client.connection.ID,
-		Plan: plan, Canonical: same, Subject: plan.EventID, Repeatable: true,
+		Plan: plan, Subject: plan.EventID, Repeatable: true,
 	}, with(client, s.cancel))
 }
 

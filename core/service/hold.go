@@ -195,6 +195,12 @@ type holdPlan struct {
 	In     string        `json:"in,omitempty"` // the calendar of that event
 }
 
+// Canonical returns a form that is the same for equal holds, however long they are.
+func (p holdPlan) Canonical() any {
+	p.For, p.In = 0, ""
+	return p
+}
+
 // Hold holds a slot for a caller: it is busy for all others until the hold ends. Equal calls of one API key
 // for one telephone number are one hold, which a repeat does not extend.
 func (s *Calendar) Hold(
@@ -212,19 +218,17 @@ func (s *Calendar) Hold(
 	if err != nil {
 		return none, err
 	}
-	plan := holdPlan{SlotID: in.SlotID, Phone: in.Phone}
+	plan := holdPlan{SlotID: in.SlotID, Phone: in.Phone, For: in.For}
 	var moving store.Meeting
 	if in.Moves != "" {
 		if moving, err = client.meetingOf(ctx, in.Moves); err != nil {
 			return none, err
 		}
-		plan.Event = moving.EventID
+		plan.Event, plan.In = moving.EventID, moving.CalendarID
 	}
-	same := plan
-	plan.For, plan.In = in.For, moving.CalendarID
 	answer, err := journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opHold, Write: w, ConnectionID: client.connection.ID,
-		Plan: plan, Canonical: same, DedupeWindow: MaxHold, Repeatable: true,
+		Plan: plan, DedupeWindow: MaxHold, Repeatable: true,
 		Stale: func(ctx context.Context, earlier store.Intent) bool {
 			held, err := client.isHeld(ctx, offered{offer.SlotOffered, offer.rules, earlier.EffectRef})
 			return err == nil && !held

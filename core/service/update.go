@@ -61,7 +61,7 @@ func (s *Calendar) updateWith(
 	}
 	return journal.Perform(ctx, s.journal, journal.Call{
 		Caller: callerOf(c), Operation: opUpdate, Write: w, ConnectionID: client.connection.ID,
-		Plan: plan, Canonical: plan.canonical(), Subject: plan.EventID, Repeatable: true,
+		Plan: plan, Subject: plan.EventID, Repeatable: true,
 	}, with(client, s.update))
 }
 
@@ -100,9 +100,9 @@ func planTime(t normalize.InputTime, requested *time.Location) *calendar.Time {
 // moves reports whether the change is one of times.
 func (p updatePlan) moves() bool { return p.Start != nil || p.End != nil }
 
-// canonical returns a form that is the same for equal changes.
-func (p updatePlan) canonical() updatePlan {
-	p.Terms, p.Setup = nil, setup{}
+// Canonical returns a form that is the same for equal changes.
+func (p updatePlan) Canonical() any {
+	p.Terms, p.Setup, p.Sent, p.Version = nil, setup{}, false, ""
 	p.Attendees = emailKeys(p.Attendees)
 	p.CalendarIDs = slices.Sorted(slices.Values(p.CalendarIDs)) // the event is in one of them
 	return p
