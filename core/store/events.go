@@ -33,7 +33,7 @@ func (s *Store) SeeEvents(ctx context.Context, seen []EventSeen) error {
 func (s *Store) EventSeen(
 	ctx context.Context, tenantID, connectionID, eventID string,
 ) (EventSeen, bool, error) {
-	return findIn(ctx, s, scanEventSeen,
+	return findByKey(ctx, s, scanEventSeen,
 		"SELECT "+eventColumns+" FROM events_seen WHERE tenant_id = $1 AND connection_id = $2 AND event_id = $3",
 		tenantID, connectionID, eventID)
 }

@@ -214,7 +214,7 @@ func (s *Store) sealBeginning(i Intent) ([]any, error) {
 
 // Intent returns the intent under a tenant, operation and key.
 func (s *Store) Intent(ctx context.Context, tenantID, operation, key string) (Intent, bool, error) {
-	return findIn(ctx, s, s.scanIntent,
+	return findByKey(ctx, s, s.scanIntent,
 		"SELECT "+intentColumns+" FROM intents WHERE tenant_id = $1 AND operation = $2 AND key = $3",
 		tenantID, operation, key)
 }
@@ -423,10 +423,10 @@ func (s *Store) RecentIntent(
 	const recent = " FROM " + equalIntents + " WHERE created_at >= $5"
 	args := []any{tenantID, operation, dedupeKey, EqualKey(dedupeKey), millis(since)}
 	// Mostly there is none. That takes a third less to find out without the columns and their order.
-	if _, found, err := findIn(ctx, s, scanInt, "SELECT 1"+recent+" LIMIT 1", args...); err != nil || !found {
+	if _, found, err := findByKey(ctx, s, scanInt, "SELECT 1"+recent+" LIMIT 1", args...); err != nil || !found {
 		return Intent{}, false, err
 	}
-	return findIn(ctx, s, s.scanIntent, "SELECT "+intentColumns+recent+" ORDER BY created_at DESC LIMIT 1", args...)
+	return findByKey(ctx, s, s.scanIntent, "SELECT "+intentColumns+recent+" ORDER BY created_at DESC LIMIT 1", args...)
 }
 
 // Overtaken reports whether another call with the same dedupe key began later than i, or began a run since

@@ -81,7 +81,7 @@ func scanMeeting(row scanner) (m Meeting, err error) {
 func (s *Store) Meeting(
 	ctx context.Context, tenantID, connectionID, reference string,
 ) (Meeting, bool, error) {
-	return findIn(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings m
+	return findByKey(ctx, s, scanMeeting, "SELECT "+meetingColumns+` FROM meetings m
 		WHERE m.tenant_id = $1 AND m.connection_id = $2 AND m.reference = $3 AND m.person = ''`,
 		tenantID, connectionID, reference)
 }

@@ -209,6 +209,26 @@ func findIn[T any](
 	return row, found, err
 }
 
+// findByKey is findIn for a row that an index leads to. On SQLite it waits for a connection, but then without the
+// goroutines that could interrupt it; see [batches.do].
+func findByKey[T any](
+	ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any,
+) (row T, found bool, err error) {
+	if s.batches == nil {
+		return findIn(ctx, s, scan, query, args...)
+	}
+	err = s.try(ctx, func(ctx context.Context) error {
+		conn, err := s.read.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		row, found, err = find(context.WithoutCancel(ctx), conn, scan, query, args...)
+		return err
+	})
+	return row, found, err
+}
+
 // getIn is findIn for a row that must be there: else it returns the error of missing.
 func getIn[T any](
 	ctx context.Context, s *Store, missing func() error, scan func(scanner) (T, error), query string, args ...any,

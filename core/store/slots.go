@@ -56,7 +56,7 @@ func (s *Store) OfferSlots(ctx context.Context, offers []SlotOffered) error {
 func (s *Store) SlotOffered(
 	ctx context.Context, tenantID, connectionID, id string,
 ) (offer SlotOffered, found bool, err error) {
-	return findIn(ctx, s, func(row scanner) (SlotOffered, error) {
+	return findByKey(ctx, s, func(row scanner) (SlotOffered, error) {
 		o := SlotOffered{TenantID: tenantID, ConnectionID: connectionID, ID: id}
 		var from, to, at, before, after int64
 		var calendars string
