@@ -120,6 +120,7 @@ type attempt struct {
 	result   any
 	fault    *fault.Error
 	ended    bool // the context had ended when the driver returned
+	returned bool
 }
 
 // wait reports whether the attempt returned in time. A read whose context has ended gets cancelGrace to
@@ -155,9 +156,8 @@ func (a *attempt) start(ctx context.Context) {
 	defer a.deliver()
 	defer a.caught(ctx)
 	defer close(a.over)
-	a.fault = fault.From(errGone)
 	result, err := a.call.driver(ctx)
-	a.result, a.fault, a.ended = result, fault.From(err), ctx.Err() != nil
+	a.returned, a.result, a.fault, a.ended = true, result, fault.From(err), ctx.Err() != nil
 	if a.fault != nil {
 		a.result = nil
 	}
@@ -166,10 +166,13 @@ func (a *attempt) start(ctx context.Context) {
 // errGone is the cause of the fault when a driver exited its goroutine (runtime.Goexit).
 var errGone = errors.New("the driver did not return")
 
-// caught turns a panic into a fault. It logs the stack, which only exists here.
+// caught turns a panic and an exit into a fault. It logs the stack, which only exists here.
 func (a *attempt) caught(ctx context.Context) {
 	cause := recover()
 	if cause == nil {
+		if !a.returned {
+			a.fault = fault.From(errGone)
+		}
 		return
 	}
 	a.result, a.fault = nil, fault.From(errors.New("driver panicked: "+telemetry.Panic(cause)))
