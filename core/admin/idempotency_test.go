@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -392,5 +393,35 @@ func TestAnExportGoesOnForADay(t *testing.T) {
 	for _, query.After = range []string{first.Next, second.Next} {
 		_, err = s.ExportTenant(t.Context(), apikey.Caller{}, query)
 		tenanttest.WantFault(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	}
+}
+
+// TestTheFormOfRequestsStays pins what repeats are compared by. With another name of a field or one field more, a later
+// version would refuse the repeats of what an earlier one has answered: leave a new field out while it is zero.
+func TestTheFormOfRequestsStays(t *testing.T) {
+	const (
+		connection = `"Name":"","Kind":"","Provider":"","Default":false,"Settings":null,"Credentials":null`
+		key        = `"Label":"","Scopes":null,"Test":false,"Connections":null`
+	)
+	for _, test := range []struct {
+		request any
+		want    string
+	}{
+		{admin.TenantSpec{}, `{"Name":"","Settings":null}`},
+		{admin.NewConnection{}, `{"Tenant":"",` + connection + `}`},
+		{
+			admin.NewLink{},
+			`{"Tenant":"","Connection":{` + connection + `},"OtherAccount":false,"Life":0,"ReturnURL":""}`,
+		},
+		{admin.NewAgent{}, `{"Tenant":"",` + key + `,"Platform":"","Signing":""}`},
+		{admin.NewKey{}, `{"Tenant":"",` + key + `}`},
+		{admin.NewAdminKey{}, `{"Tenant":"","Role":"","Label":""}`},
+		{admin.RollKey{}, `{"Tenant":"","ID":"","Overlap":null}`},
+		{admin.NewWebhook{}, `{"Tenant":"","URL":"","Types":null}`},
+		{admin.RollWebhook{}, `{"Tenant":"","ID":"","Overlap":null}`},
+	} {
+		if got, err := json.Marshal(test.request); err != nil || string(got) != test.want {
+			t.Errorf("%T is compared as %s (%v), want %s", test.request, got, err, test.want)
+		}
 	}
 }
