@@ -297,9 +297,9 @@ func (c calendarClient) elsewhere(
 	if err != nil {
 		return e, false, err
 	}
-	had, err := findIn(all, goneFrom)
+	had, _ := findIn(all, goneFrom) // if there is none, it is under another name among the others
 	others := slices.DeleteFunc(slices.Clone(all), func(c calendar.Calendar) bool { return c.ID == had.ID })
-	if err != nil || len(others) == len(all) { // it is under another name among the others
+	if len(others) == len(all) {
 		return e, false, nil
 	}
 	// One call of the guard's, however many calendars there are.

@@ -53,7 +53,7 @@ func (d *driver) FreeBusy(
 		d.readTogether(reading, inBatches, span)
 	}
 	if left := withPages(views); len(left) > atOnce { // as many that hang would take all the time
-		d.readEach(reading, left, span, 2)
+		d.readEach(reading, left, span, 0.5)
 	}
 	left := withPages(views)
 	slices.Reverse(left) // those whose turns were the shortest are the first now
@@ -94,10 +94,10 @@ func withPages(views []busyView) (left []*busyView) {
 	return left
 }
 
-// partOf returns a context that ends after a part of the time that ctx has left.
-func partOf(ctx context.Context, numerator, denominator time.Duration) (context.Context, context.CancelFunc) {
+// partOf returns a context that ends after a part, from 0 to 1, of the time that ctx has left.
+func partOf(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
 	if end, ends := ctx.Deadline(); ends {
-		return context.WithTimeout(ctx, time.Until(end)*numerator/denominator)
+		return context.WithTimeout(ctx, time.Duration(part*float64(time.Until(end))))
 	}
 	return context.WithCancel(ctx)
 }
@@ -107,7 +107,7 @@ func partOf(ctx context.Context, numerator, denominator time.Duration) (context.
 func (d *driver) readTogether(ctx context.Context, views []*busyView, span calendar.Span) {
 	batches := slices.Collect(slices.Chunk(views, graph.MaxBatchParts))
 	for i, some := range batches {
-		batch, cancel := partOf(ctx, 3, time.Duration(4*(len(batches)-i)))
+		batch, cancel := partOf(ctx, 0.75/float64(len(batches)-i))
 		err := d.readPages(batch, some, span)
 		for _, v := range some {
 			if v.alone = err != nil && batch.Err() != nil; !v.alone {
@@ -118,18 +118,18 @@ func (d *driver) readTogether(ctx context.Context, views []*busyView, span calen
 	}
 }
 
-// readEach reads the pages that are left of each view by requests of its own, of several views at a time. Each has one
-// of so many parts of the time that is left when its turn comes; of several parts, it may be read again.
-func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span, parts time.Duration) {
+// readEach reads the pages that are left of each view by requests of its own, of several views at a time. Each has
+// that part of the time that is left when its turn comes; if it is not all, it may be read again.
+func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span, part float64) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, v := range views {
 		group.Go(func() error {
-			turn, cancel := partOf(ctx, 1, parts)
+			turn, cancel := partOf(ctx, part)
 			defer cancel()
 			for page := 0; page < mostPages && v.address != ""; page++ {
 				err := d.readPages(turn, []*busyView{v}, span)
-				if err != nil && turn.Err() != nil && parts > 1 {
+				if err != nil && turn.Err() != nil && part < 1 {
 					break
 				}
 				v.fail(err)
