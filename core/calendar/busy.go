@@ -22,11 +22,19 @@ type Reading struct {
 // ReadingTime returns the context in which a driver reads so many calendars one by one. Of several, it ends early enough
 // that the times of the others can be told where one calendar hangs.
 func ReadingTime(ctx context.Context, calendars int) (context.Context, context.CancelFunc) {
-	end, ends := ctx.Deadline()
-	if !ends || calendars < 2 {
+	if calendars < 2 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, time.Until(end)*3/4)
+	return WithShare(ctx, 0.75)
+}
+
+// WithShare returns a context that ends after a share, from 0 to 1, of the time that ctx has left, if that is bounded.
+func WithShare(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	end, ends := ctx.Deadline()
+	if !ends {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(share*float64(time.Until(end))))
 }
 
 // BusyTimes returns the result of FreeBusy for readings of the calendars. Where one calendar cannot be read,

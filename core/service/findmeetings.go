@@ -161,7 +161,7 @@ func (c calendarClient) meetingsWith(
 			booked[m.EventID] = m
 		}
 	}
-	reading, cancel := withShare(ctx, readingShare)
+	reading, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
 	var failures []error
 	asked := 0

@@ -314,7 +314,7 @@ func (c calendarClient) busyTimes(
 	if err != nil {
 		return nil, err
 	}
-	reading, cancel := withShare(ctx, readingShare)
+	reading, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
 	unread := readLists(reading, lists, c.tryPages)
 	var busy []calendar.Busy
@@ -359,7 +359,7 @@ func (c calendarClient) freeBusy(
 			again, wait = append(again, b.CalendarID), max(wait, fault.From(b.Unknown).RetryAfter)
 		}
 	}
-	reading, cancel := withShare(ctx, readingShare)
+	reading, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
 	end, ends := reading.Deadline()
 	if len(again) == 0 || ends && time.Until(end) < wait || pause.For(reading, wait) != nil {

@@ -19,7 +19,7 @@ func (c calendarClient) readHours(ctx context.Context, in FindSlots) func(*slots
 		return func(*slots.Question) {}
 	}
 	told := make(chan *slots.Hours, 1)
-	reading, cancel := withShare(ctx, readingShare)
+	reading, cancel := calendar.WithShare(ctx, readingShare)
 	go func() {
 		defer cancel()
 		hours, err := c.hours.get(c.connection, func() (*slots.Hours, error) {
@@ -60,7 +60,7 @@ func (c calendarClient) readLength(ctx context.Context, in FindSlots) func(*slot
 		return func(*slots.Question, *FindSlots) {}
 	}
 	told := make(chan time.Duration, 1)
-	reading, cancel := withShare(ctx, readingShare)
+	reading, cancel := calendar.WithShare(ctx, readingShare)
 	go func() {
 		defer cancel()
 		told <- c.lengthOf(reading, in)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/language"
 	"frontdesk/core/record"
@@ -20,15 +21,6 @@ const (
 	nearestShare  = 0.6                // of the time left, so that the refusal is not late
 )
 
-// withShare returns a context that ends after a share of the time left, if that is bounded.
-func withShare(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
-	end, has := ctx.Deadline()
-	if !has {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, time.Duration(share*float64(time.Until(end))))
-}
-
 // withNearest returns the refusal of a slot with the three free slots nearest to it. Whatever keeps the
 // gateway from finding them, the refusal stays what it is. Other errors stay, too.
 func (s *Calendar) withNearest(
@@ -37,7 +29,7 @@ func (s *Calendar) withNearest(
 	if err == nil || fault.From(err).Reason != fault.ReasonSlotTaken {
 		return err
 	}
-	ctx, cancel := withShare(ctx, nearestShare)
+	ctx, cancel := calendar.WithShare(ctx, nearestShare)
 	defer cancel()
 	found, starts, failed := client.nearest(ctx, taken, moving)
 	if failed != nil {

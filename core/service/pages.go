@@ -264,7 +264,7 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 	many, can := c.driver.(calendar.ManyLister)
 	whole, cancel := ctx, func() {}
 	if can { // an answer for all waits for the slowest
-		whole, cancel = withShare(ctx, readingShare)
+		whole, cancel = calendar.WithShare(ctx, readingShare)
 	}
 	defer cancel()
 	got, err := ask(whole, c.endpoint, listEvents, func(ctx context.Context) ([]pageRead, error) {
@@ -276,7 +276,7 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 	})
 	switch hangs := err != nil && whole.Err() != nil && ctx.Err() == nil; {
 	case hangs, can && isOfOnePart(err): // one of them has failed the whole
-		some, cancel := withShare(ctx, readingShare)
+		some, cancel := calendar.WithShare(ctx, readingShare)
 		defer cancel()
 		return tryEachPage(some, queries, c.readPage), nil // those that were read count, however late it is
 	case err != nil:
@@ -293,7 +293,7 @@ func (c calendarClient) tryPages(ctx context.Context, queries []calendar.Query) 
 // sideBySide reads the pages several at a time, within a call of the guard's, of which a page that hangs takes at most
 // a share.
 func (c calendarClient) sideBySide(ctx context.Context, queries []calendar.Query) ([]pageRead, error) {
-	ctx, cancel := withShare(ctx, readingShare)
+	ctx, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
 	return oneRead(tryEachPage(ctx, queries, c.driver.Events))
 }

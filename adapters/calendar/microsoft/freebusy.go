@@ -3,7 +3,6 @@ package microsoft
 import (
 	"context"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -94,20 +93,12 @@ func withPages(views []busyView) (left []*busyView) {
 	return left
 }
 
-// partOf returns a context that ends after a part, from 0 to 1, of the time that ctx has left.
-func partOf(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
-	if end, ends := ctx.Deadline(); ends {
-		return context.WithTimeout(ctx, time.Duration(part*float64(time.Until(end))))
-	}
-	return context.WithCancel(ctx)
-}
-
 // readTogether reads the next page of each view, in batches. The answer to a batch waits for the slowest part: where
 // one hangs, each of these views is read alone once the others were read to their end, in the time that they leave.
 func (d *driver) readTogether(ctx context.Context, views []*busyView, span calendar.Span) {
 	batches := slices.Collect(slices.Chunk(views, graph.MaxBatchParts))
 	for i, some := range batches {
-		batch, cancel := partOf(ctx, 0.75/float64(len(batches)-i))
+		batch, cancel := calendar.WithShare(ctx, 0.75/float64(len(batches)-i))
 		err := d.readPages(batch, some, span)
 		for _, v := range some {
 			if v.alone = err != nil && batch.Err() != nil; !v.alone {
@@ -119,17 +110,17 @@ func (d *driver) readTogether(ctx context.Context, views []*busyView, span calen
 }
 
 // readEach reads the pages that are left of each view by requests of its own, of several views at a time. Each has
-// that part of the time that is left when its turn comes; if it is not all, it may be read again.
-func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span, part float64) {
+// that share of the time that is left when its turn comes; if it is not all, it may be read again.
+func (d *driver) readEach(ctx context.Context, views []*busyView, span calendar.Span, share float64) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, v := range views {
 		group.Go(func() error {
-			turn, cancel := partOf(ctx, part)
+			turn, cancel := calendar.WithShare(ctx, share)
 			defer cancel()
 			for page := 0; page < mostPages && v.address != ""; page++ {
 				err := d.readPages(turn, []*busyView{v}, span)
-				if err != nil && turn.Err() != nil && part < 1 {
+				if err != nil && turn.Err() != nil && share < 1 {
 					break
 				}
 				v.fail(err)
