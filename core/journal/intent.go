@@ -20,21 +20,19 @@ func (j *Journal) intentOf(ctx context.Context, c Call) (store.Intent, error) {
 	if err != nil {
 		return store.Intent{}, err
 	}
-	request := plan
-	if p, ok := c.Plan.(Canonical); ok {
-		if request, err = json.Marshal(p.Canonical()); err != nil {
-			return store.Intent{}, err
-		}
+	request, err := requestOf(c.Plan)
+	if err != nil {
+		return store.Intent{}, err
 	}
 	// Lookup keys and the keys that providers see must not let anyone confirm a guess at the request. So they
 	// are built from its digest.
-	hashed, err := j.opts.Store.Digest(ctx, string(request))
+	hashed, err := j.opts.Store.Digest(ctx, request)
 	if err != nil {
 		return store.Intent{}, err
 	}
 	intent := store.Intent{
 		TenantID: c.Caller.TenantID, Operation: c.Operation, ConnectionID: c.ConnectionID,
-		Kept: c.Write.IdempotencyKey != "", RequestHash: digest(string(request)), Plan: plan,
+		Kept: c.Write.IdempotencyKey != "", RequestHash: digest(request), Plan: plan,
 		RequestID: audit.RequestID(ctx),
 		State:     store.IntentRunning, CreatedAt: j.opts.Now(), UpdatedAt: j.opts.Now(),
 	}
@@ -86,15 +84,20 @@ func hashOf[P any](plan json.RawMessage) []byte {
 	if json.Unmarshal(plan, &p) != nil {
 		return nil
 	}
-	request := any(p)
-	if c, ok := request.(Canonical); ok {
-		request = c.Canonical()
-	}
-	text, err := json.Marshal(request)
+	request, err := requestOf(p)
 	if err != nil {
 		return nil
 	}
-	return digest(string(text))
+	return digest(request)
+}
+
+// requestOf returns the request in a plan as JSON, in the form that equal calls share.
+func requestOf(plan any) (string, error) {
+	if p, ok := plan.(Canonical); ok {
+		plan = p.Canonical()
+	}
+	request, err := json.Marshal(plan)
+	return string(request), err
 }
 
 // digest hashes parts with their lengths, so that different lists of parts do not collide.
