@@ -54,7 +54,7 @@ type Driver interface {
 
 	// Cancel removes the event, or one instance of a series, and lets the provider notify the attendees. An
 	// event that is already gone, or never existed, is fault.NotFound, reason EVENT_NOT_FOUND. If the
-	// provider reports that it existed once (Google's 410), the fault has Metadata["gone"]="true". With
+	// provider reports that it existed once (Google's 410), the fault has the metadata MetaGone. With
 	// c.IfUnchanged set, a version that is no longer current is refused as by Change. If somebody else
 	// organizes the event, Cancel removes only the account's copy and lets the provider notify the organizer.
 	Cancel(ctx context.Context, ref EventRef, c Cancellation) error
@@ -67,6 +67,9 @@ type Driver interface {
 	// An unknown calendar is fault.NotFound, reason CALENDAR_NOT_FOUND, here and in the optional calls.
 	Events(ctx context.Context, q Query) (Page, error)
 }
+
+// MetaGone is the metadata of a fault, with any value, by which a provider tells that the calendar had the event.
+const MetaGone = "gone"
 
 // FreeBusyer is a Driver that can ask for busy times alone, which is cheaper than reading events.
 type FreeBusyer interface {

@@ -73,17 +73,17 @@ func (s *Calendar) cancel(
 	}
 	try := func(ctx context.Context, calendarID string) (removal, error) {
 		lost := false // the answer of an earlier attempt, which then may have removed what is gone now
-		removed, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (removal, error) {
+		isOld, err := ask(ctx, client.endpoint, op, func(ctx context.Context) (bool, error) {
 			ref := calendar.EventRef{CalendarID: calendarID, ID: plan.EventID}
 			err := client.driver.Cancel(ctx, ref, calendar.Cancellation{})
 			f := fault.From(err)
 			if lost && err != nil && f.Code == fault.NotFound && client.wasThere(f) {
-				return removal{isOld: true}, nil
+				return true, nil
 			}
 			lost = lost || err != nil && !run.HadNoEffect(f)
-			return removal{}, err
+			return false, err
 		})
-		return removal{calendarID, removed.isOld || isGone(fault.From(err))}, err
+		return removal{calendarID, isOld || isGone(fault.From(err))}, err
 	}
 	removed, err := tryCalendars(ctx, calendarIDs, try)
 	if removed.isOld && !isCancelled {

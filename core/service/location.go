@@ -216,9 +216,9 @@ func (c calendarClient) candidates(
 	return list, found && seen.Gone, nil
 }
 
-// tryCalendars tries each calendar until one has the event, or had it (see [metaGone]): then it returns that one's
-// answer and fault. If none has it, the fault of a calendar that does not exist takes precedence over that of an unknown
-// event.
+// tryCalendars tries each calendar until one has the event, or had it (see [calendar.MetaGone]): then it returns that
+// one's answer and fault. If none has it, the fault of a calendar that does not exist takes precedence over that of an
+// unknown event.
 func tryCalendars[T any](
 	ctx context.Context, calendarIDs []string, try func(ctx context.Context, calendarID string) (T, error),
 ) (T, error) {
@@ -237,10 +237,7 @@ func tryCalendars[T any](
 	return none, missing
 }
 
-// metaGone is the metadata of a fault by which a provider tells that the event was in the calendar.
-const metaGone = "gone"
-
-func isGone(f *fault.Error) bool { return f != nil && f.Metadata[metaGone] != "" }
+func isGone(f *fault.Error) bool { return f != nil && f.Metadata[calendar.MetaGone] != "" }
 
 // readEvent reads the event in the first calendar that has it, unless it was cancelled. Of a copy, it reads the meeting
 // itself if it can.
@@ -254,7 +251,8 @@ func (c calendarClient) readEvent(
 		}
 		event, err := ask(ctx, c.endpoint, op, get)
 		if err == nil && event.IsCancelled {
-			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.").With(metaGone, "true")
+			err = fault.New(fault.NotFound, fault.ReasonEventNotFound, "This event was cancelled.").
+				With(calendar.MetaGone, "true")
 		}
 		return event, err
 	}

@@ -140,7 +140,7 @@ func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, 
 // gone returns the fault for an event that does not exist. Status 410 means that it existed once.
 func gone(a answer) *fault.Error {
 	if a.status == http.StatusGone {
-		return noEvent().With("gone", "true")
+		return noEvent().With(calendar.MetaGone, "true")
 	}
 	return noEvent()
 }

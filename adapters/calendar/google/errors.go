@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/api/googleapi"
 
+	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
 	"frontdesk/core/upstream"
 )
@@ -60,7 +61,7 @@ func refusal(err error, access access) *fault.Error {
 			return plain.Restate(fault.Unsupported, fault.ReasonProviderMisconfigured,
 				"Google Calendar's address leads to a page that does not exist. Check the configured api_url.")
 		case answer.Code == http.StatusGone:
-			return plain.With("gone", "true")
+			return plain.With(calendar.MetaGone, "true")
 		}
 	}
 	return plain

@@ -174,7 +174,7 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 			return struct{}{}, err
 		}
 		if f.event.State != stands {
-			return struct{}{}, notFound().With("gone", "true")
+			return struct{}{}, notFound().With(calendar.MetaGone, "true")
 		}
 		if err := f.unchanged(c.IfUnchanged); err != nil {
 			return struct{}{}, err

@@ -20,7 +20,7 @@ func Serve(t testing.TB, provider http.Handler, around ...func(http.Handler) htt
 	return served.URL
 }
 
-// Unavailable returns a wrapper of a provider's handler, which answers with status 503 wherever refuses returns true.
+// Unavailable returns a wrapper of a provider's handler, which answers with status 503 wherever refuses reports true.
 func Unavailable(refuses func(*http.Request) bool) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
