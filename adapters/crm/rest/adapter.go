@@ -17,9 +17,8 @@
 //   - A caller is told to correct a field only if the caller gave it.
 //   - An error that a caller sees holds nothing of the ticket system's response.
 //   - A ticket that was found counts only if its number is exactly the requested one.
-//   - If a create fails after a request that may have had an effect, the fault is UnknownOutcome. If the system
-//     recognises a repeated request (idempotency_header), a fault that a repeat may cure stays as it is, and
-//     so does a refusal before the ticket is opened.
+//   - If a create fails after a request that may have opened the ticket, the fault is UnknownOutcome. If the
+//     system recognises a repeated request (idempotency_header), a fault that a repeat may cure stays as it is.
 //
 // It does not follow the pages of a list.
 package rest

@@ -33,6 +33,7 @@ type step struct {
 	when    expression
 	expect  []int
 	acts    bool // the request may change something
+	subject bool // it sends the subject of a new ticket
 	looksUp bool // the step looks up a ticket or contacts: not found means that there is none
 	search  bool // it searches at a path that exists whether there is one or not
 	rules   []rule
@@ -335,8 +336,8 @@ func (c *compiled) step(operation, path string, s stepSettings, rules []rule) st
 		query:   c.templates(path+".query", s.Query, func(string, string) {}),
 		headers: c.templates(path+".headers", s.Headers, c.header), body: c.expression(path+".body", s.Body),
 		when: c.expression(path+".when", s.When), acts: s.Method != http.MethodGet && !s.Reads,
-		looksUp: slices.Contains(lookUps, operation),
-		rules:   append(c.rules(path+".faults", s.Faults), rules...),
+		subject: namesSubject(s), looksUp: slices.Contains(lookUps, operation),
+		rules: append(c.rules(path+".faults", s.Faults), rules...),
 	}
 	made.search = operation != "get" && made.looksUp && made.path.fixed()
 	words := made.path.words()

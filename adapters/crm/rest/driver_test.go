@@ -434,6 +434,46 @@ func TestAKeyInAHeaderLeavesARefusalBeforeTheTicketIsOpened(t *testing.T) {
 	}
 }
 
+// Without a key that the system knows, a refused step is told as it is only if no step before it sent the subject,
+// which every ticket has: one of those may have opened the ticket, whatever gives its number.
+func TestARefusalIsToldIfNoStepBeforeItCanHaveOpenedTheTicket(t *testing.T) {
+	t.Parallel()
+	text := object{"name": "text", "method": "POST", "path": "texts", "body": ".ticket.description"}
+	create := object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject, by: .ticket.owner_id}",
+		"faults": []any{object{"status": []any{422}, "fault": "invalid", "field": "owner_id"}}}
+	assign := object{"name": "assign", "method": "PUT", "path": "owners/{.ticket.owner_id}", "body": ".ticket.description"}
+	for rule, c := range map[string]struct {
+		steps  []any
+		tells  string // the step whose answer has the number
+		ticket reply
+		code   fault.Code
+	}{
+		"the ticket":            {[]any{text, create}, "create", reply{status: 422}, fault.Invalid},
+		"a right":               {[]any{text, create}, "create", reply{status: 403}, fault.Forbidden},
+		"a pause":               {[]any{text, create}, "create", reply{status: 503}, fault.UnknownOutcome},
+		"an answer without end": {[]any{text, create}, "create", reply{status: 200, body: `{"id":`}, fault.UnknownOutcome},
+		"a change of the ticket, which alone tells its number": {
+			[]any{create, assign}, "assign", reply{status: 200, body: `{}`}, fault.UnknownOutcome,
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{
+				"POST /api/texts": {status: 201, body: `{"id":3}`}, "POST /api/tickets": c.ticket,
+				"PUT /api/owners/9": {status: 422},
+			}), anonymous)
+			d := s.open(t, plain(s.url, object{"ticket": shownAs(nil), "create": object{
+				"steps": c.steps, "number": ".steps." + c.tells + ".body.id",
+			}}))
+			_, err := d.Create(t.Context(), crm.NewTicket{Key: "k1", Subject: "A", Description: "B", OwnerID: "9"})
+			if f := fault.From(err); f == nil || f.Code != c.code || f.Unsent {
+				t.Fatalf("got %+v, want %s", f, string(c.code))
+			} else if told := len(f.Fields) == 1 && f.Fields[0].Path == "owner_id"; told != (c.code == fault.Invalid) {
+				t.Errorf("fields %+v", f.Fields)
+			}
+		})
+	}
+}
+
 // A look-up that fails before anything was changed has opened no ticket.
 func TestATicketThatCannotBePreparedIsNotOpened(t *testing.T) {
 	t.Parallel()

@@ -198,20 +198,20 @@ func at(s step, f *fault.Error) *fault.Error {
 
 // afterActing converts an error into an UnknownOutcome fault if the ticket may exist already: the error must
 // not look as if nothing had happened. If the system recognises a repeated request, a fault that a repeat may
-// cure stays, so that the gateway repeats it. So does a refusal before the ticket was opened, so that the
-// caller can correct what was refused.
+// cure stays, so that the gateway repeats it. A refusal before the ticket was opened stays, so that the caller
+// can correct what was refused. Where no repeat is recognised, a step that sent the subject counts as one that
+// opened the ticket: the number may come from a later one.
 func (d *driver) afterActing(ctx context.Context, r *run, err error, number string) error {
 	f := fault.From(err)
-	if d.settings.IdempotencyHeader != "" {
-		switch f.Code {
-		case fault.Unavailable, fault.Timeout, fault.Canceled:
-			acted := *f
-			acted.Unsent = false // the request before was sent
-			return &acted
-		}
-		if !d.mayBeOpen(ctx, r) {
-			return err
-		}
+	recognised := d.settings.IdempotencyHeader != ""
+	curable := slices.Contains([]fault.Code{fault.Unavailable, fault.Timeout, fault.Canceled}, f.Code)
+	switch {
+	case curable && recognised:
+		acted := *f
+		acted.Unsent = false // the request before was sent
+		return &acted
+	case !curable && (recognised || !r.told) && !d.mayBeOpen(ctx, r):
+		return err
 	}
 	unknown := fault.New(fault.UnknownOutcome, fault.ReasonOutcomeUnknown,
 		"The ticket system accepted the ticket, but the outcome could not be read. Check in the ticket "+

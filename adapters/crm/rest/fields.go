@@ -50,6 +50,16 @@ func (c *compiled) fields(s createSettings) {
 	}
 }
 
+// namesSubject reports whether a step uses the subject of a new ticket, by its name or with all the rest.
+func namesSubject(s stepSettings) bool {
+	return slices.ContainsFunc(sources([]stepSettings{s}), func(source string) bool {
+		return slices.ContainsFunc(use.FindAllStringSubmatch(source, -1), func(found []string) bool {
+			name := found[1] + found[2]
+			return name == "subject" || name == ""
+		})
+	})
+}
+
 // reads records what an expression reads that does not exist. Which steps of an operation were done before is not
 // checked: several operations may share an expression.
 func (c *compiled) reads(path string, r reads) {

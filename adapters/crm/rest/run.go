@@ -25,6 +25,7 @@ type run struct {
 	input  map[string]any // of expressions: ticket and key (create), number (get), key (by_key), and so on
 	done   map[string]any // input["steps"]
 	acted  bool           // a step that may change something was done
+	told   bool           // such a step sent the subject, which every ticket has: it may have opened the ticket
 	ahead  []step         // those that are not done, the one that failed first
 	trace  func(line string)
 
@@ -98,7 +99,7 @@ func (r *run) receive(ctx context.Context, s step, got answer, readable bool) er
 		f.Upstream = upstream.StatusFault(name, got.status, nil, got.raw).Upstream
 		return at(s, f)
 	}
-	r.acted = r.acted || s.acts
+	r.acted, r.told = r.acted || s.acts, r.told || s.acts && s.subject
 	r.done[s.name] = got.value()
 	return nil
 }
