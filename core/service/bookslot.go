@@ -92,7 +92,7 @@ func (s *Calendar) CancelByReference(
 		return none, err
 	}
 	cancelled, err := s.Cancel(ctx, c, w,
-		CancelMeeting{EventID: meeting.EventID, CalendarID: meeting.CalendarID})
+		CancelMeeting{EventID: meeting.EventID, CalendarID: meeting.CalendarID, byReference: true})
 	if err != nil {
 		return none, err
 	}

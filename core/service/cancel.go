@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"frontdesk/core/apikey"
@@ -20,14 +21,18 @@ const cancelPause = 50 * time.Millisecond // between looks at an earlier cancell
 
 // cancelPlan is a cancellation after normalization.
 type cancelPlan struct {
-	EventID    string `json:"event_id"`
-	CalendarID string `json:"calendar_id,omitempty"`
-	Setup      setup  `json:"setup,omitzero"`
+	EventID     string `json:"event_id"`
+	CalendarID  string `json:"calendar_id,omitempty"`
+	ByReference bool   `json:"by_reference,omitempty"`
+	Setup       setup  `json:"setup,omitzero"`
 }
+
+// mayMeanCopy reports whether the caller names a calendar: where it is one that was invited, its copy is meant.
+func (p cancelPlan) mayMeanCopy() bool { return p.CalendarID != "" && !p.ByReference }
 
 // Canonical returns a form that is the same for equal cancellations.
 func (p cancelPlan) Canonical() any {
-	p.Setup = setup{}
+	p.ByReference, p.Setup = false, setup{}
 	return p
 }
 
@@ -43,7 +48,7 @@ func (s *Calendar) Cancel(
 	if err := client.checkWritable(nil); err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
-	plan := cancelPlan{EventID: in.EventID, CalendarID: in.CalendarID}
+	plan := cancelPlan{EventID: in.EventID, CalendarID: in.CalendarID, ByReference: in.byReference}
 	if plan.Setup, err = client.setup(); err != nil {
 		return Answer[record.CancelAnswer]{}, err
 	}
@@ -64,6 +69,15 @@ func (s *Calendar) cancel(
 	calendarIDs, isCancelled, err := client.candidates(ctx, plan.EventID, named(plan.CalendarID))
 	if err != nil {
 		return none, err
+	}
+	if !plan.mayMeanCopy() && client.mayBeCopy(ctx) {
+		// A person may have given the meeting to another calendar, and invited the one where it was.
+		switch event, err := client.readEvent(ctx, calendarIDs, plan.EventID); {
+		case err == nil:
+			calendarIDs = []string{event.CalendarID}
+		case !errors.Is(err, fault.NotFound):
+			return none, err
+		}
 	}
 	run.ExpectEffect(true)
 	op := guard.Op{Name: opCancel, Repeatable: true}
@@ -93,8 +107,7 @@ func (s *Calendar) cancel(
 		}
 		if found {
 			from, _ := client.findCalendar(ctx, removed.from) // its own id; elsewhere has just listed it
-			// Who names a calendar may mean a copy there, of a meeting that still invites it.
-			if plan.CalendarID == "" || !isInvited(moved, from.ID) {
+			if !plan.mayMeanCopy() || !isInvited(moved, from.ID) {
 				removed, err = try(ctx, moved.CalendarID)
 			}
 		}
@@ -128,7 +141,7 @@ func (s *Calendar) cancel(
 		return none, err
 	}
 	// It has ended, so that it takes the place of none of those that a caller has yet, unless a copy of it was cancelled.
-	if known && (plan.CalendarID == "" || plan.CalendarID == meeting.CalendarID) {
+	if known && (!plan.mayMeanCopy() || plan.CalendarID == meeting.CalendarID) {
 		meeting.EndsAt = client.opts.Now().Add(-endedLately)
 		attached.Meetings = []store.Meeting{meeting}
 	}

@@ -121,6 +121,8 @@ type MoveMeeting struct {
 type CancelMeeting struct {
 	EventID    string
 	CalendarID string
+
+	byReference bool // CalendarID is where the gateway knows the meeting, and names no copy of it
 }
 
 // CreateTicket is the input of create-ticket; zero values mean not given.

@@ -161,6 +161,17 @@ func homeOf(e calendar.Event, all []calendar.Calendar) string {
 	return e.CalendarID
 }
 
+// mayBeCopy reports whether an event may be the copy of one that another calendar of the account organizes: unless it is
+// known that the account can change no other.
+func (c calendarClient) mayBeCopy(ctx context.Context) bool {
+	if !c.traits.IDsPerCalendar {
+		return false
+	}
+	known, sure := c.known(ctx)
+	writable := slices.DeleteFunc(known.list(), func(c calendar.Calendar) bool { return c.ReadOnly })
+	return !sure || len(writable) > 1
+}
+
 // isInvited reports whether an event invites a calendar.
 func isInvited(e calendar.Event, calendarID string) bool {
 	return slices.ContainsFunc(e.Attendees, func(a calendar.Attendee) bool {
