@@ -90,7 +90,7 @@ func TestApplyPrunesAConnectionThatItsAgentsLeave(t *testing.T) {
 					t.Fatalf("%s: %v, %v", rule.name, got, err)
 				}
 				wantChanges(t, []string{got[0].String(), got[1].String()},
-					rule.does, "delete connection acme/front-office")
+					rule.does, "delete connection acme/front-office: rehearsal becomes the default")
 			}
 		}
 	})

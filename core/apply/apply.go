@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -237,8 +238,12 @@ func (p *planner) plan(ctx context.Context, want Desired) error {
 				if err := p.applier.Store.CheckNoneToReturn(ctx, t.ID, ""); err != nil {
 					return err
 				}
+				staying, err := p.numbersStaying(ctx, t.ID, "")
+				if err != nil {
+					return err
+				}
 				p.deletions = append(p.deletions, &step{
-					change: Change{Action: ActionDelete, Tenant: t.Name},
+					change: Change{Action: ActionDelete, Tenant: t.Name, Details: staying},
 					do:     func(ctx context.Context) error { return p.applier.Tenants.Delete(ctx, t.Name) },
 				})
 			}
@@ -440,7 +445,14 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 		if err := p.applier.Connections.CheckUnused(ctx, row, p.leaving...); err != nil {
 			return err
 		}
-		deleted := Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name}
+		details, err := p.numbersStaying(ctx, row.TenantID, row.ID)
+		if err != nil {
+			return err
+		}
+		if heir := heirOf(row, want, there); heir != "" {
+			details = append(details, heir+" becomes the default")
+		}
+		deleted := Change{Action: ActionDelete, Tenant: want.Name, Connection: row.Name, Details: details}
 		p.deletions = append(p.deletions, &step{change: deleted, do: func(ctx context.Context) error {
 			err := p.applier.Connections.Remove(ctx, want.Name, row.Name)
 			if errors.Is(err, fault.NotFound) {
@@ -450,6 +462,50 @@ func (p *planner) pruneConnections(ctx context.Context, want Tenant, there []sto
 		}})
 	}
 	return nil
+}
+
+// numbersStaying says which phone numbers stay at the provider when a connection is deleted, or with "" the tenant.
+func (p *planner) numbersStaying(ctx context.Context, tenantID, connectionID string) ([]string, error) {
+	held, err := p.applier.Store.TenantNumbers(ctx, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []string
+	for _, n := range held {
+		if connectionID == "" || n.ConnectionID == connectionID {
+			numbers = append(numbers, n.E164)
+		}
+	}
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	return []string{"phone numbers that stay at the provider, and go on to cost money: " + joined(numbers)}, nil
+}
+
+// heirOf returns the name of the connection that becomes the default of its kind when another is deleted, as
+// [store.Store.DeleteConnection] chooses it, or "" if none does: the oldest that stays, or else the first new one.
+func heirOf(deleted store.Connection, want Tenant, there []store.Connection) (heir string) {
+	if !deleted.IsDefault {
+		return ""
+	}
+	var oldest store.Connection
+	for _, c := range want.Connections {
+		if c.Kind != adapter.Kind(deleted.Kind) {
+			continue
+		}
+		if c.Default {
+			return "" // it is by then
+		}
+		at := slices.IndexFunc(there, func(row store.Connection) bool { return row.Name == c.Name })
+		switch {
+		case at < 0 && heir == "":
+			heir = c.Name
+		case at >= 0 && (oldest.ID == "" ||
+			cmp.Or(there[at].CreatedAt.Compare(oldest.CreatedAt), cmp.Compare(there[at].ID, oldest.ID)) < 0):
+			oldest = there[at]
+		}
+	}
+	return cmp.Or(oldest.Name, heir)
 }
 
 // difference describes the values in which two JSON objects differ, removed ones last. A value that JSON

@@ -168,13 +168,55 @@ func TestApplyDeletesOnlyWhenTold(t *testing.T) {
 		h.Clock.Advance(time.Second)
 		wantChanges(t, applied(h, want, apply.Options{}), "create connection acme/new: calendar; sandbox")
 		lines := []string{
-			"delete connection acme/front-office", "delete connection acme/rehearsal", "delete tenant beta",
+			"delete connection acme/front-office: new becomes the default", "delete connection acme/rehearsal",
+			"delete tenant beta",
 		}
 		wantChanges(t, applied(h, want, apply.Options{Prune: true, DryRun: true}), lines...)
 		wantChanges(t, applied(h, want, apply.Options{Prune: true}), lines...)
 		wantChanges(t, applied(h, want, apply.Options{Prune: true}))
 		left, err := h.Connections.List(t.Context(), "acme")
 		if err != nil || len(left) != 1 || left[0].Name != "new" || !left[0].IsDefault {
+			t.Errorf("left %+v, %v", left, err)
+		}
+	})
+}
+
+// A connection with another name is another one. What its deletion leaves behind, and which connection serves calls
+// from then on, is in the plan.
+func TestApplySaysWhatADeletionLeaves(t *testing.T) {
+	tenanttest.OnEveryStore(t, func(t *testing.T, url string) {
+		h := tenanttest.Open(t, url)
+		phones := func(lines string) apply.Desired {
+			return apply.Desired{Tenants: []apply.Tenant{{Name: "acme", Connections: []connection.Spec{
+				{Name: lines, Kind: adapter.KindTelephony, Provider: "sandbox"},
+				{Name: "old", Kind: adapter.KindTelephony, Provider: "sandbox"},
+			}}, {Name: "beta", Connections: []connection.Spec{
+				{Name: lines, Kind: adapter.KindTelephony, Provider: "sandbox"},
+			}}}}
+		}
+		applied(h, phones("lines"), apply.Options{})
+		for i, owner := range []string{"acme", "beta"} {
+			all, err := h.Connections.List(t.Context(), owner)
+			tenanttest.Must(t, err)
+			_, _, err = h.Store.AddNumber(t.Context(), store.Number{
+				TenantID: h.Row(all[0]).TenantID, ConnectionID: all[0].ID, Realm: "sandbox:" + owner, Ref: "PN1",
+				E164: fmt.Sprintf("+1415555010%d", i), CreatedAt: h.Clock.Now(),
+			}, 0)
+			tenanttest.Must(t, err)
+		}
+		h.Clock.Advance(time.Second)
+		want := phones("phones")
+		want.Tenants = want.Tenants[:1]
+		const stay = "phone numbers that stay at the provider, and go on to cost money: "
+		lines := []string{
+			"create connection acme/phones: telephony; sandbox",
+			"delete connection acme/lines: " + stay + "+14155550100; old becomes the default",
+			"delete tenant beta: " + stay + "+14155550101",
+		}
+		wantChanges(t, applied(h, want, apply.Options{Prune: true, DryRun: true}), lines...)
+		wantChanges(t, applied(h, want, apply.Options{Prune: true}), lines...)
+		left, err := h.Connections.List(t.Context(), "acme")
+		if err != nil || len(left) != 2 || !left[0].IsDefault || left[0].Name != "old" {
 			t.Errorf("left %+v, %v", left, err)
 		}
 	})
