@@ -490,17 +490,17 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 	}
 	before := b.plan
 	number, err := b.placeOrder(ctx)
-	if wait <= 0 || err == nil || !isNotBought(err) {
+	if wait <= 0 || err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) {
 		return number, err
 	}
-	// Perhaps the earlier order itself is in the way. This one has ended, unless a try of it had no answer, so that
-	// whoever repeats it often does not wait for it.
+	// Whatever the refusal says, perhaps the earlier order itself is in the way. This one has ended, unless a try of it
+	// had no answer, so that whoever repeats it often does not wait for it.
 	if !b.client.driver.Traits().IdempotentBuy {
 		if err := b.run.Save(ctx, before); err != nil {
 			return number, err
 		}
 	}
-	return number, mayArrive
+	return number, mayArrive.Because(err)
 }
 
 // latestEnd returns when the order of an earlier run has certainly ended. An order may go on for a while after its

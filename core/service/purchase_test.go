@@ -800,18 +800,25 @@ func TestAnOrderMayArriveAfterItsCallerHasGone(t *testing.T) {
 // list the first yet. The caller gets that number, and no other beside it.
 func TestAnOrderMayBeInTheWayOfItsRepeat(t *testing.T) {
 	t.Parallel()
-	for _, arrives := range []bool{true, false} {
+	taken := fault.New(fault.Conflict, fault.ReasonNumberTaken, "It is taken.")
+	for name, test := range map[string]struct {
+		refused error // why the second order is
+		arrives bool  // whether the first does
+	}{
+		"it arrives":     {taken, true},
+		"it never does":  {taken, false},
+		"nobody is told": {fault.New(fault.Invalid, fault.ReasonProviderRefused, "It is not valid."), true}, // as at Telnyx
+	} {
 		w, p, c := sqliteWorld(t)
 		w.phones.traits.IdempotentBuy, w.phones.byNumber = false, true
 		w.phones.once("buy", reaction{before: fails(cutOff())})
 		_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-		taken := fault.New(fault.Conflict, fault.ReasonNumberTaken, "It is taken.")
-		w.phones.once("buy", reaction{before: fails(taken)})
+		w.phones.once("buy", reaction{before: fails(test.refused)})
 		_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 		wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
 		const want = "+14155550000"
-		if arrives {
+		if test.arrives {
 			late := &phoneDriver{phoneAccount: w.phones, process: p}
 			if _, err := late.Buy(background, telephony.Order{E164: want}); err != nil {
 				t.Fatal(err)
@@ -821,7 +828,7 @@ func TestAnOrderMayBeInTheWayOfItsRepeat(t *testing.T) {
 		w.phones.once("buy", reaction{before: fails(taken)})
 		answer, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
 		if err != nil || answer.Record.E164 != want || w.phones.bought != 1 {
-			t.Errorf("arrives %t: got %+v, %v; %d are bought", arrives, answer.Record, err, w.phones.bought)
+			t.Errorf("%s: got %+v, %v; %d are bought", name, answer.Record, err, w.phones.bought)
 		}
 	}
 }
