@@ -182,6 +182,19 @@ func TestTheLastCommentIsFoundHoweverManyThereAre(t *testing.T) {
 	}
 }
 
+func TestLongMailsOfATicketAreRead(t *testing.T) {
+	s := serve(t, fake.Options{})
+	ticket := made(t, s)
+	for range 60 {
+		if err := s.Comment(ticket.ID, strings.Repeat("Dear all, ", 3000), false, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read, err := s.open(t).ByNumber(t.Context(), ticket.Number); err != nil || read.LastComment.Body == "" {
+		t.Errorf("read %v", err)
+	}
+}
+
 func TestATicketInTheTrashIsNone(t *testing.T) {
 	s := serve(t, fake.Options{})
 	ticket := made(t, s)

@@ -3,6 +3,7 @@ package freshdesk_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,23 @@ func TestATicketThatWasCutOffIsFoundByWhatItSays(t *testing.T) {
 		if err != nil || found.Subject != n.Subject || found.Number == "" || found.Status != "Open" {
 			t.Errorf("found %+v, %v", found, err)
 		}
+	}
+}
+
+func TestATicketIsFoundAmongLongOnes(t *testing.T) {
+	s := serve(t, fake.Options{})
+	driver := s.open(t)
+	for i := range 60 {
+		long := crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: strings.Repeat("Dear all, ", 3000)}
+		if _, err := driver.Create(t.Context(), long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := driver.Create(t.Context(), cutOff()); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := find(t, s, cutOff()); err != nil || found.Subject != cutOff().Subject {
+		t.Errorf("found %+v, %v", found, err)
 	}
 }
 

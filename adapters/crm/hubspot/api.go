@@ -10,9 +10,9 @@ import (
 	"frontdesk/core/upstream"
 )
 
-// get sends a GET request to a path.
+// get sends a GET request to a path. Some answers are long lists, such as of messages.
 func (d *driver) get(ctx context.Context, path string, query url.Values, out any) error {
-	return d.ask(ctx, http.MethodGet, path, query, nil, out)
+	return d.ask(upstream.ForListing(ctx), http.MethodGet, path, query, nil, out)
 }
 
 // query sends a POST request that changes nothing, such as a search.

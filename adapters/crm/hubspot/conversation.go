@@ -99,14 +99,14 @@ func (d *driver) threadsOf(ctx context.Context, ticketID, contactID string) ([]t
 	return list, nil
 }
 
-// newestMessage returns the newest message among a thread's newest hundred entries. A deleted thread has
+// newestMessage returns the newest message among a thread's newest fifty entries, which may be long. A deleted thread has
 // none.
 func (d *driver) newestMessage(ctx context.Context, threadID string) (message, error) {
 	var page struct {
 		Results []message `json:"results"`
 	}
 	err := d.get(ctx, "/conversations/conversations/"+d.version+"/threads/"+threadID+"/messages",
-		url.Values{"sort": {"-createdAt"}, "limit": {"100"}}, &page)
+		url.Values{"sort": {"-createdAt"}, "limit": {"50"}}, &page)
 	if err != nil && !errors.Is(err, fault.NotFound) {
 		return message{}, err
 	}

@@ -92,7 +92,7 @@ func (d *driver) since(ctx context.Context, then time.Time) ([]crm.Ticket, error
 			Results []record `json:"results"`
 			Paging  paging   `json:"paging"`
 		}
-		if err := d.ask(ctx, http.MethodPost, d.objects()+"/search", nil, ask, &page); err != nil {
+		if err := d.query(ctx, d.objects()+"/search", ask, &page); err != nil {
 			return nil, err
 		}
 		if page.Results == nil { // an error inside a 200 does not say that there is none

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,25 @@ func TestTheSearchIsLookedThroughToItsEnd(t *testing.T) {
 		if f := fault.From(err); !known && (f == nil || !f.IsUnknowable()) {
 			t.Errorf("behind %d: %v", many, err)
 		}
+	}
+}
+
+func TestATicketIsFoundAmongLongOnesAndItsLongMessagesAreRead(t *testing.T) {
+	c := newClock(noon)
+	s := serve(t, fake.Options{Now: c.now})
+	d := s.open(t, private, nil, c.now)
+	for i := range 60 {
+		create(t, d, crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: strings.Repeat("Dear all, ", 5000)})
+	}
+	n := cutOff()
+	made := create(t, d, n)
+	for range 60 {
+		mail := strings.Repeat("Dear all, ", 3000)
+		say(t, s, made.ID, fake.Entry{Kind: "MESSAGE", Text: mail, HTML: "<p>" + mail + "</p>"})
+	}
+	found, err := find(t, d, n)
+	if err != nil || found.ID != made.ID || (n.ContactID != "") != (found.LastComment.Body != "") {
+		t.Errorf("found %+v, %v", found.ID, err)
 	}
 }
 

@@ -89,8 +89,7 @@ func (d *driver) Vocabulary(ctx context.Context) (crm.Vocabulary, error) {
 // describe requests the description of cases and remembers its picklists.
 func (d *driver) describe(ctx context.Context) (*picklists, error) {
 	var described description
-	if err := d.call(upstream.ForListing(ctx), http.MethodGet, "/sobjects/Case/describe", nil,
-		&described); err != nil {
+	if err := d.call(ctx, http.MethodGet, "/sobjects/Case/describe", nil, &described); err != nil {
 		return nil, err
 	}
 	lists := described.picklists()
@@ -282,8 +281,12 @@ func (d *driver) home(ctx context.Context) (string, error) {
 	return strings.TrimRight(address, "/"), nil
 }
 
-// call sends one request to the API and decodes the response into out.
+// call sends one request to the API and decodes the response into out. What it reads is mostly a list, of cases or of
+// the fields of cases.
 func (d *driver) call(ctx context.Context, method, resource string, in, out any) error {
+	if method == http.MethodGet {
+		ctx = upstream.ForListing(ctx)
+	}
 	home, err := d.home(ctx)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +111,19 @@ func TestACaseInALaterBatchIsFound(t *testing.T) {
 	n.Subject, n.Description = "A third pipe", "In room 14."
 	if found, err := find(t, d, n); !errors.Is(err, fault.NotFound) {
 		t.Errorf("of no case: found %+v, %v", found, err)
+	}
+}
+
+func TestACaseIsFoundAmongLongOnes(t *testing.T) {
+	s := serve(t, fake.Options{})
+	d := s.open(t, nil)
+	for i := range 100 {
+		create(t, d, crm.NewTicket{Subject: fmt.Sprint("Pipe ", i), Description: strings.Repeat("Dear all, ", 3000)})
+	}
+	n := wanted()
+	create(t, d, n)
+	if found, err := find(t, d, n); err != nil || found.Subject != n.Subject {
+		t.Errorf("found %q, %v", found.Subject, err)
 	}
 }
 

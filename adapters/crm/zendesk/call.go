@@ -8,8 +8,9 @@ import (
 	"frontdesk/core/upstream"
 )
 
+// get reads. Most answers are lists: of tickets, of comments as long as mails, or of all fields with their choices.
 func (d *driver) get(ctx context.Context, path string, query url.Values, out any) error {
-	return d.call(ctx, http.MethodGet, path, query, nil, nil, out)
+	return d.call(upstream.ForListing(ctx), http.MethodGet, path, query, nil, nil, out)
 }
 
 // call sends in as the body, if it is not nil, and decodes the response into out. It returns a *fault.Error.

@@ -221,7 +221,7 @@ func (d *driver) readEnd(ctx context.Context, t ticket, into *crm.Ticket) error 
 }
 
 const (
-	commentsPerPage = 50
+	commentsPerPage = 30 // a comment has up to 64 KiB, in three forms
 	mostPages       = 4
 )
 

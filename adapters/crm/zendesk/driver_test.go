@@ -3,6 +3,7 @@ package zendesk_test
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -302,6 +303,30 @@ func TestTheSearchForAPublicCommentHasAnEnd(t *testing.T) {
 		if found := read.LastComment.Body == "For all."; found != (c.notes == 3) {
 			t.Errorf("the last comment is %+v", read.LastComment)
 		}
+	}
+}
+
+// An account may have tens of thousands of choices, and a ticket many long mails.
+func TestALargeAccountAndALongTicketAreRead(t *testing.T) {
+	fields := make([]fake.Field, 45)
+	for i := range fields {
+		fields[i] = fake.Field{ID: int64(1000 + i), Type: "tagger", Title: "Model"}
+		for j := range 480 {
+			fields[i].Options = append(fields[i].Options, "model_"+strconv.Itoa(j))
+		}
+	}
+	s := serve(t, fake.Options{Fields: fields})
+	made, err := s.open(t).Create(t.Context(), pipe("k"))
+	if err != nil || made.Priority != "High" {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	for range 60 {
+		if err := s.Comment(made.ID, strings.Repeat("Dear all, ", 3000), false, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read, err := s.open(t).ByNumber(t.Context(), made.Number); err != nil || read.LastComment.Body == "" {
+		t.Errorf("read %v", err)
 	}
 }
 
