@@ -99,8 +99,8 @@ func (d *driver) threadsOf(ctx context.Context, ticketID, contactID string) ([]t
 	return list, nil
 }
 
-// newestMessage returns the newest message among a thread's newest fifty entries, which may be long. A deleted thread has
-// none.
+// newestMessage returns the newest message among a thread's newest fifty entries, which may be long. A deleted
+// thread has none.
 func (d *driver) newestMessage(ctx context.Context, threadID string) (message, error) {
 	var page struct {
 		Results []message `json:"results"`
