@@ -78,8 +78,8 @@ func (e edit) move(event *ical.Component, from, to time.Time, zoneName string) e
 }
 
 // shiftSeries moves everything that is relative to the start of a series: exceptions, single dates, overrides
-// and UNTIL. It refuses a rule that itself names days or times which the new start would not match, because
-// the change does not say which new ones are meant.
+// and UNTIL. An override that has a time of its own keeps it. It refuses a rule that itself names days or times
+// which the new start would not match, because the change does not say which new ones are meant.
 func (e edit) shiftSeries(begin ical.Moment) error {
 	o := e.object
 	old := startOf(o.master)
@@ -134,6 +134,16 @@ func (e edit) shiftSeries(begin ical.Moment) error {
 		}
 	}
 	for _, ov := range o.overrides {
+		if at := startOf(ov.event); o.key(at) == o.key(ov.of) { // it differs in other ways, and stays at its series' time
+			ov.event.Set(shifted(at).Property("DTSTART"))
+			if property, ok := ov.event.Get("DTEND"); ok {
+				if end, err := property.Moment(); err == nil {
+					ov.event.Set(shifted(end).Property("DTEND"))
+				}
+			}
+			raiseSequence(ov.event)
+			e.stamp(ov.event)
+		}
 		moved := shifted(ov.of).Property("RECURRENCE-ID")
 		if ov.following {
 			moved = moved.With("RANGE", "THISANDFUTURE")

@@ -321,6 +321,17 @@ func TestAMovedSeriesKeepsItsInstances(t *testing.T) {
 		{"RECURRENCE-ID is a date", event(start+"RRULE:FREQ=WEEKLY;COUNT=2") +
 			event("RECURRENCE-ID;VALUE=DATE:20270318\nDTSTART;TZID=America/New_York:20270319T120000"),
 			"2027-03-09 20:00", "America/New_York", []string{"03-09 20:00", "03-19 12:00"}},
+		{"instances with another title, of which one has moved", event(start+"RRULE:FREQ=WEEKLY;COUNT=4") +
+			event("RECURRENCE-ID;TZID=America/New_York:20270318T100000\nSUMMARY:Own\nDURATION:PT1H\n"+
+				"DTSTART;TZID=America/New_York:20270318T100000") +
+			event("RECURRENCE-ID:20270325T140000Z\nSUMMARY:Own\nDTSTART:20270325T140000Z\nDTEND:20270325T150000Z") +
+			event("RECURRENCE-ID;TZID=America/New_York:20270401T100000\nSUMMARY:Own\n"+
+				"DTSTART;TZID=America/New_York:20270401T120000"),
+			"2027-03-11 16:30", "Europe/Berlin", []string{"03-11 16:30", "03-18 16:30", "03-25 16:30", "04-01 18:00"}},
+		{"all later instances with another title", event(start+"RRULE:FREQ=WEEKLY;COUNT=3") +
+			event("RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=America/New_York:20270318T100000\nSUMMARY:Own\n"+
+				"DTSTART;TZID=America/New_York:20270318T100000\nDTEND;TZID=America/New_York:20270318T110000"),
+			"2027-03-11 08:00", "America/New_York", []string{"03-11 08:00", "03-18 08:00", "03-25 08:00"}},
 	} {
 		o, zone := objectOfLines(t, c.lines), mustZone(t, c.zone)
 		begin, err := time.ParseInLocation("2006-01-02 15:04", c.to, zone)
