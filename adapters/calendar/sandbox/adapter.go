@@ -28,6 +28,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"net/mail"
 	"time"
@@ -59,13 +60,9 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
-	var faults []fault.Field
-	zone := s.Timezone
-	if zone == "" {
-		zone = env.Zone
-	}
-	if _, err := loadZone(zone); err != nil {
+// Validate checks the settings.
+func (s settings) Validate() (faults []fault.Field) {
+	if _, err := loadZone(cmp.Or(s.Timezone, "UTC")); err != nil {
 		faults = append(faults, fault.Field{
 			Path: "settings.timezone", Message: "must be the IANA name of a time zone, such as Europe/Berlin.",
 		})
@@ -75,12 +72,13 @@ func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driv
 			Path: "settings.email", Message: "must be an e-mail address without a name.",
 		})
 	}
-	if len(faults) > 0 {
-		return nil, fault.InvalidFields(faults...)
-	}
+	return faults
+}
+
+func open(_ context.Context, s settings, env adapter.Environment) (calendar.Driver, error) {
 	return &driver{
 		settings: s,
-		zone:     zone,
+		zone:     cmp.Or(s.Timezone, env.Zone),
 		storage:  env.Storage,
 		now:      env.Now,
 		most:     mostEvents,

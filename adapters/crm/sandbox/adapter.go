@@ -75,9 +75,7 @@ type settings struct {
 const rejected scenario.Name = "rejected"
 
 func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, error) {
-	if err := s.complete(); err != nil {
-		return nil, err
-	}
+	s.complete()
 	d := &driver{settings: s, storage: env.Storage, now: env.Now, most: mostTickets}
 	d.scenarios = scenario.Provider{
 		Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,
@@ -93,15 +91,19 @@ func open(_ context.Context, s settings, env adapter.Environment) (crm.Driver, e
 	return d, nil
 }
 
-// complete fills in the defaults that depend on other settings. It fails if a list of labels cannot be used.
-func (s *settings) complete() error {
+// complete fills in the defaults that depend on other settings.
+func (s *settings) complete() {
 	if s.DefaultStatus == "" && len(s.Statuses) > 0 {
 		s.DefaultStatus = s.Statuses[0]
 	}
 	if s.DefaultPriority == "" && slices.Contains(s.Priorities, normal) {
 		s.DefaultPriority = normal
 	}
-	var faults []fault.Field
+}
+
+// Validate checks the settings.
+func (s settings) Validate() (faults []fault.Field) {
+	s.complete()
 	for _, list := range []struct {
 		path, standard string
 		labels         []string
@@ -127,10 +129,7 @@ func (s *settings) complete() error {
 			break
 		}
 	}
-	if len(faults) > 0 {
-		return fault.InvalidFields(faults...)
-	}
-	return nil
+	return faults
 }
 
 // normal is the usual default priority of support desks.

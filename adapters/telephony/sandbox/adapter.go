@@ -78,10 +78,15 @@ func Adapter() adapter.Adapter {
 	}, open)
 }
 
-func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
+// Validate checks the settings.
+func (s settings) Validate() []fault.Field {
 	if s.Stock < 0 || s.Stock > mostStock {
-		return nil, fault.InvalidField("settings.stock", fmt.Sprintf("must be 0 to %d.", mostStock))
+		return []fault.Field{{Path: "settings.stock", Message: fmt.Sprintf("must be 0 to %d.", mostStock)}}
 	}
+	return nil
+}
+
+func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
 	d := &driver{settings: s, connection: env.ConnectionID, storage: env.Storage, now: env.Now}
 	d.scenarios = scenario.Provider{
 		Always: scenario.Name(s.Fault), Latency: s.Latency, Storage: env.Storage, Now: env.Now,

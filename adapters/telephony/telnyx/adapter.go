@@ -50,11 +50,16 @@ func Adapter() adapter.Adapter {
 // well (developers.telnyx.com/api-reference/phone-number-configurations/update-a-phone-number).
 var connections = regexp.MustCompile(`^([0-9]{1,20}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
+// Validate checks the settings.
+func (s settings) Validate() []fault.Field {
 	if s.ConnectionID != "" && !connections.MatchString(s.ConnectionID) {
-		return nil, fault.InvalidField("settings.connection_id",
-			"must be the id of a connection or application as the portal shows it, such as 1521916448077776306.")
+		return []fault.Field{{Path: "settings.connection_id",
+			Message: "must be the id of a connection or application as the portal shows it, such as 1521916448077776306."}}
 	}
+	return nil
+}
+
+func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
 	base, err := apiBase(env.Addresses["api_url"])
 	if err != nil {
 		return nil, err
