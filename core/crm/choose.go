@@ -52,9 +52,27 @@ func fits(t NewTicket, f Ticket) bool {
 		sameIfGiven(f.ContactID, t.ContactID)
 }
 
+// resembles reports whether f may be what rules of the CRM made of t: whether one of its texts is that of t, or has all
+// its words in a row.
 func resembles(t NewTicket, f Ticket) bool {
-	return SameText(f.Subject, t.Subject) ||
-		withoutSpace(t.Description) != "" && SameText(f.Description.Body, t.Description)
+	return holds(f.Subject, t.Subject) || holds(f.Description.Body, t.Description)
+}
+
+func holds(text, part string) bool {
+	words, of := Words(strings.ToLower(text)), Words(strings.ToLower(part))
+	for i := range len(words) - len(of) + 1 {
+		if len(of) > 0 && slices.Equal(words[i:i+len(of)], of) {
+			return true
+		}
+	}
+	return withoutSpace(part) != "" && SameText(text, part)
+}
+
+// Words returns the words of a text, without what is between them.
+func Words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark)
+	})
 }
 
 func sameIfGiven(found, given string) bool { return given == "" || found == given }

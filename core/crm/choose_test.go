@@ -52,6 +52,12 @@ func TestChoose(t *testing.T) {
 		})}, "?"},
 		"the one beside one that differs": {[]crm.Ticket{with(func(t *crm.Ticket) { t.ID, t.Subject = "2", "B" }),
 			fitting}, "1"},
+		"with words of a rule's around both texts": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.Subject, t.Description = "[Phone] a Pipe", crm.Plain("In room 12. Badly.\n-- taken by phone")
+		})}, "?"},
+		"of a subject that begins with this one": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.Subject, t.Description = "A pipework", crm.Plain("C")
+		})}, ""},
 		"of other subject and description": {[]crm.Ticket{with(func(t *crm.Ticket) {
 			t.Subject, t.Description = "B", crm.Plain("C")
 		})}, ""},

@@ -2,7 +2,6 @@ package normalize
 
 import (
 	"strings"
-	"unicode"
 
 	"frontdesk/core/crm"
 	"frontdesk/core/record"
@@ -41,8 +40,8 @@ func sameLabel(wanted, has string) bool {
 
 // hasWords reports whether all words of wanted occur in has in the same order.
 func hasWords(wanted, has string) bool {
-	there := words(has)
-	for _, word := range words(wanted) {
+	there := crm.Words(has)
+	for _, word := range crm.Words(wanted) {
 		for len(there) > 0 && there[0] != word {
 			there = there[1:]
 		}
@@ -52,10 +51,4 @@ func hasWords(wanted, has string) bool {
 		there = there[1:]
 	}
 	return true
-}
-
-func words(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool {
-		return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark)
-	})
 }
