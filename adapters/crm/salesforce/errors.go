@@ -195,6 +195,9 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 			"Salesforce does not allow the connected user to do this. Grant the user the permission, or "+
 				"connect another one.")
 	case "INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST":
+		if foreign(e, setting) {
+			return missing(plain, e, setting)
+		}
 		return invalid(plain, e, setting, "is not a value that the Salesforce organisation accepts for such "+
 			"a case.",
 			"Salesforce does not accept one of its own default values for such a case.")
@@ -208,6 +211,9 @@ func meaning(plain *fault.Error, e apiError, t crm.NewTicket, setting adapter.Ti
 		"INACTIVE_OWNER_OR_USER", "INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY":
 		return unknownRecord(plain, e, t, setting)
 	case "FIELD_CUSTOM_VALIDATION_EXCEPTION":
+		if foreign(e, setting) {
+			return missing(plain, e, setting)
+		}
 		return invalid(plain, e, setting, "is refused by a validation rule of the Salesforce organisation.",
 			"A validation rule of the Salesforce organisation refuses the ticket.")
 	case "FIELD_FILTER_VALIDATION_EXCEPTION", "CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY",
@@ -253,15 +259,26 @@ func fieldsFault(plain *fault.Error, faults []fault.Field) *fault.Error {
 
 var apiName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,80}$`)
 
+// foreign reports whether an error is about fields alone that neither a call nor the setting gives. A rule requires
+// them, or a default of the organisation does not suit its record type.
+func foreign(e apiError, setting adapter.TicketFields) bool {
+	return len(e.Fields) > 0 && len(e.others()) == len(e.Fields) && len(ofSetting(setting, e.Fields)) == 0
+}
+
+// others returns the fields of an error that no call can give.
+func (e apiError) others() (names []string) {
+	for _, field := range e.Fields {
+		if _, ours := paths[field]; !ours && apiName.MatchString(field) {
+			names = append(names, field)
+		}
+	}
+	return names
+}
+
 // missing returns the fault of missing fields. It distinguishes those that the caller can give from those
 // that only the setting can.
 func missing(plain *fault.Error, e apiError, setting adapter.TicketFields) *fault.Error {
-	var others []string
-	for _, field := range e.Fields {
-		if _, ours := paths[field]; !ours && apiName.MatchString(field) {
-			others = append(others, field)
-		}
-	}
+	others := e.others()
 	if len(others) == 0 {
 		return invalid(plain, e, setting, "is required by the Salesforce organisation.",
 			"The Salesforce organisation requires more values for a ticket.")

@@ -95,9 +95,12 @@ func (p *picklists) body(t crm.NewTicket, setting adapter.TicketFields) (map[str
 	return body, nil
 }
 
-// ofSetting returns the fields that the setting has entries for.
+// ofSetting returns the fields that the setting has entries for, or the default, which an entry can replace: a record
+// type may leave Phone out of the origins.
 func ofSetting(setting adapter.TicketFields, fields []string) []string {
-	return slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return setting[name] == nil })
+	return slices.DeleteFunc(slices.Clone(fields), func(name string) bool {
+		return setting[name] == nil && name != origin
+	})
 }
 
 // records returns the entries of the setting whose constants can be ids.
