@@ -85,10 +85,12 @@ func (d *driver) knownLabels(ctx context.Context, enough func(labels) bool) (lab
 	return d.labels.Look(ctx, d.now(), d.askLabels, enough)
 }
 
-// Create implements crm.Driver. It sends the key twice. For two hours, Zendesk creates only one ticket for
-// all requests with the same Idempotency-Key (developer.zendesk.com/api-reference/ticketing/introduction,
-// "Idempotency"). A later retry, such as one by a gateway that is started again the next day, finds the
-// ticket by its external id.
+// keyLife is how long Zendesk creates only one ticket for all requests with the same Idempotency-Key
+// (developer.zendesk.com/api-reference/ticketing/introduction, "Idempotency").
+const keyLife = 2 * time.Hour
+
+// Create implements crm.Driver. It sends the key twice. After the life of an Idempotency-Key, a retry, such as
+// one by a gateway that is started again the next day, finds the ticket by its external id.
 func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error) {
 	wanted, err := newTicketOf(t)
 	if err != nil {
@@ -99,6 +101,11 @@ func (d *driver) Create(ctx context.Context, t crm.NewTicket) (crm.Ticket, error
 		return found, nil
 	case !errors.Is(err, fault.NotFound):
 		return crm.Ticket{}, fault.Unacted(err)
+	}
+	if !t.Since.IsZero() && d.now().Sub(t.Since) > keyLife-crm.ClockSkew {
+		if err := d.confirmNone(ctx); err != nil {
+			return crm.Ticket{}, fault.Unacted(err)
+		}
 	}
 	own, err := d.label(ctx, t, &wanted)
 	if err != nil {
@@ -168,6 +175,21 @@ func (d *driver) Find(ctx context.Context, wanted crm.NewTicket) (crm.Ticket, er
 		}
 	}
 	return crm.Ticket{}, noTicket()
+}
+
+// confirmNone returns an error if a ticket that Find does not find may exist: an agent with less than access to all
+// tickets does not see one that a trigger moved to another group
+// (developer.zendesk.com/api-reference/ticketing/users/users, ticket_restriction).
+func (d *driver) confirmNone(ctx context.Context) error {
+	var me userAnswer
+	if err := d.get(ctx, "/users/me", nil, &me); err != nil {
+		return err
+	}
+	if me.User.Restriction == "" {
+		return nil
+	}
+	return fault.Unknowable("Zendesk does not show every ticket to the connection's agent, so the ticket may "+
+		"exist unseen. Give the agent access to all tickets.").With("provider", name)
 }
 
 // ByNumber implements crm.Driver. A ticket's number is its id.

@@ -2,6 +2,7 @@ package zendesk_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -327,6 +328,46 @@ func TestALargeAccountAndALongTicketAreRead(t *testing.T) {
 	}
 	if read, err := s.open(t).ByNumber(t.Context(), made.Number); err != nil || read.LastComment.Body == "" {
 		t.Errorf("read %v", err)
+	}
+}
+
+// A trigger may move a new ticket to a group whose tickets the agent does not see.
+func TestALateRepetitionMakesNoSecondTicketWhereTheFirstMayBeUnseen(t *testing.T) {
+	for _, c := range []struct {
+		restriction string
+		after       time.Duration
+		tickets     int
+		unknowable  bool
+	}{
+		{`"groups"`, 90 * time.Minute, 1, false}, // the Idempotency-Key still counts
+		{`"groups"`, 3 * time.Hour, 1, true},
+		{"null", 3 * time.Hour, 2, false}, // the first was deleted
+	} {
+		watch := &clock{at: time.Now()}
+		s := serve(t, fake.Options{Now: watch.now}, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/tickets"):
+					_, _ = io.WriteString(w, `{"tickets":[],"count":0,"next_page":null}`)
+				case strings.HasSuffix(r.URL.Path, "/users/me"):
+					_, _ = io.WriteString(w, `{"user":{"id":7,"role":"agent","ticket_restriction":`+c.restriction+`}}`)
+				default:
+					next.ServeHTTP(w, r)
+				}
+			})
+		})
+		wanted := pipe("k")
+		wanted.Since = watch.now()
+		if _, err := s.open(t).Create(t.Context(), wanted); err != nil {
+			t.Fatal(err)
+		}
+		watch.pass(c.after)
+		s.later = c.after
+		_, err := s.open(t).Create(t.Context(), wanted)
+		if f := fault.From(err); s.Tickets() != c.tickets || (f != nil) != c.unknowable || f != nil && !f.IsUnknowable() {
+			t.Errorf("%s after %s: %d tickets, %v", c.restriction, c.after, s.Tickets(), err)
+		}
 	}
 }
 
