@@ -43,6 +43,7 @@ func TestAChangeIsThereWhereTheGuestsAreAsked(t *testing.T) {
 			guests("desk@example.com", "kim@example.com"), true},
 		{"the organizer, who was named", []string{"desk@example.com", "kim@example.com"},
 			guests("desk@example.com", "kim@example.com"), true},
+		{"a room without an address", []string{"kim@example.com"}, guests("", "kim@example.com"), true},
 		{"no change of guests", nil, guests("kim@example.com"), true},
 	} {
 		t.Run(rule.name, func(t *testing.T) {

@@ -197,9 +197,10 @@ func missingIn(e calendar.Event, c calendar.Change) (fields []string) {
 		for _, attendee := range e.Attendees {
 			kept[strings.ToLower(attendee.Email)] = true
 		}
-		organizer := strings.ToLower(e.Organizer.Email)
-		delete(asked, organizer)
-		delete(kept, organizer)
+		for _, unasked := range []string{strings.ToLower(e.Organizer.Email), ""} { // "": a room without an address
+			delete(asked, unasked)
+			delete(kept, unasked)
+		}
 		if !maps.Equal(asked, kept) {
 			fields = append(fields, "attendees")
 		}

@@ -235,7 +235,8 @@ func isUTC(location *time.Location) bool {
 }
 
 // setAttendees replaces the event's attendees; an empty list removes them all. Those who stay keep their
-// whole property, including the response, as does an organizer whom a program listed among the attendees.
+// whole property, including the response, as does an organizer whom a program listed among the attendees. Who has no
+// e-mail address, such as a room of Apple's server, stays: no list of addresses can name them.
 func setAttendees(event *ical.Component, emails []string, organizer string) {
 	if len(emails) == 0 {
 		event.Remove("ATTENDEE")
@@ -251,7 +252,7 @@ func setAttendees(event *ical.Component, emails []string, organizer string) {
 	host := strings.ToLower(addressOf(ical.Raw("", organizer)))
 	for _, property := range event.All("ATTENDEE") {
 		email := strings.ToLower(addressOf(property))
-		if strings.EqualFold(property.Value, organizer) || (email != "" && email == host) {
+		if strings.EqualFold(property.Value, organizer) || email == "" || email == host {
 			list = append(list, property)
 			continue
 		}
@@ -263,7 +264,7 @@ func setAttendees(event *ical.Component, emails []string, organizer string) {
 			continue
 		}
 		if strings.EqualFold(email, host) {
-			if len(list) > 0 && strings.EqualFold(addressOf(list[0]), host) {
+			if slices.ContainsFunc(list, func(p ical.Property) bool { return strings.EqualFold(addressOf(p), host) }) {
 				continue
 			}
 			list = append(list, ical.Raw("ATTENDEE", mailto(email)).With("CUTYPE", "INDIVIDUAL").
