@@ -34,7 +34,8 @@ func (e edit) apply(i instance, ofSeries bool, c calendar.Change) error {
 	}
 	if c.Description != nil {
 		setText(event, "DESCRIPTION", *c.Description)
-		event.Remove("X-ALT-DESC") // Outlook's other form of the same text
+		// Other forms of the same text: Outlook's, and the one that programs prefer (RFC 9073 section 6.5).
+		event.Remove("X-ALT-DESC", "STYLED-DESCRIPTION")
 	}
 	if c.Start != nil && c.End != nil {
 		if err := e.move(event, *c.Start, *c.End, c.Zone); err != nil {
