@@ -202,8 +202,14 @@ func (d *decoder) secret(path string, node any, into reflect.Value) {
 // scalar reads a scalar node into a Go value. It returns what is wrong with the node, or "".
 func scalar(node any, into reflect.Value, is form) string {
 	switch given := node.(type) {
-	case map[string]any, []any:
-		return "must be " + describe(into, is) + ", not a list or mapping."
+	case []any:
+		return "must be " + describe(into, is) + ", not a list."
+	case map[string]any:
+		hint := "."
+		if into.Kind() == reflect.String { // in braces, the parser takes calendar:read for a mapping
+			hint = "; put text with a colon in quotes."
+		}
+		return "must be " + describe(into, is) + ", not a mapping" + hint
 	case string:
 		if isNumberOrBool(into) {
 			return "must be " + describe(into, is) + ", without quotes."

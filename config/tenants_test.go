@@ -119,6 +119,11 @@ func TestFaultsOfTenants(t *testing.T) {
 			"tenants[0].reject_past must be true or false, without quotes."},
 		{"word that is a number", "tenants: [{name: a, status_words: {one: 1}}]",
 			"tenants[0].status_words.one must be text; put it in quotes."},
+		{"scope without quotes in braces",
+			"tenants: [{name: a, agents: [{name: b, platform: tools, scopes: [calendar:read]}]}]",
+			"tenants[0].agents[0].scopes[0] must be text, not a mapping; put text with a colon in quotes."},
+		{"mapping for a number", "tenants: [{name: a, duration_minutes: {b: 1}}]",
+			"tenants[0].duration_minutes must be a whole number from 1 to 1440, not a mapping."},
 		{"secret written out", good + ", credentials: {password: canary}}]}]",
 			"tenants[0].connections[0].credentials.password must say where the secret is, as env:VAR or file:PATH; " +
 				"do not write the secret itself here."},
