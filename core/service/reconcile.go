@@ -11,6 +11,7 @@ import (
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
+	"frontdesk/core/phonenumber"
 	"frontdesk/core/store"
 	"frontdesk/core/telephony"
 )
@@ -414,6 +415,10 @@ func notInAccount(n store.Number) error {
 
 // Adopt adds a number of the account to the table, for connections that hold only their own numbers.
 func (s *Numbers) Adopt(ctx context.Context, c apikey.Caller, e164 string) (store.Number, error) {
+	number, err := phonenumber.Parse(e164)
+	if err != nil {
+		return store.Number{}, fault.InvalidField("e164", "must be a number with its country code, such as +14155550123.")
+	}
 	client, err := s.open(ctx, c)
 	if err != nil {
 		return store.Number{}, err
@@ -423,10 +428,10 @@ func (s *Numbers) Adopt(ctx context.Context, c apikey.Caller, e164 string) (stor
 		return store.Number{}, err
 	}
 	for _, n := range held {
-		if n.E164 == e164 {
+		if n.E164 == number.E164 {
 			return client.adopt(ctx, client.newRow(n))
 		}
 	}
 	return store.Number{}, fault.Newf(fault.NotFound, fault.ReasonNumberNotFound,
-		"The account does not hold %s.", e164)
+		"The account does not hold %s.", number.E164)
 }

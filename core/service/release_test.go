@@ -308,9 +308,13 @@ func TestAdoptTakesInWhatTheAccountHolds(t *testing.T) {
 	w, p, c := sqliteWorld(t)
 	c = w.telephonySettings(c, map[string]any{"numbers": "own"})
 	w.phones.held = append(w.phones.held, telephony.Number{Ref: "PNx", E164: "+14155559999", Name: "New"})
+	for _, none := range []string{"", "null", "415 555 9999"} { // which country's?
+		_, err := p.Numbers.Adopt(background, c, none)
+		wantReason(t, err, fault.Invalid, fault.ReasonInvalidRequest)
+	}
 	_, err := p.Numbers.Adopt(background, c, "+14155550000")
 	wantReason(t, err, fault.NotFound, fault.ReasonNumberNotFound)
-	row, err := p.Numbers.Adopt(background, c, "+14155559999")
+	row, err := p.Numbers.Adopt(background, c, "+1 415-555-9999")
 	w.check(err)
 	if got := listed(t, p, c); len(got) != 1 || got[0].ID != row.ID || got[0].Name != "New" {
 		t.Errorf("listed are %+v", got)
