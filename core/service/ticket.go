@@ -106,13 +106,16 @@ func (s *Tickets) Create(
 	return answer, checkComplete(plan, answer.Record.Ticket)
 }
 
+// oneLine replaces the ends of lines in a subject.
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+
 // planTicket converts the labels into the CRM's own. It refuses an unknown label with a list of the valid
 // ones, before it asks the CRM for anything but its vocabulary. Before it refuses, it rereads the vocabulary.
 func (s *Tickets) planTicket(
 	ctx context.Context, c apikey.Caller, client crmClient, in CreateTicket,
 ) (ticketPlan, error) {
 	plan := ticketPlan{
-		Subject: in.Subject, Description: in.Description,
+		Subject: oneLine.Replace(in.Subject), Description: in.Description,
 		OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID,
 	}
 	if in.Status == "" && in.Priority == "" {

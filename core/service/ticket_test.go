@@ -55,6 +55,16 @@ func TestTicketLabels(t *testing.T) {
 	}
 }
 
+// Ticket systems keep one line, and Request Tracker joins the words on both sides of the end of a line.
+func TestASubjectIsOneLine(t *testing.T) {
+	t.Parallel()
+	_, p, c := sqliteWorld(t)
+	answer, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "front\ndoor\thandle"})
+	if got := answer.Record.Ticket.Subject; err != nil || got != "front door handle" {
+		t.Errorf("the subject is %q, %v", got, err)
+	}
+}
+
 func TestVocabularyIsAskedAnewWhenALabelIsMissing(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)
