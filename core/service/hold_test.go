@@ -59,6 +59,23 @@ func wantNearest(t *testing.T, err error, hours string) {
 	}
 }
 
+// A slot that was held by a clock hours ahead is free again within ten minutes of the right time.
+func TestAHoldOfAClockThatWasAheadEnds(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, w *world) {
+		c := w.tenant("acme")
+		p := w.start()
+		id := slotAt(t, p, c, 10, nil).SlotID
+		w.clock.advance(3 * time.Hour)
+		holdSlot(t, p, c, key("k"), id)
+		w.clock.advance(-3 * time.Hour)
+		w.start().recover(t)
+		if _, err := bookSlot(p, c, key("b"), Offered{SlotID: id}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestOneSlotAmongManyHoldersAtOnceIsOneHold(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) string{

@@ -201,9 +201,14 @@ func (s *Store) HoldsWithin(
 		connectionID, millis(to), millis(from), millis(now))
 }
 
-// PurgeHolds removes a batch of holds that have expired, and returns its size. There is no index for it, which
-// each booking would have to keep up: the table has the bookings of minutes, the oldest first.
+// longestHold is longer than any hold lasts, by more than the clocks of replicas differ.
+const longestHold = time.Hour
+
+// PurgeHolds removes a batch of holds that have expired, and returns its size. One that lasts longer than any does is
+// by a clock that was far ahead: it would keep its slot until that time comes. There is no index for it, which each
+// booking would have to keep up: the table has the bookings of minutes, the oldest first.
 func (s *Store) PurgeHolds(ctx context.Context, now time.Time, most int) (int64, error) {
-	return s.exec(ctx, "DELETE FROM holds WHERE id IN (SELECT id FROM holds WHERE valid_until <= $1 LIMIT $2"+
-		s.dialect.lockFree+")", millis(now), most)
+	return s.exec(ctx, `DELETE FROM holds WHERE id IN
+		(SELECT id FROM holds WHERE valid_until <= $1 OR valid_until > $3 LIMIT $2`+s.dialect.lockFree+")",
+		millis(now), most, millis(now.Add(longestHold)))
 }

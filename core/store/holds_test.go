@@ -117,18 +117,19 @@ func TestHolds(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a hold that ended is replaced by one of its id, and purged", func(t *testing.T) {
+	t.Run("a hold that ended is replaced by one of its id, and purged, as one of a clock far ahead is", func(t *testing.T) {
 		both(t, func(t *testing.T, s *store.Store) {
 			connection(t, s, "c1")
 			old, lasting := hold("1", "cal", 0, time.Hour), hold("2", "cal", time.Hour, 2*time.Hour)
-			lasting.Until = noon.Add(time.Hour)
-			taken(t, s, old, hold("3", "cal", 2*time.Hour, 3*time.Hour), lasting)
+			ahead := hold("4", "cal", 3*time.Hour, 4*time.Hour)
+			lasting.Until, ahead.Until = noon.Add(time.Hour), noon.Add(24*time.Hour)
+			taken(t, s, old, hold("3", "cal", 2*time.Hour, 3*time.Hour), lasting, ahead)
 			again := old
-			again.To, again.Moves, again.Until = again.To.Add(-time.Minute), "event", noon.Add(2*time.Hour)
+			again.To, again.Moves, again.Until = again.To.Add(-time.Minute), "event", noon.Add(30*time.Minute)
 			if other := take(t, s, noon.Add(time.Minute), again); other != nil {
 				t.Fatalf("in the way: %+v", other)
 			}
-			equal(t, got(s.PurgeHolds(t.Context(), noon.Add(time.Minute), 10))(t), 1)
+			equal(t, got(s.PurgeHolds(t.Context(), noon.Add(time.Minute), 10))(t), 2)
 			left := got(s.HoldsWithin(t.Context(), "c1", noon, noon.Add(24*time.Hour), time.Time{}))(t)
 			equal(t, left, []store.Hold{again, lasting})
 		})
