@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -51,11 +52,15 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		attrs = append(attrs, slog.String(keyTraceID, span.TraceID().String()))
 	}
+	ofContext := len(attrs)
 	r.Attrs(func(a slog.Attr) bool {
 		attrs = append(attrs, redactAttr.attr(a))
 		return true
 	})
-	out.AddAttrs(attrs...)
+	// Of a name that comes twice, each reader takes another value, or none (RFC 8259 section 4). The line's own value counts.
+	own := attrs[ofContext:]
+	others := slices.DeleteFunc(attrs[:ofContext], func(a slog.Attr) bool { return named(own, a.Key) })
+	out.AddAttrs(append(others, own...)...)
 	return h.inner.Handle(ctx, out)
 }
 

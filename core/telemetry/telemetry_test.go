@@ -39,6 +39,14 @@ func TestEveryLineCarriesItsRequest(t *testing.T) {
 	if n := strings.Count(out.String(), `"tenant"`); n != 1 {
 		t.Errorf("the tenant is named %d times", n)
 	}
+
+	out.Reset()
+	log.InfoContext(ctx, "hello", "tenant", "third", "connection", "c3", "number", 7)
+	const own = `"msg":"hello","request_id":"r1","provider":"caldav","operation":"book-meeting",` +
+		`"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","tenant":"third","connection":"c3","number":7}`
+	if _, rest, _ := strings.Cut(strings.TrimSpace(out.String()), `"level":"INFO",`); rest != own {
+		t.Errorf("got  %s\nwant %s", rest, own)
+	}
 }
 
 func TestLogOptionsAreChecked(t *testing.T) {
