@@ -439,7 +439,8 @@ func TestAKeyInAHeaderLeavesARefusalBeforeTheTicketIsOpened(t *testing.T) {
 func TestARefusalIsToldIfNoStepBeforeItCanHaveOpenedTheTicket(t *testing.T) {
 	t.Parallel()
 	text := object{"name": "text", "method": "POST", "path": "texts", "body": ".ticket.description"}
-	create := object{"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject, by: .ticket.owner_id}",
+	create := object{"name": "create", "method": "POST", "path": "tickets",
+		"body":   "{title: .ticket.subject, by: .ticket.owner_id}",
 		"faults": []any{object{"status": []any{422}, "fault": "invalid", "field": "owner_id"}}}
 	assign := object{"name": "assign", "method": "PUT", "path": "owners/{.ticket.owner_id}", "body": ".ticket.description"}
 	for rule, c := range map[string]struct {
@@ -884,5 +885,45 @@ func TestExplainShowsEachStep(t *testing.T) {
 	if len(lines) != 3 || err == nil ||
 		!strings.Contains(fault.From(err).Detail, "vocabulary.steps[0] (states)") {
 		t.Errorf("a step that fails: %q, %v", lines, err)
+	}
+}
+
+func TestVerifyingLooksForAKeyThatNoTicketHas(t *testing.T) {
+	t.Parallel()
+	for rule, c := range map[string]struct {
+		found reply
+		line  string // the last
+		says  string // of the error; "" is none
+	}{
+		"it finds none": {
+			reply{status: 200, body: `{"items":[]}`}, "by_key: found no ticket with a key that none has", "",
+		},
+		"it finds any":               {reply{status: 200, body: `{"items":[{"id":3}]}`}, "", "the search may ignore the key"},
+		"there is no such path":      {reply{status: 404, body: `{}`}, "", "by_key.steps[0] (search)"},
+		"an answer of another shape": {reply{status: 200, body: `{}`}, "", "settings.by_key.number"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := serve(t, says(map[string]reply{
+				"GET /api/me": {status: 200, body: `{"name":"Acme"}`}, "GET /api/search": c.found,
+			}), anonymous)
+			lines, err := s.open(t, plain(s.url, object{
+				"create": object{"number": ".steps.create.body.id", "steps": []any{object{
+					"name": "create", "method": "POST", "path": "tickets", "body": "{title: .ticket.subject, key}",
+				}}},
+				"by_key": object{
+					"steps":  []any{object{"name": "search", "path": "search", "query": object{"key": "{.key}"}}},
+					"number": "first(.steps.search.body.items[].id)",
+				},
+			})).(crm.Explainer).Explain(t.Context())
+			if c.says != "" {
+				if err == nil || !strings.Contains(fault.From(err).Detail, c.says) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil || !slices.Contains(lines, c.line) {
+				t.Errorf("got %q, %v", lines, err)
+			}
+		})
 	}
 }

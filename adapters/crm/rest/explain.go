@@ -17,8 +17,8 @@ import (
 )
 
 // Explain implements crm.Explainer. It requests the account and the vocabulary, runs the steps of check,
-// shows what create would send first, and reads the ticket of sample_number. It opens no ticket, since that
-// would stay.
+// shows what create would send first, looks for a ticket by a key, and reads the ticket of sample_number. It opens
+// no ticket, since that would stay.
 func (d *driver) Explain(ctx context.Context) ([]string, error) {
 	var lines []string
 	note := func(line string) { lines = append(lines, line) }
@@ -49,6 +49,9 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		return lines, err
 	}
 	note(line)
+	if err := d.explainKey(ctx, begin, note); err != nil {
+		return lines, err
+	}
 	if err := d.explainCaller(ctx, begin, note); err != nil {
 		return lines, err
 	}
@@ -79,6 +82,28 @@ func (d *driver) Explain(ctx context.Context) ([]string, error) {
 		moment(t.CreatedAt), "updated_at", moment(t.UpdatedAt),
 		"closed_at", moment(t.ClosedAt), "resolved_at", moment(t.ResolvedAt), "last_comment", t.LastComment.Body))
 	return lines, nil
+}
+
+// explainKey looks for a ticket with a key that no ticket has. Where it finds one, each caller whose answer is lost
+// would be told that ticket. The call seems to begin an hour from now, so that no ticket is as new as it.
+func (d *driver) explainKey(ctx context.Context, begin func(map[string]any) *run, note func(line string)) error {
+	if !d.keyNumber.given() {
+		return nil
+	}
+	since := d.now().Add(time.Hour).UTC().Format(time.RFC3339)
+	r := begin(map[string]any{"key": rehearsalKey, "since": since})
+	number, err := "", r.steps(ctx, d.byKey)
+	if err == nil {
+		number, err = d.keyNumber.text(ctx, r.input)
+	}
+	switch {
+	case err != nil && !errors.Is(err, fault.NotFound):
+		return err
+	case number != "":
+		return misfit(d.keyNumber.setting, "gives a ticket for a key that no ticket has; the search may ignore the key")
+	}
+	note("by_key: found no ticket with a key that none has")
+	return nil
 }
 
 // explainCaller looks up the contacts with sample_phone, and the open tickets of the first.
