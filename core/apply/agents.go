@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"frontdesk/core/adapter"
 	"frontdesk/core/apikey"
 	"frontdesk/core/connection"
 	"frontdesk/core/fault"
@@ -57,11 +58,17 @@ func (p *planner) agents(
 // checkAgent checks an agent, and that its connections will be there.
 func (p *planner) checkAgent(path string, want Tenant, a Agent, connected []store.Connection) {
 	p.faults = append(p.faults, a.Check(path)...)
-	for i, name := range a.Connections {
-		if !slices.ContainsFunc(want.Connections, func(c connection.Spec) bool { return c.Name == name }) &&
-			(p.prune || !slices.ContainsFunc(connected, func(c store.Connection) bool { return c.Name == name })) {
-			p.wrong(fmt.Sprintf("%sconnections[%d]", path, i), "is not a connection of the tenant.")
+	var has []connection.Connection // the tenant will have
+	for _, c := range want.Connections {
+		has = append(has, connection.Connection{Name: c.Name, Kind: c.Kind, Provider: c.Provider})
+	}
+	for _, c := range connected {
+		if !p.prune && !slices.ContainsFunc(has, func(h connection.Connection) bool { return h.Name == c.Name }) {
+			has = append(has, connection.Connection{Name: c.Name, Kind: adapter.Kind(c.Kind), Provider: c.Provider})
 		}
+	}
+	for _, f := range p.applier.Keys.CheckConnections(want.Name, a.Spec, has) {
+		p.wrong(path+f.Path, "%s", f.Message)
 	}
 	for i, scope := range a.Scopes {
 		if !slices.Contains(apikey.Scopes(), scope) {

@@ -104,7 +104,8 @@ func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
 		Platform: "fax", Signing: "short", Spec: apikey.Spec{Label: "A B", Scopes: []apikey.Scope{"all"},
 			Connections: []string{"none"}},
 	}}, apply.Agent{AgentSpec: apikey.AgentSpec{
-		Platform: "tools", Signing: "sixteen bytes or more\n", Spec: apikey.Spec{Label: "copied"},
+		Platform: "tools", Signing: "sixteen bytes or more\n", Spec: apikey.Spec{Label: "copied",
+			Connections: []string{"front-office", "rehearsal", "front-office"}},
 	}})
 	_, err := h.Applier.Apply(t.Context(), want, apply.Options{})
 	var paths []string
@@ -113,7 +114,7 @@ func TestFaultyAgentsAreAllReportedBeforeAnythingChanges(t *testing.T) {
 	}
 	if want := []string{
 		"[0].name", "[1].name", "[2].name", "[2].platform", "[2].credentials.signing", "[2].connections[0]", "[2].scopes[0]",
-		"[3].credentials.signing",
+		"[3].credentials.signing", "[3].connections[1]",
 	}; !slices.Equal(paths, want) {
 		t.Errorf("got %q, want %q", paths, want)
 	}
