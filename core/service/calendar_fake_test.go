@@ -288,7 +288,7 @@ func (d *calendarDriver) Events(ctx context.Context, q calendar.Query) (calendar
 		for _, e := range d.events {
 			span := calendar.Span{From: placed(e.Start, zone), To: placed(e.End, zone)}
 			if e.CalendarID == home && overlaps(span, calendar.Span{From: q.From, To: q.To}) &&
-				(!e.IsCancelled || d.traits.KeepsCancelled) {
+				e.SeriesID != e.ID && (!e.IsCancelled || d.traits.KeepsCancelled) {
 				all = append(all, e.Event)
 			}
 		}

@@ -173,12 +173,13 @@ func (c calendarClient) meetingsWith(
 		}
 		for _, e := range listed {
 			delete(booked, e.ID)
+			delete(booked, e.SeriesID) // somebody has made it a series since
 		}
 		all.events = listed
 	}
 	if len(booked) > 0 {
 		asked++
-		events, err := c.bookedHere(reading, booked, ahead)
+		events, err := c.bookedHere(reading, booked, window, ahead)
 		if err != nil {
 			all.unread, failures = append(all.unread, sourceBookedHere), append(failures, err)
 		}
@@ -212,30 +213,63 @@ func (c calendarClient) invitedTo(
 }
 
 // bookedHere reads the events that were booked here, which may have been moved or cancelled since. It returns
-// those that could be read, even with an error.
+// those that could be read, even with an error: single events up to a year ahead, and instances in the window.
 func (c calendarClient) bookedHere(
-	ctx context.Context, booked map[string]store.Meeting, window calendar.Span,
+	ctx context.Context, booked map[string]store.Meeting, window, ahead calendar.Span,
 ) (found []calendar.Event, err error) {
 	rows := slices.Collect(maps.Values(booked))
-	events, errs := make([]*calendar.Event, len(rows)), make([]error, len(rows))
+	events, errs := make([][]calendar.Event, len(rows)), make([]error, len(rows))
 	var group errgroup.Group
 	group.SetLimit(listConcurrency)
 	for i, m := range rows {
 		group.Go(func() error {
-			events[i], errs[i] = c.readMeeting(ctx, m)
+			events[i], errs[i] = c.readMeetings(ctx, m, window)
 			return nil
 		})
 	}
 	_ = group.Wait() // no function fails
-	for i, e := range events {
-		switch {
-		case errs[i] != nil && fault.From(errs[i]).Code != fault.NotFound:
+	for i, some := range events {
+		if errs[i] != nil && fault.From(errs[i]).Code != fault.NotFound {
 			err = errs[i]
-		case errs[i] == nil && overlaps(spanOf(*e), window):
-			found = append(found, *e)
+		}
+		for _, e := range some {
+			if overlaps(spanOf(e), ahead) {
+				found = append(found, e)
+			}
 		}
 	}
 	return found, err
+}
+
+// readMeetings reads the event of a meeting or, if somebody has made it a series since, the instances of that in the
+// window. It remembers when the last of those ends, since the meeting is looked for only until it has ended.
+func (c calendarClient) readMeetings(
+	ctx context.Context, m store.Meeting, window calendar.Span,
+) ([]calendar.Event, error) {
+	event, err := c.readMeeting(ctx, m)
+	switch {
+	case err != nil:
+		return nil, err
+	case event.SeriesID != event.ID:
+		return []calendar.Event{*event}, nil
+	}
+	where, err := c.locate(ctx, *event)
+	if err != nil {
+		return nil, err
+	}
+	events, err := c.readEvents(ctx, named(where), window, "")
+	events = slices.DeleteFunc(events, func(e calendar.Event) bool {
+		return e.IsCancelled || e.SeriesID != event.ID
+	})
+	for _, e := range events {
+		if ends := spanOf(e).To; ends.After(m.EndsAt) {
+			m.EndsAt = ends
+		}
+	}
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	return events, c.opts.Store.SeeMeetings(ctx, []store.Meeting{m})
 }
 
 // readMeeting reads the event of a meeting. Its Start.Zone is set, as readEvents does.

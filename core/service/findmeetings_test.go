@@ -346,6 +346,43 @@ func TestAMeetingIsFoundWhoseCopyWasCancelled(t *testing.T) {
 	}
 }
 
+// Somebody repeats a meeting weekly after it was booked here. Its instances are the meetings, each once.
+func TestTheInstancesOfAMeetingAreFoundThatRepeatsByNow(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	in := meeting(t, "therapy", 10)
+	in.phone, in.Attendees = "+12025550101", []string{"pat@example.com"}
+	id := book(t, p, c, Write{}, in).Record.Event.EventID
+	instance := w.meetings.live()[0]
+	w.meetings.edit(id, func(e *calendar.Event) { e.SeriesID = id })
+	instance.SeriesID = id
+	for week := range 9 {
+		at := hour(10 + 7*24*week)
+		instance.ID = fmt.Sprint(id, "_", week)
+		instance.Start, instance.End = calendar.At(at, "UTC"), calendar.At(at.Add(time.Hour), "UTC")
+		w.meetings.put(instance)
+	}
+	for _, f := range []struct {
+		from, to string
+		want     int
+	}{
+		{"2030-03-04", "2030-03-06", 1},
+		{"2030-03-04", "2030-03-19", 3},
+		{"2030-03-18", "2030-04-27", 6}, // the first is over
+		{"2030-04-22", "2030-05-01", 2}, // and so it is for more than a month
+	} {
+		for _, in := range []FindMeetings{
+			{Phone: "+12025550101"}, {Email: "pat@example.com"}, {Phone: "+12025550101", Email: "pat@example.com"},
+		} {
+			in.Start, in.End = when(t, f.from), when(t, f.to)
+			found := findMeetings(t, p, c, in)
+			if got := len(found.Meetings); got != f.want || !found.Complete {
+				t.Errorf("%+v: found %d from %s to %s, want %d: %+v", in, got, f.from, f.to, f.want, found)
+			}
+		}
+	}
+}
+
 func TestAnEventIsFoundAgainWhereNoCalendarIsTheDefault(t *testing.T) {
 	t.Parallel()
 	w, p, c := sqliteWorld(t)

@@ -203,7 +203,11 @@ func (o *object) eventOf(i instance, r resource) calendar.Event {
 	if r.isInstance {
 		return o.instanceEvent(i, r.calendarID, r.id, r.version)
 	}
-	return o.event(i, r.calendarID, r.id, r.version)
+	e := o.event(i, r.calendarID, r.id, r.version)
+	if o.recurs() {
+		e.SeriesID = e.ID
+	}
+	return e
 }
 
 // Change reads the object, applies the change, and writes the object back if it is still the same.

@@ -287,6 +287,16 @@ func TestASeriesIsNotMovedOffItsRule(t *testing.T) {
 	}
 }
 
+func TestASeriesIsItsOwn(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{"": "", "\nRRULE:FREQ=WEEKLY": "/desk/1.ics"} {
+		o := objectOfLines(t, event("DTSTART:20260105T090000Z"+rule))
+		if got := o.eventOf(o.single(), resource{id: "/desk/1.ics"}).SeriesID; got != want {
+			t.Errorf("%q: of the series %q, want %q", rule, got, want)
+		}
+	}
+}
+
 func TestAMovedSeriesKeepsItsInstances(t *testing.T) {
 	t.Parallel()
 	const start, utc = "DTSTART;TZID=America/New_York:20270311T100000\n", "DTSTART:20271015T150000Z\n"

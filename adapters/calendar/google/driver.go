@@ -244,7 +244,7 @@ func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Eve
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	found, err := d.get(ctx, calendarID, ref.ID, eventFields)
+	found, err := d.get(ctx, calendarID, ref.ID, eventFields+",recurrence")
 	if err != nil {
 		return calendar.Event{}, err
 	}

@@ -182,6 +182,9 @@ func eventOf(e *gcal.Event) (calendar.Event, error) {
 		URL: linkOf(e), IsCancelled: isCancelled(e), IsFree: e.Transparency == "transparent",
 		OwnerResponse: "accepted", // unless the calendar is among those invited
 	}
+	if len(e.Recurrence) > 0 {
+		event.SeriesID = e.Id
+	}
 	var err1, err2 error
 	event.Start, err1 = timeOf(cmp.Or(e.Start, e.OriginalStartTime))
 	event.End, err2 = timeOf(cmp.Or(e.End, e.Start, e.OriginalStartTime))

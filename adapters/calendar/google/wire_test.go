@@ -93,6 +93,10 @@ func TestEventsAsGoogleTellsThem(t *testing.T) {
 			calendar.Event{ID: "abc_20261201T150000Z", SeriesID: "abc", Start: start, End: end},
 		},
 		{
+			"a series", `{"id":"abc","recurrence":["RRULE:FREQ=WEEKLY"],` + times + `}`,
+			calendar.Event{ID: "abc", SeriesID: "abc", Start: start, End: end},
+		},
+		{
 			"a cancelled instance that has its original start alone",
 			`{"id":"abc_1","status":"cancelled","recurringEventId":"abc","originalStartTime":{"dateTime":"2026-12-01T15:00:00Z","timeZone":"UTC"}}`,
 			calendar.Event{ID: "abc_1", SeriesID: "abc", IsCancelled: true,

@@ -12,7 +12,7 @@ import (
 )
 
 // eventFields are the fields of an event to read.
-var eventFields = append([]string{"body"}, listFields...)
+var eventFields = append([]string{"body", "type"}, listFields...)
 
 // listFields are those in a list. One long body would make the list longer than upstream reads.
 var listFields = []string{

@@ -26,6 +26,9 @@ func toEvent(e *graph.Event, calendarID string) (calendar.Event, error) {
 		Title: text(e.Subject), Description: readBody(e), URL: link(e),
 		IsCancelled: is(e.IsCancelled), IsFree: isFree(e),
 	}
+	if text(e.Type) == "seriesMaster" {
+		event.SeriesID = event.ID
+	}
 	if e.ResponseStatus != nil {
 		event.OwnerResponse = response(e.ResponseStatus)
 	}

@@ -122,6 +122,21 @@ func TestTheOwnersAnswerIsNotTheAccounts(t *testing.T) {
 	}
 }
 
+func TestASeriesIsItsOwn(t *testing.T) {
+	t.Parallel()
+	nine, id, master := "2027-03-08T09:00:00.0000000", "AAMk", "AAMkMaster"
+	at := &graph.DateTimeTimeZone{DateTime: &nine}
+	for kind, want := range map[string]string{"singleInstance": "", "occurrence": master, "seriesMaster": id} {
+		e := &graph.Event{ID: &id, Type: &kind, Start: at, End: at}
+		if want == master {
+			e.SeriesMasterID = &master
+		}
+		if got, err := toEvent(e, "main"); err != nil || got.SeriesID != want {
+			t.Errorf("%s: of the series %q, %v, want %q", kind, got.SeriesID, err, want)
+		}
+	}
+}
+
 func TestWhereAMeetingIs(t *testing.T) {
 	t.Parallel()
 	join, web := "https://teams.example.com/l/1", "https://outlook.example.com/1"

@@ -8,6 +8,7 @@ type Event struct {
 	CreatedDateTime       *string            `json:"createdDateTime,omitzero"`
 	LastModifiedDateTime  *string            `json:"lastModifiedDateTime,omitzero"`
 	TransactionID         *string            `json:"transactionId,omitzero"`
+	Type                  *string            `json:"type,omitzero"`
 	SeriesMasterID        *string            `json:"seriesMasterId,omitzero"`
 	Subject               *string            `json:"subject,omitzero"`
 	Body                  *ItemBody          `json:"body,omitzero"`

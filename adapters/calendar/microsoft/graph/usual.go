@@ -196,6 +196,9 @@ func (e *Event) read(d *decoder) {
 		case "lastModifiedDateTime":
 			d.Once(&s, 25)
 			e.LastModifiedDateTime = d.text()
+		case "type":
+			d.Once(&s, 26)
+			e.Type = d.text()
 		default:
 			d.Skip()
 		}
