@@ -354,15 +354,19 @@ func (m memory) unchoose(ctx context.Context) {
 	}
 }
 
-// key returns the idempotency key of a change, or "" outside a call, and which change it came after. Within a call,
-// equal changes are one, whether the platform repeats the call of the tool or the model asks again. After a change
+// key returns the idempotency key of a change, or "" outside a call, which change it came after, and its arguments,
+// of which raw are those before any word of theirs was resolved. Within a call, equal changes are one, whether the
+// platform repeats the call of the tool or the model asks again. After a change
 // that undoes what it made, such as a cancellation, an equal change is another: somebody may cancel a meeting and book
-// it again. A platform that repeats a call of a tool, by its id, gets the answer of that call even then. After a hold
+// it again. A platform that repeats a call of a tool, by its id, gets the answer of that call even then: its words mean
+// what they meant the first time, though the second slot is another by now. After a hold
 // has ended, an equal one is another, too: the slot may be somebody else's by now, so that it must not be promised
 // again.
-func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallID string) (key, after string) {
+func (m memory) key(
+	ctx context.Context, t api.Tool, raw, arguments []byte, toolCallID string,
+) (key, after string, meant []byte) {
 	if m.callID == "" {
-		return "", ""
+		return "", "", arguments
 	}
 	change := changeOf(t, arguments)
 	after = m.since(ctx, t, change)
@@ -373,12 +377,43 @@ func (m memory) key(ctx context.Context, t api.Tool, arguments []byte, toolCallI
 		}
 	}
 	if toolCallID != "" && m.works() {
-		first, err := m.notes.NoteCallOnce(ctx, m.row("of "+digest(toolCallID), []string{since}))
-		if err == nil && len(first) == 1 {
-			since = first[0]
+		mine := append([]string{since}, resolved(raw, arguments)...)
+		first, err := m.notes.NoteCallOnce(ctx, m.row("of "+digest(toolCallID, changeOf(t, raw)), mine))
+		if err == nil && len(first) > 0 && !slices.Equal(first, mine) {
+			since, arguments = first[0], withReferences(raw, first[1:])
+			change = changeOf(t, arguments)
+			after = m.since(ctx, t, change)
 		}
 	}
-	return "call-" + digest(m.callID, change, since)[:32], after
+	return "call-" + digest(m.callID, change, since)[:32], after, arguments
+}
+
+// resolved returns which references resolve put into arguments: each field, and what it has then, or "" if nothing.
+func resolved(raw, arguments []byte) (fields []string) {
+	var said, meant map[string]json.RawMessage
+	if json.Unmarshal(raw, &said) != nil && len(raw) > 0 || json.Unmarshal(arguments, &meant) != nil {
+		return nil // nothing was put into what cannot be read
+	}
+	for _, r := range references {
+		if id := textOf(meant[r.field]); id != textOf(said[r.field]) {
+			fields = append(fields, r.field, id)
+		}
+	}
+	return fields
+}
+
+// withReferences puts the references that resolved returned into arguments.
+func withReferences(raw []byte, fields []string) []byte {
+	given := map[string]json.RawMessage{}
+	if len(fields) == 0 || len(raw) > 0 && json.Unmarshal(raw, &given) != nil {
+		return raw
+	}
+	for field := range slices.Chunk(fields, 2) {
+		if delete(given, field[0]); field[1] != "" {
+			given[field[0]] = asJSON(field[1])
+		}
+	}
+	return asJSON(given)
 }
 
 // since names the last change before this one that undid others, if there was one. Of a change whose meeting or hold

@@ -163,6 +163,50 @@ func TestReferencesAreNamedByWords(t *testing.T) {
 	wants(call, "hold_slot", `{"slot_id":"2"}`, `{}`, `{"phone_number":"unknown","slot_id":"2"}`)
 }
 
+// A platform that repeats a message means what it meant the first time, also where a search of that message, or a hold,
+// has since told of others. Otherwise the repeat would book another time besides.
+func TestARepeatMeansWhatTheFirstCallMeant(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, given, since, answer string
+		want                         string
+	}{
+		"other slots": {"find_slots", `{"slot_id":"2","title":"A"}`, "find_slots",
+			`{"slots":[{"slot_id":"st_3"},{"slot_id":"st_4"}]}`,
+			`{"phone_number":"unknown","slot_id":"st_2","title":"A"}`},
+		"a hold of the slot": {"find_slots", `{"slot_id":"st_2","title":"A"}`, "hold_slot",
+			`{"hold_id":"hd_2","held_until":"2999-01-01T00:00:00Z","slot":{"slot_id":"st_2"}}`,
+			`{"phone_number":"unknown","slot_id":"st_2","title":"A"}`},
+		"nothing said": {"hold_slot", `{"title":"A"}`, "find_slots", `{"slots":[{"slot_id":"st_3"}]}`,
+			`{"hold_id":"hd_1","phone_number":"unknown","title":"A"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newWorld()
+			call := Call{CallID: "call", TenantID: "acme"}
+			w.say(t, r, call, "find_slots", `{}`, twoSlots)
+			if c.before == "hold_slot" {
+				w.say(t, r, call, "hold_slot", `{"slot_id":"st_1"}`, `{"hold_id":"hd_1"}`)
+			}
+			call.ToolCallID = "book"
+			body, key := w.say(t, r, call, "book_slot", c.given, `{"meeting_reference":"mt_1"}`)
+			call.ToolCallID = "then"
+			since := `{}`
+			if c.since == "hold_slot" {
+				since = `{"slot_id":"st_2"}`
+			}
+			w.say(t, r, call, c.since, since, c.answer)
+			call.ToolCallID = "book"
+			again, sameKey := w.say(t, r, call, "book_slot", c.given, `{"meeting_reference":"mt_1"}`)
+			if body != c.want || again != c.want || key != sameKey {
+				t.Errorf("the interface got %s, and at the repeat %s, want %s; one key: %v", body, again, c.want, key == sameKey)
+			}
+			call.ToolCallID = "another"
+			if _, other := w.say(t, r, call, "book_slot", c.given, `{}`); other == key {
+				t.Error("another call of the tool is the repeat of the first")
+			}
+		})
+	}
+}
+
 // A reference in a form that cannot be read is no word for another one. The interface refuses it.
 func TestWhatIsNoTextIsNoWordForAReference(t *testing.T) {
 	w, r := newWorld()

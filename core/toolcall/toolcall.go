@@ -105,11 +105,13 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 		body = nil
 	}
 	remembered := memory{r.Notes, c.TenantID, c.CallID, r.Now(), map[string][]string{}}
+	raw := body
 	if !repeats(body) {
 		body = withoutNull(body)
 		if c.Tool.CallerNumber != "" {
 			body = withNumber(body, c.Tool.CallerNumber, c.Caller)
 		}
+		raw = body
 		body = remembered.resolve(ctx, c.Tool, body)
 	}
 	running := ctx
@@ -120,7 +122,7 @@ func (r Runner) Run(ctx context.Context, c Call) (Result, error) {
 	go func() {
 		var key, after string
 		if c.Tool.Writes {
-			key, after = remembered.key(running, c.Tool, body, c.ToolCallID)
+			key, after, body = remembered.key(running, c.Tool, raw, body, c.ToolCallID)
 		}
 		result := resultOf(r.call(running, c, body, key), c.Tool, words, speech.In(spoken))
 		if textOf(result.Answer["reason"]) == fault.ReasonSlotTaken {
