@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -149,8 +150,18 @@ func (a *attempt) wait(ctx, tryCtx context.Context, read bool) bool {
 	}
 }
 
+// deepen gives a new goroutine the stack that drivers need, 16 KiB. Go would double it three times, and copy and adjust
+// all that is there by then.
+//
+//go:noinline
+func deepen() {
+	var room [7 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
 // start runs to its end whatever the driver does: return, panic, or exit its goroutine.
 func (a *attempt) start(ctx context.Context) {
+	deepen()
 	defer a.call.guard.exit()
 	defer a.cancel()
 	defer a.deliver()
