@@ -77,6 +77,8 @@ func notValid(plain *fault.Error, t errorBody) *fault.Error {
 			continue
 		case isMissing:
 			message = "is required by Freshdesk for this ticket."
+		case path == "subject" || path == "description":
+			message = "is not accepted by Freshdesk. It may be too long; shorten it."
 		}
 		named = fault.AddField(named, fault.Field{Path: path, Message: message})
 	}

@@ -87,6 +87,18 @@ func TestRefusalsOfATicket(t *testing.T) {
 	}
 }
 
+// A model that is told to check whether a subject exists does not shorten it.
+func TestATextThatIsTooLongIsToldSo(t *testing.T) {
+	long := pipe()
+	long.Subject = strings.Repeat("Pipe ", 60)
+	_, err := serve(t, fake.Options{}).open(t).Create(t.Context(), long)
+	f := fault.From(err)
+	if f == nil || len(f.Fields) != 1 || f.Fields[0].Path != "subject" ||
+		!strings.Contains(f.Fields[0].Message, "too long") {
+		t.Errorf("answered %+v", f)
+	}
+}
+
 func TestRefusalsOfReading(t *testing.T) {
 	for _, c := range []struct {
 		rule, body string

@@ -109,8 +109,11 @@ func (d *driver) notValid(plain *fault.Error, t errorBody) *fault.Error {
 				continue
 			}
 			message := "is not accepted by Zendesk. Check that it exists and fits the other values."
-			if problem.Error == "BlankValue" {
+			switch {
+			case problem.Error == "BlankValue":
 				message = "is required by Zendesk for this ticket."
+			case path == "subject" || path == "description":
+				message = "is not accepted by Zendesk. It may be too long; shorten it."
 			}
 			named = fault.AddField(named, fault.Field{Path: path, Message: message})
 		}
