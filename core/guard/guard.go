@@ -65,10 +65,9 @@ type Options struct {
 	TryTimeout time.Duration // of one attempt of a read, so that a retry still fits; 5 s
 	WriteGrace time.Duration // how long a write may go on after its caller's deadline; 15 s
 
-	MaxTries      int           // including the first; 3
-	BackoffBase   time.Duration // upper bound of the first wait, doubled for each further one; 100 ms
-	BackoffMax    time.Duration // upper bound of any wait; 1 s
-	MaxRetryAfter time.Duration // upper bound of the RetryAfter that callers get; 1 h
+	MaxTries    int           // including the first; 3
+	BackoffBase time.Duration // upper bound of the first wait, doubled for each further one; 100 ms
+	BackoffMax  time.Duration // upper bound of any wait; 1 s
 
 	RetryRatio   float64 // of retries to first attempts at one host, over 10 s; 0.1
 	RetryMinimum int     // retries in 10 s that are allowed however few calls there are; 3
@@ -118,7 +117,6 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxTries, 3)
 	setDefault(&o.BackoffBase, 100*time.Millisecond)
 	setDefault(&o.BackoffMax, time.Second)
-	setDefault(&o.MaxRetryAfter, time.Hour)
 	setDefault(&o.RetryRatio, 0.1)
 	setDefault(&o.RetryMinimum, 3)
 	setDefault(&o.ConnectionConcurrency, 8)
@@ -197,17 +195,12 @@ func Do[T any](
 	return typed, nil
 }
 
-// do makes a call, limits its RetryAfter, and records its metrics.
+// do makes a call and records its metrics.
 func (g *Guard) do(ctx context.Context, t Target, op Op, driver driverCall) (any, *fault.Error) {
 	labels := telemetry.CallLabels{Kind: t.Kind, Provider: t.Provider, Operation: op.Name}
 	started := time.Now()
 	ctx, span := telemetry.StartCall(ctx, labels, t.Connection, 0)
 	result, f := g.callWithPermit(ctx, &call{guard: g, target: t, op: op, labels: labels, driver: driver})
-	if f != nil && f.RetryAfter > g.options.MaxRetryAfter {
-		c := *f
-		c.RetryAfter = g.options.MaxRetryAfter
-		f = &c
-	}
 	span.End(outcome(f), reason(f))
 	g.options.Metrics.Call(labels, outcome(f), time.Since(started))
 	return result, f

@@ -103,7 +103,7 @@ func TestRetryAfterIsHonouredOrReturned(t *testing.T) {
 			"five seconds fit once":                 {5 * time.Second, 2, 5 * time.Second},
 			"thirty do not fit":                     {30 * time.Second, 1, 30 * time.Second},
 			"just what is left does not fit either": {7990 * time.Millisecond, 1, 7990 * time.Millisecond},
-			"a day is reported as an hour":          {24 * time.Hour, 1, time.Hour},
+			"a day is reported as it is":            {24 * time.Hour, 1, 24 * time.Hour},
 			"none is a short wait":                  {0, 3, 0},
 		}
 		for rule, c := range cases {
