@@ -3,7 +3,8 @@
 //
 // A calendar's id is the path of its collection. An event's id is the path of its resource. The id of one
 // instance of a series also has a '#' and the instance's original start; that of an event that shares its
-// resource with others, a '#' and a name made of its UID. The driver needs no lookup to find an event by its id.
+// resource with others, a '#' and a name made of its UID. The driver needs no lookup to find an event by its id, unless
+// somebody has moved a booking to another calendar: then it is there under the same name, and told with its new id.
 //
 // Book derives the resource's name and the UID from the booking's key and sends PUT with If-None-Match, so a
 // repeated Book creates no second event. A server that ignores If-None-Match (Google's CalDAV documents that

@@ -165,11 +165,11 @@ func uidOf(key, calendarID string) string {
 
 // Event reads one event, or one instance of a series.
 func (d *driver) Event(ctx context.Context, ref calendar.EventRef) (calendar.Event, error) {
-	_, r, err := d.resource(ctx, ref)
+	a, r, err := d.resource(ctx, ref)
 	if err != nil {
 		return calendar.Event{}, err
 	}
-	o, r, err := d.read(ctx, r)
+	o, r, err := d.found(ctx, a, r, d.read)
 	if err != nil {
 		return calendar.Event{}, err
 	}
@@ -218,7 +218,7 @@ func (d *driver) Change(
 	if err != nil {
 		return calendar.Event{}, fault.Unacted(err)
 	}
-	o, r, err := d.readWhole(ctx, r)
+	o, r, err := d.found(ctx, a, r, d.readWhole)
 	if err != nil {
 		return calendar.Event{}, fault.Unacted(err)
 	}
@@ -264,14 +264,17 @@ func (d *driver) Cancel(ctx context.Context, ref calendar.EventRef, c calendar.C
 		return fault.Unacted(err)
 	}
 	isBare := !r.isInstance && r.part == ""
-	if isOwn := strings.HasSuffix(r.file(), uidOf("", r.calendarID)); isBare && isOwn && c.IfUnchanged == "" {
-		return d.remove(ctx, r, nil) // nobody stores others in the resource of a booking
+	if isBare && a.hasBooked(r) && c.IfUnchanged == "" {
+		// Nobody stores others in the resource of a booking.
+		if err := d.remove(ctx, r, nil); !errors.Is(err, fault.NotFound) {
+			return err
+		}
 	}
 	read := d.readWhole
 	if isBare { // it mostly is the only event of its resource, and then nothing is written back
 		read = d.read
 	}
-	o, r, err := read(ctx, r)
+	o, r, err := d.found(ctx, a, r, read)
 	if err == nil && isBare && o.part != "" {
 		o, r, err = d.readWhole(ctx, r)
 	}

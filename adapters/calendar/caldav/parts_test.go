@@ -195,3 +195,42 @@ func TestACancellationRemovesNothingThatItHasNotSeen(t *testing.T) {
 		t.Errorf("there is %q", left)
 	}
 }
+
+// Somebody moves a booking to another calendar, and to a third one: its id goes on to name it.
+func TestABookingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	d := a.open(t, "", nil)
+	start := week().From.Add(10 * time.Hour)
+	booked, err := d.Book(t.Context(), calendar.Booking{
+		Key: "k1", CalendarID: a.home, Title: "Consultation", Start: start, End: start.Add(time.Hour), Zone: "UTC",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{booked.ID}
+	name := path.Base(booked.ID)
+	from := a.home
+	for _, segment := range []string{"first", "second"} {
+		to := a.AddCalendar(segment, segment, "", false)
+		a.Put(to, name, a.Get(from+name))
+		a.Remove(from + name)
+		from = to
+		d = a.open(t, "", nil)
+		for _, id := range ids {
+			title := "Seen as " + id + " in " + segment
+			changed, err := d.Change(t.Context(), calendar.EventRef{ID: id}, calendar.Change{Title: &title})
+			read, readErr := d.Event(t.Context(), calendar.EventRef{ID: id})
+			if err != nil || readErr != nil || changed.ID != to+name || read.ID != changed.ID || read.Title != title ||
+				read.CalendarID != to {
+				t.Errorf("changed %+v, %v; read %+v, %v", changed, err, read, readErr)
+			}
+		}
+		ids = append(ids, from+name)
+	}
+	for i, wants := range []error{nil, fault.NotFound} {
+		if err := d.Cancel(t.Context(), calendar.EventRef{ID: ids[i]}, calendar.Cancellation{}); !errors.Is(err, wants) {
+			t.Errorf("cancelled as %s: %v", ids[i], err)
+		}
+	}
+}

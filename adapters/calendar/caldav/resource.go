@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -135,6 +136,45 @@ func (d *driver) readWhole(ctx context.Context, r resource) (*object, resource, 
 			With("provider", name)
 	}
 	return nil, r, noEvent()
+}
+
+// found returns what read returns of a resource. A booking that is not where it was may be in another calendar by now:
+// most programs move it there under the name of its file, which is its UID (Evolution: cyrusimap/cyrus-imapd#2345;
+// Nextcloud: nextcloud/server#50748).
+func (d *driver) found(
+	ctx context.Context, a *account, r resource, read func(context.Context, resource) (*object, resource, error),
+) (*object, resource, error) {
+	o, there, missing := read(ctx, r)
+	if !errors.Is(missing, fault.NotFound) || !a.hasBooked(r) {
+		return o, there, missing
+	}
+	for _, other := range a.calendars {
+		if other.ID == r.calendarID {
+			continue
+		}
+		moved := r
+		moved.id, moved.calendarID = strings.TrimSuffix(other.ID, "/")+"/"+path.Base(r.id), other.ID
+		var err error
+		if moved.url, err = a.locate(moved.id); err != nil {
+			continue
+		}
+		o, moved, err := read(ctx, moved)
+		switch {
+		case err == nil:
+			return o, moved, nil
+		case !errors.Is(err, fault.NotFound) && !errors.Is(err, fault.Forbidden):
+			return nil, r, err
+		}
+	}
+	return o, there, missing
+}
+
+// hasBooked reports whether the name of a resource's file is one that Book gave it, in this calendar or in another of the
+// account. No other event has such a name.
+func (a *account) hasBooked(r resource) bool {
+	return slices.ContainsFunc(a.calendars, func(c calendarCollection) bool {
+		return strings.HasSuffix(r.file(), uidOf("", c.ID))
+	})
 }
 
 // gone returns the fault for an event that does not exist. Status 410 means that it existed once.
