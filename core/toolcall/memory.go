@@ -534,7 +534,7 @@ func (m memory) held(ctx context.Context, t api.Tool, arguments []byte, r Result
 	kind := notedUntil + changeOf(t, arguments)
 	latest := m.recall(ctx, kind)
 	if len(latest) == 2 {
-		if noted, err := time.Parse(time.RFC3339, latest[0]); err == nil && !until.After(noted) {
+		if noted, err := time.Parse(time.RFC3339, latest[0]); err == nil && until.Before(noted) {
 			return
 		}
 	}

@@ -403,6 +403,13 @@ func TestAHeldSlotIsBookedByItsHold(t *testing.T) {
 		`{}`); got != `{"phone_number":"unknown","slot_id":"st_2","title":"A"}` {
 		t.Errorf("in another call, the interface got %s", got)
 	}
+
+	// Within the same second, the hold was used, its meeting cancelled, and the slot held anew.
+	w.say(t, r, call, "hold_slot", `{"slot_id":"st_2"}`, strings.Replace(held, "hd_2", "hd_3", 1))
+	if got, _ := w.say(t, r, call, "book_slot", `{"title":"B","slot_id":"st_2"}`, `{}`); got !=
+		`{"hold_id":"hd_3","phone_number":"unknown","title":"B"}` {
+		t.Errorf("by another hold of the slot, the interface got %s", got)
+	}
 }
 
 // A person waits for what a tool told to be noted, so it costs one commit.
