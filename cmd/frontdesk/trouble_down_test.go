@@ -409,9 +409,9 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 		"one second":    {given: text("1"), least: time.Second},
 		"a fraction":    {given: text("0.7"), least: time.Second},
 		"half a minute": {given: text("30"), waits: []string{"30"}},
-		// The caller is never told more than an hour.
-		"hours": {given: text("7200"), waits: []string{"3600"}},
-		"huge":  {given: text("99999999999999999999"), waits: []string{"3600"}},
+		"hours":         {given: text("7200"), waits: []string{"7200"}},
+		// No provider can ask for more than a day.
+		"huge": {given: text("99999999999999999999"), waits: []string{"86400"}},
 		"a date in half a minute": {given: date(30*time.Second, http.TimeFormat, time.UTC), waits: []string{
 			"28", "29", "30",
 		}},
