@@ -105,7 +105,7 @@ const (
 
 // keyOwner reads everything in one query: a gateway asks for each key every two seconds.
 func (s *Store) keyOwner(ctx context.Context, query string, arg any) (KeyOwner, error) {
-	rows, err := listOf(ctx, s, scanKeyOwner, query, arg)
+	rows, err := listByKey(ctx, s, scanKeyOwner, query, arg)
 	if err == nil && len(rows) == 0 {
 		err = keyNotFound()
 	}

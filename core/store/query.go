@@ -209,13 +209,24 @@ func findIn[T any](
 	return row, found, err
 }
 
-// findByKey is findIn for a row that an index leads to. On SQLite it waits for a connection, but then without the
-// goroutines that could interrupt it; see [batches.do].
+// findByKey is findIn for a row that an index leads to; see listByKey.
 func findByKey[T any](
 	ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any,
 ) (row T, found bool, err error) {
+	all, err := listByKey(ctx, s, scan, query, args...)
+	if err != nil || len(all) == 0 {
+		return row, false, err
+	}
+	return all[0], true, nil
+}
+
+// listByKey is listOf for a few rows that an index leads to. On SQLite it waits for a connection, but then without the
+// goroutines that could interrupt it; see [batches.do].
+func listByKey[T any](
+	ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any,
+) (all []T, err error) {
 	if s.batches == nil {
-		return findIn(ctx, s, scan, query, args...)
+		return listOf(ctx, s, scan, query, args...)
 	}
 	err = s.try(ctx, func(ctx context.Context) error {
 		conn, err := s.read.Conn(ctx)
@@ -223,10 +234,10 @@ func findByKey[T any](
 			return err
 		}
 		defer conn.Close()
-		row, found, err = find(context.WithoutCancel(ctx), conn, scan, query, args...)
+		all, err = list(context.WithoutCancel(ctx), conn, scan, query, args...)
 		return err
 	})
-	return row, found, err
+	return all, err
 }
 
 // getIn is findIn for a row that must be there: else it returns the error of missing.
