@@ -231,7 +231,7 @@ func (s *Store) Seals(ctx context.Context, now time.Time) (Seals, error) {
 		"credentials, 1, $1), COUNT(*) FROM connections WHERE " + ofLivingTenant:              &all.Connections,
 		"sealed, 1, $1), COUNT(*) FROM tokens":                                                &all.Tokens,
 		"seal, 1, $1), COUNT(*) FROM api_keys":                                                &all.Keys,
-		"sealed, 1, $1), COUNT(*) FROM webhooks":                                              &all.Webhooks,
+		"sealed, 1, $1), COUNT(*) FROM webhooks WHERE tenant_id IS NULL OR " + ofLivingTenant: &all.Webhooks,
 		"seal, 1, $1), COUNT(*) FROM connect_links WHERE used_at IS NULL AND expires_at > $2": &all.Links,
 	} {
 		args := []any{sealHead}

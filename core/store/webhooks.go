@@ -300,8 +300,8 @@ func (s *Store) EndAttempt(ctx context.Context, d Delivery, owner string, next t
 // Deliveries lists the newest deliveries of a webhook, the oldest of them first.
 func (s *Store) Deliveries(ctx context.Context, webhookID string, most int) ([]Delivery, error) {
 	all, err := listOf(ctx, s, s.scanDelivery, "SELECT "+deliveryColumns+deliveryTables+
-		" WHERE d.webhook_id = $1 ORDER BY d.created_at DESC, d.connection_id DESC, d.place DESC LIMIT $2",
-		webhookID, most)
+		" WHERE d.webhook_id = $1 AND "+ofLivingTenant+` ORDER BY d.created_at DESC, d.connection_id DESC, d.place DESC
+		LIMIT $2`, webhookID, most)
 	slices.Reverse(all)
 	return all, err
 }
@@ -309,7 +309,7 @@ func (s *Store) Deliveries(ctx context.Context, webhookID string, most int) ([]D
 // Delivery returns the delivery of that id.
 func (s *Store) Delivery(ctx context.Context, id string) (Delivery, error) {
 	return getIn(ctx, s, deliveryNotFound, s.scanDelivery,
-		"SELECT "+deliveryColumns+deliveryTables+" WHERE d.id = $1", id)
+		"SELECT "+deliveryColumns+deliveryTables+" WHERE d.id = $1 AND "+ofLivingTenant, id)
 }
 
 // ResendDelivery puts a delivery that ended at the end of its queue, to be sent again. One that still waits
