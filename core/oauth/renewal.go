@@ -126,10 +126,8 @@ func silent(provider string, waited time.Duration) *fault.Error {
 }
 
 func closing() error {
-	f := fault.New(fault.Unavailable, fault.ReasonOverloaded,
-		"The gateway is shutting down. Repeat the request shortly.")
-	f.Unsent = true
-	return f
+	return fault.Unacted(fault.New(fault.Unavailable, fault.ReasonOverloaded,
+		"The gateway is shutting down. Repeat the request shortly."))
 }
 
 // begin starts a renewal, or returns the one under way for the connection. It returns nil after Close. The

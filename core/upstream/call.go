@@ -102,10 +102,8 @@ func JSONRequest(ctx context.Context, method, address string, header http.Header
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		// Not wrapped, since the text of the error contains the whole address.
-		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The connection's address cannot be read.")
-		f.Unsent = true
-		return nil, f
+		return nil, fault.Unacted(fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The connection's address cannot be read."))
 	}
 	for name, values := range header {
 		req.Header[name] = slices.Clone(values)

@@ -45,12 +45,10 @@ func (e *egress) control(_ context.Context, network, address string, _ syscall.R
 // refusedAddress returns a fault that names neither the address nor its kind: a tenant must not learn what a
 // name inside the operator's network resolves to.
 func refusedAddress(address, why string) *fault.Error {
-	f := fault.New(fault.Forbidden, fault.ReasonEgressRefused,
+	return fault.Unacted(fault.New(fault.Forbidden, fault.ReasonEgressRefused,
 		"The connection's address is in a network that the gateway may not reach. Use a public address, or "+
 			"ask the operator to allow the network (egress.allow).").
-		Because(fmt.Errorf("%s is %s", address, why))
-	f.Unsent = true
-	return f
+		Because(fmt.Errorf("%s is %s", address, why)))
 }
 
 // lookUpTimeout bounds the question where a name leads: who enters an address waits for the answer.
@@ -94,22 +92,10 @@ func (e *egress) refuses(addr netip.Addr) string {
 }
 
 func (e *egress) allows(addr netip.Addr) bool {
-	metadata := isMetadata(addr)
-	for _, p := range e.allowed {
-		if p.Contains(addr) && (!metadata || p.IsSingleIP()) {
-			return true
-		}
-	}
-	return false
-}
-
-func isMetadata(addr netip.Addr) bool {
-	for _, m := range metadataAddresses {
-		if m == addr {
-			return true
-		}
-	}
-	return false
+	isMetadata := slices.Contains(metadataAddresses, addr)
+	return slices.ContainsFunc(e.allowed, func(p netip.Prefix) bool {
+		return p.Contains(addr) && (!isMetadata || p.IsSingleIP())
+	})
 }
 
 var (

@@ -80,11 +80,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // acceptable returns an error for a request that must not be sent at all.
 func (t *transport) acceptable(req *http.Request) error {
 	if req.URL == nil || req.URL.Host == "" || (req.URL.Scheme != "http" && req.URL.Scheme != "https") {
-		return t.unsent(t.misconfigured("has an address that is not an absolute http or https URL"))
+		return fault.Unacted(t.misconfigured("has an address that is not an absolute http or https URL"))
 	}
 	if req.URL.User != nil {
 		// http.Client would send it as a credential by itself, regardless of where credentials may go.
-		return t.unsent(t.misconfigured("has an address that contains a user name or password; put them " +
+		return fault.Unacted(t.misconfigured("has an address that contains a user name or password; put them " +
 			"into the credentials"))
 	}
 	if t.client.AuthorizeFor == nil {
@@ -92,7 +92,7 @@ func (t *transport) acceptable(req *http.Request) error {
 	}
 	// Drivers request addresses that responses name, such as that of a calendar.
 	if err := t.leaves(t.client.AuthorizeFor, req.URL, req.Method); err != nil {
-		return t.unsent(fault.From(err))
+		return fault.Unacted(err)
 	}
 	return nil
 }
@@ -241,13 +241,6 @@ func (t *transport) log(
 		attrs = append(attrs, slog.Any("error", f))
 	}
 	t.pool.options.Log.LogAttrs(ctx, slog.LevelDebug, "upstream exchange", attrs...)
-}
-
-// unsent returns a fault marked as one of a request that was not sent.
-func (t *transport) unsent(f *fault.Error) *fault.Error {
-	c := *f
-	c.Unsent = true
-	return &c
 }
 
 func closeBody(body io.ReadCloser) {

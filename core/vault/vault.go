@@ -405,18 +405,14 @@ func (p purpose) binding(tenantID, connectionID string) []byte {
 }
 
 func unreadable() *fault.Error {
-	f := fault.New(fault.Unavailable, ReasonUnreadable,
+	return fault.Unacted(fault.New(fault.Unavailable, ReasonUnreadable,
 		"The stored credentials of this connection cannot be opened. "+
-			"The gateway's operator must restore its key set, or enter the credentials again.")
-	f.Unsent = true
-	return f
+			"The gateway's operator must restore its key set, or enter the credentials again."))
 }
 
 func unreachable(err error) *fault.Error {
-	f := fault.New(fault.Unavailable, ReasonUnreadable, "The gateway's key set cannot be read at the moment.").
-		Because(away{err})
-	f.Unsent = true
-	return f
+	return fault.Unacted(fault.New(fault.Unavailable, ReasonUnreadable,
+		"The gateway's key set cannot be read at the moment.").Because(away{err}))
 }
 
 // away is the error of a key set that cannot be read.

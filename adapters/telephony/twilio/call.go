@@ -40,10 +40,8 @@ func (d *driver) exchangeAt(ctx context.Context, method, address string, form ur
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		// Not wrapped: the text of the error holds the whole address.
-		f := fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
-			"The address of Twilio's API cannot be read.").With("provider", name)
-		f.Unsent = true
-		return f
+		return fault.Unacted(fault.New(fault.Unsupported, fault.ReasonProviderMisconfigured,
+			"The address of Twilio's API cannot be read.").With("provider", name))
 	}
 	req.Header.Set("Accept", "application/json")
 	if form != nil {
