@@ -92,7 +92,7 @@ func TestADeadHTTP2ConnectionIsNoticed(t *testing.T) {
 	t.Cleanup(server.Close)
 	between := holeBefore(t, server.Listener.Addr().String())
 	pool := newPool(t, PoolOptions{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs})
-	http2 := pool.operator.HTTP2
+	http2 := pool.operator.kept.HTTP2
 	noticed := (http2.SendPingTimeout + http2.PingTimeout) / scale
 	http2.SendPingTimeout /= scale
 	http2.PingTimeout /= scale
@@ -134,7 +134,7 @@ func TestADeadHTTP2ConnectionIsNoticed(t *testing.T) {
 func TestADeadConnectionLeavesTimeForAnotherTry(t *testing.T) {
 	const tryTimeout = 5 * time.Second
 	for _, transport := range []*http.Transport{
-		newPool(t, PoolOptions{}).operator, newPool(t, PoolOptions{}).tenant,
+		newPool(t, PoolOptions{}).operator.kept, newPool(t, PoolOptions{}).tenant.kept,
 	} {
 		if noticed := transport.HTTP2.SendPingTimeout + transport.HTTP2.PingTimeout; noticed <= 0 ||
 			noticed >= tryTimeout {

@@ -223,10 +223,10 @@ func TestRedirectsCannotLeadInside(t *testing.T) {
 
 func TestTenantClientsUseNoProxy(t *testing.T) {
 	pool := newPool(t, PoolOptions{})
-	if pool.tenant.Proxy != nil {
+	if pool.tenant.kept.Proxy != nil {
 		t.Error("a proxy would dial for the client, past the rules")
 	}
-	if pool.operator.Proxy == nil {
+	if pool.operator.kept.Proxy == nil {
 		t.Error("the operator's own addresses go through the proxy of the environment")
 	}
 }

@@ -85,19 +85,16 @@ type PoolOptions struct {
 
 // Pool holds the connections that all clients share. It is safe for concurrent use.
 type Pool struct {
-	options  PoolOptions
-	operator *http.Transport // for addresses from the configuration and from adapters' code
-	tenant   *http.Transport // for addresses that tenants gave: guarded, and never through a proxy
-	budget   *budget
-
-	// The same for clients with ClientOptions.NewConnections.
-	operatorAnew, tenantAnew *http.Transport
-
-	warm *warmer
-
-	// For http with ClientOptions.RequireTLS: these reach allowed networks alone.
-	tenantPlain, tenantPlainAnew *http.Transport
+	options     PoolOptions
+	operator    transports // for addresses from the configuration and from adapters' code
+	tenant      transports // for addresses that tenants gave: guarded, and never through a proxy
+	tenantPlain transports // for http with ClientOptions.RequireTLS: these reach allowed networks alone
+	budget      *budget
+	warm        *warmer
 }
+
+// transports are alike, but that anew, for ClientOptions.NewConnections, opens a connection for each request.
+type transports struct{ kept, anew *http.Transport }
 
 // NewPool returns a pool with the given options.
 func NewPool(o PoolOptions) *Pool {
@@ -119,28 +116,27 @@ func NewPool(o PoolOptions) *Pool {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-
-	plain := newDialer(o)
-	operator := newTransport(o, plain)
-	operator.Proxy = http.ProxyFromEnvironment
-
-	guarded := newDialer(o)
-	guarded.ControlContext = (&egress{allowed: o.AllowTenantNetworks}).control
-	tenant := newTransport(o, guarded)
-	inside := newDialer(o)
-	inside.ControlContext = (&egress{allowed: o.AllowTenantNetworks, allowedOnly: true}).control
-	plainly := newTransport(o, inside)
 	return &Pool{
-		options: o, operator: operator, tenant: tenant, operatorAnew: anew(operator), tenantAnew: anew(tenant),
-		tenantPlain: plainly, tenantPlainAnew: anew(plainly), budget: newBudget(), warm: newWarmer(o),
+		options: o, operator: newTransports(o, nil), tenant: newTransports(o, &egress{allowed: o.AllowTenantNetworks}),
+		tenantPlain: newTransports(o, &egress{allowed: o.AllowTenantNetworks, allowedOnly: true}),
+		budget:      newBudget(), warm: newWarmer(o),
 	}
 }
 
-// anew returns a transport that opens a connection for each request.
-func anew(t *http.Transport) *http.Transport {
-	t = t.Clone()
-	t.DisableKeepAlives = true
-	return t
+// newTransports returns transports whose connections the guard allows. Without a guard, they use the proxy of the
+// environment.
+func newTransports(o PoolOptions, guard *egress) transports {
+	dialer := newDialer(o)
+	if guard != nil {
+		dialer.ControlContext = guard.control
+	}
+	kept := newTransport(o, dialer)
+	if guard == nil {
+		kept.Proxy = http.ProxyFromEnvironment
+	}
+	anew := kept.Clone()
+	anew.DisableKeepAlives = true
+	return transports{kept, anew}
 }
 
 func newDialer(o PoolOptions) *net.Dialer {
@@ -184,9 +180,9 @@ func newTransport(o PoolOptions, d *net.Dialer) *http.Transport {
 // Close closes idle connections, and ends what keeps them open. Running calls end by themselves.
 func (p *Pool) Close() {
 	p.warm.close()
-	p.operator.CloseIdleConnections()
-	p.tenant.CloseIdleConnections()
-	p.tenantPlain.CloseIdleConnections()
+	for _, t := range []transports{p.operator, p.tenant, p.tenantPlain} {
+		t.kept.CloseIdleConnections() // the others keep none
+	}
 }
 
 // ClientOptions configure a client.
@@ -234,18 +230,15 @@ func (p *Pool) Client(o ClientOptions) *http.Client {
 
 // baseOf returns the transport of a client's connections to an address.
 func (p *Pool) baseOf(o ClientOptions, at *url.URL) *http.Transport {
-	plain := o.RequireTLS && at.Scheme == "http"
+	of := p.operator
 	switch {
-	case plain && o.NewConnections:
-		return p.tenantPlainAnew
-	case plain:
-		return p.tenantPlain
-	case o.TenantAddress && o.NewConnections:
-		return p.tenantAnew
+	case o.RequireTLS && at.Scheme == "http":
+		of = p.tenantPlain
 	case o.TenantAddress:
-		return p.tenant
-	case o.NewConnections:
-		return p.operatorAnew
+		of = p.tenant
 	}
-	return p.operator
+	if o.NewConnections {
+		return of.anew
+	}
+	return of.kept
 }

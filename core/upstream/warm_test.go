@@ -164,13 +164,13 @@ func TestServersThatAreKeptOpenAreBounded(t *testing.T) {
 	w := newWarming(t, PoolOptions{})
 	for i := range maxOrigins + 10 {
 		w.clock.Add(1)
-		w.warm.asked(w.tenant, parse(t, "https://host-"+strconv.Itoa(i)+".test/"), nil)
+		w.warm.asked(w.tenant.kept, parse(t, "https://host-"+strconv.Itoa(i)+".test/"), nil)
 	}
 	if n := len(w.warm.origins); n != maxOrigins {
 		t.Errorf("%d servers are remembered", n)
 	}
-	w.warm.asked(w.tenantAnew, parse(t, "https://other.test/"), nil)
-	if _, there := w.warm.origins[origin{w.tenantAnew, "https", "other.test"}]; there {
+	w.warm.asked(w.tenant.anew, parse(t, "https://other.test/"), nil)
+	if _, there := w.warm.origins[origin{w.tenant.anew, "https", "other.test"}]; there {
 		t.Error("a transport that keeps no connections is to keep one")
 	}
 }
