@@ -41,9 +41,13 @@ type ticketPlan struct {
 	Unknowable bool      `json:"unknowable,omitempty"`
 }
 
+// oneLine replaces the ends of lines in a subject. Plans have them, so that a repeat of a request that an earlier
+// version recorded equals it.
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+
 func (p ticketPlan) newTicket() crm.NewTicket {
 	return crm.NewTicket{
-		Subject: p.Subject, Description: p.Description, Status: p.Status, Priority: p.Priority,
+		Subject: oneLine.Replace(p.Subject), Description: p.Description, Status: p.Status, Priority: p.Priority,
 		OwnerID: p.OwnerID, AccountID: p.AccountID, ContactID: p.ContactID,
 	}
 }
@@ -106,16 +110,13 @@ func (s *Tickets) Create(
 	return answer, checkComplete(plan, answer.Record.Ticket)
 }
 
-// oneLine replaces the ends of lines in a subject.
-var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
-
 // planTicket converts the labels into the CRM's own. It refuses an unknown label with a list of the valid
 // ones, before it asks the CRM for anything but its vocabulary. Before it refuses, it rereads the vocabulary.
 func (s *Tickets) planTicket(
 	ctx context.Context, c apikey.Caller, client crmClient, in CreateTicket,
 ) (ticketPlan, error) {
 	plan := ticketPlan{
-		Subject: oneLine.Replace(in.Subject), Description: in.Description,
+		Subject: in.Subject, Description: in.Description,
 		OwnerID: in.OwnerID, AccountID: in.AccountID, ContactID: in.ContactID,
 	}
 	if in.Status == "" && in.Priority == "" {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
@@ -59,9 +60,16 @@ func TestTicketLabels(t *testing.T) {
 func TestASubjectIsOneLine(t *testing.T) {
 	t.Parallel()
 	_, p, c := sqliteWorld(t)
-	answer, err := p.Tickets.Create(asKey(c), c, Write{}, CreateTicket{Subject: "front\ndoor\thandle"})
+	const said = "front\ndoor\thandle"
+	answer, err := p.Tickets.Create(asKey(c), c, key("k"), CreateTicket{Subject: said})
 	if got := answer.Record.Ticket.Subject; err != nil || got != "front door handle" {
 		t.Errorf("the subject is %q, %v", got, err)
+	}
+	// The request stays as it was said, as earlier versions have recorded it: its repeat is the same request.
+	intent, found, err := p.store.Intent(t.Context(), c.Tenant.ID, opCreate, "key:k")
+	var plan ticketPlan
+	if err != nil || !found || json.Unmarshal(intent.Plan, &plan) != nil || plan.Subject != said {
+		t.Errorf("the request is %s, %v", intent.Plan, err)
 	}
 }
 
