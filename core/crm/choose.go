@@ -52,20 +52,18 @@ func fits(t NewTicket, f Ticket) bool {
 		sameIfGiven(f.ContactID, t.ContactID)
 }
 
-// resembles reports whether f may be what rules of the CRM made of t: whether one of its texts is that of t, or has all
-// its words in a row.
+// resembles reports whether f may be what rules of the CRM made of t: whether one of its texts is that of t, or each has
+// all words of that of t in a row. In one of them alone, they may be what many callers say.
 func resembles(t NewTicket, f Ticket) bool {
-	return holds(f.Subject, t.Subject) || holds(f.Description.Body, t.Description)
+	return SameText(f.Subject, t.Subject) ||
+		withoutSpace(t.Description) != "" && SameText(f.Description.Body, t.Description) ||
+		holds(f.Subject, t.Subject) && holds(f.Description.Body, t.Description)
 }
 
 func holds(text, part string) bool {
-	words, of := Words(strings.ToLower(text)), Words(strings.ToLower(part))
-	for i := range len(words) - len(of) + 1 {
-		if len(of) > 0 && slices.Equal(words[i:i+len(of)], of) {
-			return true
-		}
-	}
-	return withoutSpace(part) != "" && SameText(text, part)
+	inARow := func(s string) string { return strings.Join(Words(strings.ToLower(s)), " ") }
+	words := inARow(part)
+	return words == "" || strings.Contains(" "+inARow(text)+" ", " "+words+" ")
 }
 
 // Words returns the words of a text, without what is between them.

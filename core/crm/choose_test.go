@@ -55,6 +55,13 @@ func TestChoose(t *testing.T) {
 		"with words of a rule's around both texts": {[]crm.Ticket{with(func(t *crm.Ticket) {
 			t.Subject, t.Description = "[Phone] a Pipe", crm.Plain("In room 12. Badly.\n-- taken by phone")
 		})}, "?"},
+		// One of the two texts may be what many callers say.
+		"with this subject in a longer one": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.Subject, t.Description = "A pipe in the kitchen", crm.Plain("C")
+		})}, ""},
+		"with this description in a longer one": {[]crm.Ticket{with(func(t *crm.Ticket) {
+			t.Subject, t.Description = "B", crm.Plain("It is in room 12. Badly. Call back.")
+		})}, ""},
 		"of a subject that begins with this one": {[]crm.Ticket{with(func(t *crm.Ticket) {
 			t.Subject, t.Description = "A pipework", crm.Plain("C")
 		})}, ""},
@@ -73,5 +80,9 @@ func TestChoose(t *testing.T) {
 	if _, err := crm.Choose(crm.NewTicket{Subject: "A"}, []crm.Ticket{{ID: "1", Subject: "B"}}); !errors.Is(err,
 		fault.NotFound) {
 		t.Errorf("two without a description resemble each other: %v", err)
+	}
+	added := crm.Ticket{ID: "1", Subject: "[Phone] A", Description: crm.Plain("Taken by phone.")}
+	if _, err := crm.Choose(crm.NewTicket{Subject: "A"}, []crm.Ticket{added}); !fault.From(err).IsUnknowable() {
+		t.Errorf("a rule may have given it a description: %v", err)
 	}
 }
