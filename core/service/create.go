@@ -69,7 +69,10 @@ func (c *creation) carryOut(ctx context.Context) (crm.Ticket, error) {
 		return ticket, nil
 	}
 	f := fault.From(err)
-	if repeatable || c.run.HadNoEffect(f) {
+	if repeatable {
+		return ticket, c.saveUnknowable(ctx, err)
+	}
+	if c.run.HadNoEffect(f) {
 		return ticket, err
 	}
 	// The response was lost and another create could make a second ticket: look for the first.

@@ -73,6 +73,36 @@ func TestAnOutcomeThatNothingWillTellIsSaidOnceAndLeftAlone(t *testing.T) {
 	}
 }
 
+// A CRM that recognises repeats for a while alone may know later that it can never tell, as Zendesk does.
+func TestARepeatThatCanNeverBeToldIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w, p, c := sqliteWorld(t)
+	w.tickets.traits.IdempotentCreate = true
+	cutOffs(w)
+	_, err := create(p, c, key("k"), CreateTicket{Subject: "door"})
+	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+	w.tickets.script(func(_ *process, call string) reaction {
+		if call == "create" {
+			return reaction{before: fails(fault.Unacted(fault.Unknowable("It is not seen.")))}
+		}
+		return reaction{}
+	})
+	w.clock.advance(3 * time.Hour)
+	p.recover(t)
+	asked := w.tickets.called("create")
+	for range 20 {
+		w.clock.advance(time.Hour)
+		p.recover(t)
+	}
+	if now := w.tickets.called("create"); now != asked {
+		t.Errorf("recovery asked %d times more", now-asked)
+	}
+	w.tickets.script(nil)
+	if id, err := create(p, c, key("k"), CreateTicket{Subject: "door"}); err != nil || id != "id1" {
+		t.Errorf("who asks again gets %q, %v", id, err)
+	}
+}
+
 // TestWhatNothingWillTellIsInNobodysWayLater: without a key, an equal call is the same one within the window alone,
 // whatever has become of the first.
 func TestWhatNothingWillTellIsInNobodysWayLater(t *testing.T) {
