@@ -101,8 +101,10 @@ func (s *Store) MeetingsWith(
 		tenantID, connectionID, person, millis(after), millis(since), most)
 }
 
-const purgeableMeetings = `SELECT tenant_id, connection_id, reference, person FROM meetings WHERE ends_at < $1
-	LIMIT $2`
+// A row of a person has the end that the meeting had when the person was added. The meeting's own row has its end.
+const purgeableMeetings = `SELECT tenant_id, connection_id, reference, person FROM meetings p WHERE ends_at < $1
+	AND NOT EXISTS (SELECT 1 FROM meetings m WHERE m.tenant_id = p.tenant_id AND m.connection_id = p.connection_id
+	AND m.reference = p.reference AND m.person = '' AND m.ends_at >= $1) LIMIT $2`
 
 // PurgeMeetings removes a batch of rows of meetings that ended before the time, and returns its size.
 func (s *Store) PurgeMeetings(ctx context.Context, before time.Time, most int) (int64, error) {
