@@ -78,10 +78,7 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 			row.Types = append(row.Types, name)
 		}
 	}
-	text, err := newSecret()
-	if err != nil {
-		return "", Webhook{}, err
-	}
+	text := newSecret()
 	if err := (secrets{Current: text}).seal(d.sealer, &row); err != nil {
 		return "", Webhook{}, err
 	}
@@ -99,31 +96,27 @@ func (d *Directory) Create(ctx context.Context, tenantName string, s Spec) (stri
 
 // check returns what is wrong with a new webhook.
 func (d *Directory) check(ctx context.Context, s Spec) (faults []fault.Field) {
+	wrong := func(path, message string) {
+		faults = append(faults, fault.Field{Path: path, Message: message})
+	}
 	u, err := url.Parse(s.URL)
 	switch {
 	case s.URL == "":
-		faults = append(faults, fault.Field{Path: "url", Message: "is missing: the address to send events to."})
+		wrong("url", "is missing: the address to send events to.")
 	case len(s.URL) > maxURLBytes:
-		faults = append(faults, fault.Field{Path: "url", Message: fmt.Sprintf("must be at most %d bytes.",
-			maxURLBytes)})
-	case err != nil || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
+		wrong("url", fmt.Sprintf("must be at most %d bytes.", maxURLBytes))
+	case err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
 		u.Scheme != "https" && u.Scheme != "http":
-		faults = append(faults, fault.Field{Path: "url",
-			Message: "must be an absolute https URL without a user name " +
-				"and a fragment."})
+		wrong("url", "must be an absolute https URL without a user name and a fragment.")
 	case u.Scheme == "http" && !d.opts.PlainHTTP:
-		faults = append(faults, fault.Field{Path: "url",
-			Message: "must be https. Plain http is only for networks that " +
-				"the operator allows (egress.allow)."})
+		wrong("url", "must be https. Plain http is only for networks that the operator allows (egress.allow).")
 	case d.opts.Pool.RefusesTenant(ctx, u):
-		faults = append(faults, fault.Field{Path: "url",
-			Message: "is in a network that the gateway may not reach. Use a public address by https, or ask the " +
-				"operator to allow the network (egress.allow)."})
+		wrong("url", "is in a network that the gateway may not reach. Use a public address by https, or ask the "+
+			"operator to allow the network (egress.allow).")
 	}
 	for i, name := range s.Types {
-		if !isType(name) {
-			faults = append(faults, fault.Field{Path: fmt.Sprintf("events[%d]", i),
-				Message: "must be one of " + strings.Join(Types(), ", ") + "."})
+		if !slices.Contains(Types(), name) {
+			wrong(fmt.Sprintf("events[%d]", i), "must be one of "+strings.Join(Types(), ", ")+".")
 		}
 	}
 	return faults
@@ -197,10 +190,7 @@ func (d *Directory) Roll(ctx context.Context, id string, overlap time.Duration) 
 	if err != nil {
 		return "", Webhook{}, err
 	}
-	text, err := newSecret()
-	if err != nil {
-		return "", Webhook{}, err
-	}
+	text := newSecret()
 	next := keys.next(text, d.opts.Now(), overlap)
 	is := was
 	if err := next.seal(d.sealer, &is); err != nil {

@@ -15,7 +15,6 @@
 package webhook
 
 import (
-	"slices"
 	"time"
 
 	"frontdesk/core/fault"
@@ -62,6 +61,3 @@ type Spec struct {
 	URL   string
 	Types []string // empty: all
 }
-
-// isType reports whether there are events of a type.
-func isType(name string) bool { return slices.Contains(Types(), name) }
