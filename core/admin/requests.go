@@ -100,8 +100,7 @@ func (s *Service) ListRequests(ctx context.Context, c apikey.Caller, q RequestQu
 		filter.Limit = defaultRequestLimit
 	}
 	if q.Outcome != "" {
-		failed := q.Outcome == OutcomeFailed
-		filter.Failed = &failed
+		filter.Failed = new(q.Outcome == OutcomeFailed)
 	}
 	if q.Connection != "" {
 		found, err := s.GetConnection(ctx, c, ConnectionName{q.Tenant, q.Connection})

@@ -48,10 +48,7 @@ func (s *Service) ListTenants(ctx context.Context, c apikey.Caller) (Tenants, er
 
 // GetTenant returns a tenant.
 func (s *Service) GetTenant(ctx context.Context, c apikey.Caller, name string) (Tenant, error) {
-	if err := reaches(c, name); err != nil {
-		return Tenant{}, err
-	}
-	t, err := tenant.ByName(ctx, s.opts.Store, name)
+	t, err := s.tenant(ctx, c, name)
 	return tenantOf(t), err
 }
 

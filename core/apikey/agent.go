@@ -67,8 +67,7 @@ type VoiceAgent struct {
 // the signing secret that they come from its platform.
 func (d *Directory) CreateAgent(ctx context.Context, tenantName string, s AgentSpec) (VoiceAgent, error) {
 	s.Label = cmp.Or(s.Label, s.Platform)
-	faults := s.Check("")
-	row, owner, names, err := d.describe(ctx, tenantName, s.Spec, faults...)
+	row, owner, names, err := d.describe(ctx, tenantName, s.Spec, s.Check("")...)
 	if err != nil {
 		return VoiceAgent{}, err
 	}

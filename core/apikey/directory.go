@@ -335,7 +335,7 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) 
 	if err != nil {
 		return nil, err
 	}
-	connections, err := connection.OfTenant(ctx, d.opts.Store, owner.ID)
+	names, err := d.connectionNames(ctx, owner.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func (d *Directory) List(ctx context.Context, tenantName string) ([]Key, error) 
 	if err != nil {
 		return nil, err
 	}
-	return keysOf(rows, namesOf(connections), func(k Key) bool { return k.Role() == "" }), nil
+	return keysOf(rows, names, func(k Key) bool { return k.Role() == "" }), nil
 }
 
 // ListAdmin returns the keys of the admin interface, the newest last: those for one tenant, or all if
