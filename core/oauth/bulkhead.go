@@ -103,10 +103,10 @@ func (s *TokenSource) release(p *permit) {
 	s.unref(p)
 }
 
-// release records whether the host responded.
-func (p *permit) release(answered bool) {
-	p.host.unresponsive.Store(!answered)
-	p.tenant.unresponsive.Store(!answered)
+// record notes whether the host responded.
+func (p *permit) record(responded bool) {
+	p.host.unresponsive.Store(!responded)
+	p.tenant.unresponsive.Store(!responded)
 }
 
 // bulkhead returns the bulkhead with the given key, creating it if needed, and adds a user to it.

@@ -220,9 +220,7 @@ func lastPart(scope string) string {
 // IsRefused reports whether err means that the authorization server no longer accepts the authorization of
 // the customer or administrator, so that a person has to connect the account again. RFC 6749 section 5.2 and
 // OpenID Connect Core section 3.1.2.6 define the codes.
-func IsRefused(err error) bool {
-	return err != nil && errors.Is(err, fault.Disconnected)
-}
+func IsRefused(err error) bool { return errors.Is(err, fault.Disconnected) }
 
 // fault converts an error of x/oauth2 into a fault. It does not use the text of err, which quotes the server.
 func (c Client) fault(err error, w *wire, secrets []string) *fault.Error {
@@ -260,8 +258,7 @@ func (c Client) refusal(e *oauth2.RetrieveError, secrets []string) *fault.Error 
 	if plain.Code == fault.RateLimited {
 		code = "" // Microsoft has sent it with invalid_grant (microsoft/azure-pipelines-tasks#17620)
 	}
-	refused := c.meaning(code, body, plain, status)
-	refused = refused.With("provider", c.Provider)
+	refused := c.meaning(code, body, plain, status).With("provider", c.Provider)
 	if isErrorCode(code) {
 		refused = refused.With("oauth_error", code)
 	}
@@ -334,8 +331,7 @@ func (c Client) meaning(code string, body refusalBody, plain *fault.Error, statu
 	// deactivated (Salesforce Help, "OAuth 2.0 Authorization Errors").
 	case "invalid_grant", "invalid_code", "inactive_user", "interaction_required", "login_required",
 		"consent_required", "access_denied":
-		return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-			"%s does not accept the connection's authorization any more. Connect the account again.", c.Provider)
+		return refusedFault(c.Provider)
 	case "invalid_client", "unauthorized_client":
 		return c.misfit(
 			"does not accept the OAuth client. Check client_id and client_secret, and what the client is allowed at " +

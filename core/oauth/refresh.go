@@ -46,7 +46,7 @@ func (s *TokenSource) renew(ctx context.Context, r *renewal, v view) (*entry, er
 		return nil, errBusy
 	}
 	t, err := s.redeem(ctx, v)
-	permit.release(!errors.Is(err, fault.Timeout) && !errors.Is(err, fault.Unavailable))
+	permit.record(!errors.Is(err, fault.Timeout) && !errors.Is(err, fault.Unavailable))
 	s.measure(v, err)
 	switch {
 	case IsRefused(err):

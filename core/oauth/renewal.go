@@ -253,10 +253,7 @@ type view struct {
 
 // refresh returns the refresh token in force, or "" if there is none.
 func (v view) refresh() string {
-	if v.stored.Refresh != "" {
-		return v.stored.Refresh
-	}
-	return v.credentials.Refresh
+	return cmp.Or(v.stored.Refresh, v.credentials.Refresh)
 }
 
 // obtainable reports whether a token can be requested: Consent needs a refresh token, other flows need none.
@@ -347,27 +344,26 @@ func (s *TokenSource) obtain(ctx context.Context, r *renewal) (*entry, error) {
 func (s *TokenSource) entryOf(r *renewal, v view) *entry {
 	e := &entry{
 		connectionID: r.connectionID, access: v.stored.Access, instance: v.stored.Instance,
-		until: v.stored.goodUntil(),
+		until: v.stored.goodUntil(), forced: r.forced,
 	}
 	if !v.row.RefreshAt.IsZero() {
 		// The jitter gives Run time to renew it first.
 		e.checkAt.Store(v.row.RefreshAt.Add(jitter(checkEvery)).UnixMilli())
 	}
-	e.forced = r.forced
 	return e
 }
 
 func (s *TokenSource) refusedEntry(r *renewal, v view) *entry {
 	return &entry{
-		connectionID: r.connectionID, err: refusedFault(v.credentials),
+		connectionID: r.connectionID, err: refusedFault(v.credentials.Client.Provider),
 		until: s.options.Now().Add(s.limits.RefusalTTL),
 	}
 }
 
-func refusedFault(s Credentials) *fault.Error {
+func refusedFault(provider string) *fault.Error {
 	return fault.Newf(fault.Disconnected, fault.ReasonReconnectRequired,
-		"%s does not accept the connection's authorization any more. Connect the account again.",
-		s.Client.Provider).With("provider", s.Client.Provider)
+		"%s does not accept the connection's authorization any more. Connect the account again.", provider).
+		With("provider", provider)
 }
 
 func notYet(s Credentials) *fault.Error {

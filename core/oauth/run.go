@@ -11,7 +11,7 @@ import (
 // Run renews tokens ahead of time until ctx ends. Redeems under way then are finished and committed within
 // twenty seconds.
 func (s *TokenSource) Run(ctx context.Context) {
-	defer s.finish(s.limits.Drain)
+	defer s.finish()
 	for {
 		s.sweep(ctx)
 		s.cache.purge(s.options.Now())

@@ -280,14 +280,14 @@ func (s *TokenSource) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.finish(s.limits.Drain)
+	s.finish()
 	s.end()
-	s.finish(s.limits.Drain)
+	s.finish()
 }
 
-// finish waits for the renewals under way.
-func (s *TokenSource) finish(limit time.Duration) {
-	timer := time.NewTimer(limit)
+// finish waits for the renewals under way, no longer than Limits.Drain.
+func (s *TokenSource) finish() {
+	timer := time.NewTimer(s.limits.Drain)
 	defer timer.Stop()
 	for {
 		r := s.anyRunning()
