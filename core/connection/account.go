@@ -24,13 +24,16 @@ const keyAccount = "gateway/account" // of the document
 
 const maxNumbers = 5000 // most numbers of one account
 
+// accountNumbers asks for the numbers of an account, by reference.
+type accountNumbers = func(context.Context) (map[string]telephony.Number, error)
+
 // CheckAccount returns an error if a telephony connection's credentials or settings lead to another account than that
 // of the numbers it holds: to that account they would all seem gone. It asks whose account it is once for each revision
 // of the connection, and for the account's numbers, by reference, only if it is another one or does not tell, or if the
 // one before did not.
 func CheckAccount(
 	ctx context.Context, s *store.Store, c Connection, account func(context.Context) (telephony.Account, error),
-	numbers func(context.Context) (map[string]telephony.Number, error),
+	numbers accountNumbers,
 ) error {
 	documents := s.Documents(c.ID)
 	var was knownAccount
@@ -81,8 +84,7 @@ func readKnownAccount(tx adapter.StorageTx) (known knownAccount, err error) {
 // checkMoved returns an error unless another account has all numbers that the connection holds or has on order. They
 // were moved there then, such as to a subaccount.
 func checkMoved(
-	ctx context.Context, s *store.Store, c Connection, was, is string,
-	numbers func(context.Context) (map[string]telephony.Number, error),
+	ctx context.Context, s *store.Store, c Connection, was, is string, numbers accountNumbers,
 ) error {
 	ordered, err := s.NumbersOnOrder(ctx, c.TenantID, c.ID) // first: what is bought meanwhile is held then
 	if err != nil {
@@ -107,9 +109,7 @@ func checkMoved(
 
 // checkAny returns an error if the connection holds numbers, and an account that cannot be compared with theirs has
 // none of them.
-func checkAny(
-	ctx context.Context, s *store.Store, c Connection, numbers func(context.Context) (map[string]telephony.Number, error),
-) error {
+func checkAny(ctx context.Context, s *store.Store, c Connection, numbers accountNumbers) error {
 	rows, err := heldBy(ctx, s, c)
 	if err != nil {
 		return err
@@ -131,9 +131,7 @@ func heldBy(ctx context.Context, s *store.Store, c Connection) ([]store.Number, 
 }
 
 // missingOf returns those that are not among the account's numbers, which it asks for only if there are any.
-func missingOf(
-	ctx context.Context, rows []store.Number, numbers func(context.Context) (map[string]telephony.Number, error),
-) ([]store.Number, error) {
+func missingOf(ctx context.Context, rows []store.Number, numbers accountNumbers) ([]store.Number, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}

@@ -12,6 +12,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -117,10 +118,8 @@ func OfRows(rows []store.Connection) ([]Connection, error) {
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b Connection) int {
-		if c := slices.Index(adapter.Kinds(), a.Kind) - slices.Index(adapter.Kinds(), b.Kind); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(slices.Index(adapter.Kinds(), a.Kind)-slices.Index(adapter.Kinds(), b.Kind),
+			strings.Compare(a.Name, b.Name))
 	})
 	return list, nil
 }

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -428,9 +429,7 @@ func (d *Directory) MarkVerified(ctx context.Context, c Connection, email string
 	if err != nil {
 		return err
 	}
-	if email == "" {
-		email = row.Email
-	}
+	email = cmp.Or(email, row.Email)
 	switch { // both compare the revision again, so that a refusal recorded in between is not overwritten
 	case row.Revision != c.Revision, row.Status == string(StatusOK) && row.Email == email:
 		return nil

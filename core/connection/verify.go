@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func (d *Directory) Verify(ctx context.Context, tenantName, name string) (Verifi
 		used = c // it could not be opened
 	}
 	if failure != nil {
-		return d.recordRefusal(ctx, d.linkTo(row, tenantName), used, found, fault.From(failure))
+		return d.recordRefusal(ctx, d.linkTo(c, row, tenantName), used, found, fault.From(failure))
 	}
 	found.OK = true
 	if err := d.MarkVerified(ctx, used, found.Email); err != nil {
@@ -169,10 +170,7 @@ func calendarLine(name, id, zone string, isDefault, readOnly bool) string {
 func (d *Directory) recordRefusal(
 	ctx context.Context, link string, c Connection, found Verification, f *fault.Error,
 ) (Verification, error) {
-	found.OK, found.Problem, found.Advice = false, f.Detail, advice(link, f)
-	if found.Email == "" {
-		found.Email = c.Email
-	}
+	found.Problem, found.Advice, found.Email = f.Detail, advice(link, f), cmp.Or(found.Email, c.Email)
 	if !errors.Is(f, fault.Disconnected) {
 		return found, nil
 	}
@@ -181,11 +179,7 @@ func (d *Directory) recordRefusal(
 
 // linkTo returns the command that creates a link to connect the account again, or "" if the connection does
 // not use OAuth.
-func (d *Directory) linkTo(row store.Connection, tenantName string) string {
-	c, err := Of(row)
-	if err != nil {
-		return ""
-	}
+func (d *Directory) linkTo(c Connection, row store.Connection, tenantName string) string {
 	credentials, err := d.sealer.OpenConnection(row)
 	s := Spec{Kind: c.Kind, Provider: c.Provider, Settings: c.Settings, Credentials: credentials}
 	if err != nil || !d.opts.Providers.tokenOriginOf(s).isOAuth {

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -107,11 +108,10 @@ func (l linked) hinting() oauth.Client {
 	if l.there.Email == "" || l.row.OtherAccount {
 		return c
 	}
-	c.Grant.Ask = maps.Clone(c.Grant.Ask)
-	if c.Grant.Ask == nil {
-		c.Grant.Ask = map[string]string{}
-	}
-	c.Grant.Ask["login_hint"] = l.there.Email
+	ask := map[string]string{}
+	maps.Copy(ask, c.Grant.Ask)
+	ask["login_hint"] = l.there.Email
+	c.Grant.Ask = ask
 	return c
 }
 
@@ -141,11 +141,7 @@ func (d *Directory) FinishConsent(ctx context.Context, a Answer) (Consented, err
 		return done, err
 	}
 	for _, s := range l.client.Missing(tokens.Scopes) {
-		words := s.Words
-		if words == "" {
-			words = s.Name
-		}
-		done.Missing = append(done.Missing, words)
+		done.Missing = append(done.Missing, cmp.Or(s.Words, s.Name))
 	}
 	if len(done.Missing) > 0 {
 		return done, fault.New(fault.Forbidden, ReasonScopesMissing,
@@ -286,10 +282,7 @@ func (d *Directory) whose(ctx context.Context, l linked, tokens *oauth.Tokens, d
 }
 
 func (l linked) connectionID() string {
-	if l.there.ID != "" {
-		return l.there.ID
-	}
-	return l.row.ConnectionID
+	return cmp.Or(l.there.ID, l.row.ConnectionID)
 }
 
 // connect stores the connection and its tokens, even if the customer has left meanwhile. The order ensures
