@@ -62,11 +62,7 @@ func (v *Vault) OpenRow(row Row, sealed []byte) ([]byte, error) {
 		return nil, unreadable().Because(fmt.Errorf("vault: the %s is not sealed as this version seals it",
 			row.Purpose))
 	}
-	plain, err := v.decrypt(sealed[1:], row.binding())
-	if err != nil {
-		return nil, err
-	}
-	return plain, nil
+	return v.decrypt(sealed[1:], row.binding())
 }
 
 // SealColumn is SealRow for one column of the row with the given keys.

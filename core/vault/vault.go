@@ -226,7 +226,7 @@ func KeyOf(sealed []byte) uint32 {
 
 // Status lists the keys, oldest first.
 func (v *Vault) Status() []Key {
-	return v.current().list()
+	return slices.Clone(v.current().held)
 }
 
 // Primary returns the id of the key that new credentials are sealed with, after reading the key set again if
@@ -283,9 +283,8 @@ func (k keys) next(m *keyset.Manager) (uint32, error) {
 func (v *Vault) Prune(inUse func(id uint32) bool) ([]uint32, error) {
 	var dropped []uint32
 	err := v.rewrite(func(m *keyset.Manager, k keys) error {
-		all := k.list()
-		former := slices.IndexFunc(all, func(key Key) bool { return key.Primary }) - 1
-		for i, key := range all {
+		former := slices.IndexFunc(k.held, func(key Key) bool { return key.Primary }) - 1
+		for i, key := range k.held {
 			if i >= former || inUse(key.ID) {
 				continue
 			}
@@ -372,9 +371,6 @@ func (v *Vault) current() keys {
 	defer v.mu.RUnlock()
 	return v.keys
 }
-
-// list returns the keys, oldest first, as in the key set.
-func (k keys) list() []Key { return slices.Clone(k.held) }
 
 func keysOf(handle *keyset.Handle) []Key {
 	info := handle.KeysetInfo()
