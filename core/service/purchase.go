@@ -493,12 +493,10 @@ func (b *purchase) orderAgain(ctx context.Context, missing error) (telephony.Num
 	if wait <= 0 || err == nil || journal.WasTakenOver(err) || !b.run.HadNoEffect(fault.From(err)) {
 		return number, err
 	}
-	// Whatever the refusal says, perhaps the earlier order itself is in the way. This one has ended, unless a try of it
-	// had no answer, so that whoever repeats it often does not wait for it.
-	if !b.client.driver.Traits().IdempotentBuy {
-		if err := b.run.Save(ctx, before); err != nil {
-			return number, err
-		}
+	// Whatever the refusal says, perhaps the earlier order itself is in the way. This one has ended: had a try of it no
+	// answer, the error would say so. So whoever repeats it often does not wait for it.
+	if err := b.run.Save(ctx, before); err != nil {
+		return number, err
 	}
 	return number, mayArrive.Because(err)
 }

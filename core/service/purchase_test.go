@@ -836,19 +836,29 @@ func TestAnOrderMayBeInTheWayOfItsRepeat(t *testing.T) {
 // TestWhoRepeatsAPurchaseOftenIsAnsweredAsSoon as one who waits: repeats that are refused put nothing off.
 func TestWhoRepeatsAPurchaseOftenIsAnsweredAsSoon(t *testing.T) {
 	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	w.phones.traits.IdempotentBuy, w.phones.byNumber = false, true
-	w.phones.once("buy", reaction{before: fails(cutOff())})
-	_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
-	wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
-	began := w.clock.now()
-	for most := time.Minute; err != nil && w.clock.now().Sub(began) < most; {
-		w.clock.advance(5 * time.Second)
-		w.phones.once("buy", reaction{before: fails(fault.New(fault.Conflict, fault.ReasonNumberTaken, "It is taken."))})
-		_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
-	}
-	if err != nil || w.phones.bought != 1 {
-		t.Errorf("after %v: %v; %d are bought", w.clock.now().Sub(began), err, w.phones.bought)
+	taken := fault.New(fault.Conflict, fault.ReasonNumberTaken, "It is taken.")
+	for _, idempotent := range []bool{false, true} { // as at Telnyx, and at Twilio
+		for name, refused := range map[string]*fault.Error{
+			"taken": taken, "refused": fault.New(fault.Invalid, fault.ReasonProviderRefused, "It needs an address."),
+		} {
+			w, p, c := sqliteWorld(t)
+			w.phones.traits.IdempotentBuy, w.phones.byNumber = idempotent, true
+			w.phones.times(9, "buy", reaction{before: fails(cutOff())})
+			_, err := p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+			wantReason(t, err, fault.UnknownOutcome, fault.ReasonOutcomeUnknown)
+			began := w.clock.now()
+			for most := time.Minute; fault.From(err) != nil && fault.From(err).Code == fault.UnknownOutcome &&
+				w.clock.now().Sub(began) < most; {
+				w.clock.advance(5 * time.Second)
+				w.phones.once("buy", reaction{before: fails(refused)})
+				_, err = p.Numbers.Buy(asKey(c), c, key("k"), BuyNumber{AreaCode: "415"})
+			}
+			if another := refused == taken; another != (err == nil) || !another && fault.From(err).Code != fault.Invalid ||
+				another != (w.phones.bought == 1) {
+				t.Errorf("%s (idempotent: %t), after %v: %v; %d are bought", name, idempotent, w.clock.now().Sub(began), err,
+					w.phones.bought)
+			}
+		}
 	}
 }
 
