@@ -52,8 +52,8 @@ func fits(t NewTicket, f Ticket) bool {
 		sameIfGiven(f.ContactID, t.ContactID)
 }
 
-// resembles reports whether f may be what rules of the CRM made of t: whether one of its texts is that of t, or each has
-// all words of that of t in a row. In one of them alone, they may be what many callers say.
+// resembles reports whether f may be what rules of the CRM made of t: whether one of its texts is that of t, or each
+// has all words of that of t in a row. In one of them alone, they may be what many callers say.
 func resembles(t NewTicket, f Ticket) bool {
 	return SameText(f.Subject, t.Subject) ||
 		withoutSpace(t.Description) != "" && SameText(f.Description.Body, t.Description) ||

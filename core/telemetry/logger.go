@@ -57,7 +57,8 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 		attrs = append(attrs, redactAttr.attr(a))
 		return true
 	})
-	// Of a name that comes twice, each reader takes another value, or none (RFC 8259 section 4). The line's own value counts.
+	// Of a name that comes twice, each reader takes another value, or none (RFC 8259 section 4). The line's own value
+	// counts.
 	own := attrs[ofContext:]
 	others := slices.DeleteFunc(attrs[:ofContext], func(a slog.Attr) bool { return named(own, a.Key) })
 	out.AddAttrs(append(others, own...)...)
