@@ -71,10 +71,10 @@ func (s *Calendar) FindMeetings(
 		Meetings: []record.FoundMeeting{}, TimeZone: zone.String(), Complete: len(got.unread) == 0,
 		UnreadSources: append([]string{}, got.unread...), More: got.more || len(found) > mostMeetings,
 	}
-	found = found[:min(len(found), mostMeetings)]
-	var seen []store.Meeting
-	var starts []speech.Start
 	all := client.listed(ctx)
+	seen := got.lasting(found, all)
+	found = found[:min(len(found), mostMeetings)]
+	var starts []speech.Start
 	for _, e := range found {
 		span := spanOf(e)
 		if e.Start.AllDay { // it is that day, wherever it is told of
@@ -121,8 +121,22 @@ func (s *Calendar) meetingWindow(in FindMeetings, zone *time.Location) (calendar
 // foundMeetings are meetings with a caller.
 type foundMeetings struct {
 	events []calendar.Event
-	unread []string // the sources that could not be read
-	more   bool     // there are later ones
+	booked map[string]store.Meeting // as what they were booked here, by event id
+	unread []string                 // the sources that could not be read
+	more   bool                     // there are later ones
+}
+
+// lasting returns what to remember of bookings whose meetings have other ids by now, such as the instances of one that
+// somebody repeats: a booking is looked for until the last of them has ended that was found. That one is the first.
+func (m foundMeetings) lasting(found []calendar.Event, all []calendar.Calendar) (seen []store.Meeting) {
+	for _, e := range slices.Backward(found) {
+		booked, known := m.booked[e.ID]
+		if ends := spanOf(e).To; known && booked.EventID != e.ID && ends.After(booked.EndsAt) {
+			booked.CalendarID, booked.EndsAt = homeOf(e, all), ends
+			seen = append(seen, booked)
+		}
+	}
+	return seen
 }
 
 // meetingsWith returns the meetings with the caller in the window. Where the request gives it no end, those that were
@@ -161,6 +175,7 @@ func (c calendarClient) meetingsWith(
 			booked[m.EventID] = m
 		}
 	}
+	all.booked = map[string]store.Meeting{}
 	reading, cancel := calendar.WithShare(ctx, readingShare)
 	defer cancel()
 	var failures []error
@@ -171,19 +186,23 @@ func (c calendarClient) meetingsWith(
 		if err != nil {
 			all.unread, failures = append(all.unread, sourceCalendar), append(failures, err)
 		}
+		for _, e := range listed { // somebody may have made it a series since
+			if m, is := booked[e.SeriesID]; is {
+				all.booked[e.ID] = m
+			}
+		}
 		for _, e := range listed {
 			delete(booked, e.ID)
-			delete(booked, e.SeriesID) // somebody has made it a series since
+			delete(booked, e.SeriesID)
 		}
 		all.events = listed
 	}
 	if len(booked) > 0 {
 		asked++
-		events, err := c.bookedHere(reading, booked, window, ahead)
+		err := c.bookedHere(reading, &all, booked, window, ahead)
 		if err != nil {
 			all.unread, failures = append(all.unread, sourceBookedHere), append(failures, err)
 		}
-		all.events = append(all.events, events...)
 		if err == nil && all.more && len(all.events) == 0 { // those that were not read may be the only ones
 			all.unread = append(all.unread, sourceBookedHere)
 		}
@@ -212,11 +231,11 @@ func (c calendarClient) invitedTo(
 	}), err
 }
 
-// bookedHere reads the events that were booked here, which may have been moved or cancelled since. It returns
-// those that could be read, even with an error: single events up to a year ahead, and instances in the window.
+// bookedHere reads the events that were booked here, which may have been moved or cancelled since. It adds those
+// that could be read, even with an error: single events up to a year ahead, and instances in the window.
 func (c calendarClient) bookedHere(
-	ctx context.Context, booked map[string]store.Meeting, window, ahead calendar.Span,
-) (found []calendar.Event, err error) {
+	ctx context.Context, all *foundMeetings, booked map[string]store.Meeting, window, ahead calendar.Span,
+) (err error) {
 	rows := slices.Collect(maps.Values(booked))
 	events, errs := make([][]calendar.Event, len(rows)), make([]error, len(rows))
 	var group errgroup.Group
@@ -234,15 +253,15 @@ func (c calendarClient) bookedHere(
 		}
 		for _, e := range some {
 			if overlaps(spanOf(e), ahead) {
-				found = append(found, e)
+				all.events, all.booked[e.ID] = append(all.events, e), rows[i]
 			}
 		}
 	}
-	return found, err
+	return err
 }
 
 // readMeetings reads the event of a meeting or, if somebody has made it a series since, the instances of that in the
-// window. It remembers when the last of those ends, since the meeting is looked for only until it has ended.
+// window.
 func (c calendarClient) readMeetings(
 	ctx context.Context, m store.Meeting, window calendar.Span,
 ) ([]calendar.Event, error) {
@@ -258,18 +277,9 @@ func (c calendarClient) readMeetings(
 		return nil, err
 	}
 	events, err := c.readEvents(ctx, named(where), window, "")
-	events = slices.DeleteFunc(events, func(e calendar.Event) bool {
+	return slices.DeleteFunc(events, func(e calendar.Event) bool {
 		return e.IsCancelled || e.SeriesID != event.ID
-	})
-	for _, e := range events {
-		if ends := spanOf(e).To; ends.After(m.EndsAt) {
-			m.EndsAt = ends
-		}
-	}
-	if err != nil || len(events) == 0 {
-		return nil, err
-	}
-	return events, c.opts.Store.SeeMeetings(ctx, []store.Meeting{m})
+	}), err
 }
 
 // readMeeting reads the event of a meeting. Its Start.Zone is set, as readEvents does.

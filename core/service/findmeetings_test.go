@@ -346,39 +346,51 @@ func TestAMeetingIsFoundWhoseCopyWasCancelled(t *testing.T) {
 	}
 }
 
-// Somebody repeats a meeting weekly after it was booked here. Its instances are the meetings, each once.
+// Somebody repeats a meeting weekly after it was booked here, in another calendar. Its instances are the meetings, each
+// once.
 func TestTheInstancesOfAMeetingAreFoundThatRepeatsByNow(t *testing.T) {
 	t.Parallel()
-	w, p, c := sqliteWorld(t)
-	in := meeting(t, "therapy", 10)
-	in.phone, in.Attendees = "+12025550101", []string{"pat@example.com"}
-	id := book(t, p, c, Write{}, in).Record.Event.EventID
-	instance := w.meetings.live()[0]
-	w.meetings.edit(id, func(e *calendar.Event) { e.SeriesID = id })
-	instance.SeriesID = id
-	for week := range 9 {
-		at := hour(10 + 7*24*week)
-		instance.ID = fmt.Sprint(id, "_", week)
-		instance.Start, instance.End = calendar.At(at, "UTC"), calendar.At(at.Add(time.Hour), "UTC")
-		w.meetings.put(instance)
-	}
-	for _, f := range []struct {
-		from, to string
-		want     int
-	}{
-		{"2030-03-04", "2030-03-06", 1},
-		{"2030-03-04", "2030-03-19", 3},
-		{"2030-03-18", "2030-04-27", 6}, // the first is over
-		{"2030-04-22", "2030-05-01", 2}, // and so it is for more than a month
+	byPhone := FindMeetings{Phone: "+12025550101"}
+	for _, by := range []FindMeetings{
+		byPhone, {Email: "pat@example.com"}, {Phone: "+12025550101", Email: "pat@example.com"},
 	} {
-		for _, in := range []FindMeetings{
-			{Phone: "+12025550101"}, {Email: "pat@example.com"}, {Phone: "+12025550101", Email: "pat@example.com"},
+		w, p, c := sqliteWorld(t)
+		w.meetings.tells410 = true
+		in := meeting(t, "therapy", 10)
+		in.phone, in.Attendees = byPhone.Phone, []string{"pat@example.com"}
+		id := book(t, p, c, Write{}, in).Record.Event.EventID
+		series := w.meetings.live()[0]
+		w.meetings.edit(id, func(e *calendar.Event) { e.IsCancelled = true })
+		series.CalendarID, series.SeriesID = "side", id
+		w.meetings.put(series)
+		for week := range 9 {
+			at := hour(10 + 7*24*week)
+			instance := series
+			instance.ID = fmt.Sprint(id, "_", week)
+			instance.Start, instance.End = calendar.At(at, "UTC"), calendar.At(at.Add(time.Hour), "UTC")
+			w.meetings.put(instance)
+		}
+		for _, f := range []struct {
+			by       FindMeetings
+			from, to string
+			want     int
+		}{
+			{by, "2030-03-04", "2030-03-06", 1},
+			{by, "2030-03-04", "2030-03-19", 3},
+			{by, "2030-03-18", "2030-04-27", 6},      // the first is over
+			{byPhone, "2030-04-22", "2030-05-01", 2}, // and so it is for more than a month
 		} {
-			in.Start, in.End = when(t, f.from), when(t, f.to)
-			found := findMeetings(t, p, c, in)
+			f.by.Start, f.by.End, f.by.CalendarIDs = when(t, f.from), when(t, f.to), []string{"side"}
+			found := findMeetings(t, p, c, f.by)
 			if got := len(found.Meetings); got != f.want || !found.Complete {
-				t.Errorf("%+v: found %d from %s to %s, want %d: %+v", in, got, f.from, f.to, f.want, found)
+				t.Errorf("%+v: found %d, want %d: %+v", f.by, got, f.want, found)
 			}
+		}
+		client, err := p.Calendar.open(background, c)
+		w.check(err)
+		m, err := client.meetingToMove(background, id)
+		if ends := hour(10 + 7*24*8 + 1); err != nil || m.CalendarID != "side" || !m.EndsAt.Equal(ends) {
+			t.Errorf("remembered is %+v, %v, want it in side until %s", m, err, ends)
 		}
 	}
 }
