@@ -120,13 +120,7 @@ func (p *Pages) keysOf(v *visit, f *field) ([]apikey.Scope, error) {
 
 // testOperation returns the first operation that an agent with the scopes can call.
 func (p *Pages) testOperation(scopes []apikey.Scope) (Operation, bool) {
-	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool {
-		return o.Tool && slices.Contains(scopes, o.Scope)
-	})
-	if at < 0 {
-		return Operation{}, false
-	}
-	return p.opts.Trial.Operations[at], true
+	return p.opts.Trial.find(func(o Operation) bool { return o.Tool && slices.Contains(scopes, o.Scope) })
 }
 
 // testRequest sends a documented request to the sandbox, with the scopes of the key.

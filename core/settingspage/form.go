@@ -46,16 +46,13 @@ func yesOrNo(byDefault string) []choice {
 
 // label makes a label of the name of a setting.
 func label(name string) string {
-	text := strings.ReplaceAll(name, "_", " ")
-	for _, word := range []string{"url", "id", "api"} {
-		parts := strings.Fields(text)
-		for i, part := range parts {
-			if part == word {
-				parts[i] = strings.ToUpper(word)
-			}
+	words := strings.Split(name, "_")
+	for i, word := range words {
+		if word == "url" || word == "id" || word == "api" {
+			words[i] = strings.ToUpper(word)
 		}
-		text = strings.Join(parts, " ")
 	}
+	text := strings.Join(words, " ")
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 

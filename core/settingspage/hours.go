@@ -34,15 +34,15 @@ var hoursRoutes = []route{
 // settingHours is the setting with the table of hours.
 const settingHours = "open_hours"
 
-// slotLimits are the numbers among the rules, in the order of the form, with what happens without them.
-func slotLimits() []struct {
+// slotLimit is a number among the rules.
+type slotLimit struct {
 	slots.Limit
 	label, help string
-} {
-	return []struct {
-		slots.Limit
-		label, help string
-	}{
+}
+
+// slotLimits are the numbers among the rules, in the order of the form, with what happens without them.
+func slotLimits() []slotLimit {
+	return []slotLimit{
 		{slots.LimitDuration, "Length of a meeting, in minutes", "The default is 30."},
 		{slots.LimitInterval, "Minutes from one start to the next", "The default is the length of a meeting."},
 		{slots.LimitBefore, "Free minutes before a meeting", "The default is 0."},
@@ -56,15 +56,8 @@ func slotLimits() []struct {
 
 // isSlotSetting reports whether a setting of a tenant belongs on the page of opening hours.
 func isSlotSetting(name string) bool {
-	if name == settingHours || name == slots.NameTentative {
-		return true
-	}
-	for _, each := range slotLimits() {
-		if each.Name == name {
-			return true
-		}
-	}
-	return false
+	return name == settingHours || name == slots.NameTentative ||
+		slices.ContainsFunc(slotLimits(), func(l slotLimit) bool { return l.Name == name })
 }
 
 // bookingRules are the opening hours and booking rules of a tenant or of one of its connections.

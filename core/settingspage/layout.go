@@ -1,10 +1,10 @@
 package settingspage
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -81,33 +81,21 @@ func (p *Pages) notify(v *visit, n notice) {
 
 // navigation returns the pages that the person can open. Pages about a tenant come below its name.
 func (p *Pages) navigation(v *visit) []section {
-	at := v.r.URL.Path
-	link := func(name string, parts ...string) item {
-		path := Root
-		if len(parts) > 0 {
-			path += "/" + strings.Join(parts, "/")
-		}
-		return item{Name: name, URL: p.base.Path + path, Current: at == path}
+	link := func(title, path string) item { // a path below the root
+		return item{Name: title, URL: p.root + path, Current: v.r.URL.Path == Root+path}
 	}
-	all := []section{{Items: []item{link("Overview")}}}
-	name := v.tenant
-	if name == "" {
-		name = v.caller.Tenant.Name
-	}
-	if name != "" {
-		escaped := url.PathEscape(name)
+	all := []section{{Items: []item{link("Overview", "")}}}
+	if name := cmp.Or(v.tenant, v.caller.Tenant.Name); name != "" {
+		of := func(title string, parts ...string) item { return link(title, tenantPath(name, parts...)) }
 		all = append(all, section{Title: name, Items: []item{
-			link("Settings", "tenants", escaped), link("Connections", "tenants", escaped, "connections"),
-			link("Opening hours", "tenants", escaped, "opening-hours"),
-			link("API keys", "tenants", escaped, "keys"), link("Phone numbers", "tenants", escaped, "phone-numbers"),
-			link("Your agent", "tenants", escaped, "agent"), link("Try it", "tenants", escaped, "try"),
-			link("Requests", "tenants", escaped, "requests"), link("Webhooks", "tenants", escaped, "webhooks"),
-			link("Audit", "tenants", escaped, "audit"),
+			of("Settings"), of("Connections", "connections"), of("Opening hours", "opening-hours"),
+			of("API keys", "keys"), of("Phone numbers", "phone-numbers"), of("Your agent", "agent"),
+			of("Try it", "try"), of("Requests", "requests"), of("Webhooks", "webhooks"), of("Audit", "audit"),
 		}})
 	}
-	last := section{Items: []item{link("Admin keys", "admin-keys"), link("Your session", "session")}}
+	last := section{Items: []item{link("Admin keys", "/admin-keys"), link("Your session", "/session")}}
 	if v.caller.Tenant.ID == "" {
-		last.Items = append([]item{link("Audit of all", "audit"), link("Webhooks of all", "webhooks")},
+		last.Items = append([]item{link("Audit of all", "/audit"), link("Webhooks of all", "/webhooks")},
 			last.Items...)
 	}
 	return append(all, last)
@@ -120,13 +108,6 @@ var statuses = map[fault.Code]int{
 	fault.Exhausted: http.StatusConflict, fault.Unsupported: http.StatusUnprocessableEntity,
 	fault.RateLimited: http.StatusTooManyRequests, fault.Unavailable: http.StatusServiceUnavailable,
 	fault.Timeout: http.StatusGatewayTimeout, fault.Disconnected: http.StatusConflict,
-}
-
-func statusOf(f *fault.Error) int {
-	if status, known := statuses[f.Code]; known {
-		return status
-	}
-	return http.StatusInternalServerError
 }
 
 // headings of the pages about failures.
@@ -150,7 +131,7 @@ func (p *Pages) failure(v *visit, requestID string, err error) reply {
 	if errors.Is(err, fault.NotFound) {
 		view.layout.Tenant = ""
 	}
-	return reply{status: statusOf(f), page: "failure.html", view: view}
+	return reply{status: cmp.Or(statuses[f.Code], http.StatusInternalServerError), page: "failure.html", view: view}
 }
 
 // moment writes a time for people.

@@ -322,10 +322,7 @@ func (p *Pages) write(w http.ResponseWriter, v *visit, answer reply) error {
 	h.Set("Vary", "Accept-Language, Cookie")
 	h.Set("Content-Security-Policy",
 		p.opts.Brand.Policy(p.set.Policy(append([]string{"'self'"}, answer.forms...)...)))
-	if answer.status == 0 {
-		answer.status = http.StatusOK
-	}
-	w.WriteHeader(answer.status)
+	w.WriteHeader(cmp.Or(answer.status, http.StatusOK))
 	if v.r.Method != http.MethodHead {
 		_, _ = w.Write(html) // the client may have disconnected
 	}

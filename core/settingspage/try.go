@@ -1,6 +1,7 @@
 package settingspage
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -73,15 +74,22 @@ type Trial struct {
 	Curl func(Attempt) string // the command that sends it
 }
 
+// find returns the first operation that meets a condition.
+func (t Trial) find(is func(Operation) bool) (o Operation, found bool) {
+	if at := slices.IndexFunc(t.Operations, is); at >= 0 {
+		return t.Operations[at], true
+	}
+	return Operation{}, false
+}
+
 // operation returns the operation that the path names.
 func (p *Pages) operation(v *visit) (Operation, error) {
 	id := v.path("operation")
-	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool { return o.ID == id })
-	if at < 0 {
-		return Operation{}, fault.Newf(fault.NotFound, fault.ReasonNotFound, "There is no operation %q.",
-			shorten(id))
+	o, found := p.opts.Trial.find(func(o Operation) bool { return o.ID == id })
+	if !found {
+		return o, fault.Newf(fault.NotFound, fault.ReasonNotFound, "There is no operation %q.", shorten(id))
 	}
-	return p.opts.Trial.Operations[at], nil
+	return o, nil
 }
 
 // operations lists the operations by groups.
@@ -315,15 +323,8 @@ func (p *Pages) attempt(v *visit, as apikey.Caller, o Operation, sent Attempt) (
 
 // pretty indents JSON, and leaves everything else as it is.
 func pretty(body []byte) string {
-	var value json.RawMessage
-	if json.Unmarshal(body, &value) != nil {
-		return string(body)
-	}
-	var text strings.Builder
-	to := json.NewEncoder(&text)
-	to.SetEscapeHTML(false)
-	to.SetIndent("", "  ")
-	if to.Encode(value) != nil {
+	var text bytes.Buffer
+	if json.Indent(&text, body, "", "  ") != nil {
 		return string(body)
 	}
 	return strings.TrimSpace(text.String())
@@ -396,10 +397,7 @@ var (
 func example(text string, given url.Values, zoneName string, now time.Time) string {
 	zone, err := time.LoadLocation(zoneName) // "" is UTC
 	if err != nil {
-		zone, zoneName = time.UTC, ""
-	}
-	if zoneName == "" {
-		zoneName = "UTC"
+		zone = time.UTC
 	}
 	weeks, first := 0, time.Time{}
 	for _, quoted := range exampleTime.FindAllString(text, -1) {
@@ -418,7 +416,7 @@ func example(text string, given url.Values, zoneName string, now time.Time) stri
 		}
 		return `"` + t.AddDate(0, 0, 7*weeks).Format(layout) + `"`
 	})
-	text = exampleZone.ReplaceAllString(text, `${1}"`+zoneName+`"`)
+	text = exampleZone.ReplaceAllString(text, `${1}"`+zone.String()+`"`)
 	return exampleID.ReplaceAllStringFunc(text, func(field string) string {
 		name := exampleID.FindStringSubmatch(field)[1]
 		if !given.Has(name) {
@@ -435,11 +433,11 @@ func example(text string, given url.Values, zoneName string, now time.Time) stri
 // curl returns a command that makes the documented call of an operation, on days that are soon, or "" if there
 // is no such operation.
 func (p *Pages) curl(operation string) string {
-	at := slices.IndexFunc(p.opts.Trial.Operations, func(o Operation) bool { return o.ID == operation })
-	if at < 0 {
+	o, found := p.opts.Trial.find(func(o Operation) bool { return o.ID == operation })
+	if !found {
 		return ""
 	}
-	o, zone := p.opts.Trial.Operations[at], ""
+	zone := ""
 	if found := exampleZone.FindStringSubmatch(o.Example); found != nil {
 		zone = found[2]
 	}

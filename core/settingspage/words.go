@@ -1,6 +1,7 @@
 package settingspage
 
 import (
+	"cmp"
 	"slices"
 
 	"frontdesk/core/fault"
@@ -44,11 +45,7 @@ type explanation struct {
 // explain returns what a page says about a fault.
 func (w translation) explain(f *fault.Error) explanation {
 	if w.Lang == language.English {
-		heading := headings[f.Code]
-		if heading == "" {
-			heading = "Something went wrong"
-		}
-		return explanation{Heading: heading, Means: f.Detail}
+		return explanation{Heading: cmp.Or(headings[f.Code], "Something went wrong"), Means: f.Detail}
 	}
 	says, known := w.Failures[f.Reason]
 	for _, code := range []fault.Code{f.Code, fault.Internal} {
