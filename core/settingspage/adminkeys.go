@@ -40,21 +40,9 @@ func (p *Pages) adminKeyRow(k admin.AdminKey) adminKeyRow {
 
 type adminKeysView struct {
 	layout
-	Keys, Over []adminKeyRow // that work, and that do not any more
-	Fields     []field
-	Rest       []fault.Field
-}
-
-// adminKeyTable is a table of keys of the admin interface.
-type adminKeyTable struct {
-	Rows      []adminKeyRow
-	MayChange bool
-	At        string // the path of the keys
-}
-
-// Table returns a table of some of the keys.
-func (v adminKeysView) Table(rows []adminKeyRow) adminKeyTable {
-	return adminKeyTable{rows, v.MayChange, v.Root + "/admin-keys"}
+	keyTables[adminKeyRow]
+	Fields []field
+	Rest   []fault.Field
 }
 
 func (p *Pages) adminKeys(v *visit) (reply, error) { return p.showAdminKeys(v, nil) }
@@ -68,15 +56,7 @@ func (p *Pages) showAdminKeys(v *visit, wrong error) (reply, error) {
 		layout: p.layout(v, "Keys of the admin interface",
 			"With such a key, a program manages tenants as these pages do.",
 			shell("admin", "key", "list"), shell("admin", "key", "create", "--label", "platform", "--role", "admin")),
-	}
-	for _, k := range slices.Backward(all.Keys) {
-		row := p.adminKeyRow(k)
-		switch {
-		case row.Works:
-			view.Keys = append(view.Keys, row)
-		case len(view.Over) < maxKeysOver:
-			view.Over = append(view.Over, row)
-		}
+		keyTables: tablesOf(v, p.root+"/admin-keys", all.Keys, p.adminKeyRow),
 	}
 	fields := []field{
 		{Name: "label", Label: "What the key is for", Type: "text", Value: v.form("label"),

@@ -34,24 +34,19 @@ func (p *Pages) showAgents(v *visit, wrong error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given := v.r.PostForm
 	view := struct {
 		layout
 		Agents []agentRow
 		Fields []field
 		Scopes []check
 		Rest   []fault.Field
-	}{layout: p.layout(v, "Voice agents of "+v.tenant,
+	}{Scopes: v.scopeChecks(), layout: p.layout(v, "Voice agents of "+v.tenant,
 		"A voice agent has an address of its own. There, its platform's signature takes the place of an API key.",
 		shell("agent", "list", "--tenant", v.tenant),
 		shell("agent", "add", "--tenant", v.tenant, "--platform", "retell", "--secret", "signing=env:VAR"),
 		shell("agent", "remove", "--tenant", v.tenant, "ID"))}
 	for _, a := range slices.Backward(all.Agents) {
 		view.Agents = append(view.Agents, agentRow{a, lastUsed(a.LastUsedAt)})
-	}
-	for _, s := range apikey.Scopes() {
-		view.Scopes = append(view.Scopes,
-			check{"scopes", string(s), string(s), given == nil || slices.Contains(given["scopes"], string(s))})
 	}
 	platform := field{Name: "platform", Label: "Platform", Type: "choice", Value: v.form("platform")}
 	for _, each := range apikey.Platforms() {
@@ -75,11 +70,8 @@ var platformNames = map[string]string{
 
 func (p *Pages) createAgent(v *visit) (reply, error) {
 	spec := apikey.AgentSpec{
-		Spec: apikey.Spec{Label: v.form("name")}, Platform: v.form("platform"),
+		Spec: apikey.Spec{Label: v.form("name"), Scopes: v.scopes()}, Platform: v.form("platform"),
 		Signing: v.form(credentialsPrefix + "signing"),
-	}
-	for _, s := range v.r.PostForm["scopes"] {
-		spec.Scopes = append(spec.Scopes, apikey.Scope(s))
 	}
 	if len(spec.Scopes) == 0 {
 		return p.showAgents(v, fault.InvalidField("scopes", "must name at least one thing that the agent may do."))

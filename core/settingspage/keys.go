@@ -43,6 +43,8 @@ type keyState struct {
 	Works bool
 }
 
+func (s keyState) works() bool { return s.Works }
+
 func (p *Pages) keyState(ends, revoked *time.Time) keyState {
 	switch {
 	case revoked != nil:
@@ -59,7 +61,7 @@ func lastUsed(at *time.Time) string { return cmp.Or(momentOf(at), "never") }
 
 type keysView struct {
 	layout
-	Keys, Over  []keyRow // that work, and that do not any more
+	keyTables[keyRow]
 	Label       field
 	Scopes      []check
 	Connections []check
@@ -73,8 +75,50 @@ type check struct {
 	On                 bool
 }
 
+// scopeChecks returns the boxes of a form's scopes, which are all ticked at first.
+func (v *visit) scopeChecks() (all []check) {
+	for _, s := range apikey.Scopes() {
+		on := v.r.PostForm == nil || slices.Contains(v.scopes(), s)
+		all = append(all, check{"scopes", string(s), string(s), on})
+	}
+	return all
+}
+
+// scopes returns the scopes that are ticked in a form.
+func (v *visit) scopes() (ticked []apikey.Scope) {
+	for _, s := range v.r.PostForm["scopes"] {
+		ticked = append(ticked, apikey.Scope(s))
+	}
+	return ticked
+}
+
+// keyTable is a table of keys.
+type keyTable[R any] struct {
+	Rows      []R
+	MayChange bool
+	At        string // the path of the keys
+}
+
+// keyTables are the keys that work, and those that do not any more.
+type keyTables[R any] struct{ Keys, Over keyTable[R] }
+
 // maxKeysOver is how many keys that do not work any more are shown, the newest first.
 const maxKeysOver = 50
+
+// tablesOf returns the tables of keys at a path, which are given with the newest last.
+func tablesOf[K any, R interface{ works() bool }](v *visit, at string, keys []K, rowOf func(K) R) keyTables[R] {
+	table := keyTable[R]{MayChange: v.mayChange(), At: at}
+	tables := keyTables[R]{table, table}
+	for _, k := range slices.Backward(keys) {
+		switch row := rowOf(k); {
+		case row.works():
+			tables.Keys.Rows = append(tables.Keys.Rows, row)
+		case len(tables.Over.Rows) < maxKeysOver:
+			tables.Over.Rows = append(tables.Over.Rows, row)
+		}
+	}
+	return tables
+}
 
 func (p *Pages) keys(v *visit) (reply, error) { return p.showKeys(v, nil) }
 
@@ -87,29 +131,16 @@ func (p *Pages) showKeys(v *visit, wrong error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given := v.r.PostForm
 	view := keysView{
 		layout: p.layout(v, "API keys of "+v.tenant, "With a key, a voice agent's backend calls the gateway.",
 			shell("key", "list", "--tenant", v.tenant),
 			shell("key", "create", "--tenant", v.tenant, "--label", "agent", "--scope", "calendar:write"),
 			shell("key", "roll", "ID", "--overlap", "24h"), shell("key", "revoke", "ID")),
-		Test: v.form("test") != "",
-	}
-	for _, k := range slices.Backward(all.Keys) {
-		row := p.keyRow(k)
-		switch {
-		case row.Works:
-			view.Keys = append(view.Keys, row)
-		case len(view.Over) < maxKeysOver:
-			view.Over = append(view.Over, row)
-		}
-	}
-	for _, s := range apikey.Scopes() {
-		on := given == nil || slices.Contains(given["scopes"], string(s))
-		view.Scopes = append(view.Scopes, check{"scopes", string(s), string(s), on})
+		keyTables: tablesOf(v, p.root+tenantPath(v.tenant, "keys"), all.Keys, p.keyRow),
+		Scopes:    v.scopeChecks(), Test: v.form("test") != "",
 	}
 	for _, c := range connections.Connections {
-		on := slices.Contains(given["connections"], c.Name)
+		on := slices.Contains(v.r.PostForm["connections"], c.Name)
 		view.Connections = append(view.Connections, check{"connections", c.Name, c.Name + " (" + c.Kind + ")", on})
 	}
 	fields, rest := withFaults([]field{{
@@ -134,10 +165,7 @@ type newKeyView struct {
 // createKey creates a key and shows it, once.
 func (p *Pages) createKey(v *visit) (reply, error) {
 	spec := apikey.Spec{
-		Label: v.form("label"), Test: v.form("test") != "", Connections: v.r.PostForm["connections"],
-	}
-	for _, s := range v.r.PostForm["scopes"] {
-		spec.Scopes = append(spec.Scopes, apikey.Scope(s))
+		Label: v.form("label"), Scopes: v.scopes(), Test: v.form("test") != "", Connections: v.r.PostForm["connections"],
 	}
 	if len(spec.Scopes) == 0 {
 		return p.showKeys(v, fault.InvalidField("scopes", "must name at least one thing that the key may do."))
@@ -231,16 +259,4 @@ func (p *Pages) revokeKey(v *visit) (reply, error) {
 	}
 	p.notify(v, good("The key was revoked."))
 	return see(tenantPath(v.tenant, "keys"))
-}
-
-// keyTable is a table of keys.
-type keyTable struct {
-	Rows      []keyRow
-	MayChange bool
-	At        string // the path of the tenant's keys
-}
-
-// Table returns a table of some of the keys.
-func (v keysView) Table(rows []keyRow) keyTable {
-	return keyTable{rows, v.MayChange, v.Root + tenantPath(v.Tenant, "keys")}
 }
