@@ -3,6 +3,7 @@
 package twilio
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"regexp"
@@ -54,9 +55,6 @@ func Adapter() adapter.Adapter {
 // authOf returns the authentication for the credentials that are set
 // (twilio.com/docs/usage/requests-to-twilio, "Credentials").
 func authOf(s settings) (adapter.Auth, error) {
-	if faults := s.faults(); len(faults) > 0 {
-		return adapter.Auth{}, fault.InvalidFields(faults...)
-	}
 	if s.byKey() {
 		return adapter.Auth{Scheme: adapter.Basic, Username: "api_key_sid", Password: "api_key_secret"}, nil
 	}
@@ -66,16 +64,11 @@ func authOf(s settings) (adapter.Auth, error) {
 func (s settings) byKey() bool { return s.APIKeySID != "" }
 
 func open(_ context.Context, s settings, env adapter.Environment) (telephony.Driver, error) {
-	if faults := s.faults(); len(faults) > 0 {
-		return nil, fault.InvalidFields(faults...)
-	}
 	d := &driver{
-		client: env.HTTP, root: root(env.Addresses["api_url"]), owner: s.AccountSID, account: s.AccountSID,
-		byKey: s.byKey(), countries: []string{"US", "CA"}, address: s.AddressSID, bundle: s.BundleSID,
+		client: env.HTTP, root: root(env.Addresses["api_url"]), owner: s.AccountSID,
+		account: cmp.Or(s.SubaccountSID, s.AccountSID), byKey: s.byKey(), countries: []string{"US", "CA"},
+		address: s.AddressSID, bundle: s.BundleSID,
 		voiceURL: s.VoiceURL, application: s.Application, trunk: s.SIPTrunk,
-	}
-	if s.SubaccountSID != "" {
-		d.account = s.SubaccountSID
 	}
 	if s.Country != "" {
 		d.countries = []string{s.Country}
@@ -92,8 +85,8 @@ func root(address string) string {
 // version is the API's version, as it is in URLs.
 const version = "2010-04-01"
 
-// faults returns the faults of the settings and credentials.
-func (s settings) faults() []fault.Field {
+// Validate checks the settings and credentials.
+func (s settings) Validate() []fault.Field {
 	faults := s.misfits()
 	for _, f := range []struct{ path, given, letters string }{
 		{"credentials.account_sid", s.AccountSID, "AC"},
