@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -64,15 +65,8 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	if contestedNumber(o.E164) {
 		return document{}, numberTaken("since somebody else was faster")
 	}
-	doc, held, err := byE164(tx, o.E164)
-	if err != nil {
-		return document{}, err
-	}
-	if held {
-		if doc.Key == o.Key {
-			return doc, nil
-		}
-		return document{}, numberTaken("since the account holds it already")
+	if doc, err := documentOf(tx, o); !errors.Is(err, fault.NotFound) {
+		return doc, err
 	}
 	if err := check(o.Name, o.Routing); err != nil {
 		return document{}, err
@@ -81,7 +75,7 @@ func (d *driver) buy(tx adapter.StorageTx, o telephony.Order) (document, error) 
 	if err != nil {
 		return document{}, err
 	}
-	doc = document{
+	doc := document{
 		Ref: "PN" + digest(o.Key, purchase), E164: o.E164, Name: o.Name, Key: o.Key,
 		Block: blockOf(areaCodeOf(o.E164)),
 	}
