@@ -11,7 +11,7 @@ import (
 	"frontdesk/core/fault"
 )
 
-// calendarsAtOnce is how many calendars FreeBusy reads at one time: those of an office in one round. Radicale
+// calendarsAtOnce is how many calendars are read at one time: those of an office in one round. Radicale
 // serves eight requests and queues five (max_connections; socketserver's request_queue_size).
 const calendarsAtOnce = 10
 

@@ -1,7 +1,9 @@
 package caldav_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -9,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -232,5 +235,59 @@ func TestABookingIsFoundInTheCalendarThatSomebodyMovedItTo(t *testing.T) {
 		if err := d.Cancel(t.Context(), calendar.EventRef{ID: ids[i]}, calendar.Cancellation{}); !errors.Is(err, wants) {
 			t.Errorf("cancelled as %s: %v", ids[i], err)
 		}
+	}
+}
+
+// The other calendars are asked side by side. One that fails matters only where none has the booking.
+func TestABookingIsLookedForInAllCalendarsAtOnce(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t, fake.Options{})
+	const others = 5
+	var arrived atomic.Int32
+	all, failing := make(chan struct{}), ""
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, a.home) {
+			if arrived.Add(1) == others {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-r.Context().Done():
+			}
+			if strings.HasPrefix(r.URL.Path, failing) && failing != "" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+		}
+		a.ServeHTTP(w, r)
+	}))
+	t.Cleanup(served.Close)
+	a.url = served.URL
+	for i := range others - 2 { // beside its own
+		a.AddCalendar(fmt.Sprint("room-", i), "Room", "", false)
+	}
+	d := a.open(t, "", nil)
+	start := week().From.Add(10 * time.Hour)
+	booked, err := d.Book(t.Context(), calendar.Booking{
+		Key: "k1", CalendarID: a.home, Title: "Consultation", Start: start, End: start.Add(time.Hour), Zone: "UTC",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := a.Get(booked.ID)
+	a.Remove(booked.ID)
+	read := func() (calendar.Event, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		return d.Event(ctx, calendar.EventRef{ID: booked.ID})
+	}
+	_, err = read()
+	want(t, err, fault.NotFound, fault.ReasonEventNotFound)
+	failing = a.holidays
+	_, err = read()
+	want(t, err, fault.Unavailable, fault.ReasonProviderUnavailable)
+	a.Put(a.work, path.Base(booked.ID), data)
+	if e, err := read(); err != nil || e.CalendarID != a.work {
+		t.Errorf("read %+v, %v", e, err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"frontdesk/adapters/calendar/caldav/ical"
 	"frontdesk/core/calendar"
 	"frontdesk/core/fault"
@@ -148,22 +150,37 @@ func (d *driver) found(
 	if !errors.Is(missing, fault.NotFound) || !a.hasBooked(r) {
 		return o, there, missing
 	}
+	var places []resource
 	for _, other := range a.calendars {
-		if other.ID == r.calendarID {
-			continue
+		place := r
+		place.calendarID, place.id = other.ID, strings.TrimSuffix(other.ID, "/")+"/"+path.Base(r.id)
+		if u, err := a.locate(place.id); err == nil && other.ID != r.calendarID {
+			place.url = u
+			places = append(places, place)
 		}
-		moved := r
-		moved.id, moved.calendarID = strings.TrimSuffix(other.ID, "/")+"/"+path.Base(r.id), other.ID
-		var err error
-		if moved.url, err = a.locate(moved.id); err != nil {
-			continue
-		}
-		o, moved, err := read(ctx, moved)
+	}
+	objects, errs := make([]*object, len(places)), make([]error, len(places))
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	var group errgroup.Group
+	group.SetLimit(calendarsAtOnce)
+	for i := range places {
+		group.Go(func() error {
+			objects[i], places[i], errs[i] = read(reading, places[i])
+			if errs[i] == nil || errors.Is(errs[i], fault.Disconnected) {
+				stop() // a password that is refused again and again may lock the account out
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no function fails
+	for i, err := range errs {
+		hasNone := errors.Is(err, fault.NotFound) || errors.Is(err, fault.Forbidden)
 		switch {
 		case err == nil:
-			return o, moved, nil
-		case !errors.Is(err, fault.NotFound) && !errors.Is(err, fault.Forbidden):
-			return nil, r, err
+			return objects[i], places[i], nil
+		case !hasNone && !errors.Is(missing, fault.Disconnected):
+			missing = err
 		}
 	}
 	return o, there, missing
